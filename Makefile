@@ -1,0 +1,103 @@
+# Sets up one .venv and passes on to `vigil`, which does the work: `vigil VERB --help` says more than this page.
+# Make itself ends with 2 whenever a command fails. For the exit codes 0 to 4, call .venv/bin/vigil.
+
+PYTHON ?= python3
+VENV := .venv
+VIGIL := $(VENV)/bin/vigil
+FRAMEWORKS := torch tensorflow jax
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.PHONY: help setup reproduce matrix reference resume recipes check dashboard sync test test-slow bench lint clean
+
+# What is passed on, when it is given.
+option = $(if $($(2)),--$(1)='$($(2))')
+CONTEXT = $(call option,framework,FRAMEWORK) $(call option,mode,MODE) $(call option,precision,PRECISION) \
+  $(call option,device,DEVICE) $(call option,devices,DEVICES) $(call option,shards,SHARDS) \
+  $(call option,determinism,DETERMINISM) $(call option,randomness,RANDOMNESS)
+RUNS = $(call option,profile,PROFILE) $(call option,seeds,SEEDS) $(call option,fault,FAULT) \
+  $(call option,jobs,JOBS) $(ARGS)
+
+# A framework that is missing or misspelt installs nothing: vigil then says what is allowed.
+CHOSEN = $(patsubst %,$(VENV)/.%,$(filter $(FRAMEWORKS),$(FRAMEWORK)))
+ALL = $(FRAMEWORKS:%=$(VENV)/.%)
+
+help: ## List the targets
+	@echo "make TARGET [RECIPE=resnet_cifar] [FRAMEWORK=torch|tensorflow|jax] [MODE=eager|jit|compile]"
+	@echo "            [PRECISION=fp32|bf16|fp16|tf32|fp64] [DEVICE=cpu|gpu] [DEVICES=2] [SHARDS=80,48] [SEEDS=3]"
+	@echo "            [PROFILE=smoke|quick|paper] [DETERMINISM=on|off] [RANDOMNESS=shared|native] [FAULT=FILE.py]"
+	@echo "            [JOBS=2] [ARGS='more options'] [PYTHON=python3.12]"
+	@echo
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+reproduce: $(VENV)/.core $(CHOSEN) ## Train RECIPE on FRAMEWORK and judge the result against its band
+	@$(VIGIL) reproduce '$(RECIPE)' $(CONTEXT) $(RUNS)
+
+matrix: $(VENV)/.core $(CHOSEN) ## Run every context of every installed framework: RECIPE, PROFILE
+	@$(VIGIL) matrix '$(RECIPE)' $(CONTEXT) $(RUNS)
+
+reference: $(VENV)/.core $(CHOSEN) ## Add raw samples to reference_results/: RECIPE, FRAMEWORK, PROFILE, SEEDS
+	@$(VIGIL) reference '$(RECIPE)' $(CONTEXT) $(RUNS)
+
+resume: $(VENV)/.core ## Continue a run from its last checkpoint: RUN=runs/...
+	@$(VIGIL) resume '$(RUN)' $(ARGS)
+
+recipes: $(VENV)/.core ## List the recipes, their profiles and published targets
+	@$(VIGIL) recipes
+
+check: $(VENV)/.core ## Validate recipe files: RECIPE=my.yaml, or all in recipes/
+	@$(VIGIL) check $(if $(RECIPE),'$(RECIPE)',$(wildcard recipes/*.yaml))
+
+dashboard: $(VENV)/.core ## Open MLflow's pages on 127.0.0.1
+	@$(VIGIL) dashboard $(ARGS)
+
+sync: $(VENV)/.core ## Upload finished runs that the tracking server has not seen
+	@$(VIGIL) sync $(ARGS)
+
+test: $(VENV)/.test $(ALL) ## Run the tests that need neither GPU nor network (all three frameworks)
+	@$(VENV)/bin/python -m pytest -m 'not slow' $(ARGS)
+
+test-slow: $(VENV)/.test $(ALL) ## Run the slow tests
+	@$(VENV)/bin/python -m pytest -m slow $(ARGS)
+
+bench: $(VENV)/.core $(or $(CHOSEN),$(ALL)) ## Compare each runner's speed with a bare hand-written loop
+	@$(VENV)/bin/python -m benchmarks $(call option,framework,FRAMEWORK) $(ARGS)
+
+lint: $(VENV)/.test ## Check the style of the code
+	@$(VENV)/bin/ruff check .
+
+setup: $(VENV)/.test $(ALL) ## Install everything: core, three frameworks, test tools
+
+clean: ## Remove .venv and caches; runs/, data/ and the tracking store stay
+	rm -rf $(VENV) build *.egg-info .pytest_cache .ruff_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# --- Set-up. A stamp in .venv says what is installed; a change of the two files below installs it again. ---
+
+# Two makes in two windows share one .venv: the second waits for the first.
+LOCKED = $(PYTHON) -c 'import fcntl, subprocess, sys; lock = open("Makefile"); fcntl.flock(lock, fcntl.LOCK_EX); \
+  sys.exit(subprocess.call(sys.argv[1:]))'
+INSTALL = $(LOCKED) $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e
+
+$(VENV)/.core: pyproject.toml constraints.txt
+	@command -v '$(PYTHON)' >/dev/null || { \
+	  echo "$(PYTHON): not found. Vigil needs Python 3.10 to 3.13: install one, or name it with PYTHON=..." >&2; exit 2; }
+	@$(PYTHON) -c 'import sys; sys.exit(not (3, 10) <= sys.version_info[:2] <= (3, 13))' || { \
+	  echo "$(PYTHON) is $$($(PYTHON) --version 2>&1). Vigil needs Python 3.10 to 3.13: name one, as in" \
+	  "PYTHON=python3.12" >&2; exit 2; }
+	@test -x $(VENV)/bin/python || $(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
+	  echo "$(PYTHON) lacks the venv module. On Debian and Ubuntu: sudo apt-get install python3-venv" >&2; exit 2; }
+	@echo "Setting up $(VENV): core$(foreach name,$(filter $(FRAMEWORKS),$(FRAMEWORK)), + $(name)). Once, a few minutes."
+	@$(LOCKED) sh -c 'test -x $(VENV)/bin/pip || $(PYTHON) -m venv $(VENV)'
+	@$(INSTALL) .
+	@touch $@
+
+$(ALL): $(VENV)/.%: $(VENV)/.core
+	@echo "Installing $* into $(VENV)"
+	@$(INSTALL) '.[$*]'
+	@touch $@
+
+$(VENV)/.test: $(VENV)/.core
+	@echo "Installing the test tools into $(VENV)"
+	@$(INSTALL) '.[test]'
+	@touch $@

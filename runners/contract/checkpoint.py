@@ -1,0 +1,48 @@
+"""The whole training state as one .npz file: a flat dict from canonical name to array, and the step it belongs to."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+
+import numpy as np
+
+State = dict[str, np.ndarray]
+CHECKPOINT = "checkpoint.npz"
+FINAL = "final.npz"
+
+
+def save_state(path: Path, state: State, *, step: int) -> None:
+    """Write the state beside `path` and then rename it: a killed process leaves the old file or the new one, whole."""
+    temporary = path.with_suffix(".partial")
+    with open(temporary, "wb") as file:
+        np.savez(file, step=np.int64(step), **state)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(temporary, path)
+
+
+def load_state(path: Path) -> tuple[State, int]:
+    """Return (state, step). Raises OSError or ValueError for a missing or broken file."""
+    with np.load(path, allow_pickle=False) as archive:
+        state = {name: archive[name] for name in archive.files if name != "step"}
+        return state, int(archive["step"])
+
+
+def state_sha256(state: State) -> str:
+    """Return one hash over names, types, shapes and bits of parameters and statistics."""
+    digest = hashlib.sha256()
+    for name in sorted(state):
+        if name.startswith(("params/", "stats/")):
+            array = np.ascontiguousarray(state[name])
+            digest.update(f"{name} {array.dtype.str} {array.shape}".encode())
+            digest.update(array.tobytes())
+    return digest.hexdigest()
+
+
+def require_same_names(state: State, expected: set[str]) -> None:
+    """Raise ValueError naming what is missing and what is too many."""
+    missing, extra = sorted(expected - set(state)), sorted(set(state) - expected)
+    if missing or extra:
+        raise ValueError(f"the state does not fit the model: missing {missing}, not expected {extra}")

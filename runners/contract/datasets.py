@@ -1,0 +1,35 @@
+"""The data set of a run, whole in memory as uint8."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from runners.contract import cifar10, generated
+
+
+@dataclasses.dataclass(frozen=True)
+class DataSet:
+    """Images uint8 [n, height, width, channel], labels int64 [n]. `checksum` is over exactly these bytes."""
+
+    train_images: np.ndarray
+    train_labels: np.ndarray
+    test_images: np.ndarray
+    test_labels: np.ndarray
+    checksum: str
+
+
+def load(data: dict[str, Any], directory: str | None) -> DataSet:
+    """Load the first n_train and n_test images. Raises DataError for missing or altered files."""
+    n_train, n_test = data["n_train"], data["n_test"]
+    if data["name"] == "generated":
+        train, test = generated.make_images("train", n_train), generated.make_images("test", n_test)
+    elif data["name"] == "cifar10":
+        images, labels, test_images, test_labels = cifar10.load(Path(directory or ""))
+        train, test = (images[:n_train], labels[:n_train]), (test_images[:n_test], test_labels[:n_test])
+    else:
+        raise ValueError(f"data set {data['name']!r}: allowed are generated, cifar10")
+    return DataSet(*train, *test, checksum=generated.checksum(*train)[:16] + generated.checksum(*test)[:16])

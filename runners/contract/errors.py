@@ -1,0 +1,29 @@
+"""What a runner raises on purpose. `category` is the word that goes into the `failed` event."""
+
+
+class ContractError(Exception):
+    category = "crash"
+
+
+class DataError(ContractError):
+    """Data are missing, truncated or altered."""
+
+    category = "data"
+
+
+class FaultError(ContractError):
+    """A planted fault could not be installed."""
+
+    category = "fault"
+
+
+class NanLoss(ContractError):
+    """The training loss is not finite."""
+
+    category = "nan_loss"
+
+
+class Unsupported(ContractError):
+    """The framework cannot offer this context; the message is the reason."""
+
+    category = "unsupported"

@@ -1,0 +1,64 @@
+"""One device, or several: one program over a mesh, in which arrays of images are cut along their first axis.
+
+The program is written for the global batch; XLA's partitioner adds the communication. Devices of a mesh hold equally many rows,
+so an uneven shard is filled up with rows that the loss and batch norm leave out.
+"""
+
+from __future__ import annotations
+
+import os
+
+import jax
+import numpy as np
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
+
+from runners.contract.batches import split
+from runners.contract.errors import Unsupported
+from runners.contract.spec import RunSpec
+
+AXIS = "data"
+
+
+def set_up(spec: RunSpec) -> None:
+    """Choose the platform, and make the CPU show as many devices as are asked for. To be called before the backend starts."""
+    if spec.device == "cpu":
+        jax.config.update("jax_platforms", "cpu")
+        add_xla_flags(f"--xla_force_host_platform_device_count={spec.devices}")
+
+
+def add_xla_flags(*flags: str) -> None:
+    """Append to what XLA reads once, when its backend starts; what the user has set stays."""
+    os.environ["XLA_FLAGS"] = " ".join([os.environ.get("XLA_FLAGS", ""), *flags]).strip()
+
+
+def mesh(spec: RunSpec) -> Mesh:
+    """Return the run's devices in a row. Raises Unsupported for devices that are not there."""
+    try:
+        present = jax.devices(spec.device)
+    except RuntimeError as error:
+        raise Unsupported(f"{spec.devices} {spec.device.upper()}(s) asked for; jax sees {_seen()} ({error})") from error
+    if len(present) < spec.devices:
+        raise Unsupported(f"{spec.devices} {spec.device.upper()}(s) asked for; jax sees {len(present)}")
+    return Mesh(np.array(present[: spec.devices]), (AXIS,))
+
+
+def replicated(mesh: Mesh) -> NamedSharding:
+    """Return the sharding of what every device holds whole: parameters, statistics, momentum."""
+    return NamedSharding(mesh, PartitionSpec())
+
+
+def spread(array: np.ndarray, shards: tuple[int, ...], *, mesh: Mesh) -> jax.Array:
+    """Return the batch with each shard on its device, [devices * longest shard, ...]; the rest is zero."""
+    if len(set(shards)) > 1:
+        rest = [(0, 0)] * (array.ndim - 1)
+        array = np.concatenate([np.pad(shard, [(0, max(shards) - len(shard)), *rest]) for shard in split(array, shards)])
+    return jax.device_put(array, NamedSharding(mesh, PartitionSpec(AXIS)))
+
+
+def valid_rows(shards: tuple[int, ...], *, mesh: Mesh) -> jax.Array | None:
+    """Return which rows of a spread batch are images, bool [rows]; None where all are."""
+    return spread(np.ones(sum(shards), bool), shards, mesh=mesh) if len(set(shards)) > 1 else None
+
+
+def _seen() -> str:
+    return ", ".join(f"{device.platform}:{device.id}" for device in jax.devices())

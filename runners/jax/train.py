@@ -1,0 +1,303 @@
+"""The training loop in JAX. Twins: runners/torch/train.py, runners/tensorflow/train.py."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, NamedTuple
+
+import flax
+import jax
+import jax.numpy as jnp
+import jaxlib
+import numpy as np
+import optax
+from flax import nnx
+
+from runners.contract import faults
+from runners.contract.checkpoint import State, require_same_names
+from runners.contract.session import Session
+from runners.contract.weights import deviation
+from runners.jax import determinism, devices, modes, precision
+from runners.jax.models import resnet_cifar
+
+MODELS = {"resnet_cifar": resnet_cifar}
+
+
+def train(session: Session) -> None:
+    """Train the session's run from its checkpoint, or from the start, to its last step."""
+    spec = session.spec
+    session.enter("set_up")
+    # Before the fault: it may start the backend, and what these set is read only then.
+    devices.set_up(spec)
+    determinism.set_up(spec.determinism, device=spec.device)
+    precision.set_up(spec.precision, device=spec.device)
+    if spec.fault:
+        faults.install(spec.fault)
+    mesh = devices.mesh(spec)
+    session.report_environment(environment())
+    batches = session.load_batches(native_order(spec) if spec.randomness == "native" else None)
+    session.enter("build")
+    trainer = Trainer(spec, mesh=mesh)
+    state, step = session.starting_state()
+    if state is not None:
+        trainer.set_state(state)
+    trainer.prepare(example=batches.train(step)[0])
+    for images, labels, learning_rate in session.training_batches():
+        session.stepped(trainer.train_step(images, labels, learning_rate))
+        if session.evaluation_is_due():
+            session.begin_evaluation()
+            session.evaluated(**trainer.evaluate(batches))
+            session.end_evaluation()
+        if session.checkpoint_is_due():
+            session.save_checkpoint(trainer.get_state())
+    session.finish(trainer.get_state())
+
+
+class TrainState(NamedTuple):
+    """All that a step changes, as arrays: what jax.jit takes and gives back."""
+
+    params: nnx.State
+    statistics: nnx.State
+    optimizer: Any
+    scaler: precision.Scaler | None
+
+
+class Trainer:
+    """The model, its optimizer, and one step of each kind, in one context."""
+
+    def __init__(self, spec, *, mesh: jax.sharding.Mesh) -> None:
+        self.spec, self.mesh = spec, mesh
+        training = spec.training
+        self.wide = precision.dtype_of_parameters(spec.precision)
+        model = build_model(
+            training["model"], dtype=precision.dtype_of_layers(spec.precision), param_dtype=self.wide, seed=spec.seed
+        )
+        if spec.randomness == "native":
+            initialise(model, training["model"], seed=spec.seed)
+        self.model, params, statistics = nnx.split(model, nnx.Param, nnx.BatchStat)
+        self.rule = training["optimizer"]
+        optimizer = build_optimizer(self.rule, 0.0).init(params)
+        state = TrainState(params, statistics, optimizer, precision.gradient_scaler(spec.precision))
+        self.state = jax.device_put(state, devices.replicated(mesh))
+        self.valid = devices.valid_rows(spec.shards, mesh=mesh)
+        self.is_synchronised = spec.devices == 1 or training["model"]["batch_norm"]["across_devices"] == "sync"
+
+    def prepare(self, *, example: np.ndarray) -> None:
+        """Make the two steps of this context's mode."""
+        step, evaluation = self._train, self._evaluate
+        if self.spec.mode in ("jit", "compile"):
+            everywhere = devices.replicated(self.mesh)
+            step = modes.jit(step, donate=(0,), sharding=everywhere)
+            evaluation = modes.jit(evaluation, donate=(), sharding=everywhere)
+        if self.spec.mode == "compile":
+            step = modes.compile_ahead(step, self.state, *self._train_batch(example, np.zeros(len(example), np.int32), 0.0))
+            rows = sum(self.spec.evaluation_shards)
+            images, labels, weights = np.zeros((rows, *example.shape[1:]), np.float32), np.zeros(rows, np.int32), np.zeros(rows, np.float32)
+            evaluation = modes.compile_ahead(
+                evaluation, self.state.params, self.state.statistics, *self._evaluation_batch(images, labels, weights)
+            )
+        self.step, self.evaluation = step, evaluation
+
+    def train_step(self, images: np.ndarray, labels: np.ndarray, learning_rate: float) -> jax.Array:
+        """Take one step on a global batch; return the loss, a scalar."""
+        self.state, loss = self.step(self.state, *self._train_batch(images, labels, learning_rate))
+        return loss
+
+    def evaluate(self, batches) -> dict[str, float]:
+        """Return the right answers, the summed loss and the number of test images."""
+        totals = [
+            self.evaluation(self.state.params, self.state.statistics, *self._evaluation_batch(*batch))
+            for batch in batches.evaluation()
+        ]
+        correct, loss_sum, count = np.sum([np.asarray(total, np.float64) for total in totals], axis=0).tolist()
+        return {"correct": correct, "loss_sum": loss_sum, "count": count}
+
+    def get_state(self) -> State:
+        """Return the whole training state under canonical names and layouts."""
+        params, momentum = _by_name(self.state.params), _by_name(_momentum(self.state.optimizer))
+        statistics = _by_name(self.state.statistics)
+        state: State = {}
+        # Copies: what numpy sees of an array on the CPU is the memory that the next step is given.
+        for name, native, _ in self._rows():
+            if native in params:
+                state[f"params/{name}"] = np.array(params[native])
+                state[f"momentum/{name}"] = np.array(momentum[native])
+            else:
+                state[f"stats/{name}"] = np.array(statistics[native])
+        if self.state.scaler is not None:
+            state["scaler/scale"] = np.float64(self.state.scaler.scale)
+            state["scaler/good_steps"] = np.int64(self.state.scaler.good_steps)
+        return state
+
+    def set_state(self, state: State) -> None:
+        """Load a state made by any framework's `get_state`."""
+        state = dict(state)
+        scale, good_steps = state.pop("scaler/scale", None), state.pop("scaler/good_steps", None)
+        scaler = self.state.scaler
+        if scaler is not None and scale is not None:
+            scaler = precision.Scaler(jnp.float32(scale), jnp.int32(good_steps))
+        rows, parameters = self._rows(), _by_name(self.state.params)
+        expected = {f"{group}/{name}" for name, native, _ in rows if native in parameters for group in ("params", "momentum")}
+        require_same_names(state, expected | {f"stats/{name}" for name, native, _ in rows if native not in parameters})
+
+        def load(tree, group: str):
+            return _with_names(tree, {native: state.get(f"{group}/{name}") for name, native, _ in rows}, dtype=self.wide)
+
+        momentum = load(_momentum(self.state.optimizer), "momentum")
+        loaded = TrainState(
+            load(self.state.params, "params"), load(self.state.statistics, "stats"),
+            _with_momentum(self.state.optimizer, momentum), scaler,
+        )
+        self.state = jax.device_put(loaded, devices.replicated(self.mesh))
+
+    def _rows(self):
+        model = self.spec.training["model"]
+        return MODELS[model["name"]].native_names(model["depth"], model["widths"])
+
+    def _train_batch(self, images, labels, learning_rate):
+        images, labels = (devices.spread(array, self.spec.shards, mesh=self.mesh) for array in (images, labels))
+        return images, labels, np.asarray(learning_rate, self.wide)
+
+    def _evaluation_batch(self, *arrays):
+        return [devices.spread(array, self.spec.evaluation_shards, mesh=self.mesh) for array in arrays]
+
+    def _train(self, state: TrainState, images, labels, learning_rate):
+        """Return the state after a step, and the loss before it: a pure function, for jax.jit."""
+
+        def scaled_loss(params):
+            logits, statistics = self._forward(params, state.statistics, images.astype(self.wide))
+            losses = optax.softmax_cross_entropy_with_integer_labels(logits.astype(self.wide), labels)
+            loss = losses.mean(where=self.valid)
+            return loss if state.scaler is None else loss * state.scaler.scale, (loss, statistics)
+
+        gradients, (loss, statistics) = jax.grad(scaled_loss, has_aux=True)(state.params)
+        if state.scaler is not None:
+            gradients = jax.tree_util.tree_map(lambda gradient: gradient / state.scaler.scale, gradients)
+        updates, optimizer = build_optimizer(self.rule, learning_rate).update(gradients, state.optimizer, state.params)
+        params, scaler = optax.apply_updates(state.params, updates), None
+        if state.scaler is not None:
+            finite = precision.all_finite(gradients)
+            params, optimizer = jax.tree_util.tree_map(
+                lambda new, old: jnp.where(finite, new, old), (params, optimizer), (state.params, state.optimizer)
+            )
+            scaler = precision.update_scaler(state.scaler, finite)
+        return TrainState(params, statistics, optimizer, scaler), loss
+
+    def _forward(self, params, statistics, images):
+        """Return logits and new running statistics."""
+
+        def forward(params, statistics, images, mask):
+            # A copy of the statistics: flax lets variables be changed only in the trace that made them.
+            model = nnx.merge(self.model, params, jax.tree_util.tree_map(lambda x: x, statistics))
+            model.train()
+            return model(images, mask=mask), nnx.state(model, nnx.BatchStat)
+
+        if self.is_synchronised:
+            return forward(params, statistics, images, self.valid)
+        # Each device's rows make a batch of their own; the running statistics are the mean over devices.
+        images, mask = jax.tree_util.tree_map(lambda x: x.reshape(self.spec.devices, -1, *x.shape[1:]), (images, self.valid))
+        logits, statistics = jax.vmap(forward, in_axes=(None, None, 0, 0))(params, statistics, images, mask)
+        return logits.reshape(-1, logits.shape[-1]), jax.tree_util.tree_map(lambda x: x.mean(axis=0), statistics)
+
+    def _evaluate(self, params, statistics, images, labels, weights):
+        """Return right answers, summed loss and images, [3]: a pure function, for jax.jit."""
+        model = nnx.merge(self.model, params, statistics)
+        model.eval()
+        logits = model(images.astype(self.wide)).astype(self.wide)
+        losses = optax.softmax_cross_entropy_with_integer_labels(logits, labels)
+        right = logits.argmax(axis=1) == labels
+        return jnp.stack([(right * weights).sum(), (losses * weights).sum(), weights.sum()])
+
+
+def build_model(model: dict, *, dtype=jnp.float32, param_dtype=jnp.float32, seed: int = 0) -> nnx.Module:
+    """Return the recipe's model. Raises ValueError for what these layers cannot express."""
+    norm = model["batch_norm"]
+    return resnet_cifar.ResNetCifar(
+        depth=model["depth"], image_shape=model["image_shape"], n_classes=model["n_classes"], widths=model["widths"],
+        convolution=model["convolution"], batch_norm={"epsilon": norm["epsilon"], "momentum": norm["momentum"]},
+        numerics={"dtype": dtype, "param_dtype": param_dtype, "rngs": nnx.Rngs(seed)},
+    )
+
+
+def build_optimizer(rule: dict, learning_rate) -> optax.GradientTransformation:
+    """Return the recipe's optimizer; the learning rate may be traced. Raises ValueError for what optax cannot express."""
+    if rule["dampening"]:
+        raise ValueError(f"dampening {rule['dampening']}: optax.sgd has none")
+    # DIFFERS(jax): optax.sgd knows no weight decay; put before it, it is the coupled one, on every parameter.
+    return optax.chain(
+        optax.add_decayed_weights(rule["weight_decay"]),
+        optax.sgd(learning_rate, rule["momentum"], nesterov=rule["nesterov"]),
+    )
+
+
+def initialise(model: nnx.Module, rules: dict, *, seed: int) -> None:
+    """Draw the initial weights by jax.nn.initializers, after the recipe's `init`."""
+    rngs = nnx.Rngs(seed)
+
+    def draw(rule: dict, parameter):
+        if rule["distribution"] == "constant":
+            return nnx.Param(jnp.full(parameter.shape, rule["value"], parameter.dtype))
+        normal = jax.nn.initializers.normal(deviation(rule, parameter.shape))
+        return nnx.Param(rule["mean"] + normal(rngs.params(), parameter.shape, parameter.dtype))
+
+    for _, module in nnx.iter_graph(model):
+        if isinstance(module, nnx.Conv):
+            module.kernel = draw(rules["init"]["convolution.kernel"], module.kernel)
+        elif isinstance(module, nnx.Linear):
+            module.kernel = draw(rules["init"]["head.kernel"], module.kernel)
+            module.bias = draw(rules["init"]["head.bias"], module.bias)
+        elif isinstance(module, nnx.BatchNorm):
+            module.scale = draw(rules["init"]["batch_norm.scale"], module.scale)
+            module.bias = draw(rules["init"]["batch_norm.bias"], module.bias)
+
+
+def native_order(spec):
+    """Return epoch -> order, from jax.random.permutation."""
+
+    def order(epoch: int) -> np.ndarray:
+        key = jax.random.fold_in(jax.random.key(spec.seed), epoch)
+        return np.asarray(jax.random.permutation(key, spec.training["data"]["n_train"]))
+
+    return order
+
+
+def environment() -> dict:
+    """Return what only this process can see of its framework."""
+    return {
+        "framework_version": jax.__version__,
+        "framework_path": os.path.dirname(jax.__file__),
+        "numpy": np.__version__,
+        "jaxlib": jaxlib.__version__,
+        "flax": flax.__version__,
+        "optax": optax.__version__,
+        "backend": jax.default_backend(),
+        "backend_version": jax.devices()[0].client.platform_version,
+        "device_kinds": sorted({device.device_kind for device in jax.devices()}),
+        "xla_flags": os.environ.get("XLA_FLAGS", ""),
+        "threads": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
+    }
+
+
+def _momentum(optimizer):
+    """Return the momentum buffers in an optimizer state of `build_optimizer`."""
+    _, (trace, _) = optimizer
+    return trace.trace
+
+
+def _with_momentum(optimizer, momentum):
+    decay, (trace, scale) = optimizer
+    return decay, (trace._replace(trace=momentum), scale)
+
+
+def _by_name(tree) -> dict[str, jax.Array]:
+    return {_name(path): leaf for path, leaf in jax.tree_util.tree_flatten_with_path(tree)[0]}
+
+
+def _with_names(tree, arrays: dict[str, np.ndarray], *, dtype):
+    """Return the tree with other leaves. They are copied: the memory is given to the first step."""
+    return jax.tree_util.tree_map_with_path(lambda path, _: np.array(arrays[_name(path)], dtype), tree)
+
+
+def _name(path) -> str:
+    """Return `blocks.0.conv1.kernel` of a path in an nnx.State, which ends in the variable's `value`."""
+    return ".".join(str(key.key) for key in path if isinstance(key, jax.tree_util.DictKey))

@@ -1,0 +1,16 @@
+"""`python -m runners.tensorflow RUN_DIR`: train the run that RUN_DIR/spec.json describes."""
+
+import sys
+
+from runners.contract import launch
+
+
+def _train(session) -> None:
+    # Imported here, so that a framework that fails to import ends in a `failed` event of phase `import`.
+    from runners.tensorflow.train import train
+
+    train(session)
+
+
+if __name__ == "__main__":
+    sys.exit(launch.main("tensorflow", _train, sys.argv[1:]))

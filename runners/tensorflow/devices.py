@@ -1,0 +1,103 @@
+"""One device, or several: one process, one thread a device under MirroredStrategy; logical devices on the CPU, NCCL on GPUs."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import tensorflow as tf
+from tensorflow import keras
+
+from runners.contract.batches import split
+from runners.contract.errors import Unsupported
+from runners.contract.spec import RunSpec
+
+
+@dataclasses.dataclass(frozen=True)
+class Replica:
+    """All devices of this run, driven by this process."""
+
+    strategy: tf.distribute.Strategy
+    world: int
+
+    @property
+    def is_alone(self) -> bool:
+        return self.world == 1
+
+    def place(self, array: np.ndarray, shards: tuple[int, ...]):
+        """Return a global batch with each device's shard on that device."""
+        if self.is_alone:
+            return tf.convert_to_tensor(array)
+        parts = split(array, shards)
+        return self.strategy.experimental_distribute_values_from_function(
+            lambda context: tf.convert_to_tensor(parts[context.replica_id_in_sync_group])
+        )
+
+
+@contextlib.contextmanager
+def replicas(spec: RunSpec) -> Iterator[Replica]:
+    """Configure the devices, before any operation has run. Raises Unsupported for devices that are not there."""
+    gpus = tf.config.list_physical_devices("GPU")
+    if spec.device == "gpu" and len(gpus) < spec.devices:
+        raise Unsupported(f"{spec.devices} GPU(s) asked for; TensorFlow sees {len(gpus)}")
+    gpus = gpus[: spec.devices] if spec.device == "gpu" else []
+    tf.config.set_visible_devices(gpus, "GPU")
+    for gpu in gpus:
+        tf.config.experimental.set_memory_growth(gpu, True)
+    tf.config.threading.set_intra_op_parallelism_threads(spec.threads)
+    tf.config.threading.set_inter_op_parallelism_threads(1)
+    if spec.devices == 1:
+        yield Replica(tf.distribute.get_strategy(), 1)
+        return
+    if spec.device == "cpu":
+        cpu = tf.config.list_physical_devices("CPU")[0]
+        tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * spec.devices)
+    names = [f"{spec.device.upper()}:{index}" for index in range(spec.devices)]
+    # NCCL, the default, is for GPUs.
+    across = tf.distribute.ReductionToOneDevice() if spec.device == "cpu" else None
+    yield Replica(tf.distribute.MirroredStrategy(names, cross_device_ops=across), spec.devices)
+
+
+class BatchNorm(keras.layers.BatchNormalization):
+    """Batch norm whose running variance is the unbiased one, over every value that entered the statistic."""
+
+    def call(self, inputs, training=None):
+        if not training:
+            return super().call(inputs, training=False)
+        before = tf.convert_to_tensor(self.moving_variance)
+        outputs = super().call(inputs, training=True)
+        # DIFFERS(tensorflow): Keras folds the biased variance in; times n / (n - 1) is that plus its share 1 / (n - 1).
+        folded_in = self.moving_variance - self.momentum * before
+        self.moving_variance.assign_add(folded_in / (self._count(inputs, folded_in.dtype) - 1.0))
+        return outputs
+
+    def _count(self, inputs, dtype):
+        count = tf.cast(tf.size(inputs) // inputs.shape[-1], dtype)
+        if not self.synchronized:
+            return count
+        return tf.distribute.get_replica_context().all_reduce(tf.distribute.ReduceOp.SUM, count)
+
+
+def sum_over_replicas(x, *, replica: Replica) -> tf.Tensor:
+    """Return the sum of what each device returned."""
+    return replica.strategy.reduce(tf.distribute.ReduceOp.SUM, x, axis=None)
+
+
+def run(function: Callable, *, replica: Replica) -> Callable:
+    """Return the function that runs on every device, each with its shard of the arguments."""
+    return lambda *shards: replica.strategy.run(function, args=shards)
+
+
+def average_statistics(model: keras.Model, *, replica: Replica) -> None:
+    """Set the running statistics of every device to their mean: what the recipe says of `per_device` batch norm.
+
+    A running mean is linear, so averaging now and then gives the same as averaging after every step.
+    DIFFERS(tensorflow): left alone, Keras would read and save those of the first device only.
+    """
+    if replica.is_alone:
+        return
+    for variable in model.non_trainable_variables:
+        parts = replica.strategy.experimental_local_results(variable.value)
+        variable.value.assign(sum(part.numpy() for part in parts) / replica.world)

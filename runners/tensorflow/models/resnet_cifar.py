@@ -1,0 +1,117 @@
+"""ResNet for CIFAR of He et al. 2015 (arXiv 1512.03385, section 4.2): 6n+2 layers, option A shortcuts.
+
+Twins: runners/torch/models/resnet_cifar.py, runners/jax/models/resnet_cifar.py. Same outline, same names, same order.
+"""
+
+from __future__ import annotations
+
+import tensorflow as tf
+from tensorflow import keras
+
+from runners.contract.models import blocks_per_stage
+from runners.tensorflow.devices import BatchNorm
+
+
+class Block(keras.layers.Layer):
+    """Two 3x3 convolutions and a shortcut; the shortcut is a strided slice with zero channels where the shape changes."""
+
+    def __init__(self, name, *, n_in, n_out, stride, convolution, batch_norm):
+        super().__init__(name=name)
+        self.stride, self.extra_channels = stride, n_out - n_in
+        self.conv1 = conv(n_in, n_out, stride=stride, **convolution)
+        self.bn1 = norm(n_out, **batch_norm)
+        self.conv2 = conv(n_out, n_out, stride=1, **convolution)
+        self.bn2 = norm(n_out, **batch_norm)
+
+    def call(self, x, tap):
+        shortcut = tap(f"{self.name}.shortcut", self.shortcut(x))
+        x = tap(f"{self.name}.conv1", self.conv1(x))
+        x = tap(f"{self.name}.bn1", self.bn1(x))
+        x = tap(f"{self.name}.relu1", tf.nn.relu(x))
+        x = tap(f"{self.name}.conv2", self.conv2(x))
+        x = tap(f"{self.name}.bn2", self.bn2(x))
+        x = tap(f"{self.name}.sum", x + shortcut)
+        return tap(f"{self.name}.relu2", tf.nn.relu(x))
+
+    def shortcut(self, x):
+        before = self.extra_channels // 2
+        x = x[:, :: self.stride, :: self.stride, :]
+        return tf.pad(x, ((0, 0), (0, 0), (0, 0), (before, self.extra_channels - before)))
+
+
+class ResNetCifar(keras.Model):
+    """Images [batch, height, width, channel] to logits [batch, class]. `taps`: a dict that receives every named tensor."""
+
+    def __init__(self, *, depth, image_shape, n_classes, widths, convolution, batch_norm):
+        super().__init__()
+        self.stem_conv = conv(image_shape[2], widths[0], stride=1, **convolution)
+        self.stem_bn = norm(widths[0], **batch_norm)
+        self.blocks = []
+        n_in = widths[0]
+        for stage, n_out in enumerate(widths, start=1):
+            for block in range(1, blocks_per_stage(depth) + 1):
+                stride = 2 if stage > 1 and block == 1 else 1
+                name = f"stage{stage}.block{block}"
+                self.blocks.append(
+                    Block(name, n_in=n_in, n_out=n_out, stride=stride, convolution=convolution, batch_norm=batch_norm)
+                )
+                n_in = n_out
+        self.head = keras.layers.Dense(n_classes)
+
+    def __call__(self, images, taps=None, training=None):
+        # DIFFERS(tensorflow): Keras hands `call` a copy of a dict argument, which the caller would never see again.
+        def tap(name, x):
+            if taps is not None:
+                taps[name] = x
+            return x
+
+        return super().__call__(images, tap=tap, training=training)
+
+    def call(self, images, tap):
+        x = tap("stem.conv", self.stem_conv(images))
+        x = tap("stem.bn", self.stem_bn(x))
+        x = tap("stem.relu", tf.nn.relu(x))
+        for block in self.blocks:
+            x = block(x, tap=tap)
+        x = tap("pool", tf.reduce_mean(x, axis=(1, 2)))
+        return tap("logits", self.head(x))
+
+
+def conv(n_in, n_out, *, stride, kernel, padding, bias):
+    # DIFFERS(tensorflow): 'same' pads (0, 1) at stride 2, so the padding is a layer of its own, with the recipe's numbers.
+    return keras.Sequential([
+        keras.layers.ZeroPadding2D(padding),
+        keras.layers.Conv2D(n_out, tuple(kernel), strides=stride, padding="valid", use_bias=bias),
+    ])
+
+
+def norm(n, *, epsilon, momentum, synchronized):
+    # DIFFERS(tensorflow): Keras's momentum is the share of the old value that stays.
+    return BatchNorm(epsilon=epsilon, momentum=1.0 - momentum, synchronized=synchronized)
+
+
+def tap_names(depth, widths):
+    """Return the taps in forward order: a compiled program may return them in another."""
+    names = ["stem.conv", "stem.bn", "stem.relu"]
+    for stage in range(1, len(widths) + 1):
+        for block in range(1, blocks_per_stage(depth) + 1):
+            parts = ("shortcut", "conv1", "bn1", "relu1", "conv2", "bn2", "sum", "relu2")
+            names += [f"stage{stage}.block{block}.{part}" for part in parts]
+    return [*names, "pool", "logits"]
+
+
+def native_names(depth, widths):
+    """Return rows (canonical name, native name, layout) of every parameter and running statistic."""
+    rows = [("stem.conv.kernel", "stem_conv.layers.1.kernel", "HWIO->HWIO"), *_norm_rows("stem.bn", "stem_bn")]
+    n = blocks_per_stage(depth)
+    for index in range(n * len(widths)):
+        name = f"stage{index // n + 1}.block{index % n + 1}"
+        for k in (1, 2):
+            rows.append((f"{name}.conv{k}.kernel", f"blocks.{index}.conv{k}.layers.1.kernel", "HWIO->HWIO"))
+            rows += _norm_rows(f"{name}.bn{k}", f"blocks.{index}.bn{k}")
+    return [*rows, ("head.kernel", "head.kernel", "IO->IO"), ("head.bias", "head.bias", "O->O")]
+
+
+def _norm_rows(canonical, native):
+    pairs = (("scale", "gamma"), ("bias", "beta"), ("mean", "moving_mean"), ("variance", "moving_variance"))
+    return [(f"{canonical}.{ours}", f"{native}.{theirs}", "O->O") for ours, theirs in pairs]

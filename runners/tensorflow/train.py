@@ -1,0 +1,276 @@
+"""The training loop in TensorFlow. Twins: runners/torch/train.py, runners/jax/train.py."""
+
+from __future__ import annotations
+
+import functools
+import os
+
+import numpy as np
+import tensorflow as tf
+from tensorflow import keras
+
+from runners.contract import faults
+from runners.contract.checkpoint import State, require_same_names
+from runners.contract.errors import Unsupported
+from runners.contract.session import Session
+from runners.contract.weights import deviation
+from runners.tensorflow import determinism, devices, modes, precision
+from runners.tensorflow.models import resnet_cifar
+
+MODELS = {"resnet_cifar": resnet_cifar}
+# canonical -> native, as axes for numpy.transpose, and back
+LAYOUTS = {"HWIO->HWIO": ((0, 1, 2, 3), (0, 1, 2, 3)), "IO->IO": ((0, 1), (0, 1)), "O->O": ((0,), (0,))}
+
+
+def train(session: Session) -> None:
+    """Train the session's run from its checkpoint, or from the start, to its last step."""
+    spec = session.spec
+    session.enter("set_up")
+    if spec.fault:
+        faults.install(spec.fault)
+    determinism.set_up(spec.determinism)
+    precision.set_up(spec.precision, device=spec.device)
+    with devices.replicas(spec) as replica:
+        session.report_environment(environment())
+        batches = session.load_batches(native_order(spec) if spec.randomness == "native" else None)
+        session.enter("build")
+        trainer = Trainer(spec, replica=replica)
+        state, step = session.starting_state()
+        if state is not None:
+            trainer.set_state(state)
+        trainer.prepare(example=batches.train(step)[0])
+        for images, labels, learning_rate in session.training_batches():
+            session.stepped(trainer.train_step(images, labels, learning_rate))
+            if session.evaluation_is_due():
+                session.begin_evaluation()
+                session.evaluated(**trainer.evaluate(batches))
+                session.end_evaluation()
+            if session.checkpoint_is_due():
+                session.save_checkpoint(trainer.get_state())
+        session.finish(trainer.get_state())
+
+
+class Trainer:
+    """The model, its optimizer, and one step of each kind, in one context."""
+
+    def __init__(self, spec, *, replica: devices.Replica) -> None:
+        self.spec, self.replica = spec, replica
+        training = spec.training
+        rule = training["optimizer"]
+        if rule["dampening"] != 0.0:
+            raise Unsupported(f"dampening {rule['dampening']}: keras.optimizers.SGD has none")
+        keras.utils.set_random_seed(spec.seed)
+        synchronized = training["model"]["batch_norm"]["across_devices"] == "sync" and not replica.is_alone
+        with replica.strategy.scope():
+            self.model = build_model(training["model"], synchronized=synchronized)
+            if spec.randomness == "native":
+                initialise(self.model, training["model"])
+            # DIFFERS(tensorflow): Keras rounds these two numbers to float32, in float64 too, unless numpy says their type.
+            self.sgd = keras.optimizers.SGD(1.0, momentum=np.float64(rule["momentum"]), nesterov=rule["nesterov"])
+            self.optimizer = precision.gradient_scaler(self.sgd, precision=spec.precision)
+            self.optimizer.build(self.model.trainable_variables)
+        # DIFFERS(tensorflow): the optimizer's own weight_decay is decoupled. The gradient of weight_decay / 2 * |p|^2 is coupled.
+        decay = keras.regularizers.L2(rule["weight_decay"] / 2)
+        decay.l2 = np.float64(decay.l2)
+        for variable in self.model.trainable_variables:
+            variable.regularizer = decay
+        # DIFFERS(tensorflow): the optimizer's velocity is -rate * buffer, with the rate of its step. `self.rate` is that
+        # rate; None while the buffers wait for the first step.
+        self.rate: float | None = None
+        self.buffers = [np.zeros(variable.shape) for variable in self.model.trainable_variables]
+
+    def prepare(self, *, example: np.ndarray) -> None:
+        """Make the training and evaluation steps of this context's mode, for all its devices."""
+        self.differentiate = self._differentiate
+        step, evaluation = self._step, self._evaluate
+        compiles = self.spec.mode == "compile"
+        if compiles and not self.replica.is_alone:
+            if self.model.stem_bn.synchronized:
+                raise Unsupported("...")
+            # What passes between devices stays outside of the compiled programs.
+            self.differentiate = modes.compile_function(self._differentiate)
+            evaluation = modes.compile_function(self._evaluate)
+        step, evaluation = (devices.run(function, replica=self.replica) for function in (step, evaluation))
+        if compiles and self.replica.is_alone:
+            step, evaluation = modes.compile_function(step), modes.compile_function(evaluation)
+        elif self.spec.mode != "eager":
+            step, evaluation = modes.trace(step), modes.trace(evaluation)
+        self.step, self.evaluation = step, evaluation
+
+    def train_step(self, images: np.ndarray, labels: np.ndarray, learning_rate: float) -> tf.Tensor:
+        """Take one step on a global batch; return the loss, a scalar."""
+        if learning_rate != self.rate:
+            self._set_rate(learning_rate, self._momentum())
+        loss = self.step(self._images(images, self.spec.shards), self.replica.place(labels, self.spec.shards))
+        return devices.sum_over_replicas(loss, replica=self.replica)
+
+    def evaluate(self, batches) -> dict[str, float]:
+        """Return the right answers, the summed loss and the number of test images."""
+        devices.average_statistics(self.model, replica=self.replica)
+        shards = self.spec.evaluation_shards
+        totals = np.zeros(3)
+        for images, labels, weights in batches.evaluation():
+            labels, weights = self.replica.place(labels, shards), self.replica.place(weights, shards)
+            totals += devices.sum_over_replicas(
+                self.evaluation(self._images(images, shards), labels, weights), replica=self.replica
+            ).numpy()
+        correct, loss_sum, count = totals.tolist()
+        return {"correct": correct, "loss_sum": loss_sum, "count": count}
+
+    def get_state(self) -> State:
+        """Return the whole training state under canonical names and layouts."""
+        devices.average_statistics(self.model, replica=self.replica)
+        buffers = self._momentum()
+        if self.rate is not None:
+            # A float64 velocity may lose its last bit in `_momentum`: go on from what is saved, as a resumed run would.
+            self._set_rate(self.rate, buffers)
+        state: State = {}
+        buffer_of = dict(zip(map(id, self.model.trainable_variables), buffers, strict=True))
+        for name, variable, layout in self._rows():
+            if variable.trainable:
+                state[f"params/{name}"] = _to_canonical(variable.numpy(), layout)
+                state[f"momentum/{name}"] = _to_canonical(buffer_of[id(variable)], layout)
+            else:
+                state[f"stats/{name}"] = _to_canonical(variable.numpy(), layout)
+        if self.optimizer is not self.sgd:
+            state["scaler/scale"] = np.float64(self.optimizer.dynamic_scale.numpy())
+            state["scaler/good_steps"] = np.int64(self.optimizer.step_counter.numpy())
+        return state
+
+    def set_state(self, state: State) -> None:
+        """Load a state made by any framework's `get_state`."""
+        state = dict(state)
+        scale, good_steps = state.pop("scaler/scale", None), state.pop("scaler/good_steps", None)
+        if self.optimizer is not self.sgd and scale is not None:
+            self.optimizer.dynamic_scale.assign(float(scale))
+            self.optimizer.step_counter.assign(int(good_steps))
+        rows = self._rows()
+        expected = {f"{group}/{name}" for name, variable, _ in rows if variable.trainable for group in ("params", "momentum")}
+        require_same_names(state, expected | {f"stats/{name}" for name, variable, _ in rows if not variable.trainable})
+        buffers = {}
+        for name, variable, layout in rows:
+            group = "params" if variable.trainable else "stats"
+            variable.assign(_to_native(state[f"{group}/{name}"], layout))
+            if variable.trainable:
+                buffers[id(variable)] = _to_native(state[f"momentum/{name}"], layout).astype(np.float64)
+        self.buffers, self.rate = [buffers[id(variable)] for variable in self.model.trainable_variables], None
+
+    def _step(self, images, labels):
+        """On one device: its share of the global batch's loss, and the update by the gradient of the whole."""
+        loss, gradients = self.differentiate(images, labels)
+        # Sums the gradients over devices, too.
+        self.optimizer.apply_gradients(zip(gradients, self.model.trainable_variables, strict=True))
+        return loss
+
+    def _differentiate(self, images, labels):
+        with tf.GradientTape() as tape:
+            logits = tf.cast(self.model(images, training=True), self._wide)
+            losses = tf.nn.sparse_softmax_cross_entropy_with_logits(labels, logits)
+            loss = tf.reduce_sum(losses) / sum(self.spec.shards)
+            decay = tf.add_n(self.model.losses) / self.replica.world
+            total = self.optimizer.scale_loss(loss + decay)
+        return loss, tape.gradient(total, self.model.trainable_variables)
+
+    def _evaluate(self, images, labels, weights):
+        logits = tf.cast(self.model(images, training=False), self._wide)
+        losses = tf.nn.sparse_softmax_cross_entropy_with_logits(labels, logits)
+        right = tf.cast(tf.argmax(logits, axis=1, output_type=labels.dtype) == labels, self._wide)
+        weights = tf.cast(weights, self._wide)
+        sums = tf.reduce_sum(right * weights), tf.reduce_sum(losses * weights), tf.reduce_sum(weights)
+        return tf.cast(tf.stack(sums), tf.float64)
+
+    def _momentum(self) -> list[np.ndarray]:
+        """Return the recipe's momentum buffers in float64: -buffer * rate then rounds to the bits of a float32 velocity."""
+        if self.rate is None or not self.sgd.momentums:
+            return self.buffers
+        return [velocity.numpy().astype(np.float64) / -self.rate for velocity in self.sgd.momentums]
+
+    def _set_rate(self, rate: float, buffers: list[np.ndarray]) -> None:
+        """Set the learning rate, and the velocities that these buffers have under it."""
+        for velocity, buffer in zip(self.sgd.momentums, buffers, strict=False):
+            velocity.assign(-rate * buffer)
+        self.sgd.learning_rate.assign(rate)
+        self.rate = rate
+
+    def _rows(self):
+        model = self.spec.training["model"]
+        names = MODELS[model["name"]].native_names(model["depth"], model["widths"])
+        return [(name, functools.reduce(_part, native.split("."), self.model), layout) for name, native, layout in names]
+
+    @property
+    def _wide(self) -> tf.DType:
+        return precision.dtype_of_parameters(self.spec.precision)
+
+    def _images(self, images: np.ndarray, shards: tuple[int, ...]):
+        return self.replica.place(images.astype(self._wide.as_numpy_dtype, copy=False), shards)
+
+
+def build_model(model: dict, *, synchronized: bool) -> keras.Model:
+    """Return the recipe's model, with its variables."""
+    norm = {"epsilon": model["batch_norm"]["epsilon"], "momentum": model["batch_norm"]["momentum"], "synchronized": synchronized}
+    built = resnet_cifar.ResNetCifar(
+        depth=model["depth"], image_shape=model["image_shape"], n_classes=model["n_classes"], widths=model["widths"],
+        convolution=model["convolution"], batch_norm=norm,
+    )
+    built(tf.zeros((1, *model["image_shape"])), training=False)
+    return built
+
+
+def initialise(model: keras.Model, rules: dict) -> None:
+    """Draw the initial weights by keras.initializers, after the recipe's `init`."""
+    for layer in model._flatten_layers():
+        if isinstance(layer, keras.layers.Conv2D):
+            rule = rules["init"]["convolution.kernel"]
+            layer.kernel.assign(_normal(rule, layer.kernel.shape, layer.kernel.dtype))
+        elif isinstance(layer, keras.layers.Dense):
+            rule = rules["init"]["head.kernel"]
+            layer.kernel.assign(_normal(rule, layer.kernel.shape, layer.kernel.dtype))
+            layer.bias.assign(tf.fill(layer.bias.shape, rules["init"]["head.bias"]["value"]))
+        elif isinstance(layer, keras.layers.BatchNormalization):
+            layer.gamma.assign(tf.fill(layer.gamma.shape, rules["init"]["batch_norm.scale"]["value"]))
+            layer.beta.assign(tf.fill(layer.beta.shape, rules["init"]["batch_norm.bias"]["value"]))
+
+
+def native_order(spec):
+    """Return epoch -> order, from tf.random.experimental.stateless_shuffle."""
+
+    def order(epoch: int) -> np.ndarray:
+        index = tf.range(spec.training["data"]["n_train"])
+        return tf.random.experimental.stateless_shuffle(index, seed=(spec.seed, epoch)).numpy()
+
+    return order
+
+
+def environment() -> dict:
+    """Return what only this process can see of its framework."""
+    build = tf.sysconfig.get_build_info()
+    facts = {
+        "framework_version": tf.__version__,
+        "framework_path": str(tf.__path__[0]),
+        "keras": keras.__version__,
+        "numpy": np.__version__,
+        "onednn": os.environ.get("TF_ENABLE_ONEDNN_OPTS", "default"),
+        "threads": tf.config.threading.get_intra_op_parallelism_threads(),
+        "logical_devices": len(tf.config.list_logical_devices()),
+        "cuda": build.get("cuda_version"),
+    }
+    if gpus := tf.config.get_visible_devices("GPU"):
+        name = tf.config.experimental.get_device_details(gpus[0]).get("device_name")
+        facts |= {"cudnn": build.get("cudnn_version"), "gpu": name, "gpus": len(gpus)}
+    return facts
+
+
+def _part(owner, name: str):
+    return owner[int(name)] if name.isdigit() else getattr(owner, name)
+
+
+def _normal(rule: dict, shape, dtype: str) -> tf.Tensor:
+    return keras.initializers.RandomNormal(rule["mean"], deviation(rule, tuple(shape)))(shape, dtype=dtype)
+
+
+def _to_canonical(array: np.ndarray, layout: str) -> np.ndarray:
+    return np.ascontiguousarray(array.transpose(LAYOUTS[layout][1]))
+
+
+def _to_native(array: np.ndarray, layout: str) -> np.ndarray:
+    return np.ascontiguousarray(array.transpose(LAYOUTS[layout][0]))

@@ -1,0 +1,177 @@
+"""One device, or several: one process a device under DistributedDataParallel, gloo on CPUs and NCCL on GPUs.
+
+Rank 0 is the runner's own process; the others are started by it and end with it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import torch
+import torch.distributed as dist
+from torch import nn
+
+from runners.contract.errors import Unsupported
+from runners.contract.spec import RunSpec
+
+_RENDEZVOUS = "VIGIL_TORCH_RENDEZVOUS"
+
+
+@dataclasses.dataclass(frozen=True)
+class Replica:
+    """This process among its peers."""
+
+    rank: int
+    world: int
+    device: torch.device
+
+    @property
+    def is_alone(self) -> bool:
+        return self.world == 1
+
+
+@contextlib.contextmanager
+def replicas(spec: RunSpec, *, run_directory: Path, rank: int) -> Iterator[Replica]:
+    """Join the process group, starting the other ranks if this is rank 0. Raises Unsupported for devices that are not there."""
+    if spec.device == "gpu" and torch.cuda.device_count() < spec.devices:
+        raise Unsupported(f"{spec.devices} GPU(s) asked for; torch sees {torch.cuda.device_count()}")
+    device = torch.device("cuda", rank) if spec.device == "gpu" else torch.device("cpu")
+    torch.set_num_threads(max(1, spec.threads // spec.devices))
+    if spec.devices == 1:
+        yield Replica(0, 1, device)
+        return
+    if not dist.is_available():
+        raise Unsupported("this build of PyTorch has no torch.distributed")
+    peers = _start_peers(spec, run_directory) if rank == 0 else []
+    if rank:
+        _end_with_parent()
+    if spec.device == "cpu" and sys.platform == "linux":
+        os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
+    if spec.device == "gpu":
+        torch.cuda.set_device(device)
+    try:
+        dist.init_process_group(
+            "nccl" if spec.device == "gpu" else "gloo", init_method=f"file://{os.environ[_RENDEZVOUS]}",
+            rank=rank, world_size=spec.devices, timeout=timedelta(minutes=10),
+        )
+        yield Replica(rank, spec.devices, device)
+        dist.barrier()
+        dist.destroy_process_group()
+        for peer in peers:
+            peer.wait(timeout=60)
+    finally:
+        for peer in peers:
+            if peer.poll() is None:
+                peer.kill()
+                peer.wait()
+        if rank == 0:
+            Path(os.environ[_RENDEZVOUS]).unlink(missing_ok=True)
+
+
+def _start_peers(spec: RunSpec, run_directory: Path) -> list[subprocess.Popen]:
+    rendezvous = run_directory.resolve() / f"rendezvous-{os.getpid()}"
+    rendezvous.unlink(missing_ok=True)
+    os.environ[_RENDEZVOUS] = str(rendezvous)
+    command = [sys.executable, "-m", "runners.torch.peer", str(run_directory)]
+    return [subprocess.Popen([*command, str(rank)]) for rank in range(1, spec.devices)]
+
+
+def _end_with_parent() -> None:
+    """End this process when rank 0 is gone, even by kill -9."""
+    parent = os.getppid()
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(0.5)
+        os._exit(1)
+
+    threading.Thread(target=watch, name="watch-parent", daemon=True).start()
+
+
+def synchronise_batch_norm(model: nn.Module, *, across_devices: str, replica: Replica) -> nn.Module:
+    """Return the model with statistics over the global batch, where the recipe asks for them and there is more than one device."""
+    if replica.is_alone or across_devices != "sync":
+        return model
+    if replica.device.type == "cuda":
+        return nn.SyncBatchNorm.convert_sync_batchnorm(model)
+    # torch.nn.SyncBatchNorm refuses tensors that are not on a GPU.
+    for module in list(model.modules()):
+        for name, child in module.named_children():
+            if isinstance(child, nn.BatchNorm2d):
+                setattr(module, name, CpuSyncBatchNorm.of(child))
+    return model
+
+
+class CpuSyncBatchNorm(nn.BatchNorm2d):
+    """Batch norm over the global batch, with the arithmetic in float32 or wider. Shards may differ in size."""
+
+    @classmethod
+    def of(cls, norm: nn.BatchNorm2d) -> CpuSyncBatchNorm:
+        return cls(norm.num_features, eps=norm.eps, momentum=norm.momentum)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        if not self.training:
+            return super().forward(x)
+        with torch.autocast("cpu", enabled=False):
+            wide = x.to(self.weight.dtype)
+            count = all_reduce(wide.new_tensor(float(wide.numel() // self.num_features)))
+            mean = all_reduce(wide.sum(dim=(0, 2, 3))) / count
+            centred = wide - mean[:, None, None]
+            variance = all_reduce(centred.square().sum(dim=(0, 2, 3))) / count
+            with torch.no_grad():
+                self.running_mean.lerp_(mean, self.momentum)
+                self.running_var.lerp_(variance * (count / (count - 1)), self.momentum)
+            scale = self.weight * torch.rsqrt(variance + self.eps)
+            return (centred * scale[:, None, None] + self.bias[:, None, None]).to(x.dtype)
+
+
+class _AllReduce(torch.autograd.Function):
+    """Sum over ranks. The total loss sees each rank's input through every rank's output, so its gradient is a sum over ranks too."""
+
+    @staticmethod
+    def forward(context, x):
+        x = x.clone()
+        dist.all_reduce(x)
+        return x
+
+    @staticmethod
+    def backward(context, gradient):
+        gradient = gradient.clone(memory_format=torch.contiguous_format)
+        dist.all_reduce(gradient)
+        return gradient
+
+
+# Left out of compiled graphs: Dynamo would have to trace the collective inside an autograd function.
+@torch.compiler.disable
+def all_reduce(x: torch.Tensor) -> torch.Tensor:
+    """Return the differentiable sum of `x` over all ranks."""
+    return _AllReduce.apply(x)
+
+
+def sum_over_replicas(x: torch.Tensor, *, replica: Replica) -> torch.Tensor:
+    """Return the sum over ranks, in place."""
+    if not replica.is_alone:
+        dist.all_reduce(x)
+    return x
+
+
+def average_statistics(model: nn.Module, *, replica: Replica) -> None:
+    """Set the running statistics of every rank to their mean: what the recipe says of `per_device` batch norm.
+
+    A running mean is linear, so averaging now and then gives the same as averaging after every step.
+    """
+    if replica.is_alone:
+        return
+    for buffer in model.buffers():
+        if buffer.is_floating_point():
+            dist.all_reduce(buffer)
+            buffer.div_(replica.world)

@@ -1,0 +1,35 @@
+"""eager: as written. jit: torch.jit.trace. compile: torch.compile."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+
+import torch
+from torch import nn
+
+from runners.contract.errors import Unsupported
+
+
+def trace(model: nn.Module, example: torch.Tensor, *, training: bool, autocast) -> nn.Module:
+    """Return the model traced on an example, in training or evaluation mode: a trace holds one of the two.
+
+    The trace shares parameters and statistics with the model. The example moves the running statistics, so they are put back.
+    """
+    statistics = {name: buffer.clone() for name, buffer in model.named_buffers()}
+    model.train(training)
+    # The cache of autocast would record one cast of each weight as a constant.
+    with autocast, warnings.catch_warnings(), torch.set_grad_enabled(training):
+        warnings.filterwarnings("ignore", category=DeprecationWarning)
+        traced = torch.jit.trace(model, example, check_trace=False)
+    with torch.no_grad():
+        for name, buffer in model.named_buffers():
+            buffer.copy_(statistics[name])
+    return traced
+
+
+def compile_function(function: Callable) -> Callable:
+    """Return torch.compile of a function or module. Raises Unsupported where this PyTorch has no compiler."""
+    if not hasattr(torch, "compile"):
+        raise Unsupported(f"torch.compile came with PyTorch 2.0; this is {torch.__version__}")
+    return torch.compile(function)

@@ -1,0 +1,243 @@
+"""The training loop in PyTorch. Twins: runners/tensorflow/train.py, runners/jax/train.py."""
+
+from __future__ import annotations
+
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel
+
+from runners.contract import faults
+from runners.contract.batches import split
+from runners.contract.checkpoint import State, require_same_names
+from runners.contract.session import Session
+from runners.contract.weights import deviation
+from runners.torch import determinism, devices, modes, precision
+from runners.torch.models import resnet_cifar
+
+MODELS = {"resnet_cifar": resnet_cifar}
+# canonical -> native, as axes for numpy.transpose, and back
+LAYOUTS = {"HWIO->OIHW": ((3, 2, 0, 1), (2, 3, 1, 0)), "IO->OI": ((1, 0), (1, 0)), "O->O": ((0,), (0,))}
+
+
+def train(session: Session, rank: int = 0) -> None:
+    """Train the session's run from its checkpoint, or from the start, to its last step."""
+    spec = session.spec
+    session.enter("set_up")
+    if spec.fault:
+        faults.install(spec.fault)
+    determinism.set_up(spec.determinism)
+    precision.set_up(spec.precision, device=spec.device)
+    session.report_environment(environment())
+    with devices.replicas(spec, run_directory=session.directory, rank=rank) as replica:
+        batches = session.load_batches(native_order(spec) if spec.randomness == "native" else None)
+        session.enter("build")
+        trainer = Trainer(spec, replica=replica)
+        state, step = session.starting_state()
+        if state is not None:
+            trainer.set_state(state)
+        trainer.prepare(example=batches.train(step)[0])
+        for images, labels, learning_rate in session.training_batches():
+            session.stepped(trainer.train_step(images, labels, learning_rate))
+            if session.evaluation_is_due():
+                session.begin_evaluation()
+                session.evaluated(**trainer.evaluate(batches))
+                session.end_evaluation()
+            if session.checkpoint_is_due():
+                session.save_checkpoint(trainer.get_state())
+        session.finish(trainer.get_state())
+
+
+class Trainer:
+    """The model, its optimizer, and one step of each kind, in one context."""
+
+    def __init__(self, spec, *, replica: devices.Replica) -> None:
+        self.spec, self.replica = spec, replica
+        training = spec.training
+        torch.manual_seed(spec.seed)
+        model = build_model(training["model"])
+        if spec.randomness == "native":
+            initialise(model, training["model"])
+        model = devices.synchronise_batch_norm(
+            model, across_devices=training["model"]["batch_norm"]["across_devices"], replica=replica
+        )
+        self.model = model.to(
+            device=replica.device, dtype=precision.dtype_of_parameters(spec.precision), memory_format=torch.channels_last
+        )
+        rule = training["optimizer"]
+        self.optimizer = torch.optim.SGD(
+            self.model.parameters(), lr=0.0, momentum=rule["momentum"], dampening=rule["dampening"],
+            nesterov=rule["nesterov"], weight_decay=rule["weight_decay"],
+        )
+        self.scaler = precision.gradient_scaler(spec.precision, device=replica.device)
+        # The loss is the mean over the global batch; DistributedDataParallel takes the mean over ranks.
+        self.share = spec.shards[replica.rank] * replica.world / sum(spec.shards)
+
+    def prepare(self, *, example: np.ndarray) -> None:
+        """Make the forward passes of this context's mode, and wrap them for several devices."""
+        forward = evaluation = self.model
+        if self.spec.mode == "jit":
+            shard = self._images(example)
+            forward = modes.trace(self.model, shard, training=True, autocast=self._autocast())
+            evaluation = modes.trace(self.model, shard, training=False, autocast=self._autocast())
+        if not self.replica.is_alone:
+            # Running statistics are equal under `sync` and averaged by us under `per_device`: nothing to broadcast.
+            forward = DistributedDataParallel(forward, broadcast_buffers=False)
+        if self.spec.mode == "compile":
+            forward, evaluation = modes.compile_function(forward), modes.compile_function(evaluation)
+        self.forward, self.evaluation = forward, evaluation
+
+    def train_step(self, images: np.ndarray, labels: np.ndarray, learning_rate: float) -> torch.Tensor:
+        """Take one step on a global batch; return the loss, a scalar."""
+        images, labels = self._images(images), self._labels(labels)
+        for group in self.optimizer.param_groups:
+            group["lr"] = learning_rate
+        self.model.train()
+        self.optimizer.zero_grad(set_to_none=True)
+        with self._autocast():
+            logits = self.forward(images)
+        loss = F.cross_entropy(logits.to(self._wide), labels) * self.share
+        self.scaler.scale(loss).backward()
+        self.scaler.step(self.optimizer)
+        self.scaler.update()
+        return devices.sum_over_replicas(loss.detach(), replica=self.replica) / self.replica.world
+
+    @torch.no_grad()
+    def evaluate(self, batches) -> dict[str, float]:
+        """Return the right answers, the summed loss and the number of test images."""
+        devices.average_statistics(self.model, replica=self.replica)
+        self.model.eval()
+        totals = torch.zeros(3, dtype=torch.float64, device=self.replica.device)
+        for images, labels, weights in batches.evaluation():
+            images, labels, weights = (
+                split(array, self.spec.evaluation_shards)[self.replica.rank] for array in (images, labels, weights)
+            )
+            with self._autocast():
+                logits = self.evaluation(self._to_device(images))
+            labels, weights = torch.from_numpy(labels).long().to(logits.device), torch.from_numpy(weights).to(logits.device)
+            losses = F.cross_entropy(logits.to(self._wide), labels, reduction="none")
+            right = (logits.argmax(dim=1) == labels).to(weights.dtype)
+            totals += torch.stack([(right * weights).sum(), (losses * weights).sum(), weights.sum()])
+        self.model.train()
+        correct, loss_sum, count = devices.sum_over_replicas(totals, replica=self.replica).tolist()
+        return {"correct": correct, "loss_sum": loss_sum, "count": count}
+
+    def get_state(self) -> State:
+        """Return the whole training state under canonical names and layouts."""
+        devices.average_statistics(self.model, replica=self.replica)
+        tensors = dict(self.model.state_dict())
+        parameters = dict(self.model.named_parameters())
+        state: State = {}
+        for name, native, layout in self._rows():
+            if native in parameters:
+                state[f"params/{name}"] = _to_canonical(tensors[native], layout)
+                buffer = self.optimizer.state[parameters[native]].get("momentum_buffer")
+                state[f"momentum/{name}"] = _to_canonical(torch.zeros_like(tensors[native]) if buffer is None else buffer, layout)
+            else:
+                state[f"stats/{name}"] = _to_canonical(tensors[native], layout)
+        if self.scaler.is_enabled():
+            scaler = self.scaler.state_dict()
+            state["scaler/scale"] = np.float64(scaler["scale"])
+            state["scaler/good_steps"] = np.int64(scaler["_growth_tracker"])
+        return state
+
+    @torch.no_grad()
+    def set_state(self, state: State) -> None:
+        """Load a state made by any framework's `get_state`."""
+        state = dict(state)
+        scale, good_steps = state.pop("scaler/scale", None), state.pop("scaler/good_steps", None)
+        if self.scaler.is_enabled() and scale is not None:
+            self.scaler.load_state_dict({**self.scaler.state_dict(), "scale": float(scale), "_growth_tracker": int(good_steps)})
+        tensors, parameters = dict(self.model.state_dict()), dict(self.model.named_parameters())
+        rows = self._rows()
+        expected = {f"{group}/{name}" for name, native, _ in rows if native in parameters for group in ("params", "momentum")}
+        require_same_names(state, expected | {f"stats/{name}" for name, native, _ in rows if native not in parameters})
+        for name, native, layout in rows:
+            group = "params" if native in parameters else "stats"
+            tensors[native].copy_(_to_native(state[f"{group}/{name}"], layout))
+            if native in parameters:
+                parameter = parameters[native]
+                momentum = _to_native(state[f"momentum/{name}"], layout)
+                self.optimizer.state[parameter]["momentum_buffer"] = torch.empty_like(parameter).copy_(momentum)
+
+    def _rows(self):
+        model = self.spec.training["model"]
+        return MODELS[model["name"]].native_names(model["depth"], model["widths"])
+
+    def _autocast(self) -> torch.autocast:
+        return precision.autocast(self.spec.precision, device=self.replica.device)
+
+    @property
+    def _wide(self) -> torch.dtype:
+        return precision.dtype_of_parameters(self.spec.precision)
+
+    def _images(self, images: np.ndarray) -> torch.Tensor:
+        return self._to_device(split(images, self.spec.shards)[self.replica.rank])
+
+    def _labels(self, labels: np.ndarray) -> torch.Tensor:
+        return torch.from_numpy(split(labels, self.spec.shards)[self.replica.rank]).long().to(self.replica.device, non_blocking=True)
+
+    def _to_device(self, images: np.ndarray) -> torch.Tensor:
+        # [batch, height, width, channel] seen as [batch, channel, height, width] is the channels_last layout: no copy.
+        return torch.from_numpy(images).permute(0, 3, 1, 2).to(self.replica.device, dtype=self._wide, non_blocking=True)
+
+
+def build_model(model: dict) -> nn.Module:
+    """Return the recipe's model. Raises ValueError for what these layers cannot express."""
+    norm = model["batch_norm"]
+    return resnet_cifar.ResNetCifar(
+        depth=model["depth"], image_shape=model["image_shape"], n_classes=model["n_classes"], widths=model["widths"],
+        convolution=model["convolution"], batch_norm={"epsilon": norm["epsilon"], "momentum": norm["momentum"]},
+    )
+
+
+def initialise(model: nn.Module, rules: dict) -> None:
+    """Draw the initial weights by torch.nn.init, after the recipe's `init`."""
+    for module in model.modules():
+        if isinstance(module, nn.Conv2d):
+            rule, shape = rules["init"]["convolution.kernel"], (*module.kernel_size, module.in_channels, module.out_channels)
+            nn.init.normal_(module.weight, rule["mean"], deviation(rule, shape))
+        elif isinstance(module, nn.Linear):
+            rule = rules["init"]["head.kernel"]
+            nn.init.normal_(module.weight, rule["mean"], deviation(rule, (module.in_features, module.out_features)))
+            nn.init.constant_(module.bias, rules["init"]["head.bias"]["value"])
+        elif isinstance(module, nn.BatchNorm2d):
+            nn.init.constant_(module.weight, rules["init"]["batch_norm.scale"]["value"])
+            nn.init.constant_(module.bias, rules["init"]["batch_norm.bias"]["value"])
+
+
+def native_order(spec):
+    """Return epoch -> order, from torch.randperm."""
+
+    def order(epoch: int) -> np.ndarray:
+        generator = torch.Generator().manual_seed(spec.seed * 1_000_003 + epoch)
+        return torch.randperm(spec.training["data"]["n_train"], generator=generator).numpy()
+
+    return order
+
+
+def environment() -> dict:
+    """Return what only this process can see of its framework."""
+    facts = {
+        "framework_version": torch.__version__,
+        "framework_path": str(torch.__path__[0]),
+        "numpy": np.__version__,
+        "blas": torch.__config__.show().split("BLAS_INFO=")[-1].split(",")[0],
+        "onednn": torch.backends.mkldnn.is_available(),
+        "cpu_capability": torch.backends.cpu.get_cpu_capability(),
+        "threads": torch.get_num_threads(),
+        "cuda": torch.version.cuda,
+    }
+    if torch.cuda.is_available():
+        facts |= {"cudnn": torch.backends.cudnn.version(), "gpu": torch.cuda.get_device_name(), "gpus": torch.cuda.device_count()}
+    return facts
+
+
+def _to_canonical(tensor: torch.Tensor, layout: str) -> np.ndarray:
+    return np.ascontiguousarray(tensor.detach().cpu().numpy().transpose(LAYOUTS[layout][1]))
+
+
+def _to_native(array: np.ndarray, layout: str) -> torch.Tensor:
+    return torch.from_numpy(np.ascontiguousarray(array.transpose(LAYOUTS[layout][0])))

@@ -1,0 +1,248 @@
+"""Reference rows on the way in and out: what is refused, what is counted once, what no longer fits the recipe."""
+
+from __future__ import annotations
+
+import copy
+import json
+import math
+
+import pytest
+
+from vigil import reference
+from vigil.errors import CannotRun
+from vigil.reference import ReferenceError_, append_rows, load_rows, row_from_record, select
+
+RECIPE = {"name": "resnet_cifar", "version": 1, "hash": "aa11", "profile": "quick"}
+
+
+@pytest.fixture
+def record():
+    """A finished run of seed 3 in JAX."""
+    return {
+        "schema": 1,
+        "run_id": "run-3",
+        "created": "2024-06-12T10:00:00+00:00",
+        "recipe": dict(RECIPE),
+        "context": {"framework": "jax", "mode": "jit", "text": "jax-jit-fp32-x1"},
+        "seed": 3,
+        "status": "finished",
+        "failure": None,
+        "metric": {
+            "name": "test_accuracy",
+            "unit": "percent",
+            "direction": "higher",
+            "selection": "last",
+            "value": 81.5,
+        },
+        "state_sha256": "ff00",
+        "fault": None,
+        "environment": {
+            "framework": "jax",
+            "framework_version": "0.10.2",
+            "framework_path": "/home/somebody/jax/__init__.py",
+            "python": "3.12.3",
+            "numpy": "2.4.0",
+            "hardware": "2 cores",
+            "threads": 2,
+        },
+        "data": {"name": "generated", "checksum": "c0de"},
+        "code": {"commit": "abc", "dirty": True},
+    }
+
+
+def make_row(record, *, seed, run_id=None, value=81.5):
+    changed = copy.deepcopy(record)
+    changed["seed"], changed["run_id"], changed["metric"]["value"] = seed, run_id or f"run-{seed}", value
+    return row_from_record(changed)
+
+
+def test_a_finished_run_becomes_a_row_with_its_provenance(record):
+    """Value, seed, context, versions, commit, dirty mark and date all arrive in the row."""
+    row = row_from_record(record)
+    assert (row["kind"], row["value"], row["seed"], row["date"]) == ("measured", 81.5, 3, "2024-06-12")
+    assert row["packages"] == {"numpy": "2.4.0"}
+    assert (row["commit"], row["dirty"], row["framework_version"]) == ("abc", True, "0.10.2")
+
+
+def test_a_row_does_not_publish_where_one_machine_keeps_its_files(record):
+    """Absolute paths of the environment stay in the record."""
+    assert "/home/somebody" not in json.dumps(row_from_record(record))
+
+
+@pytest.mark.parametrize(
+    ("key", "found", "said"),
+    [
+        ("fault", {"name": "no_decay", "sha256": "00"}, "planted fault"),
+        ("status", "failed", "status"),
+        ("status", "interrupted", "status"),
+    ],
+)
+def test_a_faulted_or_unfinished_run_is_no_sample(record, key, found, said):
+    """A run with a planted fault, failed or interrupted is refused with the reason."""
+    record[key] = found
+    with pytest.raises(ReferenceError_, match=said):
+        row_from_record(record)
+
+
+@pytest.mark.parametrize("value", [None, math.nan, math.inf, "nan", True, 101.0])
+def test_a_value_that_is_no_number_is_no_sample(record, value):
+    """Null, NaN, infinity, a string, a boolean and 101 percent are refused."""
+    record["metric"]["value"] = value
+    with pytest.raises(ReferenceError_, match="value"):
+        row_from_record(record)
+
+
+def test_a_record_without_a_needed_key_is_refused_by_name(record):
+    """The error names what the record lacks."""
+    del record["environment"]["framework_version"]
+    with pytest.raises(ReferenceError_, match="run-3: framework_version: missing"):
+        row_from_record(record)
+
+
+def test_appended_rows_are_read_back(tmp_path, record):
+    """What was appended, in two goes and two frameworks, is what is loaded, in files named by the plan."""
+    torch = copy.deepcopy(record)
+    torch["context"] |= {"framework": "torch", "text": "torch-jit-fp32-x1"}
+    torch["run_id"] = "run-t"
+    rows = [make_row(record, seed=0), make_row(record, seed=1), row_from_record(torch)]
+    append_rows(tmp_path, rows[:1])
+    written = append_rows(tmp_path, rows[1:])
+    names = ["quick-jax-2024-06-12.jsonl", "quick-torch-2024-06-12.jsonl"]
+    assert [path.name for path in written] == names
+    assert sorted(path.name for path in (tmp_path / "resnet_cifar").iterdir()) == names
+    assert load_rows(tmp_path, "resnet_cifar") == rows
+
+
+def test_appending_keeps_the_lines_that_are_there(tmp_path, record):
+    """Old lines stay byte for byte, even where the last one lacks its line end."""
+    (path,) = append_rows(tmp_path, [make_row(record, seed=0)])
+    old = path.read_bytes().rstrip(b"\n")
+    path.write_bytes(old)
+    append_rows(tmp_path, [make_row(record, seed=1)])
+    assert path.read_bytes().startswith(old + b"\n")
+    assert len(load_rows(tmp_path, "resnet_cifar")) == 2
+
+
+def test_a_run_cannot_be_appended_twice(tmp_path, record):
+    """The same run id is refused, in the files and within one call."""
+    append_rows(tmp_path, [make_row(record, seed=0)])
+    with pytest.raises(ReferenceError_, match="already a reference sample"):
+        append_rows(tmp_path, [make_row(record, seed=0)])
+    with pytest.raises(ReferenceError_, match="already a reference sample"):
+        append_rows(tmp_path, [make_row(record, seed=5), make_row(record, seed=5)])
+
+
+def test_a_repeat_of_a_seed_is_no_new_sample(tmp_path, record):
+    """Another run of the same seed, context, framework version and recipe is refused; a new version is taken."""
+    append_rows(tmp_path, [make_row(record, seed=0)])
+    with pytest.raises(ReferenceError_, match="another seed"):
+        append_rows(tmp_path, [make_row(record, seed=0, run_id="other")])
+    record["environment"]["framework_version"] = "0.11.0"
+    append_rows(tmp_path, [make_row(record, seed=0, run_id="other")])
+    assert len(load_rows(tmp_path, "resnet_cifar")) == 2
+
+
+def test_one_bad_row_keeps_all_from_being_written(tmp_path, record):
+    """Rows are checked before anything is written."""
+    bad = {**make_row(record, seed=1), "value": math.nan}
+    with pytest.raises(ReferenceError_, match="new row 2: value"):
+        append_rows(tmp_path, [make_row(record, seed=0), bad])
+    assert list(tmp_path.rglob("*.jsonl")) == []
+
+
+def test_a_faulted_row_is_refused_when_appended(tmp_path, record):
+    """A row that carries a fault mark does not pass as a plain one."""
+    with pytest.raises(ReferenceError_, match="fault: not a key"):
+        append_rows(tmp_path, [{**make_row(record, seed=0), "fault": {"name": "no_decay"}}])
+
+
+def test_a_file_name_cannot_leave_the_folder(tmp_path, record):
+    """A profile called ../../x is refused."""
+    row = make_row(record, seed=0)
+    row["recipe"]["profile"] = "../../x"
+    with pytest.raises(ReferenceError_, match="file name"):
+        append_rows(tmp_path / "inner", [row])
+    assert list(tmp_path.rglob("*.jsonl")) == []
+
+
+def test_a_kill_while_writing_leaves_the_old_file(tmp_path, record, monkeypatch):
+    """If the last step does not happen, the file is as it was and nothing is left beside it."""
+    (path,) = append_rows(tmp_path, [make_row(record, seed=0)])
+    before = path.read_bytes()
+
+    def fail(source, target):
+        raise OSError("no space left on device")
+
+    monkeypatch.setattr(reference.os, "replace", fail)
+    with pytest.raises(OSError, match="no space"):
+        append_rows(tmp_path, [make_row(record, seed=1)])
+    assert path.read_bytes() == before
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_no_folder_means_no_rows(tmp_path):
+    """A recipe that was never measured has an empty reference."""
+    assert load_rows(tmp_path, "resnet_cifar") == []
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda row: json.dumps(row)[:-5], "broken JSON"),
+        (lambda row: "[]", "one JSON object a line"),
+        (lambda row: json.dumps({k: v for k, v in row.items() if k != "seed"}), "seed: missing"),
+        (lambda row: json.dumps({**row, "schema": 9}), "schema: found 9"),
+        (lambda row: json.dumps({**row, "value": math.nan}), "value: found nan"),
+        (lambda row: json.dumps({**row, "value": "nan"}), "value: found 'nan'"),
+        (lambda row: json.dumps({**row, "seed": 1.5}), "seed: found 1.5"),
+        (lambda row: json.dumps({**row, "kind": "typed"}), "kind: found 'typed'"),
+        (lambda row: json.dumps({**row, "recipe": {"name": "resnet_cifar"}}), "recipe.version: missing"),
+        (lambda row: json.dumps({**row, "recipe": {**row["recipe"], "name": "gru"}}), "recipe.name: found 'gru'"),
+        (lambda row: json.dumps({**row, "value": 12.0}), "with other content"),
+    ],
+)
+def test_a_damaged_line_is_named_by_file_and_line(tmp_path, record, change, said):
+    """The second line of the file is damaged in eleven ways; each is an error that names file, line and key."""
+    (path,) = append_rows(tmp_path, [make_row(record, seed=0)])
+    with path.open("a", encoding="utf-8") as file:
+        file.write(change(make_row(record, seed=0)) + "\n")
+    with pytest.raises(CannotRun) as caught:
+        load_rows(tmp_path, "resnet_cifar")
+    assert f"{path}:2: " in str(caught.value)
+    assert said in str(caught.value)
+
+
+def test_selected_rows_are_of_the_recipe_as_it_is(record):
+    """Rows of another profile, metric, version or hash are left out."""
+    fits = make_row(record, seed=0)
+    others = []
+    for number, change in enumerate([{"profile": "paper"}, {"version": 2}, {"hash": "bb22"}, {"name": "gru"}]):
+        row = make_row(record, seed=number + 1)
+        row["recipe"] |= change
+        others.append(row)
+    others.append({**make_row(record, seed=9), "metric": "test_loss"})
+    selection = select([*others, fits], recipe=RECIPE, metric="test_accuracy")
+    assert (selection.rows, selection.reason) == ((fits,), None)
+
+
+def test_a_run_listed_twice_counts_once(record):
+    """The same row in two files is one sample."""
+    row = make_row(record, seed=0)
+    assert len(select([row, copy.deepcopy(row)], recipe=RECIPE, metric="test_accuracy").rows) == 1
+
+
+@pytest.mark.parametrize("change", [{"hash": "bb22"}, {"version": 2}])
+def test_a_changed_recipe_has_no_reference_and_the_reason_says_why(record, change):
+    """Version and hash that were found and wanted stand in the reason, with the command that helps."""
+    wanted = {**RECIPE, **change}
+    selection = select([make_row(record, seed=0)], recipe=wanted, metric="test_accuracy")
+    assert selection.rows == ()
+    assert "version 1 (aa11)" in selection.reason
+    assert f"version {wanted['version']} ({wanted['hash']})" in selection.reason
+    assert "make reference RECIPE=resnet_cifar PROFILE=quick" in selection.reason
+
+
+def test_no_rows_at_all_is_another_reason():
+    """An empty reference is not called outdated."""
+    selection = select([], recipe=RECIPE, metric="test_accuracy")
+    assert "there are no reference samples" in selection.reason

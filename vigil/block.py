@@ -1,0 +1,76 @@
+"""The verdict block: what a reproduction ends with, as text."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from vigil.progress import duration
+
+_RULE = "-" * 78
+
+
+def verdict_block(invocation: dict[str, Any], *, directory: str) -> str:
+    """Return the block for a judged invocation. Every number in it stands in invocation.json too."""
+    judged, recipe = invocation["verdict"], invocation["recipe"]
+    lines = [_RULE, f"{recipe['name']} v{recipe['version']} ({recipe['hash']}), profile {recipe['profile']}, "
+             f"{invocation['context']['text']}"]
+    if invocation["fault"]:
+        lines.append(f"PLANTED FAULT   {invocation['fault']}: this is not a run of the framework as released")
+    lines += [_row(judged["metric"], _values(judged))]
+    lines += [_row("band", text) for text in _band(judged)[:1]] + [_row("", text) for text in _band(judged)[1:]]
+    lines += [_row("verdict", judged["name"].upper() if judged["name"] != "reproduced" else "reproduced"), _row("", judged["reason"])]
+    if judged["detectable_drop"] is not None:
+        runs = len(judged["values"])
+        lines.append(_row("power", f"{'this run' if runs == 1 else f'these {runs} runs'} would have caught a drop of "
+                          f"{_amount(judged['detectable_drop'], judged)} with probability {judged['power']:g}"))
+    lines += [_row("published", _target(target)) for target in judged["targets"]]
+    if failure := judged.get("failure"):
+        lines.append(_row("failed", f"{failure['category']} in phase {failure['phase']}, step {failure['step']}, seed {failure['seed']}"))
+        lines += [f"    | {line}" for line in failure["log_tail"][-6:] if judged["name"] != "unsupported"]
+    lines += [_row("wall time", duration(invocation["wall_seconds"])), _row("directory", directory), _row("MLflow", _tracking(invocation))]
+    return "\n".join([*lines, _RULE])
+
+
+def _row(name: str, text: str) -> str:
+    return f"{name:<15} {text}".rstrip()
+
+
+def _amount(value: float, judged: dict[str, Any]) -> str:
+    return f"{value:.2f} points" if judged["unit"] == "percent" else f"{value:.4g} {judged['unit']}"
+
+
+def _values(judged: dict[str, Any]) -> str:
+    if not judged["values"]:
+        return "no value"
+    text = ", ".join(f"{entry['value']:.2f} (seed {entry['seed']})" for entry in judged["values"])
+    return f"{text}; mean {judged['mean']:.2f}" if len(judged["values"]) > 1 and judged["mean"] is not None else text
+
+
+def _band(judged: dict[str, Any]) -> list[str]:
+    band = judged["band"]
+    if band is None:
+        return ["none"]
+    made = (
+        f"{band['coverage']:.0%} {band['method']}, from {band['n']} runs of {band['n_seeds']} seeds on "
+        f"{', '.join(band['frameworks'])}, {_dates(band['dates'])}"
+    )
+    lines = [f"{band['low']:.2f} to {band['high']:.2f} for one run"]
+    if several := judged.get("mean_band"):
+        lines[0] += f"; {several['low']:.2f} to {several['high']:.2f} for the mean of {len(judged['values'])}"
+    return [*lines, made]
+
+
+def _dates(dates: list[str]) -> str:
+    return dates[0] if len(dates) == 1 else f"{dates[0]} to {dates[-1]}"
+
+
+def _target(target: dict[str, Any]) -> str:
+    outcome = {True: "met", False: "NOT MET", None: "not judged"}[target["meets"]]
+    return f"{target['value']:g} ({target['published_as']}; {target['source']}): {outcome}, {target['reason']}"
+
+
+def _tracking(invocation: dict[str, Any]) -> str:
+    tracking = invocation["tracking"] or {"error": "not tracked"}
+    if "error" in tracking:
+        return f"not recorded: {tracking['error']} Nothing is lost: `vigil sync` uploads it later."
+    return f"experiment {tracking['experiment']}, run {tracking['run_id']}"

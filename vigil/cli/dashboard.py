@@ -1,0 +1,122 @@
+"""`vigil dashboard`: MLflow's own pages on the local store, on this machine only, until Ctrl-C."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+
+from vigil.errors import CannotRun
+from vigil.tracking import artifact_directory, redact, tracking_uri
+
+HOST = "127.0.0.1"
+START_SECONDS = 120
+STOP_SECONDS = 10
+
+
+def add_parser(subparsers: argparse._SubParsersAction) -> None:
+    """Add the verb to the command line."""
+    parser = subparsers.add_parser("dashboard", help="show the runs in MLflow on 127.0.0.1")
+    parser.add_argument("--port", type=_port, default=5000, help="default: 5000")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Serve until Ctrl-C, or name the tracking server that is already there."""
+    uri = tracking_uri()
+    if uri.startswith(("http://", "https://")):
+        print(f"MLFLOW_TRACKING_URI names a server: open {redact(uri)}")
+        return 0
+    _check_free(arguments.port)
+    with _signals_interrupt():
+        server = subprocess.Popen(
+            server_command(uri, port=arguments.port), env=_environment(uri), stdout=sys.stderr, start_new_session=True
+        )
+        try:
+            _wait_until_up(server, port=arguments.port)
+            print(f"MLflow on http://{HOST}:{arguments.port} shows {redact(uri)}. Ctrl-C ends it.", flush=True)
+            server.wait()
+        except KeyboardInterrupt:
+            return 0
+        finally:
+            _end(server)
+    raise CannotRun(f"mlflow server ended by itself, exit code {server.returncode}. Its own message stands above.")
+
+
+def server_command(uri: str, *, port: int) -> list[str]:
+    """Return the command line of the server: one worker, this machine only, MLflow's own security settings."""
+    command = [sys.executable, "-m", "mlflow", "server", "--host", HOST, "--port", str(port), "--workers", "1"]
+    command += ["--uvicorn-opts", "--log-level warning"]
+    artifacts = artifact_directory(uri)
+    return command + (["--artifacts-destination", str(artifacts)] if artifacts else [])
+
+
+def _environment(uri: str) -> dict[str, str]:
+    """Return this environment with the store in it, and without the job runner's seven idle processes.
+
+    The store is not an argument because every user of a machine can read those, and its URI may hold a password.
+    """
+    quiet = {
+        "MLFLOW_DISABLE_TELEMETRY": "true",
+        "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false",
+        "MLFLOW_LOGGING_LEVEL": "WARNING",
+        "PYTHONWARNINGS": "ignore",
+    }
+    return quiet | os.environ | {"MLFLOW_BACKEND_STORE_URI": uri}
+
+
+def _port(text: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text) <= 65535:
+        raise argparse.ArgumentTypeError(f"found {text!r}, allowed are 1 to 65535")
+    return int(text)
+
+
+def _check_free(port: int) -> None:
+    with contextlib.closing(socket.socket()) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((HOST, port))
+        except OSError as error:
+            raise CannotRun(
+                f"{HOST}:{port} cannot be listened on ({error.strerror}). Choose another port with `--port`, "
+                "or PORT= with make."
+            ) from error
+
+
+def _wait_until_up(server: subprocess.Popen, *, port: int) -> None:
+    """Return when the port answers; leave the rest to `run` when the server ends first."""
+    deadline = time.monotonic() + START_SECONDS
+    while server.poll() is None:
+        with contextlib.closing(socket.socket()) as probe:
+            if probe.connect_ex((HOST, port)) == 0:
+                return
+        if time.monotonic() > deadline:
+            raise CannotRun(f"mlflow server did not answer on {HOST}:{port} within {START_SECONDS} s.")
+        time.sleep(0.2)
+
+
+@contextlib.contextmanager
+def _signals_interrupt() -> Iterator[None]:
+    """Let a closed terminal and `kill` end the server as Ctrl-C does: it lives in a session of its own."""
+    chosen = (signal.SIGTERM, signal.SIGHUP)
+    earlier = [signal.signal(number, signal.default_int_handler) for number in chosen]
+    try:
+        yield
+    finally:
+        for number, handler in zip(chosen, earlier, strict=True):
+            signal.signal(number, handler)
+
+
+def _end(server: subprocess.Popen) -> None:
+    """End the server and what it started: first by request, then by force."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(server.pid, number)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            server.wait(STOP_SECONDS)

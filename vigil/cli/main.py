@@ -1,0 +1,70 @@
+"""`vigil`: parse the command line, run the verb, turn errors on purpose into a message and an exit code."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+from vigil import __version__
+from vigil.cli import check, dashboard, matrix, recipes, reference, reproduce, resume, schema, sync
+from vigil.errors import EXIT_COULD_NOT_RUN, UsageError, VigilError, nearest
+
+VERBS = (reproduce, matrix, resume, reference, recipes, check, schema, sync, dashboard)
+EXIT_CODES = (
+    "exit codes: 0 reproduced, 1 outside the band, 2 wrong usage or recipe, 3 could not run, 4 unknown (no or too little reference)"
+)
+
+
+class Parser(argparse.ArgumentParser):
+    """An argument parser whose errors name the nearest match and end in exit code 2 with one message."""
+
+    def error(self, message: str) -> NoReturn:
+        allowed = [option for action in self._actions for option in action.option_strings]
+        found = re.search(r"(?:unrecognized arguments: |invalid choice: ')([^ ']+)", message)
+        choices = [name for action in self._actions if isinstance(action.choices, dict) for name in action.choices]
+        hint = nearest(found.group(1), allowed + choices) if found else ""
+        raise UsageError(f"{message}.{hint} See `{self.prog} --help`.")
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """Return the parser with every verb."""
+    parser = Parser(
+        prog="vigil", description="Reproduce known results across deep-learning frameworks, and judge each number.",
+        epilog=EXIT_CODES, allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"vigil {__version__}")
+    subparsers = parser.add_subparsers(metavar="VERB", required=True, parser_class=Parser)
+    for verb in VERBS:
+        verb.add_parser(subparsers)
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return the exit code."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        parsed, unknown = build_parser().parse_known_args(given)
+        if unknown:
+            _refuse(unknown, given)
+        parsed.command = "vigil " + " ".join(given)
+        return parsed.run(parsed)
+    except VigilError as error:
+        print(f"vigil: {error}", file=sys.stderr)
+        return error.exit_code
+    except KeyboardInterrupt:
+        print("vigil: interrupted", file=sys.stderr)
+        return EXIT_COULD_NOT_RUN
+
+
+def _refuse(unknown: list[str], given: list[str]) -> NoReturn:
+    verb = next((name for name in given if not name.startswith("-")), "")
+    actions = next(action for action in build_parser()._actions if isinstance(action.choices, dict)).choices[verb]._actions
+    allowed = [option for action in actions for option in action.option_strings if option.startswith("--")]
+    raise UsageError(f"{unknown[0]}: no such option of `vigil {verb}`. Allowed: {', '.join(allowed)}.{nearest(unknown[0], allowed)}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,81 @@
+"""Options that several verbs share. Values come in as text, so that one place checks them and names what is allowed."""
+
+from __future__ import annotations
+
+import argparse
+import math
+
+from vigil.context import DETERMINISM, DEVICES, FRAMEWORKS, MODES, PRECISIONS, RANDOMNESS, Context, make_context
+from vigil.errors import UsageError
+from vigil.recipe import DEFAULT_PROFILE
+
+
+def add_recipe(parser: argparse.ArgumentParser) -> None:
+    """Add the recipe and its profile."""
+    parser.add_argument("recipe", metavar="RECIPE", help="a name in recipes/, or the path of a recipe file")
+    parser.add_argument("--profile", default=DEFAULT_PROFILE, help=f"how much of it (default: {DEFAULT_PROFILE})")
+
+
+def add_context(parser: argparse.ArgumentParser) -> None:
+    """Add the fields of one context."""
+    parser.add_argument("--framework", required=True, help=_one_of(FRAMEWORKS))
+    parser.add_argument("--mode", default="jit", help=f"{_one_of(MODES)} (default: jit)")
+    parser.add_argument("--precision", default="fp32", help=f"{_one_of(PRECISIONS)} (default: fp32)")
+    parser.add_argument("--device", default="cpu", help=f"{_one_of(DEVICES)} (default: cpu)")
+    parser.add_argument("--devices", default="1", metavar="N", help="how many of them (default: 1)")
+    parser.add_argument("--shards", metavar="A,B", help="images of the global batch on each device (default: even)")
+    parser.add_argument("--determinism", default="off", help=f"{_one_of(DETERMINISM)} (default: off, the framework as it is)")
+    parser.add_argument("--randomness", default="shared", help=f"{_one_of(RANDOMNESS)}: Vigil's weights and order, or the framework's own")
+
+
+def context_from(arguments: argparse.Namespace) -> Context:
+    """Return the context of the options. Raises UsageError."""
+    return make_context(
+        framework=arguments.framework, mode=arguments.mode, precision=arguments.precision, device=arguments.device,
+        devices=arguments.devices, shards=arguments.shards, determinism=arguments.determinism, randomness=arguments.randomness,
+    )
+
+
+def add_seeds(parser: argparse.ArgumentParser, *, count: int, first: int) -> None:
+    """Add how many seeds, and the first of them."""
+    parser.add_argument("--seeds", default=str(count), metavar="N", help=f"how many seeds (default: {count})")
+    parser.add_argument("--first-seed", default=str(first), metavar="K", help=f"seeds K to K+N-1 (default: {first})")
+
+
+def seeds_from(arguments: argparse.Namespace) -> tuple[int, ...]:
+    """Return the seeds of the options. Raises UsageError."""
+    first = whole_number("--first-seed", arguments.first_seed, least=0)
+    return tuple(range(first, first + whole_number("--seeds", arguments.seeds, least=1)))
+
+
+def add_timeouts(parser: argparse.ArgumentParser) -> None:
+    """Add how long a runner may show no progress."""
+    parser.add_argument(
+        "--hang-timeout", default="900", metavar="SECONDS", help="end a runner that makes no progress for so long (default: 900)"
+    )
+
+
+def seconds(option: str, text: str) -> float:
+    """Return a positive number of seconds. Raises UsageError."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0 < value < math.inf:
+        raise UsageError(f"{option}: found {text!r}. Allowed: a number of seconds above 0.")
+    return value
+
+
+def whole_number(option: str, text: str, *, least: int) -> int:
+    """Return a whole number. Raises UsageError for text, fractions and numbers below `least`."""
+    try:
+        value = int(text)
+    except ValueError:
+        value = None
+    if value is None or value < least:
+        raise UsageError(f"{option}: found {text!r}. Allowed: a whole number from {least}.")
+    return value
+
+
+def _one_of(names: tuple[str, ...]) -> str:
+    return ", ".join(names)

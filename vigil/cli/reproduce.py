@@ -1,0 +1,58 @@
+"""`vigil reproduce`: train a recipe in one context and judge the metric."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from vigil.block import verdict_block
+from vigil.cli import options
+from vigil.errors import EXIT_COULD_NOT_RUN
+from vigil.invocation import Request, Watch, carry_out, plan, preflight
+from vigil.paths import runs_directory
+from vigil.progress import RunDisplay
+from vigil.recipe import load_recipe
+from vigil.spec import fault_entry
+from vigil.verdict import exit_code
+
+
+def add_parser(subparsers: argparse._SubParsersAction) -> None:
+    """Add the verb to the command line."""
+    parser = subparsers.add_parser("reproduce", help="train a recipe in one context and judge the metric")
+    options.add_recipe(parser)
+    options.add_context(parser)
+    options.add_seeds(parser, count=1, first=0)
+    parser.add_argument("--fault", metavar="FILE.py", help="plant a fault: the file's install() runs before the model is built")
+    options.add_timeouts(parser)
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Reproduce, print the verdict block, return the verdict's exit code."""
+    recipe = load_recipe(arguments.recipe)
+    recipe.profile(arguments.profile)
+    request = Request(
+        recipe=recipe, recipe_source=arguments.recipe, profile=arguments.profile, context=options.context_from(arguments),
+        seeds=options.seeds_from(arguments), fault=fault_entry(arguments.fault), command=arguments.command,
+    )
+    timeout = options.seconds("--hang-timeout", arguments.hang_timeout)
+    with RunDisplay() as display:
+        data_directory = preflight(request, runs_directory(), on_data=display.data)
+        directory = plan(request, runs_directory(), data_directory=data_directory)
+        invocation = carry_out(directory, watch=watch(display, progress_timeout=timeout))
+    return report(invocation, directory)
+
+
+def watch(display: RunDisplay, *, progress_timeout: float) -> Watch:
+    """Return the watch that shows a run on the terminal."""
+    return Watch(display.start, display.event, display.end, display.data, progress_timeout=progress_timeout)
+
+
+def report(invocation: dict[str, Any], directory: Path) -> int:
+    """Print how an invocation ended and return its exit code."""
+    if stopped := invocation.get("interrupted"):
+        print(f"Interrupted in phase {stopped['phase']} at step {stopped['step']}. Go on with: vigil resume {directory}")
+        return EXIT_COULD_NOT_RUN
+    print(verdict_block(invocation, directory=str(directory)))
+    return exit_code(invocation["verdict"]["name"])

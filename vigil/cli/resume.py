@@ -1,0 +1,33 @@
+"""`vigil resume`: go on with an invocation that was killed or interrupted, each run from its last checkpoint."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from vigil.cli import options
+from vigil.cli.reproduce import report, watch
+from vigil.context import Context
+from vigil.environment import require_framework
+from vigil.invocation import FILE_NAME, carry_out, read_invocation
+from vigil.progress import RunDisplay
+
+
+def add_parser(subparsers: argparse._SubParsersAction) -> None:
+    """Add the verb to the command line."""
+    parser = subparsers.add_parser("resume", help="go on with interrupted runs from their last checkpoints")
+    parser.add_argument("directory", type=Path, metavar="RUN_DIR", help="an invocation directory, or a run directory inside one")
+    options.add_timeouts(parser)
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Finish what is not finished, judge all runs together, return the verdict's exit code."""
+    given = arguments.directory
+    directory = given if (given / FILE_NAME).exists() else given.resolve().parent
+    invocation = read_invocation(directory if (directory / FILE_NAME).exists() else given)
+    require_framework(Context.from_dict(invocation["context"]).framework)
+    timeout = options.seconds("--hang-timeout", arguments.hang_timeout)
+    with RunDisplay() as display:
+        invocation = carry_out(directory, watch=watch(display, progress_timeout=timeout))
+    return report(invocation, directory)

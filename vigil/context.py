@@ -1,0 +1,185 @@
+"""One context: where and how a recipe runs, apart from what it trains and from the seed.
+
+A context has a short text form, `jax-jit-bf16-x2`, which names run directories, tables and reference rows, and from
+which the context can be read back. Whether a framework can offer a context is its runner's to say, not decided here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+
+from vigil.errors import UsageError, nearest
+
+FRAMEWORKS = ("torch", "tensorflow", "jax")
+MODES = ("eager", "jit", "compile")
+PRECISIONS = ("fp32", "bf16", "fp16", "tf32", "fp64")
+DEVICES = ("cpu", "gpu")
+DETERMINISM = ("off", "on")
+RANDOMNESS = ("shared", "native")
+
+
+@dataclass(frozen=True)
+class Context:
+    """Where and how: build it with `make_context`, which checks every field."""
+
+    framework: str
+    mode: str
+    precision: str
+    device: str
+    devices: int
+    shards: tuple[int, ...] | None
+    determinism: str
+    randomness: str
+
+    @property
+    def text(self) -> str:
+        """Return the short form: what is usual (CPU, even shards, determinism off, shared randomness) is left out."""
+        parts = [self.framework, self.mode, self.precision]
+        parts += ["gpu"] if self.device == "gpu" else []
+        parts += [f"x{self.devices}"]
+        parts += ["s" + "+".join(map(str, self.shards))] if self.shards else []
+        parts += ["det"] if self.determinism == "on" else []
+        parts += ["native"] if self.randomness == "native" else []
+        return "-".join(parts)
+
+    def __str__(self) -> str:
+        return self.text
+
+    def shard_sizes(self, batch_size: int) -> tuple[int, ...]:
+        """Return how many images of one training batch each device gets.
+
+        Without shards the split is even: sizes differ by at most one, the larger ones first.
+
+        Raises:
+            UsageError: The shards do not sum to the batch, or a device would get nothing.
+        """
+        if self.shards is None:
+            return _even_split(batch_size, self.devices)
+        if sum(self.shards) != batch_size:
+            found = "+".join(map(str, self.shards))
+            raise UsageError(
+                f"shards: found {found} = {sum(self.shards)}. Allowed: {self.devices} sizes that sum to the recipe's "
+                f"batch size, {batch_size}. The global batch is the recipe's, whatever the devices."
+            )
+        return self.shards
+
+    def evaluation_shards(self, n_images: int) -> tuple[int, ...]:
+        """Return the even split of one evaluation batch: `shards` describe the training batch only."""
+        return _even_split(n_images, self.devices)
+
+    def as_dict(self) -> dict[str, object]:
+        """Return the fields and the text form, as they stand in specs, records and reference rows."""
+        fields = asdict(self)
+        fields["shards"] = list(self.shards) if self.shards else None
+        return {**fields, "text": self.text}
+
+    @classmethod
+    def from_dict(cls, fields: Mapping[str, object]) -> Context:
+        """Return the context that `as_dict` wrote."""
+        return make_context(**{key: value for key, value in fields.items() if key != "text"})
+
+
+def make_context(
+    *,
+    framework: str,
+    mode: str = "jit",
+    precision: str = "fp32",
+    device: str = "cpu",
+    devices: int | str = 1,
+    shards: str | Sequence[int] | None = None,
+    determinism: str = "off",
+    randomness: str = "shared",
+) -> Context:
+    """Return the checked context; counts and shards may come as text from a command line.
+
+    Raises:
+        UsageError: Which option, what was found, what is allowed and the nearest match.
+    """
+    count = _count("devices", devices)
+    return Context(
+        framework=_choice("framework", framework, FRAMEWORKS),
+        mode=_choice("mode", mode, MODES),
+        precision=_choice("precision", precision, PRECISIONS),
+        device=_choice("device", device, DEVICES),
+        devices=count,
+        shards=_shards(shards, count),
+        determinism=_choice("determinism", determinism, DETERMINISM),
+        randomness=_choice("randomness", randomness, RANDOMNESS),
+    )
+
+
+def parse_context(text: str) -> Context:
+    """Return the context of a short form such as `torch-eager-fp32-gpu-x1-det`.
+
+    Raises:
+        UsageError: The text is not the short form of any context.
+    """
+    parts = text.split("-")
+    if len(parts) < 4:
+        raise _malformed(text)
+    fields: dict[str, object] = {"framework": parts[0], "mode": parts[1], "precision": parts[2]}
+    rest = parts[3:]
+    if rest[0] == "gpu":
+        fields["device"] = rest.pop(0)
+    if not rest or not rest[0].startswith("x"):
+        raise _malformed(text)
+    fields["devices"] = rest.pop(0)[1:]
+    if rest and rest[0].startswith("s"):
+        fields["shards"] = rest.pop(0)[1:].split("+")
+    if rest and rest[0] == "det":
+        fields["determinism"] = "on"
+        rest.pop(0)
+    if rest and rest[0] == "native":
+        fields["randomness"] = rest.pop(0)
+    context = make_context(**fields)
+    if rest or context.text != text:
+        raise _malformed(text)
+    return context
+
+
+def _malformed(text: str) -> UsageError:
+    return UsageError(
+        f"context: found {text!r}. Allowed: framework-mode-precision-xDEVICES, with -gpu before x and -sA+B, -det, "
+        "-native after it, as in jax-jit-bf16-x2 or torch-eager-fp32-gpu-x1-det."
+    )
+
+
+def _choice(option: str, found: object, allowed: Iterable[str]) -> str:
+    names = tuple(allowed)
+    if found not in names:
+        shown = "nothing" if found in (None, "") else repr(found)
+        raise UsageError(f"{option}: found {shown}. Allowed: {', '.join(names)}.{nearest(found, names)}")
+    return str(found)
+
+
+def _count(option: str, found: object) -> int:
+    """Return a whole number of 1 or more, from an int or plain decimal digits."""
+    is_digits = isinstance(found, str) and found.isascii() and found.strip().isdigit() and len(found) < 10
+    number = int(found) if is_digits else found
+    if not isinstance(number, int) or isinstance(number, bool) or number < 1:
+        raise UsageError(f"{option}: found {found!r}. Allowed: a whole number, 1 or more.")
+    return number
+
+
+def _shards(found: object, devices: int) -> tuple[int, ...] | None:
+    if found is None or found == "":
+        return None
+    parts = found.split(",") if isinstance(found, str) else found
+    if not isinstance(parts, Sequence):
+        raise UsageError(f"shards: found {found!r}. Allowed: sizes separated by commas, as in 80,48.")
+    sizes = tuple(_count("shards", part) for part in parts)
+    if len(sizes) != devices:
+        raise UsageError(
+            f"shards: found {len(sizes)} sizes ({','.join(map(str, sizes))}). Allowed: one for each device, and there "
+            f"{'is 1' if devices == 1 else f'are {devices}'}. Set devices to {len(sizes)}, or leave shards out for an "
+            "even split."
+        )
+    return sizes
+
+
+def _even_split(n_images: int, devices: int) -> tuple[int, ...]:
+    if n_images < devices:
+        raise UsageError(f"devices: found {devices}. Allowed: at most one for each image of a batch of {n_images}.")
+    size, larger = divmod(n_images, devices)
+    return (size + 1,) * larger + (size,) * (devices - larger)

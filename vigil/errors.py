@@ -1,0 +1,57 @@
+"""Everything that Vigil raises on purpose, and the exit code of each.
+
+VigilError                  3
+|-- UsageError              2   a wrong option, name or value
+|   `-- RecipeError         2   a recipe that cannot be read
+`-- CannotRun               3   nothing wrong with the request, but it cannot be carried out here
+    |-- FrameworkMissing    3   the framework is not installed
+    |-- DataError           3   data are missing, truncated or altered
+    `-- DirectoryError      3   a directory cannot be written, or the disk is full
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+EXIT_REPRODUCED = 0
+EXIT_OUTSIDE = 1
+EXIT_USAGE = 2
+EXIT_COULD_NOT_RUN = 3
+EXIT_UNKNOWN = 4
+
+
+class VigilError(Exception):
+    """An error with a message for a person and an exit code for a script."""
+
+    exit_code = EXIT_COULD_NOT_RUN
+
+
+class UsageError(VigilError):
+    exit_code = EXIT_USAGE
+
+
+class RecipeError(UsageError):
+    pass
+
+
+class CannotRun(VigilError):
+    exit_code = EXIT_COULD_NOT_RUN
+
+
+class FrameworkMissing(CannotRun):
+    pass
+
+
+class DataError(CannotRun):
+    pass
+
+
+class DirectoryError(CannotRun):
+    pass
+
+
+def nearest(found: object, allowed: Iterable[object]) -> str:
+    """Return ` Did you mean X?` for the allowed name nearest to `found`, or an empty string."""
+    matches = difflib.get_close_matches(str(found), [str(name) for name in allowed], n=1, cutoff=0.5)
+    return f" Did you mean {matches[0]}?" if matches else ""

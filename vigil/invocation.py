@@ -1,0 +1,212 @@
+"""One command's worth of runs: planned whole before the first starts, run one by one, judged, written down, tracked.
+
+An invocation directory holds invocation.json and one run directory a seed. Everything needed to go on after an
+interruption is in it, so `vigil resume` continues by the same path.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import shutil
+import threading
+from collections.abc import Callable
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from runners.contract.spec import read_spec, write_spec
+from vigil import tracking, verdict
+from vigil.context import Context
+from vigil.data import ensure_cifar10
+from vigil.environment import require_framework
+from vigil.errors import CannotRun, DirectoryError, UsageError
+from vigil.execute import HEARTBEAT_TIMEOUT_SECONDS, PROGRESS_TIMEOUT_SECONDS, execute
+from vigil.paths import reference_directory
+from vigil.recipe import Recipe, recipe_hash
+from vigil.record import make_record, read_record, write_json
+from vigil.reference import load_rows
+from vigil.spec import build_spec
+
+SCHEMA = 1
+FILE_NAME = "invocation.json"
+_FREE_BYTES = 300 * 2**20
+
+
+@dataclasses.dataclass(frozen=True)
+class Request:
+    """What is asked for: a recipe's profile, in one context, with these seeds."""
+
+    recipe: Recipe
+    recipe_source: str
+    profile: str
+    context: Context
+    seeds: tuple[int, ...]
+    fault: dict[str, str] | None
+    command: str
+    cores: list[int] | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Watch:
+    """Who is told what happens, and how long silence may last."""
+
+    on_start: Callable[[dict, int, int], None]
+    on_event: Callable[[dict], None]
+    on_end: Callable[[dict], None]
+    on_data: Callable[[int, int | None], None]
+    heartbeat_timeout: float = HEARTBEAT_TIMEOUT_SECONDS
+    progress_timeout: float = PROGRESS_TIMEOUT_SECONDS
+    stop: threading.Event | None = None
+
+
+def preflight(request: Request, runs: Path, *, on_data: Callable[[int, int | None], None]) -> Path | None:
+    """Check, before anything is trained, all that would otherwise fail late; return the data directory, if one is needed.
+
+    Raises:
+        FrameworkMissing, DataError, DirectoryError: exit code 3, each with what to do.
+        UsageError: The shards do not fit the batch.
+    """
+    training = request.recipe.resolve(request.profile)
+    request.context.shard_sizes(training["batch_size"])
+    request.context.evaluation_shards(training["evaluation_batch_size"])
+    require_framework(request.context.framework)
+    _require_writable(runs)
+    return ensure_cifar10(progress=on_data) if training["data"]["name"] == "cifar10" else None
+
+
+def plan(request: Request, runs: Path, *, data_directory: Path | None) -> Path:
+    """Create the invocation directory with every run's spec; return it."""
+    training = request.recipe.resolve(request.profile)
+    recipe = {
+        "name": request.recipe.name, "version": request.recipe.version, "hash": recipe_hash(training), "profile": request.profile,
+    }
+    now = datetime.now(timezone.utc)
+    directory = _new_directory(runs, f"{now:%Y%m%d-%H%M%S}-{recipe['name']}-{request.profile}-{request.context.text}")
+    names = [f"seed{seed}" for seed in request.seeds]
+    for seed, name in zip(request.seeds, names):
+        (directory / name).mkdir()
+        write_spec(directory / name, build_spec(
+            run_id=f"{directory.name}-{name}", recipe=recipe, training=training, context=request.context, seed=seed,
+            data_directory=data_directory, fault=request.fault, cores=request.cores,
+        ))
+    write_json(directory / FILE_NAME, {
+        "schema": SCHEMA, "invocation_id": directory.name, "created": now.isoformat(timespec="seconds"),
+        "command": request.command, "recipe": recipe, "context": request.context.as_dict(), "seeds": list(request.seeds),
+        "fault": request.fault["name"] if request.fault else None,
+        "targets": [target.model_dump(mode="json") for target in request.recipe.targets],
+        "runs": names, "verdict": None, "wall_seconds": None, "tracking": None,
+    })
+    return directory
+
+
+def carry_out(directory: Path, *, watch: Watch) -> dict[str, Any]:
+    """Run what is not finished yet, judge, track, and return the invocation with its verdict.
+
+    After Ctrl-C the remaining seeds are not started; the invocation then has no verdict and can be resumed.
+    """
+    invocation = read_invocation(directory)
+    context = Context.from_dict(invocation["context"])
+    records = []
+    for index, name in enumerate(invocation["runs"]):
+        record = read_record(directory / name)
+        if record is None or record["status"] != "finished":
+            watch.on_start(_spec_facts(directory / name), index, len(invocation["runs"]))
+            ending = execute(
+                directory / name, context.framework, on_event=watch.on_event,
+                heartbeat_timeout=watch.heartbeat_timeout, progress_timeout=watch.progress_timeout,
+                stop=watch.stop,
+            )
+            record = make_record(directory / name, invocation_id=invocation["invocation_id"], context=context, ending=ending)
+            watch.on_end(record)
+        records.append(record)
+        if record["status"] == "interrupted":
+            return {**invocation, "interrupted": record["failure"]}
+        if record["status"] == "unsupported":
+            invocation["runs"] = invocation["runs"][: len(records)]  # another seed would be refused alike
+            break
+    invocation["verdict"] = judge_records(invocation, records)
+    invocation["wall_seconds"] = round(sum(record["timing"]["wall_seconds"] for record in records), 1)
+    write_json(directory / FILE_NAME, invocation)
+    return track(directory)
+
+
+def judge_records(invocation: dict[str, Any], records: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the verdict of an invocation: a failed or refused run decides it, whatever the others reached."""
+    stopped = next((record for record in records if record["failure"]), None)
+    if stopped is not None:
+        failure = stopped["failure"]
+        name = "unsupported" if failure["category"] == "unsupported" else f"failed:{failure['category']}"
+        values = [
+            {"seed": record["seed"], "value": record["metric"]["value"], "verdict": "not judged"}
+            for record in records if record["status"] == "finished"
+        ]
+        metric = stopped["metric"]
+        return {
+            "name": name, "reason": failure["message"], "metric": metric["name"], "unit": metric["unit"],
+            "direction": metric["direction"], "values": values, "mean": None, "band": None, "mean_band": None, "welch": None,
+            "detectable_drop": None, "power": verdict.POWER, "targets": [],
+            "failure": {"seed": stopped["seed"], **{key: failure[key] for key in ("category", "phase", "step", "log_tail")}},
+        }
+    rows = load_rows(reference_directory(), invocation["recipe"]["name"])
+    return verdict.judge(
+        [(record["seed"], record["metric"]["value"]) for record in records], rows=rows, recipe=invocation["recipe"],
+        metric=records[0]["metric"], n_test=records[0]["data"]["n_test"], context=invocation["context"]["text"],
+        profile=invocation["recipe"]["profile"], targets=invocation["targets"],
+    )
+
+
+def track(directory: Path) -> dict[str, Any]:
+    """Upload to MLflow. A tracker that cannot be reached is noted; the runs are whole without it, and `vigil sync` is for later."""
+    try:
+        outcome = tracking.upload(directory)
+    except CannotRun as error:
+        outcome = {"error": tracking.redact(str(error))}
+    tracking.record_tracking(directory, outcome)
+    return read_invocation(directory)
+
+
+def read_invocation(directory: Path) -> dict[str, Any]:
+    """Return invocation.json. Raises UsageError when this is no invocation directory."""
+    path = directory / FILE_NAME
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise UsageError(f"{directory}: holds no {FILE_NAME}. Give an invocation directory, or a run directory inside one.") from error
+    except ValueError as error:
+        raise CannotRun(f"{path}: not JSON ({error}). It was altered; start a new invocation.") from error
+
+
+def _spec_facts(run_directory: Path) -> dict[str, Any]:
+    spec = read_spec(run_directory)
+    return {
+        "seed": spec.seed, "steps": spec.training["steps"], "batch_size": spec.training["batch_size"],
+        "metric": spec.training["metric"], "steps_per_epoch": spec.training["data"]["n_train"] // spec.training["batch_size"],
+    }
+
+
+def _require_writable(runs: Path) -> None:
+    try:
+        runs.mkdir(parents=True, exist_ok=True)
+        probe = runs / ".writable"
+        probe.write_bytes(b"vigil")
+        probe.unlink()
+        free = shutil.disk_usage(runs).free
+    except OSError as error:
+        raise DirectoryError(f"{runs}: cannot be written ({error.strerror}). Set VIGIL_RUNS_DIR to a directory that can.") from error
+    if free < _FREE_BYTES:
+        raise DirectoryError(
+            f"{runs}: {free / 2**20:.0f} MiB free, {_FREE_BYTES / 2**20:.0f} MiB are needed. "
+            "Free some space, or set VIGIL_RUNS_DIR to another disk."
+        )
+
+
+def _new_directory(runs: Path, name: str) -> Path:
+    for attempt in range(1, 1000):
+        directory = runs / (name if attempt == 1 else f"{name}-{attempt}")
+        try:
+            directory.mkdir(parents=True)
+            return directory
+        except FileExistsError:
+            continue
+    raise DirectoryError(f"{runs}: a thousand invocations named {name} exist already")

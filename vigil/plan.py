@@ -1,0 +1,34 @@
+"""Which cells a matrix has, and how they are shared out over this machine's cores."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+
+from vigil.context import Context, make_context
+
+MATRIX_MODES = ("eager", "jit", "compile")
+MATRIX_PRECISIONS = ("fp32", "bf16")
+MATRIX_DEVICES = (1, 2)
+
+
+def matrix_contexts(
+    frameworks: Sequence[str], *, modes: Sequence[str] = MATRIX_MODES, precisions: Sequence[str] = MATRIX_PRECISIONS,
+    devices: Sequence[int] = MATRIX_DEVICES, device: str = "cpu",
+) -> list[Context]:
+    """Return every combination, framework by framework; what a framework cannot offer is its runner's to say."""
+    return [
+        make_context(framework=framework, mode=mode, precision=precision, device=device, devices=count)
+        for framework, mode, precision, count in itertools.product(frameworks, modes, precisions, devices)
+    ]
+
+
+def share_cores(cores: Sequence[int], jobs: int) -> list[list[int] | None]:
+    """Return the cores of each of `jobs` workers; one worker is not bound at all.
+
+    >>> share_cores([0, 1, 2, 3], 2), share_cores([0, 1], 1)
+    ([[0, 2], [1, 3]], [None])
+    """
+    if jobs == 1:
+        return [None]
+    return [list(cores[worker::jobs]) or [cores[worker % len(cores)]] for worker in range(jobs)]

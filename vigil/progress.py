@@ -1,0 +1,107 @@
+"""What a person sees while a run is under way: a live line on a terminal, plain lines in a log."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
+
+_PLAIN_SECONDS = 10.0
+
+
+def duration(seconds: float | None) -> str:
+    """Return seconds as `47 s`, `3 min 05 s` or `2 h 10 min`; `-` when unknown."""
+    if seconds is None:
+        return "-"
+    seconds = int(round(seconds))
+    if seconds < 60:
+        return f"{seconds} s"
+    return f"{seconds // 60} min {seconds % 60:02d} s" if seconds < 3600 else f"{seconds // 3600} h {seconds % 3600 // 60:02d} min"
+
+
+class RunDisplay:
+    """Turns the events of one run after another into progress. Use as a context manager."""
+
+    def __init__(self) -> None:
+        self._console = Console(stderr=True, highlight=False)
+        self._is_live = self._console.is_terminal
+        self._bar = Progress(
+            TextColumn("{task.description}"), BarColumn(bar_width=24), TaskProgressColumn(), TextColumn("{task.fields[status]}"),
+            console=self._console, disable=not self._is_live,
+        )
+        self._task: Any = None
+
+    def __enter__(self) -> RunDisplay:
+        self._bar.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._bar.stop()
+
+    def start(self, facts: dict[str, Any], index: int, total: int) -> None:
+        """Begin a run. `facts`: seed, steps, batch_size, steps_per_epoch, metric."""
+        self._facts = facts
+        self._name = f"seed {facts['seed']} ({index + 1}/{total})"
+        self._step, self._loss, self._metric, self._rate = 0, None, None, None
+        self._mark: tuple[float, int] | None = None
+        self._printed = time.monotonic()
+        self._phase = "start"
+        self._task = self._bar.add_task(self._name, total=facts["steps"], status="starting")
+        self._say("starting")
+
+    def event(self, event: dict) -> None:
+        """Show what one event changes."""
+        kind = event["kind"]
+        if kind == "steps":
+            self._step, self._loss = event["step"], event["losses"][-1]
+            if self._mark is None:
+                self._mark = (event["time"], event["step"])
+            elif event["step"] > self._mark[1]:
+                self._rate = (event["step"] - self._mark[1]) / (event["time"] - self._mark[0] or 1e-9)
+        elif kind == "resumed":
+            self._say(f"resumed from step {event['step']}")
+        elif kind == "evaluated":
+            self._metric = event["metrics"][self._facts["metric"]["name"]]
+        elif kind == "failed":
+            self._say(f"{event['category']} in phase {event['phase']}: {event['message']}")
+        elif kind == "phase":
+            self._phase = event["phase"]
+        status = self._status()
+        self._bar.update(self._task, completed=self._step, status=status)
+        is_due = time.monotonic() - self._printed > _PLAIN_SECONDS
+        if kind == "evaluated" or (is_due and kind in ("steps", "heartbeat")):
+            self._say(status)
+
+    def end(self, record: dict[str, Any]) -> None:
+        """Close the line of a run."""
+        value = record["metric"]["value"]
+        outcome = f"{record['metric']['name']} {value:.2f}" if value is not None else record["status"]
+        self._say(f"{outcome} after {duration(record['timing']['wall_seconds'])}")
+        self._bar.update(self._task, status=outcome)
+        self._bar.stop_task(self._task)
+
+    def data(self, done: int, total: int | None) -> None:
+        """Show a download: bytes so far, and in all where that is known."""
+        if time.monotonic() - getattr(self, "_data_printed", 0.0) > 2.0 or done == total:
+            self._data_printed = time.monotonic()
+            share = f" of {total / 2**20:.0f}" if total else ""
+            self._console.print(f"downloading data: {done / 2**20:.0f}{share} MiB")
+
+    def _status(self) -> str:
+        if not self._step:
+            return self._phase
+        parts = [f"step {self._step}/{self._facts['steps']}", f"epoch {self._step / self._facts['steps_per_epoch']:.1f}"]
+        parts += [f"loss {self._loss:.3f}" if isinstance(self._loss, float) else f"loss {self._loss}"]
+        parts += [f"{self._facts['metric']['name']} {self._metric:.2f}"] if self._metric is not None else []
+        if self._rate:
+            parts += [f"{self._rate * self._facts['batch_size']:.0f} images/s"]
+            parts += [f"{duration((self._facts['steps'] - self._step) / self._rate)} left"]
+        return ", ".join(parts)
+
+    def _say(self, text: str) -> None:
+        self._printed = time.monotonic()
+        if not self._is_live:
+            print(f"{self._name}: {text}", file=sys.stderr, flush=True)

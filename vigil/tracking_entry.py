@@ -1,0 +1,215 @@
+"""What one invocation and each of its runs become in MLflow: plain values, computed before anything is sent.
+
+Cut off from tracking.py because it needs neither MLflow nor a tracker: the hash of what will be sent is known before
+anything is looked up.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any
+
+INVOCATION_ID = "vigil.invocation_id"
+RUN_ID = "vigil.run_id"
+LOSS_POINTS = 1000  # a chart shows no more; the record, attached as an artifact, has every step
+STATUSES = {"finished": "FINISHED", "failed": "FAILED", "unsupported": "FAILED", "interrupted": "KILLED"}
+
+EXPERIMENT_NOTE = """\
+Runs of one Vigil recipe. A parent run is one command; each run nested in it trained with one seed.
+
+- `framework`, `framework_version`, `mode`, `precision`, `device`, `devices`, `determinism`, `randomness`: the context.
+- `recipe`, `recipe_version`, `profile`, `seed`: what was trained, and how much of it.
+- `verdict`: `reproduced`, `regressed`, `better-than-reference`, `unknown`, `unsupported` or `failed:<category>`.
+- `fault`: `none`, or the planted fault that the run carried on purpose.
+- `band_low`, `band_high`: the reference band for the last value of the metric; draw them in one chart with the metric.
+- `loss`: the training loss, thinned to about a thousand steps. `record.json` among the artifacts holds every step.
+- `vigil.*`: what `vigil sync` goes by. Leave these as they are.
+"""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One MLflow run, before anything is sent. `metrics` holds (name, value, time in milliseconds, step)."""
+
+    name: str
+    identity: dict[str, str]
+    labels: dict[str, str]
+    note: str
+    metrics: tuple[tuple[str, float, int, int], ...]
+    status: str
+    start: int
+    end: int
+    artifact: str
+    text: str
+
+    def content_hash(self) -> str:
+        """Return the SHA-256 of everything that an upload sends."""
+        return hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()
+
+
+def redact(text: str) -> str:
+    """Return `text` without the user, password or token of any URI in it.
+
+    What follows `user:` is taken up to the last `@`, for a password may hold `/` and `@` that nobody escaped.
+    """
+    text = re.sub(r"""://(?:[^\s"'/@]*:[^\s"']*|[^\s"'/]*)@""", "://***@", text)
+    return re.sub(r"""(?i)([?&][^=&\s"']*(?:password|passwd|pwd|token|secret|key)=)[^&\s"']+""", r"\1***", text)
+
+
+def thinned(losses: Sequence[float], *, limit: int = LOSS_POINTS) -> list[tuple[int, float]]:
+    """Return (steps done, loss) for every k-th step and the last; k is the smallest that gives up to `limit` + 1."""
+    stride = -(-len(losses) // limit) or 1
+    steps = list(range(1, len(losses) + 1, stride))
+    if losses and steps[-1] != len(losses):
+        steps.append(len(losses))
+    return [(step, losses[step - 1]) for step in steps]
+
+
+def child_entry(record: dict[str, Any], invocation: dict[str, Any]) -> Entry:
+    """Return what one run, a nested one in MLflow, consists of."""
+    start, end = _span(record["created"], (record["timing"] or {}).get("wall_seconds"))
+    verdict = _child_verdict(record, invocation["verdict"])
+    fault = record["fault"] or {"name": "none"}
+    labels = _context_labels(record) | {
+        "framework_version": _framework_version(record),
+        "seed": record["seed"],
+        "verdict": verdict,
+        "fault": fault["name"],
+        "fault_sha256": fault.get("sha256"),
+    }
+    failure = record["failure"]
+    note = f"**{verdict}** in phase {failure['phase']}: {failure['message']}" if failure else f"**{verdict}**"
+    return Entry(
+        name=f"{record['context']['text']} seed {record['seed']}",
+        identity={INVOCATION_ID: record["invocation_id"], RUN_ID: record["run_id"]},
+        labels=_texts(labels),
+        note=redact(note),
+        metrics=tuple(_child_metrics(record, invocation["verdict"].get("band"), start=start, end=end)),
+        status=STATUSES[record["status"]],
+        start=start,
+        end=end,
+        artifact="record.json",
+        text=json.dumps(record, indent=2) + "\n",
+    )
+
+
+def parent_entry(invocation: dict[str, Any], records: list[dict[str, Any]]) -> Entry:
+    """Return what one invocation, the parent of its runs in MLflow, consists of."""
+    start, end = _span(invocation["created"], invocation["wall_seconds"])
+    verdict = invocation["verdict"]
+    versions = sorted({version for version in map(_framework_version, records) if version})
+    faults = sorted({record["fault"]["name"] for record in records if record["fault"]})
+    labels = _context_labels(invocation) | {
+        "framework_version": ", ".join(versions) or None,
+        "seeds": ", ".join(str(seed) for seed in invocation["seeds"]),
+        "verdict": verdict["name"],
+        "fault": ", ".join(faults) or "none",
+    }
+    band = verdict.get("band") or {}
+    numbers = {
+        f"mean_{verdict['metric']}": verdict.get("mean"),
+        "band_low": band.get("low"),
+        "band_high": band.get("high"),
+        "detectable_drop": verdict.get("detectable_drop"),
+        "wall_seconds": invocation["wall_seconds"],
+    }
+    statuses = {STATUSES[record["status"]] for record in records} or {"FAILED"}
+    kept = {key: value for key, value in invocation.items() if key != "tracking"}  # a later upload must hash the same
+    return Entry(
+        name=f"{invocation['context']['text']} {invocation['recipe']['profile']}",
+        identity={INVOCATION_ID: invocation["invocation_id"], RUN_ID: "none"},
+        labels=_texts(labels),
+        note=redact(_verdict_note(verdict)),
+        metrics=tuple((key, float(value), end, 0) for key, value in numbers.items() if value is not None),
+        status=next(status for status in ("KILLED", "FAILED", "FINISHED") if status in statuses),
+        start=start,
+        end=end,
+        artifact="invocation.json",
+        text=redact(json.dumps(kept, indent=2)) + "\n",
+    )
+
+
+def _framework_version(record: dict[str, Any]) -> str | None:
+    return (record["environment"] or {}).get("framework_version")
+
+
+def _context_labels(document: dict[str, Any]) -> dict[str, Any]:
+    """Return what a record and an invocation share: the recipe and the context."""
+    context = {key: value for key, value in document["context"].items() if key != "text"}
+    recipe = document["recipe"]
+    named = {"recipe": recipe["name"], "recipe_version": recipe["version"], "recipe_hash": recipe["hash"]}
+    return context | named | {"profile": recipe["profile"], "context": document["context"]["text"]}
+
+
+def _texts(labels: dict[str, Any]) -> dict[str, str]:
+    known = {key: value for key, value in labels.items() if value is not None}
+    return {key: redact(value if isinstance(value, str) else json.dumps(value)) for key, value in known.items()}
+
+
+def _child_verdict(record: dict[str, Any], verdict: dict[str, Any]) -> str:
+    """Return the verdict on this seed; a run that gave no number is named by how it ended."""
+    if record["status"] == "unsupported":
+        return "unsupported"
+    if record["status"] != "finished":
+        return f"failed:{record['failure']['category']}" if record["failure"] else f"failed:{record['status']}"
+    judged = {row["seed"]: row["verdict"] for row in verdict["values"]}
+    return judged.get(record["seed"]) or verdict["name"]
+
+
+def _child_metrics(
+    record: dict[str, Any], band: dict[str, Any] | None, *, start: int, end: int
+) -> Iterator[tuple[str, float, int, int]]:
+    """Yield the metrics of one run; the record holds no time of a step, so steps are spread evenly over the run."""
+    losses, curve, timing = record["losses"] or [], record["curve"] or [], record["timing"] or {}
+    last_step = max([len(losses), *(row["step"] for row in curve)])
+
+    def at(step: int) -> tuple[int, int]:
+        return start + round((end - start) * step / max(last_step, 1)), step
+
+    limits = {"band_low": band["low"], "band_high": band["high"]} if band else {}
+    for row in curve:
+        for key, value in (row | limits).items():
+            if key not in ("step", "epoch") and value is not None:
+                yield key, float(value), *at(row["step"])
+    for step, loss in thinned(losses):
+        yield "loss", float(loss), *at(step)
+    summary = {name: timing.get(name) for name in ("wall_seconds", "cpu_seconds", "first_step_seconds")}
+    summary |= {"peak_memory_bytes": record.get("peak_memory_bytes")}
+    summary |= {f"final_{record['metric']['name']}": record["metric"]["value"]}
+    for key, value in summary.items():
+        if value is not None:
+            yield key, float(value), end, last_step
+
+
+def _span(created: str, seconds: float | None) -> tuple[int, int]:
+    """Return start and end in milliseconds since 1970."""
+    start = round(datetime.fromisoformat(created.replace("Z", "+00:00")).timestamp() * 1000)
+    return start, start + round((seconds or 0.0) * 1000)
+
+
+def _verdict_note(verdict: dict[str, Any]) -> str:
+    """Return what a person reads in MLflow: the verdict, its reason, the numbers and the band they were held to."""
+    band, metric, unit = verdict.get("band"), verdict["metric"], verdict["unit"]
+    lines = [f"**{verdict['name']}**: {verdict['reason']}", ""]
+    for row in verdict["values"]:
+        lines.append(f"- seed {row['seed']}: {metric} {row['value']} {unit} ({row['verdict']})")
+    if band:
+        made_from = f"n = {band['n']}, {band['n_seeds']} seeds, {_listed(band['frameworks'])}, {_listed(band['dates'])}"
+        lines.append(
+            f"- band: {band['low']} to {band['high']} {unit} ({band['method']} at {band['coverage']}; {made_from})"
+        )
+    if verdict.get("detectable_drop") is not None:
+        lines.append(f"- smallest drop caught with power {verdict['power']}: {verdict['detectable_drop']} {unit}")
+    for target in verdict.get("targets") or []:
+        judged = ("met" if target["meets"] else "not met") if target["judged"] else "shown, not judged"
+        lines.append(f"- published: {target['value']} {unit}, {target['source']} ({judged})")
+    return "\n".join(lines)
+
+
+def _listed(names: Any) -> str:
+    return names if isinstance(names, str) else ", ".join(str(name) for name in names)
