@@ -19,7 +19,9 @@ RUNS = $(call option,profile,PROFILE) $(call option,seeds,SEEDS) $(call option,f
   $(call option,jobs,JOBS) $(ARGS)
 
 # A framework that is missing or misspelt installs nothing: vigil then says what is allowed.
-CHOSEN = $(patsubst %,$(VENV)/.%,$(filter $(FRAMEWORKS),$(FRAMEWORK)))
+comma := ,
+NAMED = $(filter $(FRAMEWORKS),$(subst $(comma), ,$(FRAMEWORK)))
+CHOSEN = $(NAMED:%=$(VENV)/.%)
 ALL = $(FRAMEWORKS:%=$(VENV)/.%)
 
 help: ## List the targets
@@ -87,7 +89,7 @@ $(VENV)/.core: pyproject.toml constraints.txt
 	  "PYTHON=python3.12" >&2; exit 2; }
 	@test -x $(VENV)/bin/python || $(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
 	  echo "$(PYTHON) lacks the venv module. On Debian and Ubuntu: sudo apt-get install python3-venv" >&2; exit 2; }
-	@echo "Setting up $(VENV): core$(foreach name,$(filter $(FRAMEWORKS),$(FRAMEWORK)), + $(name)). Once, a few minutes."
+	@echo "Setting up $(VENV): core$(foreach name,$(NAMED), + $(name)). Once, a few minutes."
 	@$(LOCKED) sh -c 'test -x $(VENV)/bin/pip || $(PYTHON) -m venv $(VENV)'
 	@$(INSTALL) .
 	@touch $@

@@ -24,11 +24,15 @@ _GRACE_SECONDS = 10.0
 
 @dataclasses.dataclass(frozen=True)
 class Ending:
-    """How a runner's process ended: its exit code (negative: a signal), or what made the conductor end it."""
+    """How a runner's process ended: its exit code (negative: a signal), or what made the conductor end it.
+
+    earlier_events: how many events were there before it started, those of earlier attempts.
+    """
 
     exit_code: int | None
     hang: str | None = None
     is_interrupted: bool = False
+    earlier_events: int = 0
 
 
 def execute(
@@ -44,7 +48,7 @@ def execute(
     """
     environment = {**os.environ, "PYTHONPATH": str(project_root()), "PYTHONUNBUFFERED": "1"}
     reader = EventReader(run_directory)
-    reader.new()  # what an earlier attempt has written
+    earlier = len(reader.new())
     with open(run_directory / LOG_NAME, "ab") as log:
         process = subprocess.Popen(
             [sys.executable, "-m", f"runners.{framework}", str(run_directory)], cwd=project_root(), env=environment,
@@ -57,17 +61,17 @@ def execute(
                 watch.see(event)
                 on_event(event)
             if hang := watch.hang():
-                return Ending(None, hang=hang)
+                return Ending(None, hang=hang, earlier_events=earlier)
             if stop is not None and stop.is_set():
                 raise KeyboardInterrupt
             time.sleep(0.1)
-        return Ending(process.returncode)
+        return Ending(process.returncode, earlier_events=earlier)
     except KeyboardInterrupt:
         with contextlib.suppress(ProcessLookupError):
             process.terminate()
         with contextlib.suppress(subprocess.TimeoutExpired, KeyboardInterrupt):
             process.wait(timeout=_GRACE_SECONDS)
-        return Ending(process.poll(), is_interrupted=True)
+        return Ending(process.poll(), is_interrupted=True, earlier_events=earlier)
     finally:
         _end_group(process)
         for event in reader.new():

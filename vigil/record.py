@@ -38,7 +38,7 @@ def make_record(run_directory: Path, *, invocation_id: str, context: Context, en
     """Build the record of a run that has ended, in whatever way, and write it."""
     spec = read_spec(run_directory)
     events = read_events(run_directory)
-    attempt = _last_attempt(events)
+    attempt = _last_attempt(events[ending.earlier_events :])
     finished = next((event for event in attempt if event["kind"] == "finished"), None)
     failure = None if finished else _failure(run_directory, attempt, ending)
     metric = spec.training["metric"]
@@ -87,9 +87,11 @@ def _failure(run_directory: Path, attempt: list[dict], ending: Ending) -> dict[s
     step = max((event["step"] for event in attempt if "step" in event), default=0)
     phase = attempt[-1]["phase"] if attempt else "start"
     if told:
-        category, message, step, phase = told["category"], told["message"], told["step"], told["phase"]
-    elif ending.is_interrupted:
+        step, phase = told["step"], told["phase"]
+    if ending.is_interrupted:  # whatever it said on its way out
         category, message = "interrupted", "stopped by the user"
+    elif told:
+        category, message = told["category"], told["message"]
     elif ending.hang:
         category, message = "hang", f"{ending.hang}; the runner was ended"
     elif not attempt:

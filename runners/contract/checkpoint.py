@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import os
+import zipfile
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -25,9 +27,12 @@ def save_state(path: Path, state: State, *, step: int) -> None:
 
 def load_state(path: Path) -> tuple[State, int]:
     """Return (state, step). Raises OSError or ValueError for a missing or broken file."""
-    with np.load(path, allow_pickle=False) as archive:
-        state = {name: archive[name] for name in archive.files if name != "step"}
-        return state, int(archive["step"])
+    try:
+        with open(path, "rb") as file, np.load(file, allow_pickle=False) as archive:
+            state = {name: archive[name] for name in archive.files if name != "step"}
+            return state, int(archive["step"])
+    except (zipfile.BadZipFile, zlib.error, EOFError, KeyError) as error:
+        raise ValueError(f"not a whole .npz file of a state: {type(error).__name__}: {error}") from error
 
 
 def state_sha256(state: State) -> str:

@@ -26,7 +26,7 @@ N_DISTRACTORS = 6
 PAIRS = tuple(itertools.combinations(range(N_PARTS), 2))
 CONTRAST = (5, 16)
 DISTRACTOR_CONTRAST = (5, 16)
-NOISE = 44
+NOISE = 21
 MAXIMUM = {"train": 50000, "test": 10000}
 
 

@@ -25,7 +25,8 @@ def raw(seed: int, name: str, index: int = 0, *, count: int) -> np.ndarray:
 def uniform(seed: int, name: str, index: int = 0, *, count: int) -> np.ndarray:
     """Return float64 [count], uniform in the open interval (0, 1), on a grid of 2**-53."""
     words = raw(seed, name, index, count=count) >> np.uint64(11)
-    return (words.astype(np.float64) + 0.5) * _TWO_TO_MINUS_53
+    # The largest word rounds up to 1, whose normal is infinite.
+    return np.minimum((words.astype(np.float64) + 0.5) * _TWO_TO_MINUS_53, 1.0 - _TWO_TO_MINUS_53)
 
 
 def integers(seed: int, name: str, index: int = 0, *, count: int, below: int) -> np.ndarray:

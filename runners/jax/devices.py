@@ -17,6 +17,7 @@ from runners.contract.errors import Unsupported
 from runners.contract.spec import RunSpec
 
 AXIS = "data"
+_UNDER_WAY = 32
 
 
 def set_up(spec: RunSpec) -> None:
@@ -24,6 +25,11 @@ def set_up(spec: RunSpec) -> None:
     if spec.device == "cpu":
         jax.config.update("jax_platforms", "cpu")
         add_xla_flags(f"--xla_force_host_platform_device_count={spec.devices}")
+        if spec.mode == "eager" and spec.devices > 1:
+            # DIFFERS(jax): op by op, many all-reduces are under way at once, and each holds a thread of XLA's pool until its
+            #   partner has one too. A pool of as many threads as cores hangs, and XLA ends the process after 40 seconds. A
+            #   device has at most 32 operations under way; NPROC is where XLA reads the size of its pools.
+            os.environ["NPROC"] = str(_UNDER_WAY * spec.devices)
 
 
 def add_xla_flags(*flags: str) -> None:

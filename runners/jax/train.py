@@ -105,11 +105,12 @@ class Trainer:
 
     def evaluate(self, batches) -> dict[str, float]:
         """Return the right answers, the summed loss and the number of test images."""
-        totals = [
-            self.evaluation(self.state.params, self.state.statistics, *self._evaluation_batch(*batch))
-            for batch in batches.evaluation()
-        ]
-        correct, loss_sum, count = np.sum([np.asarray(total, np.float64) for total in totals], axis=0).tolist()
+        totals = np.zeros(3)
+        for batch in batches.evaluation():
+            batch = self._evaluation_batch(*batch)
+            # Fetched one by one: programs that do not wait for each other's results can hang over their all-reduces.
+            totals += np.asarray(self.evaluation(self.state.params, self.state.statistics, *batch))
+        correct, loss_sum, count = totals.tolist()
         return {"correct": correct, "loss_sum": loss_sum, "count": count}
 
     def get_state(self) -> State:

@@ -1,4 +1,7 @@
-"""The TensorFlow runner: Keras 3 layers and optimizers, GradientTape, MirroredStrategy. Start it as `python -m runners.tensorflow RUN_DIR`."""
+"""The TensorFlow runner: Keras 3 layers and optimizers, GradientTape, MirroredStrategy.
+
+Start it as `python -m runners.tensorflow RUN_DIR`.
+"""
 
 import os
 

@@ -11,11 +11,11 @@ POLICIES = {"bf16": "mixed_bfloat16", "fp16": "mixed_float16", "fp64": "float64"
 
 
 def set_up(precision: str, *, device: str) -> None:
-    """Set the process-wide policy and precision of float32 products. Raises Unsupported where the device has no such arithmetic."""
+    """Set the process-wide policy and precision of float32 products. Raises Unsupported for what the device lacks."""
     if precision == "tf32" and device != "gpu":
         raise Unsupported("tf32 is an arithmetic of NVIDIA GPUs from Ampere on; the CPU has none")
     tf.config.experimental.enable_tensor_float_32_execution(precision == "tf32")
-    # DIFFERS(tensorflow): the optimizer keeps its learning rate in Keras's floatx, float32 whatever the layers compute in.
+    # DIFFERS(tensorflow): the optimizer keeps its learning rate in Keras's floatx, whatever the layers compute in.
     keras.config.set_floatx("float64" if precision == "fp64" else "float32")
     keras.config.set_dtype_policy(POLICIES.get(precision, "float32"))
 
@@ -35,7 +35,7 @@ class LossScaler(keras.optimizers.LossScaleOptimizer):
     """Dynamic loss scaling in which all devices take or skip a step together."""
 
     def check_finite(self, grads):
-        # DIFFERS(tensorflow): Keras asks the first device only, though the gradients are summed over devices afterwards.
+        # DIFFERS(tensorflow): Keras asks the first device only; the gradients are summed over devices afterwards.
         mine = tf.cast(super().check_finite(grads), tf.float32)
         context = tf.distribute.get_replica_context()
         return context.all_reduce(tf.distribute.ReduceOp.SUM, mine) >= context.num_replicas_in_sync

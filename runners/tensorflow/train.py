@@ -9,7 +9,7 @@ import numpy as np
 import tensorflow as tf
 from tensorflow import keras
 
-from runners.contract import faults
+from runners.contract import faults, models
 from runners.contract.checkpoint import State, require_same_names
 from runners.contract.errors import Unsupported
 from runners.contract.session import Session
@@ -65,17 +65,17 @@ class Trainer:
             self.model = build_model(training["model"], synchronized=synchronized)
             if spec.randomness == "native":
                 initialise(self.model, training["model"])
-            # DIFFERS(tensorflow): Keras rounds these two numbers to float32, in float64 too, unless numpy says their type.
+            # DIFFERS(tensorflow): Keras rounds the numbers to float32, in float64 too, unless numpy says their type.
             self.sgd = keras.optimizers.SGD(1.0, momentum=np.float64(rule["momentum"]), nesterov=rule["nesterov"])
             self.optimizer = precision.gradient_scaler(self.sgd, precision=spec.precision)
             self.optimizer.build(self.model.trainable_variables)
-        # DIFFERS(tensorflow): the optimizer's own weight_decay is decoupled. The gradient of weight_decay / 2 * |p|^2 is coupled.
+        # DIFFERS(tensorflow): the optimizer's weight_decay is decoupled. This gradient, weight_decay * p, is coupled.
         decay = keras.regularizers.L2(rule["weight_decay"] / 2)
         decay.l2 = np.float64(decay.l2)
         for variable in self.model.trainable_variables:
             variable.regularizer = decay
-        # DIFFERS(tensorflow): the optimizer's velocity is -rate * buffer, with the rate of its step. `self.rate` is that
-        # rate; None while the buffers wait for the first step.
+        # DIFFERS(tensorflow): the optimizer's velocity is -rate * buffer, with the rate of its step, kept in
+        # `self.rate`; None while the buffers wait for the first step.
         self.rate: float | None = None
         self.buffers = [np.zeros(variable.shape) for variable in self.model.trainable_variables]
 
@@ -83,15 +83,19 @@ class Trainer:
         """Make the training and evaluation steps of this context's mode, for all its devices."""
         self.differentiate = self._differentiate
         step, evaluation = self._step, self._evaluate
-        compiles = self.spec.mode == "compile"
-        if compiles and not self.replica.is_alone:
-            if self.model.stem_bn.synchronized:
-                raise Unsupported("...")
-            # What passes between devices stays outside of the compiled programs.
-            self.differentiate = modes.compile_function(self._differentiate)
-            evaluation = modes.compile_function(self._evaluate)
+        if self.spec.mode == "compile" and not self.replica.is_alone:
+            # One XLA program cannot hold the variables of several devices, so each device compiles what it does alone.
+            if self.model.stem_bn.synchronized and self.spec.device == "cpu":
+                raise Unsupported(
+                    "synchronised batch norm sums over devices in every layer; on CPUs TensorFlow compiles neither one "
+                    "program for all (XLA: 'Trying to access resource located in device CPU:1 from device CPU:0') nor "
+                    "one a device with such sums ('merge_call called while defining a tf.function'); batch norm "
+                    "per_device compiles"
+                )
+            self.differentiate = devices.for_each(modes.compile_function, self._differentiate, replica=self.replica)
+            evaluation = devices.for_each(modes.compile_function, evaluation, replica=self.replica)
         step, evaluation = (devices.run(function, replica=self.replica) for function in (step, evaluation))
-        if compiles and self.replica.is_alone:
+        if self.spec.mode == "compile" and self.replica.is_alone:
             step, evaluation = modes.compile_function(step), modes.compile_function(evaluation)
         elif self.spec.mode != "eager":
             step, evaluation = modes.trace(step), modes.trace(evaluation)
@@ -145,7 +149,8 @@ class Trainer:
             self.optimizer.dynamic_scale.assign(float(scale))
             self.optimizer.step_counter.assign(int(good_steps))
         rows = self._rows()
-        expected = {f"{group}/{name}" for name, variable, _ in rows if variable.trainable for group in ("params", "momentum")}
+        parameters = [name for name, variable, _ in rows if variable.trainable]
+        expected = {f"{group}/{name}" for name in parameters for group in ("params", "momentum")}
         require_same_names(state, expected | {f"stats/{name}" for name, variable, _ in rows if not variable.trainable})
         buffers = {}
         for name, variable, layout in rows:
@@ -180,14 +185,16 @@ class Trainer:
         return tf.cast(tf.stack(sums), tf.float64)
 
     def _momentum(self) -> list[np.ndarray]:
-        """Return the recipe's momentum buffers in float64: -buffer * rate then rounds to the bits of a float32 velocity."""
+        """Return the recipe's momentum buffers in float64: times -rate, they round to a float32 velocity's bits."""
         if self.rate is None or not self.sgd.momentums:
             return self.buffers
         return [velocity.numpy().astype(np.float64) / -self.rate for velocity in self.sgd.momentums]
 
     def _set_rate(self, rate: float, buffers: list[np.ndarray]) -> None:
         """Set the learning rate, and the velocities that these buffers have under it."""
-        for velocity, buffer in zip(self.sgd.momentums, buffers, strict=False):
+        if rate <= 0:
+            raise Unsupported(f"learning rate {rate}: keras.optimizers.SGD keeps rate times momentum; it would be lost")
+        for velocity, buffer in zip(self.sgd.momentums, buffers, strict=False):  # no velocities under momentum 0
             velocity.assign(-rate * buffer)
         self.sgd.learning_rate.assign(rate)
         self.rate = rate
@@ -195,7 +202,7 @@ class Trainer:
     def _rows(self):
         model = self.spec.training["model"]
         names = MODELS[model["name"]].native_names(model["depth"], model["widths"])
-        return [(name, functools.reduce(_part, native.split("."), self.model), layout) for name, native, layout in names]
+        return [(name, _variable(self.model, native), layout) for name, native, layout in names]
 
     @property
     def _wide(self) -> tf.DType:
@@ -207,10 +214,11 @@ class Trainer:
 
 def build_model(model: dict, *, synchronized: bool) -> keras.Model:
     """Return the recipe's model, with its variables."""
-    norm = {"epsilon": model["batch_norm"]["epsilon"], "momentum": model["batch_norm"]["momentum"], "synchronized": synchronized}
+    norm = model["batch_norm"]
     built = resnet_cifar.ResNetCifar(
         depth=model["depth"], image_shape=model["image_shape"], n_classes=model["n_classes"], widths=model["widths"],
-        convolution=model["convolution"], batch_norm=norm,
+        convolution=model["convolution"],
+        batch_norm={"epsilon": norm["epsilon"], "momentum": norm["momentum"], "synchronized": synchronized},
     )
     built(tf.zeros((1, *model["image_shape"])), training=False)
     return built
@@ -218,17 +226,11 @@ def build_model(model: dict, *, synchronized: bool) -> keras.Model:
 
 def initialise(model: keras.Model, rules: dict) -> None:
     """Draw the initial weights by keras.initializers, after the recipe's `init`."""
-    for layer in model._flatten_layers():
-        if isinstance(layer, keras.layers.Conv2D):
-            rule = rules["init"]["convolution.kernel"]
-            layer.kernel.assign(_normal(rule, layer.kernel.shape, layer.kernel.dtype))
-        elif isinstance(layer, keras.layers.Dense):
-            rule = rules["init"]["head.kernel"]
-            layer.kernel.assign(_normal(rule, layer.kernel.shape, layer.kernel.dtype))
-            layer.bias.assign(tf.fill(layer.bias.shape, rules["init"]["head.bias"]["value"]))
-        elif isinstance(layer, keras.layers.BatchNormalization):
-            layer.gamma.assign(tf.fill(layer.gamma.shape, rules["init"]["batch_norm.scale"]["value"]))
-            layer.beta.assign(tf.fill(layer.beta.shape, rules["init"]["batch_norm.bias"]["value"]))
+    for name, native, _ in MODELS[rules["name"]].native_names(rules["depth"], rules["widths"]):
+        variable = _variable(model, native)
+        if variable.trainable:
+            draw = _initializer(rules["init"][models.parameter_kind(name)], tuple(variable.shape))
+            variable.assign(draw(variable.shape, dtype=variable.dtype))
 
 
 def native_order(spec):
@@ -260,12 +262,18 @@ def environment() -> dict:
     return facts
 
 
-def _part(owner, name: str):
-    return owner[int(name)] if name.isdigit() else getattr(owner, name)
+def _variable(model: keras.Model, native: str) -> keras.Variable:
+    def part_of(owner, part: str):
+        return owner[int(part)] if part.isdigit() else getattr(owner, part)
+
+    return functools.reduce(part_of, native.split("."), model)
 
 
-def _normal(rule: dict, shape, dtype: str) -> tf.Tensor:
-    return keras.initializers.RandomNormal(rule["mean"], deviation(rule, tuple(shape)))(shape, dtype=dtype)
+def _initializer(rule: dict, shape: tuple[int, ...]) -> keras.initializers.Initializer:
+    if rule["distribution"] == "constant":
+        return keras.initializers.Constant(rule["value"])
+    # A new one for each weight: an initializer draws the same numbers every time.
+    return keras.initializers.RandomNormal(rule["mean"], deviation(rule, shape))
 
 
 def _to_canonical(array: np.ndarray, layout: str) -> np.ndarray:

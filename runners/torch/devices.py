@@ -104,6 +104,8 @@ def synchronise_batch_norm(model: nn.Module, *, across_devices: str, replica: Re
     if replica.device.type == "cuda":
         return nn.SyncBatchNorm.convert_sync_batchnorm(model)
     # torch.nn.SyncBatchNorm refuses tensors that are not on a GPU.
+    if all_reduce is None:
+        raise Unsupported(f"synchronised batch norm on CPUs needs torch.library.custom_op of PyTorch 2.4; this is {torch.__version__}")
     for module in list(model.modules()):
         for name, child in module.named_children():
             if isinstance(child, nn.BatchNorm2d):
@@ -134,27 +136,26 @@ class CpuSyncBatchNorm(nn.BatchNorm2d):
             return (centred * scale[:, None, None] + self.bias[:, None, None]).to(x.dtype)
 
 
-class _AllReduce(torch.autograd.Function):
-    """Sum over ranks. The total loss sees each rank's input through every rank's output, so its gradient is a sum over ranks too."""
+def _define_all_reduce():
+    """Define the differentiable sum over ranks as an operator of its own: a trace and a compiled graph can hold it.
 
-    @staticmethod
-    def forward(context, x):
-        x = x.clone()
-        dist.all_reduce(x)
-        return x
+    The total loss sees each rank's input through every rank's output, so the gradient is a sum over ranks too.
+    """
+    if not hasattr(torch.library, "custom_op"):
+        return None
 
-    @staticmethod
-    def backward(context, gradient):
-        gradient = gradient.clone(memory_format=torch.contiguous_format)
-        dist.all_reduce(gradient)
-        return gradient
+    @torch.library.custom_op("vigil::all_reduce", mutates_args=())
+    def all_reduce(x: torch.Tensor) -> torch.Tensor:
+        total = x.clone(memory_format=torch.contiguous_format)
+        dist.all_reduce(total)
+        return total
+
+    all_reduce.register_fake(lambda x: torch.empty_like(x, memory_format=torch.contiguous_format))
+    all_reduce.register_autograd(lambda context, gradient: all_reduce(gradient))
+    return all_reduce
 
 
-# Left out of compiled graphs: Dynamo would have to trace the collective inside an autograd function.
-@torch.compiler.disable
-def all_reduce(x: torch.Tensor) -> torch.Tensor:
-    """Return the differentiable sum of `x` over all ranks."""
-    return _AllReduce.apply(x)
+all_reduce = _define_all_reduce()
 
 
 def sum_over_replicas(x: torch.Tensor, *, replica: Replica) -> torch.Tensor:

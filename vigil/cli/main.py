@@ -6,7 +6,7 @@ import argparse
 import re
 import sys
 from collections.abc import Sequence
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from vigil import __version__
 from vigil.cli import check, dashboard, matrix, recipes, reference, reproduce, resume, schema, sync
@@ -19,7 +19,13 @@ EXIT_CODES = (
 
 
 class Parser(argparse.ArgumentParser):
-    """An argument parser whose errors name the nearest match and end in exit code 2 with one message."""
+    """An argument parser whose errors name the nearest match and end in exit code 2 with one message.
+
+    It takes no abbreviations: `--seed 3` would be read as `--seeds 3`.
+    """
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(allow_abbrev=False, **options)
 
     def error(self, message: str) -> NoReturn:
         allowed = [option for action in self._actions for option in action.option_strings]
@@ -33,7 +39,7 @@ def build_parser() -> argparse.ArgumentParser:
     """Return the parser with every verb."""
     parser = Parser(
         prog="vigil", description="Reproduce known results across deep-learning frameworks, and judge each number.",
-        epilog=EXIT_CODES, allow_abbrev=False,
+        epilog=EXIT_CODES,
     )
     parser.add_argument("--version", action="version", version=f"vigil {__version__}")
     subparsers = parser.add_subparsers(metavar="VERB", required=True, parser_class=Parser)

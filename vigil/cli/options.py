@@ -9,6 +9,10 @@ from vigil.context import DETERMINISM, DEVICES, FRAMEWORKS, MODES, PRECISIONS, R
 from vigil.errors import UsageError
 from vigil.recipe import DEFAULT_PROFILE
 
+# Together below 2**32: every framework's own generator takes such a seed.
+_LARGEST_FIRST_SEED = 2**31 - 1
+_MOST_SEEDS = 10_000
+
 
 def add_recipe(parser: argparse.ArgumentParser) -> None:
     """Add the recipe and its profile."""
@@ -44,8 +48,8 @@ def add_seeds(parser: argparse.ArgumentParser, *, count: int, first: int) -> Non
 
 def seeds_from(arguments: argparse.Namespace) -> tuple[int, ...]:
     """Return the seeds of the options. Raises UsageError."""
-    first = whole_number("--first-seed", arguments.first_seed, least=0)
-    return tuple(range(first, first + whole_number("--seeds", arguments.seeds, least=1)))
+    first = whole_number("--first-seed", arguments.first_seed, least=0, most=_LARGEST_FIRST_SEED)
+    return tuple(range(first, first + whole_number("--seeds", arguments.seeds, least=1, most=_MOST_SEEDS)))
 
 
 def add_timeouts(parser: argparse.ArgumentParser) -> None:
@@ -66,14 +70,15 @@ def seconds(option: str, text: str) -> float:
     return value
 
 
-def whole_number(option: str, text: str, *, least: int) -> int:
-    """Return a whole number. Raises UsageError for text, fractions and numbers below `least`."""
+def whole_number(option: str, text: str, *, least: int, most: int | None = None) -> int:
+    """Return a whole number. Raises UsageError for text, fractions and numbers below `least` or above `most`."""
     try:
         value = int(text)
     except ValueError:
         value = None
-    if value is None or value < least:
-        raise UsageError(f"{option}: found {text!r}. Allowed: a whole number from {least}.")
+    if value is None or value < least or (most is not None and value > most):
+        limit = "" if most is None else f" to {most}"
+        raise UsageError(f"{option}: found {text!r}. Allowed: a whole number from {least}{limit}.")
     return value
 
 

@@ -63,7 +63,7 @@ class ResNetCifar(nnx.Module):
                 )
                 n_in = n_out
         self.blocks = List(blocks)
-        self.head = nnx.Linear(n_in, n_classes, **numerics)
+        self.head = nnx.Linear(n_in, n_classes, kernel_init=nnx.initializers.zeros_init(), **numerics)
 
     def __call__(self, images, taps=None, mask=None):
         def tap(name, x):
@@ -82,7 +82,10 @@ class ResNetCifar(nnx.Module):
 
 def conv(n_in, n_out, *, stride, kernel, padding, bias, **numerics):
     padding = tuple((before, after) for before, after in padding)
-    return nnx.Conv(n_in, n_out, tuple(kernel), stride, padding=padding, use_bias=bias, **numerics)
+    # The kernel comes from `initialise` or a state: compiling flax's draw for every shape would take seconds.
+    return nnx.Conv(
+        n_in, n_out, tuple(kernel), stride, padding=padding, use_bias=bias, kernel_init=nnx.initializers.zeros_init(), **numerics
+    )
 
 
 def norm(n, *, epsilon, momentum, param_dtype, rngs, dtype):

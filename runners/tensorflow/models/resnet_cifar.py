@@ -13,7 +13,7 @@ from runners.tensorflow.devices import BatchNorm
 
 
 class Block(keras.layers.Layer):
-    """Two 3x3 convolutions and a shortcut; the shortcut is a strided slice with zero channels where the shape changes."""
+    """Two 3x3 convolutions and a shortcut: where the shape changes, a strided slice with zero channels."""
 
     def __init__(self, name, *, n_in, n_out, stride, convolution, batch_norm):
         super().__init__(name=name)
@@ -40,7 +40,7 @@ class Block(keras.layers.Layer):
 
 
 class ResNetCifar(keras.Model):
-    """Images [batch, height, width, channel] to logits [batch, class]. `taps`: a dict that receives every named tensor."""
+    """Images [batch, height, width, channel] to logits [batch, class]. `taps`: a dict that receives every tensor."""
 
     def __init__(self, *, depth, image_shape, n_classes, widths, convolution, batch_norm):
         super().__init__()
@@ -78,7 +78,7 @@ class ResNetCifar(keras.Model):
 
 
 def conv(n_in, n_out, *, stride, kernel, padding, bias):
-    # DIFFERS(tensorflow): 'same' pads (0, 1) at stride 2, so the padding is a layer of its own, with the recipe's numbers.
+    # DIFFERS(tensorflow): 'same' pads (0, 1) at stride 2: the padding is a layer of its own, with the recipe's numbers.
     return keras.Sequential([
         keras.layers.ZeroPadding2D(padding),
         keras.layers.Conv2D(n_out, tuple(kernel), strides=stride, padding="valid", use_bias=bias),

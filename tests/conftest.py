@@ -1,0 +1,34 @@
+"""Fixtures that tests of more than one room share."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from runners.contract.spec import SCHEMA, RunSpec
+from vigil.recipe import load_recipe
+
+_SMOKE = load_recipe("resnet_cifar").resolve("smoke")
+
+
+@pytest.fixture
+def training() -> dict[str, Any]:
+    """The resolved smoke profile of resnet_cifar, a copy that a test may change."""
+    return copy.deepcopy(_SMOKE)
+
+
+@pytest.fixture
+def make_spec(training) -> Callable[..., RunSpec]:
+    """Return a function that makes the spec of a small run; its arguments replace fields."""
+    spec = RunSpec(
+        schema=SCHEMA, run_id="run-seed0",
+        recipe={"name": "resnet_cifar", "version": 1, "hash": "ab12", "profile": "smoke"},
+        framework="torch", mode="eager", precision="fp32", device="cpu", devices=1, shards=(training["batch_size"],),
+        evaluation_shards=(training["evaluation_batch_size"],), determinism="off", randomness="shared", seed=0,
+        threads=1, cores=None, training=training, data_directory=None, fault=None, heartbeat_seconds=60.0,
+    )
+    return lambda **changes: dataclasses.replace(spec, **changes)

@@ -1,0 +1,124 @@
+"""events.jsonl: whole lines only, whoever was killed in the middle of one."""
+
+from __future__ import annotations
+
+import json
+import math
+import threading
+import time
+
+import pytest
+
+from runners.contract.events import FILE_NAME, EventReader, EventWriter, encode_float, read_events
+
+
+@pytest.fixture
+def writer(tmp_path):
+    """A writer whose heartbeat does not come within a test."""
+    writer = EventWriter(tmp_path, heartbeat_seconds=60.0)
+    yield writer
+    writer.close()
+
+
+def test_an_event_has_kind_time_phase_and_its_fields(writer, tmp_path):
+    """What is emitted can be read back at once, before the file is closed."""
+    before = time.time()
+    writer.enter("train")
+    writer.emit("steps", step=2, losses=[1.5, 1.25])
+    phase, steps = read_events(tmp_path)
+    assert (phase["kind"], phase["phase"]) == ("phase", "train")
+    assert {key: steps[key] for key in ("kind", "phase", "step", "losses")} == {
+        "kind": "steps", "phase": "train", "step": 2, "losses": [1.5, 1.25]}
+    assert before - 0.01 <= steps["time"] <= time.time() + 0.01
+
+
+def test_floats_survive_to_the_last_bit(writer, tmp_path):
+    """A loss read back is the same double."""
+    losses = [0.1, 1 / 3, 2.3025850929940455, 5e-324, 1.7976931348623157e308]
+    writer.emit("steps", step=5, losses=losses)
+    assert read_events(tmp_path)[0]["losses"] == losses
+
+
+def test_floats_that_are_not_finite_become_words(writer, tmp_path):
+    """NaN and infinities are strings at any depth, so that every line is JSON."""
+    writer.emit("x", a=math.nan, b=[math.inf, {"c": (-math.inf, 1.0)}])
+    line = (tmp_path / FILE_NAME).read_text()
+    event = json.loads(line, parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
+    assert (event["a"], event["b"]) == ("nan", ["inf", {"c": ["-inf", 1.0]}])
+    assert [encode_float(value) for value in (math.nan, math.inf, -math.inf, 0.5)] == ["nan", "inf", "-inf", 0.5]
+
+
+@pytest.mark.parametrize("half", [b'{"kind": "steps", "time": 1.0, "lo', b"{", b'{"kind": "x", "text": "\xc3', b"1234"])
+def test_a_half_line_is_passed_over_and_the_next_writer_starts_afresh(tmp_path, half):
+    """What a killed writer has left hides neither the events before it nor those of its successor."""
+    first = EventWriter(tmp_path, heartbeat_seconds=60.0)
+    first.emit("started", pid=1)
+    first.close()
+    with open(tmp_path / FILE_NAME, "ab") as file:
+        file.write(half)
+    assert [event["kind"] for event in read_events(tmp_path)] == ["started"]
+    second = EventWriter(tmp_path, heartbeat_seconds=60.0)
+    second.emit("resumed", step=2)
+    second.close()
+    assert [event["kind"] for event in read_events(tmp_path)] == ["started", "resumed"]
+
+
+def test_a_writer_that_appends_to_a_half_line_is_caught(tmp_path):
+    """Without a fresh line the successor's first event is lost with the half line."""
+    (tmp_path / FILE_NAME).write_bytes(b'{"kind": "sta')
+    with open(tmp_path / FILE_NAME, "a") as file:
+        file.write('{"kind": "resumed", "step": 2}\n')
+    assert read_events(tmp_path) == []
+
+
+def test_a_reader_follows_a_growing_file(tmp_path):
+    """Each call returns what is new, a line only when it is complete, and nothing twice."""
+    reader = EventReader(tmp_path)
+    assert reader.new() == []
+    with open(tmp_path / FILE_NAME, "wb", buffering=0) as file:
+        file.write(b'{"kind": "a"}\n{"kind": "b"')
+        assert reader.new() == [{"kind": "a"}]
+        assert reader.new() == []
+        file.write(b', "step": 1}\n')
+        assert reader.new() == [{"kind": "b", "step": 1}]
+        file.write(b'not json\n[1, 2]\n{"no": "kind"}\n{"kind": "c"}\n')
+        assert reader.new() == [{"kind": "c"}]
+    assert [event["kind"] for event in read_events(tmp_path)] == ["a", "b", "c"]
+
+
+def test_a_heartbeat_tells_how_far_the_work_is(tmp_path):
+    """Heartbeats come by themselves; their counter moves with the work and stands still with it."""
+    writer = EventWriter(tmp_path, heartbeat_seconds=0.02)
+
+    def beats(count: int) -> list[int]:
+        deadline = time.monotonic() + 10.0
+        seen = len(read_events(tmp_path))
+        while len(read_events(tmp_path)) < seen + count and time.monotonic() < deadline:
+            time.sleep(0.01)
+        return [event["progress"] for event in read_events(tmp_path)[seen:]]
+
+    still = beats(3)
+    writer.advance()
+    writer.advance()
+    moved = beats(3)[-1]
+    writer.close()
+    assert len(set(still)) == 1
+    assert moved == still[0] + 2
+    count = len(read_events(tmp_path))
+    time.sleep(0.1)
+    assert len(read_events(tmp_path)) == count
+
+
+def test_lines_of_many_threads_do_not_mix(writer, tmp_path):
+    """Heartbeat and training may emit at once: every line stays whole."""
+
+    def emit(number: int) -> None:
+        for _ in range(40):
+            writer.emit("x", number=number, text="y" * 3000)
+
+    threads = [threading.Thread(target=emit, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(event["number"] for event in read_events(tmp_path)) == [n for n in range(4) for _ in range(40)]

@@ -1,0 +1,57 @@
+"""Canonical names and shapes: complete, in forward order, and the size that the paper states."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from runners.contract import models
+
+
+def n_parameters(model: dict) -> int:
+    """Return how many numbers are trained."""
+    return sum(math.prod(shape) for shape in models.parameter_shapes(model).values())
+
+
+@pytest.mark.parametrize(("depth", "millions"), [(20, 0.27), (32, 0.46), (44, 0.66), (56, 0.85), (110, 1.7)])
+def test_sizes_are_those_of_the_paper(training, depth, millions):
+    """The parameter counts are those of He et al. 2015, Table 6."""
+    model = {**training["model"], "depth": depth}
+    assert n_parameters(model) == pytest.approx(millions * 1e6, rel=0.03)
+
+
+def test_names_and_shapes_of_the_smallest_model(training):
+    """ResNet-8 has these first and last names, in forward order, and these shapes."""
+    shapes = models.parameter_shapes(training["model"])
+    names = list(shapes)
+    assert names[:4] == ["stem.conv.kernel", "stem.bn.scale", "stem.bn.bias", "stage1.block1.conv1.kernel"]
+    assert names[-3:] == ["stage3.block1.bn2.bias", "head.kernel", "head.bias"]
+    assert shapes["stem.conv.kernel"] == (3, 3, 3, 16)
+    assert shapes["stage2.block1.conv1.kernel"] == (3, 3, 16, 32)
+    assert shapes["stage2.block1.conv2.kernel"] == (3, 3, 32, 32)
+    assert shapes["head.kernel"] == (64, 10)
+    assert n_parameters(training["model"]) == 75_290
+
+
+def test_every_batch_norm_has_its_statistics(training):
+    """Each scale has a mean and a variance of its shape, and there is no other statistic."""
+    expected = {
+        name.replace(".scale", f".{kind}"): shape
+        for name, shape in models.parameter_shapes(training["model"]).items() if name.endswith(".scale")
+        for kind in ("mean", "variance")
+    }
+    assert models.statistic_shapes(training["model"]) == expected
+
+
+def test_every_parameter_has_an_init_rule(training):
+    """The recipe's init block has exactly the kinds that the model's names need."""
+    kinds = {models.parameter_kind(name) for name in models.parameter_shapes(training["model"])}
+    assert kinds == set(training["model"]["init"])
+
+
+@pytest.mark.parametrize("depth", [2, 7, 9, 18, -4])
+def test_a_depth_that_is_no_resnet_is_refused(depth):
+    """Depths other than 6n+2 are an error that names the allowed ones."""
+    with pytest.raises(ValueError, match=r"allowed are 6n\+2"):
+        models.blocks_per_stage(depth)

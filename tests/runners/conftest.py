@@ -1,0 +1,34 @@
+"""Fixtures of the runner tests: each framework, and runs that are remembered for the session."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+
+import pytest
+
+from tests.runners.harness import FRAMEWORKS, Outcome, make_spec, outcome, start
+from vigil.environment import is_installed
+
+
+@pytest.fixture(params=[pytest.param(name, marks=getattr(pytest.mark, name)) for name in FRAMEWORKS])
+def framework(request):
+    """Each framework; one that is not installed fails rather than passing unseen."""
+    assert is_installed(request.param), f"{request.param} is not installed: run `make setup`"
+    return request.param
+
+
+@pytest.fixture(scope="session")
+def run(tmp_path_factory):
+    """Return a function that runs a spec to its end; the same spec is run once a session."""
+    known: dict[str, Outcome] = {}
+
+    def run_spec(framework: str, **changes) -> Outcome:
+        spec = make_spec(framework, **changes)
+        key = json.dumps(dataclasses.asdict(spec), sort_keys=True)
+        if key not in known:
+            directory = tmp_path_factory.mktemp(framework)
+            known[key] = outcome(directory, start(directory, spec).wait(timeout=300))
+        return known[key]
+
+    return run_spec

@@ -1,0 +1,91 @@
+"""Runs real runners on a tiny recipe, each in its own process."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+from runners.contract.checkpoint import FINAL, load_state
+from runners.contract.events import read_events
+from runners.contract.spec import RunSpec, write_spec
+from vigil.recipe import load_recipe
+
+ROOT = Path(__file__).resolve().parents[2]
+FRAMEWORKS = ("torch", "tensorflow", "jax")
+BATCH = 12
+
+
+@dataclasses.dataclass(frozen=True)
+class Outcome:
+    """What one run left behind."""
+
+    exit_code: int
+    events: list[dict]
+    state: dict[str, np.ndarray] | None
+    log: str
+
+    @property
+    def losses(self) -> list[float]:
+        return [loss for event in self.events if event["kind"] == "steps" for loss in event["losses"]]
+
+    @property
+    def failure(self) -> dict | None:
+        return next((event for event in self.events if event["kind"] == "failed"), None)
+
+    @property
+    def metrics(self) -> dict[str, float]:
+        return next(event["metrics"] for event in self.events if event["kind"] == "finished")
+
+
+def make_spec(framework: str, **changes) -> RunSpec:
+    """Return the spec of five steps of a narrow ResNet-8; a change named like a field of the recipe goes there."""
+    training = load_recipe("resnet_cifar").resolve("smoke")
+    training["model"] |= {"widths": [4, 6, 10], "depth": 8}
+    training |= {
+        "data": {"name": "generated", "n_train": 60, "n_test": 30}, "batch_size": BATCH, "evaluation_batch_size": 10, "steps": 5,
+        "learning_rate": {"kind": "piecewise", "boundaries": [2, 4], "values": [0.1, 0.02, 0.004]},
+        "evaluate_every_steps": 5, "checkpoint_every_steps": 2,
+    }
+    training["optimizer"] |= {"weight_decay": 0.01}
+    if "across_devices" in changes:
+        training["model"]["batch_norm"] = {**training["model"]["batch_norm"], "across_devices": changes.pop("across_devices")}
+    for key in [key for key in changes if key in training]:
+        training[key] = changes.pop(key)
+    shards = tuple(changes.pop("shards", (training["batch_size"],)))
+    even = [10 // len(shards) + (index < 10 % len(shards)) for index in range(len(shards))]
+    fields = {
+        "schema": 1, "run_id": "test", "recipe": {"name": "tiny", "version": 1, "hash": "0" * 12, "profile": "test"},
+        "framework": framework, "mode": "eager", "precision": "fp32", "device": "cpu", "devices": len(shards), "shards": shards,
+        "evaluation_shards": tuple(even), "determinism": "off", "randomness": "shared", "seed": 3, "threads": 2, "cores": None,
+        "training": training, "data_directory": None, "fault": None, "heartbeat_seconds": 2.0,
+    }
+    return RunSpec(**{**fields, **changes})
+
+
+def start(directory: Path, spec: RunSpec) -> subprocess.Popen:
+    """Start the runner in `directory`."""
+    write_spec(directory, spec)
+    with open(directory / "log.txt", "ab") as log:
+        return subprocess.Popen(
+            [sys.executable, "-m", f"runners.{spec.framework}", str(directory)], cwd=ROOT, stdin=subprocess.DEVNULL, stdout=log,
+            stderr=subprocess.STDOUT, env={**os.environ, "PYTHONPATH": str(ROOT)},
+        )
+
+
+def outcome(directory: Path, exit_code: int) -> Outcome:
+    """Read what a run left in `directory`."""
+    final = directory / FINAL
+    return Outcome(
+        exit_code, read_events(directory), load_state(final)[0] if final.exists() else None,
+        (directory / "log.txt").read_text(errors="replace"),
+    )
+
+
+def finished(result: Outcome) -> Outcome:
+    """Return the outcome of a run that must have finished."""
+    assert result.exit_code == 0, result.log[-3000:]
+    return result

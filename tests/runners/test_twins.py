@@ -1,0 +1,76 @@
+"""The three runners are one document: same files, same outline, same names of parameters and taps."""
+
+import ast
+import json
+import subprocess
+import sys
+
+import pytest
+from tests.runners.harness import FRAMEWORKS, ROOT
+
+from runners.contract.models import parameter_shapes, statistic_shapes
+from vigil.recipe import load_recipe
+
+FILES = ("__init__.py", "__main__.py", "train.py", "modes.py", "precision.py", "devices.py", "determinism.py", "models/resnet_cifar.py")
+
+PROBE = """
+import json, sys
+sys.path.insert(0, {root!r})
+from runners.{framework}.models import resnet_cifar
+print(json.dumps([resnet_cifar.native_names(8, [16, 32, 64]), resnet_cifar.tap_names(8, [16, 32, 64])]))
+"""
+
+
+def outline(path):
+    """Return names of classes, their methods and functions, in order."""
+    names = []
+    for node in ast.parse(path.read_text()).body:
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and not node.name.startswith("_"):
+            names.append(node.name)
+            if isinstance(node, ast.ClassDef):
+                names += [f"{node.name}.{item.name}" for item in node.body if isinstance(item, ast.FunctionDef) and item.name[0] != "_"]
+    return names
+
+
+@pytest.fixture(scope="module")
+def tables():
+    """Return each framework's (native names, tap names), from a process of its own."""
+    result = {}
+    for name in FRAMEWORKS:
+        script = PROBE.format(root=str(ROOT), framework=name)
+        done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=ROOT)
+        result[name] = json.loads(done.stdout.splitlines()[-1])
+    return result
+
+
+@pytest.mark.parametrize("name", FRAMEWORKS)
+def test_every_runner_has_the_same_files(name):
+    """Whoever knows one runner finds the same rooms in another."""
+    assert [file for file in FILES if not (ROOT / "runners" / name / file).is_file()] == []
+
+
+@pytest.mark.parametrize("file", ["models/resnet_cifar.py", "train.py"])
+def test_twins_have_one_outline(file):
+    """Public classes, methods and functions have the same names in the same order; forward passes are named by their framework."""
+    native = {"forward": "call", "__call__": "call"}
+
+    def common(name):
+        return [".".join(native.get(part, part) for part in entry.split(".")) for entry in outline(ROOT / "runners" / name / file)]
+
+    assert common("torch") == common("tensorflow") == common("jax")
+
+
+def test_tap_names_are_equal(tables):
+    """The taps have the same names in the same forward order."""
+    assert tables["torch"][1] == tables["tensorflow"][1] == tables["jax"][1]
+    assert len(tables["torch"][1]) == len(set(tables["torch"][1])) == 29
+
+
+@pytest.mark.parametrize("name", FRAMEWORKS)
+def test_names_are_a_bijection(tables, name):
+    """Each canonical parameter and statistic has one native name and the reverse."""
+    model = load_recipe("resnet_cifar").resolve("quick")["model"]
+    rows = tables[name][0]
+    canonical, native = [row[0] for row in rows], [row[1] if isinstance(row[1], str) else tuple(row[1]) for row in rows]
+    assert set(canonical) == set(parameter_shapes(model)) | set(statistic_shapes(model))
+    assert len(set(canonical)) == len(rows) == len(set(native))

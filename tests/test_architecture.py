@@ -1,0 +1,115 @@
+"""The walls of docs/architecture.md: who may import whom, read from the source and seen in a fresh process."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+FRAMEWORK_MODULES = {"torch", "torchvision", "tensorflow", "keras", "jax", "jaxlib", "flax", "optax"}
+OWN = {"torch": {"torch"}, "tensorflow": {"tensorflow"}, "jax": {"jax", "jaxlib", "flax", "optax"}}
+
+
+def sources(*folders: str) -> list[Path]:
+    """Return the Python files of folders of this checkout."""
+    return sorted(path for folder in folders for path in (ROOT / folder).rglob("*.py"))
+
+
+def relative(path: Path) -> str:
+    """Return a path as it stands in messages."""
+    return str(path.relative_to(ROOT))
+
+
+def imported(source: str) -> Iterator[str]:
+    """Yield the full name of every module that a source imports, at the top or inside functions."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, "relative imports hide what is imported"
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.Call) and ast.unparse(node.func) in ("__import__", "importlib.import_module"):
+            yield ast.literal_eval(node.args[0]) if isinstance(node.args[0], ast.Constant) else "(computed)"
+
+
+def assert_imports_none_of(source: str, forbidden: set[str]) -> None:
+    """Raise if a source imports one of these top-level modules."""
+    found = {name for name in imported(source) if name.split(".")[0] in forbidden}
+    assert not found, f"imports {sorted(found)}"
+
+
+def assert_stays_below(source: str, *, own: set[str], package: str) -> None:
+    """Raise if a runner's source imports more than itself, its framework, the contract, numpy and standard library."""
+    for name in imported(source):
+        top = name.split(".")[0]
+        is_inside = name.startswith(("runners.contract", package))
+        assert is_inside or top in own | {"numpy"} or top in sys.stdlib_module_names, f"imports {name}"
+
+
+@pytest.mark.parametrize("path", sources("vigil", "reports", "runners/contract"), ids=relative)
+def test_nothing_but_a_runner_imports_a_framework(path):
+    """The conductor, the reports and the contract reach a framework only by starting a process."""
+    assert_imports_none_of(path.read_text(encoding="utf-8"), FRAMEWORK_MODULES)
+
+
+@pytest.mark.parametrize("path", sources("vigil", "reports", "runners"), ids=relative)
+def test_only_tracking_imports_mlflow(path):
+    """MLflow can be replaced in one file."""
+    if path != ROOT / "vigil" / "tracking.py":
+        assert_imports_none_of(path.read_text(encoding="utf-8"), {"mlflow"})
+
+
+@pytest.mark.parametrize("framework", OWN)
+def test_a_runner_stands_on_the_contract_and_its_own_framework(framework):
+    """No runner imports another framework, the conductor, or a package of the conductor's."""
+    for path in sources(f"runners/{framework}"):
+        assert_stays_below(path.read_text(encoding="utf-8"), own=OWN[framework], package=f"runners.{framework}")
+
+
+def test_the_contract_stands_on_numpy_and_the_standard_library():
+    """The ground floor runs wherever Python 3.10 and numpy do: its grammar too is that of 3.10."""
+    for path in sources("runners/contract"):
+        source = path.read_text(encoding="utf-8")
+        assert_stays_below(source, own=set(), package="runners.contract")
+        ast.parse(source, feature_version=(3, 10))
+
+
+@pytest.mark.parametrize(
+    "planted",
+    [
+        "import tensorflow as tf", "def f():\n    from jax import numpy", "import yaml", "import vigil.paths",
+        "from runners.jax.train import train", "import importlib\nimportlib.import_module('pandas')",
+    ],
+)
+def test_a_wall_that_is_broken_is_caught(planted):
+    """Another framework, the conductor, its packages and another runner are each found, inside functions too."""
+    with pytest.raises(AssertionError, match="imports"):
+        assert_stays_below(planted, own=OWN["torch"], package="runners.torch")
+
+
+def test_a_framework_in_the_conductor_is_caught():
+    """An import hidden in a function is found."""
+    with pytest.raises(AssertionError, match="imports"):
+        assert_imports_none_of("def f():\n    import torch.nn", FRAMEWORK_MODULES)
+
+
+def test_the_command_line_starts_without_any_framework_or_mlflow():
+    """In a fresh process, importing all of the command line loads none of them: it stays quick, and offline."""
+    heavy = sorted(FRAMEWORK_MODULES | {"mlflow"})
+    code = f"import sys, vigil.cli.main; print([name for name in {heavy} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_runners_have_the_same_files():
+    """The three runners are twins: what every one of them has is listed in docs/architecture.md."""
+    listed = {"__init__.py", "__main__.py", "train.py", "modes.py", "precision.py", "devices.py", "determinism.py",
+              "models/__init__.py", "models/resnet_cifar.py"}
+    for framework in OWN:
+        folder = ROOT / "runners" / framework
+        assert listed <= {str(path.relative_to(folder)) for path in folder.rglob("*.py")}, framework

@@ -1,0 +1,100 @@
+"""Fixtures of the conductor's tests: places of their own, and a runner that a test writes itself."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import vigil.execute
+import vigil.invocation
+from runners.contract.events import EventWriter
+from runners.contract.spec import read_spec, write_spec
+from vigil.execute import Ending
+
+_HEAD = """
+import json, os, signal, subprocess, sys, time
+directory = sys.argv[1]
+events = open(os.path.join(directory, "events.jsonl"), "a")
+
+def emit(kind, phase="train", **fields):
+    events.write(json.dumps({"kind": kind, "time": time.time(), "phase": phase, **fields}) + chr(10))
+    events.flush()
+
+"""
+
+
+@pytest.fixture
+def places(tmp_path, monkeypatch) -> Path:
+    """Return an empty directory for runs; data directory and tracking store lie beside it."""
+    monkeypatch.setenv("VIGIL_RUNS_DIR", str(tmp_path / "runs"))
+    monkeypatch.setenv("VIGIL_DATA_DIR", str(tmp_path / "data"))
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path / 'mlflow.db'}")
+    return tmp_path / "runs"
+
+
+@pytest.fixture
+def fake_runner(tmp_path, monkeypatch) -> Callable[..., object]:
+    """Return a function that makes its pieces of text the runner of torch: standard library only, `emit` at hand."""
+    root = tmp_path / "fake_root"
+    package = root / "runners" / "torch"
+    package.mkdir(parents=True)
+    (root / "runners" / "__init__.py").touch()
+    (package / "__init__.py").touch()
+    monkeypatch.setattr(vigil.execute, "project_root", lambda: root)
+    return lambda *parts: (package / "__main__.py").write_text(_HEAD + "".join(map(textwrap.dedent, parts)))
+
+
+@pytest.fixture
+def run_directory(tmp_path, make_spec) -> Path:
+    """A run directory that holds a spec and nothing else."""
+    directory = tmp_path / "run"
+    directory.mkdir()
+    write_spec(directory, make_spec())
+    return directory
+
+
+@pytest.fixture
+def scripted(places, monkeypatch, tmp_path) -> Callable[[dict], list[tuple[str, int]]]:
+    """Return a function that makes runs end as a dict says, without training; it returns the list of those started.
+
+    The dict goes from seed to a metric's value, or to the category of a failure. Nothing is uploaded, and there is no
+    reference unless a test makes one.
+    """
+    monkeypatch.setattr(vigil.invocation, "reference_directory", lambda: tmp_path / "reference")
+    tracked = {"uri": "u", "experiment": "e", "run_id": "r"}
+    monkeypatch.setattr(vigil.invocation.tracking, "upload", lambda directory: tracked)
+    started: list[tuple[str, int]] = []
+
+    def end(directory: Path, outcome: float | str) -> None:
+        writer = EventWriter(directory, heartbeat_seconds=60.0)
+        writer.emit("started", pid=1, framework="torch")
+        writer.emit("environment", environment={"framework_version": "1.0"})
+        writer.emit("data", checksum="c0ffee")
+        writer.emit("steps", step=4, losses=[2.5, 2.0, 1.5, 1.25])
+        if isinstance(outcome, str):
+            writer.emit("failed", category=outcome, message=f"{outcome} on purpose", step=4, traceback="")
+        else:
+            metrics = {"test_accuracy": outcome, "test_loss": 0.5}
+            writer.emit(
+                "evaluated", step=4, epoch=0.5, train_loss=1.8, metrics=metrics, images_per_second=900.0
+            )
+            writer.emit(
+                "finished", step=4, metrics=metrics, state_sha256="ab" * 32, images_per_second=900.0,
+                first_step_seconds=1.0, peak_memory_bytes=1, cpu_seconds=1.0,
+            )
+        writer.close()
+
+    def make(outcomes: dict[int, float | str]) -> list[tuple[str, int]]:
+        def execute(directory: Path, framework: str, *, on_event, **options) -> Ending:
+            seed = read_spec(directory).seed
+            started.append((framework, seed))
+            end(directory, outcomes[seed])
+            return Ending(3 if isinstance(outcomes[seed], str) else 0)
+
+        monkeypatch.setattr(vigil.invocation, "execute", execute)
+        return started
+
+    return make

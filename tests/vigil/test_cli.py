@@ -1,0 +1,273 @@
+"""The command line: wrong use is one clear message and exit code 2, what cannot run is 3, and nothing shows a traceback."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import socket
+
+import pytest
+
+import vigil.cli.main
+import vigil.data
+import vigil.environment
+import vigil.invocation
+import vigil.paths
+from vigil.cli.main import VERBS, main
+from vigil.recipe import load_recipe
+
+VERB_NAMES = [verb.__name__.rsplit(".", 1)[1] for verb in VERBS]
+REPRODUCE = ["reproduce", "resnet_cifar", "--framework", "torch", "--profile", "smoke"]
+
+
+@pytest.fixture
+def command(places, monkeypatch, capsys):
+    """Return a function that runs a command line; it gives the exit code, standard output and standard error.
+
+    Nothing is installed as far as the command can see, and a run that starts fails the test.
+    """
+    monkeypatch.setattr(vigil.environment.importlib.util, "find_spec", lambda name: object())
+    monkeypatch.setattr(vigil.invocation, "execute", lambda *facts, **options: pytest.fail("a run was started"))
+
+    def run(*arguments: str) -> tuple[int, str, str]:
+        code = main(list(arguments))
+        captured = capsys.readouterr()
+        assert "Traceback" not in captured.err
+        return code, captured.out, captured.err
+
+    return run
+
+
+WRONG = [
+    (["reproduce", "resnet_cifr", "--framework", "torch"], "recipe: found 'resnet_cifr'", "Did you mean resnet_cifar?"),
+    (["reproduce", "resnet_cifar", "--framework", "pytorch"], "torch, tensorflow, jax", "Did you mean torch?"),
+    ([*REPRODUCE, "--mode", "compiled"], "eager, jit, compile", "Did you mean compile?"),
+    ([*REPRODUCE, "--precision", "bf1"], "fp32, bf16, fp16, tf32, fp64", "Did you mean bf16?"),
+    ([*REPRODUCE, "--profile", "smok"], "smoke, quick, paper", "Did you mean smoke?"),
+    ([*REPRODUCE, "--device", "cpus"], "cpu, gpu", "Did you mean cpu?"),
+    ([*REPRODUCE, "--determinism", "onn"], "off, on", "Did you mean on?"),
+    ([*REPRODUCE, "--randomness", "share"], "shared, native", "Did you mean shared?"),
+    (["reprodce", "resnet_cifar"], "invalid choice: 'reprodce'", "Did you mean reproduce?"),
+    ([*REPRODUCE, "--precison", "bf16"], "--precison: no such option", "Did you mean --precision?"),
+    ([*REPRODUCE, "--seed", "3"], "--seed: no such option", "Did you mean --seeds?"),
+    ([*REPRODUCE, "--devices", "-1"], "devices: found '-1'", "a whole number, 1 or more"),
+    ([*REPRODUCE, "--devices", "0"], "devices: found '0'", "a whole number, 1 or more"),
+    ([*REPRODUCE, "--devices", "two"], "devices: found 'two'", "a whole number, 1 or more"),
+    ([*REPRODUCE, "--devices", "1.5"], "devices: found '1.5'", "a whole number, 1 or more"),
+    ([*REPRODUCE, "--devices", "65"], "devices: found 65", "at most one for each image of a batch of 64"),
+    ([*REPRODUCE, "--seeds", "0"], "--seeds: found '0'", "a whole number from 1 to 10000"),
+    ([*REPRODUCE, "--seeds", "99999999999"], "--seeds: found '99999999999'", "a whole number from 1 to 10000"),
+    ([*REPRODUCE, "--first-seed", "-1"], "--first-seed: found '-1'", "a whole number from 0"),
+    ([*REPRODUCE, "--first-seed", "9" * 25], "--first-seed: found", "a whole number from 0 to 2147483647"),
+    ([*REPRODUCE, "--hang-timeout", "soon"], "--hang-timeout: found 'soon'", "a number of seconds above 0"),
+    ([*REPRODUCE, "--hang-timeout", "nan"], "--hang-timeout: found 'nan'", "a number of seconds above 0"),
+    ([*REPRODUCE, "--devices", "2", "--shards", "30,30"], "shards: found 30+30 = 60", "batch size, 64"),
+    ([*REPRODUCE, "--shards", "32,32"], "shards: found 2 sizes", "one for each device"),
+    ([*REPRODUCE, "--fault", "gone.py"], "--fault: gone.py: no such file", "a Python file that defines install()"),
+    (["reproduce", "resnet_cifar"], "required: --framework", "vigil reproduce --help"),
+    ([], "required: VERB", "vigil --help"),
+    (["reproduce", "gone.yaml", "--framework", "torch"], "gone.yaml: cannot be read", "Allowed: a file"),
+    (["matrix", "resnet_cifar", "--mode", "eager,jt"], "--mode: found 'jt'", "Did you mean jit?"),
+    (["matrix", "resnet_cifar", "--framework", "torch,jaxx"], "--framework: found 'jaxx'", "Did you mean jax?"),
+    (["matrix", "resnet_cifar", "--devices", "1,0"], "--devices: found '0'", "a whole number from 1"),
+    (["matrix", "resnet_cifar", "--jobs", "0"], "--jobs: found '0'", "a whole number from 1"),
+    (["reference", "resnet_cifar", "--framework", "pytorch"], "--framework: found 'pytorch'", "Did you mean torch?"),
+    (["resume", "nowhere"], "holds no invocation.json", "Give an invocation directory"),
+    (["dashboard", "--port", "none"], "--port: found 'none'", "1 to 65535"),
+    (["check", "gone.yaml"], "gone.yaml: cannot be read", "Allowed: a file"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "found", "advice"), WRONG, ids=lambda value: " ".join(value)[-50:] if isinstance(value, list) else "")
+def test_wrong_use_is_one_message_and_exit_code_2(command, places, tmp_path, monkeypatch, arguments, found, advice):
+    """The message says what was found and what is allowed; nothing is printed beside it and nothing is made."""
+    monkeypatch.chdir(tmp_path)
+    code, out, err = command(*arguments)
+    assert code == 2
+    assert found in err
+    assert advice in err
+    assert err.startswith("vigil: ")
+    assert err.count("\n") == 1
+    assert out == ""
+    assert not places.exists()
+
+
+@pytest.fixture
+def recipe_file(tmp_path):
+    """Return a function that writes the shipped recipe with one text replaced, and returns its path."""
+    shipped = (vigil.paths.project_root() / "recipes" / "resnet_cifar.yaml").read_text(encoding="utf-8")
+
+    def write(old: str, new: str) -> str:
+        assert shipped.count(old) == 1
+        (tmp_path / "mine.yaml").write_text(shipped.replace(old, new), encoding="utf-8")
+        return str(tmp_path / "mine.yaml")
+
+    return write
+
+
+@pytest.mark.parametrize("verb", ["reproduce", "check"])
+@pytest.mark.parametrize(
+    ("old", "new", "messages"),
+    [
+        ("  dampening: 0.0", "  dampning: 0.0", ["optimizer.dampning: found an unknown key", "Did you mean dampening?"]),
+        ("  dampening: 0.0", "  dampening: none", ["optimizer.dampening: found"]),
+        ("version: 1", "version: 1: 2", [r"not a recipe's YAML"]),
+        ("metric: {name", "metric: {{name", [r"not a recipe's YAML"]),
+    ],
+)
+def test_a_broken_recipe_is_told_with_file_and_line(command, recipe_file, verb, old, new, messages):
+    """An unknown key, a wrong value and broken YAML are exit code 2, each with its place."""
+    path = recipe_file(old, new)
+    code, _, err = command(verb, path, *(["--framework", "torch"] if verb == "reproduce" else []))
+    assert code == 2
+    assert re.search(re.escape(path) + r":\d+(:\d+)?: ", err)
+    assert all(message in err for message in messages)
+
+
+def test_a_recipe_of_ones_own_is_accepted(command, recipe_file):
+    """A path is as good as a name; `check` prints the hash of each profile."""
+    code, out, _ = command("check", recipe_file("    batch_size: 128", "    batch_size: 64"))
+    assert code == 0
+    assert re.search(r"smoke [0-9a-f]{12}, quick [0-9a-f]{12}, paper [0-9a-f]{12}", out)
+
+
+def test_a_missing_framework_is_exit_code_3_with_its_command(command, places, monkeypatch):
+    """What is not installed is named, with the command that installs it, before anything is made."""
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "flax" else object())
+    code, _, err = command("reproduce", "resnet_cifar", "--framework", "jax", "--profile", "smoke")
+    assert code == 3
+    assert "flax not found" in err
+    assert "make setup FRAMEWORK=jax" in err
+    assert not places.exists()
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    for verb in ("matrix", "reference"):
+        code, _, err = command(verb, "resnet_cifar")
+        assert (code, "no framework is installed" in err) == (3, True)
+
+
+def test_a_runs_directory_that_cannot_be_written_is_exit_code_3(command, tmp_path, monkeypatch):
+    """Said before training, with the variable that names another place."""
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("VIGIL_RUNS_DIR", str(tmp_path / "file" / "runs"))
+    code, _, err = command(*REPRODUCE)
+    assert code == 3
+    assert f"{tmp_path}/file/runs: cannot be written" in err
+    assert "Set VIGIL_RUNS_DIR" in err
+
+
+def test_a_full_disk_is_exit_code_3(command, places, monkeypatch):
+    """Said before training, with what is free and what is needed."""
+    usage = type("Usage", (), {"free": 5 * 2**20})()
+    monkeypatch.setattr(vigil.invocation.shutil, "disk_usage", lambda path: usage)
+    code, _, err = command(*REPRODUCE)
+    assert code == 3
+    assert f"{places}: 5 MiB free, 300 MiB are needed" in err
+    assert list(places.iterdir()) == []
+
+
+def test_missing_data_without_a_network_is_exit_code_3(command, tmp_path, monkeypatch):
+    """The message says which file to put where; nothing has been trained."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    monkeypatch.setattr(vigil.data, "ARCHIVE_URL", f"http://127.0.0.1:{port}/cifar-10-python.tar.gz")
+    code, _, err = command("reproduce", "resnet_cifar", "--framework", "torch", "--profile", "paper")
+    assert code == 3
+    assert str(tmp_path / "data" / "cifar-10-python.tar.gz") in err
+    assert vigil.data.ARCHIVE_MD5 in err
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], *([verb, "--help"] for verb in VERB_NAMES)], ids=" ".join)
+def test_help_is_exit_code_0(arguments, capsys):
+    """Help of the command and of every verb prints and ends well."""
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    captured = capsys.readouterr()
+    assert (ended.value.code, captured.err) == (0, "")
+    assert "vigil" in captured.out
+
+
+def test_help_lists_every_verb_and_the_exit_codes(capsys):
+    """The first help a user sees names what there is."""
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    text = capsys.readouterr().out
+    assert all(re.search(rf"^    {verb} ", text, re.MULTILINE) for verb in VERB_NAMES)
+    assert "0 reproduced, 1 outside the band, 2 wrong usage" in " ".join(text.split())
+
+
+def test_a_traceback_would_be_caught(command, monkeypatch):
+    """An error that nobody foresaw is not turned into a message that looks foreseen."""
+    monkeypatch.setattr(vigil.cli.main.reproduce, "load_recipe", lambda name: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        command(*REPRODUCE)
+
+
+def test_ctrl_c_outside_a_run_is_a_line(command, monkeypatch):
+    """Ctrl-C before the first run starts is exit code 3 and one line."""
+
+    def press(name: str) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(vigil.cli.main.reproduce, "load_recipe", press)
+    assert command(*REPRODUCE) == (3, "", "vigil: interrupted\n")
+
+
+def test_a_reproduction_ends_with_its_block_and_exit_code(command, scripted, places):
+    """Three seeds without a reference end in `unknown`, exit code 4, with block, progress and the command on record."""
+    scripted({0: 80.0, 1: 81.0, 2: 82.0})
+    code, out, err = command(*REPRODUCE, "--seeds", "3")
+    assert code == 4
+    assert "UNKNOWN" in out
+    assert "80.00 (seed 0), 81.00 (seed 1), 82.00 (seed 2); mean 81.00" in out
+    assert "seed 1 (2/3)" in err
+    (directory,) = places.iterdir()
+    assert str(directory) in out
+    invocation = vigil.invocation.read_invocation(directory)
+    assert invocation["command"] == "vigil " + " ".join([*REPRODUCE, "--seeds", "3"])
+
+
+@pytest.mark.parametrize(("outcome", "word"), [("nan_loss", "FAILED:NAN_LOSS"), ("unsupported", "UNSUPPORTED")])
+def test_a_run_that_fails_is_exit_code_3(command, scripted, outcome, word):
+    """A failure and a refusal both end in 3, and their reason is in the block."""
+    scripted({0: outcome})
+    code, out, _ = command(*REPRODUCE)
+    assert code == 3
+    assert word in out
+    assert f"{outcome} on purpose" in out
+
+
+def test_an_interrupted_command_says_how_to_go_on_and_does(command, scripted, places):
+    """Exit code 3 and the resuming command; that command, on the run directory too, finishes what is left."""
+    scripted({0: 80.0, 1: "interrupted"})
+    code, out, _ = command(*REPRODUCE, "--seeds", "2")
+    (directory,) = places.iterdir()
+    assert code == 3
+    assert f"Go on with: vigil resume {directory}" in out
+    started = scripted({1: 81.0})
+    started.clear()
+    code, out, _ = command("resume", str(directory / "seed1"))
+    assert (code, started) == (4, [("torch", 1)])
+    assert "80.00 (seed 0), 81.00 (seed 1)" in out
+
+
+def test_a_matrix_prints_a_row_a_context_and_what_was_not_covered(command, scripted):
+    """Eight contexts of one framework end in a table, the false alarms to expect, and the frameworks that are missing."""
+    scripted({0: 80.0})
+    code, out, _ = command(
+        "matrix", "resnet_cifar", "--profile", "smoke", "--framework", "torch", "--mode", "eager,jit", "--devices", "1"
+    )
+    assert code == 4
+    assert out.count("torch-eager-bf16-x1") == 2  # its line when it ended, and its row
+    assert "[4/4]" in out
+    assert "not covered, because not installed: tensorflow, jax" in out
+
+
+def test_recipes_and_schema_are_printed(command):
+    """Every recipe is listed with its profiles, and the schema is the one that is shipped."""
+    code, out, _ = command("recipes")
+    assert code == 0
+    assert all(profile in out for profile in load_recipe("resnet_cifar").profiles)
+    code, out, _ = command("schema")
+    shipped = vigil.paths.project_root() / "recipes" / "recipe.schema.json"
+    assert (code, out) == (0, shipped.read_text(encoding="utf-8"))

@@ -1,0 +1,208 @@
+"""One command's runs: planned whole, carried out one by one, judged together, and continued where they stopped."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import vigil.invocation as module
+from runners.contract.spec import read_spec
+from vigil.context import make_context
+from vigil.data import DataError
+from vigil.errors import CannotRun, DirectoryError, UsageError
+from vigil.invocation import FILE_NAME, Request, Watch, carry_out, plan, preflight, read_invocation
+from vigil.recipe import load_recipe
+from vigil.record import read_record
+from vigil.reference import append_rows, row_from_record
+from vigil.tracking import TrackingUnavailable
+
+
+def nothing(*facts) -> None:
+    pass
+
+
+QUIET = Watch(nothing, nothing, nothing, nothing)
+
+
+def request(*, seeds=(0, 1, 2), profile="smoke", fault=None, **context) -> Request:
+    """Return a request for resnet_cifar on torch."""
+    return Request(
+        recipe=load_recipe("resnet_cifar"), recipe_source="resnet_cifar", profile=profile, fault=fault,
+        seeds=tuple(seeds), context=make_context(**{"framework": "torch", "mode": "eager", **context}),
+        command="vigil reproduce",
+    )
+
+
+@pytest.fixture
+def planned(places):
+    """Return a function that plans a request and returns its directory."""
+    return lambda **changes: plan(request(**changes), places, data_directory=None)
+
+
+@pytest.fixture
+def reference(scripted, planned, tmp_path):
+    """Twelve reference samples around 80 %, of seeds from 1000 on."""
+    seeds = range(1000, 1012)
+    scripted({seed: 80.0 + 0.2 * (seed % 5) for seed in seeds})
+    directory = planned(seeds=seeds)
+    carry_out(directory, watch=QUIET)
+    append_rows(tmp_path / "reference", [row_from_record(read_record(directory / f"seed{seed}")) for seed in seeds])
+
+
+def test_everything_is_planned_before_anything_runs(planned):
+    """Every run has its directory and spec, and the invocation its file, without a verdict."""
+    directory = planned(devices=2, shards="40,24")
+    assert sorted(path.name for path in directory.iterdir()) == [FILE_NAME, "seed0", "seed1", "seed2"]
+    assert [read_spec(directory / f"seed{seed}").seed for seed in range(3)] == [0, 1, 2]
+    assert read_spec(directory / "seed1").shards == (40, 24)
+    assert read_spec(directory / "seed1").run_id == f"{directory.name}-seed1"
+    invocation = read_invocation(directory)
+    assert invocation["runs"] == ["seed0", "seed1", "seed2"]
+    assert (invocation["verdict"], invocation["tracking"], invocation["fault"]) == (None, None, None)
+    assert directory.name.endswith("-resnet_cifar-smoke-torch-eager-fp32-x2-s40+24")
+
+
+def test_two_invocations_in_one_second_have_two_directories(planned):
+    """A name that is taken gets a number."""
+    names = [planned(seeds=[0]).name for _ in range(3)]
+    assert len(set(names)) == 3
+
+
+def test_all_runs_finish_and_are_judged_together(scripted, planned):
+    """Three seeds run in order; without a reference the verdict is unknown, with every value, and it is on disk."""
+    started = scripted({0: 80.0, 1: 81.0, 2: 82.0})
+    directory = planned()
+    told = []
+    watch = Watch(lambda *facts: told.append(facts), nothing, lambda record: told.append(record["seed"]), nothing)
+    invocation = carry_out(directory, watch=watch)
+    assert started == [("torch", 0), ("torch", 1), ("torch", 2)]
+    assert [fact if isinstance(fact, int) else fact[1:] for fact in told] == [(0, 3), 0, (1, 3), 1, (2, 3), 2]
+    assert told[0][0]["steps"] == 4
+    verdict = invocation["verdict"]
+    assert (verdict["name"], verdict["mean"]) == ("unknown", 81.0)
+    assert [value["value"] for value in verdict["values"]] == [80.0, 81.0, 82.0]
+    assert read_invocation(directory) == invocation
+    assert invocation["tracking"] == {"uri": "u", "experiment": "e", "run_id": "r"}
+
+
+@pytest.mark.parametrize(
+    ("value", "name"), [(80.4, "reproduced"), (60.0, "regressed"), (95.0, "better-than-reference")]
+)
+def test_a_value_is_judged_by_the_reference(reference, scripted, planned, value, name):
+    """A value inside the band, far below and far above it get their three verdicts."""
+    scripted({0: value})
+    verdict = carry_out(planned(seeds=[0]), watch=QUIET)["verdict"]
+    assert (verdict["name"], verdict["band"]["n"]) == (name, 12)
+
+
+def test_one_failed_run_of_three_decides_the_verdict(scripted, planned):
+    """The other two values are kept but not judged; the remaining seeds still run."""
+    started = scripted({0: 80.0, 1: "nan_loss", 2: 82.0})
+    verdict = carry_out(planned(), watch=QUIET)["verdict"]
+    assert len(started) == 3
+    assert (verdict["name"], verdict["reason"], verdict["mean"]) == ("failed:nan_loss", "nan_loss on purpose", None)
+    assert [(entry["seed"], entry["verdict"]) for entry in verdict["values"]] == [(0, "not judged"), (2, "not judged")]
+    assert verdict["failure"] == {"seed": 1, "category": "nan_loss", "phase": "import", "step": 4, "log_tail": []}
+
+
+def test_a_refused_context_is_not_asked_again_for_further_seeds(scripted, planned):
+    """The first `unsupported` ends the invocation; the runs that never began are struck off."""
+    started = scripted({0: "unsupported", 1: 80.0, 2: 80.0})
+    invocation = carry_out(planned(), watch=QUIET)
+    assert started == [("torch", 0)]
+    assert (invocation["verdict"]["name"], invocation["runs"]) == ("unsupported", ["seed0"])
+
+
+def test_an_interrupted_invocation_has_no_verdict_and_is_continued(scripted, planned):
+    """After Ctrl-C in the second of three runs nothing further starts; resuming runs the second and third alone."""
+    started = scripted({0: 80.0, 1: "interrupted", 2: 82.0})
+    directory = planned()
+    stopped = carry_out(directory, watch=QUIET)
+    assert stopped["interrupted"]["category"] == "interrupted"
+    assert started == [("torch", 0), ("torch", 1)]
+    assert read_invocation(directory)["verdict"] is None
+    assert read_record(directory / "seed2") is None
+    first = (directory / "seed0" / "record.json").read_bytes()
+    started = scripted({1: 81.0, 2: 82.0})
+    started.clear()
+    invocation = carry_out(directory, watch=QUIET)
+    assert started == [("torch", 1), ("torch", 2)]
+    assert invocation["verdict"]["mean"] == 81.0
+    assert "interrupted" not in invocation
+    assert (directory / "seed0" / "record.json").read_bytes() == first
+
+
+def test_a_finished_invocation_trains_nothing_when_resumed(scripted, planned):
+    """Resuming what is done judges it again and starts no run."""
+    started = scripted({0: 80.0, 1: 81.0, 2: 82.0})
+    directory = planned()
+    before = carry_out(directory, watch=QUIET)
+    started.clear()
+    assert carry_out(directory, watch=QUIET) == before
+    assert started == []
+
+
+@pytest.mark.parametrize("error", [TrackingUnavailable("cannot reach https://user:word@host/"), CannotRun("refused")])
+def test_a_tracker_that_fails_changes_no_verdict(reference, scripted, planned, monkeypatch, error):
+    """The error is noted, without a password, beside the verdict that the runs have earned."""
+    scripted({0: 80.4})
+
+    def fail(directory):
+        raise error
+
+    monkeypatch.setattr(module.tracking, "upload", fail)
+    directory = planned(seeds=[0])
+    invocation = carry_out(directory, watch=QUIET)
+    assert invocation["verdict"]["name"] == "reproduced"
+    assert set(invocation["tracking"]) == {"error"}
+    assert "word" not in invocation["tracking"]["error"]
+    assert read_invocation(directory) == invocation
+
+
+def test_a_faulted_run_is_marked_everywhere_and_is_no_reference(scripted, planned):
+    """Spec, record and invocation name the fault, and its record is refused as a sample."""
+    scripted({0: 80.0})
+    directory = planned(seeds=[0], fault={"path": "/f/weak.py", "name": "weak", "sha256": "12"})
+    assert carry_out(directory, watch=QUIET)["fault"] == "weak"
+    assert read_spec(directory / "seed0").fault["sha256"] == "12"
+    record = read_record(directory / "seed0")
+    assert record["fault"] == {"name": "weak", "sha256": "12"}
+    with pytest.raises(Exception, match="planted fault is never a reference"):
+        row_from_record(record)
+
+
+def test_preflight_passes_what_can_run(places, monkeypatch):
+    """The embedded set needs no data directory; the runs directory is made and left empty."""
+    monkeypatch.setattr(module, "require_framework", nothing)
+    assert preflight(request(), places, on_data=nothing) is None
+    assert list(places.iterdir()) == []
+
+
+def test_preflight_refuses_what_would_fail_late(places, tmp_path, monkeypatch):
+    """Shards, disk, a file in the way and missing data are each said before a directory is planned."""
+    monkeypatch.setattr(module, "require_framework", nothing)
+    with pytest.raises(UsageError, match="sum to the recipe's batch size, 64"):
+        preflight(request(devices=2, shards="1,2"), places, on_data=nothing)
+    (tmp_path / "file").touch()
+    with pytest.raises(DirectoryError, match="Set VIGIL_RUNS_DIR"):
+        preflight(request(), tmp_path / "file" / "runs", on_data=nothing)
+
+    def missing(*, progress):
+        raise DataError("no data")
+
+    monkeypatch.setattr(module, "ensure_cifar10", missing)
+    with pytest.raises(DataError, match="no data"):
+        preflight(request(profile="paper"), places, on_data=nothing)
+    monkeypatch.setattr(module.shutil, "disk_usage", lambda path: type("Usage", (), {"free": 2**20})())
+    with pytest.raises(DirectoryError, match="1 MiB free, 300 MiB are needed"):
+        preflight(request(), places, on_data=nothing)
+
+
+def test_a_directory_without_an_invocation_is_refused(tmp_path):
+    """A missing file is the user's mistake; a broken one is not, but is said too."""
+    with pytest.raises(UsageError, match=r"holds no invocation\.json"):
+        read_invocation(tmp_path)
+    (tmp_path / FILE_NAME).write_text(json.dumps({"a": 1})[:-1])
+    with pytest.raises(CannotRun, match="not JSON"):
+        read_invocation(tmp_path)

@@ -1,0 +1,47 @@
+"""Which cells a matrix has, and how cores are shared out."""
+
+from __future__ import annotations
+
+import pytest
+
+from vigil.errors import UsageError
+from vigil.plan import matrix_contexts, share_cores
+
+
+def test_the_matrix_is_every_combination_once():
+    """Three frameworks give 36 cells, in a fixed order, framework by framework."""
+    texts = [context.text for context in matrix_contexts(["torch", "tensorflow", "jax"])]
+    assert len(texts) == len(set(texts)) == 36
+    assert texts[:5] == [
+        "torch-eager-fp32-x1", "torch-eager-fp32-x2", "torch-eager-bf16-x1", "torch-eager-bf16-x2", "torch-jit-fp32-x1"]
+    assert [text.split("-")[0] for text in texts] == ["torch"] * 12 + ["tensorflow"] * 12 + ["jax"] * 12
+
+
+def test_a_matrix_can_be_narrowed():
+    """Given modes, precisions, devices and device replace the usual ones."""
+    contexts = matrix_contexts(["jax"], modes=["jit"], precisions=["fp64"], devices=[3], device="gpu")
+    assert [context.text for context in contexts] == ["jax-jit-fp64-gpu-x3"]
+
+
+def test_an_unknown_device_is_refused():
+    """A word that no context has is a usage error."""
+    with pytest.raises(UsageError, match="device"):
+        matrix_contexts(["jax"], device="tpu")
+
+
+@pytest.mark.parametrize(("n_cores", "jobs"), [(2, 2), (5, 2), (8, 3)])
+def test_cores_are_shared_without_overlap(n_cores, jobs):
+    """Every core has one worker, and shares differ by one core at most."""
+    shares = share_cores(range(n_cores), jobs)
+    assert sorted(core for share in shares for core in share) == list(range(n_cores))
+    assert max(map(len, shares)) - min(map(len, shares)) <= 1
+
+
+def test_more_jobs_than_cores_still_have_a_core_each():
+    """Workers that find no core of their own share one."""
+    assert share_cores([4, 7], 3) == [[4], [7], [4]]
+
+
+def test_one_job_is_not_bound():
+    """A single worker may use whatever the machine offers."""
+    assert share_cores([0, 1], 1) == [None]

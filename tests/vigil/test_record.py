@@ -1,0 +1,169 @@
+"""record.json: complete from the run directory alone, with every step counted once however often a run was resumed."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from runners.contract.events import FILE_NAME as EVENTS
+from runners.contract.spec import write_spec
+from vigil import record as module
+from vigil.context import make_context
+from vigil.execute import Ending
+from vigil.record import make_record, read_record, write_json
+
+CONTEXT = make_context(framework="torch", mode="eager")
+FINISHED = {
+    "metrics": {"test_accuracy": 81.5, "test_loss": 0.5}, "state_sha256": "ab" * 32, "images_per_second": 900.0,
+    "first_step_seconds": 1.5, "peak_memory_bytes": 5, "cpu_seconds": 7.0,
+}
+
+
+def evaluated(time: float, step: int, accuracy: float) -> dict:
+    """Return an `evaluated` event."""
+    return {
+        "kind": "evaluated", "time": time, "phase": "evaluate", "step": step, "epoch": step / 8, "train_loss": 1.0,
+        "metrics": {"test_accuracy": accuracy, "test_loss": 0.5}, "images_per_second": 900.0,
+    }
+
+
+def event(kind: str, time: float, phase: str = "train", **fields) -> dict:
+    return {"kind": kind, "time": time, "phase": phase, **fields}
+
+
+FIRST = [
+    event("started", 1_700_000_000.0, "import", pid=1, framework="torch"),
+    event("environment", 1_700_000_001.0, "set_up", environment={"framework_version": "2.13", "threads": 2}),
+    event("data", 1_700_000_001.0, "data", checksum="c0ffee"),
+    event("steps", 1_700_000_002.0, step=2, losses=[2.5, 2.0]),
+    evaluated(1_700_000_003.0, 2, 50.0),
+    event("checkpointed", 1_700_000_003.0, "checkpoint", step=2),
+    event("steps", 1_700_000_004.5, step=3, losses=[9.0]),
+]
+SECOND = [
+    event("started", 1_700_000_100.0, "import", pid=2, framework="torch"),
+    event("resumed", 1_700_000_101.0, "build", step=2),
+    event("steps", 1_700_000_102.0, step=4, losses=[1.5, "nan"]),
+    evaluated(1_700_000_103.0, 4, 81.5),
+    event("finished", 1_700_000_104.0, "finish", step=4, **FINISHED),
+]
+
+
+@pytest.fixture
+def recorded(run_directory):
+    """Return a function that writes events and returns the record made of them."""
+
+    def make(events: list[dict], ending: Ending, *, tail: str = "") -> dict:
+        (run_directory / EVENTS).write_text("".join(json.dumps(entry) + "\n" for entry in events) + tail)
+        return make_record(run_directory, invocation_id="invocation", context=CONTEXT, ending=ending)
+
+    return make
+
+
+def test_a_resumed_run_counts_each_step_once(recorded):
+    """The step that was lost with the first attempt is replaced by the one that counted."""
+    record = recorded(FIRST + SECOND, Ending(0))
+    assert record["losses"] == [2.5, 2.0, 1.5, "nan"]
+    assert [(point["step"], point["test_accuracy"]) for point in record["curve"]] == [(2, 50.0), (4, 81.5)]
+    assert record["resumed"] == [{"time": 1_700_000_101.0, "step": 2}]
+
+
+def test_losses_counted_per_attempt_would_be_caught(recorded):
+    """Appending both attempts gives five losses for four steps."""
+    every = [loss for entry in FIRST + SECOND if entry["kind"] == "steps" for loss in entry["losses"]]
+    assert every != recorded(FIRST + SECOND, Ending(0))["losses"]
+
+
+def test_an_evaluation_that_was_taken_twice_counts_once_as_last_seen(recorded):
+    """A point that a resumed run takes again replaces the first."""
+    again = [*SECOND[:2], evaluated(1_700_000_102.0, 2, 51.0), SECOND[-1]]
+    assert [point["test_accuracy"] for point in recorded(FIRST + again, Ending(0))["curve"]] == [51.0]
+
+
+def test_wall_seconds_are_summed_over_attempts(recorded):
+    """4.5 and 4 seconds make 8.5; the hours between two attempts do not count."""
+    assert recorded(FIRST + SECOND, Ending(0))["timing"]["wall_seconds"] == 8.5
+    assert recorded(FIRST, Ending(-9))["timing"]["wall_seconds"] == 4.5
+    assert recorded([], Ending(1))["timing"]["wall_seconds"] == 0.0
+
+
+def test_a_finished_record_is_complete(recorded, run_directory):
+    """What architecture.md lists is there, and is what was written to disk."""
+    record = recorded(FIRST + SECOND, Ending(0))
+    assert set(record) == {
+        "schema", "run_id", "invocation_id", "created", "recipe", "context", "seed", "status", "failure", "metric",
+        "curve", "losses", "state_sha256", "timing", "peak_memory_bytes", "fault", "environment", "data", "code",
+        "resumed",
+    }
+    assert record == read_record(run_directory)
+    assert record["created"] == "2023-11-14T22:13:20+00:00"
+    assert record["metric"] == {
+        "name": "test_accuracy", "unit": "percent", "direction": "higher", "selection": "last", "value": 81.5}
+    assert (record["status"], record["failure"], record["fault"]) == ("finished", None, None)
+    assert record["timing"] == {
+        "wall_seconds": 8.5, "cpu_seconds": 7.0, "first_step_seconds": 1.5, "images_per_second": 900.0}
+    assert record["data"] == {"name": "generated", "n_train": 512, "n_test": 256, "checksum": "c0ffee"}
+    assert record["environment"]["framework_version"] == "2.13"
+    assert record["environment"]["framework"] == "torch"
+    assert record["context"]["text"] == "torch-eager-fp32-x1"
+
+
+@pytest.mark.parametrize(
+    ("last", "ending", "status", "category"),
+    [
+        ("failed nan_loss", Ending(3), "failed", "nan_loss"),
+        ("failed out_of_memory", Ending(3), "failed", "out_of_memory"),
+        ("failed unsupported", Ending(3), "unsupported", "unsupported"),
+        ("failed interrupted", Ending(3), "interrupted", "interrupted"),
+        ("failed crash", Ending(3, is_interrupted=True), "interrupted", "interrupted"),
+        (None, Ending(-15, is_interrupted=True), "interrupted", "interrupted"),
+        (None, Ending(None, hang="no sign of life for 120 s"), "failed", "hang"),
+        (None, Ending(-9), "failed", "died"),
+        (None, Ending(0), "failed", "died"),
+    ],
+)
+def test_status_words(recorded, last, ending, status, category):
+    """Each way to end has its status and category; none has a value."""
+    events = list(FIRST)
+    if last:
+        events.append(event("failed", 1_700_000_005.0, category=last.split()[1], message="m", step=3, traceback=""))
+    record = recorded(events, ending)
+    assert (record["status"], record["failure"]["category"]) == (status, category)
+    assert (record["failure"]["phase"], record["failure"]["step"]) == ("train", 3)
+    assert record["metric"]["value"] is None
+    assert record["state_sha256"] is None
+
+
+def test_a_failure_of_an_earlier_attempt_is_forgotten(recorded):
+    """A run that was interrupted and then finished is finished."""
+    told = event("failed", 1_700_000_005.0, category="interrupted", message="m", step=3, traceback="")
+    assert recorded([*FIRST, told, *SECOND], Ending(0))["status"] == "finished"
+
+
+def test_a_half_line_does_not_hurt(recorded):
+    """The record of a killed run is made from its whole lines."""
+    record = recorded(FIRST, Ending(-9), tail='{"kind": "steps", "ti')
+    assert record["losses"] == [2.5, 2.0, 9.0]
+
+
+def test_a_faulted_run_is_marked(recorded, run_directory, make_spec):
+    """Name and hash of the fault are on record, its path is not."""
+    write_spec(run_directory, make_spec(fault={"path": "/home/someone/f.py", "name": "f", "sha256": "12"}))
+    record = recorded(FIRST + SECOND, Ending(0))
+    assert record["fault"] == {"name": "f", "sha256": "12"}
+    assert "/home/someone" not in json.dumps(record)
+
+
+def test_a_record_is_replaced_whole(tmp_path, monkeypatch):
+    """A write that fails leaves the old file."""
+    write_json(tmp_path / "record.json", {"a": 1})
+    monkeypatch.setattr(module.os, "replace", lambda *paths: (_ for _ in ()).throw(OSError(28, "No space left")))
+    with pytest.raises(OSError, match="No space left"):
+        write_json(tmp_path / "record.json", {"a": 2})
+    assert json.loads((tmp_path / "record.json").read_text()) == {"a": 1}
+
+
+def test_a_run_without_a_record_has_none(tmp_path):
+    """An unfinished run directory gives None, not an error."""
+    assert read_record(tmp_path) is None
