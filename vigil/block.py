@@ -52,7 +52,7 @@ def _band(judged: dict[str, Any]) -> list[str]:
         return ["none"]
     made = (
         f"{band['coverage']:.0%} {band['method']}, from {band['n']} runs of {band['n_seeds']} seeds on "
-        f"{', '.join(band['frameworks'])}, {_dates(band['dates'])}"
+        f"{', '.join(band['frameworks'])}, {dates(band['dates'])}"
     )
     lines = [f"{band['low']:.2f} to {band['high']:.2f} for one run"]
     if several := judged.get("mean_band"):
@@ -60,8 +60,8 @@ def _band(judged: dict[str, Any]) -> list[str]:
     return [*lines, made]
 
 
-def _dates(dates: list[str]) -> str:
-    return dates[0] if len(dates) == 1 else f"{dates[0]} to {dates[-1]}"
+def dates(days: list[str]) -> str:
+    return days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}"
 
 
 def _target(target: dict[str, Any]) -> str:

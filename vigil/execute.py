@@ -14,6 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from runners.contract.events import EventReader
+from runners.contract.launch import CONDUCTOR_VARIABLE
 from vigil.paths import project_root
 
 HEARTBEAT_TIMEOUT_SECONDS = 120.0
@@ -46,7 +47,7 @@ def execute(
     it is then ended with all its children. On Ctrl-C, or when `stop` is set (a worker thread sees no Ctrl-C), the runner is
     asked to end and has ten seconds to write its last event.
     """
-    environment = {**os.environ, "PYTHONPATH": str(project_root()), "PYTHONUNBUFFERED": "1"}
+    environment = {**os.environ, "PYTHONPATH": str(project_root()), "PYTHONUNBUFFERED": "1", CONDUCTOR_VARIABLE: str(os.getpid())}
     reader = EventReader(run_directory)
     earlier = len(reader.new())
     with open(run_directory / LOG_NAME, "ab") as log:

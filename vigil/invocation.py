@@ -6,11 +6,13 @@ interruption is in it, so `vigil resume` continues by the same path.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import fcntl
 import json
 import shutil
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -104,7 +106,15 @@ def carry_out(directory: Path, *, watch: Watch) -> dict[str, Any]:
     """Run what is not finished yet, judge, track, and return the invocation with its verdict.
 
     After Ctrl-C the remaining seeds are not started; the invocation then has no verdict and can be resumed.
+
+    Raises:
+        CannotRun: Another process is at work in this directory.
     """
+    with _alone_in(directory):
+        return _carry_out(directory, watch=watch)
+
+
+def _carry_out(directory: Path, *, watch: Watch) -> dict[str, Any]:
     invocation = read_invocation(directory)
     context = Context.from_dict(invocation["context"])
     records = []
@@ -175,6 +185,16 @@ def read_invocation(directory: Path) -> dict[str, Any]:
         raise UsageError(f"{directory}: holds no {FILE_NAME}. Give an invocation directory, or a run directory inside one.") from error
     except ValueError as error:
         raise CannotRun(f"{path}: not JSON ({error}). It was altered; start a new invocation.") from error
+
+
+@contextlib.contextmanager
+def _alone_in(directory: Path) -> Iterator[None]:
+    with open(directory / "conductor.lock", "w", encoding="utf-8") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise CannotRun(f"{directory}: another vigil is at work here. Wait for it, or end it first.") from error
+        yield
 
 
 def _spec_facts(run_directory: Path) -> dict[str, Any]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import threading
+import time
 import traceback
 from collections.abc import Callable
 from pathlib import Path
@@ -16,6 +18,7 @@ from runners.contract.spec import read_spec
 
 EXIT_FINISHED = 0
 EXIT_FAILED = 3
+CONDUCTOR_VARIABLE = "VIGIL_CONDUCTOR_PID"
 _OUT_OF_MEMORY = ("out of memory", "RESOURCE_EXHAUSTED", "ResourceExhausted", "OutOfMemory", "can't allocate memory", "bad_alloc")
 
 
@@ -40,6 +43,7 @@ def main(framework: str, train: Callable[[Session], None], arguments: list[str])
     if spec.cores and hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, spec.cores)
     signal.signal(signal.SIGTERM, _interrupt)
+    _end_with_conductor()
     events = EventWriter(directory, heartbeat_seconds=spec.heartbeat_seconds)
     session = Session(directory, spec, events)
     events.emit("started", pid=os.getpid(), framework=framework)
@@ -74,6 +78,20 @@ def _message(error: BaseException) -> str:
         return str(error)
     first = str(error).strip().splitlines()
     return f"{type(error).__name__}: {first[0] if first else ''}".rstrip(": ")
+
+
+def _end_with_conductor() -> None:
+    """End this process when the conductor that started it is gone, even by kill -9: else a resumed run would be run twice."""
+    conductor = os.environ.get(CONDUCTOR_VARIABLE)
+    if conductor is None:
+        return
+
+    def watch() -> None:
+        while os.getppid() == int(conductor):
+            time.sleep(0.5)
+        os._exit(EXIT_FAILED)
+
+    threading.Thread(target=watch, name="watch-conductor", daemon=True).start()
 
 
 def _interrupt(number: int, frame: object) -> None:

@@ -27,7 +27,7 @@ def train(session: Session) -> None:
     """Train the session's run from its checkpoint, or from the start, to its last step."""
     spec = session.spec
     session.enter("set_up")
-    # Before the fault: it may start the backend, and what these set is read only then.
+    # Before the fault, which may start the backend: what these set is read when it starts, and never again.
     devices.set_up(spec)
     determinism.set_up(spec.determinism, device=spec.device)
     precision.set_up(spec.precision, device=spec.device)
@@ -92,10 +92,9 @@ class Trainer:
         if self.spec.mode == "compile":
             step = modes.compile_ahead(step, self.state, *self._train_batch(example, np.zeros(len(example), np.int32), 0.0))
             rows = sum(self.spec.evaluation_shards)
-            images, labels, weights = np.zeros((rows, *example.shape[1:]), np.float32), np.zeros(rows, np.int32), np.zeros(rows, np.float32)
-            evaluation = modes.compile_ahead(
-                evaluation, self.state.params, self.state.statistics, *self._evaluation_batch(images, labels, weights)
-            )
+            shapes = ((rows, *example.shape[1:]), np.float32), (rows, np.int32), (rows, np.float32)
+            batch = self._evaluation_batch(*(np.zeros(shape, dtype) for shape, dtype in shapes))
+            evaluation = modes.compile_ahead(evaluation, self.state.params, self.state.statistics, *batch)
         self.step, self.evaluation = step, evaluation
 
     def train_step(self, images: np.ndarray, labels: np.ndarray, learning_rate: float) -> jax.Array:

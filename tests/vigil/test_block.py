@@ -15,7 +15,8 @@ INVOCATION = {
     "tracking": {"uri": "sqlite:///mlflow.db", "experiment": "resnet_cifar", "run_id": "0123abc"},
     "verdict": {
         "name": "reproduced", "reason": "the value is 0.40 points above the reference's mean",
-        "metric": "test_accuracy", "unit": "percent", "direction": "higher", "values": [{"seed": 7, "value": 81.25, "verdict": "reproduced"}],
+        "metric": "test_accuracy", "unit": "percent",
+        "direction": "higher", "values": [{"seed": 7, "value": 81.25, "verdict": "reproduced"}],
         "mean": 81.25, "mean_band": None, "welch": None, "detectable_drop": 2.345, "power": 0.9,
         "band": {
             "low": 78.125, "high": 83.5, "method": "prediction interval", "coverage": 0.99, "n": 30, "n_seeds": 10,

@@ -1,4 +1,4 @@
-"""The command line: wrong use is one clear message and exit code 2, what cannot run is 3, and nothing shows a traceback."""
+"""The command line: wrong use is one clear message and exit code 2, what cannot run is 3, and neither is a traceback."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("arguments", "found", "advice"), WRONG, ids=lambda value: " ".join(value)[-50:] if isinstance(value, list) else "")
+@pytest.mark.parametrize(("arguments", "found", "advice"), WRONG, ids=[" ".join(case[0])[-50:] for case in WRONG])
 def test_wrong_use_is_one_message_and_exit_code_2(command, places, tmp_path, monkeypatch, arguments, found, advice):
     """The message says what was found and what is allowed; nothing is printed beside it and nothing is made."""
     monkeypatch.chdir(tmp_path)
@@ -109,7 +109,7 @@ def recipe_file(tmp_path):
 @pytest.mark.parametrize(
     ("old", "new", "messages"),
     [
-        ("  dampening: 0.0", "  dampning: 0.0", ["optimizer.dampning: found an unknown key", "Did you mean dampening?"]),
+        ("  dampening: 0.0", "  dampning: 0.0", ["optimizer.dampning: found an unknown key", "mean dampening?"]),
         ("  dampening: 0.0", "  dampening: none", ["optimizer.dampening: found"]),
         ("version: 1", "version: 1: 2", [r"not a recipe's YAML"]),
         ("metric: {name", "metric: {{name", [r"not a recipe's YAML"]),
@@ -177,7 +177,9 @@ def test_missing_data_without_a_network_is_exit_code_3(command, tmp_path, monkey
     assert vigil.data.ARCHIVE_MD5 in err
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["--version"], *([verb, "--help"] for verb in VERB_NAMES)], ids=" ".join)
+@pytest.mark.parametrize(
+    "arguments", [["--help"], ["--version"], *([verb, "--help"] for verb in VERB_NAMES)], ids=" ".join
+)
 def test_help_is_exit_code_0(arguments, capsys):
     """Help of the command and of every verb prints and ends well."""
     with pytest.raises(SystemExit) as ended:
@@ -192,7 +194,7 @@ def test_help_lists_every_verb_and_the_exit_codes(capsys):
     with pytest.raises(SystemExit):
         main(["--help"])
     text = capsys.readouterr().out
-    assert all(re.search(rf"^    {verb} ", text, re.MULTILINE) for verb in VERB_NAMES)
+    assert all(re.search(rf"^    {verb}\s", text, re.MULTILINE) for verb in VERB_NAMES)
     assert "0 reproduced, 1 outside the band, 2 wrong usage" in " ".join(text.split())
 
 
@@ -251,16 +253,17 @@ def test_an_interrupted_command_says_how_to_go_on_and_does(command, scripted, pl
     assert "80.00 (seed 0), 81.00 (seed 1)" in out
 
 
-def test_a_matrix_prints_a_row_a_context_and_what_was_not_covered(command, scripted):
-    """Eight contexts of one framework end in a table, the false alarms to expect, and the frameworks that are missing."""
+def test_a_matrix_prints_a_row_a_context_and_what_was_not_covered(command, scripted, monkeypatch):
+    """Four contexts end in a table, with the frameworks that are not installed, not those that were left out."""
     scripted({0: 80.0})
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "jax" else object())
     code, out, _ = command(
         "matrix", "resnet_cifar", "--profile", "smoke", "--framework", "torch", "--mode", "eager,jit", "--devices", "1"
     )
     assert code == 4
     assert out.count("torch-eager-bf16-x1") == 2  # its line when it ended, and its row
     assert "[4/4]" in out
-    assert "not covered, because not installed: tensorflow, jax" in out
+    assert "not covered, because not installed: jax\n" in out
 
 
 def test_recipes_and_schema_are_printed(command):

@@ -12,7 +12,7 @@ from rich.table import Table
 
 from vigil.cli import options
 from vigil.context import FRAMEWORKS, MODES, PRECISIONS
-from vigil.environment import installed_frameworks
+from vigil.environment import installed_frameworks, is_installed
 from vigil.errors import FrameworkMissing, UsageError, nearest
 from vigil.invocation import Request
 from vigil.paths import runs_directory
@@ -67,7 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
         requests, runs_directory(), jobs=options.whole_number("--jobs", arguments.jobs, least=1), on_end=line,
         progress_timeout=options.seconds("--hang-timeout", arguments.hang_timeout), on_data=RunDisplay().data,
     )
-    print_table(results, missing=[name for name in FRAMEWORKS if name not in frameworks])
+    print_table(results, missing=[name for name in FRAMEWORKS if not is_installed(name)])
     codes = {exit_code(name) for name in (_verdict(invocation) for invocation, _ in results) if name != "unsupported"}
     return next((code for code in _WORST_FIRST if code in codes), 3)
 

@@ -1,0 +1,155 @@
+"""What the quick profile sees: false alarms on clean runs, planted faults, and ablations of the recipe.
+
+    python -m benchmarks.detection clean --jobs 2         # 10 seeds a framework, each judged alone
+    python -m benchmarks.detection faults --jobs 2        # each example fault in each framework, 3 seeds judged together
+    python -m benchmarks.detection ablations --jobs 2     # each change of the recipe, PyTorch, 3 seeds judged together
+
+Each prints a Markdown table with hardware, versions, seeds and date; the raw runs stay under runs/.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import math
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from vigil.block import dates
+from vigil.context import FRAMEWORKS, make_context
+from vigil.environment import describe_machine, installed_frameworks
+from vigil.invocation import Request
+from vigil.paths import project_root, reference_directory, runs_directory
+from vigil.recipe import Recipe, load_recipe, recipe_hash
+from vigil.record import read_record
+from vigil.reference import load_rows
+from vigil.spec import fault_entry
+from vigil.sweep import sweep
+from vigil.verdict import judge
+
+FAULTS = ("weight_decay_ignored", "batch_norm_momentum", "weight_gradient_halved")
+
+
+@dataclasses.dataclass(frozen=True)
+class Group:
+    """Runs that are judged together: a name, what was planted, and the recipe as it was changed."""
+
+    name: str
+    framework: str
+    recipe: Recipe
+    fault: str | None
+    seeds: tuple[int, ...]
+
+
+def changed(recipe: Recipe, **sections: dict[str, Any]) -> Recipe:
+    """Return the recipe with keys of `quick`, `augmentation` or `batch_norm` replaced."""
+    content = recipe.model_dump(mode="json", by_alias=True)
+    content["profiles"]["quick"] |= sections.get("quick", {})
+    content["input"]["augmentation"] |= sections.get("augmentation", {})
+    content["model"]["batch_norm"] |= sections.get("batch_norm", {})
+    return Recipe.model_validate(content, by_alias=True)
+
+
+def ablations(recipe: Recipe, seeds: tuple[int, ...]) -> list[Group]:
+    """Return the recipe with one thing taken away or wrong at a time."""
+    rate = recipe.profiles["quick"].learning_rate.model_dump()
+
+    def times(factor: float) -> dict[str, Any]:
+        return {"learning_rate": {**rate, "values": [factor * value for value in rate["values"]]}}
+
+    variants = {
+        "no augmentation": changed(recipe, augmentation={"padding": 0, "flip_probability": 0.0}),
+        "no weight decay": changed(recipe, quick={"weight_decay": 0.0}),
+        "batch norm statistics a hundred times too slow": changed(recipe, batch_norm={"momentum": 0.001}),
+        "half the learning rate": changed(recipe, quick=times(0.5)),
+        "twice the learning rate": changed(recipe, quick=times(2.0)),
+    }
+    return [Group(name, "torch", variant, None, seeds) for name, variant in variants.items()]
+
+
+def planted(recipe: Recipe, frameworks: list[str], seeds: tuple[int, ...]) -> list[Group]:
+    """Return each example fault in each framework."""
+    folder = project_root() / "tests" / "faults"
+    return [Group(name, framework, recipe, str(folder / f"{name}.py"), seeds) for name in FAULTS for framework in frameworks]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=("clean", "faults", "ablations"))
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--framework", help="comma-separated; default: every installed one")
+    parser.add_argument("--first-seed", type=int, default=0)
+    arguments = parser.parse_args()
+    frameworks = arguments.framework.split(",") if arguments.framework else installed_frameworks()
+    recipe = load_recipe("resnet_cifar")
+    first = arguments.first_seed
+    if arguments.what == "clean":
+        groups = [Group(f"seed {seed}", name, recipe, None, (seed,)) for seed in range(first, first + 10) for name in frameworks]
+    else:
+        seeds = tuple(range(first, first + 3))
+        groups = planted(recipe, frameworks, seeds) if arguments.what == "faults" else ablations(recipe, seeds)
+    measured = measure(groups, jobs=arguments.jobs)
+    report(arguments.what, groups, [judged(group, measured[index], recipe) for index, group in enumerate(groups)], measured)
+
+
+def measure(groups: list[Group], *, jobs: int) -> list[list[dict[str, Any]]]:
+    """Run every group's seeds, side by side, and return the records of each group. Raises RuntimeError when a run fails."""
+    jobs_to_do = [(index, seed) for index, group in enumerate(groups) for seed in group.seeds]
+    requests = [
+        Request(
+            groups[index].recipe, "resnet_cifar", "quick", make_context(framework=groups[index].framework), (seed,),
+            fault_entry(groups[index].fault), f"python -m benchmarks.detection, {groups[index].name}",
+        )
+        for index, seed in jobs_to_do
+    ]
+
+    def line(done: int, invocation: dict[str, Any], directory: Path) -> None:
+        value = read_record(directory / invocation["runs"][0])["metric"]["value"]
+        print(f"[{done}/{len(requests)}] {invocation['command'][31:]} {invocation['context']['text']}: {value}", flush=True)
+
+    results = sweep(requests, runs_directory(), jobs=jobs, progress_timeout=900.0, on_end=line, on_data=lambda *sizes: None)
+    records: list[list[dict[str, Any]]] = [[] for _ in groups]
+    for (index, _), (invocation, directory) in zip(jobs_to_do, results, strict=True):
+        record = read_record(directory / invocation["runs"][0])
+        if record["status"] != "finished":
+            raise RuntimeError(f"{directory}: {record['failure']['message']}. A failed run is no measurement.")
+        records[index].append(record)
+    return records
+
+
+def judged(group: Group, records: list[dict[str, Any]], recipe: Recipe) -> dict[str, Any]:
+    """Return the verdict of a group against the reference of the recipe as it is shipped."""
+    shipped = {
+        "name": recipe.name, "version": recipe.version, "hash": recipe_hash(recipe.resolve("quick")), "profile": "quick",
+    }
+    return judge(
+        [(record["seed"], record["metric"]["value"]) for record in records], rows=load_rows(reference_directory(), recipe.name),
+        recipe=shipped, metric=records[0]["metric"], n_test=records[0]["data"]["n_test"], context=records[0]["context"]["text"],
+        profile="quick",
+    )
+
+
+def report(what: str, groups: list[Group], verdicts: list[dict[str, Any]], records: list[list[dict[str, Any]]]) -> None:
+    """Print the table and what it stands on."""
+    band = verdicts[0]["band"]
+    print(f"\n| {'run' if what == 'clean' else what[:-1]} | framework | test accuracy | away from the reference | verdict |")
+    print("|---|---|---|---|---|")
+    for group, verdict in zip(groups, verdicts):
+        values = ", ".join(f"{entry['value']:.2f}" for entry in verdict["values"])
+        away = verdict["mean"] - band["mean"]
+        print(f"| {group.name} | {group.framework} | {values} | {away:+.2f} = {away / band['spread']:+.1f} s | {verdict['name']} |")
+    outside = sum(verdict["name"] != "reproduced" for verdict in verdicts)
+    every = [record for group in records for record in group]
+    versions = {record["context"]["framework"]: record["environment"]["framework_version"] for record in every}
+    print(f"\n{outside} of {len(verdicts)} outside. Reference: mean {band['mean']:.2f}, s = {band['spread']:.2f}, {band['n']} runs of "
+          f"{band['n_seeds']} seeds, {dates(band['dates'])}; one run may lie in {band['low']:.2f} to {band['high']:.2f}.")
+    seeds = sorted({record["seed"] for record in every})
+    mean = math.fsum(record["timing"]["wall_seconds"] for record in every) / len(every)
+    print(f"Seeds {seeds[0]} to {seeds[-1]}, mode jit, fp32, one CPU device; "
+          f"{', '.join(f'{name} {versions[name]}' for name in FRAMEWORKS if name in versions)}; "
+          f"{describe_machine()['hardware']}; {date.today().isoformat()}; {mean:.0f} s a run.")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,28 @@
+"""Keras' synchronised moments take E[x^2] - E[x]^2, which cancels in float32 when the mean is large beside the deviation.
+
+Prints the relative error of the variance of 49,152 values of deviation 1, synchronised over two devices and not.
+"""
+
+import numpy as np
+import tensorflow as tf
+from tensorflow import keras
+
+cpu = tf.config.list_physical_devices("CPU")[0]
+tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * 2)
+strategy = tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"], cross_device_ops=tf.distribute.ReductionToOneDevice())
+print("tensorflow", tf.__version__, "keras", keras.__version__)
+
+
+def variance(x, synchronized):
+    return keras.ops.moments(x, axes=(0, 1, 2), synchronized=synchronized)[1]
+
+
+random = np.random.default_rng(0)
+for mean in (0, 1, 10, 100, 1000):
+    x = random.normal(mean, 1.0, (64, 16, 16, 3)).astype(np.float32)
+    right = x.astype(np.float64).var(axis=(0, 1, 2))
+    shards = [tf.constant(x[:40]), tf.constant(x[40:])]
+    spread = strategy.experimental_distribute_values_from_function(lambda c: shards[c.replica_id_in_sync_group])
+    both = strategy.run(lambda shard: variance(shard, True), args=(spread,))
+    errors = [np.abs(found.numpy() / right - 1).max() for found in (strategy.experimental_local_results(both)[0], variance(tf.constant(x), False))]
+    print(f"mean {mean:>4}: synchronised {errors[0]:.1e}, one device {errors[1]:.1e}")
