@@ -68,7 +68,7 @@ bench: $(VENV)/.core $(or $(CHOSEN),$(ALL)) ## Compare each runner's speed with 
 lint: $(VENV)/.test ## Check the style of the code
 	@$(VENV)/bin/ruff check .
 
-setup: $(VENV)/.test $(ALL) ## Install everything: core, three frameworks, test tools
+setup: $(if $(FRAMEWORK),$(VENV)/.core $(CHOSEN),$(VENV)/.test $(ALL)) ## Install FRAMEWORK, or everything and the test tools
 
 clean: ## Remove .venv and caches; runs/, data/ and the tracking store stay
 	rm -rf $(VENV) build *.egg-info .pytest_cache .ruff_cache

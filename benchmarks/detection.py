@@ -16,7 +16,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from vigil.block import dates
+from reports.block import dates
 from vigil.context import FRAMEWORKS, make_context
 from vigil.environment import describe_machine, installed_frameworks
 from vigil.invocation import Request

@@ -28,7 +28,8 @@ def sweep(
     Ctrl-C ends the cells that are running, each with its record, and starts no more; what is done is returned.
     """
     data_directory = None
-    for request in requests:  # all of them, before the first trains
+    kinds = {(request.context, request.recipe.profiles[request.profile].data.name): request for request in requests}
+    for request in kinds.values():  # all of them, before the first trains
         data_directory = preflight(request, runs, on_data=on_data) or data_directory
     stop = threading.Event()
     watch = Watch(_ignore, _ignore, _ignore, _ignore, progress_timeout=progress_timeout, stop=stop)

@@ -10,12 +10,15 @@ from flax import nnx
 
 
 class BatchNorm(nnx.BatchNorm):
-    """Statistics of all rows of `x`, or of those that `mask` [rows] keeps. Arithmetic and statistics in the parameters' dtype."""
+    """Batch norm over all rows of `x`, or over those that `mask` [rows] keeps.
+
+    The arithmetic and the statistics are in the parameters' dtype, whatever that of `x`.
+    """
 
     def __init__(self, n: int, *, epsilon: float, momentum: float, param_dtype, rngs: nnx.Rngs) -> None:
         # DIFFERS(jax): flax's momentum is the share that stays, the recipe's is the share that comes in.
-        # DIFFERS(jax): given a 16-bit dtype, nnx.BatchNorm rounds scale, bias and running statistics to it. Without one, it
-        #   computes in the widest of its inputs and parameters.
+        # DIFFERS(jax): given a 16-bit dtype, nnx.BatchNorm rounds scale, bias and running statistics to it. Without
+        #   one, it computes in the widest of its inputs and parameters.
         super().__init__(
             n, momentum=1.0 - momentum, epsilon=epsilon, param_dtype=param_dtype, use_fast_variance=False, rngs=rngs
         )

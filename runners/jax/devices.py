@@ -1,7 +1,7 @@
 """One device, or several: one program over a mesh, in which arrays of images are cut along their first axis.
 
-The program is written for the global batch; XLA's partitioner adds the communication. Devices of a mesh hold equally many rows,
-so an uneven shard is filled up with rows that the loss and batch norm leave out.
+The program is written for the global batch; XLA's partitioner adds the communication. The devices hold equally many
+rows, so an uneven shard is filled up with rows that the loss and batch norm leave out.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from runners.contract.errors import Unsupported
 from runners.contract.spec import RunSpec
 
 AXIS = "data"
-_UNDER_WAY = 32
+_EAGER_THREADS = 32
 
 
 def set_up(spec: RunSpec) -> None:
-    """Choose the platform, and make the CPU show as many devices as are asked for. To be called before the backend starts."""
+    """Choose the platform, and make a CPU show as many devices as asked for: to be called before the backend starts."""
     if spec.device == "cpu":
         jax.config.update("jax_platforms", "cpu")
         add_xla_flags(f"--xla_force_host_platform_device_count={spec.devices}")
         if spec.mode == "eager" and spec.devices > 1:
-            # DIFFERS(jax): op by op, many all-reduces are under way at once, and each holds a thread of XLA's pool until its
-            #   partner has one too. A pool of as many threads as cores hangs, and XLA ends the process after 40 seconds. A
-            #   device has at most 32 operations under way; NPROC is where XLA reads the size of its pools.
-            os.environ["NPROC"] = str(_UNDER_WAY * spec.devices)
+            # DIFFERS(jax): op by op, many all-reduces are under way at once, and each holds a thread of XLA's pool
+            #   until its partner has one too. A pool of as many threads as cores hangs, and XLA ends the process after 40
+            #   seconds. NPROC is where XLA reads the size of its pools.
+            os.environ["NPROC"] = str(_EAGER_THREADS * spec.devices)
 
 
 def add_xla_flags(*flags: str) -> None:
@@ -57,7 +57,8 @@ def spread(array: np.ndarray, shards: tuple[int, ...], *, mesh: Mesh) -> jax.Arr
     """Return the batch with each shard on its device, [devices * longest shard, ...]; the rest is zero."""
     if len(set(shards)) > 1:
         rest = [(0, 0)] * (array.ndim - 1)
-        array = np.concatenate([np.pad(shard, [(0, max(shards) - len(shard)), *rest]) for shard in split(array, shards)])
+        longest = max(shards)
+        array = np.concatenate([np.pad(shard, [(0, longest - len(shard)), *rest]) for shard in split(array, shards)])
     return jax.device_put(array, NamedSharding(mesh, PartitionSpec(AXIS)))
 
 

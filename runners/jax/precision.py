@@ -13,7 +13,7 @@ HALF = {"bf16": jnp.bfloat16, "fp16": jnp.float16}
 
 
 def set_up(precision: str, *, device: str) -> None:
-    """Set the process-wide precision of float32 products. Raises Unsupported where the device has no such arithmetic."""
+    """Set the process-wide precision of products. Raises Unsupported where the device has no such arithmetic."""
     if precision == "tf32" and device != "gpu":
         raise Unsupported("tf32 is an arithmetic of NVIDIA GPUs from Ampere on; the CPU has none")
     jax.config.update("jax_default_matmul_precision", "tensorfloat32" if precision == "tf32" else "highest")
@@ -42,7 +42,7 @@ def gradient_scaler(precision: str) -> Scaler | None:
 
 
 def update_scaler(scaler: Scaler, finite: jax.Array) -> Scaler:
-    """Return the scaler after a step: halved by a gradient that is not finite, doubled after 2,000 good steps in a row."""
+    """Return the scaler after a step: halved where a gradient is not finite, doubled after 2,000 good steps."""
     # DIFFERS(jax): optax has no loss scaler. These are the numbers and the order of torch.amp.GradScaler.
     good_steps = jnp.where(finite, scaler.good_steps + 1, 0)
     grows = good_steps == 2000

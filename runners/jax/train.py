@@ -90,7 +90,8 @@ class Trainer:
             step = modes.jit(step, donate=(0,), sharding=everywhere)
             evaluation = modes.jit(evaluation, donate=(), sharding=everywhere)
         if self.spec.mode == "compile":
-            step = modes.compile_ahead(step, self.state, *self._train_batch(example, np.zeros(len(example), np.int32), 0.0))
+            labels = np.zeros(len(example), np.int32)
+            step = modes.compile_ahead(step, self.state, *self._train_batch(example, labels, 0.0))
             rows = sum(self.spec.evaluation_shards)
             shapes = ((rows, *example.shape[1:]), np.float32), (rows, np.int32), (rows, np.float32)
             batch = self._evaluation_batch(*(np.zeros(shape, dtype) for shape, dtype in shapes))
@@ -137,11 +138,12 @@ class Trainer:
         if scaler is not None and scale is not None:
             scaler = precision.Scaler(jnp.float32(scale), jnp.int32(good_steps))
         rows, parameters = self._rows(), _by_name(self.state.params)
-        expected = {f"{group}/{name}" for name, native, _ in rows if native in parameters for group in ("params", "momentum")}
-        require_same_names(state, expected | {f"stats/{name}" for name, native, _ in rows if native not in parameters})
+        groups = {native: ("params", "momentum") if native in parameters else ("stats",) for _, native, _ in rows}
+        require_same_names(state, {f"{group}/{name}" for name, native, _ in rows for group in groups[native]})
 
         def load(tree, group: str):
-            return _with_names(tree, {native: state.get(f"{group}/{name}") for name, native, _ in rows}, dtype=self.wide)
+            arrays = {native: state[f"{group}/{name}"] for name, native, _ in rows if group in groups[native]}
+            return _with_names(tree, arrays, dtype=self.wide)
 
         momentum = load(_momentum(self.state.optimizer), "momentum")
         loaded = TrainState(
@@ -195,7 +197,8 @@ class Trainer:
         if self.is_synchronised:
             return forward(params, statistics, images, self.valid)
         # Each device's rows make a batch of their own; the running statistics are the mean over devices.
-        images, mask = jax.tree_util.tree_map(lambda x: x.reshape(self.spec.devices, -1, *x.shape[1:]), (images, self.valid))
+        n = self.spec.devices
+        images, mask = jax.tree_util.tree_map(lambda x: x.reshape(n, -1, *x.shape[1:]), (images, self.valid))
         logits, statistics = jax.vmap(forward, in_axes=(None, None, 0, 0))(params, statistics, images, mask)
         return logits.reshape(-1, logits.shape[-1]), jax.tree_util.tree_map(lambda x: x.mean(axis=0), statistics)
 
@@ -220,7 +223,7 @@ def build_model(model: dict, *, dtype=jnp.float32, param_dtype=jnp.float32, seed
 
 
 def build_optimizer(rule: dict, learning_rate) -> optax.GradientTransformation:
-    """Return the recipe's optimizer; the learning rate may be traced. Raises ValueError for what optax cannot express."""
+    """Return the recipe's optimizer; the rate may be traced. Raises ValueError for what optax cannot express."""
     if rule["dampening"]:
         raise ValueError(f"dampening {rule['dampening']}: optax.sgd has none")
     # DIFFERS(jax): optax.sgd knows no weight decay; put before it, it is the coupled one, on every parameter.

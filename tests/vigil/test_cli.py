@@ -1,4 +1,4 @@
-"""The command line: wrong use is one clear message and exit code 2, what cannot run is 3, and neither is a traceback."""
+"""The command line: wrong use is one message and exit code 2, what cannot run is 3, and neither shows a traceback."""
 
 from __future__ import annotations
 

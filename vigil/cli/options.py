@@ -6,7 +6,7 @@ import argparse
 import math
 
 from vigil.context import DETERMINISM, DEVICES, FRAMEWORKS, MODES, PRECISIONS, RANDOMNESS, Context, make_context
-from vigil.errors import UsageError
+from vigil.errors import UsageError, nearest
 from vigil.recipe import DEFAULT_PROFILE
 
 # Together below 2**32: every framework's own generator takes such a seed.
@@ -80,6 +80,15 @@ def whole_number(option: str, text: str, *, least: int, most: int | None = None)
         limit = "" if most is None else f" to {most}"
         raise UsageError(f"{option}: found {text!r}. Allowed: a whole number from {least}{limit}.")
     return value
+
+
+def names(option: str, text: str, allowed: tuple[str, ...]) -> list[str]:
+    """Return a comma-separated list of names. Raises UsageError for one that is not allowed."""
+    found = [name.strip() for name in text.split(",")]
+    for name in found:
+        if name not in allowed:
+            raise UsageError(f"{option}: found {name!r}. Allowed: {', '.join(allowed)}.{nearest(name, allowed)}")
+    return found
 
 
 def _one_of(names: tuple[str, ...]) -> str:

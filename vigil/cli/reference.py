@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from vigil.cli import options
-from vigil.cli.matrix import _names
 from vigil.context import FRAMEWORKS, make_context
 from vigil.environment import installed_frameworks
 from vigil.errors import EXIT_COULD_NOT_RUN, EXIT_REPRODUCED, FrameworkMissing
@@ -40,7 +39,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Measure what is missing, append it row by row, return 0 when every run finished and 3 otherwise."""
     recipe = load_recipe(arguments.recipe)
     recipe.profile(arguments.profile)
-    frameworks = _names("--framework", arguments.framework, FRAMEWORKS) if arguments.framework else installed_frameworks()
+    frameworks = options.names("--framework", arguments.framework, FRAMEWORKS) if arguments.framework else installed_frameworks()
     if not frameworks:
         raise FrameworkMissing("no framework is installed. Install one with `make setup FRAMEWORK=torch`, tensorflow or jax.")
     identity = {

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from vigil.block import verdict_block
+from reports.block import verdict_block
 from vigil.cli import options
 from vigil.errors import EXIT_COULD_NOT_RUN
 from vigil.invocation import Request, Watch, carry_out, plan, preflight

@@ -1,6 +1,6 @@
 """ResNet for CIFAR of He et al. 2015 (arXiv 1512.03385, section 4.2): 6n+2 layers, option A shortcuts.
 
-Twins: runners/torch/models/resnet_cifar.py, runners/tensorflow/models/resnet_cifar.py. Same outline, same names, same order.
+Twins: runners/torch/models/resnet_cifar.py, runners/tensorflow/models/resnet_cifar.py. Same outline, names and order.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ List = getattr(nnx, "List", list)
 
 
 class Block(nnx.Module):
-    """Two 3x3 convolutions and a shortcut; the shortcut is a strided slice with zero channels where the shape changes."""
+    """Two 3x3 convolutions and a shortcut: where the shape changes, a strided slice with zero channels."""
 
     def __init__(self, name, *, n_in, n_out, stride, convolution, batch_norm, numerics):
         self.name, self.stride, self.extra_channels = name, stride, n_out - n_in
@@ -84,7 +84,8 @@ def conv(n_in, n_out, *, stride, kernel, padding, bias, **numerics):
     padding = tuple((before, after) for before, after in padding)
     # The kernel comes from `initialise` or a state: compiling flax's draw for every shape would take seconds.
     return nnx.Conv(
-        n_in, n_out, tuple(kernel), stride, padding=padding, use_bias=bias, kernel_init=nnx.initializers.zeros_init(), **numerics
+        n_in, n_out, tuple(kernel), stride, padding=padding, use_bias=bias,
+        kernel_init=nnx.initializers.zeros_init(), **numerics,
     )
 
 

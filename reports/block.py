@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import Any
 
 from vigil.progress import duration
 
-_RULE = "-" * 78
+_WIDTH = 110
+_RULE = "-" * _WIDTH
 
 
 def verdict_block(invocation: dict[str, Any], *, directory: str) -> str:
@@ -15,9 +17,9 @@ def verdict_block(invocation: dict[str, Any], *, directory: str) -> str:
     lines = [_RULE, f"{recipe['name']} v{recipe['version']} ({recipe['hash']}), profile {recipe['profile']}, "
              f"{invocation['context']['text']}"]
     if invocation["fault"]:
-        lines.append(f"PLANTED FAULT   {invocation['fault']}: this is not a run of the framework as released")
+        lines.append(_row("PLANTED FAULT", f"{invocation['fault']}: this is not a run of the framework as released"))
     lines += [_row(judged["metric"], _values(judged))]
-    lines += [_row("band", text) for text in _band(judged)[:1]] + [_row("", text) for text in _band(judged)[1:]]
+    lines += [_row(name, text) for name, text in zip(("band", ""), _band(judged), strict=False)]
     lines += [_row("verdict", judged["name"].upper() if judged["name"] != "reproduced" else "reproduced"), _row("", judged["reason"])]
     if judged["detectable_drop"] is not None:
         runs = len(judged["values"])
@@ -32,7 +34,10 @@ def verdict_block(invocation: dict[str, Any], *, directory: str) -> str:
 
 
 def _row(name: str, text: str) -> str:
-    return f"{name:<15} {text}".rstrip()
+    return textwrap.fill(
+        text, width=_WIDTH, initial_indent=f"{name:<15} ", subsequent_indent=" " * 16, break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 def _amount(value: float, judged: dict[str, Any]) -> str:
@@ -61,6 +66,7 @@ def _band(judged: dict[str, Any]) -> list[str]:
 
 
 def dates(days: list[str]) -> str:
+    """Return one day, or the first and the last."""
     return days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}"
 
 

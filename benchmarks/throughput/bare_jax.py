@@ -1,0 +1,85 @@
+"""A bare training loop in JAX, with Flax and Optax: ResNet-8 for CIFAR on batches that lie ready as arrays. No Vigil in it.
+
+python -m benchmarks.throughput.bare_jax MODE PRECISION STEPS
+"""
+
+import itertools
+import sys
+
+import jax
+import jax.numpy as jnp
+import optax
+from flax import nnx
+
+
+class Block(nnx.Module):
+    def __init__(self, n_in, n_out, stride, **options):
+        self.stride, self.extra = stride, (n_out - n_in) // 2
+        self.conv1 = nnx.Conv(n_in, n_out, (3, 3), stride, padding=1, use_bias=False, **options)
+        self.bn1 = nnx.BatchNorm(n_out, momentum=0.9, **options)
+        self.conv2 = nnx.Conv(n_out, n_out, (3, 3), padding=1, use_bias=False, **options)
+        self.bn2 = nnx.BatchNorm(n_out, momentum=0.9, **options)
+
+    def __call__(self, x):
+        shortcut = jnp.pad(x[:, :: self.stride, :: self.stride], ((0, 0), (0, 0), (0, 0), (self.extra, self.extra)))
+        x = nnx.relu(self.bn1(self.conv1(x)))
+        return nnx.relu(self.bn2(self.conv2(x)) + shortcut)
+
+
+class ResNet8(nnx.Module):
+    def __init__(self, **options):
+        self.conv = nnx.Conv(3, 16, (3, 3), padding=1, use_bias=False, **options)
+        self.bn = nnx.BatchNorm(16, momentum=0.9, **options)
+        self.block1 = Block(16, 16, 1, **options)
+        self.block2 = Block(16, 32, 2, **options)
+        self.block3 = Block(32, 64, 2, **options)
+        self.head = nnx.Linear(64, 10, **options)
+
+    def __call__(self, x):
+        x = nnx.relu(self.bn(self.conv(x)))
+        x = self.block3(self.block2(self.block1(x)))
+        return self.head(x.mean(axis=(1, 2)))
+
+
+def count_parameters():
+    parameters = nnx.state(nnx.eval_shape(lambda: ResNet8(rngs=nnx.Rngs(0))), nnx.Param)
+    return sum(leaf.size for leaf in jax.tree_util.tree_leaves(parameters))
+
+
+def make_batches(*, batch_size=32, count=12):
+    images = jax.random.normal(jax.random.key(0), (count, batch_size, 32, 32, 3))
+    labels = jax.random.randint(jax.random.key(1), (count, batch_size), 0, 10)
+    return list(zip(images, labels, strict=True))
+
+
+def train(batches, *, mode, precision):
+    """Yield the loss of every step, over and over the batches, for as long as it is asked."""
+    model = ResNet8(dtype=jnp.bfloat16 if precision == "bf16" else jnp.float32, rngs=nnx.Rngs(0))
+    graph, params, statistics = nnx.split(model, nnx.Param, nnx.BatchStat)
+    optimizer = optax.chain(optax.add_decayed_weights(1e-2), optax.sgd(0.05, momentum=0.9))
+
+    def step(params, statistics, state, images, labels):
+        def loss_of(params, statistics):
+            model = nnx.merge(graph, params, statistics)
+            logits = model(images).astype(jnp.float32)
+            loss = optax.softmax_cross_entropy_with_integer_labels(logits, labels).mean()
+            return loss, nnx.state(model, nnx.BatchStat)
+
+        (loss, statistics), gradients = jax.value_and_grad(loss_of, has_aux=True)(params, statistics)
+        updates, state = optimizer.update(gradients, state, params)
+        return optax.apply_updates(params, updates), statistics, state, loss
+
+    state = optimizer.init(params)
+    if mode != "eager":
+        step = jax.jit(step, donate_argnums=(0, 1, 2))
+    if mode == "compile":
+        step = step.lower(params, statistics, state, *batches[0]).compile()
+    for images, labels in itertools.cycle(batches):
+        params, statistics, state, loss = step(params, statistics, state, images, labels)
+        yield loss
+
+
+if __name__ == "__main__":
+    losses = train(make_batches(), mode=sys.argv[1], precision=sys.argv[2])
+    for step, loss in enumerate(itertools.islice(losses, int(sys.argv[3])), start=1):
+        print(step, float(loss), flush=True)

@@ -1,0 +1,1 @@
+"""Turns records into text and tables. Reads what `vigil` has recorded, and runs nothing."""

@@ -1,0 +1,146 @@
+"""The table of a matrix: one row a context, on a terminal or as Markdown."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from vigil.progress import duration
+from vigil.record import read_record
+
+COLUMNS = ("context", "verdict", "metric", "band", "losses differ by", "first step", "wall time", "reason")
+_JUDGED = ("reproduced", "regressed", "better-than-reference")
+_FALSE_ALARMS = 0.01
+_WIDTH_OF_A_LOG = 200
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One context of a matrix, as it was recorded."""
+
+    invocation: dict[str, Any]
+    record: dict[str, Any] | None
+
+    @property
+    def verdict(self) -> str:
+        """The verdict's name; a cell that was stopped has none, and failed by interruption."""
+        return self.invocation["verdict"]["name"] if self.invocation["verdict"] else "failed:interrupted"
+
+    @property
+    def losses(self) -> list[float]:
+        """The loss of every step of the first seed."""
+        return [float(loss) for loss in self.record["losses"]] if self.record else []
+
+
+def read_cell(invocation: dict[str, Any], directory: Path) -> Cell:
+    """Return the cell of an invocation and its first run."""
+    return Cell(invocation, read_record(directory / invocation["runs"][0]))
+
+
+def outcome(cell: Cell) -> str:
+    """Return one line on how a cell ended."""
+    metric = _metric(cell)
+    return f"{cell.verdict}{f' {metric}' if metric != '-' else ''} ({duration(cell.invocation['wall_seconds'])})"
+
+
+def rows(cells: Sequence[Cell]) -> list[tuple[str, ...]]:
+    """Return the table's rows, one a cell, in the order given."""
+    reference = _median_losses(cells)
+    return [
+        (
+            cell.invocation["context"]["text"],
+            cell.verdict,
+            _metric(cell),
+            _band(cell),
+            _distance(cell.losses, reference),
+            duration(cell.record["timing"]["first_step_seconds"]) if cell.record else "-",
+            duration(cell.invocation["wall_seconds"]),
+            _reason(cell),
+        )
+        for cell in cells
+    ]
+
+
+def notes(cells: Sequence[Cell], *, missing: Sequence[str]) -> list[str]:
+    """Return what a reader of the table must know: how to read it, what it expects by chance, what it does not cover."""
+    judged = sum(cell.verdict in _JUDGED for cell in cells)
+    lines = [
+        "losses differ by: the largest relative difference of a step's loss from the median of the fp32, one-device cells "
+        "of the same seed; differences grow from step to step, whatever their cause",
+        f"{judged} cells judged at {_FALSE_ALARMS:.0%} false alarms each: {judged * _FALSE_ALARMS:.2f} expected by chance",
+    ]
+    return [*lines, f"not covered, because not installed: {', '.join(missing)}"] if missing else lines
+
+
+def print_table(cells: Sequence[Cell], *, missing: Sequence[str]) -> None:
+    """Print the table and its notes."""
+    recipe = cells[0].invocation["recipe"]
+    table = Table(title=f"{recipe['name']}, profile {recipe['profile']}", title_justify="left")
+    for column in COLUMNS:
+        table.add_column(column, overflow="fold")
+    for row in rows(cells):
+        table.add_row(*row)
+    console = Console() if Console().is_terminal else Console(width=_WIDTH_OF_A_LOG)
+    console.print(table)
+    for line in notes(cells, missing=missing):
+        print(line)
+
+
+def markdown(cells: Sequence[Cell], *, missing: Sequence[str]) -> str:
+    """Return the table as Markdown, with versions, hardware, seed and date."""
+    lines = [f"| {' | '.join(COLUMNS)} |", "|" + "---|" * len(COLUMNS)]
+    lines += [f"| {' | '.join(entry.replace('|', '/') for entry in row)} |" for row in rows(cells)]
+    versions = {
+        cell.record["context"]["framework"]: cell.record["environment"].get("framework_version")
+        for cell in cells
+        if cell.record
+    }
+    recorded = next(cell.record for cell in cells if cell.record)
+    recipe = cells[0].invocation["recipe"]
+    lines += ["", *(f"- {line}" for line in notes(cells, missing=missing))]
+    lines += [
+        f"- {recipe['name']} v{recipe['version']} ({recipe['hash']}), profile {recipe['profile']}, seeds "
+        f"{', '.join(map(str, cells[0].invocation['seeds']))}; "
+        f"{', '.join(f'{name} {version}' for name, version in versions.items())}; Python {recorded['environment']['python']}; "
+        f"{recorded['environment']['hardware']}; {cells[0].invocation['created'][:10]}"
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _median_losses(cells: Sequence[Cell]) -> list[float]:
+    chosen = [
+        cell.losses
+        for cell in cells
+        if cell.losses
+        and cell.invocation["context"]["precision"] == "fp32"
+        and cell.invocation["context"]["devices"] == 1
+    ]
+    return [statistics.median(step) for step in zip(*chosen, strict=False)]
+
+
+def _metric(cell: Cell) -> str:
+    judged = cell.invocation["verdict"]
+    return f"{judged['mean']:.2f}" if judged and judged["mean"] is not None else "-"
+
+
+def _band(cell: Cell) -> str:
+    judged = cell.invocation["verdict"]
+    return f"{judged['band']['low']:.1f} to {judged['band']['high']:.1f}" if judged and judged["band"] else "-"
+
+
+def _distance(losses: Sequence[float], reference: Sequence[float]) -> str:
+    if not losses or not reference:
+        return "-"
+    return f"{max(abs(own - usual) / abs(usual) for own, usual in zip(losses, reference, strict=False)):.1e}"
+
+
+def _reason(cell: Cell) -> str:
+    if cell.verdict == "reproduced" or not cell.invocation["verdict"]:
+        return ""
+    return cell.invocation["verdict"]["reason"]
