@@ -78,5 +78,5 @@ def _target(target: dict[str, Any]) -> str:
 def _tracking(invocation: dict[str, Any]) -> str:
     tracking = invocation["tracking"] or {"error": "not tracked"}
     if "error" in tracking:
-        return f"not recorded: {tracking['error']} Nothing is lost: `vigil sync` uploads it later."
+        return f"not recorded: {tracking['error']}"
     return f"experiment {tracking['experiment']}, run {tracking['run_id']}"

@@ -78,7 +78,7 @@ def test_all_runs_finish_and_are_judged_together(scripted, planned):
     invocation = carry_out(directory, watch=watch)
     assert started == [("torch", 0), ("torch", 1), ("torch", 2)]
     assert [fact if isinstance(fact, int) else fact[1:] for fact in told] == [(0, 3), 0, (1, 3), 1, (2, 3), 2]
-    assert told[0][0]["steps"] == 4
+    assert told[0][0]["steps"] == request().recipe.resolve("smoke")["steps"]
     verdict = invocation["verdict"]
     assert (verdict["name"], verdict["mean"]) == ("unknown", 81.0)
     assert [value["value"] for value in verdict["values"]] == [80.0, 81.0, 82.0]

@@ -1,0 +1,153 @@
+"""One row of the table: a framework in a mode and a precision, measured in processes of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from benchmarks.throughput.alternate import RESULT_NAME, TURNS_NAME, steps_needed
+from benchmarks.throughput.rounds import Round, Throughput, summarise
+from runners.contract.events import EventReader
+from runners.contract.spec import RunSpec, write_spec
+from vigil.context import Context
+from vigil.errors import CannotRun
+from vigil.paths import project_root
+from vigil.recipe import load_recipe, recipe_hash
+from vigil.spec import build_spec
+
+RECIPE, PROFILE = "resnet_cifar", "quick"
+STARTS = 3
+_LOG_NAME = "log.txt"
+
+
+@dataclasses.dataclass(frozen=True)
+class Start:
+    """Seconds from starting a process to the end of its first training step."""
+
+    bare_seconds: float
+    runner_seconds: float
+
+
+@dataclasses.dataclass(frozen=True)
+class Measurement:
+    """One cell: its speed and its start-up time (medians), or why it could not be measured."""
+
+    context: Context
+    framework_version: str | None = None
+    throughput: Throughput | None = None
+    start: Start | None = None
+    unsupported: str | None = None
+    failure: str | None = None
+
+
+def measure(context: Context, *, rounds: int, steps: int) -> Measurement:
+    """Return the cell's numbers. A cell that fails comes back with its reason, so that the others are not lost."""
+    try:
+        result = alternate(context, rounds=rounds, steps=steps)
+        if "unsupported" in result:
+            return Measurement(context, unsupported=result["unsupported"])
+        starts = [measure_start(context) for _ in range(STARTS)]
+    except CannotRun as error:
+        return Measurement(context, failure=str(error))
+    start = Start(*(statistics.median(values) for values in zip(*map(dataclasses.astuple, starts), strict=True)))
+    images = steps * training_of_profile()["batch_size"]
+    throughput = summarise([Round(**entry) for entry in result["rounds"]], images=images)
+    return Measurement(context, result["framework_version"], throughput, start)
+
+
+def training_of_profile() -> dict[str, Any]:
+    """Return the resolved content of the profile that is measured."""
+    return load_recipe(RECIPE).resolve(PROFILE)
+
+
+def alternate(context: Context, *, rounds: int, steps: int) -> dict[str, Any]:
+    """Let runner and bare loop take turns in one process; return its result. Raises CannotRun when it fails."""
+    training = training_of_profile()
+    total = steps_needed(rounds=rounds, steps=steps)
+    # One small evaluation at the very end: what is measured is training.
+    data = {**training["data"], "n_test": training["evaluation_batch_size"]}
+    training |= {"data": data, "steps": total, "evaluate_every_steps": total, "checkpoint_every_steps": total}
+    with tempfile.TemporaryDirectory(prefix="vigil-bench-") as name:
+        directory = Path(name)
+        write_spec(directory, make_spec(context, training))
+        (directory / TURNS_NAME).write_text(json.dumps({"steps": steps}), encoding="utf-8")
+        with started(["benchmarks.throughput.alternate", name], log=directory / _LOG_NAME) as process:
+            if process.wait() != 0:
+                raise failed(context.text, process, directory / _LOG_NAME)
+        return json.loads((directory / RESULT_NAME).read_text(encoding="utf-8"))
+
+
+def measure_start(context: Context) -> Start:
+    """Start the bare script, then the runner, each on its own. Raises CannotRun when one ends before its first step."""
+    with tempfile.TemporaryDirectory(prefix="vigil-bench-") as name:
+        bare = _seconds_of_bare(context, Path(name))
+        write_spec(Path(name), make_spec(context, training_of_profile()))
+        return Start(bare, _seconds_of_runner(context, Path(name)))
+
+
+def make_spec(context: Context, training: dict[str, Any]) -> RunSpec:
+    """Return the spec of a run that is measured and thrown away."""
+    recipe = load_recipe(RECIPE)
+    described = {"name": recipe.name, "version": recipe.version, "hash": recipe_hash(training), "profile": PROFILE}
+    return build_spec(
+        run_id="benchmark", recipe=described, training=training, context=context, seed=0, data_directory=None, fault=None
+    )
+
+
+@contextlib.contextmanager
+def started(module: list[str], *, log: Path, output: int | None = None):
+    """Run `python -m MODULE`, log what it writes, and end it with its children when the block is left."""
+    environment = {**os.environ, "PYTHONPATH": str(project_root()), "PYTHONUNBUFFERED": "1"}
+    with open(log, "wb") as file:
+        process = subprocess.Popen(
+            [sys.executable, "-W", "ignore", "-m", *module], cwd=project_root(), env=environment, stdin=subprocess.DEVNULL,
+            stdout=output or file, stderr=file, start_new_session=True,
+        )
+    try:
+        yield process
+    finally:
+        if process.poll() is None:
+            process.kill()
+        process.wait()
+        if process.stdout:
+            process.stdout.close()
+
+
+def failed(what: str, process: subprocess.Popen, log: Path) -> CannotRun:
+    """Return the error of a process that ended too early, with its last words."""
+    process.wait()
+    tail = "\n".join(log.read_text(encoding="utf-8", errors="replace").splitlines()[-8:])
+    return CannotRun(f"{what}: ended with exit code {process.returncode} before it was measured. Its last lines:\n{tail}")
+
+
+def _seconds_of_bare(context: Context, directory: Path) -> float:
+    module = [f"benchmarks.throughput.bare_{context.framework}", context.mode, context.precision, "1"]
+    begun = time.perf_counter()
+    with started(module, log=directory / _LOG_NAME, output=subprocess.PIPE) as process:
+        for line in process.stdout:
+            if line.startswith(b"1 "):
+                return time.perf_counter() - begun
+        raise failed(f"{context.text}, bare script", process, directory / _LOG_NAME)
+
+
+def _seconds_of_runner(context: Context, directory: Path) -> float:
+    reader = EventReader(directory)
+    begun = time.time()
+    with started([f"runners.{context.framework}", str(directory)], log=directory / _LOG_NAME) as process:
+        while True:
+            has_ended = process.poll() is not None
+            for event in reader.new():
+                if event["kind"] == "steps":
+                    return event["time"] - begun
+            if has_ended:
+                raise failed(f"{context.text}, runner", process, directory / _LOG_NAME)
+            time.sleep(0.02)

@@ -1,0 +1,89 @@
+"""The Markdown page of a measurement: how it was made, where, when, and the numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date
+
+from benchmarks.throughput.alternate import SETTLING_STEPS
+from benchmarks.throughput.cell import PROFILE, RECIPE, STARTS, Measurement
+from vigil.context import FRAMEWORKS
+from vigil.environment import describe_code, describe_machine
+from vigil.spec import available_cores
+
+GOAL = 0.97
+_METHOD = """\
+# Benchmarks
+
+Made by `make bench` (`{command}`). Each runner trains against a bare loop, a script of one page that knows nothing of Vigil
+(`benchmarks/throughput/bare_*.py`): the same model, optimizer, batch size, mode and precision, in the same framework. The bare loop's
+batches lie ready in memory as tensors of the framework, never augmented, and it looks at no loss. So the ratio charges Vigil
+with all of its input pipeline, learning rate schedule, loss reporting and heartbeat, and with what its conventions cost where a
+framework's own differ (padding, running variance).
+
+Speed: in one process, {steps} steps of the one and {steps} of the other take turns, {rounds} rounds; the first {settling} steps after each turn and a first
+round, in which both compile, are not counted. The ratio is taken in each round; median and quartiles over rounds are shown.
+Start: from starting a process to the end of its first step, compilation included, each on its own, the median of {starts} starts that
+take turns; what a framework keeps on disk between processes is there from the second on. The runner also makes the data set
+and, in JAX's compile mode, compiles its evaluation."""
+
+
+def render(measurements: Sequence[Measurement], *, pipeline: float, batch_size: int, rounds: int, steps: int, command: str) -> str:
+    """Return the page.
+
+    Args:
+        pipeline: images a second of the input pipeline alone.
+    """
+    method = _METHOD.format(command=command, rounds=rounds, steps=steps, settling=SETTLING_STEPS, starts=STARTS)
+    return "\n\n".join([method, _where(measurements, batch_size), _table(measurements), _summary(measurements), _pipeline(measurements, pipeline)]) + "\n"
+
+
+def _where(measurements: Sequence[Measurement], batch_size: int) -> str:
+    machine, code = describe_machine(), describe_code()
+    versions = {entry.context.framework: entry.framework_version for entry in measurements if entry.framework_version}
+    software = ", ".join(f"{name} {versions[name]}" for name in FRAMEWORKS if name in versions)
+    commit = f"commit {code['commit'][:12]}{' with changes' if code['dirty'] else ''}" if code["commit"] else "no commit"
+    return (
+        f"{date.today().isoformat()}; {machine['hardware']}, {len(available_cores())} in use; {machine['system']}; Python {machine['python']}"
+        f"{', ' + software if software else ''}; {commit}. Recipe {RECIPE}, profile {PROFILE}, batch {batch_size}, one CPU device."
+    )
+
+
+def _table(measurements: Sequence[Measurement]) -> str:
+    lines = [
+        "| framework | mode | precision | bare images/s | runner images/s | ratio [quartiles] | bare start | runner start |",
+        "|---|---|---|--:|--:|--:|--:|--:|",
+    ]
+    for entry in measurements:
+        context, speed, start = entry.context, entry.throughput, entry.start
+        cells = [context.framework, context.mode, context.precision]
+        if speed is None or start is None:
+            word = f"unsupported: {entry.unsupported}" if entry.unsupported else "failed"
+            cells += [word, "", "", "", ""]
+        else:
+            cells += [
+                f"{speed.bare_images_per_second:.0f}", f"{speed.runner_images_per_second:.0f}",
+                f"{speed.ratio:.3f} [{speed.ratio_low:.3f}, {speed.ratio_high:.3f}]",
+                f"{start.bare_seconds:.1f} s", f"{start.runner_seconds:.1f} s",
+            ]
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def _summary(measurements: Sequence[Measurement]) -> str:
+    ratios = [entry.throughput.ratio for entry in measurements if entry.throughput]
+    return f"{sum(ratio >= GOAL for ratio in ratios)} of {len(ratios)} reach the goal, a ratio of {GOAL} or better."
+
+
+def _pipeline(measurements: Sequence[Measurement], images_per_second: float) -> str:
+    lines = ["| input pipeline alone, one thread | fastest runner | times as fast |", "|--:|--:|--:|"]
+    fastest = max(
+        (entry for entry in measurements if entry.throughput), default=None,
+        key=lambda entry: entry.throughput.runner_images_per_second,
+    )
+    if fastest is None:
+        lines.append(f"| {images_per_second:.0f} images/s | none was measured | |")
+    else:
+        speed = fastest.throughput.runner_images_per_second
+        lines.append(f"| {images_per_second:.0f} images/s | {speed:.0f} images/s ({fastest.context.text}) | {images_per_second / speed:.1f} |")
+    return "\n".join(lines)
