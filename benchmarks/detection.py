@@ -98,15 +98,23 @@ def measure(groups: list[Group], *, jobs: int) -> list[list[dict[str, Any]]]:
     jobs_to_do = [(index, seed) for index, group in enumerate(groups) for seed in group.seeds]
     requests = [
         Request(
-            groups[index].recipe, "resnet_cifar", "quick", make_context(framework=groups[index].framework), (seed,),
-            fault_entry(groups[index].fault), f"python -m benchmarks.detection, {groups[index].name}",
+            groups[index].recipe,
+            "resnet_cifar",
+            "quick",
+            make_context(framework=groups[index].framework),
+            (seed,),
+            fault_entry(groups[index].fault),
+            f"python -m benchmarks.detection, {groups[index].name}",
         )
         for index, seed in jobs_to_do
     ]
 
     def line(done: int, invocation: dict[str, Any], directory: Path) -> None:
         value = read_record(directory / invocation["runs"][0])["metric"]["value"]
-        print(f"[{done}/{len(requests)}] {invocation['command'][31:]} {invocation['context']['text']}: {value}", flush=True)
+        print(
+            f"[{done}/{len(requests)}] {invocation['command'][31:]} {invocation['context']['text']}: {value}",
+            flush=True,
+        )
 
     results = sweep(requests, runs_directory(), jobs=jobs, progress_timeout=900.0, on_end=line, on_data=lambda *sizes: None)
     records: list[list[dict[str, Any]]] = [[] for _ in groups]
@@ -121,11 +129,18 @@ def measure(groups: list[Group], *, jobs: int) -> list[list[dict[str, Any]]]:
 def judged(group: Group, records: list[dict[str, Any]], recipe: Recipe) -> dict[str, Any]:
     """Return the verdict of a group against the reference of the recipe as it is shipped."""
     shipped = {
-        "name": recipe.name, "version": recipe.version, "hash": recipe_hash(recipe.resolve("quick")), "profile": "quick",
+        "name": recipe.name,
+        "version": recipe.version,
+        "hash": recipe_hash(recipe.resolve("quick")),
+        "profile": "quick",
     }
     return judge(
-        [(record["seed"], record["metric"]["value"]) for record in records], rows=load_rows(reference_directory(), recipe.name),
-        recipe=shipped, metric=records[0]["metric"], n_test=records[0]["data"]["n_test"], context=records[0]["context"]["text"],
+        [(record["seed"], record["metric"]["value"]) for record in records],
+        rows=load_rows(reference_directory(), recipe.name),
+        recipe=shipped,
+        metric=records[0]["metric"],
+        n_test=records[0]["data"]["n_test"],
+        context=records[0]["context"]["text"],
         profile="quick",
     )
 
@@ -135,20 +150,26 @@ def report(what: str, groups: list[Group], verdicts: list[dict[str, Any]], recor
     band = verdicts[0]["band"]
     print(f"\n| {'run' if what == 'clean' else what[:-1]} | framework | test accuracy | away from the reference | verdict |")
     print("|---|---|---|---|---|")
-    for group, verdict in zip(groups, verdicts):
+    for group, verdict in zip(groups, verdicts, strict=True):
         values = ", ".join(f"{entry['value']:.2f}" for entry in verdict["values"])
         away = verdict["mean"] - band["mean"]
-        print(f"| {group.name} | {group.framework} | {values} | {away:+.2f} = {away / band['spread']:+.1f} s | {verdict['name']} |")
+        print(
+            f"| {group.name} | {group.framework} | {values} | {away:+.2f} = {away / band['spread']:+.1f} s | {verdict['name']} |"
+        )
     outside = sum(verdict["name"] != "reproduced" for verdict in verdicts)
     every = [record for group in records for record in group]
     versions = {record["context"]["framework"]: record["environment"]["framework_version"] for record in every}
-    print(f"\n{outside} of {len(verdicts)} outside. Reference: mean {band['mean']:.2f}, s = {band['spread']:.2f}, {band['n']} runs of "
-          f"{band['n_seeds']} seeds, {dates(band['dates'])}; one run may lie in {band['low']:.2f} to {band['high']:.2f}.")
+    print(
+        f"\n{outside} of {len(verdicts)} outside. Reference: mean {band['mean']:.2f}, s = {band['spread']:.2f}, {band['n']} "
+        f"runs of {band['n_seeds']} seeds, {dates(band['dates'])}; one run may lie in {band['low']:.2f} to {band['high']:.2f}."
+    )
     seeds = sorted({record["seed"] for record in every})
     mean = math.fsum(record["timing"]["wall_seconds"] for record in every) / len(every)
-    print(f"Seeds {seeds[0]} to {seeds[-1]}, mode jit, fp32, one CPU device; "
-          f"{', '.join(f'{name} {versions[name]}' for name in FRAMEWORKS if name in versions)}; "
-          f"{describe_machine()['hardware']}; {date.today().isoformat()}; {mean:.0f} s a run.")
+    print(
+        f"Seeds {seeds[0]} to {seeds[-1]}, mode jit, fp32, one CPU device; "
+        f"{', '.join(f'{name} {versions[name]}' for name in FRAMEWORKS if name in versions)}; "
+        f"{describe_machine()['hardware']}; {date.today().isoformat()}; {mean:.0f} s a run."
+    )
 
 
 if __name__ == "__main__":

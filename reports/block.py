@@ -14,28 +14,51 @@ _RULE = "-" * _WIDTH
 def verdict_block(invocation: dict[str, Any], *, directory: str) -> str:
     """Return the block for a judged invocation. Every number in it stands in invocation.json too."""
     judged, recipe = invocation["verdict"], invocation["recipe"]
-    lines = [_RULE, f"{recipe['name']} v{recipe['version']} ({recipe['hash']}), profile {recipe['profile']}, "
-             f"{invocation['context']['text']}"]
+    lines = [
+        _RULE,
+        f"{recipe['name']} v{recipe['version']} ({recipe['hash']}), profile {recipe['profile']}, {invocation['context']['text']}",
+    ]
     if invocation["fault"]:
         lines.append(_row("PLANTED FAULT", f"{invocation['fault']}: this is not a run of the framework as released"))
     lines += [_row(judged["metric"], _values(judged))]
     lines += [_row(name, text) for name, text in zip(("band", ""), _band(judged), strict=False)]
-    lines += [_row("verdict", judged["name"].upper() if judged["name"] != "reproduced" else "reproduced"), _row("", judged["reason"])]
+    lines += [
+        _row("verdict", judged["name"].upper() if judged["name"] != "reproduced" else "reproduced"),
+        _row("", judged["reason"]),
+    ]
     if judged["detectable_drop"] is not None:
         runs = len(judged["values"])
-        lines.append(_row("power", f"{'this run' if runs == 1 else f'these {runs} runs'} would have caught a drop of "
-                          f"{_amount(judged['detectable_drop'], judged)} with probability {judged['power']:g}"))
+        lines.append(
+            _row(
+                "power",
+                f"{'this run' if runs == 1 else f'these {runs} runs'} would have caught a drop of "
+                f"{_amount(judged['detectable_drop'], judged)} with probability {judged['power']:g}",
+            )
+        )
     lines += [_row("published", _target(target)) for target in judged["targets"]]
     if failure := judged.get("failure"):
-        lines.append(_row("failed", f"{failure['category']} in phase {failure['phase']}, step {failure['step']}, seed {failure['seed']}"))
+        lines.append(
+            _row(
+                "failed",
+                f"{failure['category']} in phase {failure['phase']}, step {failure['step']}, seed {failure['seed']}",
+            )
+        )
         lines += [f"    | {line}" for line in failure["log_tail"][-6:] if judged["name"] != "unsupported"]
-    lines += [_row("wall time", duration(invocation["wall_seconds"])), _row("directory", directory), _row("MLflow", _tracking(invocation))]
+    lines += [
+        _row("wall time", duration(invocation["wall_seconds"])),
+        _row("directory", directory),
+        _row("MLflow", _tracking(invocation)),
+    ]
     return "\n".join([*lines, _RULE])
 
 
 def _row(name: str, text: str) -> str:
     return textwrap.fill(
-        text, width=_WIDTH, initial_indent=f"{name:<15} ", subsequent_indent=" " * 16, break_long_words=False,
+        text,
+        width=_WIDTH,
+        initial_indent=f"{name:<15} ",
+        subsequent_indent=" " * 16,
+        break_long_words=False,
         break_on_hyphens=False,
     )
 

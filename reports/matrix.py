@@ -97,9 +97,7 @@ def markdown(cells: Sequence[Cell], *, missing: Sequence[str]) -> str:
     lines = [f"| {' | '.join(COLUMNS)} |", "|" + "---|" * len(COLUMNS)]
     lines += [f"| {' | '.join(entry.replace('|', '/') for entry in row)} |" for row in rows(cells)]
     versions = {
-        cell.record["context"]["framework"]: cell.record["environment"].get("framework_version")
-        for cell in cells
-        if cell.record
+        cell.record["context"]["framework"]: cell.record["environment"].get("framework_version") for cell in cells if cell.record
     }
     recorded = next(cell.record for cell in cells if cell.record)
     recipe = cells[0].invocation["recipe"]
@@ -117,9 +115,7 @@ def _median_losses(cells: Sequence[Cell]) -> list[float]:
     chosen = [
         cell.losses
         for cell in cells
-        if cell.losses
-        and cell.invocation["context"]["precision"] == "fp32"
-        and cell.invocation["context"]["devices"] == 1
+        if cell.losses and cell.invocation["context"]["precision"] == "fp32" and cell.invocation["context"]["devices"] == 1
     ]
     return [statistics.median(step) for step in zip(*chosen, strict=False)]
 

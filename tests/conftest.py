@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -18,6 +19,12 @@ _TINY = load_recipe("resnet_cifar").resolve("smoke") | {
     "steps": 4, "evaluate_every_steps": 2, "checkpoint_every_steps": 2,
     "learning_rate": {"kind": "piecewise", "boundaries": [2], "values": [0.05, 0.005]},
 }
+
+
+@pytest.fixture(autouse=True)
+def _no_flush_to_disk(monkeypatch):
+    """A test's files need not survive a power cut, and on a busy disk each flush takes seconds."""
+    monkeypatch.setattr(os, "fsync", lambda descriptor: None)
 
 
 @pytest.fixture

@@ -228,9 +228,7 @@ def decision_coverage(coverage: float, *, n_new: int) -> float:
     return coverage if n_new < WELCH_DECIDES_FROM else (1.0 + coverage) / 2.0
 
 
-def is_outside(
-    difference: Any, *, spread_new: Any, n_new: int, spread_reference: Any, n_reference: Any, coverage: float
-) -> Any:
+def is_outside(difference: Any, *, spread_new: Any, n_new: int, spread_reference: Any, n_reference: Any, coverage: float) -> Any:
     """Return whether the mean of n_new runs, `difference` away from the reference's mean, is outside.
 
     Up to 7 runs: outside the prediction interval for their mean, exact for equal variances. From 8 runs: outside that

@@ -20,9 +20,21 @@ from vigil.paths import project_root
 
 _MODULES = {"torch": ("torch",), "tensorflow": ("tensorflow",), "jax": ("jax", "flax", "optax")}
 _NUMERIC_VARIABLES = (
-    "OMP_NUM_THREADS", "MKL_NUM_THREADS", "XLA_FLAGS", "TF_XLA_FLAGS", "TF_ENABLE_ONEDNN_OPTS", "TF_DETERMINISTIC_OPS",
-    "NVIDIA_TF32_OVERRIDE", "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE", "CUBLAS_WORKSPACE_CONFIG", "CUDA_VISIBLE_DEVICES",
-    "ONEDNN_MAX_CPU_ISA", "ONEDNN_DEFAULT_FPMATH_MODE", "JAX_ENABLE_X64", "JAX_DEFAULT_MATMUL_PRECISION", "ATEN_CPU_CAPABILITY",
+    "OMP_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "XLA_FLAGS",
+    "TF_XLA_FLAGS",
+    "TF_ENABLE_ONEDNN_OPTS",
+    "TF_DETERMINISTIC_OPS",
+    "NVIDIA_TF32_OVERRIDE",
+    "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE",
+    "CUBLAS_WORKSPACE_CONFIG",
+    "CUDA_VISIBLE_DEVICES",
+    "ONEDNN_MAX_CPU_ISA",
+    "ONEDNN_DEFAULT_FPMATH_MODE",
+    "JAX_ENABLE_X64",
+    "JAX_DEFAULT_MATMUL_PRECISION",
+    "ATEN_CPU_CAPABILITY",
 )
 
 
@@ -61,7 +73,10 @@ def describe_machine() -> dict[str, Any]:
 def describe_code() -> dict[str, Any]:
     """Return the commit of this checkout, and whether files that git tracks differ from it; nulls outside a checkout."""
     commit = _git("rev-parse", "HEAD")
-    return {"commit": commit, "dirty": None if commit is None else bool(_git("status", "--porcelain", "--untracked-files=no"))}
+    return {
+        "commit": commit,
+        "dirty": None if commit is None else bool(_git("status", "--porcelain", "--untracked-files=no")),
+    }
 
 
 def _git(*arguments: str) -> str | None:

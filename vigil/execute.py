@@ -37,8 +37,12 @@ class Ending:
 
 
 def execute(
-    run_directory: Path, framework: str, *, on_event: Callable[[dict], None],
-    heartbeat_timeout: float = HEARTBEAT_TIMEOUT_SECONDS, progress_timeout: float = PROGRESS_TIMEOUT_SECONDS,
+    run_directory: Path,
+    framework: str,
+    *,
+    on_event: Callable[[dict], None],
+    heartbeat_timeout: float = HEARTBEAT_TIMEOUT_SECONDS,
+    progress_timeout: float = PROGRESS_TIMEOUT_SECONDS,
     stop: threading.Event | None = None,
 ) -> Ending:
     """Run `python -m runners.<framework> RUN_DIR` to its end.
@@ -47,13 +51,23 @@ def execute(
     it is then ended with all its children. On Ctrl-C, or when `stop` is set (a worker thread sees no Ctrl-C), the runner is
     asked to end and has ten seconds to write its last event.
     """
-    environment = {**os.environ, "PYTHONPATH": str(project_root()), "PYTHONUNBUFFERED": "1", CONDUCTOR_VARIABLE: str(os.getpid())}
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(project_root()),
+        "PYTHONUNBUFFERED": "1",
+        CONDUCTOR_VARIABLE: str(os.getpid()),
+    }
     reader = EventReader(run_directory)
     earlier = len(reader.new())
     with open(run_directory / LOG_NAME, "ab") as log:
         process = subprocess.Popen(
-            [sys.executable, "-m", f"runners.{framework}", str(run_directory)], cwd=project_root(), env=environment,
-            stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, start_new_session=True,
+            [sys.executable, "-m", f"runners.{framework}", str(run_directory)],
+            cwd=project_root(),
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
         )
     watch = _Watch(heartbeat_timeout=heartbeat_timeout, progress_timeout=progress_timeout)
     try:

@@ -81,24 +81,47 @@ def plan(request: Request, runs: Path, *, data_directory: Path | None) -> Path:
     """Create the invocation directory with every run's spec; return it."""
     training = request.recipe.resolve(request.profile)
     recipe = {
-        "name": request.recipe.name, "version": request.recipe.version, "hash": recipe_hash(training), "profile": request.profile,
+        "name": request.recipe.name,
+        "version": request.recipe.version,
+        "hash": recipe_hash(training),
+        "profile": request.profile,
     }
     now = datetime.now(timezone.utc)
     directory = _new_directory(runs, f"{now:%Y%m%d-%H%M%S}-{recipe['name']}-{request.profile}-{request.context.text}")
     names = [f"seed{seed}" for seed in request.seeds]
-    for seed, name in zip(request.seeds, names):
+    for seed, name in zip(request.seeds, names, strict=True):
         (directory / name).mkdir()
-        write_spec(directory / name, build_spec(
-            run_id=f"{directory.name}-{name}", recipe=recipe, training=training, context=request.context, seed=seed,
-            data_directory=data_directory, fault=request.fault, cores=request.cores,
-        ))
-    write_json(directory / FILE_NAME, {
-        "schema": SCHEMA, "invocation_id": directory.name, "created": now.isoformat(timespec="seconds"),
-        "command": request.command, "recipe": recipe, "context": request.context.as_dict(), "seeds": list(request.seeds),
-        "fault": request.fault["name"] if request.fault else None,
-        "targets": [target.model_dump(mode="json") for target in request.recipe.targets],
-        "runs": names, "verdict": None, "wall_seconds": None, "tracking": None,
-    })
+        write_spec(
+            directory / name,
+            build_spec(
+                run_id=f"{directory.name}-{name}",
+                recipe=recipe,
+                training=training,
+                context=request.context,
+                seed=seed,
+                data_directory=data_directory,
+                fault=request.fault,
+                cores=request.cores,
+            ),
+        )
+    write_json(
+        directory / FILE_NAME,
+        {
+            "schema": SCHEMA,
+            "invocation_id": directory.name,
+            "created": now.isoformat(timespec="seconds"),
+            "command": request.command,
+            "recipe": recipe,
+            "context": request.context.as_dict(),
+            "seeds": list(request.seeds),
+            "fault": request.fault["name"] if request.fault else None,
+            "targets": [target.model_dump(mode="json") for target in request.recipe.targets],
+            "runs": names,
+            "verdict": None,
+            "wall_seconds": None,
+            "tracking": None,
+        },
+    )
     return directory
 
 
@@ -123,8 +146,11 @@ def _carry_out(directory: Path, *, watch: Watch) -> dict[str, Any]:
         if record is None or record["status"] != "finished":
             watch.on_start(_spec_facts(directory / name), index, len(invocation["runs"]))
             ending = execute(
-                directory / name, context.framework, on_event=watch.on_event,
-                heartbeat_timeout=watch.heartbeat_timeout, progress_timeout=watch.progress_timeout,
+                directory / name,
+                context.framework,
+                on_event=watch.on_event,
+                heartbeat_timeout=watch.heartbeat_timeout,
+                progress_timeout=watch.progress_timeout,
                 stop=watch.stop,
             )
             record = make_record(directory / name, invocation_id=invocation["invocation_id"], context=context, ending=ending)
@@ -149,25 +175,44 @@ def judge_records(invocation: dict[str, Any], records: list[dict[str, Any]]) -> 
         name = "unsupported" if failure["category"] == "unsupported" else f"failed:{failure['category']}"
         values = [
             {"seed": record["seed"], "value": record["metric"]["value"], "verdict": "not judged"}
-            for record in records if record["status"] == "finished"
+            for record in records
+            if record["status"] == "finished"
         ]
         metric = stopped["metric"]
         return {
-            "name": name, "reason": failure["message"], "metric": metric["name"], "unit": metric["unit"],
-            "direction": metric["direction"], "values": values, "mean": None, "band": None, "mean_band": None, "welch": None,
-            "detectable_drop": None, "power": verdict.POWER, "targets": [],
-            "failure": {"seed": stopped["seed"], **{key: failure[key] for key in ("category", "phase", "step", "log_tail")}},
+            "name": name,
+            "reason": failure["message"],
+            "metric": metric["name"],
+            "unit": metric["unit"],
+            "direction": metric["direction"],
+            "values": values,
+            "mean": None,
+            "band": None,
+            "mean_band": None,
+            "welch": None,
+            "detectable_drop": None,
+            "power": verdict.POWER,
+            "targets": [],
+            "failure": {
+                "seed": stopped["seed"],
+                **{key: failure[key] for key in ("category", "phase", "step", "log_tail")},
+            },
         }
     rows = load_rows(reference_directory(), invocation["recipe"]["name"])
     return verdict.judge(
-        [(record["seed"], record["metric"]["value"]) for record in records], rows=rows, recipe=invocation["recipe"],
-        metric=records[0]["metric"], n_test=records[0]["data"]["n_test"], context=invocation["context"]["text"],
-        profile=invocation["recipe"]["profile"], targets=invocation["targets"],
+        [(record["seed"], record["metric"]["value"]) for record in records],
+        rows=rows,
+        recipe=invocation["recipe"],
+        metric=records[0]["metric"],
+        n_test=records[0]["data"]["n_test"],
+        context=invocation["context"]["text"],
+        profile=invocation["recipe"]["profile"],
+        targets=invocation["targets"],
     )
 
 
 def track(directory: Path) -> dict[str, Any]:
-    """Upload to MLflow. A tracker that cannot be reached is noted; the runs are whole without it, and `vigil sync` is for later."""
+    """Upload to MLflow. A tracker that cannot be reached is noted: the runs are whole without it, and there is `vigil sync`."""
     try:
         outcome = tracking.upload(directory)
     except CannotRun as error:
@@ -182,7 +227,9 @@ def read_invocation(directory: Path) -> dict[str, Any]:
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
-        raise UsageError(f"{directory}: holds no {FILE_NAME}. Give an invocation directory, or a run directory inside one.") from error
+        raise UsageError(
+            f"{directory}: holds no {FILE_NAME}. Give an invocation directory, or a run directory inside one."
+        ) from error
     except ValueError as error:
         raise CannotRun(f"{path}: not JSON ({error}). It was altered; start a new invocation.") from error
 
@@ -200,8 +247,11 @@ def _alone_in(directory: Path) -> Iterator[None]:
 def _spec_facts(run_directory: Path) -> dict[str, Any]:
     spec = read_spec(run_directory)
     return {
-        "seed": spec.seed, "steps": spec.training["steps"], "batch_size": spec.training["batch_size"],
-        "metric": spec.training["metric"], "steps_per_epoch": spec.training["data"]["n_train"] // spec.training["batch_size"],
+        "seed": spec.seed,
+        "steps": spec.training["steps"],
+        "batch_size": spec.training["batch_size"],
+        "metric": spec.training["metric"],
+        "steps_per_epoch": spec.training["data"]["n_train"] // spec.training["batch_size"],
     }
 
 
@@ -213,7 +263,9 @@ def _require_writable(runs: Path) -> None:
         probe.unlink()
         free = shutil.disk_usage(runs).free
     except OSError as error:
-        raise DirectoryError(f"{runs}: cannot be written ({error.strerror}). Set VIGIL_RUNS_DIR to a directory that can.") from error
+        raise DirectoryError(
+            f"{runs}: cannot be written ({error.strerror}). Set VIGIL_RUNS_DIR to a directory that can."
+        ) from error
     if free < _FREE_BYTES:
         raise DirectoryError(
             f"{runs}: {free / 2**20:.0f} MiB free, {_FREE_BYTES / 2**20:.0f} MiB are needed. "

@@ -13,8 +13,12 @@ MATRIX_DEVICES = (1, 2)
 
 
 def matrix_contexts(
-    frameworks: Sequence[str], *, modes: Sequence[str] = MATRIX_MODES, precisions: Sequence[str] = MATRIX_PRECISIONS,
-    devices: Sequence[int] = MATRIX_DEVICES, device: str = "cpu",
+    frameworks: Sequence[str],
+    *,
+    modes: Sequence[str] = MATRIX_MODES,
+    precisions: Sequence[str] = MATRIX_PRECISIONS,
+    devices: Sequence[int] = MATRIX_DEVICES,
+    device: str = "cpu",
 ) -> list[Context]:
     """Return every combination, framework by framework; what a framework cannot offer is its runner's to say."""
     return [

@@ -16,10 +16,12 @@ def duration(seconds: float | None) -> str:
     """Return seconds as `47 s`, `3 min 05 s` or `2 h 10 min`; `-` when unknown."""
     if seconds is None:
         return "-"
-    seconds = int(round(seconds))
+    seconds = round(seconds)
     if seconds < 60:
         return f"{seconds} s"
-    return f"{seconds // 60} min {seconds % 60:02d} s" if seconds < 3600 else f"{seconds // 3600} h {seconds % 3600 // 60:02d} min"
+    return (
+        f"{seconds // 60} min {seconds % 60:02d} s" if seconds < 3600 else f"{seconds // 3600} h {seconds % 3600 // 60:02d} min"
+    )
 
 
 class RunDisplay:
@@ -29,8 +31,12 @@ class RunDisplay:
         self._console = Console(stderr=True, highlight=False)
         self._is_live = self._console.is_terminal
         self._bar = Progress(
-            TextColumn("{task.description}"), BarColumn(bar_width=24), TaskProgressColumn(), TextColumn("{task.fields[status]}"),
-            console=self._console, disable=not self._is_live,
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=24),
+            TaskProgressColumn(),
+            TextColumn("{task.fields[status]}"),
+            console=self._console,
+            disable=not self._is_live,
         )
         self._task: Any = None
 
@@ -93,7 +99,10 @@ class RunDisplay:
     def _status(self) -> str:
         if not self._step:
             return self._phase
-        parts = [f"step {self._step}/{self._facts['steps']}", f"epoch {self._step / self._facts['steps_per_epoch']:.1f}"]
+        parts = [
+            f"step {self._step}/{self._facts['steps']}",
+            f"epoch {self._step / self._facts['steps_per_epoch']:.1f}",
+        ]
         parts += [f"loss {self._loss:.3f}" if isinstance(self._loss, float) else f"loss {self._loss}"]
         parts += [f"{self._facts['metric']['name']} {self._metric:.2f}"] if self._metric is not None else []
         if self._rate:

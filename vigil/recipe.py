@@ -169,9 +169,7 @@ class Optimizer(Closed):
     learning_rate_in_momentum: No = Field(
         description="false: parameter -= learning_rate * buffer. Differs from true once the learning rate changes."
     )
-    weight_decay_form: Literal["coupled"] = Field(
-        description="coupled: gradient + weight_decay * parameter, before momentum."
-    )
+    weight_decay_form: Literal["coupled"] = Field(description="coupled: gradient + weight_decay * parameter, before momentum.")
     weight_decay_on: Literal["all"] = Field(description="Which parameters decay.")
 
 
@@ -191,9 +189,7 @@ class Target(Closed):
 class Data(Closed):
     """Which images, and how many of them."""
 
-    name: Literal["generated", "cifar10"] = Field(
-        description="generated: embedded and offline. cifar10: the official set."
-    )
+    name: Literal["generated", "cifar10"] = Field(description="generated: embedded and offline. cifar10: the official set.")
     n_train: Count = Field(description="How many training images.")
     n_test: Count = Field(description="How many test images.")
 
@@ -246,9 +242,7 @@ class Recipe(Closed):
     @model_validator(mode="after")
     def _check_across_keys(self) -> Recipe:
         errors = [
-            InitErrorDetails(
-                type=PydanticCustomError("inconsistent", "{text}", {"text": text}), loc=location, input=None
-            )
+            InitErrorDetails(type=PydanticCustomError("inconsistent", "{text}", {"text": text}), loc=location, input=None)
             for location, text in inconsistencies(self)
         ]
         if errors:
@@ -263,9 +257,7 @@ class Recipe(Closed):
         """
         if name not in self.profiles:
             allowed = ", ".join(self.profiles)
-            raise UsageError(
-                f"profile: found {name!r}. Allowed for recipe {self.name}: {allowed}.{nearest(name, self.profiles)}"
-            )
+            raise UsageError(f"profile: found {name!r}. Allowed for recipe {self.name}: {allowed}.{nearest(name, self.profiles)}")
         return self.profiles[name]
 
     def resolve(self, profile_name: str = DEFAULT_PROFILE) -> dict[str, object]:
@@ -327,7 +319,6 @@ def _recipe_path(name_or_path: str) -> tuple[str, Path]:
     if name_or_path not in names:
         found = repr(name_or_path) if name_or_path else "nothing"
         raise UsageError(
-            f"recipe: found {found}. Allowed: {', '.join(names)}, or the path of a .yaml file."
-            f"{nearest(name_or_path, names)}"
+            f"recipe: found {found}. Allowed: {', '.join(names)}, or the path of a .yaml file.{nearest(name_or_path, names)}"
         )
     return f"recipes/{name_or_path}.yaml", project_root() / "recipes" / f"{name_or_path}.yaml"

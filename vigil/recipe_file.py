@@ -63,9 +63,7 @@ class _Loader(yaml.SafeLoader):
             mark = key_node.start_mark
             key = key_node.value
             if key_node.tag != self.DEFAULT_SCALAR_TAG:
-                written = (
-                    f"the key {key}, which YAML does not read as text" if isinstance(key, str) else "a block as key"
-                )
+                written = f"the key {key}, which YAML does not read as text" if isinstance(key, str) else "a block as key"
                 raise yaml.constructor.ConstructorError(None, None, f"found {written}", mark)
             if key in first_lines:
                 problem = f"found the key {key!r} a second time; the first is on line {first_lines[key]}"

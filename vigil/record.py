@@ -95,10 +95,19 @@ def _failure(run_directory: Path, attempt: list[dict], ending: Ending) -> dict[s
     elif ending.hang:
         category, message = "hang", f"{ending.hang}; the runner was ended"
     elif not attempt:
-        category, message = "could_not_start", f"the runner ended with exit code {ending.exit_code} before its first event"
+        category, message = (
+            "could_not_start",
+            f"the runner ended with exit code {ending.exit_code} before its first event",
+        )
     else:
         category, message = "died", _how_it_died(ending.exit_code)
-    return {"category": category, "phase": phase, "step": step, "message": message, "log_tail": _log_tail(run_directory)}
+    return {
+        "category": category,
+        "phase": phase,
+        "step": step,
+        "message": message,
+        "log_tail": _log_tail(run_directory),
+    }
 
 
 def _how_it_died(exit_code: int | None) -> str:
@@ -126,7 +135,10 @@ def _curve(events: list[dict]) -> list[dict[str, Any]]:
     for event in events:
         if event["kind"] == "evaluated":
             points[event["step"]] = {
-                "step": event["step"], "epoch": event["epoch"], "train_loss": event["train_loss"], **event["metrics"],
+                "step": event["step"],
+                "epoch": event["epoch"],
+                "train_loss": event["train_loss"],
+                **event["metrics"],
                 "images_per_second": event["images_per_second"],
             }
     return [points[step] for step in sorted(points)]
@@ -144,7 +156,7 @@ def _losses(events: list[dict]) -> list[float | str]:
 def _wall_seconds(events: list[dict]) -> float:
     """Return the seconds from first to last event, summed over attempts."""
     total, start = 0.0, None
-    for previous, event in zip([None, *events], events):
+    for previous, event in zip([None, *events], events, strict=False):
         if event["kind"] == "started":
             total += previous["time"] - start if start is not None else 0.0
             start = event["time"]

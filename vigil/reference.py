@@ -102,15 +102,11 @@ def select(rows: Sequence[Row], *, recipe: Mapping[str, Any], metric: str) -> Se
     same_profile = [
         row
         for row in rows
-        if row["recipe"]["name"] == recipe["name"]
-        and row["recipe"]["profile"] == recipe["profile"]
-        and row["metric"] == metric
+        if row["recipe"]["name"] == recipe["name"] and row["recipe"]["profile"] == recipe["profile"] and row["metric"] == metric
     ]
     wanted = (recipe["version"], recipe["hash"])
     found = {(row["recipe"]["version"], row["recipe"]["hash"]) for row in same_profile}
-    matching = {
-        row["run_id"]: row for row in same_profile if (row["recipe"]["version"], row["recipe"]["hash"]) == wanted
-    }
+    matching = {row["run_id"]: row for row in same_profile if (row["recipe"]["version"], row["recipe"]["hash"]) == wanted}
     if matching:
         return Selection(tuple(matching.values()), None)
     place = f"{recipe['name']}, profile {recipe['profile']}, metric {metric}"
@@ -207,8 +203,7 @@ def _check(row: Any, *, where: str) -> None:
         raise ReferenceError_(f"{where}: found {type(row).__name__}, needed is one JSON object a line.")
     if row.get("schema", REFERENCE_SCHEMA) != REFERENCE_SCHEMA:
         raise ReferenceError_(
-            f"{where}: schema: found {row['schema']!r}, this Vigil reads {REFERENCE_SCHEMA}. "
-            "Use the Vigil that wrote it."
+            f"{where}: schema: found {row['schema']!r}, this Vigil reads {REFERENCE_SCHEMA}. Use the Vigil that wrote it."
         )
     _check_keys(row, _ROW_TYPES, where=where)
     for key, types in _ROW_TYPES.items():

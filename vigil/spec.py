@@ -32,8 +32,15 @@ def fault_entry(path: str | None) -> dict[str, str] | None:
 
 
 def build_spec(
-    *, run_id: str, recipe: dict[str, Any], training: dict[str, Any], context: Context, seed: int,
-    data_directory: Path | None, fault: dict[str, str] | None, cores: list[int] | None = None,
+    *,
+    run_id: str,
+    recipe: dict[str, Any],
+    training: dict[str, Any],
+    context: Context,
+    seed: int,
+    data_directory: Path | None,
+    fault: dict[str, str] | None,
+    cores: list[int] | None = None,
 ) -> contract.RunSpec:
     """Return the spec of one run.
 

@@ -20,8 +20,13 @@ def _ignore(*facts: Any) -> None:
 
 
 def sweep(
-    requests: Sequence[Request], runs: Path, *, jobs: int, progress_timeout: float,
-    on_end: Callable[[int, dict[str, Any], Path], None], on_data: Callable[[int, int | None], None],
+    requests: Sequence[Request],
+    runs: Path,
+    *,
+    jobs: int,
+    progress_timeout: float,
+    on_end: Callable[[int, dict[str, Any], Path], None],
+    on_data: Callable[[int, int | None], None],
 ) -> list[tuple[dict[str, Any], Path]]:
     """Carry out every request; return (invocation, directory) in the order given.
 

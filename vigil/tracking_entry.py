@@ -200,9 +200,7 @@ def _verdict_note(verdict: dict[str, Any]) -> str:
         lines.append(f"- seed {row['seed']}: {metric} {row['value']} {unit} ({row['verdict']})")
     if band:
         made_from = f"n = {band['n']}, {band['n_seeds']} seeds, {_listed(band['frameworks'])}, {_listed(band['dates'])}"
-        lines.append(
-            f"- band: {band['low']} to {band['high']} {unit} ({band['method']} at {band['coverage']}; {made_from})"
-        )
+        lines.append(f"- band: {band['low']} to {band['high']} {unit} ({band['method']} at {band['coverage']}; {made_from})")
     if verdict.get("detectable_drop") is not None:
         lines.append(f"- smallest drop caught with power {verdict['power']}: {verdict['detectable_drop']} {unit}")
     for target in verdict.get("targets") or []:

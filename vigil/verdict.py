@@ -88,9 +88,7 @@ def judge(
             problem = f"the {len(samples)} reference samples are all equal, and no floor is known for {metric['unit']}"
         else:
             comparison = compare(numbers, samples, coverage=coverage, spread_floor=floor, groups=groups)
-            drop = detectable_drop(
-                samples, n_new=len(numbers), coverage=coverage, power=POWER, spread_floor=floor, groups=groups
-            )
+            drop = detectable_drop(samples, n_new=len(numbers), coverage=coverage, power=POWER, spread_floor=floor, groups=groups)
     names = _words(comparison, numbers, direction=metric["direction"])
     reason = problem if comparison is None else _explain(comparison, names, coverage=coverage, unit=metric["unit"])
     return {
@@ -100,8 +98,7 @@ def judge(
         "unit": metric["unit"],
         "direction": metric["direction"],
         "values": [
-            {"seed": seed, "value": value, "verdict": name}
-            for seed, value, name in zip(seeds, numbers, names[1:], strict=True)
+            {"seed": seed, "value": value, "verdict": name} for seed, value, name in zip(seeds, numbers, names[1:], strict=True)
         ],
         "mean": math.fsum(numbers) / len(numbers),
         "band": None if comparison is None else _describe(comparison.run_band, used),

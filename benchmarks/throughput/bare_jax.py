@@ -59,13 +59,13 @@ def train(batches, *, mode, precision):
     optimizer = optax.chain(optax.add_decayed_weights(1e-2), optax.sgd(0.05, momentum=0.9))
 
     def step(params, statistics, state, images, labels):
-        def loss_of(params, statistics):
-            model = nnx.merge(graph, params, statistics)
+        def loss_of(params):
+            model = nnx.merge(graph, params, jax.tree.map(lambda x: x, statistics))  # flax changes only what this trace made
             logits = model(images).astype(jnp.float32)
             loss = optax.softmax_cross_entropy_with_integer_labels(logits, labels).mean()
             return loss, nnx.state(model, nnx.BatchStat)
 
-        (loss, statistics), gradients = jax.value_and_grad(loss_of, has_aux=True)(params, statistics)
+        (loss, statistics), gradients = jax.value_and_grad(loss_of, has_aux=True)(params)
         updates, state = optimizer.update(gradients, state, params)
         return optax.apply_updates(params, updates), statistics, state, loss
 

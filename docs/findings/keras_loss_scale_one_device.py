@@ -11,7 +11,10 @@ cpu = tf.config.list_physical_devices("CPU")[0]
 tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * 2)
 strategy = tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"], cross_device_ops=tf.distribute.ReductionToOneDevice())
 print("tensorflow", tf.__version__, "keras", keras.__version__)
-for bad in (0, 1):
+
+
+def step(bad):
+    """Take one step with a gradient that is infinite on device `bad`; return parameter and scale."""
     with strategy.scope():
         parameter = keras.Variable(np.zeros(1, np.float32), trainable=True)
         optimizer = keras.optimizers.LossScaleOptimizer(keras.optimizers.SGD(1.0), initial_scale=1024.0)
@@ -19,4 +22,9 @@ for bad in (0, 1):
     gradients = [tf.constant([np.inf if device == bad else 1.0]) for device in (0, 1)]
     spread = strategy.experimental_distribute_values_from_function(lambda c: gradients[c.replica_id_in_sync_group])
     strategy.run(lambda gradient: optimizer.apply([gradient], [parameter]), args=(spread,))
-    print(f"infinite on device {bad}: parameter {parameter.numpy()[0]}, scale {optimizer.dynamic_scale.numpy()}")
+    return parameter.numpy()[0], optimizer.dynamic_scale.numpy()
+
+
+for bad in (0, 1):
+    parameter, scale = step(bad)
+    print(f"infinite on device {bad}: parameter {parameter}, scale {scale}")

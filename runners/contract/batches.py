@@ -26,8 +26,9 @@ class Batches:
         order: epoch -> index array [n_train]; the shared permutation by default, a framework's own under native randomness.
     """
 
-    def __init__(self, dataset: DataSet, training: dict[str, Any], *, seed: int,
-                 order: Callable[[int], np.ndarray] | None = None) -> None:
+    def __init__(
+        self, dataset: DataSet, training: dict[str, Any], *, seed: int, order: Callable[[int], np.ndarray] | None = None
+    ) -> None:
         self._data = dataset
         self._seed = seed
         self._batch_size = training["batch_size"]

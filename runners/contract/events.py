@@ -41,7 +41,7 @@ class EventWriter:
     def __init__(self, run_directory: Path, *, heartbeat_seconds: float) -> None:
         path = run_directory / FILE_NAME
         half_line = path.exists() and path.stat().st_size > 0 and not path.read_bytes().endswith(b"\n")
-        self._file = open(path, "a", encoding="utf-8")
+        self._file = open(path, "a", encoding="utf-8")  # noqa: SIM115, closed by close()
         if half_line:
             self._file.write("\n")
         self._lock = threading.Lock()

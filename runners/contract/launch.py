@@ -19,7 +19,14 @@ from runners.contract.spec import read_spec
 EXIT_FINISHED = 0
 EXIT_FAILED = 3
 CONDUCTOR_VARIABLE = "VIGIL_CONDUCTOR_PID"
-_OUT_OF_MEMORY = ("out of memory", "RESOURCE_EXHAUSTED", "ResourceExhausted", "OutOfMemory", "can't allocate memory", "bad_alloc")
+_OUT_OF_MEMORY = (
+    "out of memory",
+    "RESOURCE_EXHAUSTED",
+    "ResourceExhausted",
+    "OutOfMemory",
+    "can't allocate memory",
+    "bad_alloc",
+)
 
 
 def main(framework: str, train: Callable[[Session], None], arguments: list[str]) -> int:
@@ -29,7 +36,10 @@ def main(framework: str, train: Callable[[Session], None], arguments: list[str])
     last event.
     """
     if len(arguments) != 1 or arguments[0].startswith("-"):
-        print(f"usage: python -m runners.{framework} RUN_DIR   (RUN_DIR holds spec.json; see runners/README.md)", file=sys.stderr)
+        print(
+            f"usage: python -m runners.{framework} RUN_DIR   (RUN_DIR holds spec.json; see runners/README.md)",
+            file=sys.stderr,
+        )
         return 2
     directory = Path(arguments[0])
     try:
@@ -52,7 +62,10 @@ def main(framework: str, train: Callable[[Session], None], arguments: list[str])
         return EXIT_FINISHED
     except BaseException as error:  # whatever it is, it belongs into the record
         events.emit(
-            "failed", category=category(error), step=session.step, message=_message(error),
+            "failed",
+            category=category(error),
+            step=session.step,
+            message=_message(error),
             traceback=traceback.format_exc()[-8000:],
         )
         traceback.print_exc()

@@ -28,7 +28,7 @@ def parameter_kind(name: str) -> str:
     """
     layer, leaf = name.split(".")[-2:]
     owner = layer.rstrip("0123456789")
-    return f"{ {'conv': 'convolution', 'bn': 'batch_norm'}.get(owner, owner)}.{leaf}"
+    return f"{ {'conv': 'convolution', 'bn': 'batch_norm'}.get(owner, owner) }.{leaf}"
 
 
 def blocks_per_stage(depth: int) -> int:

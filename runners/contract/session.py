@@ -112,8 +112,12 @@ class Session:
         self._metrics = {"test_accuracy": 100.0 * correct / count, "test_loss": loss_sum / count}
         if self._events:
             self._events.emit(
-                "evaluated", step=self.step, epoch=self.step / self._batches.steps_per_epoch, metrics=self._metrics,
-                train_loss=float(np.mean(self._segment_losses)), images_per_second=self._rate,
+                "evaluated",
+                step=self.step,
+                epoch=self.step / self._batches.steps_per_epoch,
+                metrics=self._metrics,
+                train_loss=float(np.mean(self._segment_losses)),
+                images_per_second=self._rate,
             )
         self._segment_losses = []
 
@@ -150,9 +154,13 @@ class Session:
         checkpoint.save_state(self.directory / checkpoint.FINAL, state, step=self.step)
         own, helpers = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
         self._events.emit(
-            "finished", step=self.step, metrics=self._metrics, state_sha256=checkpoint.state_sha256(state),
+            "finished",
+            step=self.step,
+            metrics=self._metrics,
+            state_sha256=checkpoint.state_sha256(state),
             images_per_second=self._trained_images / self._trained_seconds if self._trained_seconds else None,
-            first_step_seconds=self._first_step_seconds, peak_memory_bytes=1024 * (own.ru_maxrss + helpers.ru_maxrss),
+            first_step_seconds=self._first_step_seconds,
+            peak_memory_bytes=1024 * (own.ru_maxrss + helpers.ru_maxrss),
             cpu_seconds=own.ru_utime + own.ru_stime + helpers.ru_utime + helpers.ru_stime,
         )
 

@@ -46,7 +46,9 @@ class RunSpec:
         if self.schema != SCHEMA:
             raise ValueError(f"spec schema {self.schema}: this runner reads schema {SCHEMA}")
         if len(self.shards) != self.devices or sum(self.shards) != self.training["batch_size"]:
-            raise ValueError(f"shards {self.shards} do not fit {self.devices} devices and batch size {self.training['batch_size']}")
+            raise ValueError(
+                f"shards {self.shards} do not fit {self.devices} devices and batch size {self.training['batch_size']}"
+            )
 
 
 def write_spec(run_directory: Path, spec: RunSpec) -> None:

@@ -17,7 +17,7 @@ from runners.contract.errors import Unsupported
 from runners.contract.spec import RunSpec
 
 AXIS = "data"
-_EAGER_THREADS = 32
+_EAGER_THREADS = 4
 
 
 def set_up(spec: RunSpec) -> None:

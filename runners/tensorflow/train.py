@@ -216,7 +216,10 @@ def build_model(model: dict, *, synchronized: bool) -> keras.Model:
     """Return the recipe's model, with its variables."""
     norm = model["batch_norm"]
     built = resnet_cifar.ResNetCifar(
-        depth=model["depth"], image_shape=model["image_shape"], n_classes=model["n_classes"], widths=model["widths"],
+        depth=model["depth"],
+        image_shape=model["image_shape"],
+        n_classes=model["n_classes"],
+        widths=model["widths"],
         convolution=model["convolution"],
         batch_norm={"epsilon": norm["epsilon"], "momentum": norm["momentum"], "synchronized": synchronized},
     )

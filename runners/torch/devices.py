@@ -60,8 +60,11 @@ def replicas(spec: RunSpec, *, run_directory: Path, rank: int) -> Iterator[Repli
         torch.cuda.set_device(device)
     try:
         dist.init_process_group(
-            "nccl" if spec.device == "gpu" else "gloo", init_method=f"file://{os.environ[_RENDEZVOUS]}",
-            rank=rank, world_size=spec.devices, timeout=timedelta(minutes=10),
+            "nccl" if spec.device == "gpu" else "gloo",
+            init_method=f"file://{os.environ[_RENDEZVOUS]}",
+            rank=rank,
+            world_size=spec.devices,
+            timeout=timedelta(minutes=10),
         )
         yield Replica(rank, spec.devices, device)
         dist.barrier()
@@ -98,14 +101,16 @@ def _end_with_parent() -> None:
 
 
 def synchronise_batch_norm(model: nn.Module, *, across_devices: str, replica: Replica) -> nn.Module:
-    """Return the model with statistics over the global batch, where the recipe asks for them and there is more than one device."""
+    """Return the model with statistics over the global batch, where the recipe asks for them and there are several devices."""
     if replica.is_alone or across_devices != "sync":
         return model
     if replica.device.type == "cuda":
         return nn.SyncBatchNorm.convert_sync_batchnorm(model)
     # torch.nn.SyncBatchNorm refuses tensors that are not on a GPU.
     if all_reduce is None:
-        raise Unsupported(f"synchronised batch norm on CPUs needs torch.library.custom_op of PyTorch 2.4; this is {torch.__version__}")
+        raise Unsupported(
+            f"synchronised batch norm on CPUs needs torch.library.custom_op of PyTorch 2.4; this is {torch.__version__}"
+        )
     for module in list(model.modules()):
         for name, child in module.named_children():
             if isinstance(child, nn.BatchNorm2d):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 import numpy as np
 import torch
 import torch.nn.functional as F
@@ -64,12 +63,18 @@ class Trainer:
             model, across_devices=training["model"]["batch_norm"]["across_devices"], replica=replica
         )
         self.model = model.to(
-            device=replica.device, dtype=precision.dtype_of_parameters(spec.precision), memory_format=torch.channels_last
+            device=replica.device,
+            dtype=precision.dtype_of_parameters(spec.precision),
+            memory_format=torch.channels_last,
         )
         rule = training["optimizer"]
         self.optimizer = torch.optim.SGD(
-            self.model.parameters(), lr=0.0, momentum=rule["momentum"], dampening=rule["dampening"],
-            nesterov=rule["nesterov"], weight_decay=rule["weight_decay"],
+            self.model.parameters(),
+            lr=0.0,
+            momentum=rule["momentum"],
+            dampening=rule["dampening"],
+            nesterov=rule["nesterov"],
+            weight_decay=rule["weight_decay"],
         )
         self.scaler = precision.gradient_scaler(spec.precision, device=replica.device)
         # The loss is the mean over the global batch; DistributedDataParallel takes the mean over ranks.
@@ -116,7 +121,10 @@ class Trainer:
             )
             with self._autocast():
                 logits = self.evaluation(self._to_device(images))
-            labels, weights = torch.from_numpy(labels).long().to(logits.device), torch.from_numpy(weights).to(logits.device)
+            labels, weights = (
+                torch.from_numpy(labels).long().to(logits.device),
+                torch.from_numpy(weights).to(logits.device),
+            )
             losses = F.cross_entropy(logits.to(self._wide), labels, reduction="none")
             right = (logits.argmax(dim=1) == labels).to(weights.dtype)
             totals += torch.stack([(right * weights).sum(), (losses * weights).sum(), weights.sum()])
@@ -177,7 +185,9 @@ class Trainer:
         return self._to_device(split(images, self.spec.shards)[self.replica.rank])
 
     def _labels(self, labels: np.ndarray) -> torch.Tensor:
-        return torch.from_numpy(split(labels, self.spec.shards)[self.replica.rank]).long().to(self.replica.device, non_blocking=True)
+        return (
+            torch.from_numpy(split(labels, self.spec.shards)[self.replica.rank]).long().to(self.replica.device, non_blocking=True)
+        )
 
     def _to_device(self, images: np.ndarray) -> torch.Tensor:
         # [batch, height, width, channel] seen as [batch, channel, height, width] is the channels_last layout: no copy.
@@ -188,8 +198,12 @@ def build_model(model: dict) -> nn.Module:
     """Return the recipe's model. Raises ValueError for what these layers cannot express."""
     norm = model["batch_norm"]
     return resnet_cifar.ResNetCifar(
-        depth=model["depth"], image_shape=model["image_shape"], n_classes=model["n_classes"], widths=model["widths"],
-        convolution=model["convolution"], batch_norm={"epsilon": norm["epsilon"], "momentum": norm["momentum"]},
+        depth=model["depth"],
+        image_shape=model["image_shape"],
+        n_classes=model["n_classes"],
+        widths=model["widths"],
+        convolution=model["convolution"],
+        batch_norm={"epsilon": norm["epsilon"], "momentum": norm["momentum"]},
     )
 
 
@@ -197,7 +211,10 @@ def initialise(model: nn.Module, rules: dict) -> None:
     """Draw the initial weights by torch.nn.init, after the recipe's `init`."""
     for module in model.modules():
         if isinstance(module, nn.Conv2d):
-            rule, shape = rules["init"]["convolution.kernel"], (*module.kernel_size, module.in_channels, module.out_channels)
+            rule, shape = (
+                rules["init"]["convolution.kernel"],
+                (*module.kernel_size, module.in_channels, module.out_channels),
+            )
             nn.init.normal_(module.weight, rule["mean"], deviation(rule, shape))
         elif isinstance(module, nn.Linear):
             rule = rules["init"]["head.kernel"]
@@ -231,7 +248,11 @@ def environment() -> dict:
         "cuda": torch.version.cuda,
     }
     if torch.cuda.is_available():
-        facts |= {"cudnn": torch.backends.cudnn.version(), "gpu": torch.cuda.get_device_name(), "gpus": torch.cuda.device_count()}
+        facts |= {
+            "cudnn": torch.backends.cudnn.version(),
+            "gpu": torch.cuda.get_device_name(),
+            "gpus": torch.cuda.device_count(),
+        }
     return facts
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 
 import pytest
@@ -143,3 +145,17 @@ def test_a_runner_binds_itself_to_its_cores(tmp_path, make_spec):
     finally:
         os.sched_setaffinity(0, allowed)
     assert seen == [{min(allowed)}]
+
+
+def test_a_runner_ends_with_its_conductor(run_directory):
+    """A runner whose conductor is gone, even by kill -9, ends by itself; else a resumed run would be run twice."""
+    code = (
+        "import sys, time; from runners.contract import launch;"
+        "sys.exit(launch.main('torch', lambda session: time.sleep(60), sys.argv[1:]))"
+    )
+    gone = {launch.CONDUCTOR_VARIABLE: "1", "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(run_directory)], env={**os.environ, **gone}, timeout=30, check=False
+    )
+    assert done.returncode == launch.EXIT_FAILED
+    assert last_events(run_directory) == []

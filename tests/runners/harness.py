@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+
 from runners.contract.checkpoint import FINAL, load_state
 from runners.contract.events import read_events
 from runners.contract.spec import RunSpec, write_spec
@@ -46,22 +47,44 @@ def make_spec(framework: str, **changes) -> RunSpec:
     training = load_recipe("resnet_cifar").resolve("smoke")
     training["model"] |= {"widths": [4, 6, 10], "depth": 8}
     training |= {
-        "data": {"name": "generated", "n_train": 60, "n_test": 30}, "batch_size": BATCH, "evaluation_batch_size": 10, "steps": 5,
+        "data": {"name": "generated", "n_train": 60, "n_test": 30},
+        "batch_size": BATCH,
+        "evaluation_batch_size": 10,
+        "steps": 5,
         "learning_rate": {"kind": "piecewise", "boundaries": [2, 4], "values": [0.1, 0.02, 0.004]},
-        "evaluate_every_steps": 5, "checkpoint_every_steps": 2,
+        "evaluate_every_steps": 5,
+        "checkpoint_every_steps": 2,
     }
     training["optimizer"] |= {"weight_decay": 0.01}
     if "across_devices" in changes:
-        training["model"]["batch_norm"] = {**training["model"]["batch_norm"], "across_devices": changes.pop("across_devices")}
+        training["model"]["batch_norm"] = {
+            **training["model"]["batch_norm"],
+            "across_devices": changes.pop("across_devices"),
+        }
     for key in [key for key in changes if key in training]:
         training[key] = changes.pop(key)
     shards = tuple(changes.pop("shards", (training["batch_size"],)))
     even = [10 // len(shards) + (index < 10 % len(shards)) for index in range(len(shards))]
     fields = {
-        "schema": 1, "run_id": "test", "recipe": {"name": "tiny", "version": 1, "hash": "0" * 12, "profile": "test"},
-        "framework": framework, "mode": "eager", "precision": "fp32", "device": "cpu", "devices": len(shards), "shards": shards,
-        "evaluation_shards": tuple(even), "determinism": "off", "randomness": "shared", "seed": 3, "threads": 2, "cores": None,
-        "training": training, "data_directory": None, "fault": None, "heartbeat_seconds": 2.0,
+        "schema": 1,
+        "run_id": "test",
+        "recipe": {"name": "tiny", "version": 1, "hash": "0" * 12, "profile": "test"},
+        "framework": framework,
+        "mode": "eager",
+        "precision": "fp32",
+        "device": "cpu",
+        "devices": len(shards),
+        "shards": shards,
+        "evaluation_shards": tuple(even),
+        "determinism": "off",
+        "randomness": "shared",
+        "seed": 3,
+        "threads": 2,
+        "cores": None,
+        "training": training,
+        "data_directory": None,
+        "fault": None,
+        "heartbeat_seconds": 2.0,
     }
     return RunSpec(**{**fields, **changes})
 
@@ -71,8 +94,12 @@ def start(directory: Path, spec: RunSpec) -> subprocess.Popen:
     write_spec(directory, spec)
     with open(directory / "log.txt", "ab") as log:
         return subprocess.Popen(
-            [sys.executable, "-m", f"runners.{spec.framework}", str(directory)], cwd=ROOT, stdin=subprocess.DEVNULL, stdout=log,
-            stderr=subprocess.STDOUT, env={**os.environ, "PYTHONPATH": str(ROOT)},
+            [sys.executable, "-m", f"runners.{spec.framework}", str(directory)],
+            cwd=ROOT,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
         )
 
 
@@ -80,7 +107,9 @@ def outcome(directory: Path, exit_code: int) -> Outcome:
     """Read what a run left in `directory`."""
     final = directory / FINAL
     return Outcome(
-        exit_code, read_events(directory), load_state(final)[0] if final.exists() else None,
+        exit_code,
+        read_events(directory),
+        load_state(final)[0] if final.exists() else None,
         (directory / "log.txt").read_text(errors="replace"),
     )
 

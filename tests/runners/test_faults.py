@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from tests.runners.harness import ROOT, finished, make_spec, outcome, start
 
 from runners.contract.faults import file_sha256
+from tests.runners.harness import ROOT, finished, make_spec, outcome, start
 
 
 def fault(name):

@@ -6,14 +6,19 @@ import time
 
 import numpy as np
 import pytest
-from tests.runners.harness import finished, make_spec, outcome, start
 
 from runners.contract.checkpoint import CHECKPOINT, load_state, state_sha256
 from runners.contract.events import read_events
+from tests.runners.harness import finished, make_spec, outcome, start
 
 STEPS = 40
-LONG = {"steps": STEPS, "evaluate_every_steps": 20, "checkpoint_every_steps": 6, "determinism": "on",
-        "learning_rate": {"kind": "piecewise", "boundaries": [9, 20], "values": [0.1, 0.03, 0.007]}}
+LONG = {
+    "steps": STEPS,
+    "evaluate_every_steps": 20,
+    "checkpoint_every_steps": 6,
+    "determinism": "on",
+    "learning_rate": {"kind": "piecewise", "boundaries": [9, 20], "values": [0.1, 0.03, 0.007]},
+}
 
 
 def kill_after_first_checkpoint(directory, process):

@@ -206,3 +206,13 @@ def test_a_directory_without_an_invocation_is_refused(tmp_path):
     (tmp_path / FILE_NAME).write_text(json.dumps({"a": 1})[:-1])
     with pytest.raises(CannotRun, match="not JSON"):
         read_invocation(tmp_path)
+
+
+def test_two_processes_do_not_work_in_one_directory(scripted, planned):
+    """While one is at work a second is refused, and nothing of it starts; afterwards the directory is free."""
+    started = scripted({0: 80.0})
+    directory = planned(seeds=[0])
+    with module._alone_in(directory), pytest.raises(CannotRun, match="another vigil is at work here"):
+        carry_out(directory, watch=QUIET)
+    assert started == []
+    assert carry_out(directory, watch=QUIET)["verdict"]["name"] == "unknown"

@@ -84,8 +84,7 @@ def _check_free(port: int) -> None:
             probe.bind((HOST, port))
         except OSError as error:
             raise CannotRun(
-                f"{HOST}:{port} cannot be listened on ({error.strerror}). Choose another port with `--port`, "
-                "or PORT= with make."
+                f"{HOST}:{port} cannot be listened on ({error.strerror}). Choose another port with `--port`, or PORT= with make."
             ) from error
 
 

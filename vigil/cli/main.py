@@ -14,7 +14,8 @@ from vigil.errors import EXIT_COULD_NOT_RUN, UsageError, VigilError, nearest
 
 VERBS = (reproduce, matrix, resume, reference, recipes, check, schema, sync, dashboard)
 EXIT_CODES = (
-    "exit codes: 0 reproduced, 1 outside the band, 2 wrong usage or recipe, 3 could not run, 4 unknown (no or too little reference)"
+    "exit codes: 0 reproduced, 1 outside the band, 2 wrong usage or recipe, 3 could not run, "
+    "4 unknown (no or too little reference)"
 )
 
 
@@ -38,7 +39,8 @@ class Parser(argparse.ArgumentParser):
 def build_parser() -> argparse.ArgumentParser:
     """Return the parser with every verb."""
     parser = Parser(
-        prog="vigil", description="Reproduce known results across deep-learning frameworks, and judge each number.",
+        prog="vigil",
+        description="Reproduce known results across deep-learning frameworks, and judge each number.",
         epilog=EXIT_CODES,
     )
     parser.add_argument("--version", action="version", version=f"vigil {__version__}")
@@ -69,7 +71,9 @@ def _refuse(unknown: list[str], given: list[str]) -> NoReturn:
     verb = next((name for name in given if not name.startswith("-")), "")
     actions = next(action for action in build_parser()._actions if isinstance(action.choices, dict)).choices[verb]._actions
     allowed = [option for action in actions for option in action.option_strings if option.startswith("--")]
-    raise UsageError(f"{unknown[0]}: no such option of `vigil {verb}`. Allowed: {', '.join(allowed)}.{nearest(unknown[0], allowed)}")
+    raise UsageError(
+        f"{unknown[0]}: no such option of `vigil {verb}`. Allowed: {', '.join(allowed)}.{nearest(unknown[0], allowed)}"
+    )
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ from vigil.verdict import exit_code
 # A number outside its band is worse than one that is missing, and both are worse than one that nothing is known of.
 _WORST_FIRST = (1, 3, 4, 0)
 
+
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
     """Add the verb to the command line."""
     parser = subparsers.add_parser("matrix", help="run a recipe in every context of every installed framework")
@@ -32,7 +33,9 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     parser.add_argument("--devices", metavar="A,B", default=",".join(map(str, MATRIX_DEVICES)), help="default: %(default)s")
     parser.add_argument("--device", default="cpu", help="cpu or gpu (default: cpu)")
     options.add_seeds(parser, count=1, first=0)
-    parser.add_argument("--jobs", default="1", metavar="N", help="cells side by side, each on its share of the cores (default: 1)")
+    parser.add_argument(
+        "--jobs", default="1", metavar="N", help="cells side by side, each on its share of the cores (default: 1)"
+    )
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="write the table to a file, too")
     options.add_timeouts(parser)
     parser.set_defaults(run=run)
@@ -46,7 +49,9 @@ def run(arguments: argparse.Namespace) -> int:
     if not frameworks:
         raise FrameworkMissing("no framework is installed. Install one with `make setup FRAMEWORK=torch`, tensorflow or jax.")
     contexts = matrix_contexts(
-        frameworks, modes=options.names("--mode", arguments.mode, MODES), device=arguments.device,
+        frameworks,
+        modes=options.names("--mode", arguments.mode, MODES),
+        device=arguments.device,
         precisions=options.names("--precision", arguments.precision, PRECISIONS),
         devices=[options.whole_number("--devices", text, least=1) for text in arguments.devices.split(",")],
     )
@@ -60,8 +65,12 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"[{done}/{len(requests)}] {invocation['context']['text']}: {text}", flush=True)
 
     results = sweep(
-        requests, runs_directory(), jobs=options.whole_number("--jobs", arguments.jobs, least=1), on_end=line,
-        progress_timeout=options.seconds("--hang-timeout", arguments.hang_timeout), on_data=RunDisplay().data,
+        requests,
+        runs_directory(),
+        jobs=options.whole_number("--jobs", arguments.jobs, least=1),
+        on_end=line,
+        progress_timeout=options.seconds("--hang-timeout", arguments.hang_timeout),
+        on_data=RunDisplay().data,
     )
     cells, missing = [read_cell(*result) for result in results], [name for name in FRAMEWORKS if not is_installed(name)]
     print_table(cells, missing=missing)

@@ -29,14 +29,24 @@ def add_context(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--devices", default="1", metavar="N", help="how many of them (default: 1)")
     parser.add_argument("--shards", metavar="A,B", help="images of the global batch on each device (default: even)")
     parser.add_argument("--determinism", default="off", help=f"{_one_of(DETERMINISM)} (default: off, the framework as it is)")
-    parser.add_argument("--randomness", default="shared", help=f"{_one_of(RANDOMNESS)}: Vigil's weights and order, or the framework's own")
+    parser.add_argument(
+        "--randomness",
+        default="shared",
+        help=f"{_one_of(RANDOMNESS)}: Vigil's weights and order, or the framework's own",
+    )
 
 
 def context_from(arguments: argparse.Namespace) -> Context:
     """Return the context of the options. Raises UsageError."""
     return make_context(
-        framework=arguments.framework, mode=arguments.mode, precision=arguments.precision, device=arguments.device,
-        devices=arguments.devices, shards=arguments.shards, determinism=arguments.determinism, randomness=arguments.randomness,
+        framework=arguments.framework,
+        mode=arguments.mode,
+        precision=arguments.precision,
+        device=arguments.device,
+        devices=arguments.devices,
+        shards=arguments.shards,
+        determinism=arguments.determinism,
+        randomness=arguments.randomness,
     )
 
 
@@ -55,7 +65,10 @@ def seeds_from(arguments: argparse.Namespace) -> tuple[int, ...]:
 def add_timeouts(parser: argparse.ArgumentParser) -> None:
     """Add how long a runner may show no progress."""
     parser.add_argument(
-        "--hang-timeout", default="900", metavar="SECONDS", help="end a runner that makes no progress for so long (default: 900)"
+        "--hang-timeout",
+        default="900",
+        metavar="SECONDS",
+        help="end a runner that makes no progress for so long (default: 900)",
     )
 
 

@@ -43,7 +43,9 @@ def run(arguments: argparse.Namespace) -> int:
     if not frameworks:
         raise FrameworkMissing("no framework is installed. Install one with `make setup FRAMEWORK=torch`, tensorflow or jax.")
     identity = {
-        "name": recipe.name, "version": recipe.version, "hash": recipe_hash(recipe.resolve(arguments.profile)),
+        "name": recipe.name,
+        "version": recipe.version,
+        "hash": recipe_hash(recipe.resolve(arguments.profile)),
         "profile": arguments.profile,
     }
     have = {
@@ -53,7 +55,9 @@ def run(arguments: argparse.Namespace) -> int:
     contexts = [make_context(framework=name, mode=arguments.mode, device=arguments.device) for name in frameworks]
     requests = [
         Request(recipe, arguments.recipe, arguments.profile, context, (seed,), None, arguments.command)
-        for seed in options.seeds_from(arguments) for context in contexts if (context.text, seed) not in have
+        for seed in options.seeds_from(arguments)
+        for context in contexts
+        if (context.text, seed) not in have
     ]
     print(f"{len(requests)} runs to measure, {len(have)} samples of this recipe and profile are there already", flush=True)
     failed = []
@@ -70,8 +74,12 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"{text} ({duration(record['timing']['wall_seconds'])})", flush=True)
 
     sweep(
-        requests, runs_directory(), jobs=options.whole_number("--jobs", arguments.jobs, least=1), on_end=keep,
-        progress_timeout=options.seconds("--hang-timeout", arguments.hang_timeout), on_data=RunDisplay().data,
+        requests,
+        runs_directory(),
+        jobs=options.whole_number("--jobs", arguments.jobs, least=1),
+        on_end=keep,
+        progress_timeout=options.seconds("--hang-timeout", arguments.hang_timeout),
+        on_data=RunDisplay().data,
     )
     for directory in failed:
         print(f"not measured: {directory}")

@@ -33,8 +33,13 @@ def run(arguments: argparse.Namespace) -> int:
     recipe = load_recipe(arguments.recipe)
     recipe.profile(arguments.profile)
     request = Request(
-        recipe=recipe, recipe_source=arguments.recipe, profile=arguments.profile, context=options.context_from(arguments),
-        seeds=options.seeds_from(arguments), fault=fault_entry(arguments.fault), command=arguments.command,
+        recipe=recipe,
+        recipe_source=arguments.recipe,
+        profile=arguments.profile,
+        context=options.context_from(arguments),
+        seeds=options.seeds_from(arguments),
+        fault=fault_entry(arguments.fault),
+        command=arguments.command,
     )
     timeout = options.seconds("--hang-timeout", arguments.hang_timeout)
     with RunDisplay() as display:

@@ -15,9 +15,7 @@ from vigil.tracking import TrackingUnavailable, check_reachable, read_invocation
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
     """Add the verb to the command line."""
     parser = subparsers.add_parser("sync", help="upload finished runs that MLflow does not hold yet")
-    parser.add_argument(
-        "runs_directory", nargs="?", type=Path, metavar="RUNS_DIR", help="default: $VIGIL_RUNS_DIR, or runs/"
-    )
+    parser.add_argument("runs_directory", nargs="?", type=Path, metavar="RUNS_DIR", help="default: $VIGIL_RUNS_DIR, or runs/")
     parser.add_argument("--all", action="store_true", help="check also those that were uploaded before")
     parser.set_defaults(run=run)
 
@@ -34,9 +32,7 @@ def run(arguments: argparse.Namespace) -> int:
         outcome, remark = sync_one(invocation_directory, uri=uri, is_check=arguments.all)
         counts[outcome] += 1
         print(f"[{number}/{len(found)}] {invocation_directory.name}: {outcome}{remark}", flush=True)
-        if outcome == "failed" and not _answers(
-            uri
-        ):  # a damaged invocation does not stop the others, a dead tracker does
+        if outcome == "failed" and not _answers(uri):  # a damaged invocation does not stop the others, a dead tracker does
             break
     counts["not tried"] = len(found) - sum(counts.values())
     print(f"{directory}: " + ", ".join(f"{count} {outcome}" for outcome, count in counts.items()))

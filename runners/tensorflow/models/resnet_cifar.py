@@ -79,10 +79,12 @@ class ResNetCifar(keras.Model):
 
 def conv(n_in, n_out, *, stride, kernel, padding, bias):
     # DIFFERS(tensorflow): 'same' pads (0, 1) at stride 2: the padding is a layer of its own, with the recipe's numbers.
-    return keras.Sequential([
-        keras.layers.ZeroPadding2D(padding),
-        keras.layers.Conv2D(n_out, tuple(kernel), strides=stride, padding="valid", use_bias=bias),
-    ])
+    return keras.Sequential(
+        [
+            keras.layers.ZeroPadding2D(padding),
+            keras.layers.Conv2D(n_out, tuple(kernel), strides=stride, padding="valid", use_bias=bias),
+        ]
+    )
 
 
 def norm(n, *, epsilon, momentum, synchronized):

@@ -1,0 +1,174 @@
+"""The benchmarks' arithmetic, options and page, and that each bare loop trains the model that the runners train."""
+
+from __future__ import annotations
+
+import json
+import math
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from benchmarks import __main__ as command_line
+from benchmarks.throughput import page
+from benchmarks.throughput.alternate import SETTLING_STEPS, AlternatingSession, steps_needed
+from benchmarks.throughput.cell import Measurement, Start, training_of_profile
+from benchmarks.throughput.rounds import Round, summarise
+from runners.contract.models import parameter_shapes
+from vigil.context import FRAMEWORKS, make_context
+from vigil.environment import is_installed
+
+ROOT = Path(__file__).resolve().parent.parent
+CONTEXT = make_context(framework="jax", mode="jit", precision="bf16")
+TRAIN_BARE = """
+import importlib, itertools, json, sys
+bare = importlib.import_module("benchmarks.throughput.bare_" + sys.argv[1])
+losses = bare.train(bare.make_batches(batch_size=4, count=1), mode="jit", precision="fp32")
+losses = [float(loss) for loss in itertools.islice(losses, 10)]
+print(json.dumps({"parameters": int(bare.count_parameters()), "losses": losses}))
+"""
+
+
+def assert_same_number_of_parameters(found: int) -> None:
+    """Raise unless a bare model has as many parameters as the canonical one of the measured profile."""
+    expected = sum(math.prod(shape) for shape in parameter_shapes(training_of_profile()["model"]).values())
+    assert found == expected, f"the bare model has {found} parameters, the recipe's {expected}"
+
+
+def assert_learns(losses: list[float]) -> None:
+    """Raise unless the losses of repeated steps on one batch end below half of the first."""
+    assert losses[-1] < losses[0] / 2, f"the loss went from {losses[0]} to {losses[-1]}"
+
+
+@pytest.mark.parametrize("framework", [pytest.param(name, marks=getattr(pytest.mark, name)) for name in FRAMEWORKS])
+def test_a_bare_loop_trains_the_same_model(framework):
+    """The bare model has the recipe's number of parameters, and ten steps on one small batch bring its loss down."""
+    assert is_installed(framework), f"{framework} is not installed: run `make setup`"
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", TRAIN_BARE, framework], cwd=ROOT, capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    found = json.loads(done.stdout.splitlines()[-1])
+    assert_same_number_of_parameters(found["parameters"])
+    assert_learns(found["losses"])
+
+
+def test_a_bare_model_with_biases_is_caught():
+    """Sixteen parameters more, the biases of one convolution, are seen."""
+    with pytest.raises(AssertionError, match="75306 parameters, the recipe's 75290"):
+        assert_same_number_of_parameters(75290 + 16)
+
+
+def test_a_bare_loop_that_updates_nothing_is_caught():
+    """A loss that stays where it was is no training."""
+    with pytest.raises(AssertionError, match="the loss went"):
+        assert_learns([2.3] * 10)
+
+
+@pytest.mark.parametrize("framework", FRAMEWORKS)
+def test_a_bare_script_knows_nothing_of_vigil(framework):
+    """A bare script mentions neither the runners nor the conductor outside its docstring."""
+    code = (ROOT / "benchmarks" / "throughput" / f"bare_{framework}.py").read_text(encoding="utf-8").split('"""', 2)[2]
+    assert "runners" not in code
+    assert "vigil" not in code
+
+
+def test_the_ratio_is_runner_speed_over_bare_speed():
+    """Rates, median and quartiles come out as computed by hand."""
+    rounds = [Round(bare_seconds=1.0, runner_seconds=seconds) for seconds in (1.0, 1.25, 2.0)]
+    found = summarise(rounds, images=640)
+    assert (found.bare_images_per_second, found.runner_images_per_second) == (640.0, 512.0)
+    assert (found.ratio_low, found.ratio, found.ratio_high) == (0.65, 0.8, 0.9)
+
+
+def test_a_round_that_was_disturbed_does_not_move_the_median():
+    """One runner block ten times too slow leaves the ratio as it is; a mean over the same rounds would show 10 % less."""
+    clean = [Round(bare_seconds=1.0, runner_seconds=1.0) for _ in range(8)]
+    disturbed = [*clean, Round(bare_seconds=1.0, runner_seconds=10.0)]
+    assert summarise(disturbed, images=32).ratio == summarise(clean, images=32).ratio == 1.0
+    assert sum(each.ratio for each in disturbed) / len(disturbed) == pytest.approx(0.9)
+
+
+def test_a_machine_that_slows_down_does_not_move_the_ratio():
+    """Each round is compared within itself: a drift over rounds cancels."""
+    rounds = [Round(bare_seconds=0.9 * slowness, runner_seconds=slowness) for slowness in (1.0, 2.0, 4.0, 8.0)]
+    assert summarise(rounds, images=32).ratio == pytest.approx(0.9)
+
+
+def test_no_round_has_no_ratio():
+    """An empty measurement is refused."""
+    with pytest.raises(ValueError, match="no round"):
+        summarise([], images=32)
+
+
+def test_the_turns_are_counted_in_equal_numbers_of_steps(make_spec, tmp_path, monkeypatch):
+    """Both sides take the same settling and counted steps a round, and the round in which both compile is not kept."""
+    taken = {"bare": 0}
+
+    def bare_losses():
+        while True:
+            taken["bare"] += 1
+            yield 1.0
+
+    session = AlternatingSession(tmp_path, make_spec(), None, steps=3)
+    monkeypatch.setattr(session, "_bare", bare_losses())
+    for _ in range(steps_needed(rounds=2, steps=3)):
+        session.stepped(1.0)
+    assert session.step == taken["bare"] == 3 * (SETTLING_STEPS + 3)
+    assert len(session.rounds) == 2
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "message"),
+    [
+        ("--framework", "torhc", "Did you mean torch?"), ("--mode", "jti", "Did you mean jit?"),
+        ("--precision", "fp64", "Allowed: fp32, bf16"), ("--rounds", "0", "a whole number from 1"),
+        ("--steps", "many", "a whole number from 1"), ("--output", "no/such/folder/page.md", "a folder that exists"),
+        ("--round", "3", "Did you mean --rounds?"), ("--framework", "", "Allowed: torch"),
+    ],
+)
+def test_a_wrong_option_ends_with_2_and_one_message(option, value, message, capsys):
+    """Nothing is measured: the message names what was found and what is allowed."""
+    assert command_line.main([option, value]) == 2
+    error = capsys.readouterr().err
+    assert message in error
+    assert error.count("\n") == 1
+
+
+def test_a_cell_named_twice_is_measured_once():
+    """Repeated names collapse."""
+    arguments = command_line.build_parser().parse_args(["--framework", "jax,jax", "--mode", "jit", "--precision", "bf16"])
+    if is_installed("jax"):
+        assert command_line.contexts(arguments) == [CONTEXT]
+
+
+def rendered(*measurements: Measurement) -> str:
+    return page.render(measurements, pipeline=6400.0, batch_size=32, rounds=3, steps=20, command="python -m benchmarks")
+
+
+def test_the_page_shows_every_cell_and_what_reaches_the_goal():
+    """A measured, an unsupported and a failed cell each have a row; only measured ones are counted."""
+    speed = summarise([Round(bare_seconds=0.96, runner_seconds=1.0)], images=640)
+    text = rendered(
+        Measurement(CONTEXT, "0.10", speed, Start(bare_seconds=2.0, runner_seconds=3.0)),
+        Measurement(make_context(framework="torch"), unsupported="no compiler"),
+        Measurement(make_context(framework="tensorflow"), failure="it died"),
+    )
+    assert "| jax | jit | bf16 | 667 | 640 | 0.960 [0.960, 0.960] | 2.0 s | 3.0 s |" in text
+    assert "| torch | jit | fp32 | unsupported: no compiler |" in text
+    assert "| tensorflow | jit | fp32 | failed |" in text
+    assert "0 of 1 reach the goal" in text
+    assert "| 6400 images/s | 640 images/s (jax-jit-bf16-x1) | 10.0 |" in text
+
+
+def test_a_failed_cell_ends_the_command_with_3_after_the_others(monkeypatch, capsys):
+    """What was measured is printed, and the exit code says that something is missing."""
+    monkeypatch.setattr(command_line.pipeline, "images_per_second", lambda training: 6400.0)
+    monkeypatch.setattr(command_line, "measure", lambda context, **options: Measurement(context, failure="it died"))
+    monkeypatch.setattr(command_line, "installed_frameworks", lambda: ["jax"])
+    monkeypatch.setattr(command_line, "require_framework", lambda name: None)
+    assert command_line.main(["--mode", "jit", "--precision", "fp32"]) == 3
+    captured = capsys.readouterr()
+    assert "it died" in captured.err
+    assert "| jax | jit | fp32 | failed |" in captured.out
