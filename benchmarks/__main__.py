@@ -43,7 +43,8 @@ def contexts(arguments: argparse.Namespace) -> list[Context]:
     for name in precisions:
         if name not in PRECISIONS:
             raise UsageError(
-                f"--precision: found {name!r}. Allowed: {', '.join(PRECISIONS)}, what the bare loops have.{nearest(name, PRECISIONS)}"
+                f"--precision: found {name!r}. Allowed: {', '.join(PRECISIONS)}, which the bare loops have."
+                f"{nearest(name, PRECISIONS)}"
             )
     cells = [
         make_context(framework=framework, mode=mode, precision=precision)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -46,7 +47,8 @@ def test_a_bare_loop_trains_the_same_model(framework):
     """The bare model has the recipe's number of parameters, and ten steps on one small batch bring its loss down."""
     assert is_installed(framework), f"{framework} is not installed: run `make setup`"
     done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", TRAIN_BARE, framework], cwd=ROOT, capture_output=True, text=True, timeout=300
+        [sys.executable, "-W", "ignore", "-c", TRAIN_BARE, framework], cwd=ROOT, capture_output=True, text=True, timeout=300,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},  # threads that wait for each other are slow on a busy machine
     )
     assert done.returncode == 0, done.stderr[-2000:]
     found = json.loads(done.stdout.splitlines()[-1])

@@ -142,8 +142,11 @@ def _carry_out(directory: Path, *, watch: Watch) -> dict[str, Any]:
     context = Context.from_dict(invocation["context"])
     records = []
     for index, name in enumerate(invocation["runs"]):
-        record = read_record(directory / name)
+        record, ending = read_record(directory / name), None
         if record is None or record["status"] != "finished":
+            if invocation["verdict"]:  # a resumed one: what it said no longer holds
+                invocation["verdict"] = None
+                write_json(directory / FILE_NAME, invocation)
             watch.on_start(_spec_facts(directory / name), index, len(invocation["runs"]))
             ending = execute(
                 directory / name,
@@ -158,6 +161,8 @@ def _carry_out(directory: Path, *, watch: Watch) -> dict[str, Any]:
         records.append(record)
         if record["status"] == "interrupted":
             return {**invocation, "interrupted": record["failure"]}
+        if ending and ending.is_interrupted and name != invocation["runs"][-1]:
+            return {**invocation, "interrupted": {"phase": "finish", "step": len(record["losses"])}}
         if record["status"] == "unsupported":
             invocation["runs"] = invocation["runs"][: len(records)]  # another seed would be refused alike
             break

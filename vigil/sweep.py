@@ -30,7 +30,7 @@ def sweep(
 ) -> list[tuple[dict[str, Any], Path]]:
     """Carry out every request; return (invocation, directory) in the order given.
 
-    Ctrl-C ends the cells that are running, each with its record, and starts no more; what is done is returned.
+    Ctrl-C ends the cells that are running, each with its record, starts no more, and is raised again.
     """
     data_directory = None
     kinds = {(request.context, request.recipe.profiles[request.profile].data.name): request for request in requests}

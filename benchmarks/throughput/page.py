@@ -15,27 +15,33 @@ GOAL = 0.97
 _METHOD = """\
 # Benchmarks
 
-Made by `make bench` (`{command}`). Each runner trains against a bare loop, a script of one page that knows nothing of Vigil
-(`benchmarks/throughput/bare_*.py`): the same model, optimizer, batch size, mode and precision, in the same framework. The bare loop's
-batches lie ready in memory as tensors of the framework, never augmented, and it looks at no loss. So the ratio charges Vigil
-with all of its input pipeline, learning rate schedule, loss reporting and heartbeat, and with what its conventions cost where a
-framework's own differ (padding, running variance).
+Made by `make bench` (`{command}`). Each runner trains against a bare loop, a script of one page that knows nothing of
+Vigil (`benchmarks/throughput/bare_*.py`): the same model, optimizer, batch size, mode and precision, in the same framework.
+The bare loop's batches lie ready in memory as tensors of the framework, never augmented, and it looks at no loss. So the
+ratio charges Vigil with all of its input pipeline, learning rate schedule, loss reporting and heartbeat, and with what its
+conventions cost where a framework's own differ (padding, running variance).
 
-Speed: in one process, {steps} steps of the one and {steps} of the other take turns, {rounds} rounds; the first {settling} steps after each turn and a first
-round, in which both compile, are not counted. The ratio is taken in each round; median and quartiles over rounds are shown.
-Start: from starting a process to the end of its first step, compilation included, each on its own, the median of {starts} starts that
-take turns; what a framework keeps on disk between processes is there from the second on. The runner also makes the data set
-and, in JAX's compile mode, compiles its evaluation."""
+Speed: in one process, {steps} steps of the one and {steps} of the other take turns, {rounds} rounds. Not counted are the first
+{settling} steps after each turn, and a first round, in which both compile. The ratio is taken in each round; shown are its median
+and quartiles over the rounds. The bare loop shares the runner's process, so it has the runner's number of threads, too.
+Start: from starting a process to the end of its first step, compilation included. Each is a process of its own; they take
+turns, and the median of {starts} is shown. What a framework keeps on disk between processes is there from the second on. The runner
+also makes its data set and, in JAX's compile mode, compiles its evaluation."""
 
 
-def render(measurements: Sequence[Measurement], *, pipeline: float, batch_size: int, rounds: int, steps: int, command: str) -> str:
+def render(
+    measurements: Sequence[Measurement], *, pipeline: float, batch_size: int, rounds: int, steps: int, command: str
+) -> str:
     """Return the page.
 
     Args:
         pipeline: images a second of the input pipeline alone.
     """
     method = _METHOD.format(command=command, rounds=rounds, steps=steps, settling=SETTLING_STEPS, starts=STARTS)
-    return "\n\n".join([method, _where(measurements, batch_size), _table(measurements), _summary(measurements), _pipeline(measurements, pipeline)]) + "\n"
+    parts = [
+        method, _where(measurements, batch_size), _table(measurements), _summary(measurements), _pipeline(measurements, pipeline),
+    ]
+    return "\n\n".join(parts) + "\n"
 
 
 def _where(measurements: Sequence[Measurement], batch_size: int) -> str:
@@ -43,10 +49,12 @@ def _where(measurements: Sequence[Measurement], batch_size: int) -> str:
     versions = {entry.context.framework: entry.framework_version for entry in measurements if entry.framework_version}
     software = ", ".join(f"{name} {versions[name]}" for name in FRAMEWORKS if name in versions)
     commit = f"commit {code['commit'][:12]}{' with changes' if code['dirty'] else ''}" if code["commit"] else "no commit"
-    return (
-        f"{date.today().isoformat()}; {machine['hardware']}, {len(available_cores())} in use; {machine['system']}; Python {machine['python']}"
-        f"{', ' + software if software else ''}; {commit}. Recipe {RECIPE}, profile {PROFILE}, batch {batch_size}, one CPU device."
-    )
+    facts = [
+        date.today().isoformat(), f"{machine['hardware']}, {len(available_cores())} in use", machine["system"],
+        f"Python {machine['python']}", software, commit,
+        f"recipe {RECIPE}, profile {PROFILE}, batch {batch_size}, one CPU device",
+    ]
+    return "; ".join(fact for fact in facts if fact) + "."
 
 
 def _table(measurements: Sequence[Measurement]) -> str:
@@ -85,5 +93,6 @@ def _pipeline(measurements: Sequence[Measurement], images_per_second: float) -> 
         lines.append(f"| {images_per_second:.0f} images/s | none was measured | |")
     else:
         speed = fastest.throughput.runner_images_per_second
-        lines.append(f"| {images_per_second:.0f} images/s | {speed:.0f} images/s ({fastest.context.text}) | {images_per_second / speed:.1f} |")
+        cells = [f"{images_per_second:.0f} images/s", f"{speed:.0f} images/s ({fastest.context.text})"]
+        lines.append(f"| {' | '.join(cells)} | {images_per_second / speed:.1f} |")
     return "\n".join(lines)

@@ -1,7 +1,8 @@
 """Counter-based random streams: the same bits for every framework, machine and numpy release.
 
 A stream is named by (seed, name, index). Only the raw 64-bit output of Philox is used, which numpy promises never to
-change (NEP 19), and only arithmetic that IEEE 754 rounds exactly; numpy's own distributions may change between releases.
+change (NEP 19), and arithmetic that IEEE 754 rounds exactly; numpy's own distributions may change between releases. The one
+exception is the logarithm in the normal's tails, whose last bit of 53 may differ before a weight is rounded to 24.
 Philox: Salmon et al. 2011, Parallel random numbers: as easy as 1, 2, 3, https://doi.org/10.1145/2063384.2063405
 """
 

@@ -41,9 +41,8 @@ def outline(path):
         if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and not node.name.startswith("_"):
             names.append(node.name)
             if isinstance(node, ast.ClassDef):
-                names += [
-                    f"{node.name}.{item.name}" for item in node.body if isinstance(item, ast.FunctionDef) and item.name[0] != "_"
-                ]
+                methods = [item.name for item in node.body if isinstance(item, ast.FunctionDef)]
+                names += [f"{node.name}.{name}" for name in methods if name[0] != "_" and name not in FORWARD]
     return names
 
 
