@@ -26,9 +26,9 @@ def set_up(spec: RunSpec) -> None:
         jax.config.update("jax_platforms", "cpu")
         add_xla_flags(f"--xla_force_host_platform_device_count={spec.devices}")
         if spec.mode == "eager" and spec.devices > 1:
-            # DIFFERS(jax): op by op, many all-reduces are under way at once, and each holds a thread of XLA's pool
-            #   until its partner has one too. A pool of as many threads as cores hangs, and XLA ends the process after 40
-            #   seconds. NPROC is where XLA reads the size of its pools.
+            # DIFFERS(jax): op by op, all-reduces follow each other closely, and each holds a thread of XLA's pool until its
+            #   partners have one too. With as many threads as devices that hangs, and XLA ends the process after 40
+            #   seconds; twice as many did not. NPROC is where XLA reads the size of its pools.
             os.environ["NPROC"] = str(_EAGER_THREADS * spec.devices)
 
 
