@@ -6,11 +6,13 @@ import contextlib
 import dataclasses
 import json
 import os
+import signal
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -104,7 +106,7 @@ def make_spec(context: Context, training: dict[str, Any]) -> RunSpec:
 
 
 @contextlib.contextmanager
-def started(module: list[str], *, log: Path, output: int | None = None):
+def started(module: list[str], *, log: Path, output: int | None = None) -> Iterator[subprocess.Popen]:
     """Run `python -m MODULE`, log what it writes, and end it with its children when the block is left."""
     environment = {**os.environ, "PYTHONPATH": str(project_root()), "PYTHONUNBUFFERED": "1"}
     with open(log, "wb") as file:
@@ -115,8 +117,9 @@ def started(module: list[str], *, log: Path, output: int | None = None):
     try:
         yield process
     finally:
-        if process.poll() is None:
-            process.kill()
+        # It leads a process group of its own; what it started, such as a compiler's workers, may outlive it.
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
         process.wait()
         if process.stdout:
             process.stdout.close()

@@ -23,10 +23,11 @@ conventions cost where a framework's own differ (padding, running variance).
 
 Speed: in one process, {steps} steps of the one and {steps} of the other take turns, {rounds} rounds. Not counted are the first
 {settling} steps after each turn, and a first round, in which both compile. The ratio is taken in each round; shown are its median
-and quartiles over the rounds. The bare loop shares the runner's process, so it has the runner's number of threads, too.
+and quartiles over the rounds. The bare loop shares the runner's process, and with it the runner's thread settings.
+
 Start: from starting a process to the end of its first step, compilation included. Each is a process of its own; they take
-turns, and the median of {starts} is shown. What a framework keeps on disk between processes is there from the second on. The runner
-also makes its data set and, in JAX's compile mode, compiles its evaluation."""
+turns, and the median of {starts} is shown. What a framework keeps on disk between processes is there from the second on. The
+runner also makes its data set and, in JAX's compile mode, compiles its evaluation."""
 
 
 def render(
