@@ -27,8 +27,8 @@ def set_up(spec: RunSpec) -> None:
         add_xla_flags(f"--xla_force_host_platform_device_count={spec.devices}")
         if spec.mode == "eager" and spec.devices > 1:
             # DIFFERS(jax): op by op, all-reduces follow each other closely, and each holds a thread of XLA's pool until
-            #   its partners have one too. Two devices hang on a pool of 2, sometimes on 3, and XLA ends the process after
-            #   40 seconds; they did not on 4 or more. NPROC is where XLA reads the size of its pools.
+            #   its partners have one too. Two devices hang on a pool of 2, sometimes on 3, and XLA ends the process
+            #   after 40 seconds; they did not on 4 or more. NPROC is where XLA reads the size of its pools.
             os.environ["NPROC"] = str(max(os.cpu_count() or 1, _EAGER_THREADS * spec.devices))
 
 
