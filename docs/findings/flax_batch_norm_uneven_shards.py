@@ -1,6 +1,6 @@
 """flax.nnx.BatchNorm with `axis_name` and `mask` takes the mean of the shards' means, whatever number of rows each has.
 
-Prints the running statistics after one step over shards of 40 and 24 rows (momentum 0, so they are the batch's), and the right ones.
+Prints the running statistics after one step over shards of 40 and 24 rows (momentum 0: they are the batch's), and the right ones.
 """
 
 import os
