@@ -19,9 +19,7 @@ class BatchNorm(nnx.BatchNorm):
         # DIFFERS(jax): flax's momentum is the share that stays, the recipe's is the share that comes in.
         # DIFFERS(jax): given a 16-bit dtype, nnx.BatchNorm rounds scale, bias and running statistics to it. Without
         #   one, it computes in the widest of its inputs and parameters.
-        super().__init__(
-            n, momentum=1.0 - momentum, epsilon=epsilon, param_dtype=param_dtype, use_fast_variance=False, rngs=rngs
-        )
+        super().__init__(n, momentum=1.0 - momentum, epsilon=epsilon, param_dtype=param_dtype, use_fast_variance=False, rngs=rngs)
         # DIFFERS(jax): nnx.BatchNorm keeps running statistics in float32 whatever param_dtype is.
         self.mean = nnx.BatchStat(jnp.zeros(n, param_dtype))
         self.var = nnx.BatchStat(jnp.ones(n, param_dtype))

@@ -147,8 +147,10 @@ class Trainer:
 
         momentum = load(_momentum(self.state.optimizer), "momentum")
         loaded = TrainState(
-            load(self.state.params, "params"), load(self.state.statistics, "stats"),
-            _with_momentum(self.state.optimizer, momentum), scaler,
+            load(self.state.params, "params"),
+            load(self.state.statistics, "stats"),
+            _with_momentum(self.state.optimizer, momentum),
+            scaler,
         )
         self.state = jax.device_put(loaded, devices.replicated(self.mesh))
 
@@ -216,8 +218,12 @@ def build_model(model: dict, *, dtype=jnp.float32, param_dtype=jnp.float32, seed
     """Return the recipe's model. Raises ValueError for what these layers cannot express."""
     norm = model["batch_norm"]
     return resnet_cifar.ResNetCifar(
-        depth=model["depth"], image_shape=model["image_shape"], n_classes=model["n_classes"], widths=model["widths"],
-        convolution=model["convolution"], batch_norm={"epsilon": norm["epsilon"], "momentum": norm["momentum"]},
+        depth=model["depth"],
+        image_shape=model["image_shape"],
+        n_classes=model["n_classes"],
+        widths=model["widths"],
+        convolution=model["convolution"],
+        batch_norm={"epsilon": norm["epsilon"], "momentum": norm["momentum"]},
         numerics={"dtype": dtype, "param_dtype": param_dtype, "rngs": nnx.Rngs(seed)},
     )
 

@@ -267,7 +267,7 @@ def environment() -> dict:
 
 def _variable(model: keras.Model, native: str) -> keras.Variable:
     def part_of(owner, part: str):
-        return owner[int(part)] if part.isdigit() else getattr(owner, part)
+        return owner[int(part)] if part.lstrip("-").isdigit() else getattr(owner, part)
 
     return functools.reduce(part_of, native.split("."), model)
 

@@ -36,6 +36,8 @@ class Block(nnx.Module):
         return tap(f"{self.name}.relu2", nnx.relu(x))
 
     def shortcut(self, x):
+        if self.stride == 1 and self.extra_channels == 0:
+            return x
         before = self.extra_channels // 2
         x = x[:, :: self.stride, :: self.stride, :]
         return jnp.pad(x, ((0, 0), (0, 0), (0, 0), (before, self.extra_channels - before)))
@@ -58,8 +60,15 @@ class ResNetCifar(nnx.Module):
                 stride = 2 if stage > 1 and block == 1 else 1
                 name = f"stage{stage}.block{block}"
                 blocks.append(
-                    Block(name, n_in=n_in, n_out=n_out, stride=stride, convolution=convolution, batch_norm=batch_norm,
-                          numerics=numerics)
+                    Block(
+                        name,
+                        n_in=n_in,
+                        n_out=n_out,
+                        stride=stride,
+                        convolution=convolution,
+                        batch_norm=batch_norm,
+                        numerics=numerics,
+                    )
                 )
                 n_in = n_out
         self.blocks = List(blocks)
@@ -84,8 +93,14 @@ def conv(n_in, n_out, *, stride, kernel, padding, bias, **numerics):
     padding = tuple((before, after) for before, after in padding)
     # The kernel comes from `initialise` or a state: compiling flax's draw for every shape would take seconds.
     return nnx.Conv(
-        n_in, n_out, tuple(kernel), stride, padding=padding, use_bias=bias,
-        kernel_init=nnx.initializers.zeros_init(), **numerics,
+        n_in,
+        n_out,
+        tuple(kernel),
+        stride,
+        padding=padding,
+        use_bias=bias,
+        kernel_init=nnx.initializers.zeros_init(),
+        **numerics,
     )
 
 

@@ -5,6 +5,8 @@ Twins: runners/torch/models/resnet_cifar.py, runners/jax/models/resnet_cifar.py.
 
 from __future__ import annotations
 
+import functools
+
 import tensorflow as tf
 from tensorflow import keras
 
@@ -34,6 +36,8 @@ class Block(keras.layers.Layer):
         return tap(f"{self.name}.relu2", tf.nn.relu(x))
 
     def shortcut(self, x):
+        if self.stride == 1 and self.extra_channels == 0:
+            return x
         before = self.extra_channels // 2
         x = x[:, :: self.stride, :: self.stride, :]
         return tf.pad(x, ((0, 0), (0, 0), (0, 0), (before, self.extra_channels - before)))
@@ -78,13 +82,13 @@ class ResNetCifar(keras.Model):
 
 
 def conv(n_in, n_out, *, stride, kernel, padding, bias):
-    # DIFFERS(tensorflow): 'same' pads (0, 1) at stride 2: the padding is a layer of its own, with the recipe's numbers.
-    return keras.Sequential(
-        [
-            keras.layers.ZeroPadding2D(padding),
-            keras.layers.Conv2D(n_out, tuple(kernel), strides=stride, padding="valid", use_bias=bias),
-        ]
-    )
+    layer = functools.partial(keras.layers.Conv2D, n_out, tuple(kernel), strides=stride, use_bias=bias)
+    # DIFFERS(tensorflow): 'same' pads (0, 1) at stride 2 where the recipe says (1, 1); at stride 1 it pads alike, and faster.
+    if stride == 1 and all(
+        2 * before + 1 == 2 * after + 1 == side for side, (before, after) in zip(kernel, padding, strict=True)
+    ):
+        return keras.Sequential([layer(padding="same")])
+    return keras.Sequential([keras.layers.ZeroPadding2D(tuple(map(tuple, padding))), layer(padding="valid")])
 
 
 def norm(n, *, epsilon, momentum, synchronized):
@@ -104,12 +108,12 @@ def tap_names(depth, widths):
 
 def native_names(depth, widths):
     """Return rows (canonical name, native name, layout) of every parameter and running statistic."""
-    rows = [("stem.conv.kernel", "stem_conv.layers.1.kernel", "HWIO->HWIO"), *_norm_rows("stem.bn", "stem_bn")]
+    rows = [("stem.conv.kernel", "stem_conv.layers.-1.kernel", "HWIO->HWIO"), *_norm_rows("stem.bn", "stem_bn")]
     n = blocks_per_stage(depth)
     for index in range(n * len(widths)):
         name = f"stage{index // n + 1}.block{index % n + 1}"
         for k in (1, 2):
-            rows.append((f"{name}.conv{k}.kernel", f"blocks.{index}.conv{k}.layers.1.kernel", "HWIO->HWIO"))
+            rows.append((f"{name}.conv{k}.kernel", f"blocks.{index}.conv{k}.layers.-1.kernel", "HWIO->HWIO"))
             rows += _norm_rows(f"{name}.bn{k}", f"blocks.{index}.bn{k}")
     return [*rows, ("head.kernel", "head.kernel", "IO->IO"), ("head.bias", "head.bias", "O->O")]
 
