@@ -57,10 +57,10 @@ sync: $(VENV)/.core ## Upload finished runs that the tracking server has not see
 	@$(VIGIL) sync $(ARGS)
 
 test: $(VENV)/.test $(ALL) ## Run the tests that need neither GPU nor network (all three frameworks)
-	@$(VENV)/bin/python -m pytest -m 'not slow' $(ARGS)
+	@$(VENV)/bin/python -m pytest -m 'not slow' -n 2 --dist loadfile $(ARGS)
 
 test-slow: $(VENV)/.test $(ALL) ## Run the slow tests
-	@$(VENV)/bin/python -m pytest -m slow $(ARGS)
+	@$(VENV)/bin/python -m pytest -m slow -n 2 --dist loadfile $(ARGS)
 
 bench: $(VENV)/.core $(or $(CHOSEN),$(ALL)) ## Compare each runner's speed with a bare hand-written loop
 	@$(VENV)/bin/python -m benchmarks $(call option,framework,FRAMEWORK) $(ARGS)

@@ -14,6 +14,7 @@ from runners.contract.checkpoint import FINAL, load_state
 from runners.contract.events import read_events
 from runners.contract.spec import RunSpec, write_spec
 from vigil.recipe import load_recipe
+from vigil.spec import available_cores
 
 ROOT = Path(__file__).resolve().parents[2]
 FRAMEWORKS = ("torch", "tensorflow", "jax")
@@ -40,6 +41,12 @@ class Outcome:
     @property
     def metrics(self) -> dict[str, float]:
         return next(event["metrics"] for event in self.events if event["kind"] == "finished")
+
+
+def share_of_cores() -> tuple[int, ...]:
+    """Return the cores of this test process: under pytest-xdist each worker has one of its own."""
+    cores, worker = available_cores(), os.environ.get("PYTEST_XDIST_WORKER", "")
+    return (cores[int(worker[2:]) % len(cores)],) if worker else tuple(cores[:2])
 
 
 def make_spec(framework: str, **changes) -> RunSpec:
@@ -79,8 +86,8 @@ def make_spec(framework: str, **changes) -> RunSpec:
         "determinism": "off",
         "randomness": "shared",
         "seed": 3,
-        "threads": 2,
-        "cores": None,
+        "threads": len(share_of_cores()),
+        "cores": share_of_cores(),
         "training": training,
         "data_directory": None,
         "fault": None,
