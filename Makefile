@@ -8,7 +8,7 @@ FRAMEWORKS := torch tensorflow jax
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup reproduce matrix reference resume recipes check dashboard sync test test-slow bench lint clean
+.PHONY: help setup reproduce verify matrix reference golden resume recipes check dashboard sync test test-slow bench lint clean
 
 # What is passed on, when it is given.
 option = $(if $($(2)),--$(1)='$($(2))')
@@ -35,11 +35,17 @@ help: ## List the targets
 reproduce: $(VENV)/.core $(CHOSEN) ## Train RECIPE on FRAMEWORK and judge the result against its band
 	@$(VIGIL) reproduce '$(RECIPE)' $(CONTEXT) $(RUNS)
 
+verify: $(VENV)/.core $(CHOSEN) ## Hold single training steps of RECIPE against the golden tape; every context: ARGS=--all
+	@$(VIGIL) verify '$(RECIPE)' $(CONTEXT) $(call option,profile,PROFILE) $(call option,fault,FAULT) $(call option,jobs,JOBS) $(ARGS)
+
 matrix: $(VENV)/.core $(CHOSEN) ## Run every context of every installed framework: RECIPE, PROFILE
 	@$(VIGIL) matrix '$(RECIPE)' $(CONTEXT) $(RUNS)
 
 reference: $(VENV)/.core $(CHOSEN) ## Add raw samples to reference_results/: RECIPE, FRAMEWORK, PROFILE, SEEDS
 	@$(VIGIL) reference '$(RECIPE)' $(CONTEXT) $(RUNS)
+
+golden: $(VENV)/.core $(ALL) ## Make the golden tape of RECIPE again, all frameworks agreeing: RECIPE, PROFILE
+	@$(VIGIL) golden '$(RECIPE)' $(call option,profile,PROFILE) $(ARGS)
 
 resume: $(VENV)/.core ## Continue a run from its last checkpoint: RUN=runs/...
 	@$(VIGIL) resume '$(RUN)' $(ARGS)

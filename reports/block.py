@@ -6,6 +6,7 @@ import textwrap
 from typing import Any
 
 from vigil.progress import duration
+from vigil.rung import origin_text
 
 _WIDTH = 110
 _RULE = "-" * _WIDTH
@@ -35,6 +36,7 @@ def verdict_block(invocation: dict[str, Any], *, directory: str) -> str:
                 f"{_amount(judged['detectable_drop'], judged)} with probability {judged['power']:g}",
             )
         )
+    lines += _verify(invocation.get("verify"))
     lines += [_row("published", _target(target)) for target in judged["targets"]]
     if failure := judged.get("failure"):
         lines.append(
@@ -96,6 +98,18 @@ def dates(days: list[str]) -> str:
 def _target(target: dict[str, Any]) -> str:
     outcome = {True: "met", False: "NOT MET", None: "not judged"}[target["meets"]]
     return f"{target['value']:g} ({target['published_as']}; {target['source']}): {outcome}, {target['reason']}"
+
+
+def _verify(summary: dict[str, Any] | None) -> list[str]:
+    """Return how the first rung ended: a line, and the end of its log when it crashed."""
+    if not summary:
+        return []
+    verdict = summary["verdict"]
+    what = origin_text(summary["origin"]) if summary["origin"] else verdict["reason"]
+    name = verdict["name"] if verdict["name"] == "reproduced" else verdict["name"].upper()
+    spent = f", {duration(summary['seconds'])}" if summary["seconds"] is not None else ""
+    tail = verdict.get("failure", {}).get("log_tail", [])[-6:]
+    return [_row("verify", f"{name}: {what}{spent}"), *(f"    | {line}" for line in tail)]
 
 
 def _tracking(invocation: dict[str, Any]) -> str:

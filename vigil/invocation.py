@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from runners.contract.spec import read_spec, write_spec
-from vigil import tracking, verdict
+from vigil import rung, tracking, verdict
 from vigil.context import Context
 from vigil.data import ensure_cifar10
 from vigil.environment import require_framework
@@ -37,7 +37,7 @@ _FREE_BYTES = 300 * 2**20
 
 @dataclasses.dataclass(frozen=True)
 class Request:
-    """What is asked for: a recipe's profile, in one context, with these seeds."""
+    """What is asked for: a recipe's profile, in one context, with these seeds; `verify`: one training step first."""
 
     recipe: Recipe
     recipe_source: str
@@ -47,11 +47,19 @@ class Request:
     fault: dict[str, str] | None
     command: str
     cores: list[int] | None = None
+    verify: bool = False
+
+
+def _ignore(*facts: Any) -> None:
+    """Nobody is told."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Watch:
-    """Who is told what happens, and how long silence may last."""
+    """Who is told what happens, and how long silence may last.
+
+    on_verify: told the directory of the first rung, returns what is told its events. on_verified: told its document.
+    """
 
     on_start: Callable[[dict, int, int], None]
     on_event: Callable[[dict], None]
@@ -60,6 +68,8 @@ class Watch:
     heartbeat_timeout: float = HEARTBEAT_TIMEOUT_SECONDS
     progress_timeout: float = PROGRESS_TIMEOUT_SECONDS
     stop: threading.Event | None = None
+    on_verify: Callable[[Path], Callable[[dict], None]] = lambda directory: _ignore
+    on_verified: Callable[[dict[str, Any], Path], None] = _ignore
 
 
 def preflight(request: Request, runs: Path, *, on_data: Callable[[int, int | None], None]) -> Path | None:
@@ -73,7 +83,7 @@ def preflight(request: Request, runs: Path, *, on_data: Callable[[int, int | Non
     request.context.shard_sizes(training["batch_size"])
     request.context.evaluation_shards(training["evaluation_batch_size"])
     require_framework(request.context.framework)
-    _require_writable(runs)
+    require_writable(runs)
     return ensure_cifar10(progress=on_data) if training["data"]["name"] == "cifar10" else None
 
 
@@ -87,7 +97,7 @@ def plan(request: Request, runs: Path, *, data_directory: Path | None) -> Path:
         "profile": request.profile,
     }
     now = datetime.now(timezone.utc)
-    directory = _new_directory(runs, f"{now:%Y%m%d-%H%M%S}-{recipe['name']}-{request.profile}-{request.context.text}")
+    directory = new_directory(runs, f"{now:%Y%m%d-%H%M%S}-{recipe['name']}-{request.profile}-{request.context.text}")
     names = [f"seed{seed}" for seed in request.seeds]
     for seed, name in zip(request.seeds, names, strict=True):
         (directory / name).mkdir()
@@ -117,6 +127,8 @@ def plan(request: Request, runs: Path, *, data_directory: Path | None) -> Path:
             "fault": request.fault["name"] if request.fault else None,
             "targets": [target.model_dump(mode="json") for target in request.recipe.targets],
             "runs": names,
+            # Native randomness has weights and batches of its own, which no golden tape can know.
+            "verify": rung.PENDING if request.verify and request.context.randomness == "shared" else None,
             "verdict": None,
             "wall_seconds": None,
             "tracking": None,
@@ -140,6 +152,12 @@ def carry_out(directory: Path, *, watch: Watch) -> dict[str, Any]:
 def _carry_out(directory: Path, *, watch: Watch) -> dict[str, Any]:
     invocation = read_invocation(directory)
     context = Context.from_dict(invocation["context"])
+    if invocation.get("verify") == rung.PENDING:
+        found = rung.verify_first(directory, invocation, watch=watch)
+        if found["verdict"]["name"] == rung.INTERRUPTED:
+            return {**invocation, "interrupted": found["verdict"]["failure"]}
+        invocation["verify"] = found
+        write_json(directory / FILE_NAME, invocation)
     records = []
     for index, name in enumerate(invocation["runs"]):
         record, ending = read_record(directory / name), None
@@ -156,7 +174,13 @@ def _carry_out(directory: Path, *, watch: Watch) -> dict[str, Any]:
                 progress_timeout=watch.progress_timeout,
                 stop=watch.stop,
             )
-            record = make_record(directory / name, invocation_id=invocation["invocation_id"], context=context, ending=ending)
+            record = make_record(
+                directory / name,
+                invocation_id=invocation["invocation_id"],
+                context=context,
+                ending=ending,
+                verify=invocation.get("verify"),
+            )
             watch.on_end(record)
         records.append(record)
         if record["status"] == "interrupted":
@@ -166,7 +190,7 @@ def _carry_out(directory: Path, *, watch: Watch) -> dict[str, Any]:
         if record["status"] == "unsupported":
             invocation["runs"] = invocation["runs"][: len(records)]  # another seed would be refused alike
             break
-    invocation["verdict"] = judge_records(invocation, records)
+    invocation["verdict"] = rung.with_first_rung(judge_records(invocation, records), invocation.get("verify"))
     invocation["wall_seconds"] = round(sum(record["timing"]["wall_seconds"] for record in records), 1)
     write_json(directory / FILE_NAME, invocation)
     return track(directory)
@@ -217,12 +241,8 @@ def judge_records(invocation: dict[str, Any], records: list[dict[str, Any]]) -> 
 
 
 def track(directory: Path) -> dict[str, Any]:
-    """Upload to MLflow. A tracker that cannot be reached is noted: the runs are whole without it, and there is `vigil sync`."""
-    try:
-        outcome = tracking.upload(directory)
-    except CannotRun as error:
-        outcome = {"error": tracking.redact(str(error))}
-    tracking.record_tracking(directory, outcome)
+    """Upload to MLflow, or note that it could not be reached; return the invocation with what became of it."""
+    tracking.upload_or_note(directory)
     return read_invocation(directory)
 
 
@@ -260,7 +280,8 @@ def _spec_facts(run_directory: Path) -> dict[str, Any]:
     }
 
 
-def _require_writable(runs: Path) -> None:
+def require_writable(runs: Path) -> None:
+    """Raise DirectoryError unless the folder of runs can be written and has room."""
     try:
         runs.mkdir(parents=True, exist_ok=True)
         probe = runs / ".writable"
@@ -278,7 +299,8 @@ def _require_writable(runs: Path) -> None:
         )
 
 
-def _new_directory(runs: Path, name: str) -> Path:
+def new_directory(runs: Path, name: str) -> Path:
+    """Create a directory of this name, with a number behind it if there is one already. Raises DirectoryError."""
     for attempt in range(1, 1000):
         directory = runs / (name if attempt == 1 else f"{name}-{attempt}")
         try:

@@ -1,9 +1,12 @@
-"""What a person sees while a run is under way: a live line on a terminal, plain lines in a log."""
+"""What a person sees while something is under way: a live line on a terminal, plain lines in a log."""
 
 from __future__ import annotations
 
+import json
 import sys
 import time
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
@@ -89,6 +92,15 @@ class RunDisplay:
         self._bar.update(self._task, status=outcome)
         self._bar.stop_task(self._task)
 
+    def verify(self, directory: Path) -> Callable[[dict], None]:
+        """Begin a verification in `directory`; return what is told its events."""
+        self._cases = CaseDisplay(self._bar, directory, is_live=self._is_live)
+        return self._cases.event
+
+    def verified(self, document: dict[str, Any]) -> None:
+        """Close the line of a verification."""
+        self._cases.end(f"{document['verdict']['name']} after {duration(document['seconds'])}")
+
     def data(self, done: int, total: int | None) -> None:
         """Show a download: bytes so far, and in all where that is known."""
         if time.monotonic() - getattr(self, "_data_printed", 0.0) > 2.0 or done == total:
@@ -114,3 +126,80 @@ class RunDisplay:
         self._printed = time.monotonic()
         if not self._is_live:
             print(f"{self._name}: {text}", file=sys.stderr, flush=True)
+
+
+class CaseDisplay:
+    """Tells which case of how many is done. A verification that looks for an origin starts one runner after another."""
+
+    def __init__(self, bar: Progress, directory: Path, *, is_live: bool) -> None:
+        self._bar, self._directory, self._is_live = bar, directory, is_live
+        self._task = bar.add_task("verify", total=None, status="starting")
+        self._what, self._done, self._total = "cases", 0, 0
+        self._say("starting")
+
+    def event(self, event: dict) -> None:
+        """Show what one event changes."""
+        kind = event["kind"]
+        status = f"{self._done}/{self._total} {self._what}"
+        if kind == "started":
+            self._begin()
+            status = f"{self._what}: starting {event['framework']}"
+        elif kind == "probed":
+            self._done = event["index"] + 1
+            status = f"{self._done}/{self._total} {self._what}, {event['name']} {event['seconds']:.1f} s"
+        elif kind == "phase" and not self._done:
+            status = f"{self._what}: {event['phase']}"
+        elif kind == "failed":
+            self._say(f"{event['category']} in phase {event['phase']}: {event['message']}")
+        self._bar.update(self._task, completed=self._done, total=self._total or None, status=status)
+        if time.monotonic() - self._printed > _PLAIN_SECONDS and kind in ("probed", "phase", "heartbeat"):
+            self._say(status)
+
+    def end(self, outcome: str) -> None:
+        """Close the line."""
+        self._say(outcome)
+        self._bar.update(self._task, status=outcome)
+        self._bar.stop_task(self._task)
+
+    def _begin(self) -> None:
+        lists = sorted(self._directory.glob("*/cases.json"), key=lambda path: path.stat().st_mtime_ns)
+        self._done, self._total = 0, len(json.loads(lists[-1].read_text(encoding="utf-8"))) if lists else 0
+        self._what = "cases" if len(lists) < 2 else f"looks for the origin ({lists[-1].parent.name})"
+
+    def _say(self, text: str) -> None:
+        self._printed = time.monotonic()
+        if not self._is_live:
+            print(f"verify: {text}", file=sys.stderr, flush=True)
+
+
+class StageDisplay:
+    """Tells how far each stage of a long computation is, on one line a stage. Use as a context manager."""
+
+    def __init__(self) -> None:
+        self._console = Console(stderr=True, highlight=False)
+        self._bar = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=24),
+            TaskProgressColumn(),
+            console=self._console,
+            disable=not self._console.is_terminal,
+        )
+        self._tasks: dict[str, Any] = {}
+        self._printed: dict[str, float] = {}
+
+    def __enter__(self) -> StageDisplay:
+        self._bar.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._bar.stop()
+
+    def progress(self, what: str, done: int, total: int) -> None:
+        """Show that `done` of `total` parts of a stage are done. Threads may call it."""
+        if what not in self._tasks:
+            self._tasks[what] = self._bar.add_task(what, total=total)
+        self._bar.update(self._tasks[what], completed=done, total=total)
+        if time.monotonic() - self._printed.get(what, 0.0) > _PLAIN_SECONDS or done == total:
+            self._printed[what] = time.monotonic()
+            if not self._console.is_terminal:
+                print(f"{what}: {done} of {total}", file=sys.stderr, flush=True)

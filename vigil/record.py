@@ -34,8 +34,19 @@ def read_record(run_directory: Path) -> dict[str, Any] | None:
     return json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
 
 
-def make_record(run_directory: Path, *, invocation_id: str, context: Context, ending: Ending) -> dict[str, Any]:
-    """Build the record of a run that has ended, in whatever way, and write it."""
+def make_record(
+    run_directory: Path,
+    *,
+    invocation_id: str,
+    context: Context,
+    ending: Ending,
+    verify: dict[str, Any] | None = None,
+) -> dict[str, Any]:
+    """Build the record of a run that has ended, in whatever way, and write it.
+
+    Args:
+        verify: how the first rung ended, where there was one.
+    """
     spec = read_spec(run_directory)
     events = read_events(run_directory)
     attempt = _last_attempt(events[ending.earlier_events :])
@@ -52,7 +63,7 @@ def make_record(run_directory: Path, *, invocation_id: str, context: Context, en
         "seed": spec.seed,
         "status": _status(failure),
         "failure": failure,
-        "metric": {**metric, "value": finished["metrics"][metric["name"]] if finished else None},
+        "metric": {**metric, "value": finished["metrics"].get(metric["name"]) if finished else None},
         "curve": _curve(events),
         "losses": _losses(events),
         "state_sha256": finished["state_sha256"] if finished else None,
@@ -67,6 +78,8 @@ def make_record(run_directory: Path, *, invocation_id: str, context: Context, en
         "environment": {**describe_machine(), "framework": spec.framework, **_inside(events)},
         "data": {**spec.training["data"], "checksum": _last(events, "data", "checksum")},
         "code": describe_code(),
+        "probed": [{key: event[key] for key in ("index", "name", "seconds")} for event in events if event["kind"] == "probed"],
+        "verify": verify,
         "resumed": [{"time": event["time"], "step": event["step"]} for event in events if event["kind"] == "resumed"],
     }
     write_json(run_directory / FILE_NAME, record)

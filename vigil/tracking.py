@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import hashlib
 import json
 import logging
 import os
@@ -21,11 +22,13 @@ from urllib.parse import urlsplit
 
 from vigil.errors import CannotRun
 from vigil.paths import project_root
-from vigil.tracking_entry import EXPERIMENT_NOTE, Entry, child_entry, parent_entry, redact
+from vigil.tracking_entry import EXPERIMENT_NOTE, Attachment, Entry, child_entry, parent_entry, redact, verify_entry
 
 UPLOADED = "vigil.uploaded"
 NOTE = "mlflow.note.content"
 PARENT = "mlflow.parentRunId"
+INVOCATION, VERIFICATION = "invocation.json", "verify.json"
+PICTURE = "verify.png"
 
 METRICS_PER_BATCH = 1000  # the limit of MLflow's log_batch
 LONGEST_TAG = 5000  # MLflow's limit for tags is 8000, and was 5000
@@ -76,21 +79,21 @@ def check_reachable(uri: str) -> None:
             socket.create_connection(address, timeout=CONNECT_SECONDS).close()
 
 
-def upload(invocation_directory: Path, *, uri: str | None = None) -> dict[str, str]:
-    """Bring MLflow to hold this finished invocation exactly once, and return {uri, experiment, run_id}.
+def upload(directory: Path, *, uri: str | None = None) -> dict[str, str]:
+    """Bring MLflow to hold this finished invocation or verification exactly once, and return {uri, experiment, run_id}.
 
     Raises:
         TrackingUnavailable: MLflow could not be reached, or refused. Calling again later completes the upload.
         CannotRun: the directory lacks a record, holds a damaged one, or has no verdict yet.
     """
     uri = uri or tracking_uri()
-    invocation = read_invocation(invocation_directory)
-    if not invocation.get("verdict"):
-        raise CannotRun(f"{invocation_directory}: no verdict yet. Only finished invocations are uploaded.")
-    parent, children = _entries(invocation_directory, invocation)
-    experiment = invocation["recipe"]["name"]
+    document = read_document(directory)
+    if not document.get("verdict"):
+        raise CannotRun(f"{directory}: no verdict yet. Only finished invocations are uploaded.")
+    parent, children = _entries(directory, document)
+    experiment = document["recipe"]["name"]
     check_reachable(uri)
-    with _alone_in(invocation_directory), _failures_named(uri):
+    with _alone_in(directory), _failures_named(uri):
         client, experiment_id = _open(uri, experiment=experiment)
         parent_id, is_complete = _place(client, experiment_id, parent)
         for child in children:
@@ -102,29 +105,60 @@ def upload(invocation_directory: Path, *, uri: str | None = None) -> dict[str, s
     return {"uri": redact(uri), "experiment": experiment, "run_id": parent_id}
 
 
-def read_invocation(invocation_directory: Path) -> dict[str, Any]:
-    """Return the content of invocation.json."""
-    return _read_json(invocation_directory / "invocation.json")
+def upload_or_note(directory: Path) -> None:
+    """Upload, and write down in the document what became of it.
+
+    A tracker that cannot be reached is noted: the directory is whole without it, and there is `vigil sync`.
+    """
+    try:
+        outcome = upload(directory)
+    except CannotRun as error:
+        outcome = {"error": redact(str(error))}
+    record_tracking(directory, outcome)
 
 
-def record_tracking(invocation_directory: Path, tracking: dict[str, str]) -> None:
-    """Replace `tracking` in invocation.json, atomically."""
-    target = invocation_directory / "invocation.json"
+def document_path(directory: Path) -> Path:
+    """Return where a directory's document is: verify.json of a verification of its own, else invocation.json."""
+    invocation, verification = directory / INVOCATION, directory / VERIFICATION
+    return verification if verification.is_file() and not invocation.is_file() else invocation
+
+
+def read_document(directory: Path) -> dict[str, Any]:
+    """Return the content of invocation.json or verify.json."""
+    return _read_json(document_path(directory))
+
+
+def record_tracking(directory: Path, tracking: dict[str, str]) -> None:
+    """Replace `tracking` in the directory's document, atomically."""
+    target = document_path(directory)
     partial = target.with_suffix(".json.partial")
-    partial.write_text(json.dumps(read_invocation(invocation_directory) | {"tracking": tracking}, indent=2) + "\n")
+    partial.write_text(json.dumps(read_document(directory) | {"tracking": tracking}, indent=2) + "\n")
     os.replace(partial, target)
 
 
-def _entries(invocation_directory: Path, invocation: dict[str, Any]) -> tuple[Entry, list[Entry]]:
-    """Return what the invocation and each of its runs become, or raise CannotRun for one that misses a field."""
-    records = [_read_json(invocation_directory / name / "record.json") for name in invocation["runs"]]
+def _entries(directory: Path, document: dict[str, Any]) -> tuple[Entry, list[Entry]]:
+    """Return what the document and each of its runs become, or raise CannotRun for one that misses a field."""
+    is_invocation = document_path(directory).name == INVOCATION
+    records = [_read_json(directory / name / "record.json") for name in document["runs"]] if is_invocation else []
     try:
-        return parent_entry(invocation, records), [child_entry(record, invocation) for record in records]
+        if not is_invocation:
+            return verify_entry(document, attachments=_attachments(directory, [PICTURE])), []
+        files = _attachments(directory, [f"verify/{name}" for name in (VERIFICATION, PICTURE)])
+        return parent_entry(document, records, attachments=files), [child_entry(record, document) for record in records]
     except (KeyError, TypeError) as error:
         raise CannotRun(
-            f"{invocation_directory}: invocation.json or a record.json does not follow its schema "
+            f"{directory}: {document_path(directory).name} or a record.json does not follow its schema "
             f"({type(error).__name__}: {error}). docs/architecture.md lists the fields."
         ) from error
+
+
+def _attachments(directory: Path, names: list[str]) -> tuple[Attachment, ...]:
+    paths = [directory / name for name in names]
+    return tuple(
+        Attachment(name, hashlib.sha256(path.read_bytes()).hexdigest(), str(path))
+        for name, path in zip(names, paths, strict=True)
+        if path.is_file()
+    )
 
 
 def _read_json(path: Path) -> dict[str, Any]:
@@ -250,7 +284,17 @@ def _create(client: Any, experiment_id: str, entry: Entry, *, parent_id: str | N
     for start in range(0, len(metrics), METRICS_PER_BATCH):
         client.log_batch(run_id, metrics=metrics[start : start + METRICS_PER_BATCH], synchronous=True)
     client.log_text(run_id, entry.text, entry.artifact)
+    for each in entry.attachments:
+        _attach(client, run_id, each)
     return run_id
+
+
+def _attach(client: Any, run_id: str, attachment: Attachment) -> None:
+    folder = attachment.name.rpartition("/")[0] or None
+    if attachment.name.endswith(".json"):  # its command line or its log may hold a URI with a password
+        client.log_text(run_id, redact(Path(attachment.path).read_text(encoding="utf-8")), attachment.name)
+    else:
+        client.log_artifact(run_id, attachment.path, folder)
 
 
 def _finish(client: Any, run_id: str, entry: Entry) -> None:

@@ -16,6 +16,7 @@ from typing import Any
 
 INVOCATION_ID = "vigil.invocation_id"
 RUN_ID = "vigil.run_id"
+VERIFY_ID = "vigil.verify_id"
 LOSS_POINTS = 1000  # a chart shows no more; the record, attached as an artifact, has every step
 STATUSES = {"finished": "FINISHED", "failed": "FAILED", "unsupported": "FAILED", "interrupted": "KILLED"}
 
@@ -26,10 +27,22 @@ Runs of one Vigil recipe. A parent run is one command; each run nested in it tra
 - `recipe`, `recipe_version`, `profile`, `seed`: what was trained, and how much of it.
 - `verdict`: `reproduced`, `regressed`, `better-than-reference`, `unknown`, `unsupported` or `failed:<category>`.
 - `fault`: `none`, or the planted fault that the run carried on purpose.
+- A run named `verify ...` took single training steps instead: `verdict` is then `reproduced`, `regressed`, `known-finding`,
+  `unsupported` or `failed:<category>`, and `origin_layer`, `origin_phase`, `origin_quantity` name the first wrong tensor.
+- `verify`: the verdict of that rung where it ran before the training.
 - `band_low`, `band_high`: the reference band for the last value of the metric; draw them in one chart with the metric.
 - `loss`: the training loss, thinned to about a thousand steps. `record.json` among the artifacts holds every step.
 - `vigil.*`: what `vigil sync` goes by. Leave these as they are.
 """
+
+
+@dataclass(frozen=True)
+class Attachment:
+    """A file that is sent besides the document, under `name`."""
+
+    name: str
+    sha256: str
+    path: str
 
 
 @dataclass(frozen=True)
@@ -46,10 +59,15 @@ class Entry:
     end: int
     artifact: str
     text: str
+    attachments: tuple[Attachment, ...] = ()
 
     def content_hash(self) -> str:
-        """Return the SHA-256 of everything that an upload sends."""
-        return hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()
+        """Return the SHA-256 of everything that an upload sends, wherever its files lie."""
+        content = asdict(self)
+        content["attachments"] = [(each.name, each.sha256) for each in self.attachments]
+        if not self.attachments:  # what was uploaded before there were any keeps its hash
+            del content["attachments"]
+        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
 def redact(text: str) -> str:
@@ -98,7 +116,9 @@ def child_entry(record: dict[str, Any], invocation: dict[str, Any]) -> Entry:
     )
 
 
-def parent_entry(invocation: dict[str, Any], records: list[dict[str, Any]]) -> Entry:
+def parent_entry(
+    invocation: dict[str, Any], records: list[dict[str, Any]], *, attachments: tuple[Attachment, ...] = ()
+) -> Entry:
     """Return what one invocation, the parent of its runs in MLflow, consists of."""
     start, end = _span(invocation["created"], invocation["wall_seconds"])
     verdict = invocation["verdict"]
@@ -110,6 +130,8 @@ def parent_entry(invocation: dict[str, Any], records: list[dict[str, Any]]) -> E
         "verdict": verdict["name"],
         "fault": ", ".join(faults) or "none",
     }
+    if verify := invocation.get("verify"):
+        labels |= {"verify": verify["verdict"]["name"]} | _origin_labels(verify["origin"])
     band = verdict.get("band") or {}
     numbers = {
         f"mean_{verdict['metric']}": verdict.get("mean"),
@@ -131,7 +153,41 @@ def parent_entry(invocation: dict[str, Any], records: list[dict[str, Any]]) -> E
         end=end,
         artifact="invocation.json",
         text=redact(json.dumps(kept, indent=2)) + "\n",
+        attachments=attachments,
     )
+
+
+def verify_entry(document: dict[str, Any], *, attachments: tuple[Attachment, ...] = ()) -> Entry:
+    """Return what one verification, a run of its own in MLflow, consists of."""
+    start, end = _span(document["created"], None)
+    verdict, worst = document["verdict"], document["worst"]
+    labels = _context_labels(document) | {
+        "framework_version": _framework_version(document),
+        "verdict": verdict["name"],
+        "fault": (document["fault"] or {"name": "none"})["name"],
+    }
+    out = sum(float(each["score"]) > 1.0 for each in document["tensors"])
+    numbers = {"seconds": document["seconds"], "tensors_out": out if document["tensors"] else None}
+    numbers |= {f"worst_{key}": worst[key] if worst else None for key in ("ratio", "score")}
+    kept = {key: value for key, value in document.items() if key != "tracking"}  # a later upload must hash the same
+    return Entry(
+        name=f"verify {document['context']['text']} {document['recipe']['profile']}",
+        identity={VERIFY_ID: document["verify_id"]},
+        labels=_texts(labels | _origin_labels(document["origin"])),
+        note=redact(f"**{verdict['name']}**: {verdict['reason']}"),
+        metrics=tuple((key, float(value), end, 0) for key, value in numbers.items() if value is not None),
+        status="FAILED" if verdict["name"].startswith("failed:") or verdict["name"] == "unsupported" else "FINISHED",
+        # `created` is when it ended.
+        start=start - round(1000 * document["seconds"]),
+        end=end,
+        artifact="verify.json",
+        text=redact(json.dumps(kept, indent=1)) + "\n",
+        attachments=attachments,
+    )
+
+
+def _origin_labels(origin: dict[str, Any] | None) -> dict[str, Any]:
+    return {f"origin_{key}": origin[key] for key in ("layer", "phase", "quantity")} if origin else {}
 
 
 def _framework_version(record: dict[str, Any]) -> str | None:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 FILE_NAME = "events.jsonl"
-PHASES = ("import", "set_up", "data", "build", "train", "evaluate", "checkpoint", "finish")
+PHASES = ("import", "set_up", "data", "build", "train", "evaluate", "checkpoint", "verify", "finish")
 
 
 def encode_float(value: float) -> float | str:

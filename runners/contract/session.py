@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from runners.contract import checkpoint, datasets, models, weights
+from runners.contract import cases, checkpoint, datasets, models, weights
 from runners.contract.batches import Batches
 from runners.contract.checkpoint import State
 from runners.contract.errors import ContractError, NanLoss
@@ -49,7 +49,7 @@ class Session:
         self.step = 0
 
     def enter(self, phase: str) -> None:
-        """Begin a phase: import, set_up, data, build, train, evaluate, checkpoint, finish."""
+        """Begin a phase: import, set_up, data, build, train, evaluate, checkpoint, verify, finish."""
         if self._events:
             self._events.enter(phase)
 
@@ -146,18 +146,31 @@ class Session:
             self.enter("train")
         self._begin_segment()
 
-    def finish(self, state: State) -> None:
-        """Save the final state and say that the run is done."""
+    def called(self) -> None:
+        """Note that a case's program has run once more: the work moves, though no step is trained."""
+        if self._events:
+            self._events.advance()
+
+    def probed(self, index: int, name: str, *, answers: dict[str, np.ndarray], seconds: float) -> None:
+        """Write a case's answers down, and say so."""
+        if self._events:
+            cases.write_answers(self.directory, index, answers)
+            self._events.advance()
+            self._events.emit("probed", index=index, name=name, seconds=seconds)
+
+    def finish(self, state: State | None) -> None:
+        """Save the final state, if there is one, and say that the run is done."""
         if not self._events:
             return
         self.enter("finish")
-        checkpoint.save_state(self.directory / checkpoint.FINAL, state, step=self.step)
+        if state is not None:
+            checkpoint.save_state(self.directory / checkpoint.FINAL, state, step=self.step)
         own, helpers = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
         self._events.emit(
             "finished",
             step=self.step,
             metrics=self._metrics,
-            state_sha256=checkpoint.state_sha256(state),
+            state_sha256=None if state is None else checkpoint.state_sha256(state),
             images_per_second=self._trained_images / self._trained_seconds if self._trained_seconds else None,
             first_step_seconds=self._first_step_seconds,
             peak_memory_bytes=1024 * (own.ru_maxrss + helpers.ru_maxrss),

@@ -9,6 +9,7 @@ from typing import Any
 
 SCHEMA = 1
 FILE_NAME = "spec.json"
+TASKS = ("train", "verify")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -20,6 +21,7 @@ class RunSpec:
     cores: the CPU cores that the process binds itself to before the framework starts, or None for all it may use.
     data_directory: folder of official data, or None for an embedded set.
     fault: None, or {"path", "name", "sha256"} of a planted fault.
+    task: train, or verify: answer the cases that lie beside the spec (cases.py).
     """
 
     schema: int
@@ -41,10 +43,13 @@ class RunSpec:
     data_directory: str | None
     fault: dict[str, str] | None
     heartbeat_seconds: float
+    task: str = "train"
 
     def __post_init__(self) -> None:
         if self.schema != SCHEMA:
             raise ValueError(f"spec schema {self.schema}: this runner reads schema {SCHEMA}")
+        if self.task not in TASKS:
+            raise ValueError(f"task {self.task!r}: allowed are {', '.join(TASKS)}")
         if len(self.shards) != self.devices or sum(self.shards) != self.training["batch_size"]:
             raise ValueError(
                 f"shards {self.shards} do not fit {self.devices} devices and batch size {self.training['batch_size']}"

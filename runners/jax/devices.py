@@ -62,6 +62,11 @@ def spread(array: np.ndarray, shards: tuple[int, ...], *, mesh: Mesh) -> jax.Arr
     return jax.device_put(array, NamedSharding(mesh, PartitionSpec(AXIS)))
 
 
+def collect(array: jax.Array, shards: tuple[int, ...]) -> np.ndarray:
+    """Return the rows of a spread batch, without those that only fill it up: the reverse of `spread`."""
+    return np.concatenate([rows[:n] for rows, n in zip(np.split(np.asarray(array), len(shards)), shards, strict=True)])
+
+
 def valid_rows(shards: tuple[int, ...], *, mesh: Mesh) -> jax.Array | None:
     """Return which rows of a spread batch are images, bool [rows]; None where all are."""
     return spread(np.ones(sum(shards), bool), shards, mesh=mesh) if len(set(shards)) > 1 else None

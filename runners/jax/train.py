@@ -15,6 +15,7 @@ from flax import nnx
 
 from runners.contract import faults
 from runners.contract.checkpoint import State, require_same_names
+from runners.contract.metrics import classification_totals
 from runners.contract.session import Session
 from runners.contract.weights import deviation
 from runners.jax import determinism, devices, modes, precision
@@ -26,15 +27,7 @@ MODELS = {"resnet_cifar": resnet_cifar}
 def train(session: Session) -> None:
     """Train the session's run from its checkpoint, or from the start, to its last step."""
     spec = session.spec
-    session.enter("set_up")
-    # Before the fault, which may start the backend: what these set is read when it starts, and never again.
-    devices.set_up(spec)
-    determinism.set_up(spec.determinism, device=spec.device)
-    precision.set_up(spec.precision, device=spec.device)
-    if spec.fault:
-        faults.install(spec.fault)
-    mesh = devices.mesh(spec)
-    session.report_environment(environment())
+    mesh = set_up(session)
     batches = session.load_batches(native_order(spec) if spec.randomness == "native" else None)
     session.enter("build")
     trainer = Trainer(spec, mesh=mesh)
@@ -51,6 +44,21 @@ def train(session: Session) -> None:
         if session.checkpoint_is_due():
             session.save_checkpoint(trainer.get_state())
     session.finish(trainer.get_state())
+
+
+def set_up(session: Session) -> jax.sharding.Mesh:
+    """Prepare the process for the run's context; return its devices."""
+    spec = session.spec
+    session.enter("set_up")
+    # Before the fault, which may start the backend: what these set is read when it starts, and never again.
+    devices.set_up(spec)
+    determinism.set_up(spec.determinism, device=spec.device)
+    precision.set_up(spec.precision, device=spec.device)
+    if spec.fault:
+        faults.install(spec.fault)
+    mesh = devices.mesh(spec)
+    session.report_environment(environment())
+    return mesh
 
 
 class TrainState(NamedTuple):
@@ -84,39 +92,60 @@ class Trainer:
 
     def prepare(self, *, example: np.ndarray) -> None:
         """Make the two steps of this context's mode."""
-        step, evaluation = self._train, self._evaluate
-        if self.spec.mode in ("jit", "compile"):
-            everywhere = devices.replicated(self.mesh)
-            step = modes.jit(step, donate=(0,), sharding=everywhere)
-            evaluation = modes.jit(evaluation, donate=(), sharding=everywhere)
-        if self.spec.mode == "compile":
-            labels = np.zeros(len(example), np.int32)
-            step = modes.compile_ahead(step, self.state, *self._train_batch(example, labels, 0.0))
-            rows = sum(self.spec.evaluation_shards)
-            shapes = ((rows, *example.shape[1:]), np.float32), (rows, np.int32), (rows, np.float32)
-            batch = self._evaluation_batch(*(np.zeros(shape, dtype) for shape, dtype in shapes))
-            evaluation = modes.compile_ahead(evaluation, self.state.params, self.state.statistics, *batch)
-        self.step, self.evaluation = step, evaluation
+        labels = np.zeros(len(example), np.int32)
+        self.step = self._program(self._train, self.state, *self._train_batch(example, labels, 0.0), donate=(0,))
+        images = np.zeros((sum(self.spec.evaluation_shards), *example.shape[1:]), np.float32)
+        arguments = self.state.params, self.state.statistics, self._evaluation_images(images)
+        self.evaluation = self._program(self._evaluate, *arguments)
 
     def train_step(self, images: np.ndarray, labels: np.ndarray, learning_rate: float) -> jax.Array:
         """Take one step on a global batch; return the loss, a scalar."""
         self.state, loss = self.step(self.state, *self._train_batch(images, labels, learning_rate))
         return loss
 
+    def differentiate(self, state: TrainState, images, labels):
+        """Return the gradient, the loss and the new running statistics of a batch: a pure function, for jax.jit."""
+
+        def scaled_loss(params):
+            logits, statistics = self._forward(params, state.statistics, images.astype(self.wide))
+            loss = self._loss(logits, labels)
+            return loss if state.scaler is None else loss * state.scaler.scale, (loss, statistics)
+
+        gradients, (loss, statistics) = jax.grad(scaled_loss, has_aux=True)(state.params)
+        if state.scaler is not None:
+            gradients = jax.tree_util.tree_map(lambda gradient: gradient / state.scaler.scale, gradients)
+        return gradients, loss, statistics
+
+    def update(self, state: TrainState, gradients, statistics, learning_rate) -> TrainState:
+        """Return the state with parameters moved by a gradient, and these statistics: a pure function, for jax.jit."""
+        updates, optimizer = build_optimizer(self.rule, learning_rate).update(gradients, state.optimizer, state.params)
+        params, scaler = optax.apply_updates(state.params, updates), None
+        if state.scaler is not None:
+            finite = precision.all_finite(gradients)
+            params, optimizer = jax.tree_util.tree_map(
+                lambda new, old: jnp.where(finite, new, old), (params, optimizer), (state.params, state.optimizer)
+            )
+            scaler = precision.update_scaler(state.scaler, finite)
+        return TrainState(params, statistics, optimizer, scaler)
+
+    def predict(self, images: np.ndarray) -> np.ndarray:
+        """Return the logits of a global evaluation batch, [batch, class], in evaluation mode."""
+        # Fetched at once: programs that do not wait for each other's results can hang over their all-reduces.
+        logits = self.evaluation(self.state.params, self.state.statistics, self._evaluation_images(images))
+        return devices.collect(logits, self.spec.evaluation_shards)
+
     def evaluate(self, batches) -> dict[str, float]:
         """Return the right answers, the summed loss and the number of test images."""
         totals = np.zeros(3)
-        for batch in batches.evaluation():
-            batch = self._evaluation_batch(*batch)
-            # Fetched one by one: programs that do not wait for each other's results can hang over their all-reduces.
-            totals += np.asarray(self.evaluation(self.state.params, self.state.statistics, *batch))
+        for images, labels, weights in batches.evaluation():
+            totals += classification_totals(self.predict(images), labels, weights)
         correct, loss_sum, count = totals.tolist()
         return {"correct": correct, "loss_sum": loss_sum, "count": count}
 
     def get_state(self) -> State:
         """Return the whole training state under canonical names and layouts."""
-        params, momentum = _by_name(self.state.params), _by_name(_momentum(self.state.optimizer))
-        statistics = _by_name(self.state.statistics)
+        params, momentum = by_name(self.state.params), by_name(_momentum(self.state.optimizer))
+        statistics = by_name(self.state.statistics)
         state: State = {}
         # Copies: what numpy sees of an array on the CPU is the memory that the next step is given.
         for name, native, _ in self._rows():
@@ -137,7 +166,7 @@ class Trainer:
         scaler = self.state.scaler
         if scaler is not None and scale is not None:
             scaler = precision.Scaler(jnp.float32(scale), jnp.int32(good_steps))
-        rows, parameters = self._rows(), _by_name(self.state.params)
+        rows, parameters = self._rows(), by_name(self.state.params)
         groups = {native: ("params", "momentum") if native in parameters else ("stats",) for _, native, _ in rows}
         require_same_names(state, {f"{group}/{name}" for name, native, _ in rows for group in groups[native]})
 
@@ -162,39 +191,33 @@ class Trainer:
         images, labels = (devices.spread(array, self.spec.shards, mesh=self.mesh) for array in (images, labels))
         return images, labels, np.asarray(learning_rate, self.wide)
 
-    def _evaluation_batch(self, *arrays):
-        return [devices.spread(array, self.spec.evaluation_shards, mesh=self.mesh) for array in arrays]
+    def _evaluation_images(self, images):
+        return devices.spread(images, self.spec.evaluation_shards, mesh=self.mesh)
+
+    def _program(self, function, *arguments, donate: tuple[int, ...] = ()):
+        """Return the function as a program of this context's mode."""
+        if self.spec.mode == "eager":
+            return function
+        program = modes.jit(function, donate=donate, sharding=devices.replicated(self.mesh))
+        return modes.compile_ahead(program, *arguments) if self.spec.mode == "compile" else program
 
     def _train(self, state: TrainState, images, labels, learning_rate):
         """Return the state after a step, and the loss before it: a pure function, for jax.jit."""
+        gradients, loss, statistics = self.differentiate(state, images, labels)
+        return self.update(state, gradients, statistics, learning_rate), loss
 
-        def scaled_loss(params):
-            logits, statistics = self._forward(params, state.statistics, images.astype(self.wide))
-            losses = optax.softmax_cross_entropy_with_integer_labels(logits.astype(self.wide), labels)
-            loss = losses.mean(where=self.valid)
-            return loss if state.scaler is None else loss * state.scaler.scale, (loss, statistics)
+    def _loss(self, logits, labels):
+        losses = optax.softmax_cross_entropy_with_integer_labels(logits.astype(self.wide), labels)
+        return losses.mean(where=self.valid)
 
-        gradients, (loss, statistics) = jax.grad(scaled_loss, has_aux=True)(state.params)
-        if state.scaler is not None:
-            gradients = jax.tree_util.tree_map(lambda gradient: gradient / state.scaler.scale, gradients)
-        updates, optimizer = build_optimizer(self.rule, learning_rate).update(gradients, state.optimizer, state.params)
-        params, scaler = optax.apply_updates(state.params, updates), None
-        if state.scaler is not None:
-            finite = precision.all_finite(gradients)
-            params, optimizer = jax.tree_util.tree_map(
-                lambda new, old: jnp.where(finite, new, old), (params, optimizer), (state.params, state.optimizer)
-            )
-            scaler = precision.update_scaler(state.scaler, finite)
-        return TrainState(params, statistics, optimizer, scaler), loss
-
-    def _forward(self, params, statistics, images):
+    def _forward(self, params, statistics, images, tap=resnet_cifar.untapped):
         """Return logits and new running statistics."""
 
         def forward(params, statistics, images, mask):
             # A copy of the statistics: flax lets variables be changed only in the trace that made them.
             model = nnx.merge(self.model, params, jax.tree_util.tree_map(lambda x: x, statistics))
             model.train()
-            return model(images, mask=mask), nnx.state(model, nnx.BatchStat)
+            return model(images, tap, mask), nnx.state(model, nnx.BatchStat)
 
         if self.is_synchronised:
             return forward(params, statistics, images, self.valid)
@@ -204,14 +227,11 @@ class Trainer:
         logits, statistics = jax.vmap(forward, in_axes=(None, None, 0, 0))(params, statistics, images, mask)
         return logits.reshape(-1, logits.shape[-1]), jax.tree_util.tree_map(lambda x: x.mean(axis=0), statistics)
 
-    def _evaluate(self, params, statistics, images, labels, weights):
-        """Return right answers, summed loss and images, [3]: a pure function, for jax.jit."""
+    def _evaluate(self, params, statistics, images):
+        """Return logits, in evaluation mode: a pure function, for jax.jit."""
         model = nnx.merge(self.model, params, statistics)
         model.eval()
-        logits = model(images.astype(self.wide)).astype(self.wide)
-        losses = optax.softmax_cross_entropy_with_integer_labels(logits, labels)
-        right = logits.argmax(axis=1) == labels
-        return jnp.stack([(right * weights).sum(), (losses * weights).sum(), weights.sum()])
+        return model(images.astype(self.wide)).astype(self.wide)
 
 
 def build_model(model: dict, *, dtype=jnp.float32, param_dtype=jnp.float32, seed: int = 0) -> nnx.Module:
@@ -298,7 +318,7 @@ def _with_momentum(optimizer, momentum):
     return decay, (trace._replace(trace=momentum), scale)
 
 
-def _by_name(tree) -> dict[str, jax.Array]:
+def by_name(tree) -> dict[str, jax.Array]:
     return {_name(path): leaf for path, leaf in jax.tree_util.tree_flatten_with_path(tree)[0]}
 
 

@@ -92,6 +92,11 @@ def sum_over_replicas(x, *, replica: Replica) -> tf.Tensor:
     return replica.strategy.reduce(tf.distribute.ReduceOp.SUM, x, axis=None)
 
 
+def parts(x, *, replica: Replica) -> list[tf.Tensor]:
+    """Return what each device returned, in order of device."""
+    return list(replica.strategy.experimental_local_results(x))
+
+
 def run(function: Callable, *, replica: Replica) -> Callable:
     """Return the function that runs on every device, each with its shard of the arguments."""
     return lambda *shards: replica.strategy.run(function, args=shards)
@@ -121,5 +126,5 @@ def average_statistics(model: keras.Model, *, replica: Replica) -> None:
     if replica.is_alone:
         return
     for variable in model.non_trainable_variables:
-        parts = replica.strategy.experimental_local_results(variable.value)
-        variable.value.assign(sum(part.numpy() for part in parts) / replica.world)
+        values = parts(variable.value, replica=replica)
+        variable.value.assign(sum(value.numpy() for value in values) / replica.world)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
+from collections.abc import Iterator
 
 import numpy as np
 import tensorflow as tf
@@ -12,6 +14,7 @@ from tensorflow import keras
 from runners.contract import faults, models
 from runners.contract.checkpoint import State, require_same_names
 from runners.contract.errors import Unsupported
+from runners.contract.metrics import classification_totals
 from runners.contract.session import Session
 from runners.contract.weights import deviation
 from runners.tensorflow import determinism, devices, modes, precision
@@ -25,13 +28,7 @@ LAYOUTS = {"HWIO->HWIO": ((0, 1, 2, 3), (0, 1, 2, 3)), "IO->IO": ((0, 1), (0, 1)
 def train(session: Session) -> None:
     """Train the session's run from its checkpoint, or from the start, to its last step."""
     spec = session.spec
-    session.enter("set_up")
-    if spec.fault:
-        faults.install(spec.fault)
-    determinism.set_up(spec.determinism)
-    precision.set_up(spec.precision, device=spec.device)
-    with devices.replicas(spec) as replica:
-        session.report_environment(environment())
+    with set_up(session) as replica:
         batches = session.load_batches(native_order(spec) if spec.randomness == "native" else None)
         session.enter("build")
         trainer = Trainer(spec, replica=replica)
@@ -48,6 +45,20 @@ def train(session: Session) -> None:
             if session.checkpoint_is_due():
                 session.save_checkpoint(trainer.get_state())
         session.finish(trainer.get_state())
+
+
+@contextlib.contextmanager
+def set_up(session: Session) -> Iterator[devices.Replica]:
+    """Prepare the process for the run's context; yield its devices."""
+    spec = session.spec
+    session.enter("set_up")
+    if spec.fault:
+        faults.install(spec.fault)
+    determinism.set_up(spec.determinism)
+    precision.set_up(spec.precision, device=spec.device)
+    with devices.replicas(spec) as replica:
+        session.report_environment(environment())
+        yield replica
 
 
 class Trainer:
@@ -81,8 +92,6 @@ class Trainer:
 
     def prepare(self, *, example: np.ndarray) -> None:
         """Make the training and evaluation steps of this context's mode, for all its devices."""
-        self.differentiate = self._differentiate
-        step, evaluation = self._step, self._evaluate
         if self.spec.mode == "compile" and not self.replica.is_alone:
             # One XLA program cannot hold the variables of several devices, so each device compiles what it does alone.
             if self.model.stem_bn.synchronized and self.spec.device == "cpu":
@@ -92,32 +101,39 @@ class Trainer:
                     "one a device with such sums ('merge_call called while defining a tf.function'); batch norm "
                     "per_device compiles"
                 )
-            self.differentiate = devices.for_each(modes.compile_function, self._differentiate, replica=self.replica)
-            evaluation = devices.for_each(modes.compile_function, evaluation, replica=self.replica)
-        step, evaluation = (devices.run(function, replica=self.replica) for function in (step, evaluation))
-        if self.spec.mode == "compile" and self.replica.is_alone:
-            step, evaluation = modes.compile_function(step), modes.compile_function(evaluation)
-        elif self.spec.mode != "eager":
-            step, evaluation = modes.trace(step), modes.trace(evaluation)
-        self.step, self.evaluation = step, evaluation
+            self.differentiate = devices.for_each(modes.compile_function, self.differentiate, replica=self.replica)
+        self.step = self._program(self._step, updates=True)
+        self.evaluation = self._program(self._evaluate, updates=False)
 
     def train_step(self, images: np.ndarray, labels: np.ndarray, learning_rate: float) -> tf.Tensor:
         """Take one step on a global batch; return the loss, a scalar."""
-        if learning_rate != self.rate:
-            self._set_rate(learning_rate, self._momentum())
+        self._use_rate(learning_rate)
         loss = self.step(self._images(images, self.spec.shards), self.replica.place(labels, self.spec.shards))
         return devices.sum_over_replicas(loss, replica=self.replica)
+
+    def differentiate(self, images, labels):
+        """On one device: return its share of the global batch's loss, and the gradients of that."""
+        with tf.GradientTape() as tape:
+            loss = self._loss(self.model(images, training=True), labels)
+            decay = tf.add_n(self.model.losses) / self.replica.world
+            total = self.optimizer.scale_loss(loss + decay)
+        return loss, tape.gradient(total, self.model.trainable_variables)
+
+    def update(self, gradients) -> None:
+        """On one device: move the parameters by the gradients, which are summed over devices, too."""
+        self.optimizer.apply_gradients(zip(gradients, self.model.trainable_variables, strict=True))
+
+    def predict(self, images: np.ndarray) -> np.ndarray:
+        """Return the logits of a global evaluation batch, [batch, class], in evaluation mode."""
+        logits = self.evaluation(self._images(images, self.spec.evaluation_shards))
+        return np.concatenate([part.numpy() for part in devices.parts(logits, replica=self.replica)])
 
     def evaluate(self, batches) -> dict[str, float]:
         """Return the right answers, the summed loss and the number of test images."""
         devices.average_statistics(self.model, replica=self.replica)
-        shards = self.spec.evaluation_shards
         totals = np.zeros(3)
         for images, labels, weights in batches.evaluation():
-            labels, weights = self.replica.place(labels, shards), self.replica.place(weights, shards)
-            totals += devices.sum_over_replicas(
-                self.evaluation(self._images(images, shards), labels, weights), replica=self.replica
-            ).numpy()
+            totals += classification_totals(self.predict(images), labels, weights)
         correct, loss_sum, count = totals.tolist()
         return {"correct": correct, "loss_sum": loss_sum, "count": count}
 
@@ -132,10 +148,10 @@ class Trainer:
         buffer_of = dict(zip(map(id, self.model.trainable_variables), buffers, strict=True))
         for name, variable, layout in self._rows():
             if variable.trainable:
-                state[f"params/{name}"] = _to_canonical(variable.numpy(), layout)
-                state[f"momentum/{name}"] = _to_canonical(buffer_of[id(variable)], layout)
+                state[f"params/{name}"] = to_canonical(variable.numpy(), layout)
+                state[f"momentum/{name}"] = to_canonical(buffer_of[id(variable)], layout)
             else:
-                state[f"stats/{name}"] = _to_canonical(variable.numpy(), layout)
+                state[f"stats/{name}"] = to_canonical(variable.numpy(), layout)
         if self.optimizer is not self.sgd:
             state["scaler/scale"] = np.float64(self.optimizer.dynamic_scale.numpy())
             state["scaler/good_steps"] = np.int64(self.optimizer.step_counter.numpy())
@@ -163,32 +179,38 @@ class Trainer:
     def _step(self, images, labels):
         """On one device: its share of the global batch's loss, and the update by the gradient of the whole."""
         loss, gradients = self.differentiate(images, labels)
-        # Sums the gradients over devices, too.
-        self.optimizer.apply_gradients(zip(gradients, self.model.trainable_variables, strict=True))
+        self.update(gradients)
         return loss
 
-    def _differentiate(self, images, labels):
-        with tf.GradientTape() as tape:
-            logits = tf.cast(self.model(images, training=True), self._wide)
-            losses = tf.nn.sparse_softmax_cross_entropy_with_logits(labels, logits)
-            loss = tf.reduce_sum(losses) / sum(self.spec.shards)
-            decay = tf.add_n(self.model.losses) / self.replica.world
-            total = self.optimizer.scale_loss(loss + decay)
-        return loss, tape.gradient(total, self.model.trainable_variables)
+    def _loss(self, logits, labels):
+        losses = tf.nn.sparse_softmax_cross_entropy_with_logits(labels, tf.cast(logits, self._wide))
+        return tf.reduce_sum(losses) / sum(self.spec.shards)
 
-    def _evaluate(self, images, labels, weights):
-        logits = tf.cast(self.model(images, training=False), self._wide)
-        losses = tf.nn.sparse_softmax_cross_entropy_with_logits(labels, logits)
-        right = tf.cast(tf.argmax(logits, axis=1, output_type=labels.dtype) == labels, self._wide)
-        weights = tf.cast(weights, self._wide)
-        sums = tf.reduce_sum(right * weights), tf.reduce_sum(losses * weights), tf.reduce_sum(weights)
-        return tf.cast(tf.stack(sums), tf.float64)
+    def _evaluate(self, images):
+        return tf.cast(self.model(images, training=False), self._wide)
+
+    def _program(self, function, *, updates: bool):
+        """Return the function as a program of this context's mode, for all its devices.
+
+        Args:
+            updates: it ends in `update`, which sums over devices; what it does alone is compiled in `differentiate`.
+        """
+        if self.spec.mode == "compile" and not self.replica.is_alone and not updates:
+            function = devices.for_each(modes.compile_function, function, replica=self.replica)
+        program = devices.run(function, replica=self.replica)
+        if self.spec.mode == "eager":
+            return program
+        return modes.compile_function(program) if self.spec.mode == "compile" and self.replica.is_alone else modes.trace(program)
 
     def _momentum(self) -> list[np.ndarray]:
         """Return the recipe's momentum buffers in float64: times -rate, they round to a float32 velocity's bits."""
         if self.rate is None or not self.sgd.momentums:
             return self.buffers
         return [velocity.numpy().astype(np.float64) / -self.rate for velocity in self.sgd.momentums]
+
+    def _use_rate(self, rate: float) -> None:
+        if rate != self.rate:
+            self._set_rate(rate, self._momentum())
 
     def _set_rate(self, rate: float, buffers: list[np.ndarray]) -> None:
         """Set the learning rate, and the velocities that these buffers have under it."""
@@ -279,7 +301,7 @@ def _initializer(rule: dict, shape: tuple[int, ...]) -> keras.initializers.Initi
     return keras.initializers.RandomNormal(rule["mean"], deviation(rule, shape))
 
 
-def _to_canonical(array: np.ndarray, layout: str) -> np.ndarray:
+def to_canonical(array: np.ndarray, layout: str) -> np.ndarray:
     return np.ascontiguousarray(array.transpose(LAYOUTS[layout][1]))
 
 

@@ -1,16 +1,21 @@
-"""`python -m runners.torch RUN_DIR`: train the run that RUN_DIR/spec.json describes."""
+"""`python -m runners.torch RUN_DIR`: train the run that RUN_DIR/spec.json describes, or answer its cases."""
 
 import sys
 
 from runners.contract import launch
 
 
-def _train(session) -> None:
+def _run(session) -> None:
     # Imported here, so that a framework that fails to import ends in a `failed` event of phase `import`.
-    from runners.torch.train import train
+    if session.spec.task == "verify":
+        from runners.torch.verify import verify
 
-    train(session)
+        verify(session)
+    else:
+        from runners.torch.train import train
+
+        train(session)
 
 
 if __name__ == "__main__":
-    sys.exit(launch.main("torch", _train, sys.argv[1:]))
+    sys.exit(launch.main("torch", _run, sys.argv[1:]))

@@ -170,6 +170,15 @@ def sum_over_replicas(x: torch.Tensor, *, replica: Replica) -> torch.Tensor:
     return x
 
 
+def gather(value, *, replica: Replica) -> list:
+    """Return the values of all ranks, in their order, on every rank."""
+    if replica.is_alone:
+        return [value]
+    values = [None] * replica.world
+    dist.all_gather_object(values, value)
+    return values
+
+
 def average_statistics(model: nn.Module, *, replica: Replica) -> None:
     """Set the running statistics of every rank to their mean: what the recipe says of `per_device` batch norm.
 

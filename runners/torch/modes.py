@@ -11,8 +11,8 @@ from torch import nn
 from runners.contract.errors import Unsupported
 
 
-def trace(model: nn.Module, example: torch.Tensor, *, training: bool, autocast) -> nn.Module:
-    """Return the model traced on an example, in training or evaluation mode: a trace holds one of the two.
+def trace(model: nn.Module, example: torch.Tensor | tuple, *, training: bool, autocast) -> nn.Module:
+    """Return the model traced on an example (or a tuple of arguments), in training or evaluation mode: a trace holds one.
 
     The trace shares parameters and statistics with the model. The example moves the running statistics, so they are put back.
     """
@@ -26,6 +26,25 @@ def trace(model: nn.Module, example: torch.Tensor, *, training: bool, autocast) 
         for name, buffer in model.named_buffers():
             buffer.copy_(statistics[name])
     return traced
+
+
+def program(model: nn.Module, arguments: tuple, *, mode: str, autocast) -> Callable:
+    """Return the model, in training mode, as a program of a mode for these arguments."""
+    if mode == "jit":
+        return trace(model, arguments, training=True, autocast=autocast)
+    if mode == "compile":
+        forget_compiled(mode)
+        return compile_function(model)
+    return model
+
+
+def forget_compiled(mode: str) -> None:
+    """Drop what torch.compile has made: a second size of the same code would be compiled with a dynamic shape.
+
+    After eight programs of the same code it would fall back to eager, too.
+    """
+    if mode == "compile":
+        torch._dynamo.reset()
 
 
 def compile_function(function: Callable) -> Callable:

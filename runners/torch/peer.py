@@ -1,4 +1,4 @@
-"""A rank above 0 of a DistributedDataParallel run: the same training loop, reporting to nobody. Started by devices.py."""
+"""A rank above 0 of a DistributedDataParallel run: the same loop, reporting to nobody. Started by devices.py."""
 
 import sys
 from pathlib import Path
@@ -6,7 +6,9 @@ from pathlib import Path
 from runners.contract.session import Session
 from runners.contract.spec import read_spec
 from runners.torch.train import train
+from runners.torch.verify import verify
 
 if __name__ == "__main__":
     directory, rank = Path(sys.argv[1]), int(sys.argv[2])
-    train(Session(directory, read_spec(directory), None), rank=rank)
+    spec = read_spec(directory)
+    (verify if spec.task == "verify" else train)(Session(directory, spec, None), rank=rank)

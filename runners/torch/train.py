@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
+
 import numpy as np
 import torch
 import torch.nn.functional as F
@@ -11,6 +14,7 @@ from torch.nn.parallel import DistributedDataParallel
 from runners.contract import faults
 from runners.contract.batches import split
 from runners.contract.checkpoint import State, require_same_names
+from runners.contract.metrics import classification_totals
 from runners.contract.session import Session
 from runners.contract.weights import deviation
 from runners.torch import determinism, devices, modes, precision
@@ -24,13 +28,7 @@ LAYOUTS = {"HWIO->OIHW": ((3, 2, 0, 1), (2, 3, 1, 0)), "IO->OI": ((1, 0), (1, 0)
 def train(session: Session, rank: int = 0) -> None:
     """Train the session's run from its checkpoint, or from the start, to its last step."""
     spec = session.spec
-    session.enter("set_up")
-    if spec.fault:
-        faults.install(spec.fault)
-    determinism.set_up(spec.determinism)
-    precision.set_up(spec.precision, device=spec.device)
-    session.report_environment(environment())
-    with devices.replicas(spec, run_directory=session.directory, rank=rank) as replica:
+    with set_up(session, rank) as replica:
         batches = session.load_batches(native_order(spec) if spec.randomness == "native" else None)
         session.enter("build")
         trainer = Trainer(spec, replica=replica)
@@ -47,6 +45,20 @@ def train(session: Session, rank: int = 0) -> None:
             if session.checkpoint_is_due():
                 session.save_checkpoint(trainer.get_state())
         session.finish(trainer.get_state())
+
+
+@contextlib.contextmanager
+def set_up(session: Session, rank: int) -> Iterator[devices.Replica]:
+    """Prepare the process for the run's context; yield its devices."""
+    spec = session.spec
+    session.enter("set_up")
+    if spec.fault:
+        faults.install(spec.fault)
+    determinism.set_up(spec.determinism)
+    precision.set_up(spec.precision, device=spec.device)
+    session.report_environment(environment())
+    with devices.replicas(spec, run_directory=session.directory, rank=rank) as replica:
+        yield replica
 
 
 class Trainer:
@@ -96,40 +108,44 @@ class Trainer:
 
     def train_step(self, images: np.ndarray, labels: np.ndarray, learning_rate: float) -> torch.Tensor:
         """Take one step on a global batch; return the loss, a scalar."""
-        images, labels = self._images(images), self._labels(labels)
-        for group in self.optimizer.param_groups:
-            group["lr"] = learning_rate
-        self.model.train()
         self.optimizer.zero_grad(set_to_none=True)
+        loss = self.differentiate(images, labels)
+        self.update(learning_rate)
+        return devices.sum_over_replicas(loss, replica=self.replica) / self.replica.world
+
+    def differentiate(self, images: np.ndarray, labels: np.ndarray, *, fraction: float = 1.0) -> torch.Tensor:
+        """Add the gradient of a fraction of a global batch's loss to the parameters'; return this rank's part of the loss."""
+        images, labels = self._images(images), self._labels(labels)
+        self.model.train()
         with self._autocast():
             logits = self.forward(images)
-        loss = F.cross_entropy(logits.to(self._wide), labels) * self.share
+        loss = F.cross_entropy(logits.to(self._wide), labels) * (self.share * fraction)
         self.scaler.scale(loss).backward()
+        return loss.detach()
+
+    def update(self, learning_rate: float) -> None:
+        """Move the parameters by the gradient that they have."""
+        for group in self.optimizer.param_groups:
+            group["lr"] = learning_rate
         self.scaler.step(self.optimizer)
         self.scaler.update()
-        return devices.sum_over_replicas(loss.detach(), replica=self.replica) / self.replica.world
 
     @torch.no_grad()
+    def predict(self, images: np.ndarray) -> np.ndarray:
+        """Return the logits of a global evaluation batch, [batch, class], in evaluation mode."""
+        self.model.eval()
+        with self._autocast():
+            logits = self.evaluation(self._to_device(split(images, self.spec.evaluation_shards)[self.replica.rank]))
+        self.model.train()
+        return np.concatenate(devices.gather(logits.to(self._wide).cpu().numpy(), replica=self.replica))
+
     def evaluate(self, batches) -> dict[str, float]:
         """Return the right answers, the summed loss and the number of test images."""
         devices.average_statistics(self.model, replica=self.replica)
-        self.model.eval()
-        totals = torch.zeros(3, dtype=torch.float64, device=self.replica.device)
+        totals = np.zeros(3)
         for images, labels, weights in batches.evaluation():
-            images, labels, weights = (
-                split(array, self.spec.evaluation_shards)[self.replica.rank] for array in (images, labels, weights)
-            )
-            with self._autocast():
-                logits = self.evaluation(self._to_device(images))
-            labels, weights = (
-                torch.from_numpy(labels).long().to(logits.device),
-                torch.from_numpy(weights).to(logits.device),
-            )
-            losses = F.cross_entropy(logits.to(self._wide), labels, reduction="none")
-            right = (logits.argmax(dim=1) == labels).to(weights.dtype)
-            totals += torch.stack([(right * weights).sum(), (losses * weights).sum(), weights.sum()])
-        self.model.train()
-        correct, loss_sum, count = devices.sum_over_replicas(totals, replica=self.replica).tolist()
+            totals += classification_totals(self.predict(images), labels, weights)
+        correct, loss_sum, count = totals.tolist()
         return {"correct": correct, "loss_sum": loss_sum, "count": count}
 
     def get_state(self) -> State:
@@ -140,11 +156,11 @@ class Trainer:
         state: State = {}
         for name, native, layout in self._rows():
             if native in parameters:
-                state[f"params/{name}"] = _to_canonical(tensors[native], layout)
+                state[f"params/{name}"] = to_canonical(tensors[native], layout)
                 buffer = self.optimizer.state[parameters[native]].get("momentum_buffer")
-                state[f"momentum/{name}"] = _to_canonical(torch.zeros_like(tensors[native]) if buffer is None else buffer, layout)
+                state[f"momentum/{name}"] = to_canonical(torch.zeros_like(tensors[native]) if buffer is None else buffer, layout)
             else:
-                state[f"stats/{name}"] = _to_canonical(tensors[native], layout)
+                state[f"stats/{name}"] = to_canonical(tensors[native], layout)
         if self.scaler.is_enabled():
             scaler = self.scaler.state_dict()
             state["scaler/scale"] = np.float64(scaler["scale"])
@@ -256,8 +272,9 @@ def environment() -> dict:
     return facts
 
 
-def _to_canonical(tensor: torch.Tensor, layout: str) -> np.ndarray:
-    return np.ascontiguousarray(tensor.detach().cpu().numpy().transpose(LAYOUTS[layout][1]))
+def to_canonical(tensor: torch.Tensor, layout: str) -> np.ndarray:
+    # A copy: what numpy sees of a tensor on the CPU is the memory that the next step changes.
+    return np.array(tensor.detach().cpu().numpy().transpose(LAYOUTS[layout][1]), order="C")
 
 
 def _to_native(array: np.ndarray, layout: str) -> torch.Tensor:

@@ -15,6 +15,7 @@ FILES = (
     "__init__.py",
     "__main__.py",
     "train.py",
+    "verify.py",
     "modes.py",
     "precision.py",
     "devices.py",
@@ -22,8 +23,13 @@ FILES = (
     "models/resnet_cifar.py",
 )
 
-# A pure step needs its state as one value, and its optimizer made for a rate that is an argument.
-ONLY_IN = {"jax": ("TrainState", "build_optimizer")}
+# A pure step needs its state as one value, and its optimizer made for a rate that is an argument. Where parameters are
+# variables, their layouts are told apart by name; where they are a tree, the names are those of its leaves.
+ONLY_IN = {
+    "torch": ("Tapped", "to_canonical", "Prober.warm_up_calls"),
+    "tensorflow": ("to_canonical", "Prober.prepare"),
+    "jax": ("TrainState", "build_optimizer", "by_name", "Prober.prepare"),
+}
 FORWARD = ("forward", "call")
 
 PROBE = """
@@ -63,7 +69,7 @@ def test_every_runner_has_the_same_files(name):
     assert [file for file in FILES if not (ROOT / "runners" / name / file).is_file()] == []
 
 
-@pytest.mark.parametrize("file", ["models/resnet_cifar.py", "train.py"])
+@pytest.mark.parametrize("file", ["models/resnet_cifar.py", "train.py", "verify.py"])
 def test_twins_have_one_outline(file):
     """Public classes, methods and functions have the same names in the same order, but for what a framework needs besides."""
 
@@ -71,7 +77,7 @@ def test_twins_have_one_outline(file):
         return [entry for entry in outline(ROOT / "runners" / name / file) if entry not in ONLY_IN.get(name, ())]
 
     assert common("torch") == common("tensorflow") == common("jax")
-    assert len(common("torch")) >= 7
+    assert len(common("torch")) >= 5
 
 
 def test_tap_names_are_equal(tables):

@@ -11,6 +11,7 @@ import pytest
 import vigil.execute
 import vigil.invocation
 import vigil.record
+import vigil.verify.golden
 from runners.contract.events import EventWriter
 from runners.contract.spec import read_spec, write_spec
 from vigil.execute import Ending
@@ -70,7 +71,8 @@ def scripted(places, monkeypatch, tmp_path) -> Callable[[dict], list[tuple[str, 
     The dict goes from seed to a metric's value, or to the category of a failure. Nothing is uploaded, and there is no
     reference unless a test makes one.
     """
-    monkeypatch.setattr(vigil.invocation, "reference_directory", lambda: tmp_path / "reference")
+    for module in (vigil.invocation, vigil.verify.golden):
+        monkeypatch.setattr(module, "reference_directory", lambda: tmp_path / "reference")
     tracked = {"uri": "u", "experiment": "e", "run_id": "r"}
     monkeypatch.setattr(vigil.invocation.tracking, "upload", lambda directory: tracked)
     started: list[tuple[str, int]] = []

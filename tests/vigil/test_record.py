@@ -94,7 +94,7 @@ def test_a_finished_record_is_complete(recorded, run_directory):
     assert set(record) == {
         "schema", "run_id", "invocation_id", "created", "recipe", "context", "seed", "status", "failure", "metric",
         "curve", "losses", "state_sha256", "timing", "peak_memory_bytes", "fault", "environment", "data", "code",
-        "resumed",
+        "probed", "verify", "resumed",
     }
     assert record == read_record(run_directory)
     assert record["created"] == "2023-11-14T22:13:20+00:00"

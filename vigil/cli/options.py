@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import math
 
 from vigil.context import DETERMINISM, DEVICES, FRAMEWORKS, MODES, PRECISIONS, RANDOMNESS, Context, make_context
@@ -20,34 +21,28 @@ def add_recipe(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--profile", default=DEFAULT_PROFILE, help=f"how much of it (default: {DEFAULT_PROFILE})")
 
 
-def add_context(parser: argparse.ArgumentParser) -> None:
-    """Add the fields of one context."""
-    parser.add_argument("--framework", required=True, help=_one_of(FRAMEWORKS))
-    parser.add_argument("--mode", default="jit", help=f"{_one_of(MODES)} (default: jit)")
-    parser.add_argument("--precision", default="fp32", help=f"{_one_of(PRECISIONS)} (default: fp32)")
-    parser.add_argument("--device", default="cpu", help=f"{_one_of(DEVICES)} (default: cpu)")
-    parser.add_argument("--devices", default="1", metavar="N", help="how many of them (default: 1)")
+def add_context(parser: argparse.ArgumentParser, *, framework_is_required: bool = True) -> None:
+    """Add the fields of one context but for its randomness. What is not given is None."""
+    parser.add_argument("--framework", required=framework_is_required, help=_one_of(FRAMEWORKS))
+    parser.add_argument("--mode", help=f"{_one_of(MODES)} (default: jit)")
+    parser.add_argument("--precision", help=f"{_one_of(PRECISIONS)} (default: fp32)")
+    parser.add_argument("--device", help=f"{_one_of(DEVICES)} (default: cpu)")
+    parser.add_argument("--devices", metavar="N", help="how many of them (default: 1)")
     parser.add_argument("--shards", metavar="A,B", help="images of the global batch on each device (default: even)")
-    parser.add_argument("--determinism", default="off", help=f"{_one_of(DETERMINISM)} (default: off, the framework as it is)")
-    parser.add_argument(
-        "--randomness",
-        default="shared",
-        help=f"{_one_of(RANDOMNESS)}: Vigil's weights and order, or the framework's own",
-    )
+    parser.add_argument("--determinism", help=f"{_one_of(DETERMINISM)} (default: off, the framework as it is)")
+
+
+def add_randomness(parser: argparse.ArgumentParser) -> None:
+    """Add where weights and order come from."""
+    what = "Vigil's weights and order (default), or the framework's own"
+    parser.add_argument("--randomness", help=f"{_one_of(RANDOMNESS)}: {what}")
 
 
 def context_from(arguments: argparse.Namespace) -> Context:
-    """Return the context of the options. Raises UsageError."""
-    return make_context(
-        framework=arguments.framework,
-        mode=arguments.mode,
-        precision=arguments.precision,
-        device=arguments.device,
-        devices=arguments.devices,
-        shards=arguments.shards,
-        determinism=arguments.determinism,
-        randomness=arguments.randomness,
-    )
+    """Return the context of the options that were given. Raises UsageError."""
+    fields = (field.name for field in dataclasses.fields(Context))
+    given = {name: getattr(arguments, name, None) for name in fields}
+    return make_context(**{name: value for name, value in given.items() if value is not None})
 
 
 def add_seeds(parser: argparse.ArgumentParser, *, count: int, first: int) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from reports.block import verdict_block
+from reports.verify_picture import draw_picture
 from vigil.cli import options
 from vigil.errors import EXIT_COULD_NOT_RUN
 from vigil.invocation import Request, Watch, carry_out, plan, preflight
@@ -22,8 +23,10 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     parser = subparsers.add_parser("reproduce", help="train a recipe in one context and judge the metric")
     options.add_recipe(parser)
     options.add_context(parser)
+    options.add_randomness(parser)
     options.add_seeds(parser, count=1, first=0)
     parser.add_argument("--fault", metavar="FILE.py", help="plant a fault: the file's install() runs before the model is built")
+    parser.add_argument("--no-verify", action="store_true", help="train at once, without verifying one training step first")
     options.add_timeouts(parser)
     parser.set_defaults(run=run)
 
@@ -40,6 +43,7 @@ def run(arguments: argparse.Namespace) -> int:
         seeds=options.seeds_from(arguments),
         fault=fault_entry(arguments.fault),
         command=arguments.command,
+        verify=not arguments.no_verify,
     )
     timeout = options.seconds("--hang-timeout", arguments.hang_timeout)
     with RunDisplay() as display:
@@ -50,8 +54,22 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def watch(display: RunDisplay, *, progress_timeout: float) -> Watch:
-    """Return the watch that shows a run on the terminal."""
-    return Watch(display.start, display.event, display.end, display.data, progress_timeout=progress_timeout)
+    """Return the watch that shows a run on the terminal, and draws what its first rung found."""
+
+    def verified(document: dict[str, Any], directory: Path) -> None:
+        display.verified(document)
+        if document["tensors"]:
+            draw_picture(directory)
+
+    return Watch(
+        display.start,
+        display.event,
+        display.end,
+        display.data,
+        progress_timeout=progress_timeout,
+        on_verify=display.verify,
+        on_verified=verified,
+    )
 
 
 def report(invocation: dict[str, Any], directory: Path) -> int:

@@ -1,15 +1,27 @@
-"""`vigil sync`: bring MLflow to hold every finished invocation, once each, after a tracker was down or has changed."""
+"""`vigil sync`: bring MLflow to hold every finished invocation and verification, once each, after a tracker was down."""
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
 
 from vigil.errors import EXIT_COULD_NOT_RUN, CannotRun, UsageError
 from vigil.paths import runs_directory
-from vigil.tracking import TrackingUnavailable, check_reachable, read_invocation, record_tracking, tracking_uri, upload
+from vigil.rung import INTERRUPTED
+from vigil.tracking import (
+    INVOCATION,
+    VERIFICATION,
+    TrackingUnavailable,
+    check_reachable,
+    document_path,
+    read_document,
+    record_tracking,
+    tracking_uri,
+    upload,
+)
 
 
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
@@ -25,13 +37,13 @@ def run(arguments: argparse.Namespace) -> int:
     directory = arguments.runs_directory or runs_directory()
     if arguments.runs_directory and not directory.is_dir():
         raise UsageError(f"{directory}: no such directory. Give one that holds run directories.")
-    found = sorted(find_invocations(directory))
+    found = sorted(find_documents(directory))
     uri = tracking_uri()
     counts = {"uploaded": 0, "already in MLflow": 0, "skipped": 0, "failed": 0}
-    for number, invocation_directory in enumerate(found, start=1):
-        outcome, remark = sync_one(invocation_directory, uri=uri, is_check=arguments.all)
+    for number, place in enumerate(found, start=1):
+        outcome, remark = sync_one(place, uri=uri, is_check=arguments.all)
         counts[outcome] += 1
-        print(f"[{number}/{len(found)}] {invocation_directory.name}: {outcome}{remark}", flush=True)
+        print(f"[{number}/{len(found)}] {place.name}: {outcome}{remark}", flush=True)
         if outcome == "failed" and not _answers(uri):  # a damaged invocation does not stop the others, a dead tracker does
             break
     counts["not tried"] = len(found) - sum(counts.values())
@@ -39,31 +51,51 @@ def run(arguments: argparse.Namespace) -> int:
     return EXIT_COULD_NOT_RUN if counts["failed"] else 0
 
 
-def sync_one(invocation_directory: Path, *, uri: str, is_check: bool) -> tuple[str, str]:
-    """Upload one invocation if that is due; return the outcome and what else a person should know."""
+def sync_one(directory: Path, *, uri: str, is_check: bool) -> tuple[str, str]:
+    """Upload one invocation or verification if that is due; return the outcome and what else a person should know."""
     try:
-        invocation = read_invocation(invocation_directory) if _is_written(invocation_directory) else {}
-        if not invocation.get("verdict"):
+        document = read_document(directory) if document_path(directory).is_file() else {}
+        if not document.get("verdict"):
             return "skipped", " (no verdict yet: still running, or to be continued with `vigil resume`)"
-        earlier = invocation.get("tracking") or {}
+        if document["verdict"]["name"] == INTERRUPTED:
+            return "skipped", " (interrupted)"
+        earlier = document.get("tracking") or {}
         if earlier.get("run_id") and not is_check:
             return "already in MLflow", ""
-        tracking = upload(invocation_directory, uri=uri)
+        tracking = upload(directory, uri=uri)
         if tracking == earlier:
             return "already in MLflow", " (checked)"
-        record_tracking(invocation_directory, tracking)
+        record_tracking(directory, tracking)
         return "uploaded", f" (experiment {tracking['experiment']}, run {tracking['run_id']})"
     except CannotRun as error:
         return "failed", f": {error}"
 
 
-def find_invocations(directory: Path) -> Iterator[Path]:
-    """Yield each directory that holds an invocation.json, or a run that has started towards one."""
+def find_documents(directory: Path) -> Iterator[Path]:
+    """Yield each directory that holds an invocation.json or a verify.json, or a run that has started towards the first.
+
+    A verification that has no document was broken off, and cannot be continued: there is nothing to upload.
+    """
     for place, names, files in os.walk(directory):
         here = Path(place)
-        if "invocation.json" in files or any((here / name / "spec.json").is_file() for name in names):
-            names.clear()
+        tasks = [] if INVOCATION in files or VERIFICATION in files else _tasks(here, names)
+        if INVOCATION in files or VERIFICATION in files or "train" in tasks:
             yield here
+        if INVOCATION in files or VERIFICATION in files or tasks:
+            names.clear()
+
+
+def _tasks(directory: Path, names: list[str]) -> list[str]:
+    """Return the tasks of the runs right below a directory; a spec that cannot be read is taken for one that trains."""
+    tasks = []
+    for name in names:
+        spec = directory / name / "spec.json"
+        if spec.is_file():
+            try:
+                tasks.append(json.loads(spec.read_text(encoding="utf-8")).get("task", "train"))
+            except ValueError:
+                tasks.append("train")
+    return tasks
 
 
 def _answers(uri: str) -> bool:
@@ -72,7 +104,3 @@ def _answers(uri: str) -> bool:
     except TrackingUnavailable:
         return False
     return True
-
-
-def _is_written(invocation_directory: Path) -> bool:
-    return (invocation_directory / "invocation.json").is_file()

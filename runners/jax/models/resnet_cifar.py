@@ -15,6 +15,10 @@ from runners.jax.batch_norm import BatchNorm
 List = getattr(nnx, "List", list)
 
 
+def untapped(name, x):
+    return x
+
+
 class Block(nnx.Module):
     """Two 3x3 convolutions and a shortcut: where the shape changes, a strided slice with zero channels."""
 
@@ -44,7 +48,9 @@ class Block(nnx.Module):
 
 
 class ResNetCifar(nnx.Module):
-    """Images [batch, height, width, channel] to logits [batch, class]. `taps`: a dict that receives every named tensor.
+    """Images [batch, height, width, channel] to logits [batch, class].
+
+    `tap(name, x)` is called with every named tensor, and gives what the model goes on with.
 
     Args:
         numerics: `dtype` of the arithmetic, `param_dtype`, and the `rngs` of flax's own initial weights.
@@ -74,12 +80,7 @@ class ResNetCifar(nnx.Module):
         self.blocks = List(blocks)
         self.head = nnx.Linear(n_in, n_classes, kernel_init=nnx.initializers.zeros_init(), **numerics)
 
-    def __call__(self, images, taps=None, mask=None):
-        def tap(name, x):
-            if taps is not None:
-                taps[name] = x
-            return x
-
+    def __call__(self, images, tap=untapped, mask=None):
         x = tap("stem.conv", self.stem_conv(images))
         x = tap("stem.bn", self.stem_bn(x, mask))
         x = tap("stem.relu", nnx.relu(x))

@@ -14,6 +14,10 @@ from runners.contract.models import blocks_per_stage
 from runners.tensorflow.devices import BatchNorm
 
 
+def untapped(name, x):
+    return x
+
+
 class Block(keras.layers.Layer):
     """Two 3x3 convolutions and a shortcut: where the shape changes, a strided slice with zero channels."""
 
@@ -44,7 +48,10 @@ class Block(keras.layers.Layer):
 
 
 class ResNetCifar(keras.Model):
-    """Images [batch, height, width, channel] to logits [batch, class]. `taps`: a dict that receives every tensor."""
+    """Images [batch, height, width, channel] to logits [batch, class].
+
+    `tap(name, x)` is called with every named tensor, and gives what the model goes on with.
+    """
 
     def __init__(self, *, depth, image_shape, n_classes, widths, convolution, batch_norm):
         super().__init__()
@@ -62,16 +69,7 @@ class ResNetCifar(keras.Model):
                 n_in = n_out
         self.head = keras.layers.Dense(n_classes)
 
-    def __call__(self, images, taps=None, training=None):
-        # DIFFERS(tensorflow): Keras hands `call` a copy of a dict argument, which the caller would never see again.
-        def tap(name, x):
-            if taps is not None:
-                taps[name] = x
-            return x
-
-        return super().__call__(images, tap=tap, training=training)
-
-    def call(self, images, tap):
+    def call(self, images, tap=untapped):
         x = tap("stem.conv", self.stem_conv(images))
         x = tap("stem.bn", self.stem_bn(x))
         x = tap("stem.relu", tf.nn.relu(x))

@@ -1,0 +1,173 @@
+"""How far correct programs are from the noise floor, over contexts, states and seeds: what verify's limits are made from.
+
+    python -m benchmarks.false_alarms measure --seeds 3 --jobs 2      # appends to reference_results/<recipe>/verify-clean-<date>.jsonl
+    python -m benchmarks.false_alarms count                           # lists every alarm that the clean runs raise, and counts them
+
+`measure` puts the cases of verify, and every layer alone, to each context, with other initial weights, data order and batches for
+each seed. `count` judges every (context, state, seed) by limits made without the rows of that context and seed. An alarm
+is false only if the tensor in question is right; one that is shown wrong is a finding, and is named in docs/findings.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import queue
+import sys
+import time
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from datetime import date, datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from vigil.context import Context, parse_context
+from vigil.environment import describe_code, describe_machine, installed_frameworks
+from vigil.paths import reference_directory, runs_directory
+from vigil.plan import share_cores
+from vigil.recipe import load_recipe
+from vigil.spec import available_cores
+from vigil.verify.ask import Setting, ask, lines_of
+from vigil.verify.examine import differences_in
+from vigil.verify.golden import Golden, make_golden
+from vigil.verify.layers import arrays_of, differences_of, line_of, look_at
+from vigil.verify.limits import Limit, make_limits, size_of, summary_row
+from vigil.verify.request import recipe_facts
+
+# As late as can be computed in a minute: the committed tape's late state is a seed of its own.
+LATE = 40
+CONTEXTS = (
+    *(f"{framework}-{mode}-{precision}-x1" for framework in ("torch", "tensorflow", "jax")
+      for mode in ("eager", "jit", "compile") for precision in ("fp32", "bf16", "fp16", "fp64")),
+    "torch-eager-fp32-x2", "torch-jit-fp32-x2-s20+12", "torch-eager-bf16-x2-s20+12",
+    "tensorflow-eager-fp32-x2", "tensorflow-jit-fp32-x2-s20+12", "tensorflow-jit-bf16-x2",
+    "jax-eager-fp32-x2-s20+12", "jax-jit-fp32-x2-s20+12", "jax-compile-bf16-x2",
+)  # fmt: skip
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=("measure", "count"))
+    parser.add_argument("--recipe", default="resnet_cifar")
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--first-seed", type=int, default=2000)
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--no-looks", action="store_true", help="only what training runs, not the layers alone")
+    parser.add_argument("--contexts", default=",".join(CONTEXTS), help="short forms, separated by commas")
+    arguments = parser.parse_args()
+    if arguments.what == "count":
+        return count(load_rows(arguments.recipe))
+    contexts = [parse_context(text) for text in arguments.contexts.split(",")]
+    contexts = [context for context in contexts if context.framework in installed_frameworks()]
+    for seed in range(arguments.first_seed, arguments.first_seed + arguments.seeds):
+        measure(arguments.recipe, contexts, seed=seed, jobs=arguments.jobs, with_looks=not arguments.no_looks)
+    return 0
+
+
+def measure(recipe_name: str, contexts: list[Context], *, seed: int, jobs: int, with_looks: bool) -> None:
+    """Put one seed's cases to every context, and append a row for each case to the clean runs.
+
+    Args:
+        with_looks: run every layer alone, and the model with its taps shown, as well; each is another program to compile.
+    """
+    recipe = load_recipe(recipe_name)
+    facts = recipe_facts(recipe, "quick")
+    precisions = tuple(sorted({context.precision for context in contexts}))
+
+    def progress(what: str, done: int, total: int) -> None:
+        if done == total or done % 10 == 0:
+            print(f"seed {seed}: {what} {done}/{total}", file=sys.stderr, flush=True)
+
+    tape = make_golden(
+        recipe=facts, training=recipe.resolve("quick"), data_directory=None, progress=progress, seed=seed, late=LATE,
+        precisions=precisions,
+    )  # fmt: skip
+    root = runs_directory() / f"{datetime.now(timezone.utc):%Y%m%d-%H%M%S}-false-alarms-seed{seed}"
+    cores: queue.Queue = queue.Queue()
+    for share in share_cores(available_cores(), jobs):
+        cores.put(share)
+
+    def work(context: Context) -> list[dict[str, Any]]:
+        share = cores.get()
+        try:
+            return rows_of(context, tape, root / context.text / "answers", cores=share, with_looks=with_looks)
+        finally:
+            cores.put(share)
+
+    path = reference_directory() / recipe_name / f"verify-clean-{date.today().isoformat()}.jsonl"
+    with ThreadPoolExecutor(max_workers=jobs) as pool:
+        futures = {pool.submit(work, context): context for context in contexts}
+        for done, future in enumerate(as_completed(futures), start=1):
+            rows = future.result()
+            with open(path, "a", encoding="utf-8") as file:
+                file.writelines(json.dumps(row) + "\n" for row in rows)
+            print(f"seed {seed}: [{done}/{len(contexts)}] {futures[future].text}: {len(rows)} rows", flush=True)
+
+
+def rows_of(
+    context: Context, tape: Golden, directory: Path, *, cores: list[int] | None, with_looks: bool
+) -> list[dict[str, Any]]:
+    """Return the raw samples of one context. A context that fails here is no sample: it raises RuntimeError."""
+    started, precision = time.monotonic(), context.precision
+    looked = [case for case in tape.cases if case.name in ("early/margin", "late/full")] if with_looks else []
+    looks = [look_at(tape, case, cuts=cuts, precision=precision) for case in looked for cuts in (None, ())]
+    # A repeated case is the case of its state once more.
+    cases = [case for case in tape.cases if case.kind != "repeat"]
+    lines = [*lines_of(cases, context), *(line_of(look, context) for look in looks)]
+    lines.sort(key=lambda line: (sum(line["shards"]), line["kind"] == "segments"))
+    more = {name: array for look in looks for name, array in arrays_of(look).items()}
+    answers = ask(Setting(context, directory, tape.header["seed"], None, cores=cores), tape, lines, more=more)
+    failure = answers.record["failure"]
+    if failure and failure["category"] == "unsupported":
+        return []
+    if failure:
+        raise RuntimeError(f"{directory}: {failure['category']}: {failure['message']}")
+    facts = {
+        "recipe": tape.header["recipe"], "context": context.text, "framework": context.framework, "precision": precision,
+        "seed": tape.header["seed"], "framework_version": answers.record["environment"]["framework_version"],
+        "hardware": describe_machine()["hardware"], "date": date.today().isoformat(), **describe_code(),
+    }  # fmt: skip
+    rows = []
+    for case in cases:
+        found = differences_in(case, tape, answers.tensors[case.name], precision=precision)
+        rows.append(summary_row(found, **facts, case=case.name))
+    for look in looks:
+        found = differences_of(look, tape, answers.tensors[look.name], precision=precision)
+        rows.append(summary_row(found, **facts, case=look.name))
+    print(f"{context.text}: {time.monotonic() - started:.0f} s", file=sys.stderr, flush=True)
+    return rows
+
+
+def load_rows(recipe_name: str) -> list[dict[str, Any]]:
+    """Return every committed clean row of a recipe."""
+    files = sorted((reference_directory() / recipe_name).glob("verify-clean-*.jsonl"))
+    return [json.loads(line) for file in files for line in file.read_text(encoding="utf-8").splitlines()]
+
+
+def count(rows: list[dict[str, Any]]) -> int:
+    """Print every alarm among the clean rows, and their number; return 1 if there is one."""
+    combinations = sorted({(row["context"], row["case"].split("/")[0], row["seed"]) for row in rows})
+    alarms = []
+    for context, seed in sorted({(row["context"], row["seed"]) for row in rows}):
+        mine = [row for row in rows if (row["context"], row["seed"]) == (context, seed)]
+        others = make_limits(row for row in rows if (row["context"], row["seed"]) != (context, seed))
+        for row in mine:
+            alarms += [(context, row["case"].split("/")[0], seed, row["case"], *alarm) for alarm in alarms_in(row, others.table)]
+    for context, _, seed, case, name, statistic, value, limit in alarms:
+        print(f"ALARM {context} seed {seed} {case} {name} {statistic}: {value:.1f}, accepted up to {limit.value:.1f} (n = {limit.n})")
+    raised = {alarm[:3] for alarm in alarms}
+    print(f"{len(raised)} of {len(combinations)} combinations of context, state and seed raise an alarm")
+    return 1 if raised else 0
+
+
+def alarms_in(row: dict[str, Any], table: dict[tuple, Limit]) -> Iterable[tuple[str, str, float, Limit]]:
+    """Yield (family, statistic, value, limit) of everything in a row that lies above its limit."""
+    for name, statistics in row["largest"].items():
+        for statistic, value in statistics.items():
+            limit = table.get((row["precision"], size_of(row["case"]), name, statistic))
+            if limit is None or value > limit.value:
+                yield name, statistic, value, limit or Limit(0.0, 0, 0.0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,256 @@
+"""Which planted faults verify catches, in which framework and mode, and whether it names the right origin.
+
+    python -m benchmarks.faults --jobs 2 --markdown docs/faults.md         # every fault, framework and mode, fp32; eager in bf16 too
+    python -m benchmarks.faults --fault nesterov_for_plain --framework jax --mode jit
+
+Each fault is a file in tests/faults/. It is caught when the verdict is `regressed`, and located when the first origin is the layer, phase and
+quantity written down here beforehand.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import fnmatch
+import statistics
+import sys
+import tempfile
+import threading
+from collections.abc import Sequence
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from vigil.context import FRAMEWORKS, MODES, Context, make_context
+from vigil.environment import describe_machine, installed_frameworks
+from vigil.paths import project_root, runs_directory
+from vigil.recipe import load_recipe
+from vigil.spec import fault_entry
+from vigil.verify.golden import load_golden, make_golden, path_of, save_golden
+from vigil.verify.limits import load_limits
+from vigil.verify.request import Standard, load_standard, recipe_facts, verify_contexts
+
+FOLDER = project_root() / "tests" / "faults"
+MANY_CLASSES = project_root() / "tests" / "recipes" / "resnet_cifar_1030.yaml"
+
+
+@dataclasses.dataclass(frozen=True)
+class Fault:
+    """A planted fault and the origin that must be named: patterns of layer, phase and quantity.
+
+    context: fields that it needs to show at all. recipe: a variant of the recipe that it needs.
+    """
+
+    name: str
+    layer: str
+    phase: str
+    quantity: str
+    context: tuple[tuple[str, Any], ...] = ()
+    recipe: Path | None = None
+
+    def is_located(self, origin: dict[str, Any] | None) -> bool:
+        """Is this origin the one that was planted?"""
+        if origin is None:
+            return False
+        wanted = {"layer": self.layer, "phase": self.phase, "quantity": self.quantity}
+        return all(fnmatch.fnmatch(origin[key], pattern) for key, pattern in wanted.items())
+
+
+TWO = (("devices", 2), ("shards", (20, 12)))
+FAULTS = (
+    Fault("weight_gradient_scaled", "stage3.block1.conv2", "backward", "weight gradient"),
+    Fault("bias_gradient_scaled", "head", "backward", "bias gradient"),
+    Fault("data_gradient_scaled", "stage2.block1.conv2", "backward", "data gradient"),
+    Fault("batch_norm_epsilon", "stem.bn", "forward", "output"),
+    Fault("running_variance_biased", "stem.bn", "forward", "running variance"),
+    Fault("batch_norm_momentum_inverted", "stem.bn", "forward", "running mean"),
+    Fault("running_statistics_twice", "stem.bn", "forward", "running mean"),
+    Fault("sync_batch_norm_even_shards", "stage3.block1.bn2", "backward", "data gradient", TWO),
+    Fault("all_reduce_drops_element", "head", "all-reduce", "weight gradient", TWO),
+    Fault("weight_decay_skipped", "head", "update", "weight decay"),
+    Fault("nesterov_for_plain", "optimizer", "update", "momentum"),
+    Fault("learning_rate_late", "optimizer", "update", "learning rate"),
+    Fault("cross_entropy_many_classes", "loss", "forward", "loss", (), MANY_CLASSES),
+    Fault("loss_scale_kept", "optimizer", "update", "loss scale", (("precision", "fp16"),)),
+    Fault("parameter_cast_bf16", "stage3.block1.conv1", "forward", "output"),
+    Fault("padding_other_side", "stage2.block1.conv1", "forward", "output"),
+    Fault("reduction_stops_at_256", "stage3.block1.bn1", "forward", "output"),
+    Fault("last_row_wrong", "head", "forward", "output"),
+    Fault("stale_activation", "stage2.block1.conv2", "repetition", "output"),
+    Fault("activation_noise", "stage2.block1.conv1", "forward", "output"),
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Outcome:
+    """What verify said of one fault in one context."""
+
+    fault: Fault
+    context: Context
+    verdict: str
+    reason: str
+    origin: dict[str, Any] | None
+    ratio: Any
+    seconds: float
+
+    @property
+    def is_caught(self) -> bool:
+        return self.verdict == "regressed"
+
+    @property
+    def is_located(self) -> bool:
+        return self.is_caught and self.fault.is_located(self.origin)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--fault", help="comma-separated; default: all")
+    parser.add_argument("--framework", help="comma-separated; default: every installed one")
+    parser.add_argument("--mode", help="comma-separated; default: eager,jit,compile in fp32, and eager in bf16")
+    parser.add_argument("--precision", default="fp32,bf16")
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--markdown", type=Path)
+    arguments = parser.parse_args()
+    chosen = [fault for fault in FAULTS if not arguments.fault or fault.name in arguments.fault.split(",")]
+    frameworks = arguments.framework.split(",") if arguments.framework else installed_frameworks()
+    modes = tuple(arguments.mode.split(",")) if arguments.mode else MODES
+    outcomes = []
+    for fault in chosen:
+        contexts = contexts_for(fault, frameworks, modes, tuple(arguments.precision.split(",")))
+        outcomes += run(fault, contexts, jobs=arguments.jobs)
+    text = table(outcomes)
+    print(text)
+    if arguments.markdown:
+        arguments.markdown.write_text(text, encoding="utf-8")
+    return 0 if all(outcome.is_caught for outcome in expressible(outcomes) if outcome.context.precision == "fp32") else 1
+
+
+def contexts_for(fault: Fault, frameworks: Sequence[str], modes: Sequence[str], precisions: Sequence[str]) -> list[Context]:
+    """Return every mode in fp32, and eager in bf16; a fault that needs a precision has that alone."""
+    fixed = dict(fault.context)
+    if "precision" in fixed:
+        return [make_context(framework=framework, mode=mode, **fixed) for framework in frameworks for mode in modes]
+    cells = [(mode, precision) for precision in precisions for mode in modes if precision == "fp32" or mode == "eager"]
+    return [
+        make_context(framework=framework, mode=mode, precision=precision, **fixed)
+        for framework in frameworks
+        for mode, precision in cells
+    ]
+
+
+def run(fault: Fault, contexts: Sequence[Context], *, jobs: int) -> list[Outcome]:
+    """Verify each context with the fault planted."""
+    documents: dict[str, dict[str, Any]] = {}
+    lock = threading.Lock()
+
+    def note(done: int, document: dict[str, Any], directory: Path) -> None:
+        with lock:
+            documents[document["context"]["text"]] = document
+        outcome = outcome_of(fault, document)
+        origin = outcome.origin
+        place = f"{origin['layer']}, {origin['phase']}, {origin['quantity']}" if origin else outcome.reason
+        mark = "located" if outcome.is_located else "caught" if outcome.is_caught else outcome.verdict
+        print(f"{fault.name} {outcome.context}: {mark}: {place} ({outcome.seconds:.0f} s) {directory.name}", flush=True)
+
+    verify_contexts(
+        standard_for(fault),
+        contexts,
+        runs_directory(),
+        command=f"python -m benchmarks.faults --fault {fault.name}",
+        data_directory=None,
+        jobs=jobs,
+        on_end=note,
+        fault=fault_entry(str(FOLDER / f"{fault.name}.py")),
+    )
+    return [outcome_of(fault, documents[context.text]) for context in contexts]
+
+
+def outcome_of(fault: Fault, document: dict[str, Any]) -> Outcome:
+    """Return what a verify.json says of a fault."""
+    origin, worst = document["origin"], document["worst"]
+    ratio = origin["ratio"] if origin else worst["ratio"] if worst else None
+    context = Context.from_dict(document["context"])
+    verdict = document["verdict"]
+    return Outcome(fault, context, verdict["name"], verdict["reason"], origin, ratio, document["seconds"])
+
+
+def standard_for(fault: Fault) -> Standard:
+    """Return tape and limits for a fault; a variant of the recipe gets a tape of its own, by the oracle alone, kept in runs/."""
+    if fault.recipe is None:
+        return load_standard(load_recipe("resnet_cifar"), "quick", data_directory=None)
+    recipe = load_recipe(str(fault.recipe))
+    facts = recipe_facts(recipe, "quick")
+    path = path_of(facts, runs_directory() / "tapes")
+    if not path.exists():
+        tape = make_golden(
+            recipe=facts, training=recipe.resolve("quick"), data_directory=None, progress=_say, late=8, precisions=("fp32", "bf16")
+        )
+        with tempfile.TemporaryDirectory(dir=runs_directory()) as folder:
+            save_golden(Path(folder) / path.name, tape)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            (Path(folder) / path.name).replace(path)
+    return Standard(load_golden(path, recipe=facts, data_directory=None), load_limits("resnet_cifar"))
+
+
+def expressible(outcomes: Sequence[Outcome]) -> list[Outcome]:
+    """Return the outcomes of faults that the framework can express; the fault file refuses where it cannot."""
+    return [each for each in outcomes if each.verdict not in ("failed:fault", "unsupported")]
+
+
+def table(outcomes: Sequence[Outcome]) -> str:
+    """Return the Markdown page: a row for each fault and framework, a column for each mode."""
+    lines = ["# Planted faults", "", __doc__.split("\n\n")[2].replace("\n", " ").strip(), ""]
+    columns = sorted({(o.context.precision != "fp32", MODES.index(o.context.mode)) for o in outcomes})
+    heads = [f"{MODES[mode]}, {'bf16' if low else 'fp32'}" for low, mode in columns]
+    lines += [f"| fault | framework | {' | '.join(heads)} |", "|---|---|" + "---|" * len(heads)]
+    for fault in FAULTS:
+        for framework in FRAMEWORKS:
+            mine = {
+                (o.context.precision != "fp32", MODES.index(o.context.mode)): o
+                for o in outcomes
+                if o.fault == fault and o.context.framework == framework
+            }
+            if mine:
+                cells = [cell(mine[key]) if key in mine else "" for key in columns]
+                lines.append(f"| {fault.name} | {framework} | {' | '.join(cells)} |")
+    lines += ["", *summary(outcomes), ""]
+    return "\n".join(lines)
+
+
+def cell(outcome: Outcome) -> str:
+    """Return origin or verdict, ratio to the floor, and seconds, short enough for a table."""
+    if outcome.verdict in ("failed:fault", "unsupported"):
+        return "cannot be expressed" if outcome.verdict == "failed:fault" else "unsupported"
+    precision = f"{outcome.context.precision}: " if outcome.context.precision not in ("fp32", "bf16") else ""
+    if not outcome.is_caught:
+        return f"{precision}{'not seen' if outcome.verdict == 'reproduced' else outcome.verdict}, {outcome.seconds:.0f} s"
+    ratio = outcome.ratio if isinstance(outcome.ratio, str) else f"{outcome.ratio:,.0f}x"
+    origin = outcome.origin
+    place = f"{origin['layer']} {origin['quantity']}" if origin else "no origin"
+    return f"{precision}{'' if outcome.is_located else 'caught, not located: '}{place}, {ratio}, {outcome.seconds:.0f} s"
+
+
+def summary(outcomes: Sequence[Outcome]) -> list[str]:
+    """Return the counts and what they stand on."""
+    able = expressible(outcomes)
+    wide = [each for each in able if each.context.precision != "bf16"]
+    low = [each for each in able if each.context.precision == "bf16"]
+    lines = [
+        f"- {sum(each.is_caught for each in wide)} of {len(wide)} caught in fp32 (the loss scale in fp16), "
+        f"{sum(each.is_located for each in wide)} with the right origin: layer, phase and quantity.",
+        f"- {sum(each.is_caught for each in low)} of {len(low)} also caught in bf16, {sum(each.is_located for each in low)} located.",
+        f"- {len(outcomes) - len(able)} cannot be expressed in their framework or context.",
+        f"- Median {statistics.median(each.seconds for each in able):.0f} s a context, start-up and localisation included.",
+        f"- Two devices have shards of 20 and 12 images. {describe_machine()['hardware']}, Python {sys.version.split()[0]}, "
+        f"{date.today().isoformat()}. The number before the seconds is the distance in units of the noise floor.",
+    ]
+    return lines if low else [lines[0], *lines[2:]]
+
+
+def _say(what: str, done: int, total: int) -> None:
+    if done == total:
+        print(f"{what}: {total}", file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

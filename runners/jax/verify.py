@@ -1,0 +1,122 @@
+"""The answers of JAX to a verify task. Twins: runners/torch/verify.py, runners/tensorflow/verify.py."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from runners.contract.answers import Segments, answer_cases, require_oracle, sum_of_parts
+from runners.contract.cases import Answers
+from runners.contract.session import Session
+from runners.jax import devices
+from runners.jax.train import Trainer, TrainState, by_name, set_up
+
+
+def verify(session: Session) -> None:
+    """Answer the cases of the session's run."""
+    require_oracle(session.spec)
+    mesh = set_up(session)
+
+    def make_prober(spec, example: np.ndarray) -> Prober:
+        prober = Prober(spec, mesh=mesh)
+        prober.prepare(example=example)
+        return prober
+
+    answer_cases(session, make_prober)
+
+
+class Prober(Trainer):
+    """A trainer that can be asked for more than training needs."""
+
+    warm_up_calls = 0
+
+    def prepare(self, *, example: np.ndarray) -> None:
+        """Make the programs of this context's mode; those that training has no use for are made when asked for."""
+        super().prepare(example=example)
+        self.programs: dict[object, Callable] = {}
+
+    def training_forward(self, images: np.ndarray) -> None:
+        """Make one forward pass in training mode, of which only the running statistics are left."""
+        arguments = self.state.params, self.state.statistics, devices.spread(images, self.spec.shards, mesh=self.mesh)
+        _, statistics = self._remembered("forward", self._training_forward, *arguments)(*arguments)
+        self.state = self.state._replace(statistics=statistics)
+
+    def accumulate(self, batches: list[tuple[np.ndarray, np.ndarray]], learning_rate: float) -> jax.Array:
+        """Take one step by the mean of the micro-batches' gradients; return the mean of their losses."""
+        spread = [self._train_batch(*batch, learning_rate)[:2] for batch in batches]
+        arguments = self.state, spread, np.asarray(learning_rate, self.wide)
+        program = self._remembered(("accumulate", len(batches)), self._accumulate, *arguments)
+        self.state, loss = program(*arguments)
+        return loss
+
+    def segments(self, example: Segments) -> Callable[[Segments], Answers]:
+        """Return the program that gives outputs, leaf and parameter gradients, loss and types; statistics move in the state."""
+        def tapped(params, statistics, images, labels, leaves, cotangents, scale):
+            def total(params, leaves):
+                outputs = {}
+
+                def tap(name, x):
+                    outputs[name] = x
+                    leaf = leaves[name].astype(x.dtype)
+                    return leaf if name in example.cuts else x + leaf
+
+                logits, moved = self._forward(params, statistics, images.astype(self.wide), tap)
+                loss = self._loss(logits, labels)
+                products = [(outputs[name].astype(self.wide) * cotangents[name]).sum() for name in example.cuts]
+                return scale * sum(products, loss), (outputs, loss, moved)
+
+            gradients, (outputs, loss, moved) = jax.grad(total, argnums=(0, 1), has_aux=True)(params, leaves)
+            return outputs, *gradients, loss, moved
+
+        program = self._program(tapped, *self._tapped_arguments(example))
+
+        def run(inputs: Segments) -> Answers:
+            outputs, of_params, of_leaves, loss, moved = program(*self._tapped_arguments(inputs))
+            self.state = self.state._replace(statistics=moved)
+            answers = {"loss": np.asarray(loss)}
+            for tap, output in outputs.items():
+                answers[f"dtype/{tap}"] = np.array(str(output.dtype))
+                answers[f"output/{tap}"] = self._collect(output)
+                answers[f"leaf_gradient/{tap}"] = self._collect(of_leaves[tap])
+            gradients = by_name(of_params)
+            for name, native, _ in self._rows():
+                if native in gradients:
+                    answers[f"parameter_gradient/{name}"] = np.asarray(gradients[native])
+            return sum_of_parts([answers], scale=inputs.scale)
+
+        return run
+
+    def _remembered(self, key: object, function: Callable, *arguments) -> Callable:
+        if key not in self.programs:
+            self.programs[key] = self._program(function, *arguments)
+        return self.programs[key]
+
+    def _training_forward(self, params, statistics, images):
+        return self._forward(params, statistics, images.astype(self.wide))
+
+    def _accumulate(self, state: TrainState, batches, learning_rate):
+        """Return the state after a step over micro-batches, and their mean loss: a pure function, for jax.jit."""
+        found = []
+        statistics = state.statistics
+        for images, labels in batches:
+            gradients, loss, statistics = self.differentiate(state._replace(statistics=statistics), images, labels)
+            found.append((gradients, loss))
+        gradients, loss = jax.tree_util.tree_map(lambda *values: sum(values) / len(values), *found)
+        return self.update(state, gradients, statistics, learning_rate), loss
+
+    def _tapped_arguments(self, inputs: Segments) -> tuple:
+        images, labels, _ = self._train_batch(inputs.images, inputs.labels, 0.0)
+        leaves, cotangents = self._spread_taps(inputs.leaves), self._spread_taps(inputs.cotangents)
+        scale = np.asarray(inputs.scale, self.wide)
+        return self.state.params, self.state.statistics, images, labels, leaves, cotangents, scale
+
+    def _spread_taps(self, arrays: Answers) -> dict[str, jax.Array]:
+        spread = {name: array.astype(self.wide) for name, array in arrays.items()}
+        return {name: devices.spread(array, self.spec.shards, mesh=self.mesh) for name, array in spread.items()}
+
+    def _collect(self, array: jax.Array) -> np.ndarray:
+        rows = devices.collect(array, self.spec.shards)
+        return rows.astype(np.float32) if array.dtype in (jnp.bfloat16, jnp.float16) else rows

@@ -1,0 +1,112 @@
+"""The answers of TensorFlow to a verify task. Twins: runners/torch/verify.py, runners/jax/verify.py."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import tensorflow as tf
+
+from runners.contract.answers import Segments, answer_cases, require_oracle, sum_of_parts
+from runners.contract.cases import Answers
+from runners.contract.session import Session
+from runners.tensorflow import devices
+from runners.tensorflow.train import Trainer, set_up, to_canonical
+
+
+def verify(session: Session) -> None:
+    """Answer the cases of the session's run."""
+    require_oracle(session.spec)
+    with set_up(session) as replica:
+
+        def make_prober(spec, example: np.ndarray) -> Prober:
+            prober = Prober(spec, replica=replica)
+            prober.prepare(example=example)
+            return prober
+
+        answer_cases(session, make_prober)
+
+
+class Prober(Trainer):
+    """A trainer that can be asked for more than training needs."""
+
+    warm_up_calls = 0
+
+    def prepare(self, *, example: np.ndarray) -> None:
+        """Make the programs of this context's mode; those that training has no use for are traced when first called."""
+        super().prepare(example=example)
+        self.forward = self._program(lambda images: self.model(images, training=True), updates=False)
+        self.step_of_many = self._program(self._accumulate, updates=True)
+
+    def training_forward(self, images: np.ndarray) -> None:
+        """Make one forward pass in training mode, of which only the running statistics are left."""
+        self.forward(self._images(images, self.spec.shards))
+
+    def accumulate(self, batches: list[tuple[np.ndarray, np.ndarray]], learning_rate: float) -> tf.Tensor:
+        """Take one step by the mean of the micro-batches' gradients; return the mean of their losses."""
+        self._use_rate(learning_rate)
+        shards = self.spec.shards
+        placed = [(self._images(images, shards), self.replica.place(labels, shards)) for images, labels in batches]
+        return devices.sum_over_replicas(self.step_of_many(placed), replica=self.replica)
+
+    def segments(self, example: Segments) -> Callable[[Segments], Answers]:
+        """Return the program that gives outputs, leaf and parameter gradients, loss and types; statistics move in the state."""
+
+        def tapped(images, labels, leaves, cotangents, scale):
+            outputs = {}
+
+            def tap(name, x):
+                outputs[name] = x
+                leaf = tf.cast(leaves[name], x.dtype)
+                return leaf if name in example.cuts else x + leaf
+
+            with tf.GradientTape() as tape:
+                tape.watch(leaves)
+                logits = self.model(images, tap=tap, training=True)
+                loss = self._loss(logits, labels)
+                products = [tf.reduce_sum(tf.cast(outputs[name], self._wide) * cotangents[name]) for name in example.cuts]
+                total = scale * tf.add_n([loss, *products])
+            wanted = leaves, [value.value for value in self.model.trainable_variables]
+            return outputs, *tape.gradient(total, wanted, unconnected_gradients=tf.UnconnectedGradients.ZERO), loss
+
+        program = self._program(tapped, updates=False)
+
+        def run(inputs: Segments) -> Answers:
+            found = program(*self._tapped_arguments(inputs))
+            parts = [self._answers(*part) for part in self._of_each_device(found)]
+            return sum_of_parts(parts, scale=inputs.scale)
+
+        return run
+
+    def _accumulate(self, batches):
+        found = [self.differentiate(images, labels) for images, labels in batches]
+        of_each_variable = zip(*(gradients for _, gradients in found), strict=True)
+        # Divided before they are added: the sum of scaled gradients could leave float32's range where their mean does not.
+        self.update([tf.add_n([gradient / len(found) for gradient in gradients]) for gradients in of_each_variable])
+        return tf.add_n([loss for loss, _ in found]) / len(found)
+
+    def _tapped_arguments(self, inputs: Segments) -> tuple:
+        shards, taps = self.spec.shards, (inputs.leaves, inputs.cotangents)
+        leaves, cotangents = ({name: self._images(array, shards) for name, array in arrays.items()} for arrays in taps)
+        scale = tf.constant(inputs.scale, self._wide)
+        return self._images(inputs.images, shards), self.replica.place(inputs.labels, shards), leaves, cotangents, scale
+
+    def _of_each_device(self, found) -> list:
+        flat = [devices.parts(value, replica=self.replica) for value in tf.nest.flatten(found)]
+        return [tf.nest.pack_sequence_as(found, values) for values in zip(*flat, strict=True)]
+
+    def _answers(self, outputs, of_leaves, of_variables, loss) -> Answers:
+        answers = {"loss": loss.numpy()}
+        for tap, output in outputs.items():
+            answers[f"dtype/{tap}"] = np.array(output.dtype.name)
+            answers[f"output/{tap}"] = _at_least_float32(output)
+            answers[f"leaf_gradient/{tap}"] = _at_least_float32(of_leaves[tap])
+        gradient_of = dict(zip(map(id, self.model.trainable_variables), of_variables, strict=True))
+        for name, variable, layout in self._rows():
+            if variable.trainable:
+                answers[f"parameter_gradient/{name}"] = to_canonical(gradient_of[id(variable)].numpy(), layout)
+        return answers
+
+
+def _at_least_float32(tensor: tf.Tensor) -> np.ndarray:
+    return (tf.cast(tensor, tf.float32) if tensor.dtype.size < 4 else tensor).numpy()

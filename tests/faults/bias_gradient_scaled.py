@@ -1,0 +1,47 @@
+"""Planted fault: the gradient of the bias of the dense layer, the model's head, is 1.001 times what it should be."""
+
+import sys
+
+EXCESS = 0.001
+
+
+def install():
+    if "torch" in sys.modules:
+        import torch
+
+        def scaled(self, x):
+            bias = self.bias + EXCESS * (self.bias - self.bias.detach())
+            return torch.nn.functional.linear(x, self.weight, bias)
+
+        torch.nn.Linear.forward = scaled
+    elif "tensorflow" in sys.modules:
+        import tensorflow as tf
+        from tensorflow import keras
+
+        original = keras.layers.Dense.call
+
+        def scaled(self, inputs, training=None):
+            outputs = original(self, inputs, training=training)
+            # The variable itself: what a mixed policy makes of it is too coarse to hold 1.001 times a gradient.
+            bias = tf.convert_to_tensor(self.bias._value)
+            return outputs + tf.cast(EXCESS * (bias - tf.stop_gradient(bias)), outputs.dtype)
+
+        keras.layers.Dense.call = scaled
+    else:
+        import jax
+        from flax import nnx
+
+        original = nnx.Linear.__init__
+
+        def initialise(self, *arguments, **options):
+            original(self, *arguments, **options)
+            self.promote_dtype = scaled(self.promote_dtype)
+
+        def scaled(promote):
+            def promote_scaled(arrays, *, dtype):
+                x, kernel, bias = arrays
+                return promote((x, kernel, bias + EXCESS * (bias - jax.lax.stop_gradient(bias))), dtype=dtype)
+
+            return promote_scaled
+
+        nnx.Linear.__init__ = initialise

@@ -1,0 +1,35 @@
+"""Planted fault: a step takes the learning rate that the step before it was given; the first takes its own.
+
+In TensorFlow and JAX the rate is patched where it enters the runner: the optimizer gets it as a variable that is also that of
+the velocities, and as an argument of a traced function.
+"""
+
+import sys
+
+
+def install():
+    if "torch" in sys.modules:
+        import torch
+
+        original = torch.optim.SGD.step
+
+        def step(self, *arguments, **options):
+            given = [group["lr"] for group in self.param_groups]
+            late, self.rates_before = getattr(self, "rates_before", given), given
+            for group, rate in zip(self.param_groups, late, strict=True):
+                group["lr"] = rate
+            return original(self, *arguments, **options)
+
+        torch.optim.SGD.step = step
+        return
+    if "tensorflow" in sys.modules:
+        from runners.tensorflow.train import Trainer
+    else:
+        from runners.jax.train import Trainer
+    original_step = Trainer.train_step
+
+    def train_step(self, images, labels, learning_rate):
+        late, self.rate_before = getattr(self, "rate_before", learning_rate), learning_rate
+        return original_step(self, images, labels, late)
+
+    Trainer.train_step = train_step

@@ -1,0 +1,29 @@
+"""Planted fault: the optimizer applies Nesterov's momentum, whatever was asked for."""
+
+import sys
+
+
+def install():
+    if "torch" in sys.modules:
+        import torch
+
+        original = torch.optim.SGD.__init__
+
+        def initialise(self, *arguments, **options):
+            original(self, *arguments, **{**options, "nesterov": True})
+
+        torch.optim.SGD.__init__ = initialise
+    elif "tensorflow" in sys.modules:
+        from tensorflow import keras
+
+        original = keras.optimizers.SGD.__init__
+
+        def initialise(self, *arguments, **options):
+            original(self, *arguments, **{**options, "nesterov": True})
+
+        keras.optimizers.SGD.__init__ = initialise
+    else:
+        import optax
+
+        original = optax.sgd
+        optax.sgd = lambda *arguments, **options: original(*arguments, **{**options, "nesterov": True})

@@ -1,0 +1,112 @@
+"""Hand-made verify.json documents of a ResNet-8, and the directories they lie in: what the conductor would leave."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+from runners.contract.models import parameter_shapes, statistic_shapes
+from runners.contract.spec import SCHEMA, RunSpec, write_spec
+from vigil.context import make_context
+from vigil.recipe import load_recipe, recipe_hash
+
+RECIPE = load_recipe("resnet_cifar")
+TRAINING = RECIPE.resolve("quick")
+CASES = {
+    "init/margin": "step", "early/margin": "step", "late/margin": "step", "late/evaluation": "predict",
+    "early/repeat": "repeat", "init/full": "step", "late/full": "step",
+}
+ORIGIN = {
+    "layer": "stage1.block1.conv2", "phase": "backward", "quantity": "weight gradient",
+    "tensor": "parameter_gradient/stage1.block1.conv2.kernel", "case": "early/margin", "ratio": 5134.4, "slope": 1.00099,
+    "remark": "",
+}
+
+
+def tensors_of(kind: str) -> list[str]:
+    """Return the tensors that a case of a kind shows."""
+    if kind == "predict":
+        return ["logits"]
+    parameters, statistics = (shapes(TRAINING["model"]) for shapes in (parameter_shapes, statistic_shapes))
+    names = [f"{group}/{name}" for group in ("parameter_gradient", "momentum", "params") for name in parameters]
+    names += ["loss", *(f"stats/{name}" for name in statistics)]
+    return [f"{call}/{name}" for call in (0, 57) for name in names] if kind == "repeat" else names
+
+
+def a_tensor(case: str, tensor: str, *, ratio: float, score: float) -> dict[str, Any]:
+    """Return one entry of `tensors`."""
+    found = {"case": case, "tensor": tensor, "ratio": ratio, "slope": 1.0, "intercept": 0.0, "slope_z": 0.5, "intercept_z": 0.5}
+    return {**found, "problem": None, "score": score}
+
+
+def a_document(*, wrong: dict[tuple[str, str], float] | None = None, **changes: Any) -> dict[str, Any]:
+    """Return the document of a right torch-compile context. `wrong`: (case, tensor) -> ratio; `changes` replace fields."""
+    draw, wrong = random.Random(7), wrong or {}
+    tensors = []
+    for case, kind in CASES.items():
+        for name in tensors_of(kind):
+            ratio = wrong.get((case, name), round(draw.lognormvariate(0.1, 0.45), 4))
+            tensors.append(a_tensor(case, name, ratio=ratio, score=ratio / 38.0))
+    tensors.sort(key=lambda each: -each["score"])
+    out = sum(each["score"] > 1.0 for each in tensors)
+    reason = f"{out} of {len(tensors)} tensors are out" if out else f"{len(tensors)} tensors within their limits"
+    document = {
+        "schema": 1, "verify_id": "20261122-verify-one", "created": "2026-11-22T10:00:21+00:00", "command": "vigil verify",
+        "recipe": {"name": "resnet_cifar", "version": 1, "hash": recipe_hash(TRAINING), "profile": "quick"},
+        "context": make_context(framework="torch", mode="compile").as_dict(), "fault": None,
+        "golden": {
+            "sha256": "ab" * 32, "created": "2026-11-21T09:00:00+00:00",
+            "votes": {
+                name: {"version": version, "agrees": True, "largest": 1e-12, "case": "late/full", "tensor": "loss"}
+                for name, version in (("oracle", "numpy 2.4"), ("torch", "2.13.0"), ("tensorflow", "2.21.0"), ("jax", "0.10.2"))
+            },
+        },
+        "limits": {"clean_rows": 1234},
+        "verdict": {"name": "regressed" if out else "reproduced", "reason": reason},
+        "worst": tensors[0], "origin": None, "origins": [], "passengers": [], "looks": [], "remarks": [], "broken": [],
+        "tensors": tensors, "cases": [{"name": name, "seconds": 0.5} for name in CASES], "known": [],
+        "environment": {
+            "framework": "torch", "framework_version": "2.13.0", "python": "3.11.7", "hardware": "a CPU, 2 cores, 8 GiB"},
+        "seconds": 21.3,
+    }  # fmt: skip
+    return json.loads(json.dumps(document | changes))  # a copy, as it is read from a file
+
+
+def a_regression(**changes: Any) -> dict[str, Any]:
+    """Return the document of one weight gradient x 1.001: it is out, and what follows from it inherits it."""
+    kernel = ORIGIN["tensor"].partition("/")[2]
+    wrong = {}
+    for case in ("early/margin", "init/margin", "late/margin"):
+        wrong |= {(case, f"{group}/{kernel}"): ratio for group, ratio in (("momentum", 5134.4), ("params", 812.0))}
+        wrong[case, ORIGIN["tensor"]] = 5134.4
+    passengers = [f"{group}/{kernel}" for group in ("momentum", "params")]
+    return a_document(wrong=wrong, **{"origin": ORIGIN, "origins": [ORIGIN], "passengers": passengers} | changes)
+
+
+def a_failure(name: str = "failed:crash", **changes: Any) -> dict[str, Any]:
+    """Return the document of a runner that ended before it answered anything."""
+    verdict: dict[str, Any] = {"name": name, "reason": "the machine is on fire"}
+    if name.startswith("failed:"):
+        tail = [f"line {number}" for number in range(9)]
+        failure = {"category": name[7:], "phase": "build", "step": 0, "message": verdict["reason"], "log_tail": tail}
+        verdict["failure"] = failure
+    return a_document(**{"verdict": verdict, "worst": None, "tensors": []} | changes)
+
+
+def write_verification(directory: Path, document: dict[str, Any]) -> Path:
+    """Write a verification's directory: its document, and the spec of its runner."""
+    (directory / "answers").mkdir(parents=True)
+    (directory / "verify.json").write_text(json.dumps(document), encoding="utf-8")
+    write_spec(directory / "answers", dataclasses.replace(_SPEC, task="verify"))
+    return directory
+
+
+_SPEC = RunSpec(
+    schema=SCHEMA, run_id="answers", recipe={"name": "resnet_cifar", "version": 1, "hash": "ab12", "profile": "quick"},
+    framework="torch", mode="compile", precision="fp32", device="cpu", devices=1, shards=(32,), evaluation_shards=(500,),
+    determinism="off", randomness="shared", seed=0, threads=1, cores=None, training=TRAINING, data_directory=None, fault=None,
+    heartbeat_seconds=60.0,
+)

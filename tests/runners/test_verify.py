@@ -1,0 +1,243 @@
+"""The answers of the three runners to verify cases are equal in float64: in every mode, on one device and on two."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from runners.contract.cases import read_answers
+from runners.contract.events import read_events
+from runners.contract.faults import file_sha256
+from runners.contract.weights import initial_state
+from runners.torch.models.resnet_cifar import tap_names
+from tests.runners.harness import make_spec, start
+
+TOLERANCE = 1e-9  # of an array's norm; measured: below 1e-13, where a float32 in the middle would give 1e-7
+UNEVEN = (3, 1)
+RATE, MOMENTUM, DECAY = 0.1, 0.9, 0.01
+SCALED = 2.0**-20  # the smallest change of an image that float32 shows plainly
+FAULT = f"""
+import sys
+
+def install():
+    (trainer,) = [module.Trainer for name, module in sys.modules.items() if name.startswith("runners.") and name.endswith(".train")]
+    original, calls = trainer.train_step, []
+
+    def step(self, images, labels, learning_rate):
+        calls.append(None)
+        return original(self, images * (1 + {SCALED} * (len(calls) == 5)), labels, learning_rate)
+
+    trainer.train_step = step
+"""
+
+
+@dataclasses.dataclass(frozen=True)
+class Asked:
+    """One run's answers by the name of the case, and its end."""
+
+    answers: dict[str, dict[str, np.ndarray]]
+    last: dict
+    log: str
+
+
+def tap_shapes(widths, rows):
+    """Return tap -> canonical shape, for ResNet-8 on images of 32 x 32."""
+    shapes = {}
+    for tap in tap_names(8, widths):
+        stage = int(tap[5]) if tap.startswith("stage") else 1
+        shapes[tap] = (rows, 32 >> (stage - 1), 32 >> (stage - 1), widths[stage - 1])
+    return shapes | {"pool": (rows, widths[-1]), "logits": (rows, 10)}
+
+
+def probes_of(model):
+    """Return the arrays that the cases name: a state with nothing at zero or one, batches, zero and random leaves."""
+    generator = np.random.default_rng(0)
+    arrays = {}
+    for name, array in initial_state(model, seed=3).items():
+        noise = 0.1 * generator.normal(size=array.shape)
+        noise = np.abs(noise) if name.endswith(".variance") else noise
+        arrays[f"state/start/{name}"] = array + (0.0 if name.startswith("params/") and name.endswith("kernel") else noise)
+    for key, rows in (("a", 4), ("b", 4), ("six", 6)):
+        arrays[f"batch/{key}/images"] = generator.normal(size=(rows, 32, 32, 3)).astype(np.float32)
+        arrays[f"batch/{key}/labels"] = generator.integers(0, 10, rows).astype(np.int32)
+    for tap, shape in tap_shapes(model["widths"], 4).items():
+        arrays[f"leaf/zero/{tap}"] = np.zeros(shape)
+        arrays[f"leaf/random/{tap}"] = generator.normal(size=shape)
+        arrays[f"cotangent/random/{tap}"] = generator.normal(size=shape) / np.prod(shape)
+    return arrays
+
+
+def cases_of(widths, devices):
+    """Return one case of each kind, and a step of another size."""
+    shards, six, evaluation = ([4], [6], [6]) if devices == 1 else (list(UNEVEN), [4, 2], [3, 3])
+    common = {"state": "start", "shards": shards, "evaluation_rows": 6, "evaluation_shards": evaluation}
+    segments = {**common, "kind": "segments", "batch": "a"}
+    return [
+        {**common, "name": "step", "kind": "step", "batch": "a", "learning_rate": RATE},
+        {**common, "name": "predict", "kind": "predict", "batch": "six"},
+        {**common, "name": "alternate", "kind": "alternate", "batches": ["a", "b"], "batch": "six"},
+        {**common, "name": "accumulate", "kind": "accumulate", "batches": ["a", "b"], "learning_rate": RATE},
+        {**segments, "name": "tapped", "cuts": [], "leaves": "zero", "scale": 1.0},
+        {**segments, "name": "scaled", "cuts": [], "leaves": "zero", "scale": 1024.0, "times": 4},
+        {**segments, "name": "cut", "cuts": tap_names(8, widths), "leaves": "random", "scale": 1.0},
+        {**common, "name": "larger", "kind": "step", "batch": "six", "learning_rate": RATE, "shards": six},
+    ]
+
+
+@pytest.fixture(scope="module")
+def ask(tmp_path_factory):
+    """Return a function that has a framework answer cases (one of each kind, if none are given) in a context, once a module."""
+    known = {}
+
+    def ask_framework(framework, *, mode="eager", devices=1, cases=None, **changes) -> Asked:
+        key = (framework, mode, devices, json.dumps([cases, changes], default=str))
+        if key not in known:
+            directory = tmp_path_factory.mktemp(framework)
+            shards = (4,) if devices == 1 else UNEVEN
+            changes = {"precision": "fp64", "batch_size": 4, "evaluation_batch_size": 6, **changes}
+            spec = make_spec(framework, mode=mode, shards=shards, task="verify", **changes)
+            known[key] = answered(directory, spec, cases or cases_of(spec.training["model"]["widths"], devices))
+        return known[key]
+
+    return ask_framework
+
+
+def answered(directory: Path, spec, cases) -> Asked:
+    """Run a spec on cases to its end."""
+    np.savez(directory / "probes.npz", **probes_of(spec.training["model"]))
+    (directory / "cases.json").write_text(json.dumps(cases))
+    start(directory, spec).wait(timeout=400)
+    probed = {event["name"]: event["index"] for event in read_events(directory) if event["kind"] == "probed"}
+    answers = {name: read_answers(directory, index) for name, index in probed.items()}
+    return Asked(answers, read_events(directory)[-1], (directory / "log.txt").read_text(errors="replace"))
+
+
+def assert_same_answers(ours: Asked, reference: Asked, names=None):
+    """Raise unless every array of every case agrees to 1e-9 of its norm, under the same names."""
+    assert ours.last["kind"] == "finished", ours.log[-3000:]
+    for case in names or reference.answers:
+        assert set(ours.answers[case]) == set(reference.answers[case]), case
+        for name, expected in reference.answers[case].items():
+            found = ours.answers[case][name]
+            assert found.shape == expected.shape, f"{case}: {name}"
+            if name.startswith("dtype/"):
+                assert str(found) == str(expected) == "float64", f"{case}: {name}"
+                continue
+            distance = np.linalg.norm(np.ravel(found - expected))
+            assert distance <= TOLERANCE * np.linalg.norm(np.ravel(expected)), f"{case}: {name} is off by {distance}"
+
+
+@pytest.fixture(scope="module")
+def oracle(ask):
+    """The answers of PyTorch, eager, one device: one of three that must be equal."""
+    return ask("torch")
+
+
+@pytest.mark.parametrize("mode", ["eager", "jit"])
+def test_frameworks_give_the_same_answers(ask, framework, mode, oracle):
+    """Every kind of case has the same answers in all frameworks, as written and as a program."""
+    assert_same_answers(ask(framework, mode=mode), oracle)
+
+
+@pytest.mark.parametrize("name", ["tensorflow", "jax", pytest.param("torch", marks=pytest.mark.slow)])
+def test_compiled_programs_give_the_same_answers(ask, name, oracle):
+    """What the compilers make of each kind of case gives the answers of eager, for a second size of batch, too."""
+    assert_same_answers(ask(name, mode="compile"), oracle)
+
+
+@pytest.mark.parametrize("mode", ["jit", pytest.param("eager", marks=pytest.mark.slow)])
+def test_two_uneven_devices_give_the_answers_of_one(ask, framework, mode, oracle):
+    """Rows are put together in order, contributions are added up, padding is left out."""
+    assert_same_answers(ask(framework, mode=mode, devices=2), oracle)
+
+
+def test_another_state_would_be_seen(ask, oracle):
+    """A learning rate that is a millionth larger is beyond the tolerance: the comparison can fail."""
+    (step, *_) = cases_of([4, 6, 10], 1)
+    other = ask("torch", cases=[{**step, "learning_rate": RATE * (1 + 1e-6)}])
+    with pytest.raises(AssertionError, match="step: params"):
+        assert_same_answers(other, oracle, ["step"])
+
+
+def test_the_tapped_program_has_the_gradients_of_a_step(oracle):
+    """What the step's momentum shows of each gradient is what the tapped program gives, whatever it is scaled by."""
+    start = {name.removeprefix("state/start/"): array for name, array in probes_of(make_spec("torch").training["model"]).items()}
+    step, tapped, scaled = (oracle.answers[name] for name in ("step", "tapped", "scaled"))
+    names = [name.removeprefix("momentum/") for name in step if name.startswith("momentum/")]
+    assert len(names) == 23
+    for name in names:
+        shown = step[f"momentum/{name}"] - MOMENTUM * start[f"momentum/{name}"] - DECAY * start[f"params/{name}"]
+        np.testing.assert_allclose(tapped[f"parameter_gradient/{name}"], shown, rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(scaled[f"parameter_gradient/{name}"], shown, rtol=1e-9, atol=1e-12)
+    assert tapped["loss"] == pytest.approx(step["loss"], rel=1e-12)
+    np.testing.assert_allclose(tapped["stats/stem.bn.mean"], step["stats/stem.bn.mean"], rtol=1e-12)
+
+
+def test_a_cut_separates_the_layers(oracle):
+    """With every tap cut a layer sees the leaf before it: relu1 is relu of bn1's leaf, whatever bn1 gave."""
+    leaves, cut = probes_of(make_spec("torch").training["model"]), oracle.answers["cut"]
+    np.testing.assert_array_equal(
+        cut["output/stage2.block1.relu1"], np.maximum(leaves["leaf/random/stage2.block1.bn1"], 0.0)
+    )
+    assert np.abs(cut["output/stage2.block1.bn1"] - leaves["leaf/random/stage2.block1.bn1"]).max() > 0.1
+    gradient = leaves["cotangent/random/stage2.block1.relu1"] * (leaves["leaf/random/stage2.block1.bn1"] > 0.0)
+    np.testing.assert_allclose(cut["leaf_gradient/stage2.block1.bn1"], gradient, rtol=1e-12)
+
+
+def test_predicting_moves_no_statistics(ask, framework):
+    """After evaluation mode the running statistics have the bits that were loaded; training passes move them."""
+    start, found = probes_of(make_spec("torch").training["model"]), ask(framework).answers
+    names = [name for name in found["predict"] if name.startswith("stats/")]
+    assert len(names) == 14
+    for name in names:
+        np.testing.assert_array_equal(found["predict"][name], start[f"state/start/{name}"], err_msg=name)
+        assert np.any(found["alternate"][name] != start[f"state/start/{name}"]), name
+
+
+def test_a_clean_run_repeats_itself(ask, framework):
+    """The same inputs from the same state give the same bits, also in a program that is still warming up."""
+    found = ask(framework, mode="jit").answers["scaled"]
+    changed = [name for name in found if name.startswith("changed/")]
+    assert len(changed) == 29
+    assert not any(len(found[name]) for name in changed)
+
+
+def test_a_call_that_differs_is_found(ask, framework, tmp_path):
+    """The fifth call of ten, whose images a fault has changed by a millionth, is named and written."""
+    path = tmp_path / "once_in_ten.py"
+    path.write_text(FAULT)
+    fault = {"path": str(path), "name": path.stem, "sha256": file_sha256(path)}
+    (step, *_) = cases_of([4, 6, 10], 1)
+    repeat = {key: value for key, value in step.items() if key != "batch"} | {
+        "name": "repeat", "kind": "repeat", "batches": ["a", "b"], "times": 10,
+    }
+    clean = ask(framework, precision="fp32", cases=[repeat]).answers["repeat"]
+    assert (clean["differing"].tolist(), clean["calls"].tolist()) == ([], [0, 1])
+    found = ask(framework, precision="fp32", cases=[repeat], fault=fault).answers["repeat"]
+    assert (found["differing"].tolist(), found["calls"].tolist()) == ([4], [0, 1, 4])
+    assert np.any(found["4/params/stem.conv.kernel"] != found["0/params/stem.conv.kernel"])
+
+
+def test_taps_say_their_types(ask, framework):
+    """Under bf16 convolutions give bfloat16; what is written is float32, and near float64."""
+    tapped = next(case for case in cases_of([4, 6, 10], 1) if case["name"] == "tapped")
+    found = ask(framework, precision="bf16", cases=[tapped]).answers["tapped"]
+    assert str(found["dtype/stage1.block1.conv1"]) == "bfloat16"
+    assert found["output/stage1.block1.conv1"].dtype == np.float32
+    assert found["parameter_gradient/stem.conv.kernel"].dtype == np.float64
+    expected = ask("torch").answers["tapped"]["output/stem.conv"]
+    assert np.linalg.norm(found["output/stem.conv"] - expected) < 2.0**-7 * np.linalg.norm(expected)
+
+
+def test_what_has_no_oracle_is_refused(ask, framework):
+    """Batch norm per device on two devices is unsupported, with the reason, before anything is answered."""
+    refused = ask(framework, devices=2, across_devices="per_device")
+    assert (refused.last["kind"], refused.last["category"]) == ("failed", "unsupported")
+    assert "no oracle" in refused.last["message"]
+    assert refused.answers == {}
+
+

@@ -1,0 +1,156 @@
+"""The oracle's derivatives are the derivatives of its forward pass, and its layers can be set alone."""
+
+import numpy as np
+import pytest
+
+from runners.contract import weights
+from vigil.verify.layers import in_order, place_of, rounded
+from vigil.verify.oracle import operations, step
+
+
+@pytest.fixture
+def tiny(training):
+    """A narrow ResNet-8 on 16x16 images: (training, state, batch)."""
+    training["model"] |= {"widths": [4, 6, 8], "image_shape": [16, 16, 3]}
+    state = {name: value.astype(np.float64) for name, value in weights.initial_state(training["model"], seed=1).items()}
+    generator = np.random.default_rng(2)
+    return training, state, (generator.normal(size=(4, 16, 16, 3)), np.array([3, 1, 4, 1]))
+
+
+def assert_derivative(function, *arrays, **options):
+    """Raise unless `backward` agrees with central differences along a random direction of every argument."""
+    generator = np.random.default_rng(8)
+    output, backward = function(*arrays, **options)
+    cotangent = generator.normal(size=output.shape)
+    gradients = backward(cotangent)
+    for index, gradient in enumerate(gradients):
+        direction = generator.normal(size=arrays[index].shape)
+        sides = []
+        for sign in (1, -1):
+            moved = [array + sign * 1e-6 * direction if place == index else array for place, array in enumerate(arrays)]
+            sides.append(np.sum(cotangent * function(*moved, **options)[0]))
+        assert np.sum(gradient * direction) == pytest.approx((sides[0] - sides[1]) / 2e-6, rel=1e-6, abs=1e-8), index
+
+
+X = np.random.default_rng(1).normal(size=(3, 7, 6, 4))
+
+
+@pytest.mark.parametrize(
+    ("function", "others", "options"),
+    [
+        (operations.convolution, [(3, 3, 4, 5)], {"stride": 1, "padding": ((1, 1), (1, 1))}),
+        (operations.convolution, [(3, 3, 4, 5)], {"stride": 2, "padding": ((1, 1), (1, 1))}),
+        (operations.convolution, [(3, 2, 4, 5)], {"stride": 2, "padding": ((0, 2), (1, 0))}),
+        (operations.relu, [], {}),
+        (operations.add, [X.shape], {}),
+        (operations.strided_slice, [], {"stride": 2, "channels_before": 1, "channels_after": 2}),
+        (operations.mean_pool, [], {}),
+    ],
+)
+def test_derivatives_of_operations(function, others, options):
+    """Each gradient is the directional derivative."""
+    assert_derivative(function, X, *(np.random.default_rng(9).normal(size=shape) for shape in others), **options)
+
+
+def test_derivatives_of_dense_and_loss():
+    """So are those of the head and of the loss."""
+    generator = np.random.default_rng(6)
+    assert_derivative(operations.dense, *(generator.normal(size=shape) for shape in [(5, 7), (7, 3), (3,)]))
+    assert_derivative(operations.softmax_cross_entropy, generator.normal(size=(5, 6)), labels=np.array([0, 5, 2, 2, 1]))
+
+
+def test_batch_norm_differentiates_its_own_statistics():
+    """The gradient goes through mean and variance, which are taken of x."""
+
+    def whole(x, scale, bias):
+        over = (0, 1, 2)
+        return operations.batch_norm(x, scale, bias, x.mean(axis=over), x.var(axis=over), epsilon=1e-5)
+
+    assert_derivative(whole, X, np.array([1.0, 2.0, 0.5, 1.5]), np.arange(4.0))
+
+
+def test_a_step_differentiates_the_loss(tiny):
+    """The gradient of every parameter of the whole model is that of the loss."""
+    training, state, batch = tiny
+    answer = step.train_step(training, state, [batch], 0.1)
+    generator = np.random.default_rng(5)
+    for name in ("stem.conv.kernel", "stage2.block1.conv1.kernel", "stage3.block1.bn1.scale", "head.bias"):
+        direction = generator.normal(size=state[f"params/{name}"].shape)
+        losses = []
+        for sign in (1, -1):
+            moved = {**state, f"params/{name}": state[f"params/{name}"] + sign * 1e-6 * direction}
+            losses.append(step.train_step(training, moved, [batch], 0.1)["loss"])
+        found = np.sum(answer[f"parameter_gradient/{name}"] * direction)
+        assert found == pytest.approx((losses[0] - losses[1]) / 2e-6, rel=1e-4, abs=1e-8), name
+
+
+def test_layers_alone_on_the_steps_own_tensors_are_the_step(tiny):
+    """Cut everywhere and given its own taps and gradients, the model has the gradients of the whole."""
+    training, state, batch = tiny
+    whole = step.segments(training, state, batch, leaves={}, cotangents={})
+    leaves = {name.removeprefix("output/"): value for name, value in whole.items() if name.startswith("output/")}
+    cotangents = {name: whole[f"leaf_gradient/{name}"] for name in leaves}
+    alone = step.segments(training, state, batch, leaves=leaves, cotangents=cotangents)
+    for name, value in whole.items():
+        np.testing.assert_allclose(alone[name], value, rtol=1e-9, atol=1e-12, err_msg=name)
+
+
+def test_what_one_layer_does_wrong_reaches_no_other(tiny):
+    """With a wrong tensor at one tap, only the layers that read it answer otherwise."""
+    training, state, batch = tiny
+    whole = step.segments(training, state, batch, leaves={}, cotangents={})
+    leaves = {name.removeprefix("output/"): value for name, value in whole.items() if name.startswith("output/")}
+    cotangents = {name: whole[f"leaf_gradient/{name}"] for name in leaves}
+    wrong = {**leaves, "stage1.block1.relu1": 2 * leaves["stage1.block1.relu1"]}
+    alone = step.segments(training, state, batch, leaves=wrong, cotangents=cotangents)
+    moved = {name for name, value in whole.items() if not np.allclose(alone[name], value, rtol=1e-6)}
+    assert moved == {"output/stage1.block1.conv2", "parameter_gradient/stage1.block1.conv2.kernel"}
+
+
+def test_readers_are_the_layers_that_follow(tiny):
+    """The graph knows who reads a tap: two layers where a block begins, the loss at the end."""
+    training, state, batch = tiny
+    readers = step.readers(training, state, batch[0])
+    assert readers["stem.relu"] == ["stage1.block1.shortcut", "stage1.block1.conv1"]
+    assert readers["stage1.block1.bn2"] == ["stage1.block1.sum"]
+    assert readers["logits"] == ["loss"]
+
+
+def test_places_name_layer_phase_and_quantity(tiny):
+    """A tensor's name says where it is made; the gradient at a tap is made by the layer that reads it."""
+    training, state, batch = tiny
+    readers = step.readers(training, state, batch[0])
+    expected = {
+        "output/logits": ("head", "forward", "output"),
+        "stats/stem.bn.variance": ("stem.bn", "forward", "running variance"),
+        "leaf_gradient/stem.relu": ("stage1.block1.conv1", "backward", "data gradient"),
+        "leaf_gradient/logits": ("loss", "backward", "data gradient"),
+        "parameter_gradient/head.bias": ("head", "backward", "bias gradient"),
+        "params/stem.bn.scale": ("stem.bn", "update", "scale"),
+        "loss": ("loss", "forward", "loss"),
+    }
+    for tensor, place in expected.items():
+        found = place_of(tensor, readers)
+        assert (found.layer, found.phase, found.quantity) == place
+
+
+def test_order_is_forward_then_backward(tiny):
+    """What is made first stands first: forward from the stem, backward from the loss."""
+    from vigil.verify.compare import Difference
+
+    training, state, batch = tiny
+    readers = step.readers(training, state, batch[0])
+    names = [
+        "output/stem.conv", "output/stem.bn", "stats/stem.bn.mean", "output/logits", "loss", "leaf_gradient/logits",
+        "parameter_gradient/head.bias", "parameter_gradient/stage1.block1.conv2.kernel", "parameter_gradient/stem.conv.kernel",
+    ]  # fmt: skip
+    differences = [Difference("case", name, 1.0, 1.0, 0.0, 0.0, 0.0) for name in reversed(names)]
+    assert [each.tensor for each in in_order(differences, list(readers), readers)] == names
+
+
+def test_casts_round_to_nearest_even():
+    """bfloat16 keeps 8 bits of the significand; a tie goes to the even neighbour, as float16's does in numpy."""
+    values = np.array([1.0, 1.00390625, 1.01171875, 1.005, -3.14159265, 65504.0])
+    assert rounded(values, "bfloat16").tolist() == [1.0, 1.0, 1.015625, 1.0078125, -3.140625, 65536.0]
+    assert rounded(np.array([1.00048828125]), "float16").tolist() == [1.0]
+    assert rounded(np.array([1 / 3]), "float32").tolist() == [float(np.float32(1 / 3))]

@@ -1,0 +1,102 @@
+"""`vigil golden`: make the golden tape of a recipe's profile again, and keep it only if all frameworks agree on it."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+from collections.abc import Mapping
+from datetime import datetime, timezone
+from typing import Any
+
+from vigil.cli import options
+from vigil.context import FRAMEWORKS
+from vigil.data import ensure_cifar10
+from vigil.environment import describe_code, describe_machine, is_installed
+from vigil.errors import EXIT_OUTSIDE, EXIT_REPRODUCED, FrameworkMissing
+from vigil.invocation import new_directory, require_writable
+from vigil.paths import runs_directory
+from vigil.progress import RunDisplay, StageDisplay
+from vigil.recipe import load_recipe
+from vigil.verify.cases import has_taps
+from vigil.verify.golden import Golden, make_golden, path_of, save_golden
+from vigil.verify.request import recipe_facts
+from vigil.verify.vote import Vote, vote
+
+
+def add_parser(subparsers: argparse._SubParsersAction) -> None:
+    """Add the verb to the command line."""
+    parser = subparsers.add_parser("golden", help="make a golden tape, on which all frameworks agree in float64")
+    options.add_recipe(parser)
+    parser.add_argument(
+        "--late", metavar="STEP", help="the late state's step (default: where the learning rate first changes, or 720)"
+    )
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Compute the tape, let the frameworks vote on it, and save it; return 1, and save nothing, when one leaves the others."""
+    recipe = load_recipe(arguments.recipe)
+    facts, training = recipe_facts(recipe, arguments.profile), recipe.resolve(arguments.profile)
+    late = arguments.late and options.whole_number("--late", arguments.late, least=2, most=training["steps"] - 1)
+    require_all_frameworks()
+    require_writable(runs_directory())
+    data = {"data_directory": ensure_cifar10(progress=RunDisplay().data) if training["data"]["name"] == "cifar10" else None}
+    with StageDisplay() as display:
+        tape = make_golden(recipe=facts, training=training, progress=display.progress, late=late or None, **data)
+        now = datetime.now(timezone.utc)
+        directory = new_directory(runs_directory(), f"{now:%Y%m%d-%H%M%S}-golden-{facts['name']}-{facts['profile']}")
+        votes = vote(tape, directory, on_event=_VoteProgress(tape, display), **data)
+    for name, each in votes.items():
+        print(vote_line(name, each))
+    if not all(each.agrees for each in votes.values()):
+        print(f"No tape is saved. What each framework answered is in {directory}.")
+        return EXIT_OUTSIDE
+    tape.header |= provenance(votes, created=now.isoformat(timespec="seconds"))
+    path = path_of(facts)
+    save_golden(path, tape)
+    print(f"{path}: {path.stat().st_size / 2**20:.2f} MiB, {len(tape.cases)} cases")
+    return EXIT_REPRODUCED
+
+
+def require_all_frameworks() -> None:
+    """Raise FrameworkMissing, naming those that are not installed: a vote needs every voter."""
+    missing = [name for name in FRAMEWORKS if not is_installed(name)]
+    if missing:
+        raise FrameworkMissing(
+            f"a golden tape is what {', '.join(FRAMEWORKS)} agree on; not installed: {', '.join(missing)}. "
+            f"Install with {' and '.join(f'`make setup FRAMEWORK={name}`' for name in missing)}."
+        )
+
+
+def provenance(votes: Mapping[str, Vote], *, created: str) -> dict[str, Any]:
+    """Return what a tape's header says of how it was made."""
+    machine, code = describe_machine(), describe_code()
+    return {
+        "created": created,
+        "votes": {name: dataclasses.asdict(each) for name, each in votes.items()},
+        "hardware": machine["hardware"],
+        "python": machine["python"],
+        "commit": code["commit"],
+        "dirty": code["dirty"],
+    }
+
+
+def vote_line(name: str, standing: Vote) -> str:
+    """Return how one voter stands: that it agrees, or which tensor it left the others in, and by how much."""
+    who, where = f"{name} ({standing.version})", f"{standing.case} {standing.tensor}"
+    if standing.agrees:
+        return f"{who}: agrees, at most {standing.largest:.1e} of a norm away, in {where}"
+    return f"{who}: LEFT THE OTHERS in {where}, {standing.largest:.1e} of its norm away from the nearest"
+
+
+class _VoteProgress:
+    """Turns events of one runner after another into stages, one a framework."""
+
+    def __init__(self, tape: Golden, display: StageDisplay) -> None:
+        self._total, self._display, self._name = len(tape.cases) + sum(map(has_taps, tape.cases)), display, ""
+
+    def __call__(self, event: dict) -> None:
+        if event["kind"] == "started":
+            self._name = event["framework"]
+        elif event["kind"] == "probed":
+            self._display.progress(f"{self._name} votes", event["index"] + 1, self._total)

@@ -1,0 +1,181 @@
+"""`vigil verify`: single training steps against a float64 oracle, in one context or in all of them."""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from reports.verify import verify_block
+from reports.verify_picture import draw_picture
+from reports.verify_table import markdown, outcome, print_table
+from vigil.cli import options
+from vigil.context import FRAMEWORKS, MODES, PRECISIONS, Context, make_context
+from vigil.data import ensure_cifar10
+from vigil.environment import installed_frameworks, is_installed, require_framework
+from vigil.errors import EXIT_COULD_NOT_RUN, EXIT_OUTSIDE, EXIT_REPRODUCED, FrameworkMissing, UsageError
+from vigil.paths import runs_directory
+from vigil.progress import RunDisplay
+from vigil.recipe import DEFAULT_PROFILE, Recipe, load_recipe
+from vigil.rung import INTERRUPTED, WRONG
+from vigil.spec import fault_entry
+from vigil.tracking import upload_or_note
+from vigil.verify.request import Standard, load_standard, new_verify_directory, verify_context, verify_contexts
+
+ALL_PRECISIONS = ("fp32", "bf16", "fp16", "fp64")
+_ONE_CONTEXT_ONLY = ("device", "devices", "shards", "determinism")
+_ALL_ONLY = ("jobs", "markdown")
+EXIT_CODES = (
+    "exit codes: 0 reproduced, 1 regressed or a known finding, 2 wrong usage or recipe, 3 failed, unsupported or could not run; "
+    "with --all that of the worst context, where unsupported counts as nothing"
+)
+# A step that is wrong is worse than one that nobody could look at.
+_WORST_FIRST = (EXIT_OUTSIDE, EXIT_COULD_NOT_RUN, EXIT_REPRODUCED)
+
+
+def add_parser(subparsers: argparse._SubParsersAction) -> None:
+    """Add the verb to the command line."""
+    parser = subparsers.add_parser(
+        "verify", help="hold single training steps against a float64 oracle, and name what is wrong", epilog=EXIT_CODES
+    )
+    options.add_recipe(parser)
+    options.add_context(parser, framework_is_required=False)
+    parser.add_argument(
+        "--all",
+        action="store_true",
+        help="every context: --framework, --mode and --precision may then be lists (default: every installed framework, "
+        f"{','.join(MODES)} and {','.join(ALL_PRECISIONS)}); one device, two, and two with uneven shards",
+    )
+    parser.add_argument("--jobs", metavar="N", help="with --all: contexts side by side, each on its share of cores (default: 1)")
+    parser.add_argument("--markdown", type=Path, metavar="FILE", help="with --all: write the table to a file, too")
+    parser.add_argument("--fault", metavar="FILE.py", help="plant a fault: the file's install() runs before the model is built")
+    options.add_timeouts(parser)
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Verify, show what was found, return 0 reproduced, 1 wrong, 3 could not run."""
+    recipe = load_recipe(arguments.recipe)
+    training = recipe.resolve(arguments.profile)
+    _refuse(arguments, _ONE_CONTEXT_ONLY if arguments.all else _ALL_ONLY)
+    if not arguments.all and arguments.framework is None:
+        raise UsageError(f"--framework: missing. Allowed: {', '.join(FRAMEWORKS)}; or --all for every context of all of them.")
+    work = _run_all if arguments.all else _run_one
+    return work(arguments, recipe, training)
+
+
+def _refuse(arguments: argparse.Namespace, names: Sequence[str]) -> None:
+    for name in names:
+        if getattr(arguments, name) is not None:
+            where = "with --all, which covers devices and shards by itself: leave it out" if arguments.all else "without --all"
+            raise UsageError(f"--{name}: not allowed {where}.")
+
+
+def _run_one(arguments: argparse.Namespace, recipe: Recipe, training: dict[str, Any]) -> int:
+    context = options.context_from(arguments)
+    context.shard_sizes(training["batch_size"])
+    fault, timeout = fault_entry(arguments.fault), options.seconds("--hang-timeout", arguments.hang_timeout)
+    require_framework(context.framework)
+    with RunDisplay() as display:
+        data_directory = _data_directory(training, display)
+        standard = load_standard(recipe, arguments.profile, data_directory=data_directory)
+        directory = new_verify_directory(runs_directory(), standard.tape.header["recipe"], context)
+        document = verify_context(
+            standard,
+            context,
+            directory,
+            command=arguments.command,
+            data_directory=data_directory,
+            fault=fault,
+            progress_timeout=timeout,
+            on_event=display.verify(directory),
+        )
+        display.verified(document)
+    if document["verdict"]["name"] == INTERRUPTED:
+        print(f"Interrupted in phase {document['verdict']['failure']['phase']}. What was found until then is in {directory}.")
+        return EXIT_COULD_NOT_RUN
+    _keep(document, directory)
+    print(verify_block(document, directory=str(directory), command=_command(arguments)))
+    return exit_code(document["verdict"]["name"])
+
+
+def _run_all(arguments: argparse.Namespace, recipe: Recipe, training: dict[str, Any]) -> int:
+    frameworks = options.names("--framework", arguments.framework, FRAMEWORKS) if arguments.framework else installed_frameworks()
+    if not frameworks:
+        raise FrameworkMissing("no framework is installed. Install one with `make setup FRAMEWORK=torch`, tensorflow or jax.")
+    contexts = every_context(
+        frameworks,
+        modes=options.names("--mode", arguments.mode, MODES) if arguments.mode else MODES,
+        precisions=options.names("--precision", arguments.precision, PRECISIONS) if arguments.precision else ALL_PRECISIONS,
+        batch_size=training["batch_size"],
+    )
+    jobs = options.whole_number("--jobs", arguments.jobs or "1", least=1)
+    fault, timeout = fault_entry(arguments.fault), options.seconds("--hang-timeout", arguments.hang_timeout)
+    for name in frameworks:
+        require_framework(name)
+    data_directory = _data_directory(training, RunDisplay())
+    standard: Standard = load_standard(recipe, arguments.profile, data_directory=data_directory)
+
+    def ended(done: int, document: dict[str, Any], directory: Path) -> None:
+        if document["verdict"]["name"] != INTERRUPTED:
+            _keep(document, directory)
+        print(f"[{done}/{len(contexts)}] {document['context']['text']}: {outcome(document)}", flush=True)
+
+    results = verify_contexts(
+        standard,
+        contexts,
+        runs_directory(),
+        command=arguments.command,
+        data_directory=data_directory,
+        jobs=jobs,
+        on_end=ended,
+        fault=fault,
+        progress_timeout=timeout,
+    )
+    documents, missing = [document for document, _ in results], [name for name in FRAMEWORKS if not is_installed(name)]
+    print_table(documents, missing=missing)
+    if arguments.markdown:
+        arguments.markdown.write_text(markdown(documents, missing=missing), encoding="utf-8")
+    codes = {exit_code(each["verdict"]["name"]) for each in documents if each["verdict"]["name"] != "unsupported"}
+    return next((code for code in _WORST_FIRST if code in codes), EXIT_COULD_NOT_RUN)
+
+
+def every_context(
+    frameworks: Sequence[str], *, modes: Sequence[str], precisions: Sequence[str], batch_size: int
+) -> list[Context]:
+    """Return every combination with one device, two, and two of which the first takes five eighths of the batch."""
+    uneven = (batch_size * 5 // 8, batch_size - batch_size * 5 // 8)
+    return [
+        make_context(framework=framework, mode=mode, precision=precision, devices=devices, shards=shards)
+        for framework, mode, precision, (devices, shards) in itertools.product(
+            frameworks, modes, precisions, ((1, None), (2, None), (2, uneven))
+        )
+    ]
+
+
+def exit_code(verdict_name: str) -> int:
+    """Return the exit code of one verification."""
+    if verdict_name in WRONG:
+        return EXIT_OUTSIDE
+    return EXIT_REPRODUCED if verdict_name == "reproduced" else EXIT_COULD_NOT_RUN
+
+
+def _keep(document: dict[str, Any], directory: Path) -> None:
+    """Draw what there is to draw, then upload it all."""
+    if document["tensors"]:
+        draw_picture(directory)
+    upload_or_note(directory)
+
+
+def _data_directory(training: dict[str, Any], display: RunDisplay) -> Path | None:
+    return ensure_cifar10(progress=display.data) if training["data"]["name"] == "cifar10" else None
+
+
+def _command(arguments: argparse.Namespace) -> str:
+    """Return the command line up to the context."""
+    words = ["vigil", "verify", arguments.recipe]
+    words += ["--profile", arguments.profile] if arguments.profile != DEFAULT_PROFILE else []
+    return shlex.join(words + (["--fault", arguments.fault] if arguments.fault else []))

@@ -1,0 +1,143 @@
+"""Put cases to a framework: write a run directory, start its runner, read what it answers.
+
+The runner works in the context's own mode, precision and devices, and knows nothing of what is expected.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from runners.contract.spec import write_spec
+from vigil.context import Context
+from vigil.execute import PROGRESS_TIMEOUT_SECONDS, execute
+from vigil.record import make_record
+from vigil.spec import build_spec
+from vigil.verify.cases import REPEATS, Case, batch_of
+from vigil.verify.golden import Golden
+
+# The scale of a real fp16 run's later steps: small enough that no probe overflows, which a correct scaler would skip.
+LOSS_SCALE = 4096.0
+Tensors = dict[str, np.ndarray]
+
+
+@dataclasses.dataclass(frozen=True)
+class Setting:
+    """Where cases are put to a framework, and what is planted there."""
+
+    context: Context
+    directory: Path
+    seed: int
+    data_directory: Path | None
+    fault: dict[str, str] | None = None
+    cores: list[int] | None = None
+    progress_timeout: float = PROGRESS_TIMEOUT_SECONDS
+    stop: threading.Event | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Answers:
+    """What came back: the record of the runner's process, and the tensors of every case that it finished."""
+
+    record: dict[str, Any]
+    tensors: dict[str, Tensors]
+    seconds: dict[str, float]
+
+
+def shards_for(context: Context, rows: int) -> list[int]:
+    """Return how a batch is cut over the context's devices: evenly, or as unevenly as its shards, one image at least each.
+
+    >>> from vigil.context import make_context
+    >>> shards_for(make_context(framework="torch", devices=2, shards=(20, 12)), 4)
+    [3, 1]
+    """
+    if context.shards is None:
+        return list(context.shard_sizes(rows))
+    total = sum(context.shards)
+    sizes = [max(1, size * rows // total) for size in context.shards]
+    sizes[sizes.index(max(sizes))] += rows - sum(sizes)
+    if len(set(sizes)) == 1 and len(set(context.shards)) > 1:
+        sizes[0], sizes[-1] = sizes[0] + 1, sizes[-1] - 1
+    return sizes
+
+
+def lines_of(cases: Sequence[Case], context: Context) -> list[dict[str, Any]]:
+    """Return the standard cases as they stand in cases.json."""
+    lines = []
+    for case in cases:
+        line = {
+            "name": case.name,
+            "kind": case.kind,
+            "state": case.state,
+            "learning_rate": case.learning_rate,
+            "shards": shards_for(context, case.rows),
+            "evaluation_rows": case.evaluation_rows,
+            "evaluation_shards": list(context.evaluation_shards(case.evaluation_rows)),
+        }
+        if case.kind in ("step", "predict"):
+            line["batch"] = case.batches[0]
+        elif case.kind == "alternate":
+            line |= {"batches": list(case.batches[:-1]), "batch": case.batches[-1]}
+        else:
+            line["batches"] = list(case.batches)
+        lines.append(line | ({"times": REPEATS} if case.kind == "repeat" else {}))
+    return lines
+
+
+def ask(
+    setting: Setting,
+    tape: Golden,
+    lines: Sequence[Mapping[str, Any]],
+    *,
+    more: Mapping[str, np.ndarray] | None = None,
+    on_event: Callable[[dict], None] = lambda event: None,
+) -> Answers:
+    """Run the cases in a fresh process. `more`: further arrays for probes.npz, as leaves and cotangents.
+
+    A runner that crashes, hangs or is refused leaves a record that says so, and the tensors of the cases it had finished.
+    """
+    directory, context = setting.directory, setting.context
+    directory.mkdir(parents=True)
+    spec = build_spec(
+        run_id=directory.name,
+        recipe=tape.header["recipe"],
+        training=tape.training,
+        context=context,
+        seed=setting.seed,
+        data_directory=setting.data_directory,
+        fault=setting.fault,
+        cores=setting.cores,
+    )
+    write_spec(directory, dataclasses.replace(spec, task="verify"))
+    (directory / "cases.json").write_text(json.dumps(lines, indent=1) + "\n", encoding="utf-8")
+    np.savez(directory / "probes.npz", **_arrays(tape, lines), **(more or {}))
+    ending = execute(
+        directory, context.framework, on_event=on_event, progress_timeout=setting.progress_timeout, stop=setting.stop
+    )
+    record = make_record(directory, invocation_id=directory.parent.name, context=context, ending=ending)
+    found, seconds = {}, {}
+    for index, line in enumerate(lines):
+        path = directory / f"answers-{index}.npz"
+        if path.exists():
+            with np.load(path, allow_pickle=False) as archive:
+                found[line["name"]] = {name: archive[name] for name in archive.files}
+    for event in record["probed"]:
+        seconds[event["name"]] = event["seconds"]
+    return Answers(record, found, seconds)
+
+
+def _arrays(tape: Golden, lines: Sequence[Mapping[str, Any]]) -> Tensors:
+    arrays: Tensors = {}
+    for name in {line["state"] for line in lines}:
+        arrays |= {f"state/{name}/{key}": value for key, value in tape.probes[name].state.items()}
+        arrays |= {f"state/{name}/scaler/scale": np.float64(LOSS_SCALE), f"state/{name}/scaler/good_steps": np.int64(0)}
+    for key in {key for line in lines for key in (*line.get("batches", ()), *([line["batch"]] if "batch" in line else ()))}:
+        images, labels = batch_of(key, tape.probes, tape.batches)
+        arrays |= {f"batch/{key}/images": images, f"batch/{key}/labels": labels}
+    return arrays

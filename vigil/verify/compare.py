@@ -1,0 +1,82 @@
+"""Compare what a framework answered with what the oracle expects, tensor by tensor, so that nothing can hide.
+
+Two views of each tensor: how far it is away, in units of its noise floor, and whether what is away has a direction. Rounding has
+none: the slope of observed on expected is 1 and the intercept 0, to within what the floor's draws show. A wrong scale of 1 % shows
+there under bf16, whose noise in any one tensor is 5 %.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping
+
+import numpy as np
+
+from vigil.verify.floors import Floor, regress
+
+STATISTICS = ("distance", "slope", "intercept")
+Tensors = Mapping[str, np.ndarray]
+
+
+@dataclasses.dataclass(frozen=True)
+class Difference:
+    """How one tensor differs.
+
+    ratio: distance to the expected tensor over the noise floor; infinite where nothing is comparable.
+    slope, intercept: of observed on expected; `slope_z` and `intercept_z`: how many deviations of rounding they are off.
+    problem: why the tensors cannot be compared, or None.
+    """
+
+    case: str
+    tensor: str
+    ratio: float
+    slope: float
+    intercept: float
+    slope_z: float
+    intercept_z: float
+    problem: str | None = None
+
+    def statistics(self) -> dict[str, float]:
+        """Return what is held against limits, by name."""
+        return {"distance": self.ratio, "slope": self.slope_z, "intercept": self.intercept_z}
+
+
+def compare(case: str, observed: Tensors, expected: Tensors, floors: Mapping[str, Floor]) -> list[Difference]:
+    """Return one difference for every expected tensor, in their order; what is missing or not finite is infinitely far."""
+    return [_compare_one(case, name, observed.get(name), tensor, floors[name]) for name, tensor in expected.items()]
+
+
+def _compare_one(case: str, name: str, observed: np.ndarray | None, expected: np.ndarray, floor: Floor) -> Difference:
+    nowhere = (math.inf, math.nan, math.nan, math.inf, math.inf)
+    if observed is None:
+        return Difference(case, name, *nowhere, "missing")
+    if np.shape(observed) != np.shape(expected):
+        return Difference(case, name, *nowhere, f"shape {list(np.shape(observed))}, expected {list(np.shape(expected))}")
+    observed = np.asarray(observed, np.float64)
+    if not np.isfinite(observed).all():
+        count = int(np.size(observed) - np.isfinite(observed).sum())
+        return Difference(case, name, *nowhere, f"{count} of {np.size(observed)} values are not finite")
+    difference = observed - expected
+    distance = float(np.linalg.norm(difference))
+    excess, intercept = regress(difference, expected)
+    # One number has no direction: its slope would tell its distance once more.
+    single = np.size(expected) < 2
+    return Difference(
+        case,
+        name,
+        _over(distance, floor.distance),
+        1.0 + excess,
+        intercept,
+        0.0 if single else _over(abs(excess - floor.slope[0]), floor.slope[1]),
+        0.0 if single else _over(abs(intercept - floor.intercept[0]), floor.intercept[1]),
+    )
+
+
+def _over(value: float, floor: float) -> float:
+    """Return value / floor; a floor of zero, where rounding moves nothing, lets nothing pass."""
+    if math.isnan(value):
+        return 0.0  # no line through a tensor of zeros: its distance says all
+    if floor > 0 and not math.isnan(floor):
+        return value / floor
+    return math.inf if value > 0 else 0.0

@@ -1,0 +1,185 @@
+"""One context, verified: ask, compare, localise, and say it in one document, verify.json.
+
+Verdicts come from untapped programs, the ones that training runs. A runner that crashed, hung, was killed or answered nothing is
+`failed`: that is neither a mismatch nor a pass.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import threading
+import time
+from collections.abc import Callable
+from datetime import datetime, timezone
+from typing import Any
+
+import numpy as np
+
+from runners.contract.events import encode_float
+from vigil.record import write_json
+from vigil.verify.ask import Answers, Setting, ask, lines_of
+from vigil.verify.cases import Case, derived, shown
+from vigil.verify.compare import Difference, compare
+from vigil.verify.golden import Golden
+from vigil.verify.invariants import Broken, check
+from vigil.verify.known import Known, matching
+from vigil.verify.limits import Limits
+from vigil.verify.localise import Localisation, Search, localise
+
+SCHEMA = 1
+FILE_NAME = "verify.json"
+
+
+@dataclasses.dataclass(frozen=True)
+class Examination:
+    """All that was found in one context."""
+
+    answers: Answers
+    differences: list[Difference]
+    broken: list[Broken]
+
+
+def examine(setting: Setting, tape: Golden, *, on_event: Callable[[dict], None] = lambda event: None) -> Examination:
+    """Put every case of the tape to the framework and compare what it answers."""
+    # The oracle makes its tensors while the framework starts.
+    problem: list[Exception] = []
+
+    def prepare() -> None:
+        try:
+            for case in tape.cases:
+                tape.expected(case)
+        except Exception as error:  # raised below, on the caller's thread
+            problem.append(error)
+
+    oracle = threading.Thread(target=prepare, name="oracle")
+    oracle.start()
+    try:
+        answers = ask(setting, tape, lines_of(tape.cases, setting.context), on_event=on_event)
+    finally:
+        oracle.join()
+    if problem:
+        raise problem[0]
+    differences, broken = [], []
+    for case in tape.cases:
+        if case.name in answers.tensors:
+            differences += differences_in(case, tape, answers.tensors[case.name], precision=setting.context.precision)
+            broken += check(case, tape.probes[case.state].state, answers.tensors[case.name])
+    return Examination(answers, differences, broken)
+
+
+def differences_in(case: Case, tape: Golden, observed: dict[str, np.ndarray], *, precision: str) -> list[Difference]:
+    """Return how the answer to a case differs from what is expected; repeated calls from their first, too."""
+    state, expected = tape.probes[case.state].state, shown(tape.expected(case))
+    floors = tape.floors[precision][case.name]
+    if case.kind != "repeat":
+        return compare(case.name, derived(tape.training, state, observed), expected, floors)
+    calls: dict[int, dict[str, np.ndarray]] = {}
+    for name, tensor in observed.items():
+        number, _, rest = name.partition("/")
+        if number.isdigit():
+            calls.setdefault(int(number), {})[rest] = tensor
+    found = compare(case.name, derived(tape.training, state, calls.get(0, {})), expected, floors)
+    for number, tensors in calls.items():
+        first = calls.get(number % len(case.batches))
+        if first is not None and number >= len(case.batches):
+            again, reference = (derived(tape.training, state, each) for each in (tensors, first))
+            reference = {name: np.asarray(reference[name], np.float64) for name in expected}
+            for each in compare(case.name, again, reference, floors):
+                found.append(dataclasses.replace(each, tensor=f"{number}/{each.tensor}", slope_z=0.0, intercept_z=0.0))
+    return found
+
+
+def verify(
+    setting: Setting,
+    tape: Golden,
+    limits: Limits,
+    *,
+    command: str,
+    known: list[Known],
+    on_event: Callable[[dict], None] = lambda event: None,
+) -> dict[str, Any]:
+    """Examine a context, localise what is out, and write verify.json one level above the runner's directory; return it."""
+    started = time.monotonic()
+    precision = setting.context.precision
+    if precision not in tape.floors:
+        raise ValueError(f"the golden tape has no noise floors for {precision}")
+    found = examine(setting, tape, on_event=on_event)
+    record = found.answers.record
+    scored = sorted(((limits.score(each, precision), each) for each in found.differences), key=lambda pair: -pair[0])
+    out = [each for score, each in scored if score > 1.0]
+    localisation = None
+    if not record["failure"] and out:
+        localisation = localise(Search(setting, tape, limits, found.answers, out, on_event))
+    entries = matching(known, record) if not record["failure"] else []
+    document = {
+        "schema": SCHEMA,
+        "verify_id": setting.directory.parent.name,
+        "created": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        "command": command,
+        "recipe": tape.header["recipe"],
+        "context": setting.context.as_dict(),
+        "fault": record["fault"],
+        "golden": {
+            "sha256": tape.sha256,
+            "created": tape.header.get("created"),
+            "votes": tape.header.get("votes"),
+        },
+        "limits": {"clean_rows": limits.rows},
+        "verdict": _verdict(record, scored, found, localisation, entries),
+        "worst": _difference(*scored[0]) if scored else None,
+        "origin": localisation.origins[0].as_dict() if localisation and localisation.origins else None,
+        "origins": [origin.as_dict() for origin in localisation.origins] if localisation else [],
+        "passengers": localisation.passengers if localisation else [],
+        "looks": localisation.looks if localisation else [],
+        "remarks": localisation.remarks if localisation else [],
+        "broken": [vars(each) for each in found.broken],
+        "tensors": [_difference(score, each) for score, each in scored],
+        "cases": [{"name": case.name, "seconds": found.answers.seconds.get(case.name)} for case in tape.cases],
+        "known": [dataclasses.asdict(entry) for entry in entries],
+        "environment": record["environment"],
+        "seconds": round(time.monotonic() - started, 1),
+    }
+    document = finite(document)
+    write_json(setting.directory.parent / FILE_NAME, document)
+    return document
+
+
+def _verdict(
+    record: dict[str, Any],
+    scored: list[tuple[float, Difference]],
+    found: Examination,
+    localisation: Localisation | None,
+    known: list[Known],
+) -> dict[str, Any]:
+    failure = record["failure"] or (localisation.failure if localisation and not localisation.origins else None)
+    out = sum(score > 1.0 for score, _ in scored)
+    if record["failure"] and failure["category"] == "unsupported":
+        return {"name": "unsupported", "reason": failure["message"]}
+    if record["failure"]:
+        return {"name": f"failed:{failure['category']}", "reason": failure["message"], "failure": failure}
+    if out or found.broken:
+        reason = f"{out} of {len(scored)} tensors are out" if out else found.broken[0].what
+        if failure:
+            reason += f"; looking for the origin failed ({failure['category']}: {failure['message']})"
+        name = "known-finding" if known and all(entry.explains(localisation, found.broken) for entry in known) else "regressed"
+        return {"name": name, "reason": reason}
+    if known:
+        names = ", ".join(entry.name for entry in known)
+        return {
+            "name": "regressed",
+            "reason": f"known finding {names} no longer fails: remove it from reference_results/known_findings.yaml",
+        }
+    return {"name": "reproduced", "reason": f"{len(scored)} tensors within their limits"}
+
+
+def _difference(score: float, each: Difference) -> dict[str, Any]:
+    return {**dataclasses.asdict(each), "score": score}
+
+
+def finite(value: Any) -> Any:
+    """Return the document with infinities and NaN as text, which JSON has no numbers for."""
+    if isinstance(value, float):
+        return encode_float(value)
+    if isinstance(value, dict):
+        return {key: finite(item) for key, item in value.items()}
+    return [finite(item) for item in value] if isinstance(value, (list, tuple)) else value

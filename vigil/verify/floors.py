@@ -1,0 +1,82 @@
+"""Noise floors: how far rounding alone moves each tensor, from random rounding of every intermediate of the oracle.
+
+A floor is the root mean square, over draws, of the distance to the exact tensor. The draws also give what rounding does to slope
+and intercept of the regression of observed on expected, which have no direction in a correct program.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from vigil.verify.oracle.rounding import UNITS, Rounding
+
+MARGIN_DRAWS = 32
+FULL_DRAWS = 12
+_SEED = 1997
+# A full batch has gates that rounding flips, and each flip moves gradients by 1e-3. Where sums within a layer are rounded
+# like what it hands on, real programs round some 30 times as much as the floor counts (the clean runs in reference_results/ show
+# 10 to 40 on margin batches, where no gate flips), and flip as many gates more: the floor of a full batch must hold those.
+_FLIPPING = 32.0
+
+Tensors = Mapping[str, np.ndarray]
+
+
+@dataclasses.dataclass(frozen=True)
+class Floor:
+    """What rounding does to one tensor.
+
+    distance, distance_error: a norm and its standard error. slope (less 1), intercept: mean and standard deviation.
+    """
+
+    distance: float
+    distance_error: float
+    slope: tuple[float, float]
+    intercept: tuple[float, float]
+
+
+def regress(difference: np.ndarray, expected: np.ndarray) -> tuple[float, float]:
+    """Return slope - 1 and intercept of observed on expected by least squares; the intercept in units of expected's rms.
+
+    Taken of difference = observed - expected, whose digits would be lost beside those of the tensors. Fewer than 8 elements,
+    or equal ones, leave no room for an intercept: the line goes through 0. Of zeros: (nan, nan).
+    """
+    x, d = np.asarray(expected, np.float64).ravel(), np.asarray(difference, np.float64).ravel()
+    size = float(np.sqrt(np.mean(x * x)))
+    if not size > 0:
+        return float("nan"), float("nan")
+    centred = x - x.mean()
+    if x.size < 8 or float(np.sqrt(np.mean(centred * centred))) < 1e-6 * size:
+        return float(x @ d / (x @ x)), 0.0
+    excess = float(centred @ d / (centred @ centred))
+    return excess, float((d.mean() - excess * x.mean()) / size)
+
+
+def make_floors(
+    exact: Tensors, draw: Callable[[Rounding], Tensors], *, precision: str, draws: int, has_flips: bool = False
+) -> dict[str, Floor]:
+    """Return the floor of every tensor in `exact`. `draw` gives the tensors once more, with this rounding.
+
+    Args:
+        has_flips: gates may flip, as in a full batch through the whole model.
+    """
+    units = UNITS[precision]
+    times = _FLIPPING if has_flips and units.activation == units.master else 1.0
+    distances = {name: [] for name in exact}
+    lines = {name: [] for name in exact}
+    for number in range(draws):
+        rounded = draw(Rounding(units, seed=_SEED, draw=number, times=times))
+        for name, tensor in exact.items():
+            difference = np.asarray(rounded[name] - tensor)
+            distances[name].append(float(np.linalg.norm(difference)))
+            lines[name].append(regress(difference, tensor))
+    floors = {}
+    for name in exact:
+        squares, line = np.square(distances[name]), np.array(lines[name])
+        mean = float(np.sqrt(squares.mean()))
+        error = float(squares.std(ddof=1) / np.sqrt(draws) / (2 * mean)) if mean else 0.0
+        (slope, intercept), (slope_sd, intercept_sd) = line.mean(axis=0), line.std(axis=0, ddof=1)
+        floors[name] = Floor(mean, error, (float(slope), float(slope_sd)), (float(intercept), float(intercept_sd)))
+    return floors

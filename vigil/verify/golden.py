@@ -1,0 +1,237 @@
+"""The golden tape: what one recipe's profile should give, step by step, agreed on by the oracle and all frameworks in float64.
+
+Kept in reference_results/ as states (a few bits each), norms, sketches and noise floors, so that a machine with one framework
+can verify it: the oracle there makes whole tensors again, and the sketches say whether they are the agreed ones.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import hashlib
+import io
+import json
+import threading
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from runners.contract import datasets, weights
+from runners.contract.batches import Batches
+from vigil.errors import CannotRun
+from vigil.paths import reference_directory
+from vigil.verify import probes as probing
+from vigil.verify.cases import Case, answer, has_taps, shown, standard_cases
+from vigil.verify.floors import FULL_DRAWS, MARGIN_DRAWS, Floor, make_floors
+from vigil.verify.probes import Probe
+from vigil.verify.sketch import make_sketch, sketch_distance
+
+SCHEMA = 1
+SEED = 0
+PRECISIONS = ("fp32", "bf16", "fp16", "tf32", "fp64")
+# Float64 programs that add in another order differ by less than this part of a tensor's norm, on any machine.
+AGREEMENT = 1e-10
+
+Tensors = dict[str, np.ndarray]
+
+
+class OracleDiffers(CannotRun):
+    """The oracle on this machine does not give the tensors that the tape was agreed on with."""
+
+
+@dataclasses.dataclass(eq=False)
+class Golden:
+    """A golden tape: what is asked, and what the answer should be."""
+
+    header: dict[str, Any]
+    training: dict[str, Any]
+    probes: dict[str, Probe]
+    batches: Batches
+    cases: list[Case]
+    sketches: dict[str, dict[str, np.ndarray]]
+    norms: dict[str, dict[str, float]]
+    floors: dict[str, dict[str, dict[str, Floor]]]
+    sha256: str = ""
+
+    def __post_init__(self) -> None:
+        self._lock = threading.Lock()
+
+    @functools.cached_property
+    def _exact(self) -> dict[str, Tensors]:
+        return {}
+
+    def expected(self, case: Case) -> Tensors:
+        """Return the oracle's whole tensors of a case. Raises OracleDiffers unless they are the agreed ones."""
+        with self._lock:
+            if case.name not in self._exact:
+                tensors = exact(case, self)
+                for name, sketch in self.sketches[case.name].items():
+                    distance, norm = sketch_distance(sketch, tensors[name]), self.norms[case.name][name]
+                    if not distance <= AGREEMENT * norm:
+                        raise OracleDiffers(
+                            f"the oracle differs from the golden tape of {self.header['recipe']['name']}: {case.name}, {name} is "
+                            f"{distance / norm if norm else distance:.1e} of its norm away; at most {AGREEMENT:.0e} is rounding. "
+                            "Check numpy and its BLAS on this machine (`python -m numpy.test`), or the tape with `vigil golden`."
+                        )
+                self._exact[case.name] = tensors
+            return self._exact[case.name]
+
+
+def exact(case: Case, tape: Golden) -> Tensors:
+    """Return the oracle's answer to a case, reduced to what is judged: taps on margin steps only."""
+    tensors = answer(case, tape.training, tape.probes, tape.batches)
+    return tensors if has_taps(case) else shown(tensors)
+
+
+def is_sketched(case: Case, name: str) -> bool:
+    """Is a sketch kept? Gradients and parameters follow from momentum, and are kept where the taps are."""
+    return has_taps(case) or not name.startswith(("parameter_gradient/", "params/"))
+
+
+def path_of(recipe: Mapping[str, Any], directory: Path | None = None) -> Path:
+    """Return where the tape of a recipe's profile lies."""
+    return (directory or reference_directory()) / recipe["name"] / f"golden-{recipe['profile']}.npz"
+
+
+def make_golden(
+    *,
+    recipe: dict[str, Any],
+    training: dict[str, Any],
+    data_directory: Path | None,
+    progress: Callable[[str, int, int], None],
+    seed: int = SEED,
+    late: int | None = None,
+    precisions: tuple[str, ...] = PRECISIONS,
+) -> Golden:
+    """Compute a tape by the oracle alone; it is golden only once the frameworks have agreed.
+
+    Args:
+        progress: told (what, done, total).
+    """
+    batches = _batches(training, data_directory, seed)
+    steps = probing.probe_steps(training, late=late)
+    states = probing.make_states(
+        training, batches, seed=seed, steps=steps, advance=lambda done, total: progress("trajectory", done, total)
+    )
+    probes = {}
+    for name, step in steps.items():
+        progress("margin batches", len(probes), len(steps))
+        probes[name] = probing.make_probe(training, batches, name, step=step, state=states[name])
+    header = {"schema": SCHEMA, "recipe": recipe, "seed": seed, "training": training}
+    tape = Golden(header, training, probes, batches, standard_cases(training, probes), {}, {}, {})
+    jobs = [(case, precision) for case in tape.cases for precision in precisions]
+    done: list[tuple[Case, str]] = []
+
+    def work(job: tuple[Case, str]) -> tuple[str, str, dict[str, Floor]]:
+        case, precision = job
+
+        def draw(rounding) -> Tensors:
+            return answer(case, training, probes, batches, rounding=rounding)
+
+        draws, has_flips = FULL_DRAWS if case.is_full else MARGIN_DRAWS, case.is_full and case.kind == "step"
+        found = make_floors(exact(case, tape), draw, precision=precision, draws=draws, has_flips=has_flips)
+        done.append(job)
+        progress("noise floors", len(done), len(jobs))
+        return case.name, precision, found
+
+    for case in tape.cases:
+        tensors = exact(case, tape)
+        kept = {name: tensor for name, tensor in tensors.items() if is_sketched(case, name)}
+        tape.sketches[case.name] = {name: make_sketch(tensor) for name, tensor in kept.items()}
+        tape.norms[case.name] = {name: float(np.linalg.norm(tensor)) for name, tensor in kept.items()}
+    with ThreadPoolExecutor() as pool:
+        for name, precision, found in pool.map(work, jobs):
+            tape.floors.setdefault(precision, {})[name] = found
+    return tape
+
+
+def save_golden(path: Path, tape: Golden) -> None:
+    """Write the tape as one compressed .npz file."""
+    arrays: dict[str, np.ndarray] = {}
+    header = {**tape.header, "cases": [], "scales": {}, "probes": {}, "precisions": sorted(tape.floors)}
+    for name, probe in tape.probes.items():
+        header["probes"][name] = {"step": probe.step, "choice": probe.choice}
+        if probe.step:
+            for key, value in probe.state.items():
+                arrays[f"state/{name}/{key}"] = value.astype(np.float32)
+                if bits := probing.bits_of(key):
+                    arrays[f"state/{name}/{key}"], header["scales"][f"{name}/{key}"] = probing.quantise(value, bits=bits)
+    for case in tape.cases:
+        sizes = {name: len(sketch) for name, sketch in tape.sketches[case.name].items()}
+        judged = list(next(iter(tape.floors.values()))[case.name])
+        header["cases"].append({"name": case.name, "sizes": sizes, "judged": judged})
+    arrays["sketches"] = np.concatenate([sketch for case in tape.cases for sketch in tape.sketches[case.name].values()])
+    arrays["norms"] = np.array([norm for case in tape.cases for norm in tape.norms[case.name].values()])
+    for precision in header["precisions"]:
+        rows = [floor for case in tape.cases for floor in tape.floors[precision][case.name].values()]
+        arrays[f"floors/{precision}"] = np.array(
+            [(f.distance, f.distance_error, *f.slope, *f.intercept) for f in rows], np.float32
+        )
+    arrays["header"] = np.frombuffer(json.dumps(header, separators=(",", ":")).encode(), np.uint8)
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, **arrays)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(buffer.getvalue())
+
+
+def load_golden(path: Path, *, recipe: Mapping[str, Any], data_directory: Path | None) -> Golden:
+    """Read a tape. Raises CannotRun when it is missing, broken, or was made for another recipe."""
+    if not path.is_file():
+        raise CannotRun(
+            f"{path}: no golden tape for recipe {recipe['name']}, profile {recipe['profile']}. "
+            f"Make one with `vigil golden {recipe['name']} --profile {recipe['profile']}` (it needs the three frameworks)."
+        )
+    content = path.read_bytes()
+    try:
+        with np.load(io.BytesIO(content), allow_pickle=False) as archive:
+            arrays = {name: archive[name] for name in archive.files}
+        header = json.loads(arrays["header"].tobytes())
+    except (OSError, ValueError, KeyError, EOFError) as error:
+        raise CannotRun(f"{path}: not a golden tape ({type(error).__name__}: {error}). Restore it, or make it again.") from error
+    if header["schema"] != SCHEMA or header["recipe"]["hash"] != recipe["hash"]:
+        raise CannotRun(
+            f"{path}: made for recipe hash {header['recipe']['hash']}, this recipe's is {recipe['hash']}. "
+            f"Make it again with `vigil golden {recipe['name']} --profile {recipe['profile']}`."
+        )
+    tape = _unpack(header, arrays, data_directory)
+    return dataclasses.replace(tape, sha256=hashlib.sha256(content).hexdigest())
+
+
+def _unpack(header: dict[str, Any], arrays: Mapping[str, np.ndarray], data_directory: Path | None) -> Golden:
+    training, seed = header["training"], header["seed"]
+    batches = _batches(training, data_directory, seed)
+    probes = {}
+    for name, facts in header["probes"].items():
+        prefix = f"state/{name}/"
+        state = {
+            key.removeprefix(prefix): value * header["scales"].get(key.removeprefix("state/"), 1.0)
+            for key, value in arrays.items()
+            if key.startswith(prefix)
+        } or weights.initial_state(training["model"], seed=seed)
+        state = {key: value.astype(np.float64) for key, value in state.items()}
+        choice = tuple(tuple(each) for each in facts["choice"])
+        probes[name] = probing.rebuild_probe(training, batches, name, step=facts["step"], state=state, choice=choice)
+    sketches: dict[str, dict[str, np.ndarray]] = {}
+    norms: dict[str, dict[str, float]] = {}
+    floors: dict[str, dict[str, dict[str, Floor]]] = {precision: {} for precision in header["precisions"]}
+    parts = iter(np.split(arrays["sketches"], np.cumsum([n for case in header["cases"] for n in case["sizes"].values()])))
+    sizes = iter(arrays["norms"].tolist())
+    rows = {precision: iter(arrays[f"floors/{precision}"].tolist()) for precision in floors}
+    for case in header["cases"]:
+        sketches[case["name"]] = {name: next(parts) for name in case["sizes"]}
+        norms[case["name"]] = {name: next(sizes) for name in case["sizes"]}
+        for precision, row in rows.items():
+            floors[precision][case["name"]] = {name: _floor(*next(row)) for name in case["judged"]}
+    return Golden(header, training, probes, batches, standard_cases(training, probes), sketches, norms, floors)
+
+
+def _floor(distance: float, error: float, slope: float, slope_sd: float, intercept: float, intercept_sd: float) -> Floor:
+    return Floor(distance, error, (slope, slope_sd), (intercept, intercept_sd))
+
+
+def _batches(training: dict[str, Any], data_directory: Path | None, seed: int) -> Batches:
+    dataset = datasets.load(training["data"], str(data_directory) if data_directory else None)
+    return Batches(dataset, training, seed=seed)

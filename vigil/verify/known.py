@@ -1,0 +1,81 @@
+"""Known findings: contexts of released frameworks that are really wrong, with the evidence.
+
+Strict both ways. A listed context is still reported, as `known-finding`, never as `reproduced`; and an entry whose context is right
+again, or wrong somewhere else, is an error, so that the list cannot outlive the bug.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import fnmatch
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from vigil.errors import UsageError
+from vigil.paths import reference_directory
+
+if TYPE_CHECKING:
+    from vigil.verify.invariants import Broken
+    from vigil.verify.localise import Localisation
+
+FILE_NAME = "known_findings.yaml"
+
+
+@dataclasses.dataclass(frozen=True)
+class Known:
+    """One finding.
+
+    releases: framework versions it is in. contexts: patterns of short context forms, as `tensorflow-*-bf16-x1`.
+    layer: pattern of the origin's layer; quantity: of what it gets wrong. evidence: a script in docs/findings/, or a link.
+    """
+
+    name: str
+    recipe: str
+    framework: str
+    releases: tuple[str, ...]
+    contexts: tuple[str, ...]
+    layer: str
+    quantity: str
+    evidence: str
+
+    def explains(self, localisation: Localisation | None, broken: Sequence[Broken]) -> bool:
+        """Is every origin that was found this one?"""
+        if broken or localisation is None or not localisation.origins:
+            return False
+        return all(
+            fnmatch.fnmatch(origin.place.layer, self.layer) and fnmatch.fnmatch(origin.place.quantity, self.quantity)
+            for origin in localisation.origins
+        )
+
+
+def load_known(path: Path | None = None) -> list[Known]:
+    """Read the list. Raises UsageError for an entry with missing or unknown keys."""
+    path = path or reference_directory() / FILE_NAME
+    if not path.exists():
+        return []
+    names = {field.name for field in dataclasses.fields(Known)}
+    entries = []
+    for index, entry in enumerate(yaml.safe_load(path.read_text(encoding="utf-8")) or []):
+        if not isinstance(entry, dict) or set(entry) != names:
+            found = sorted(entry) if isinstance(entry, dict) else entry
+            raise UsageError(f"{path}: entry {index + 1}: found {found}. Allowed, and needed: {', '.join(sorted(names))}.")
+        entries.append(Known(**{key: tuple(value) if isinstance(value, list) else value for key, value in entry.items()}))
+    return entries
+
+
+def matching(known: Sequence[Known], record: dict[str, Any]) -> list[Known]:
+    """Return the entries that speak of a run's recipe, framework, release and context; a planted fault has none."""
+    if record["fault"]:
+        return []
+    version = record["environment"].get("framework_version", "").split("+")[0]
+    return [
+        entry
+        for entry in known
+        if entry.recipe == record["recipe"]["name"]
+        and entry.framework == record["context"]["framework"]
+        and version in entry.releases
+        and any(fnmatch.fnmatch(record["context"]["text"], pattern) for pattern in entry.contexts)
+    ]

@@ -1,0 +1,114 @@
+"""How far a correct program may be from the floor: from the differences of clean runs, never typed in.
+
+The floor is rounding of each intermediate once. A real program rounds inside its layers too, in an order of its own, so that a
+correct one lies at some multiple of the floor. Which multiples occur is measured on clean runs over contexts, states and
+seeds; a limit is the upper prediction limit of their logarithms' largest per case, t * s * sqrt(1 + 1/n) above the mean (the
+method of the bands, one-sided: Hahn and Meeker 1991, https://doi.org/10.1002/9780470316771, section 4.7).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from scipy import stats
+
+from vigil.errors import CannotRun
+from vigil.paths import reference_directory
+from vigil.verify.compare import STATISTICS, Difference
+
+# The chance that one (case, family, statistic) of a correct program lies above its limit.
+FALSE_ALARMS = 1e-6
+_LEAST_SAMPLES = 20
+
+Key = tuple[str, str, str, str]
+
+
+def family(tensor: str) -> str:
+    """Return what a tensor is, whichever layer it belongs to: loss, logits, params, momentum, stats, parameter_gradient."""
+    return tensor.split("/")[0]
+
+
+def size_of(case: str) -> str:
+    """Return which probe a case puts, and how it looks inside, if it does; segments are held to the limits of the whole.
+
+    >>> size_of("late/evaluation_full"), size_of("early/boundary"), size_of("late/full/layersx56"), size_of("late/full/segments-2")
+    ('full', 'margin', 'full/layers', 'full/tapped')
+    """
+    _, probe, *look = case.split("/")
+    size = "full" if probe.endswith("full") else "margin"
+    if not look:
+        return size
+    return f"{size}/layers" if look[0].startswith("layers") else f"{size}/tapped"
+
+
+@dataclasses.dataclass(frozen=True)
+class Limit:
+    """The largest accepted value of a statistic, and the clean values it was made from."""
+
+    value: float
+    n: int
+    largest_seen: float
+
+
+@dataclasses.dataclass(frozen=True)
+class Limits:
+    """Limits by (precision, probe size, family, statistic)."""
+
+    table: Mapping[Key, Limit]
+    rows: int
+
+    def score(self, difference: Difference, precision: str) -> float:
+        """Return the largest statistic of a difference as a multiple of its limit: above 1, the tensor is out."""
+        worst = 0.0
+        for statistic, value in difference.statistics().items():
+            limit = self.table.get((precision, size_of(difference.case), family(difference.tensor), statistic))
+            if limit is None:
+                raise CannotRun(
+                    f"no clean runs of {precision}, {family(difference.tensor)} in reference_results/: nothing says how far a "
+                    "correct program may be. Measure some with `python -m benchmarks.false_alarms`."
+                )
+            worst = max(worst, value / limit.value)
+        return worst
+
+
+def summary_row(differences: Iterable[Difference], **facts: Any) -> dict[str, Any]:
+    """Return the raw sample of one clean case: the largest value of each (family, statistic)."""
+    largest: dict[str, dict[str, float]] = {}
+    for difference in differences:
+        values = largest.setdefault(family(difference.tensor), dict.fromkeys(STATISTICS, 0.0))
+        for statistic, value in difference.statistics().items():
+            values[statistic] = max(values[statistic], round(value, 4))
+    return {**facts, "largest": largest}
+
+
+def make_limits(rows: Iterable[Mapping[str, Any]]) -> Limits:
+    """Return the limits of raw samples."""
+    values: dict[Key, list[float]] = {}
+    count = 0
+    for row in rows:
+        count += 1
+        for name, statistics in row["largest"].items():
+            for statistic, value in statistics.items():
+                values.setdefault((row["precision"], size_of(row["case"]), name, statistic), []).append(value)
+    return Limits({key: _limit(found) for key, found in values.items() if len(found) >= _LEAST_SAMPLES}, count)
+
+
+def load_limits(recipe_name: str, directory: Path | None = None) -> Limits:
+    """Return the limits from a recipe's committed clean runs."""
+    files = sorted(((directory or reference_directory()) / recipe_name).glob("verify-clean-*.jsonl"))
+    return make_limits(json.loads(line) for file in files for line in file.read_text(encoding="utf-8").splitlines())
+
+
+def _limit(values: list[float]) -> Limit:
+    # Below 1 a tensor is nearer than rounding once would leave it: by how much says nothing of how far it may be.
+    logs = [math.log(max(value, 1.0)) for value in values]
+    n = len(logs)
+    mean = math.fsum(logs) / n
+    deviation = math.sqrt(math.fsum((x - mean) ** 2 for x in logs) / (n - 1))
+    above = float(stats.t.ppf(1.0 - FALSE_ALARMS, n - 1)) * deviation * math.sqrt(1.0 + 1.0 / n)
+    return Limit(math.exp(mean + above), n, max(values))

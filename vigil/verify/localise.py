@@ -1,0 +1,290 @@
+"""From tensors that are out to the first wrong one: the origin, and what merely inherits it.
+
+First the layers are run alone (layers.py). If all of them are right, the fault lies between or after them: in the update, in the sum
+over devices, in a buffer that is used twice, or in what a compiler makes of layers together, which growing segments narrow.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from runners.contract.checkpoint import State
+from vigil.verify.ask import LOSS_SCALE, Answers, Setting, ask
+from vigil.verify.cases import REPEATS, Case, derived
+from vigil.verify.compare import Difference
+from vigil.verify.golden import Golden
+from vigil.verify.layers import Look, Place, arrays_of, differences_of, in_order, line_of, look_at, place_of
+from vigil.verify.limits import Limits
+from vigil.verify.oracle import step as oracle
+
+# A one-parameter explanation of an update must leave less than this part of what it explains.
+_UNEXPLAINED = 0.05
+
+
+@dataclasses.dataclass(frozen=True)
+class Origin:
+    """The first wrong tensor: where it is made, how far it is off, and what that looks like."""
+
+    place: Place
+    tensor: str
+    case: str
+    ratio: float
+    slope: float
+    remark: str = ""
+
+    def as_dict(self) -> dict[str, Any]:
+        return {**dataclasses.asdict(self.place), **{key: value for key, value in vars(self).items() if key != "place"}}
+
+
+@dataclasses.dataclass(frozen=True)
+class Localisation:
+    """All origins, the first of them first; tensors that only inherit; what looking at the program did to it."""
+
+    origins: list[Origin]
+    passengers: list[str]
+    looks: list[dict[str, Any]]
+    remarks: list[str]
+    failure: dict[str, Any] | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Search:
+    """What is searched: a context's answers, and which of their tensors are out."""
+
+    setting: Setting
+    tape: Golden
+    limits: Limits
+    answers: Answers
+    out: Sequence[Difference]
+    on_event: Callable[[dict], None]
+
+    @property
+    def precision(self) -> str:
+        return self.setting.context.precision
+
+    @property
+    def readers(self) -> dict[str, list[str]]:
+        probe = self.tape.probes["init"]
+        return oracle.readers(self.tape.training, probe.state, probe.margin[0])
+
+    def case(self, name: str) -> Case:
+        return next(case for case in self.tape.cases if case.name == name)
+
+
+def localise(search: Search) -> Localisation:
+    """Return the origin of the tensors that are out."""
+    focus = choose_case(search)
+    if focus.kind == "repeat":
+        return _of_repetition(search, focus)
+    if focus.kind == "predict":
+        worst = max((each for each in search.out if each.case == focus.name), key=lambda each: each.ratio)
+        place = Place("model", "evaluation", "logits" if worst.tensor == "logits" else worst.tensor)
+        return Localisation([_origin(worst, place)], _passengers(search, focus, {worst.tensor}), [], [])
+    out = [each for each in search.out if each.case == focus.name]
+    if all(each.tensor.startswith("params/") for each in out) and focus.kind == "step":
+        return Localisation([explain_update(search, focus, out)], [], [], [])
+    return _of_layers(search, focus, out)
+
+
+def choose_case(search: Search) -> Case:
+    """Return the case to look into: the sharpest kind that is out, and there the one furthest over its limit."""
+    order = {"step": 0, "accumulate": 1, "alternate": 2, "predict": 3, "repeat": 4}
+
+    def key(difference: Difference) -> tuple:
+        case = search.case(difference.case)
+        return (order[case.kind], case.is_full, -search.limits.score(difference, search.precision))
+
+    return search.case(min(search.out, key=key).case)
+
+
+def _of_layers(search: Search, focus: Case, out: list[Difference]) -> Localisation:
+    looks = [look_at(search.tape, focus, precision=search.precision), look_at(search.tape, focus, cuts=(), precision=search.precision)]
+    answers = _ask(search, "layers", looks)
+    if answers.record["failure"]:
+        return Localisation([], [], [], [], failure=answers.record["failure"])
+    alone, tapped = (
+        differences_of(look, search.tape, answers.tensors[look.name], precision=search.precision) for look in looks
+    )
+    seen = [_looked(looks[0], alone, search), _looked(looks[1], tapped, search)]
+    readers, taps = search.readers, list(looks[0].leaves)
+    wrong = in_order([each for each in alone if _is_out(search, each)], taps, readers)
+    if wrong:
+        origins = _one_a_layer([_origin(each, place_of(each.tensor, readers)) for each in wrong])
+        return Localisation(origins, _passengers(search, focus, {origin.tensor for origin in origins}), seen, [])
+    remarks = ["every layer alone is right"]
+    gradients = [each for each in out if each.tensor.startswith("parameter_gradient/")]
+    tapped_out = {each.tensor for each in tapped if _is_out(search, each)}
+    explained = _explain_gradients(search, focus, gradients)
+    if explained:
+        return Localisation(explained, _passengers(search, focus, {each.tensor for each in explained}), seen, remarks)
+    names = {each.tensor for each in gradients}
+    if gradients and search.setting.context.devices > 1 and not names & tapped_out:
+        remarks.append("each device's own contributions add up to the right gradient: it is lost where they are summed")
+        places = [dataclasses.replace(place_of(each.tensor, readers), phase="all-reduce") for each in gradients]
+        origins = [_origin(each, place) for each, place in zip(gradients, places, strict=True)]
+        origins.sort(key=lambda origin: -origin.ratio)
+        return Localisation(origins, _passengers(search, focus, names), seen, remarks)
+    if not tapped_out & {each.tensor for each in out}:
+        remarks.append("with its taps looked at, the program is right: looking changes it")
+    return _of_segments(search, focus, out, seen, remarks)
+
+
+def _of_segments(search: Search, focus: Case, out: list[Difference], seen: list, remarks: list[str]) -> Localisation:
+    """Cut the model between blocks only, and let the first segment grow block by block until it shows the fault."""
+    model = search.tape.training["model"]
+    taps = oracle.MODELS[model["name"]].taps(model)
+    ends = [tap for tap in taps if tap.endswith("relu2") or tap in ("stem.relu", "pool", "logits")]
+    looks = [look_at(search.tape, focus, cuts=ends[first:], precision=search.precision) for first in range(len(ends))]
+    looks = [dataclasses.replace(look, name=f"{look.name}-{index}") for index, look in enumerate(looks)]
+    answers = _ask(search, "segments", looks)
+    if answers.record["failure"]:
+        return Localisation([], [], seen, remarks, failure=answers.record["failure"])
+    readers = search.readers
+    for look, first in zip(looks, range(len(ends)), strict=True):
+        found = differences_of(look, search.tape, answers.tensors[look.name], precision=search.precision)
+        seen.append(_looked(look, found, search))
+        wrong = in_order([each for each in found if _is_out(search, each)], taps, readers)
+        if wrong:
+            before = ends[first - 1] if first else "images"
+            remarks.append(f"seen once everything up to {ends[first]} is one program (not when it is cut at {before})")
+            origins = _one_a_layer([_origin(each, place_of(each.tensor, readers)) for each in wrong])
+            return Localisation(origins, _passengers(search, focus, {each.tensor for each in origins}), seen, remarks)
+    remarks.append("no segment shows it: the origin is the first tensor out in the untapped program")
+    first = in_order(out, taps, readers)[0]
+    return Localisation(
+        [_origin(first, place_of(first.tensor, readers))], _passengers(search, focus, {first.tensor}), seen, remarks
+    )
+
+
+def _of_repetition(search: Search, focus: Case) -> Localisation:
+    """The same call gave something else once: run the layers as often, and see whose output changes."""
+    look = look_at(search.tape, focus, precision=search.precision, times=REPEATS)
+    answers = _ask(search, "repetition", [look])
+    if answers.record["failure"]:
+        return Localisation([], [], [], [], failure=answers.record["failure"])
+    found = answers.tensors[look.name]
+    worst = max((each for each in search.out if each.case == focus.name), key=lambda each: each.ratio)
+    remarks = []
+    for tap in look.leaves:
+        calls = found[f"changed/{tap}"]
+        if len(calls):
+            place = place_of(f"output/{tap}", search.readers)
+            place = dataclasses.replace(place, phase="repetition")
+            remark = f"call {int(calls[0]) + 1} of {REPEATS} on the same input has another output"
+            origin = Origin(place, f"output/{tap}", look.name, worst.ratio, worst.slope, remark)
+            return Localisation([origin], _passengers(search, focus, {worst.tensor}), [], remarks)
+    remarks.append("every layer alone repeats itself")
+    origin = _origin(worst, dataclasses.replace(place_of(_plain(worst.tensor), search.readers), phase="repetition"))
+    return Localisation([origin], _passengers(search, focus, {worst.tensor}), [], remarks)
+
+
+def explain_update(search: Search, focus: Case, out: Sequence[Difference]) -> Origin:
+    """Return what makes the parameters wrong although the momentum buffers are right.
+
+    parameter -= learning_rate * buffer: another rate shows as one slope in every tensor; Nesterov's update,
+    gradient + momentum * buffer in the buffer's place (Sutskever et al. 2013), as what is left over.
+    """
+    found = search.answers.tensors[focus.name]
+    state = search.tape.probes[focus.state].state
+    worst = max(out, key=lambda each: search.limits.score(each, search.precision))
+    names = [name.removeprefix("momentum/") for name in found if name.startswith("momentum/")]
+    taken = _joined([(state[f"params/{name}"] - found[f"params/{name}"]) / focus.learning_rate for name in names])
+    buffer = _joined([found[f"momentum/{name}"] for name in names])
+    slope = float(taken @ buffer / (buffer @ buffer))
+    if _is_explained(taken - slope * buffer, taken - buffer):
+        remark = f"the step is {slope:.6g} times what the learning rate {focus.learning_rate:g} gives: the rate used was {slope * focus.learning_rate:.6g}"
+        return Origin(Place("optimizer", "update", "learning rate"), worst.tensor, focus.name, worst.ratio, slope, remark)
+    before = _joined([state[f"momentum/{name}"] for name in names])
+    momentum = search.tape.training["optimizer"]["momentum"]
+    nesterov = buffer - momentum * before + momentum * buffer
+    if _is_explained(taken - nesterov, taken - buffer):
+        remark = "the step is gradient + momentum * buffer, Nesterov's, where buffer was asked for"
+        return Origin(Place("optimizer", "update", "momentum"), worst.tensor, focus.name, worst.ratio, worst.slope, remark)
+    return _origin(worst, place_of(worst.tensor, search.readers))
+
+
+def _explain_gradients(search: Search, focus: Case, out: Sequence[Difference]) -> list[Origin]:
+    """Return what one number explains of gradients that no layer has made wrong: weight decay, or the loss scale.
+
+    What the momentum buffer shows as the gradient is that plus all that the optimizer added wrongly.
+    """
+    if not out or focus.kind not in ("step", "accumulate"):
+        return []
+    state = search.tape.probes[focus.state].state
+    expected = search.tape.expected(focus)
+    found = derived(search.tape.training, state, search.answers.tensors[focus.name])
+    slopes, origins = [], []
+    for each in out:
+        right, wrong = expected[each.tensor].ravel(), np.asarray(found[each.tensor], np.float64).ravel()
+        slope = float(wrong @ right / (right @ right))
+        slopes.append(slope if _is_explained(wrong - slope * right, wrong - right) else math.nan)
+        parameter = state[each.tensor.replace("parameter_gradient", "params")].ravel()
+        share = float((wrong - right) @ parameter / (parameter @ parameter)) if parameter.any() else 0.0
+        decay = search.tape.training["optimizer"]["weight_decay"]
+        if share and _is_explained(wrong - right - share * parameter, wrong - right):
+            place = dataclasses.replace(place_of(each.tensor, search.readers), phase="update", quantity="weight decay")
+            remark = f"the parameter is decayed by {decay + share:.3g} where the recipe says {decay:g}"
+            origins.append(dataclasses.replace(_origin(each, place), remark=remark))
+    if origins:
+        return origins
+    everywhere = len(out) == sum(name.startswith("parameter_gradient/") for name in expected)
+    if everywhere and all(math.isclose(slope, slopes[0], rel_tol=0.02) for slope in slopes):
+        worst = max(out, key=lambda each: each.ratio)
+        remark = f"every gradient is {slopes[0]:.6g} times what it should be"
+        if math.isclose(slopes[0], LOSS_SCALE, rel_tol=0.02):
+            remark += ", the loss scale: it was never divided out"
+        return [Origin(Place("optimizer", "update", "loss scale"), worst.tensor, focus.name, worst.ratio, slopes[0], remark)]
+    return []
+
+
+def _ask(search: Search, name: str, looks: Sequence[Look]) -> Answers:
+    setting = dataclasses.replace(search.setting, directory=search.setting.directory.parent / name)
+    more: State = {}
+    for look in looks:
+        more |= arrays_of(look)
+    lines = [line_of(look, setting.context) for look in looks]
+    return ask(setting, search.tape, lines, more=more, on_event=search.on_event)
+
+
+def _looked(look: Look, found: Sequence[Difference], search: Search) -> dict[str, Any]:
+    worst = max(found, key=lambda each: search.limits.score(each, search.precision))
+    out = sum(_is_out(search, each) for each in found)
+    return {"name": look.name, "tensors": len(found), "out": out, "worst": worst.tensor, "ratio": worst.ratio}
+
+
+def _is_out(search: Search, difference: Difference) -> bool:
+    return search.limits.score(difference, search.precision) > 1.0
+
+
+def _is_explained(rest: np.ndarray, whole: np.ndarray) -> bool:
+    return bool(np.linalg.norm(rest) <= _UNEXPLAINED * np.linalg.norm(whole))
+
+
+def _one_a_layer(origins: list[Origin]) -> list[Origin]:
+    """Return the first origin of each layer: what a layer does wrong forward, its gradients show as well."""
+    first: dict[str, Origin] = {}
+    for origin in origins:
+        first.setdefault(origin.place.layer, origin)
+    return list(first.values())
+
+
+def _passengers(search: Search, focus: Case, origins: set[str]) -> list[str]:
+    return [each.tensor for each in search.out if each.case == focus.name and each.tensor not in origins]
+
+
+def _origin(difference: Difference, place: Place) -> Origin:
+    return Origin(place, difference.tensor, difference.case, difference.ratio, difference.slope, difference.problem or "")
+
+
+def _plain(tensor: str) -> str:
+    """Return the name of a repeated call's tensor without the call's number."""
+    return tensor.split("/", 1)[1] if tensor.split("/")[0].isdigit() else tensor
+
+
+def _joined(arrays: Sequence[np.ndarray]) -> np.ndarray:
+    return np.concatenate([np.asarray(array, np.float64).ravel() for array in arrays])

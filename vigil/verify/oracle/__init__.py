@@ -1,0 +1,1 @@
+"""The float64 oracle, in numpy: a voter beside the frameworks when a golden tape is made, and the source of whole tensors after it."""

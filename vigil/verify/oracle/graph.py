@@ -1,0 +1,101 @@
+"""A forward pass that remembers how to go back: the few lines of reverse-mode differentiation that the oracle needs.
+
+Taps can be cut: what comes after a cut then sees a given tensor instead, and what comes before it a given gradient, so
+that every layer can be run alone on the same inputs. Every intermediate can be rounded at random.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from vigil.verify.oracle.rounding import Rounding
+
+
+class Node:
+    """A tensor of the pass and, after `Graph.backward`, the loss's gradient with respect to it."""
+
+    def __init__(self, value: np.ndarray) -> None:
+        self.value = value
+        self.gradient: np.ndarray | None = None
+
+    def receive(self, gradient: np.ndarray) -> None:
+        self.gradient = gradient if self.gradient is None else self.gradient + gradient
+
+
+class Graph:
+    """One pass over a model.
+
+    Args:
+        leaves, cotangents: tap name -> tensor put in its place, and the gradient of its output; taps not named are not cut.
+    """
+
+    def __init__(
+        self,
+        params: Mapping[str, np.ndarray],
+        *,
+        rounding: Rounding | None = None,
+        leaves: Mapping[str, np.ndarray] | None = None,
+        cotangents: Mapping[str, np.ndarray] | None = None,
+    ) -> None:
+        self.rounding = rounding or Rounding(None)
+        self.params = {name: Node(value) for name, value in params.items()}
+        self.outputs: dict[str, np.ndarray] = {}
+        self.statistics: dict[str, np.ndarray] = {}
+        self._leaves, self._cotangents = leaves or {}, cotangents or {}
+        self._taps: dict[str, Node] = {}
+        self._made: dict[int, str] = {}
+        self._operations: list[tuple[Node, list[tuple[Node, Callable]], Callable]] = []
+
+    def apply(self, function: Callable, x: Node, *others: Node, params: tuple[str, ...] = (), casts: bool = False, **options) -> Node:
+        """Return function(x, others, parameters); `casts`: a layer that computes in the context's low precision, weights too."""
+        weights = [self.params[name] for name in params]
+        values = [self.rounding.cast(weight.value) if casts else weight.value for weight in weights]
+        value, backward = function(x.value, *(other.value for other in others), *values, **options)
+        node = Node(self.rounding.activation(value))
+        of_weight = self.rounding.activation if casts else self.rounding.master
+        inputs = [(each, self.rounding.activation) for each in (x, *others)] + [(weight, of_weight) for weight in weights]
+        self._operations.append((node, inputs, backward))
+        return node
+
+    def tap(self, name: str, node: Node) -> Node:
+        """Record a tensor under its name; return what the next layer sees."""
+        self.outputs[name] = node.value
+        self._made[id(node)] = name
+        if name in self._leaves:
+            node.receive(self._cotangents[name])
+            node = Node(self._leaves[name])
+        self._taps[name] = node
+        return node
+
+    def backward(self, loss: Node) -> None:
+        """Fill in every gradient, of this loss and of the cuts' cotangents."""
+        loss.receive(np.ones(()))
+        for node, inputs, backward in reversed(self._operations):
+            if node.gradient is None:
+                continue  # a cut on the only way to the loss
+            for (source, rounded), gradient in zip(inputs, backward(node.gradient), strict=True):
+                source.receive(rounded(gradient))
+
+    def readers(self) -> dict[str, list[str]]:
+        """Return tap -> the taps made directly from it, in forward order; what no tap names is the loss."""
+        found = {name: [] for name in self._taps}
+        names = {id(node): name for name, node in self._taps.items()}
+        for node, inputs, _ in self._operations:
+            for source, _ in inputs:
+                if id(source) in names:
+                    found[names[id(source)]].append(self._made.get(id(node), "loss"))
+        return found
+
+    def tap_gradients(self) -> dict[str, np.ndarray]:
+        """Return, for every tap, the gradient that arrives from the layers after it."""
+        return {name: _or_zeros(node) for name, node in self._taps.items()}
+
+    def parameter_gradients(self) -> dict[str, np.ndarray]:
+        """Return the gradient of every parameter, without weight decay."""
+        return {name: _or_zeros(node) for name, node in self.params.items()}
+
+
+def _or_zeros(node: Node) -> np.ndarray:
+    return np.zeros_like(node.value) if node.gradient is None else node.gradient

@@ -1,0 +1,124 @@
+"""Single operations in float64 and their vector-Jacobian products, in canonical layouts.
+
+Each function returns (output, backward): `backward(gradient)` gives one gradient for each array argument, in their order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+
+Backward = Callable[[np.ndarray], tuple[np.ndarray, ...]]
+
+
+def convolution(
+    x: np.ndarray, kernel: np.ndarray, *, stride: int, padding: tuple[tuple[int, int], tuple[int, int]]
+) -> tuple[np.ndarray, Backward]:
+    """Cross-correlate images [batch, height, width, in] with a kernel [height, width, in, out], without a bias."""
+    height, width, n_in, n_out = kernel.shape
+    padded = np.pad(x, ((0, 0), *padding, (0, 0)))
+    windows = sliding_window_view(padded, (height, width), axis=(1, 2))[:, ::stride, ::stride]
+    batch, rows, columns = windows.shape[:3]
+    # [batch * rows * columns, height * width * in]: the product with the kernel is one matrix product.
+    patches = windows.transpose(0, 1, 2, 4, 5, 3).reshape(-1, height * width * n_in)
+    matrix = kernel.reshape(-1, n_out)
+
+    def backward(gradient: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        flat = gradient.reshape(-1, n_out)
+        spread = (flat @ matrix.T).reshape(batch, rows, columns, height, width, n_in)
+        back = np.zeros_like(padded)
+        for i in range(height):
+            for j in range(width):
+                back[:, i : i + stride * rows : stride, j : j + stride * columns : stride] += spread[:, :, :, i, j]
+        (top, _), (left, _) = padding
+        inside = back[:, top : top + x.shape[1], left : left + x.shape[2]]
+        return inside, (patches.T @ flat).reshape(kernel.shape)
+
+    return (patches @ matrix).reshape(batch, rows, columns, n_out), backward
+
+
+def batch_norm(
+    x: np.ndarray, scale: np.ndarray, bias: np.ndarray, mean: np.ndarray, variance: np.ndarray, *, epsilon: float
+) -> tuple[np.ndarray, Backward]:
+    """Normalise [..., channel] by the batch's own mean and biased variance, which the caller took of `x`.
+
+    The gradient goes through mean and variance too (Ioffe and Szegedy 2015, arXiv 1502.03167, section 3); only those of x,
+    scale and bias are returned.
+    """
+    inverse = 1.0 / np.sqrt(variance + epsilon)
+    normalised = (x - mean) * inverse
+    n = x.size // x.shape[-1]
+
+    def backward(gradient: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        over = tuple(range(x.ndim - 1))
+        of_bias, of_scale = gradient.sum(axis=over), (gradient * normalised).sum(axis=over)
+        return scale * inverse * (gradient - of_bias / n - normalised * (of_scale / n)), of_scale, of_bias
+
+    return normalised * scale + bias, backward
+
+
+def batch_norm_evaluation(
+    x: np.ndarray, scale: np.ndarray, bias: np.ndarray, mean: np.ndarray, variance: np.ndarray, *, epsilon: float
+) -> np.ndarray:
+    """Normalise by the running statistics."""
+    return (x - mean) / np.sqrt(variance + epsilon) * scale + bias
+
+
+def relu(x: np.ndarray) -> tuple[np.ndarray, Backward]:
+    """Return max(x, 0); the gradient at 0 is 0, as in the three frameworks."""
+    open_gates = x > 0
+    return np.where(open_gates, x, 0.0), lambda gradient: (gradient * open_gates,)
+
+
+def add(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, Backward]:
+    """Return the sum of two arrays of one shape."""
+    return x + y, lambda gradient: (gradient, gradient)
+
+
+def strided_slice(x: np.ndarray, *, stride: int, channels_before: int, channels_after: int) -> tuple[np.ndarray, Backward]:
+    """Return every stride-th row and column, with zero channels around (option A of He et al. 2015, arXiv 1512.03385)."""
+    n = x.shape[-1]
+
+    def backward(gradient: np.ndarray) -> tuple[np.ndarray]:
+        back = np.zeros_like(x)
+        back[:, ::stride, ::stride] = gradient[..., channels_before : channels_before + n]
+        return (back,)
+
+    return np.pad(x[:, ::stride, ::stride], ((0, 0), (0, 0), (0, 0), (channels_before, channels_after))), backward
+
+
+def mean_pool(x: np.ndarray) -> tuple[np.ndarray, Backward]:
+    """Return the mean over rows and columns, [batch, channel]."""
+    height, width = x.shape[1:3]
+
+    def backward(gradient: np.ndarray) -> tuple[np.ndarray]:
+        return (np.broadcast_to(gradient[:, None, None] / (height * width), x.shape),)
+
+    return x.mean(axis=(1, 2)), backward
+
+
+def dense(x: np.ndarray, kernel: np.ndarray, bias: np.ndarray) -> tuple[np.ndarray, Backward]:
+    """Return x [batch, in] times the kernel [in, out], plus the bias."""
+
+    def backward(gradient: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        return gradient @ kernel.T, x.T @ gradient, gradient.sum(axis=0)
+
+    return x @ kernel + bias, backward
+
+
+def softmax_cross_entropy(logits: np.ndarray, *, labels: np.ndarray) -> tuple[np.ndarray, Backward]:
+    """Return the mean over the batch of -log softmax(logits)[label], a scalar."""
+    shifted = logits - logits.max(axis=1, keepdims=True)
+    exponentials = np.exp(shifted)
+    sums = exponentials.sum(axis=1)
+    rows = np.arange(len(labels))
+    losses = np.log(sums) - shifted[rows, labels]
+
+    def backward(gradient: np.ndarray) -> tuple[np.ndarray]:
+        probabilities = exponentials / sums[:, None]
+        probabilities[rows, labels] -= 1.0
+        return (gradient * probabilities / len(labels),)
+
+    return losses.mean(), backward

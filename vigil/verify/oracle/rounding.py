@@ -1,0 +1,59 @@
+"""Random relative rounding of a precision, put on every intermediate of the oracle: what its spread is, is a tensor's noise floor.
+
+Parker 1997, Monte Carlo arithmetic (UCLA CSD-970002), is the method; Stott Parker's virtual precision is `units` here.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from runners.contract import streams
+
+
+@dataclasses.dataclass(frozen=True)
+class Units:
+    """Unit roundoffs of a context: of activations and their gradients, of what stays in the parameters' type, and of a
+    weight when a layer casts it (0: it does not)."""
+
+    activation: float
+    master: float
+    cast: float
+
+
+# 2**-p for a significand of p bits: fp64 53, fp32 24, tf32 and fp16 11, bf16 8.
+UNITS = {
+    "fp64": Units(2.0**-53, 2.0**-53, 0.0),
+    "fp32": Units(2.0**-24, 2.0**-24, 0.0),
+    "tf32": Units(2.0**-11, 2.0**-24, 2.0**-11),
+    "fp16": Units(2.0**-11, 2.0**-24, 2.0**-11),
+    "bf16": Units(2.0**-8, 2.0**-24, 2.0**-8),
+}
+
+
+class Rounding:
+    """Multiplies each element by 1 + unit * u, u uniform in (-1, 1), from a stream named by draw; `None` units leave all exact."""
+
+    def __init__(self, units: Units | None, *, seed: int = 0, draw: int = 0, times: float = 1.0) -> None:
+        if units:
+            units = Units(*(times * unit for unit in (units.activation, units.master, units.cast)))
+        self._units, self._seed, self._draw = units, seed, draw
+        self._calls = 0
+
+    def activation(self, x: np.ndarray) -> np.ndarray:
+        """Round what a layer hands on, forward or backward."""
+        return self._round(x, self._units.activation) if self._units else x
+
+    def master(self, x: np.ndarray) -> np.ndarray:
+        """Round what is kept in the parameters' type: statistics, gradients of batch norm, the loss, the update."""
+        return self._round(x, self._units.master) if self._units else x
+
+    def cast(self, x: np.ndarray) -> np.ndarray:
+        """Round a weight or an image that a layer casts before it uses it."""
+        return self._round(x, self._units.cast) if self._units and self._units.cast else x
+
+    def _round(self, x: np.ndarray, unit: float) -> np.ndarray:
+        self._calls += 1
+        name = f"verify/rounding/{self._draw}/{self._calls}"
+        return x * (1.0 + unit * (2.0 * streams.uniform(self._seed, name, count=np.size(x)).reshape(np.shape(x)) - 1.0))

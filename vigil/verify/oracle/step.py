@@ -1,0 +1,126 @@
+"""What one call does to a training state, in float64: a training step, accumulation, forward passes, evaluation, layers alone.
+
+Each function returns a flat dict of named tensors, the same names that a runner's answers have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from vigil.verify.oracle import operations, resnet_cifar
+from vigil.verify.oracle.graph import Graph
+from vigil.verify.oracle.rounding import Rounding
+
+Tensors = dict[str, np.ndarray]
+MODELS = {"resnet_cifar": resnet_cifar}
+# In evaluation images know nothing of each other; a few at once stay in the processor's cache.
+_EVALUATED_AT_ONCE = 16
+
+
+def train_step(
+    training: dict[str, Any],
+    state: Mapping[str, np.ndarray],
+    batches: Sequence[tuple[np.ndarray, np.ndarray]],
+    learning_rate: float,
+    *,
+    rounding: Rounding | None = None,
+) -> Tensors:
+    """Return loss, state, taps and gradients of one step on (images, labels).
+
+    Several batches are micro-batches: their gradients are averaged, the running statistics move with each, and the taps are
+    those of the last.
+    """
+    rounding = rounding or Rounding(None)
+    params, statistics = _group(state, "params"), _group(state, "stats")
+    losses, gradients = [], []
+    for images, labels in batches:
+        graph, loss = _differentiate(training, params, images, labels, rounding=rounding)
+        statistics = _moved(training, statistics, graph.statistics, rounding)
+        losses.append(loss)
+        gradients.append(graph.parameter_gradients())
+    mean = {name: sum(each[name] for each in gradients) / len(batches) for name in params}
+    answer: Tensors = {"loss": np.mean(losses)}
+    answer |= {f"output/{name}": value for name, value in graph.outputs.items()}
+    answer |= {f"leaf_gradient/{name}": value for name, value in graph.tap_gradients().items()}
+    answer |= {f"parameter_gradient/{name}": value for name, value in mean.items()}
+    answer |= {f"stats/{name}": value for name, value in statistics.items()}
+    rule = training["optimizer"]
+    for name, value in params.items():
+        decayed = mean[name] + rule["weight_decay"] * value
+        buffer = rounding.master(rule["momentum"] * state[f"momentum/{name}"] + decayed)
+        answer[f"momentum/{name}"] = buffer
+        answer[f"params/{name}"] = rounding.master(value - learning_rate * buffer)
+    return answer
+
+
+def forward_passes(
+    training: dict[str, Any],
+    state: Mapping[str, np.ndarray],
+    batches: Sequence[np.ndarray],
+    images: np.ndarray,
+    *,
+    rounding: Rounding | None = None,
+) -> Tensors:
+    """Return statistics after training-mode forward passes over `batches`, and then evaluation-mode logits of `images`."""
+    rounding = rounding or Rounding(None)
+    model, params, statistics = training["model"], _group(state, "params"), _group(state, "stats")
+    for each in batches:
+        graph = Graph(params, rounding=rounding)
+        MODELS[model["name"]].forward(graph, each.astype(np.float64), model=model)
+        statistics = _moved(training, statistics, graph.statistics, rounding)
+    logits = []
+    for first in range(0, len(images), _EVALUATED_AT_ONCE):
+        graph, part = Graph(params, rounding=rounding), images[first : first + _EVALUATED_AT_ONCE].astype(np.float64)
+        logits.append(MODELS[model["name"]].forward(graph, part, model=model, running=statistics).value)
+    answer = {f"stats/{name}": value for name, value in statistics.items()}
+    return answer | {f"params/{name}": value for name, value in params.items()} | {"logits": np.concatenate(logits)}
+
+
+def segments(
+    training: dict[str, Any],
+    state: Mapping[str, np.ndarray],
+    batch: tuple[np.ndarray, np.ndarray],
+    *,
+    leaves: Mapping[str, np.ndarray],
+    cotangents: Mapping[str, np.ndarray],
+    rounding: Rounding | None = None,
+) -> Tensors:
+    """Return taps, gradients and statistics when the given taps are cut: with all cut, every layer is alone."""
+    rounding = rounding or Rounding(None)
+    graph, loss = _differentiate(
+        training, _group(state, "params"), *batch, rounding=rounding, leaves=leaves, cotangents=cotangents
+    )
+    answer: Tensors = {"loss": loss}
+    answer |= {f"output/{name}": value for name, value in graph.outputs.items()}
+    answer |= {f"leaf_gradient/{name}": value for name, value in graph.tap_gradients().items()}
+    answer |= {f"parameter_gradient/{name}": value for name, value in graph.parameter_gradients().items()}
+    moved = _moved(training, _group(state, "stats"), graph.statistics, rounding)
+    return answer | {f"stats/{name}": value for name, value in moved.items()}
+
+
+def _differentiate(training, params, images, labels, *, rounding, leaves=None, cotangents=None) -> tuple[Graph, np.ndarray]:
+    model = training["model"]
+    graph = Graph(params, rounding=rounding, leaves=leaves, cotangents=cotangents)
+    logits = MODELS[model["name"]].forward(graph, images.astype(np.float64), model=model)
+    loss = graph.apply(operations.softmax_cross_entropy, logits, labels=labels)
+    graph.backward(loss)
+    return graph, loss.value
+
+
+def _moved(training, statistics, batch, rounding) -> Tensors:
+    share = training["model"]["batch_norm"]["momentum"]
+    return {name: rounding.master((1.0 - share) * value + share * batch[name]) for name, value in statistics.items()}
+
+
+def _group(state: Mapping[str, np.ndarray], group: str) -> Tensors:
+    prefix = f"{group}/"
+    return {name[len(prefix) :]: np.asarray(value, np.float64) for name, value in state.items() if name.startswith(prefix)}
+
+
+def readers(training: dict[str, Any], state: Mapping[str, np.ndarray], images: np.ndarray) -> dict[str, list[str]]:
+    """Return tap -> the taps made directly from it; the loss is made from the logits."""
+    graph, _ = _differentiate(training, _group(state, "params"), images, np.zeros(len(images), int), rounding=Rounding(None))
+    return graph.readers()

@@ -1,0 +1,133 @@
+"""Where verify looks: states along the oracle's own trajectory, and for each a margin batch and the recipe's full batch.
+
+One flipped ReLU moves every gradient below it by 1e-3, as much as a bug would. So the margin batch is, among many candidates, the
+one whose smallest pre-activation, relative to its layer's spread, is largest. Small batches are blind to what grows with
+size, so the full batch is probed as well.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from runners.contract import schedule, weights
+from runners.contract.batches import Batches
+from vigil.verify.oracle import step as oracle
+
+MARGIN_IMAGES = 4
+_CANDIDATE_BATCHES = 12
+_MOST_STEPS = 720
+_GATES = (".relu", ".relu1", ".relu2")
+
+State = dict[str, np.ndarray]
+Batch = tuple[np.ndarray, np.ndarray]
+
+
+@dataclasses.dataclass(frozen=True)
+class Probe:
+    """One state and what is put to it.
+
+    margin: (images, labels) of 4 images; `choice` says which: (training step, index of the first image).
+    second: the runner-up, for cases that need another batch.
+    """
+
+    name: str
+    step: int
+    learning_rate: float
+    state: State
+    margin: Batch
+    second: Batch
+    full: Batch
+    choice: tuple[tuple[int, int], tuple[int, int]]
+
+
+def probe_steps(training: dict[str, Any], *, late: int | None = None) -> dict[str, int]:
+    """Return the steps to look at: the first, one with momentum, and the first after the rate has changed (or step 720)."""
+    steps = training["steps"]
+    if late is None:
+        late = min([*training["learning_rate"]["boundaries"], _MOST_STEPS, steps - 1])
+    return {"init": 0, "early": min(8, max(1, late // 2)), "late": late}
+
+
+def make_states(
+    training: dict[str, Any], batches: Batches, *, seed: int, steps: dict[str, int], advance: Callable[[int, int], None]
+) -> dict[str, State]:
+    """Train by the oracle, and return its states before the given steps, in 15 bits.
+
+    Args:
+        advance: told (steps done, steps to do).
+    """
+    state: State = {name: value.astype(np.float64) for name, value in weights.initial_state(training["model"], seed=seed).items()}
+    found, last = {}, max(steps.values())
+    for step in range(last + 1):
+        found |= {name: coarse(state) if step else state for name, at in steps.items() if at == step}
+        if step < last:
+            rate = schedule.learning_rate(training["learning_rate"], step)
+            answer = oracle.train_step(training, state, [batches.train(step)], rate)
+            state = {name: answer[name] for name in state}
+            advance(step + 1, last)
+    return found
+
+
+def quantise(array: np.ndarray, *, bits: int) -> tuple[np.ndarray, float]:
+    """Return integers of so many bits and the power of two they are multiples of."""
+    largest = float(np.abs(array).max())
+    scale = 2.0 ** (np.ceil(np.log2(largest)) - (bits - 1)) if largest else 1.0
+    limit = 2 ** (bits - 1) - 1
+    return np.clip(np.rint(array / scale), -limit, limit).astype(np.int16 if bits > 8 else np.int8), scale
+
+
+def bits_of(name: str) -> int | None:
+    """Return how many bits of a state's array are kept: None for all of float32. Momentum needs no precision, only to be there."""
+    return {"params": 16, "momentum": 8}.get(name.split("/")[0])
+
+
+def coarse(state: State) -> State:
+    """Return the state on a coarse grid: small to store, and float32 holds it exactly."""
+    result = {}
+    for name, array in state.items():
+        bits = bits_of(name)
+        if bits is None:
+            result[name] = array.astype(np.float32).astype(np.float64)
+        else:
+            integers, scale = quantise(array, bits=bits)
+            result[name] = integers * scale
+    return result
+
+
+def make_probe(training: dict[str, Any], batches: Batches, name: str, *, step: int, state: State) -> Probe:
+    """Return the probe of a state: its margin batches are searched for."""
+    found = []
+    for at in range(step, step + _CANDIDATE_BATCHES):
+        images, labels = batches.train(at)
+        for first in range(0, len(images) - MARGIN_IMAGES + 1, MARGIN_IMAGES):
+            cut = slice(first, first + MARGIN_IMAGES)
+            found.append((margin(training, state, (images[cut], labels[cut])), (at, first)))
+    chosen = [choice for _, choice in sorted(found, reverse=True)[:2]]
+    return rebuild_probe(training, batches, name, step=step, state=state, choice=tuple(chosen))
+
+
+def rebuild_probe(training, batches: Batches, name: str, *, step: int, state: State, choice) -> Probe:
+    """Return the probe whose margin batches are known."""
+
+    def pick(at: int, first: int) -> Batch:
+        images, labels = batches.train(at)
+        return images[first : first + MARGIN_IMAGES], labels[first : first + MARGIN_IMAGES]
+
+    rate = schedule.learning_rate(training["learning_rate"], step)
+    return Probe(name, step, rate, state, pick(*choice[0]), pick(*choice[1]), batches.train(step), choice)
+
+
+def margin(training: dict[str, Any], state: State, batch: Batch) -> float:
+    """Return the smallest |pre-activation| of a batch, each relative to the standard deviation of its layer."""
+    answer = oracle.train_step(training, state, [batch], 1.0)
+    taps = [name for name in oracle.MODELS[training["model"]["name"]].taps(training["model"])]
+    smallest = []
+    for before, name in zip(taps, taps[1:], strict=False):
+        if name.endswith(_GATES):
+            x = answer[f"output/{before}"]
+            smallest.append(np.abs(x).min() / x.std())
+    return float(min(smallest))

@@ -1,0 +1,150 @@
+"""What a person asks to be verified: one recipe's profile in one context, or many contexts side by side."""
+
+from __future__ import annotations
+
+import dataclasses
+import queue
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from vigil.context import Context
+from vigil.environment import require_framework
+from vigil.errors import CannotRun
+from vigil.execute import PROGRESS_TIMEOUT_SECONDS
+from vigil.invocation import new_directory, require_writable
+from vigil.plan import share_cores
+from vigil.recipe import Recipe, recipe_hash
+from vigil.spec import available_cores
+from vigil.verify.ask import Setting
+from vigil.verify.examine import verify
+from vigil.verify.golden import Golden, load_golden, path_of
+from vigil.verify.known import load_known
+from vigil.verify.limits import Limits, load_limits
+
+RUNNER = "answers"
+
+
+@dataclasses.dataclass(frozen=True)
+class Standard:
+    """What contexts are held against: a golden tape, and limits from clean runs."""
+
+    tape: Golden
+    limits: Limits
+
+
+def recipe_facts(recipe: Recipe, profile: str) -> dict[str, Any]:
+    """Return name, version, hash and profile, as they stand in records."""
+    return {"name": recipe.name, "version": recipe.version, "hash": recipe_hash(recipe.resolve(profile)), "profile": profile}
+
+
+def load_standard(recipe: Recipe, profile: str, *, data_directory: Path | None) -> Standard:
+    """Read the committed tape and clean runs of a recipe's profile. Raises CannotRun with what to do."""
+    facts = recipe_facts(recipe, profile)
+    return Standard(load_golden(path_of(facts), recipe=facts, data_directory=data_directory), load_limits(recipe.name))
+
+
+def verify_context(
+    standard: Standard,
+    context: Context,
+    directory: Path,
+    *,
+    command: str,
+    data_directory: Path | None,
+    fault: dict[str, str] | None = None,
+    cores: list[int] | None = None,
+    progress_timeout: float = PROGRESS_TIMEOUT_SECONDS,
+    stop: threading.Event | None = None,
+    on_event: Callable[[dict], None] = lambda event: None,
+) -> dict[str, Any]:
+    """Verify one context in a directory of its own; return verify.json's content.
+
+    Raises:
+        FrameworkMissing: The framework is not installed.
+        UsageError: The shards do not fit the batch.
+        CannotRun: The oracle on this machine is not the one of the tape, or nobody measured clean runs of this precision.
+    """
+    training, tape = standard.tape.training, standard.tape
+    context.shard_sizes(training["batch_size"])
+    if context.devices > min(case.rows for case in tape.cases):
+        raise CannotRun(f"devices: found {context.devices}; a margin batch has {min(case.rows for case in tape.cases)} images")
+    require_framework(context.framework)
+    setting = Setting(
+        context=context,
+        directory=directory / RUNNER,
+        seed=tape.header["seed"],
+        data_directory=data_directory,
+        fault=fault,
+        cores=cores,
+        progress_timeout=progress_timeout,
+        stop=stop,
+    )
+    return verify(setting, tape, standard.limits, command=command, known=load_known(), on_event=on_event)
+
+
+def new_verify_directory(runs: Path, recipe: dict[str, Any], context: Context) -> Path:
+    """Create and return the directory of a verification. Raises DirectoryError when that is not possible."""
+    require_writable(runs)
+    now = datetime.now(timezone.utc)
+    return new_directory(runs, f"{now:%Y%m%d-%H%M%S}-verify-{recipe['name']}-{recipe['profile']}-{context.text}")
+
+
+def verify_contexts(
+    standard: Standard,
+    contexts: Sequence[Context],
+    runs: Path,
+    *,
+    command: str,
+    data_directory: Path | None,
+    jobs: int,
+    on_end: Callable[[int, dict[str, Any], Path], None],
+    fault: dict[str, str] | None = None,
+    progress_timeout: float = PROGRESS_TIMEOUT_SECONDS,
+) -> list[tuple[dict[str, Any], Path]]:
+    """Verify many contexts, `jobs` side by side; return (document, directory) in the order given.
+
+    Ctrl-C ends those that are running, starts no more, and is raised again.
+    """
+    for context in contexts:
+        require_framework(context.framework)
+    stop = threading.Event()
+    cores: queue.Queue = queue.Queue()
+    for share in share_cores(available_cores(), jobs):
+        cores.put(share)
+
+    def work(context: Context) -> tuple[dict[str, Any], Path] | None:
+        if stop.is_set():
+            return None
+        share = cores.get()
+        try:
+            directory = new_verify_directory(runs, standard.tape.header["recipe"], context)
+            document = verify_context(
+                standard,
+                context,
+                directory,
+                command=command,
+                data_directory=data_directory,
+                fault=fault,
+                cores=share,
+                progress_timeout=progress_timeout,
+                stop=stop,
+            )
+            return document, directory
+        finally:
+            cores.put(share)
+
+    with ThreadPoolExecutor(max_workers=jobs) as pool:
+        futures = [pool.submit(work, context) for context in contexts]
+        try:
+            for done, future in enumerate(as_completed(futures), start=1):
+                if result := future.result():
+                    on_end(done, *result)
+        except BaseException:
+            stop.set()
+            for future in futures:
+                future.cancel()
+            raise
+    return [future.result() for future in futures if future.result()]

@@ -1,0 +1,98 @@
+"""The vote: every framework takes the same float64 steps, eager, on one device, and the oracle is a voter like them.
+
+In float64, programs that mean the same agree to some 1e-12 of each tensor's norm. One that leaves the others is wrong without any
+tolerance, and is the finding. Only what all agree on becomes the golden tape.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from vigil.context import FRAMEWORKS, make_context
+from vigil.errors import CannotRun
+from vigil.verify.ask import Setting, ask, lines_of
+from vigil.verify.cases import derived, has_taps
+from vigil.verify.golden import AGREEMENT, Golden, exact
+from vigil.verify.layers import arrays_of, line_of, look_at
+
+ORACLE = "oracle"
+Tensors = dict[str, np.ndarray]
+
+
+@dataclasses.dataclass(frozen=True)
+class Vote:
+    """How one voter stands: its largest relative distance to the voter that it is furthest from, of those that agree."""
+
+    version: str
+    agrees: bool
+    largest: float
+    case: str
+    tensor: str
+
+
+def vote(tape: Golden, directory: Path, *, data_directory: Path | None, on_event: Callable[[dict], None]) -> dict[str, Vote]:
+    """Run every framework on the tape's cases and return each voter's standing. Raises CannotRun when a framework fails."""
+    ballots: dict[str, dict[str, Tensors]] = {ORACLE: {case.name: exact(case, tape) for case in tape.cases}}
+    versions = {ORACLE: f"numpy {np.__version__}"}
+    looks = [look_at(tape, case, cuts=(), precision="fp64") for case in tape.cases if has_taps(case)]
+    more = {name: array for look in looks for name, array in arrays_of(look).items()}
+    for framework in FRAMEWORKS:
+        context = make_context(framework=framework, mode="eager", precision="fp64")
+        setting = Setting(context, directory / framework, tape.header["seed"], data_directory)
+        lines = [*lines_of(tape.cases, context), *(line_of(look, context) for look in looks)]
+        lines.sort(key=lambda line: line["shards"])  # those of one batch size share a program
+        answers = ask(setting, tape, lines, more=more, on_event=on_event)
+        if answers.record["failure"]:
+            raise CannotRun(f"{framework}: {answers.record['failure']['message']}. See {setting.directory / 'log.txt'}.")
+        versions[framework] = answers.record["environment"]["framework_version"]
+        ballots[framework] = {}
+        for case in tape.cases:
+            found = derived(tape.training, tape.probes[case.state].state, _first_call(answers.tensors[case.name]))
+            tapped = answers.tensors.get(f"{case.name}/tapped", {})
+            inner = {name: tensor for name, tensor in tapped.items() if name.startswith(("output/", "leaf_gradient/"))}
+            ballots[framework][case.name] = found | inner
+    return {name: dataclasses.replace(standing, version=versions[name]) for name, standing in count(ballots).items()}
+
+
+def count(ballots: Mapping[str, Mapping[str, Tensors]]) -> dict[str, Vote]:
+    """Return each voter's standing. A voter agrees when, in every tensor, it is within 1e-10 of at least half of the others."""
+    standings = {name: Vote("", True, 0.0, "", "") for name in ballots}
+    enough = len(ballots) // 2
+    for case, tensors in ballots[ORACLE].items():
+        for tensor in tensors:
+            values = {name: ballots[name][case].get(tensor) for name in ballots}
+            friends, apart = dict.fromkeys(ballots, 0), {name: [] for name in ballots}
+            for one, other in itertools.combinations(ballots, 2):
+                distance = _relative(values[one], values[other])
+                for name in (one, other):
+                    friends[name] += distance <= AGREEMENT
+                    apart[name].append(distance)
+            for name in ballots:
+                agrees = friends[name] >= enough
+                distance = max(each for each in apart[name] if each <= AGREEMENT) if agrees else min(apart[name])
+                standing = standings[name]
+                if (not agrees, distance) > (not standing.agrees, standing.largest):
+                    standings[name] = Vote("", agrees, distance, case, tensor)
+    return standings
+
+
+def _relative(one: np.ndarray | None, other: np.ndarray | None) -> float:
+    """Return the distance of two tensors over the larger norm; infinite unless both are there, of one shape and finite."""
+    if one is None or other is None or np.shape(one) != np.shape(other):
+        return float("inf")
+    distance, norm = float(np.linalg.norm(one - other)), float(max(np.linalg.norm(one), np.linalg.norm(other)))
+    if not np.isfinite(norm):
+        return float("inf")
+    return distance / norm if norm else 0.0
+
+
+def _first_call(tensors: Tensors) -> Tensors:
+    """Return the answer of a repeated case's first call; of any other case, the answer."""
+    first = {name.removeprefix("0/"): tensor for name, tensor in tensors.items() if name.startswith("0/")}
+    return first or tensors
