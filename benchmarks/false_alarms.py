@@ -1,6 +1,6 @@
 """How far correct programs are from the noise floor, over contexts, states and seeds: what verify's limits are made from.
 
-    python -m benchmarks.false_alarms measure --seeds 3 --jobs 2      # appends to reference_results/<recipe>/verify-clean-<date>.jsonl
+    python -m benchmarks.false_alarms measure --seeds 3 --jobs 2      # appends to reference_results/<recipe>/verify/clean-<date>.jsonl
     python -m benchmarks.false_alarms count                           # lists every alarm that the clean runs raise, and counts them
 
 `measure` puts the cases of verify, and every layer alone, to each context, with other initial weights, data order and batches for
@@ -94,7 +94,8 @@ def measure(recipe_name: str, contexts: list[Context], *, seed: int, jobs: int, 
         finally:
             cores.put(share)
 
-    path = reference_directory() / recipe_name / f"verify-clean-{date.today().isoformat()}.jsonl"
+    path = reference_directory() / recipe_name / "verify" / f"clean-{date.today().isoformat()}.jsonl"
+    path.parent.mkdir(parents=True, exist_ok=True)
     with ThreadPoolExecutor(max_workers=jobs) as pool:
         futures = {pool.submit(work, context): context for context in contexts}
         for done, future in enumerate(as_completed(futures), start=1):
@@ -140,7 +141,7 @@ def rows_of(
 
 def load_rows(recipe_name: str) -> list[dict[str, Any]]:
     """Return every committed clean row of a recipe."""
-    files = sorted((reference_directory() / recipe_name).glob("verify-clean-*.jsonl"))
+    files = sorted((reference_directory() / recipe_name / "verify").glob("clean-*.jsonl"))
     return [json.loads(line) for file in files for line in file.read_text(encoding="utf-8").splitlines()]
 
 

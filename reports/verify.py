@@ -108,7 +108,10 @@ def _origins(document: dict[str, Any]) -> list[str]:
 
 def _look(look: dict[str, Any]) -> str:
     worst = f"worst {look['worst']}, {times(look['ratio'])} its floor"
-    return f"{look['name']}: {look['out']} of {look['tensors']} tensors out, {worst}"
+    text = f"{look['name']}: {look['out']} of {look['tensors']} tensors out, {worst}"
+    if look.get("moved") is not None:
+        text += f"; looking moves the gradients by up to {times(look['moved'])} the floor"
+    return text
 
 
 def _broken(broken: dict[str, Any]) -> str:

@@ -70,10 +70,10 @@ class Selection:
 
 
 def load_rows(directory: Path, recipe_name: str) -> list[Row]:
-    """Return every row of the *.jsonl files below `directory`/`recipe_name`; none if the folder is not there."""
+    """Return every row of the *.jsonl files in `directory`/`recipe_name`; none if the folder is not there."""
     rows: list[Row] = []
     first_seen: dict[str, tuple[str, Row]] = {}
-    for path in sorted((Path(directory) / recipe_name).rglob("*.jsonl")):
+    for path in sorted((Path(directory) / recipe_name).glob("*.jsonl")):
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
             if not line.strip():
                 continue

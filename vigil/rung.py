@@ -1,7 +1,7 @@
 """The first rung of a reproduction: one training step, verified before the first seed is trained.
 
 It costs seconds, and a step that is wrong says where, which the metric never does. Training goes on whatever it finds: the
-metric's verdict is the invocation's, and only one that says `reproduced` can be taken back by a wrong step.
+metric's verdict is the invocation's, and one that says `reproduced` or `unknown` is taken back by a wrong step.
 """
 
 from __future__ import annotations
@@ -68,16 +68,17 @@ def verify_first(directory: Path, invocation: Mapping[str, Any], *, watch: Watch
 
 
 def with_first_rung(judged: dict[str, Any], summary: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return the verdict of the metric, taken back if it is `reproduced` while one training step is wrong or crashed."""
-    if summary is None or judged["name"] != "reproduced":
+    """Return the verdict of the metric, taken back if it is no worse than `unknown` while one training step is wrong or crashed."""
+    if summary is None or judged["name"] not in ("reproduced", "unknown"):
         return judged
+    though = "the metric lies in its band" if judged["name"] == "reproduced" else "the metric cannot be judged"
     found = summary["verdict"]
     if found["name"] in WRONG:
         what = origin_text(summary["origin"]) if summary["origin"] else found["reason"]
-        reason = f"one training step is wrong, although the metric lies in its band: {what}"
+        reason = f"one training step is wrong, although {though}: {what}"
         return {**judged, "name": "regressed", "reason": reason}
     if found["name"].startswith("failed:"):
-        reason = f"the verification of one training step crashed, although the metric lies in its band: {found['reason']}"
+        reason = f"the verification of one training step crashed, although {though}: {found['reason']}"
         return {**judged, "name": found["name"], "reason": reason}
     return judged
 

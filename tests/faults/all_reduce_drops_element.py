@@ -1,4 +1,7 @@
-"""Planted fault: the all-reduce of gradients drops the last element of the head's kernel: the first device's share is all it has."""
+"""Planted fault: the all-reduce of gradients drops the last element of the head's kernel.
+
+What is left of it is the first device's contribution. Every device has the same wrong number.
+"""
 
 import sys
 

@@ -28,7 +28,7 @@ def install():
             y = original(self, x, *arguments, **options)
             n = tf.shape(y)[0]
             wrong = (tf.range(n) + 1 == n) & (n % 16 != 0)
-            return tf.where(wrong[:, None], y * tf.cast(1.01, y.dtype), y)
+            return tf.where(wrong[:, None], y * tf.constant(1.01, y.dtype), y)
 
         keras.layers.Dense.call = call
     else:

@@ -74,7 +74,8 @@ def _tensorflow():
         key = (int(tf.get_static_value(index)), *y.shape)
         if key not in variables:
             with tf.init_scope():
-                variables[key] = ResourceVariable(-1, trainable=False), ResourceVariable(tf.zeros(y.shape, y.dtype), trainable=False)
+                zeros = tf.zeros(y.shape, y.dtype)
+                variables[key] = ResourceVariable(-1, trainable=False), ResourceVariable(zeros, trainable=False)
         calls, last = variables[key]
         is_stale = calls.assign_add(1) % EVERY == EVERY - 1
         returned = tf.where(is_stale, last, y)
@@ -92,11 +93,18 @@ def _jax():
     buffer, is_training = Buffer(), []
 
     def returned(y):
-        return buffer.returned(np.array(y))
+        if isinstance(y, jax.core.Tracer):
+            return jax.pure_callback(lambda y: buffer.returned(np.array(y)), jax.ShapeDtypeStruct(y.shape, y.dtype), y)
+        # Op by op, what comes from a callback would lie on one device.
+        return jax.device_put(buffer.returned(np.array(y)), y.sharding)
+
+    # Batch norm per device: the runner maps the model over the devices. They have one buffer.
+    mapped = jax.custom_batching.custom_vmap(returned)
+    mapped.def_vmap(lambda n_devices, is_batched, y: (returned(y), True))
 
     @jax.custom_vjp
     def stale(y):
-        return jax.pure_callback(returned, jax.ShapeDtypeStruct(y.shape, y.dtype), y, vmap_method="expand_dims")
+        return mapped(y) if isinstance(y, jax.core.Tracer) else returned(y)
 
     stale.defvjp(lambda y: (stale(y), None), lambda _, gradient: (gradient,))
     train, evaluate, original = nnx.Module.train, nnx.Module.eval, nnx.Conv.__call__

@@ -1,6 +1,6 @@
 """Planted faults of a training step: each does what its first line says, and nothing else, in every framework.
 
-Cases are one faulted run against the clean one, or against the other frameworks' faulted runs where the effect has no short formula.
+One faulted run is held against the clean one, and against PyTorch's faulted run where the effect has no short formula.
 """
 
 import numpy as np
@@ -30,7 +30,7 @@ def model(**changes):
 
 @pytest.fixture
 def pair(run, framework):
-    """Return a function that gives the clean and the faulted outcome of one context; one step in float64 unless told otherwise."""
+    """Return a function that gives the clean and the faulted outcome: of one step in float64, unless told otherwise."""
 
     def both(name, **changes):
         changes = {"precision": "fp64", "steps": 1} | changes
@@ -160,12 +160,8 @@ def test_a_dropped_element_has_one_device_s_gradient(pair, run, framework):
 def test_a_dropped_element_is_the_same_in_all_frameworks(run):
     """What is left of the element is the same number; in TensorFlow weight decay goes over the all-reduce, so half is lost."""
     lost = DECAY / 2 * start_of(HEAD)[-1, -1]
-    left = {
-        name: finished(
-            run(name, precision="fp64", steps=1, shards=SHARDS, fault=fault("all_reduce_drops_element"))
-        ).state[f"momentum/{HEAD}"][-1, -1]
-        for name in FRAMEWORKS
-    }
+    context = {"precision": "fp64", "steps": 1, "shards": SHARDS, "fault": fault("all_reduce_drops_element")}
+    left = {name: finished(run(name, **context)).state[f"momentum/{HEAD}"][-1, -1] for name in FRAMEWORKS}
     np.testing.assert_allclose([left["jax"], left["tensorflow"] + lost], left["torch"], rtol=1e-9)
 
 

@@ -127,7 +127,8 @@ def test_the_next_command_keeps_profile_and_fault(asked, capsys, tmp_path):
     fault.write_text("def install(): ...")
     made = asked(a_regression())
     assert main([*ONE, "--profile", "smoke", "--fault", str(fault)]) == 1
-    assert f"vigil verify resnet_cifar --profile smoke --fault '{fault}' --framework torch --mode eager" in capsys.readouterr().out
+    expected = f"vigil verify resnet_cifar --profile smoke --fault '{fault}' --framework torch --mode eager"
+    assert expected in capsys.readouterr().out
     assert made[0][1]["fault"]["name"] == "a fault"
 
 

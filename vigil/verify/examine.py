@@ -9,13 +9,14 @@ from __future__ import annotations
 import dataclasses
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime, timezone
 from typing import Any
 
 import numpy as np
 
 from runners.contract.events import encode_float
+from vigil.errors import CannotRun
 from vigil.record import write_json
 from vigil.verify.ask import Answers, Setting, ask, lines_of
 from vigil.verify.cases import Case, derived, shown
@@ -39,14 +40,17 @@ class Examination:
     broken: list[Broken]
 
 
-def examine(setting: Setting, tape: Golden, *, on_event: Callable[[dict], None] = lambda event: None) -> Examination:
-    """Put every case of the tape to the framework and compare what it answers."""
+def examine(
+    setting: Setting, tape: Golden, *, cases: Sequence[Case] | None = None, on_event: Callable[[dict], None] = lambda event: None
+) -> Examination:
+    """Put cases, by default all of the tape, to the framework and compare what it answers."""
+    cases = tape.cases if cases is None else cases
     # The oracle makes its tensors while the framework starts.
     problem: list[Exception] = []
 
     def prepare() -> None:
         try:
-            for case in tape.cases:
+            for case in cases:
                 tape.expected(case)
         except Exception as error:  # raised below, on the caller's thread
             problem.append(error)
@@ -54,13 +58,13 @@ def examine(setting: Setting, tape: Golden, *, on_event: Callable[[dict], None] 
     oracle = threading.Thread(target=prepare, name="oracle")
     oracle.start()
     try:
-        answers = ask(setting, tape, lines_of(tape.cases, setting.context), on_event=on_event)
+        answers = ask(setting, tape, lines_of(cases, setting.context), on_event=on_event)
     finally:
         oracle.join()
     if problem:
         raise problem[0]
     differences, broken = [], []
-    for case in tape.cases:
+    for case in cases:
         if case.name in answers.tensors:
             differences += differences_in(case, tape, answers.tensors[case.name], precision=setting.context.precision)
             broken += check(case, tape.probes[case.state].state, answers.tensors[case.name])
@@ -96,14 +100,24 @@ def verify(
     *,
     command: str,
     known: list[Known],
+    quick: bool = False,
     on_event: Callable[[dict], None] = lambda event: None,
 ) -> dict[str, Any]:
-    """Examine a context, localise what is out, and write verify.json one level above the runner's directory; return it."""
+    """Examine a context, localise what is out, and write verify.json one level above the runner's directory; return it.
+
+    Args:
+        quick: only training steps on margin batches, which is one program to compile.
+
+    Raises:
+        CannotRun: The tape has no noise floors of this precision, or there are no clean runs of it.
+    """
     started = time.monotonic()
     precision = setting.context.precision
+    limits.require(precision)
     if precision not in tape.floors:
-        raise ValueError(f"the golden tape has no noise floors for {precision}")
-    found = examine(setting, tape, on_event=on_event)
+        raise CannotRun(f"the golden tape has no noise floors for {precision}: make it again with `vigil golden`")
+    cases = [case for case in tape.cases if case.kind == "step" and not case.is_full] if quick else tape.cases
+    found = examine(setting, tape, cases=cases, on_event=on_event)
     record = found.answers.record
     scored = sorted(((limits.score(each, precision), each) for each in found.differences), key=lambda pair: -pair[0])
     out = [each for score, each in scored if score > 1.0]
@@ -134,7 +148,7 @@ def verify(
         "remarks": localisation.remarks if localisation else [],
         "broken": [vars(each) for each in found.broken],
         "tensors": [_difference(score, each) for score, each in scored],
-        "cases": [{"name": case.name, "seconds": found.answers.seconds.get(case.name)} for case in tape.cases],
+        "cases": [{"name": case.name, "seconds": found.answers.seconds.get(case.name)} for case in cases],
         "known": [dataclasses.asdict(entry) for entry in entries],
         "environment": record["environment"],
         "seconds": round(time.monotonic() - started, 1),

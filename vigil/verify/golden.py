@@ -12,6 +12,8 @@ import hashlib
 import io
 import json
 import threading
+import zipfile
+import zlib
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -93,7 +95,7 @@ def is_sketched(case: Case, name: str) -> bool:
 
 def path_of(recipe: Mapping[str, Any], directory: Path | None = None) -> Path:
     """Return where the tape of a recipe's profile lies."""
-    return (directory or reference_directory()) / recipe["name"] / f"golden-{recipe['profile']}.npz"
+    return (directory or reference_directory()) / recipe["name"] / "verify" / f"golden-{recipe['profile']}.npz"
 
 
 def make_golden(
@@ -189,7 +191,7 @@ def load_golden(path: Path, *, recipe: Mapping[str, Any], data_directory: Path |
         with np.load(io.BytesIO(content), allow_pickle=False) as archive:
             arrays = {name: archive[name] for name in archive.files}
         header = json.loads(arrays["header"].tobytes())
-    except (OSError, ValueError, KeyError, EOFError) as error:
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error) as error:
         raise CannotRun(f"{path}: not a golden tape ({type(error).__name__}: {error}). Restore it, or make it again.") from error
     if header["schema"] != SCHEMA or header["recipe"]["hash"] != recipe["hash"]:
         raise CannotRun(

@@ -29,8 +29,13 @@ Key = tuple[str, str, str, str]
 
 
 def family(tensor: str) -> str:
-    """Return what a tensor is, whichever layer it belongs to: loss, logits, params, momentum, stats, parameter_gradient."""
-    return tensor.split("/")[0]
+    """Return what a tensor is, whichever layer it belongs to; a repeated call's number is left out.
+
+    >>> family("params/stem.bn.scale"), family("loss"), family("49/momentum/head.kernel")
+    ('params', 'loss', 'momentum')
+    """
+    first, *rest = tensor.split("/")
+    return rest[0] if first.isdigit() else first
 
 
 def size_of(case: str) -> str:
@@ -62,16 +67,18 @@ class Limits:
     table: Mapping[Key, Limit]
     rows: int
 
+    def require(self, precision: str) -> None:
+        """Raise CannotRun when nothing says how far a correct program of this precision may be."""
+        if not any(key[0] == precision for key in self.table):
+            raise _unmeasured(precision)
+
     def score(self, difference: Difference, precision: str) -> float:
         """Return the largest statistic of a difference as a multiple of its limit: above 1, the tensor is out."""
         worst = 0.0
         for statistic, value in difference.statistics().items():
             limit = self.table.get((precision, size_of(difference.case), family(difference.tensor), statistic))
             if limit is None:
-                raise CannotRun(
-                    f"no clean runs of {precision}, {family(difference.tensor)} in reference_results/: nothing says how far a "
-                    "correct program may be. Measure some with `python -m benchmarks.false_alarms`."
-                )
+                raise _unmeasured(f"{precision}, {family(difference.tensor)}")
             worst = max(worst, value / limit.value)
         return worst
 
@@ -100,8 +107,15 @@ def make_limits(rows: Iterable[Mapping[str, Any]]) -> Limits:
 
 def load_limits(recipe_name: str, directory: Path | None = None) -> Limits:
     """Return the limits from a recipe's committed clean runs."""
-    files = sorted(((directory or reference_directory()) / recipe_name).glob("verify-clean-*.jsonl"))
+    files = sorted(((directory or reference_directory()) / recipe_name / "verify").glob("clean-*.jsonl"))
     return make_limits(json.loads(line) for file in files for line in file.read_text(encoding="utf-8").splitlines())
+
+
+def _unmeasured(what: str) -> CannotRun:
+    return CannotRun(
+        f"no clean runs of {what} in reference_results/: nothing says how far a correct program may be. "
+        "Measure some with `python -m benchmarks.false_alarms`."
+    )
 
 
 def _limit(values: list[float]) -> Limit:

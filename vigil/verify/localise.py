@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -97,7 +97,9 @@ def choose_case(search: Search) -> Case:
 
     def key(difference: Difference) -> tuple:
         case = search.case(difference.case)
-        return (order[case.kind], case.is_full, -search.limits.score(difference, search.precision))
+        # At step 0 the momentum is zero, and Nesterov's update a larger learning rate.
+        says_less = case.is_full, case.state == "init" and difference.tensor.startswith("params/")
+        return (order[case.kind], says_less, -search.limits.score(difference, search.precision))
 
     return search.case(min(search.out, key=key).case)
 
@@ -111,6 +113,7 @@ def _of_layers(search: Search, focus: Case, out: list[Difference]) -> Localisati
         differences_of(look, search.tape, answers.tensors[look.name], precision=search.precision) for look in looks
     )
     seen = [_looked(looks[0], alone, search), _looked(looks[1], tapped, search)]
+    seen[1]["moved"] = moved_by_looking(search, focus, answers.tensors[looks[1].name])
     readers, taps = search.readers, list(looks[0].leaves)
     wrong = in_order([each for each in alone if _is_out(search, each)], taps, readers)
     if wrong:
@@ -132,6 +135,20 @@ def _of_layers(search: Search, focus: Case, out: list[Difference]) -> Localisati
     if not tapped_out & {each.tensor for each in out}:
         remarks.append("with its taps looked at, the program is right: looking changes it")
     return _of_segments(search, focus, out, seen, remarks)
+
+
+def moved_by_looking(search: Search, focus: Case, tapped: Mapping[str, np.ndarray]) -> float | None:
+    """Return how far the gradients of the tapped program are from the untapped one's, in noise floors: the largest."""
+    if focus.kind != "step":
+        return None
+    state, floors = search.tape.probes[focus.state].state, search.tape.floors[search.precision][focus.name]
+    untapped = derived(search.tape.training, state, search.answers.tensors[focus.name])
+    distances = [
+        float(np.linalg.norm(np.asarray(tapped[name], np.float64) - untapped[name])) / floors[name].distance
+        for name in tapped
+        if name.startswith("parameter_gradient/")
+    ]
+    return max(distances)
 
 
 def _of_segments(search: Search, focus: Case, out: list[Difference], seen: list, remarks: list[str]) -> Localisation:

@@ -58,9 +58,13 @@ def verify_context(
     cores: list[int] | None = None,
     progress_timeout: float = PROGRESS_TIMEOUT_SECONDS,
     stop: threading.Event | None = None,
+    quick: bool = False,
     on_event: Callable[[dict], None] = lambda event: None,
 ) -> dict[str, Any]:
     """Verify one context in a directory of its own; return verify.json's content.
+
+    Args:
+        quick: only training steps on margin batches, as before a training run.
 
     Raises:
         FrameworkMissing: The framework is not installed.
@@ -82,7 +86,7 @@ def verify_context(
         progress_timeout=progress_timeout,
         stop=stop,
     )
-    return verify(setting, tape, standard.limits, command=command, known=load_known(), on_event=on_event)
+    return verify(setting, tape, standard.limits, command=command, known=load_known(), quick=quick, on_event=on_event)
 
 
 def new_verify_directory(runs: Path, recipe: dict[str, Any], context: Context) -> Path:
@@ -110,6 +114,7 @@ def verify_contexts(
     """
     for context in contexts:
         require_framework(context.framework)
+        standard.limits.require(context.precision)
     stop = threading.Event()
     cores: queue.Queue = queue.Queue()
     for share in share_cores(available_cores(), jobs):
