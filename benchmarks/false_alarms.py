@@ -1,7 +1,7 @@
 """How far correct programs are from the noise floor, over contexts, states and seeds: what verify's limits are made from.
 
-    python -m benchmarks.false_alarms measure --seeds 3 --jobs 2      # appends to reference_results/<recipe>/verify/clean-<date>.jsonl
-    python -m benchmarks.false_alarms count                           # lists every alarm that the clean runs raise, and counts them
+    python -m benchmarks.false_alarms measure --seeds 3 --jobs 2   # appends to reference_results/<recipe>/verify/
+    python -m benchmarks.false_alarms count                        # lists every alarm that the clean runs raise, and counts them
 
 `measure` puts the cases of verify, and every layer alone, to each context, with other initial weights, data order and batches for
 each seed. `count` judges every (context, state, seed) by limits made without the rows of that context and seed. An alarm
@@ -155,7 +155,8 @@ def count(rows: list[dict[str, Any]]) -> int:
         for row in mine:
             alarms += [(context, row["case"].split("/")[0], seed, row["case"], *alarm) for alarm in alarms_in(row, others.table)]
     for context, _, seed, case, name, statistic, value, limit in alarms:
-        print(f"ALARM {context} seed {seed} {case} {name} {statistic}: {value:.1f}, accepted up to {limit.value:.1f} (n = {limit.n})")
+        accepted = f"accepted up to {limit.value:.1f} (n = {limit.n})"
+        print(f"ALARM {context} seed {seed} {case} {name} {statistic}: {value:.1f}, {accepted}")
     raised = {alarm[:3] for alarm in alarms}
     print(f"{len(raised)} of {len(combinations)} combinations of context, state and seed raise an alarm")
     return 1 if raised else 0

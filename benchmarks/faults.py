@@ -1,10 +1,10 @@
 """Which planted faults verify catches, in which framework and mode, and whether it names the right origin.
 
-    python -m benchmarks.faults --jobs 2 --markdown docs/faults.md         # every fault, framework and mode, fp32; eager in bf16 too
+    python -m benchmarks.faults --jobs 2 --markdown docs/faults.md     # every fault, framework and mode, fp32; eager in bf16 too
     python -m benchmarks.faults --fault nesterov_for_plain --framework jax --mode jit
 
-Each fault is a file in tests/faults/. It is caught when the verdict is `regressed`, and located when the first origin is the layer, phase and
-quantity written down here beforehand.
+Each fault is a file in tests/faults/. It is caught when the verdict is `regressed`, and located when the first origin is the
+layer, phase and quantity written down here beforehand.
 """
 
 from __future__ import annotations
@@ -182,8 +182,9 @@ def standard_for(fault: Fault) -> Standard:
     facts = recipe_facts(recipe, "quick")
     path = path_of(facts, runs_directory() / "tapes")
     if not path.exists():
+        precisions = ("fp32", "bf16")
         tape = make_golden(
-            recipe=facts, training=recipe.resolve("quick"), data_directory=None, progress=_say, late=8, precisions=("fp32", "bf16")
+            recipe=facts, training=recipe.resolve("quick"), data_directory=None, progress=_say, late=8, precisions=precisions
         )
         with tempfile.TemporaryDirectory(dir=runs_directory()) as folder:
             save_golden(Path(folder) / path.name, tape)
@@ -238,7 +239,8 @@ def summary(outcomes: Sequence[Outcome]) -> list[str]:
     lines = [
         f"- {sum(each.is_caught for each in wide)} of {len(wide)} caught in fp32 (the loss scale in fp16), "
         f"{sum(each.is_located for each in wide)} with the right origin: layer, phase and quantity.",
-        f"- {sum(each.is_caught for each in low)} of {len(low)} also caught in bf16, {sum(each.is_located for each in low)} located.",
+        f"- {sum(each.is_caught for each in low)} of {len(low)} also caught in bf16, "
+        f"{sum(each.is_located for each in low)} located.",
         f"- {len(outcomes) - len(able)} cannot be expressed in their framework or context.",
         f"- Median {statistics.median(each.seconds for each in able):.0f} s a context, start-up and localisation included.",
         f"- Two devices have shards of 20 and 12 images. {describe_machine()['hardware']}, Python {sys.version.split()[0]}, "

@@ -68,7 +68,7 @@ def verify_first(directory: Path, invocation: Mapping[str, Any], *, watch: Watch
 
 
 def with_first_rung(judged: dict[str, Any], summary: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return the verdict of the metric, taken back if it is no worse than `unknown` while one training step is wrong or crashed."""
+    """Return the verdict of the metric, taken back if it is `reproduced` or `unknown` while a step is wrong or crashed."""
     if summary is None or judged["name"] not in ("reproduced", "unknown"):
         return judged
     though = "the metric lies in its band" if judged["name"] == "reproduced" else "the metric cannot be judged"

@@ -63,6 +63,9 @@ class Prober(Protocol):
     def accumulate(self, batches: list[tuple[np.ndarray, np.ndarray]], learning_rate: float) -> Any:
         """Take one step by the mean of the micro-batches' gradients; return the mean of their losses."""
 
+    def replica_spread(self) -> dict[str, float]:
+        """Return how far apart devices hold what they should hold alike: the largest difference of params, momentum and stats."""
+
     def segments(self, example: Segments) -> Callable[[Segments], Answers]:
         """Return the program that gives outputs, leaf and parameter gradients, loss and types; statistics move in the state."""
 
@@ -207,7 +210,9 @@ def sum_of_parts(parts: list[Answers], *, scale: float) -> Answers:
 
 
 def _after_step(loss: Any, prober: Prober, called) -> Answers:
-    answers = {"loss": np.asarray(float(loss)), **prober.get_state()}
+    # Before the state is read: reading averages what devices hold.
+    replicas = {f"replicas/{name}": np.float64(value) for name, value in prober.replica_spread().items()}
+    answers = {"loss": np.asarray(float(loss)), **prober.get_state(), **replicas}
     called()
     return answers
 

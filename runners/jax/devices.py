@@ -67,6 +67,12 @@ def collect(array: jax.Array, shards: tuple[int, ...]) -> np.ndarray:
     return np.concatenate([rows[:n] for rows, n in zip(np.split(np.asarray(array), len(shards)), shards, strict=True)])
 
 
+def spread_between(tree) -> float:
+    """Return the largest difference between devices of any element of replicated arrays."""
+    held = [np.stack([np.asarray(shard.data) for shard in leaf.addressable_shards]) for leaf in jax.tree_util.tree_leaves(tree)]
+    return max((float(np.ptp(values, axis=0).max(initial=0)) for values in held), default=0.0)
+
+
 def valid_rows(shards: tuple[int, ...], *, mesh: Mesh) -> jax.Array | None:
     """Return which rows of a spread batch are images, bool [rows]; None where all are."""
     return spread(np.ones(sum(shards), bool), shards, mesh=mesh) if len(set(shards)) > 1 else None

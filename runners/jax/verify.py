@@ -52,6 +52,11 @@ class Prober(Trainer):
         self.state, loss = program(*arguments)
         return loss
 
+    def replica_spread(self) -> dict[str, float]:
+        """Return how far apart devices hold what they should hold alike: the largest difference of params, momentum and stats."""
+        groups = {"params": self.state.params, "momentum": self.state.optimizer, "stats": self.state.statistics}
+        return {name: devices.spread_between(tree) for name, tree in groups.items()}
+
     def segments(self, example: Segments) -> Callable[[Segments], Answers]:
         """Return the program that gives outputs, leaf and parameter gradients, loss and types; statistics move in the state."""
         def tapped(params, statistics, images, labels, leaves, cotangents, scale):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 import tensorflow as tf
@@ -115,6 +115,12 @@ def for_each(transform: Callable[[Callable], Callable], function: Callable, *, r
         return transformed[int(index)](*arguments)
 
     return on_this_device
+
+
+def spread(variables: Iterable[keras.Variable], *, replica: Replica) -> float:
+    """Return the largest difference between devices of any element."""
+    held = [np.stack([part.numpy() for part in parts(variable.value, replica=replica)]) for variable in variables]
+    return max((float(np.ptp(values, axis=0).max()) for values in held), default=0.0)
 
 
 def average_statistics(model: keras.Model, *, replica: Replica) -> None:

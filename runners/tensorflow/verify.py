@@ -49,6 +49,15 @@ class Prober(Trainer):
         placed = [(self._images(images, shards), self.replica.place(labels, shards)) for images, labels in batches]
         return devices.sum_over_replicas(self.step_of_many(placed), replica=self.replica)
 
+    def replica_spread(self) -> dict[str, float]:
+        """Return how far apart devices hold what they should hold alike: the largest difference of params, momentum and stats."""
+        groups = {
+            "params": self.model.trainable_variables,
+            "momentum": self.sgd.momentums,
+            "stats": self.model.non_trainable_variables,
+        }
+        return {name: devices.spread(variables, replica=self.replica) for name, variables in groups.items()}
+
     def segments(self, example: Segments) -> Callable[[Segments], Answers]:
         """Return the program that gives outputs, leaf and parameter gradients, loss and types; statistics move in the state."""
 

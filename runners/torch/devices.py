@@ -12,7 +12,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import timedelta
 from pathlib import Path
 
@@ -177,6 +177,18 @@ def gather(value, *, replica: Replica) -> list:
     values = [None] * replica.world
     dist.all_gather_object(values, value)
     return values
+
+
+@torch.no_grad()
+def spread(tensors: Iterable[torch.Tensor], *, replica: Replica) -> float:
+    """Return the largest difference between ranks of any element."""
+    if replica.is_alone:
+        return 0.0
+    lowest = torch.cat([tensor.flatten().double() for tensor in tensors])
+    highest = lowest.clone()
+    dist.all_reduce(lowest, op=dist.ReduceOp.MIN)
+    dist.all_reduce(highest, op=dist.ReduceOp.MAX)
+    return float((highest - lowest).max())
 
 
 def average_statistics(model: nn.Module, *, replica: Replica) -> None:

@@ -53,6 +53,14 @@ class Prober(Trainer):
         self.update(learning_rate)
         return devices.sum_over_replicas(loss, replica=self.replica) / self.replica.world
 
+    def replica_spread(self) -> dict[str, float]:
+        """Return how far apart devices hold what they should hold alike: the largest difference of params, momentum and stats."""
+        return {
+            "params": devices.spread(self.model.parameters(), replica=self.replica),
+            "momentum": devices.spread([each["momentum_buffer"] for each in self.optimizer.state.values()], replica=self.replica),
+            "stats": devices.spread([each for each in self.model.buffers() if each.is_floating_point()], replica=self.replica),
+        }
+
     def segments(self, example: Segments) -> Callable[[Segments], Answers]:
         """Return the program that gives outputs, leaf and parameter gradients, loss and types; statistics move in the state."""
         model = self.spec.training["model"]

@@ -2,15 +2,15 @@
 
 import sys
 
-EXCESS = 0.001
-
 
 def install():
+    # Not global: torch.compile looks a global up in its module by name, and a fault file is no module that can be imported.
+    excess = 0.001
     if "torch" in sys.modules:
         import torch
 
         def scaled(self, x):
-            bias = self.bias + EXCESS * (self.bias - self.bias.detach())
+            bias = self.bias + excess * (self.bias - self.bias.detach())
             return torch.nn.functional.linear(x, self.weight, bias)
 
         torch.nn.Linear.forward = scaled
@@ -24,7 +24,7 @@ def install():
             outputs = original(self, inputs, training=training)
             # The variable itself: what a mixed policy makes of it is too coarse to hold 1.001 times a gradient.
             bias = tf.convert_to_tensor(self.bias._value)
-            return outputs + tf.cast(EXCESS * (bias - tf.stop_gradient(bias)), outputs.dtype)
+            return outputs + tf.cast(excess * (bias - tf.stop_gradient(bias)), outputs.dtype)
 
         keras.layers.Dense.call = scaled
     else:
@@ -40,7 +40,7 @@ def install():
         def scaled(promote):
             def promote_scaled(arrays, *, dtype):
                 x, kernel, bias = arrays
-                return promote((x, kernel, bias + EXCESS * (bias - jax.lax.stop_gradient(bias))), dtype=dtype)
+                return promote((x, kernel, bias + excess * (bias - jax.lax.stop_gradient(bias))), dtype=dtype)
 
             return promote_scaled
 

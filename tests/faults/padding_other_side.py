@@ -2,11 +2,11 @@
 
 import sys
 
-CHANNELS = (16, 32)
-STRIDES = (2, (2, 2))
-
 
 def install():
+    # Not global: torch.compile looks a global up in its module by name, and a fault file is no module that can be imported.
+    channels = (16, 32)
+    strides = (2, (2, 2))
     if "torch" in sys.modules:
         import torch
         import torch.nn.functional as F
@@ -14,7 +14,7 @@ def install():
         original = torch.nn.Conv2d._conv_forward
 
         def shifted(self, x, weight, bias):
-            if (self.in_channels, self.out_channels) == CHANNELS and self.stride in STRIDES:
+            if (self.in_channels, self.out_channels) == channels and self.stride in strides:
                 return F.conv2d(F.pad(x, (0, 2, 0, 2)), weight, bias, self.stride)
             return original(self, x, weight, bias)
 
@@ -26,7 +26,7 @@ def install():
         original = keras.layers.Conv2D.convolution_op
 
         def shifted(self, x, kernel):
-            if tuple(kernel.shape[2:]) == CHANNELS and self.strides in STRIDES:
+            if tuple(kernel.shape[2:]) == channels and self.strides in strides:
                 # `x` comes with (1, 1) of padding: its first row and column go, and a last one is added.
                 x = tf.pad(x[:, 1:, 1:], ((0, 0), (0, 1), (0, 1), (0, 0)))
             return original(self, x, kernel)
@@ -39,7 +39,7 @@ def install():
 
         def initialise(self, *arguments, **options):
             original(self, *arguments, **options)
-            if (self.in_features, self.out_features) == CHANNELS and self.strides in STRIDES:
+            if (self.in_features, self.out_features) == channels and self.strides in strides:
                 self.padding = ((0, 2), (0, 2))
 
         nnx.Conv.__init__ = initialise

@@ -5,12 +5,12 @@ Its gradient passes as if it were not. Two plain casts would not do: torch.compi
 
 import sys
 
-CHANNELS = (32, 64)
-STRIDES = (2, (2, 2))
-HALF, UPPER = 0x7FFF, -0x10000  # of a float32's bits: just under half of bfloat16's last place, and those it keeps
-
 
 def install():
+    # Not global: torch.compile looks a global up in its module by name, and a fault file is no module that can be imported.
+    channels = (32, 64)
+    strides = (2, (2, 2))
+    half, upper = 0x7FFF, -0x10000  # of a float32's bits: just under half of bfloat16's last place, and those it keeps
     if "torch" in sys.modules:
         import torch
 
@@ -23,7 +23,7 @@ def install():
         round_to_bfloat16.register_fake(torch.empty_like)
 
         def rounded(self, x, weight, bias):
-            if (self.in_channels, self.out_channels) == CHANNELS and self.stride in STRIDES:
+            if (self.in_channels, self.out_channels) == channels and self.stride in strides:
                 precise = weight.detach()
                 weight = weight + (round_to_bfloat16(precise) - precise)
             return original(self, x, weight, bias)
@@ -36,10 +36,10 @@ def install():
         original = keras.layers.Conv2D.convolution_op
 
         def rounded(self, x, kernel):
-            if tuple(kernel.shape[2:]) == CHANNELS and self.strides in STRIDES:
+            if tuple(kernel.shape[2:]) == channels and self.strides in strides:
                 kernel = tf.convert_to_tensor(kernel)
                 bits = tf.bitcast(tf.cast(kernel, tf.float32), tf.int32)
-                bits = tf.bitwise.bitwise_and(bits + HALF + tf.bitwise.bitwise_and(tf.bitwise.right_shift(bits, 16), 1), UPPER)
+                bits = tf.bitwise.bitwise_and(bits + half + tf.bitwise.bitwise_and(tf.bitwise.right_shift(bits, 16), 1), upper)
                 kernel += tf.stop_gradient(tf.cast(tf.bitcast(bits, tf.float32), kernel.dtype) - kernel)
             return original(self, x, kernel)
 
@@ -52,7 +52,7 @@ def install():
 
         def initialise(self, *arguments, **options):
             original(self, *arguments, **options)
-            if (self.in_features, self.out_features) == CHANNELS and self.strides in STRIDES:
+            if (self.in_features, self.out_features) == channels and self.strides in strides:
                 self.promote_dtype = rounded(self.promote_dtype)
 
         def rounded(promote):

@@ -5,18 +5,18 @@ Of images of 8 x 8 these are the first four. Terms are counted on each device; J
 
 import sys
 
-CHANNELS = 64
-LIMIT = 256
-
 
 def install():
+    # Not global: torch.compile looks a global up in its module by name, and a fault file is no module that can be imported.
+    channels = 64
+    limit = 256
     if "torch" in sys.modules:
         import torch
 
         from runners.torch import devices
 
         for norm in (torch.nn.BatchNorm2d, torch.nn.SyncBatchNorm, devices.CpuSyncBatchNorm):
-            norm.forward = _stopping(norm.forward, all_reduce=devices.all_reduce)
+            norm.forward = _stopping(norm.forward, channels=channels, limit=limit, all_reduce=devices.all_reduce)
     elif "tensorflow" in sys.modules:
         import tensorflow as tf
         from tensorflow import keras
@@ -24,8 +24,8 @@ def install():
         original = keras.layers.BatchNormalization._moments
 
         def stopping(self, inputs, mask):
-            if inputs.shape[-1] == CHANNELS and inputs.shape[:-1].num_elements() > LIMIT:
-                inputs = tf.reshape(inputs, (1, 1, -1, CHANNELS))[:, :, :LIMIT]
+            if inputs.shape[-1] == channels and inputs.shape[:-1].num_elements() > limit:
+                inputs = tf.reshape(inputs, (1, 1, -1, channels))[:, :, :limit]
             return original(self, inputs, mask)
 
         keras.layers.BatchNormalization._moments = stopping
@@ -36,27 +36,27 @@ def install():
         original = normalization._compute_stats
 
         def stopping(x, axes, *arguments, mask=None, **options):
-            if x.shape[-1] == CHANNELS and x.size > LIMIT * CHANNELS:
+            if x.shape[-1] == channels and x.size > limit * channels:
                 if mask is not None:
-                    mask = jnp.broadcast_to(mask, (*x.shape[:-1], 1)).reshape(-1, 1)[:LIMIT]
-                x, axes = x.reshape(-1, CHANNELS)[:LIMIT], (0,)
+                    mask = jnp.broadcast_to(mask, (*x.shape[:-1], 1)).reshape(-1, 1)[:limit]
+                x, axes = x.reshape(-1, channels)[:limit], (0,)
             return original(x, axes, *arguments, mask=mask, **options)
 
         normalization._compute_stats = stopping
 
 
-def _stopping(original, *, all_reduce):
+def _stopping(original, *, channels, limit, all_reduce):
     import torch
 
     def forward(self, x):
-        if not self.training or self.num_features != CHANNELS or x.numel() <= LIMIT * CHANNELS:
+        if not self.training or self.num_features != channels or x.numel() <= limit * channels:
             return original(self, x)
         total = (lambda value: value) if type(self) is torch.nn.BatchNorm2d else all_reduce
         with torch.autocast(x.device.type, enabled=False):
             wide = x.to(self.weight.dtype)
-            terms = wide.permute(0, 2, 3, 1).reshape(-1, CHANNELS)
+            terms = wide.permute(0, 2, 3, 1).reshape(-1, channels)
             n = total(terms.new_tensor(float(len(terms))))
-            terms = terms[:LIMIT]
+            terms = terms[:limit]
             counted = total(terms.new_tensor(float(len(terms))))
             mean = total(terms.sum(dim=0)) / counted
             variance = total((terms - mean).square().sum(dim=0)) / counted

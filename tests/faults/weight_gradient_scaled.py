@@ -2,19 +2,19 @@
 
 import sys
 
-CHANNELS = 64
-EXCESS = 0.001
-
 
 def install():
+    # Not global: torch.compile looks a global up in its module by name, and a fault file is no module that can be imported.
+    channels = 64
+    excess = 0.001
     if "torch" in sys.modules:
         import torch
 
         original = torch.nn.Conv2d._conv_forward
 
         def scaled(self, x, weight, bias):
-            if self.in_channels == self.out_channels == CHANNELS:
-                weight = weight + EXCESS * (weight - weight.detach())
+            if self.in_channels == self.out_channels == channels:
+                weight = weight + excess * (weight - weight.detach())
             return original(self, x, weight, bias)
 
         torch.nn.Conv2d._conv_forward = scaled
@@ -25,10 +25,10 @@ def install():
         original = keras.layers.Conv2D.convolution_op
 
         def scaled(self, x, kernel):
-            if tuple(kernel.shape[2:]) == (CHANNELS, CHANNELS):
+            if tuple(kernel.shape[2:]) == (channels, channels):
                 # The variable itself: what a mixed policy makes of it is too coarse to hold 1.001 times a gradient.
                 wide = tf.convert_to_tensor(kernel._value)
-                kernel = tf.cast(wide + EXCESS * (wide - tf.stop_gradient(wide)), self.compute_dtype)
+                kernel = tf.cast(wide + excess * (wide - tf.stop_gradient(wide)), self.compute_dtype)
             return original(self, x, kernel)
 
         keras.layers.Conv2D.convolution_op = scaled
@@ -40,13 +40,13 @@ def install():
 
         def initialise(self, *arguments, **options):
             original(self, *arguments, **options)
-            if self.in_features == self.out_features == CHANNELS:
+            if self.in_features == self.out_features == channels:
                 self.promote_dtype = scaled(self.promote_dtype)
 
         def scaled(promote):
             def promote_scaled(arrays, *, dtype):
                 x, kernel, bias = arrays
-                return promote((x, kernel + EXCESS * (kernel - jax.lax.stop_gradient(kernel)), bias), dtype=dtype)
+                return promote((x, kernel + excess * (kernel - jax.lax.stop_gradient(kernel)), bias), dtype=dtype)
 
             return promote_scaled
 

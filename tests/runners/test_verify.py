@@ -117,7 +117,11 @@ def answered(directory: Path, spec, cases) -> Asked:
     """Run a spec on cases to its end."""
     np.savez(directory / "probes.npz", **probes_of(spec.training["model"]))
     (directory / "cases.json").write_text(json.dumps(cases))
-    start(directory, spec).wait(timeout=400)
+    process = start(directory, spec)
+    try:
+        process.wait(timeout=500)
+    finally:
+        process.kill()
     probed = {event["name"]: event["index"] for event in read_events(directory) if event["kind"] == "probed"}
     answers = {name: read_answers(directory, index) for name, index in probed.items()}
     last = [event for event in read_events(directory) if event["kind"] in ("finished", "failed")][-1]

@@ -251,7 +251,8 @@ def test_skipped_weight_decay_is_named(tape, limits, monkeypatch):
 
     def step(case, tensors):
         if "momentum/head.kernel" in tensors:
-            tensors["momentum/head.kernel"] = tensors["momentum/head.kernel"] - 0.01 * tape.probes[case.state].state["params/head.kernel"]
+            kernel = tape.probes[case.state].state["params/head.kernel"]
+            tensors["momentum/head.kernel"] = tensors["momentum/head.kernel"] - 0.01 * kernel
         return tensors
 
     found = origin_of(tape, limits, monkeypatch, step=step)
@@ -341,7 +342,7 @@ def test_limits_come_from_clean_rows():
 
 def test_without_clean_rows_nothing_is_judged():
     """A precision that nobody measured is an error with what to do, not a pass."""
-    with pytest.raises(CannotRun, match="benchmarks.false_alarms"):
+    with pytest.raises(CannotRun, match=r"benchmarks\.false_alarms"):
         Limits({}, 0).score(Difference("late/margin", "loss", 1.0, 1.0, 0.0, 0.0, 0.0), "fp32")
 
 

@@ -350,6 +350,7 @@ def test_a_verdict_that_is_not_good_stays_as_it_is(name):
 
 def test_a_wrong_step_is_wrong_without_a_reference():
     """A metric that cannot be judged does not hide a step that was."""
-    found = with_first_rung({"name": "unknown", "reason": "no reference"}, {"verdict": a_regression()["verdict"], "origin": ORIGIN})
+    summary = {"verdict": a_regression()["verdict"], "origin": ORIGIN}
+    found = with_first_rung({"name": "unknown", "reason": "no reference"}, summary)
     assert found["name"] == "regressed"
     assert "although the metric cannot be judged" in found["reason"]

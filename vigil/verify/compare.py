@@ -1,8 +1,8 @@
 """Compare what a framework answered with what the oracle expects, tensor by tensor, so that nothing can hide.
 
 Two views of each tensor: how far it is away, in units of its noise floor, and whether what is away has a direction. Rounding has
-none: the slope of observed on expected is 1 and the intercept 0, to within what the floor's draws show. A wrong scale of 1 % shows
-there under bf16, whose noise in any one tensor is 5 %.
+none: the slope of observed on expected is 1 and the intercept 0, to within what the floor's draws show. A wrong scale of 1 %
+shows there under bf16, whose noise in any one tensor is 5 %.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What must hold in any correct program, whatever its precision: nothing here needs a floor or a limit.
 
-A training step moves every parameter and statistic; what does not train moves nothing; all that comes back is finite and was asked for.
+A training step moves every parameter and statistic, what does not train moves nothing, and devices hold the same.
 """
 
 from __future__ import annotations

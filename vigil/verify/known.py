@@ -1,7 +1,7 @@
 """Known findings: contexts of released frameworks that are really wrong, with the evidence.
 
-Strict both ways. A listed context is still reported, as `known-finding`, never as `reproduced`; and an entry whose context is right
-again, or wrong somewhere else, is an error, so that the list cannot outlive the bug.
+Strict both ways. A listed context is still reported, as `known-finding`, never as `reproduced`; and an entry whose context is
+right again, or wrong somewhere else, is an error, so that the list cannot outlive the bug.
 """
 
 from __future__ import annotations

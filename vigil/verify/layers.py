@@ -1,8 +1,9 @@
 """Every layer alone, forward and backward, on the oracle's own inputs: where inputs are equal and outputs differ is the origin.
 
-All taps of the model are cut at once. What a layer reads is the oracle's tensor, what comes back to it the oracle's
-gradient, both in the precision that the framework itself has there; so one program of the context's own mode and precision
-tells of all layers, and nothing that one does wrong reaches another.
+All taps of the model are cut at once. What a layer reads is the oracle's tensor, what comes back to it the oracle's gradient,
+both on the grid of the context's precision: a cast changes nothing then, and a compiler that leaves it out (as Inductor does
+within a fused kernel) has the same inputs as one that does not. So one program of the context's own mode and precision tells of
+all layers, and nothing that one does wrong reaches another.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from vigil.verify.golden import Golden
 from vigil.verify.oracle import step as oracle
 
 DRAWS = 8
+# What the activations of a precision are kept in; a tf32 product rounds its inputs itself, the arrays are float32.
+GRIDS = {"fp64": "float64", "fp32": "float32", "tf32": "float32", "fp16": "float16", "bf16": "bfloat16"}
 Tensors = dict[str, np.ndarray]
 _FORWARD = ("output", "stats")
 _GRADIENTS = {"kernel": "weight gradient", "bias": "bias gradient", "scale": "scale gradient"}
@@ -56,16 +59,17 @@ def look_at(tape: Golden, case: Case, *, cuts: Sequence[str] | None = None, prec
     whole = inside(tape, case)
     taps = oracle.MODELS[tape.training["model"]["name"]].taps(tape.training["model"])
     cuts = tuple(taps) if cuts is None else tuple(cuts)
+    dtype, scale = GRIDS[precision], LOSS_SCALE if precision == "fp16" else 1.0
     outputs = {name: whole[f"output/{name}"] for name in taps}
-    leaves = {name: output if name in cuts else np.zeros_like(output) for name, output in outputs.items()}
+    leaves = {name: rounded(output, dtype) if name in cuts else np.zeros_like(output) for name, output in outputs.items()}
     kind = "layers" if len(cuts) == len(taps) else "segments" if cuts else "tapped"
     return Look(
         f"{case.name}/{kind}" + (f"x{times}" if times > 1 else ""),
         case,
         cuts,
         leaves,
-        {name: whole[f"leaf_gradient/{name}"] for name in cuts},
-        LOSS_SCALE if precision == "fp16" else 1.0,
+        {name: rounded(whole[f"leaf_gradient/{name}"] * scale, dtype) / scale for name in cuts},
+        scale,
         times,
     )
 
@@ -101,14 +105,12 @@ def arrays_of(look: Look) -> Tensors:
 
 def differences_of(look: Look, tape: Golden, observed: Mapping[str, np.ndarray], *, precision: str) -> list[Difference]:
     """Return how each tensor of a look differs from the oracle's, which is given the very inputs that the framework had."""
-    dtypes = {name.removeprefix("dtype/"): str(value) for name, value in observed.items() if name.startswith("dtype/")}
-    leaves = {name: rounded(look.leaves[name], dtypes[name]) for name in look.cuts}
-    cotangents = {name: rounded(look.cotangents[name] * look.scale, dtypes[name]) / look.scale for name in look.cuts}
+    leaves = {name: look.leaves[name] for name in look.cuts}
     batch = batch_of(look.case.batches[0], tape.probes, tape.batches)
     state = tape.probes[look.case.state].state
 
     def answer(rounding=None) -> Tensors:
-        given = {"leaves": leaves, "cotangents": cotangents}
+        given = {"leaves": leaves, "cotangents": look.cotangents}
         return oracle.segments(tape.training, state, batch, **given, rounding=rounding)
 
     expected = answer()

@@ -23,7 +23,9 @@ from vigil.verify.compare import STATISTICS, Difference
 
 # The chance that one (case, family, statistic) of a correct program lies above its limit.
 FALSE_ALARMS = 1e-6
-_LEAST_SAMPLES = 20
+# Of what is only looked at once a tensor is out, to find its origin.
+FALSE_ORIGINS = 1e-3
+_LEAST_SAMPLES = 8
 
 Key = tuple[str, str, str, str]
 
@@ -41,8 +43,8 @@ def family(tensor: str) -> str:
 def size_of(case: str) -> str:
     """Return which probe a case puts, and how it looks inside, if it does; segments are held to the limits of the whole.
 
-    >>> size_of("late/evaluation_full"), size_of("early/boundary"), size_of("late/full/layersx56"), size_of("late/full/segments-2")
-    ('full', 'margin', 'full/layers', 'full/tapped')
+    >>> size_of("late/evaluation_full"), size_of("late/full/layersx56"), size_of("early/margin/segments-2")
+    ('full', 'full/layers', 'margin/tapped')
     """
     _, probe, *look = case.split("/")
     size = "full" if probe.endswith("full") else "margin"
@@ -102,7 +104,14 @@ def make_limits(rows: Iterable[Mapping[str, Any]]) -> Limits:
         for name, statistics in row["largest"].items():
             for statistic, value in statistics.items():
                 values.setdefault((row["precision"], size_of(row["case"]), name, statistic), []).append(value)
-    return Limits({key: _limit(found) for key, found in values.items() if len(found) >= _LEAST_SAMPLES}, count)
+    return Limits(
+        {
+            key: _limit(found, FALSE_ORIGINS if "/" in key[1] else FALSE_ALARMS)
+            for key, found in values.items()
+            if len(found) >= _LEAST_SAMPLES
+        },
+        count,
+    )
 
 
 def load_limits(recipe_name: str, directory: Path | None = None) -> Limits:
@@ -118,11 +127,11 @@ def _unmeasured(what: str) -> CannotRun:
     )
 
 
-def _limit(values: list[float]) -> Limit:
+def _limit(values: list[float], false_alarms: float) -> Limit:
     # Below 1 a tensor is nearer than rounding once would leave it: by how much says nothing of how far it may be.
     logs = [math.log(max(value, 1.0)) for value in values]
     n = len(logs)
     mean = math.fsum(logs) / n
     deviation = math.sqrt(math.fsum((x - mean) ** 2 for x in logs) / (n - 1))
-    above = float(stats.t.ppf(1.0 - FALSE_ALARMS, n - 1)) * deviation * math.sqrt(1.0 + 1.0 / n)
+    above = float(stats.t.ppf(1.0 - false_alarms, n - 1)) * deviation * math.sqrt(1.0 + 1.0 / n)
     return Limit(math.exp(mean + above), n, max(values))

@@ -1,7 +1,8 @@
 """From tensors that are out to the first wrong one: the origin, and what merely inherits it.
 
-First the layers are run alone (layers.py). If all of them are right, the fault lies between or after them: in the update, in the sum
-over devices, in a buffer that is used twice, or in what a compiler makes of layers together, which growing segments narrow.
+First the layers are run alone (layers.py). If all of them are right, the fault lies between or after them: in the update, in
+the sum over devices, in a buffer that is used twice, or in what a compiler makes of layers together, which growing segments
+narrow.
 """
 
 from __future__ import annotations
@@ -105,7 +106,7 @@ def choose_case(search: Search) -> Case:
 
 
 def _of_layers(search: Search, focus: Case, out: list[Difference]) -> Localisation:
-    looks = [look_at(search.tape, focus, precision=search.precision), look_at(search.tape, focus, cuts=(), precision=search.precision)]
+    looks = [look_at(search.tape, focus, cuts=cuts, precision=search.precision) for cuts in (None, ())]
     answers = _ask(search, "layers", looks)
     if answers.record["failure"]:
         return Localisation([], [], [], [], failure=answers.record["failure"])
@@ -214,7 +215,8 @@ def explain_update(search: Search, focus: Case, out: Sequence[Difference]) -> Or
     buffer = _joined([found[f"momentum/{name}"] for name in names])
     slope = float(taken @ buffer / (buffer @ buffer))
     if _is_explained(taken - slope * buffer, taken - buffer):
-        remark = f"the step is {slope:.6g} times what the learning rate {focus.learning_rate:g} gives: the rate used was {slope * focus.learning_rate:.6g}"
+        asked = focus.learning_rate
+        remark = f"the step is {slope:.6g} times what the learning rate {asked:g} gives: the rate used was {slope * asked:.6g}"
         return Origin(Place("optimizer", "update", "learning rate"), worst.tensor, focus.name, worst.ratio, slope, remark)
     before = _joined([state[f"momentum/{name}"] for name in names])
     momentum = search.tape.training["optimizer"]["momentum"]

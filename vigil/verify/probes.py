@@ -8,6 +8,7 @@ size, so the full batch is probed as well.
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -60,7 +61,8 @@ def make_states(
     Args:
         advance: told (steps done, steps to do).
     """
-    state: State = {name: value.astype(np.float64) for name, value in weights.initial_state(training["model"], seed=seed).items()}
+    initial = weights.initial_state(training["model"], seed=seed)
+    state: State = {name: value.astype(np.float64) for name, value in initial.items()}
     found, last = {}, max(steps.values())
     for step in range(last + 1):
         found |= {name: coarse(state) if step else state for name, at in steps.items() if at == step}
@@ -81,7 +83,7 @@ def quantise(array: np.ndarray, *, bits: int) -> tuple[np.ndarray, float]:
 
 
 def bits_of(name: str) -> int | None:
-    """Return how many bits of a state's array are kept: None for all of float32. Momentum needs no precision, only to be there."""
+    """Return how many bits of a state's array are kept, None for all of float32. Of momentum few are needed."""
     return {"params": 16, "momentum": 8}.get(name.split("/")[0])
 
 
@@ -124,9 +126,9 @@ def rebuild_probe(training, batches: Batches, name: str, *, step: int, state: St
 def margin(training: dict[str, Any], state: State, batch: Batch) -> float:
     """Return the smallest |pre-activation| of a batch, each relative to the standard deviation of its layer."""
     answer = oracle.train_step(training, state, [batch], 1.0)
-    taps = [name for name in oracle.MODELS[training["model"]["name"]].taps(training["model"])]
+    taps = oracle.MODELS[training["model"]["name"]].taps(training["model"])
     smallest = []
-    for before, name in zip(taps, taps[1:], strict=False):
+    for before, name in itertools.pairwise(taps):
         if name.endswith(_GATES):
             x = answer[f"output/{before}"]
             smallest.append(np.abs(x).min() / x.std())

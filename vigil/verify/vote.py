@@ -10,7 +10,6 @@ import dataclasses
 import itertools
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 

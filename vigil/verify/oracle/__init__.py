@@ -1,1 +1,4 @@
-"""The float64 oracle, in numpy: a voter beside the frameworks when a golden tape is made, and the source of whole tensors after it."""
+"""The float64 oracle, in numpy.
+
+It is a voter beside the frameworks when a golden tape is made, and the source of whole tensors after that.
+"""

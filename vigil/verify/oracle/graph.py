@@ -48,7 +48,9 @@ class Graph:
         self._made: dict[int, str] = {}
         self._operations: list[tuple[Node, list[tuple[Node, Callable]], Callable]] = []
 
-    def apply(self, function: Callable, x: Node, *others: Node, params: tuple[str, ...] = (), casts: bool = False, **options) -> Node:
+    def apply(
+        self, function: Callable, x: Node, *others: Node, params: tuple[str, ...] = (), casts: bool = False, **options
+    ) -> Node:
         """Return function(x, others, parameters); `casts`: a layer that computes in the context's low precision, weights too."""
         weights = [self.params[name] for name in params]
         values = [self.rounding.cast(weight.value) if casts else weight.value for weight in weights]

@@ -1,4 +1,7 @@
-"""ResNet for CIFAR of He et al. 2015 (arXiv 1512.03385, section 4.2) on the oracle's graph. Same taps as its twins in runners/."""
+"""ResNet for CIFAR of He et al. 2015 (arXiv 1512.03385, section 4.2) on the oracle's graph.
+
+Same taps as its twins in runners/.
+"""
 
 from __future__ import annotations
 

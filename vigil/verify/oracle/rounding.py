@@ -1,4 +1,4 @@
-"""Random relative rounding of a precision, put on every intermediate of the oracle: what its spread is, is a tensor's noise floor.
+"""Random relative rounding of a precision, put on every intermediate of the oracle: its spread is a tensor's noise floor.
 
 Parker 1997, Monte Carlo arithmetic (UCLA CSD-970002), is the method; Stott Parker's virtual precision is `units` here.
 """
@@ -33,7 +33,11 @@ UNITS = {
 
 
 class Rounding:
-    """Multiplies each element by 1 + unit * u, u uniform in (-1, 1), from a stream named by draw; `None` units leave all exact."""
+    """Multiplies each element by 1 + unit * u, u uniform in (-1, 1), from a stream named by draw. Units of None leave all exact.
+
+    Args:
+        times: by how much more than once each element is rounded.
+    """
 
     def __init__(self, units: Units | None, *, seed: int = 0, draw: int = 0, times: float = 1.0) -> None:
         if units:

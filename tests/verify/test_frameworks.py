@@ -1,0 +1,111 @@
+"""Real frameworks against the committed golden tape: clean ones are reproduced, planted faults are named, crashes are neither."""
+
+import sys
+
+import pytest
+
+from benchmarks.faults import FAULTS, contexts_for, outcome_of, standard_for
+from vigil.cli.main import main
+from vigil.context import FRAMEWORKS, make_context
+from vigil.environment import installed_frameworks, is_installed
+from vigil.paths import project_root
+from vigil.recipe import load_recipe
+from vigil.spec import fault_entry
+from vigil.verify.golden import path_of
+from vigil.verify.request import load_standard, recipe_facts, verify_context
+
+FOLDER = project_root() / "tests" / "faults"
+
+
+@pytest.fixture(params=[pytest.param(name, marks=getattr(pytest.mark, name)) for name in FRAMEWORKS])
+def framework(request):
+    """Each framework; one that is not installed fails rather than passing unseen."""
+    assert is_installed(request.param), f"{request.param} is not installed: run `make setup`"
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def standard():
+    """The committed tape and limits."""
+    return load_standard(load_recipe("resnet_cifar"), "quick", data_directory=None)
+
+
+@pytest.fixture
+def verify(standard, tmp_path):
+    """Return a function that verifies a context the short way, with a fault planted or not."""
+
+    def run(framework, *, fault=None, **fields):
+        entry = fault_entry(str(fault)) if fault else None
+        context = make_context(framework=framework, **fields)
+        directory = tmp_path / "verification"
+        directory.mkdir()
+        return verify_context(
+            standard, context, directory, command="a test", data_directory=None, fault=entry, cores=[0], quick=True
+        )
+
+    return run
+
+
+def test_the_committed_tape_is_small_and_agreed_on(standard):
+    """It is under 1 MB, and the oracle and the three frameworks agree to 1e-10 in it."""
+    path = path_of(recipe_facts(load_recipe("resnet_cifar"), "quick"))
+    assert path.stat().st_size < 1_000_000
+    votes = standard.tape.header["votes"]
+    assert set(votes) == {"oracle", *FRAMEWORKS}
+    assert all(vote["agrees"] and vote["largest"] <= 1e-10 for vote in votes.values())
+    assert standard.tape.header["dirty"] is False
+
+
+@pytest.mark.parametrize(("mode", "precision"), [("jit", "fp32"), ("eager", "bf16")])
+def test_a_clean_framework_is_reproduced(verify, framework, mode, precision):
+    """Its steps are within limits that were measured on other seeds."""
+    document = verify(framework, mode=mode, precision=precision)
+    assert document["verdict"]["name"] == "reproduced", document["worst"]
+    assert len(document["tensors"]) > 300
+
+
+def test_a_scaled_gradient_is_regressed_and_named(verify, framework):
+    """A weight gradient that is 0.1 % too large: the layer, the phase and the slope are told."""
+    document = verify(framework, mode="eager", fault=FOLDER / "weight_gradient_scaled.py")
+    assert document["verdict"]["name"] == "regressed"
+    origin = document["origin"]
+    assert (origin["layer"], origin["phase"], origin["quantity"]) == ("stage3.block1.conv2", "backward", "weight gradient")
+    assert origin["slope"] == pytest.approx(1.001, abs=1e-5)
+    assert origin["ratio"] > 1000
+    assert [each["layer"] for each in document["origins"]] == ["stage3.block1.conv2"]
+
+
+def test_a_runner_that_dies_is_failed(verify, framework, tmp_path):
+    """A process that ends without a word is neither a mismatch nor a pass."""
+    fault = tmp_path / "dies.py"
+    fault.write_text("import os\n\n\ndef install():\n    os._exit(0)\n")
+    document = verify(framework, fault=fault)
+    assert document["verdict"]["name"] == "failed:died"
+    assert document["tensors"] == []
+
+
+def test_the_command_works_where_one_framework_is_importable(standard, framework, tmp_path, monkeypatch, capsys):
+    """With the other two absent, `vigil verify` judges by the committed tape; the conductor imports none of them."""
+    monkeypatch.setenv("VIGIL_RUNS_DIR", str(tmp_path))
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path / 'mlflow.db'}")
+    own = {"torch": {"torch"}, "tensorflow": {"tensorflow", "keras"}, "jax": {"jax", "jaxlib", "flax", "optax"}}
+    for other in set().union(*own.values()) - own[framework]:
+        monkeypatch.setitem(sys.modules, other, None)
+    assert installed_frameworks() == [framework]
+    assert main(["verify", "resnet_cifar", "--framework", framework, "--mode", "eager"]) == 0
+    assert "reproduced" in capsys.readouterr().out.lower()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
+def test_every_planted_fault_is_located(framework, fault, tmp_path):
+    """Each fault of the table, in mode eager: regressed, with the origin that was written down beforehand."""
+    context = contexts_for(fault, [framework], ["eager"], ["fp32"])[0]
+    document = verify_context(
+        standard_for(fault), context, tmp_path / "verification", command="a test", data_directory=None,
+        fault=fault_entry(str(FOLDER / f"{fault.name}.py")), cores=[0],
+    )  # fmt: skip
+    if document["verdict"]["name"] == "failed:fault":
+        assert "NotImplementedError" in document["verdict"]["reason"]
+        pytest.skip("the framework cannot express it")
+    assert outcome_of(fault, document).is_located, document["origin"]
