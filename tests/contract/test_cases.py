@@ -50,6 +50,9 @@ class OneNumber:
     def predict(self, images):
         return images.mean(axis=(1, 2)) + self.state["params/w"]
 
+    def replica_spread(self):
+        return {"params": 0.25}
+
     def segments(self, example):
         def run(inputs: Segments):
             self.calls += 1
@@ -96,6 +99,7 @@ def test_every_call_begins_from_the_named_state(answer):
     assert first["params/w"] == 2.0 - 0.5 * float(probes["batch/a/images"].mean())
     assert first["loss"] == pytest.approx(float(probes["batch/a/images"].mean()))
     assert same_bits(first, second)
+    assert first["replicas/params"] == 0.25
 
 
 def test_each_kind_makes_the_calls_that_it_says(answer):

@@ -16,10 +16,6 @@ from vigil.verify.oracle.rounding import UNITS, Rounding
 MARGIN_DRAWS = 32
 FULL_DRAWS = 12
 _SEED = 1997
-# A full batch has gates that rounding flips, and each flip moves gradients by 1e-3. Where sums within a layer are rounded
-# like what it hands on, real programs round some 30 times as much as the floor counts (the clean runs in reference_results/ show
-# 10 to 40 on margin batches, where no gate flips), and flip as many gates more: the floor of a full batch must hold those.
-_FLIPPING = 32.0
 
 Tensors = Mapping[str, np.ndarray]
 
@@ -54,20 +50,12 @@ def regress(difference: np.ndarray, expected: np.ndarray) -> tuple[float, float]
     return excess, float((d.mean() - excess * x.mean()) / size)
 
 
-def make_floors(
-    exact: Tensors, draw: Callable[[Rounding], Tensors], *, precision: str, draws: int, has_flips: bool = False
-) -> dict[str, Floor]:
-    """Return the floor of every tensor in `exact`. `draw` gives the tensors once more, with this rounding.
-
-    Args:
-        has_flips: gates may flip, as in a full batch through the whole model.
-    """
-    units = UNITS[precision]
-    times = _FLIPPING if has_flips and units.activation == units.master else 1.0
+def make_floors(exact: Tensors, draw: Callable[[Rounding], Tensors], *, precision: str, draws: int) -> dict[str, Floor]:
+    """Return the floor of every tensor in `exact`. `draw` gives the tensors once more, with this rounding."""
     distances = {name: [] for name in exact}
     lines = {name: [] for name in exact}
     for number in range(draws):
-        rounded = draw(Rounding(units, seed=_SEED, draw=number, times=times))
+        rounded = draw(Rounding(UNITS[precision], seed=_SEED, draw=number))
         for name, tensor in exact.items():
             difference = np.asarray(rounded[name] - tensor)
             distances[name].append(float(np.linalg.norm(difference)))

@@ -133,8 +133,7 @@ def make_golden(
         def draw(rounding) -> Tensors:
             return answer(case, training, probes, batches, rounding=rounding)
 
-        draws, has_flips = FULL_DRAWS if case.is_full else MARGIN_DRAWS, case.is_full and case.kind == "step"
-        found = make_floors(exact(case, tape), draw, precision=precision, draws=draws, has_flips=has_flips)
+        found = make_floors(exact(case, tape), draw, precision=precision, draws=FULL_DRAWS if case.is_full else MARGIN_DRAWS)
         done.append(job)
         progress("noise floors", len(done), len(jobs))
         return case.name, precision, found

@@ -114,8 +114,7 @@ def differences_of(look: Look, tape: Golden, observed: Mapping[str, np.ndarray],
         return oracle.segments(tape.training, state, batch, **given, rounding=rounding)
 
     expected = answer()
-    has_flips = look.case.is_full and len(look.cuts) < len(look.leaves)
-    floors: dict[str, Floor] = make_floors(expected, answer, precision=precision, draws=DRAWS, has_flips=has_flips)
+    floors: dict[str, Floor] = make_floors(expected, answer, precision=precision, draws=DRAWS)
     return compare(look.name, observed, expected, floors)
 
 

@@ -46,19 +46,32 @@ class Graph:
         self._leaves, self._cotangents = leaves or {}, cotangents or {}
         self._taps: dict[str, Node] = {}
         self._made: dict[int, str] = {}
-        self._operations: list[tuple[Node, list[tuple[Node, Callable]], Callable]] = []
+        self._operations: list[tuple[Node, list[tuple[Node, Callable, int]], Callable]] = []
 
     def apply(
-        self, function: Callable, x: Node, *others: Node, params: tuple[str, ...] = (), casts: bool = False, **options
+        self,
+        function: Callable,
+        x: Node,
+        *others: Node,
+        params: tuple[str, ...] = (),
+        casts: bool = False,
+        terms: tuple[int, ...] = (),
+        **options,
     ) -> Node:
-        """Return function(x, others, parameters); `casts`: a layer that computes in the context's low precision, weights too."""
+        """Return function(x, others, parameters).
+
+        Args:
+            casts: a layer that computes in the context's low precision, weights too.
+            terms: of how many terms an element is the sum: of the output, then of each input's gradient; 1 where left out.
+        """
         weights = [self.params[name] for name in params]
         values = [self.rounding.cast(weight.value) if casts else weight.value for weight in weights]
         value, backward = function(x.value, *(other.value for other in others), *values, **options)
-        node = Node(self.rounding.activation(value))
+        forward, *back = [*terms, *[1] * (1 + 1 + len(others) + len(weights) - len(terms))]
+        node = Node(self.rounding.activation(value, forward))
         of_weight = self.rounding.activation if casts else self.rounding.master
-        inputs = [(each, self.rounding.activation) for each in (x, *others)] + [(weight, of_weight) for weight in weights]
-        self._operations.append((node, inputs, backward))
+        rounded = [self.rounding.activation] * (1 + len(others)) + [of_weight] * len(weights)
+        self._operations.append((node, list(zip((x, *others, *weights), rounded, back, strict=True)), backward))
         return node
 
     def tap(self, name: str, node: Node) -> Node:
@@ -77,15 +90,15 @@ class Graph:
         for node, inputs, backward in reversed(self._operations):
             if node.gradient is None:
                 continue  # a cut on the only way to the loss
-            for (source, rounded), gradient in zip(inputs, backward(node.gradient), strict=True):
-                source.receive(rounded(gradient))
+            for (source, rounded, terms), gradient in zip(inputs, backward(node.gradient), strict=True):
+                source.receive(rounded(gradient, terms))
 
     def readers(self) -> dict[str, list[str]]:
         """Return tap -> the taps made directly from it, in forward order; what no tap names is the loss."""
         found = {name: [] for name in self._taps}
         names = {id(node): name for name, node in self._taps.items()}
         for node, inputs, _ in self._operations:
-            for source, _ in inputs:
+            for source, *_ in inputs:
                 if id(source) in names:
                     found[names[id(source)]].append(self._made.get(id(node), "loss"))
         return found

@@ -25,25 +25,30 @@ def forward(graph: Graph, images: np.ndarray, *, model: dict[str, Any], running:
     padding = tuple(map(tuple, convolution["padding"]))
 
     def conv(name: str, x: Node, stride: int) -> Node:
-        node = graph.apply(operations.convolution, x, params=(f"{name}.kernel",), casts=True, stride=stride, padding=padding)
-        return graph.tap(name, node)
+        kernel = f"{name}.kernel"
+        height, width, n_in, n_out = graph.params[kernel].value.shape
+        positions = x.value.shape[0] * (x.value.shape[1] // stride) * (x.value.shape[2] // stride)
+        terms = height * width * n_in, height * width * n_out, positions
+        options = {"stride": stride, "padding": padding}
+        return graph.tap(name, graph.apply(operations.convolution, x, params=(kernel,), casts=True, terms=terms, **options))
 
     def bn(name: str, x: Node) -> Node:
         params, epsilon = (f"{name}.scale", f"{name}.bias"), norm["epsilon"]
         if running is not None:
-            moments = running[f"{name}.mean"], running[f"{name}.variance"]
+            # Rounded once for a whole channel, as the factor is that a program makes of them.
+            moments = (graph.rounding.master(running[f"{name}.{moment}"]) for moment in ("mean", "variance"))
             weights = [graph.params[parameter].value for parameter in params]
             value = operations.batch_norm_evaluation(x.value, *weights, *moments, epsilon=epsilon)
             return graph.tap(name, Node(graph.rounding.activation(value)))
         over = tuple(range(x.value.ndim - 1))
-        mean, variance = graph.rounding.master(x.value.mean(axis=over)), graph.rounding.master(x.value.var(axis=over))
         n = x.value.size // x.value.shape[-1]
+        mean, variance = graph.rounding.master(x.value.mean(axis=over), n), graph.rounding.master(x.value.var(axis=over), n)
         graph.statistics |= {f"{name}.mean": mean, f"{name}.variance": variance * (n / (n - 1))}
 
         def normalise(x, scale, bias):
             return operations.batch_norm(x, scale, bias, mean, variance, epsilon=epsilon)
 
-        return graph.tap(name, graph.apply(normalise, x, params=params))
+        return graph.tap(name, graph.apply(normalise, x, params=params, terms=(1, 1, n, n)))
 
     def relu(name: str, x: Node) -> Node:
         return graph.tap(name, graph.apply(operations.relu, x))
@@ -68,8 +73,11 @@ def forward(graph: Graph, images: np.ndarray, *, model: dict[str, Any], running:
             x = graph.tap(f"{name}.sum", graph.apply(operations.add, x, around))
             x = relu(f"{name}.relu2", x)
             n_in = n_out
-    x = graph.tap("pool", graph.apply(operations.mean_pool, x))
-    return graph.tap("logits", graph.apply(operations.dense, x, params=("head.kernel", "head.bias"), casts=True))
+    batch, height, width, features = x.value.shape
+    x = graph.tap("pool", graph.apply(operations.mean_pool, x, terms=(height * width,)))
+    terms = features, model["n_classes"], batch, batch
+    head = graph.apply(operations.dense, x, params=("head.kernel", "head.bias"), casts=True, terms=terms)
+    return graph.tap("logits", head)
 
 
 def taps(model: dict[str, Any]) -> list[str]:

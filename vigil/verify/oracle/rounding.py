@@ -33,31 +33,38 @@ UNITS = {
 
 
 class Rounding:
-    """Multiplies each element by 1 + unit * u, u uniform in (-1, 1), from a stream named by draw. Units of None leave all exact.
+    """Rounds at random, from a stream named by draw. Units of None leave all exact.
 
-    Args:
-        times: by how much more than once each element is rounded.
+    An element is multiplied by 1 + unit * u, u uniform in (-1, 1). An element that is a sum has as many intermediates as it
+    has terms: rounded one after the other, at the unit of the parameters' type in which products are added up, they leave an
+    error of sqrt(terms) / 3 units of a sum whose terms have one sign, and about as much of the tensor's root mean square
+    where they cancel (Higham 2002, Accuracy and Stability of Numerical Algorithms, chapter 4, for the statistical bound).
+    Sums in blocks or pairs err less.
     """
 
-    def __init__(self, units: Units | None, *, seed: int = 0, draw: int = 0, times: float = 1.0) -> None:
-        if units:
-            units = Units(*(times * unit for unit in (units.activation, units.master, units.cast)))
+    def __init__(self, units: Units | None, *, seed: int = 0, draw: int = 0) -> None:
         self._units, self._seed, self._draw = units, seed, draw
         self._calls = 0
 
-    def activation(self, x: np.ndarray) -> np.ndarray:
-        """Round what a layer hands on, forward or backward."""
-        return self._round(x, self._units.activation) if self._units else x
+    def activation(self, x: np.ndarray, terms: int = 1) -> np.ndarray:
+        """Round what a layer hands on, forward or backward; each element is a sum of so many terms."""
+        return self._round(x, self._units.activation, terms) if self._units else x
 
-    def master(self, x: np.ndarray) -> np.ndarray:
+    def master(self, x: np.ndarray, terms: int = 1) -> np.ndarray:
         """Round what is kept in the parameters' type: statistics, gradients of batch norm, the loss, the update."""
-        return self._round(x, self._units.master) if self._units else x
+        return self._round(x, self._units.master, terms) if self._units else x
 
     def cast(self, x: np.ndarray) -> np.ndarray:
         """Round a weight or an image that a layer casts before it uses it."""
-        return self._round(x, self._units.cast) if self._units and self._units.cast else x
+        return self._round(x, self._units.cast, 1) if self._units and self._units.cast else x
 
-    def _round(self, x: np.ndarray, unit: float) -> np.ndarray:
+    def _round(self, x: np.ndarray, unit: float, terms: int) -> np.ndarray:
         self._calls += 1
         name = f"verify/rounding/{self._draw}/{self._calls}"
-        return x * (1.0 + unit * (2.0 * streams.uniform(self._seed, name, count=np.size(x)).reshape(np.shape(x)) - 1.0))
+        u = 2.0 * streams.uniform(self._seed, name, count=np.size(x)).reshape(np.shape(x)) - 1.0
+        if terms == 1:
+            return x * (1.0 + unit * u)
+        size = np.abs(x)
+        # The deviation of u is 1 / sqrt(3).
+        of_sum = self._units.master * np.sqrt(terms / 3.0) * np.maximum(size, np.sqrt(np.mean(np.square(x))))
+        return x + u * np.hypot(unit * size, of_sum)

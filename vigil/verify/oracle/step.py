@@ -105,7 +105,7 @@ def _differentiate(training, params, images, labels, *, rounding, leaves=None, c
     model = training["model"]
     graph = Graph(params, rounding=rounding, leaves=leaves, cotangents=cotangents)
     logits = MODELS[model["name"]].forward(graph, images.astype(np.float64), model=model)
-    loss = graph.apply(operations.softmax_cross_entropy, logits, labels=labels)
+    loss = graph.apply(operations.softmax_cross_entropy, logits, labels=labels, terms=(len(labels) + model["n_classes"],))
     graph.backward(loss)
     return graph, loss.value
 
