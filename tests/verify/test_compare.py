@@ -10,7 +10,7 @@ from vigil.verify.floors import Floor, make_floors, regress
 from vigil.verify.oracle.rounding import UNITS, Rounding
 
 RIGHT = np.random.default_rng(3).normal(loc=0.2, size=(12, 12))
-FLOOR = {"x": Floor(np.linalg.norm(RIGHT) * 1e-7, 0.0, (0.0, 1e-8), (0.0, 1e-8))}
+FLOOR = {"x": Floor(np.linalg.norm(RIGHT) * 1e-7, 0.0, (0.0, 1e-8), (0.0, 1e-8), 32)}
 
 
 def one(observed, expected=RIGHT, floors=FLOOR):
@@ -67,14 +67,14 @@ def test_another_shape_is_infinitely_far():
 
 def test_a_floor_of_zero_lets_nothing_pass():
     """Where rounding moves nothing, as in a parameter that is not trained, the last bit counts."""
-    exact = {"x": Floor(0.0, 0.0, (0.0, 0.0), (0.0, 0.0))}
+    exact = {"x": Floor(0.0, 0.0, (0.0, 0.0), (0.0, 0.0), 32)}
     assert one(RIGHT.copy(), floors=exact).ratio == 0.0
     assert math.isinf(one(np.nextafter(RIGHT, 2.0), floors=exact).ratio)
 
 
 def test_an_expected_zero_tensor_must_be_zero():
     """A gradient that should vanish and does not is out, however small it is; there is no line through it."""
-    floors = {"x": Floor(0.0, 0.0, (math.nan, math.nan), (math.nan, math.nan))}
+    floors = {"x": Floor(0.0, 0.0, (math.nan, math.nan), (math.nan, math.nan), 32)}
     assert one(np.zeros((3, 3)), np.zeros((3, 3)), floors).ratio == 0.0
     assert math.isinf(one(np.full((3, 3), 1e-12), np.zeros((3, 3)), floors).ratio)
 
@@ -123,3 +123,16 @@ def test_rounding_is_the_same_every_time():
     first, again, other = (Rounding(UNITS["bf16"], seed=1, draw=draw).activation(RIGHT) for draw in (0, 0, 1))
     assert np.array_equal(first, again)
     assert not np.array_equal(first, other)
+
+
+def test_what_rounding_reaches_depends_on_how_many_numbers_there_are():
+    """A single number is off by nearly five floors once in a million times, a large tensor hardly more than by one."""
+
+    def draw(rounding):
+        return {"one": rounding.activation(np.array(1.0)), "many": rounding.activation(np.ones(5000))}
+
+    floors = make_floors({"one": np.array(1.0), "many": np.ones(5000)}, draw, precision="fp32", draws=32)
+    assert 2 < floors["one"].reach(1e-6)["distance"] < 5
+    assert 1 < floors["many"].reach(1e-6)["distance"] < 1.2
+    assert floors["many"].reach(1e-6)["slope"] == pytest.approx(6.06, abs=0.1)
+    assert floors["one"].reach(1e-3)["distance"] < floors["one"].reach(1e-6)["distance"]

@@ -181,6 +181,19 @@ def test_states_are_exact_in_float32(tape):
             assert np.array_equal(value.astype(np.float32).astype(np.float64), value), name
 
 
+@pytest.mark.parametrize("largest", [0.9, 1.0, 1.003, 127.6, 128.0, 3e-9])
+@pytest.mark.parametrize("bits", [8, 16])
+def test_a_coarse_state_stays_as_it_is(largest, bits):
+    """What is on the grid already is stored without loss, also where its largest value is a power of two."""
+    from vigil.verify.probes import quantise
+
+    array = largest * np.concatenate([[1.0], np.random.default_rng(3).uniform(-1, 1, size=200)])
+    integers, scale = quantise(array, bits=bits)
+    again, scale_again = quantise(integers * scale, bits=bits)
+    assert np.array_equal(again * scale_again, integers * scale)
+    assert np.abs(integers * scale - array).max() <= largest / 2 ** (bits - 2)
+
+
 def test_margin_batches_have_more_margin_than_others(tape):
     """The chosen images keep away from zero further than the first four of the same batch."""
     from vigil.verify.probes import margin
@@ -338,6 +351,15 @@ def test_limits_come_from_clean_rows():
     limit = make_limits(rows).table["fp32", "margin", "loss", "distance"]
     assert limit.largest_seen < limit.value < 200
     assert limit.n == 100
+
+
+def test_a_row_with_a_finding_makes_no_limit():
+    """What was shown wrong in a context is not what a correct one may do."""
+    difference = Difference("late/margin", "loss", 5.0, 1.0, 0.0, 0.0, 0.0)
+    clean = summary_row([difference], precision="fp32", case="late/margin")
+    wrong = summary_row([dataclasses.replace(difference, ratio=5e4)], precision="fp32", case="late/margin")
+    with_wrong = make_limits([clean] * 10 + [{**wrong, "not_clean": {"loss": "a_finding"}}])
+    assert with_wrong.table == make_limits([clean] * 10).table
 
 
 def test_without_clean_rows_nothing_is_judged():

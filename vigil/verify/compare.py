@@ -26,6 +26,7 @@ class Difference:
     ratio: distance to the expected tensor over the noise floor; infinite where nothing is comparable.
     slope, intercept: of observed on expected; `slope_z` and `intercept_z`: how many deviations of rounding they are off.
     problem: why the tensors cannot be compared, or None.
+    floor: what rounding does to the tensor.
     """
 
     case: str
@@ -36,6 +37,7 @@ class Difference:
     slope_z: float
     intercept_z: float
     problem: str | None = None
+    floor: Floor | None = dataclasses.field(default=None, repr=False, compare=False)
 
     def statistics(self) -> dict[str, float]:
         """Return what is held against limits, by name."""
@@ -70,6 +72,7 @@ def _compare_one(case: str, name: str, observed: np.ndarray | None, expected: np
         intercept,
         0.0 if single else _over(abs(excess - floor.slope[0]), floor.slope[1]),
         0.0 if single else _over(abs(intercept - floor.intercept[0]), floor.intercept[1]),
+        floor=floor,
     )
 
 

@@ -187,7 +187,8 @@ def _verdict(
 
 
 def _difference(score: float, each: Difference) -> dict[str, Any]:
-    return {**dataclasses.asdict(each), "score": score}
+    fields = {field.name: getattr(each, field.name) for field in dataclasses.fields(each) if field.name != "floor"}
+    return {**fields, "score": score}
 
 
 def finite(value: Any) -> Any:

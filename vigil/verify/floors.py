@@ -10,6 +10,7 @@ import dataclasses
 from collections.abc import Callable, Mapping
 
 import numpy as np
+from scipy import stats
 
 from vigil.verify.oracle.rounding import UNITS, Rounding
 
@@ -25,12 +26,28 @@ class Floor:
     """What rounding does to one tensor.
 
     distance, distance_error: a norm and its standard error. slope (less 1), intercept: mean and standard deviation.
+    draws: how many it was made from.
     """
 
     distance: float
     distance_error: float
     slope: tuple[float, float]
     intercept: tuple[float, float]
+    draws: int
+
+    def reach(self, false_alarms: float) -> dict[str, float]:
+        """Return what rounding alone exceeds with this probability: distance in floors, slope and intercept in deviations.
+
+        The squared distance is held to be chi-squared; its degrees of freedom, 1 for a single number and many for a large
+        tensor, are what its scatter over the draws says. Deviations were estimated from the draws: Student's t.
+        """
+        line = float(stats.t.ppf(1.0 - false_alarms / 2, self.draws - 1))
+        if not self.distance > 0:
+            return {"distance": 0.0, "slope": line, "intercept": line}
+        scatter = 2.0 * self.distance_error * np.sqrt(self.draws) / self.distance
+        freedom = max(1.0, 2.0 / scatter**2) if scatter > 0 else 1e6
+        distance = float(np.sqrt(stats.chi2.ppf(1.0 - false_alarms, freedom) / freedom))
+        return {"distance": distance, "slope": line, "intercept": line}
 
 
 def regress(difference: np.ndarray, expected: np.ndarray) -> tuple[float, float]:
@@ -66,5 +83,5 @@ def make_floors(exact: Tensors, draw: Callable[[Rounding], Tensors], *, precisio
         mean = float(np.sqrt(squares.mean()))
         error = float(squares.std(ddof=1) / np.sqrt(draws) / (2 * mean)) if mean else 0.0
         (slope, intercept), (slope_sd, intercept_sd) = line.mean(axis=0), line.std(axis=0, ddof=1)
-        floors[name] = Floor(mean, error, (float(slope), float(slope_sd)), (float(intercept), float(intercept_sd)))
+        floors[name] = Floor(mean, error, (float(slope), float(slope_sd)), (float(intercept), float(intercept_sd)), draws)
     return floors

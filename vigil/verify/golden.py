@@ -133,7 +133,7 @@ def make_golden(
         def draw(rounding) -> Tensors:
             return answer(case, training, probes, batches, rounding=rounding)
 
-        found = make_floors(exact(case, tape), draw, precision=precision, draws=FULL_DRAWS if case.is_full else MARGIN_DRAWS)
+        found = make_floors(exact(case, tape), draw, precision=precision, draws=_draws(case))
         done.append(job)
         progress("noise floors", len(done), len(jobs))
         return case.name, precision, found
@@ -215,6 +215,8 @@ def _unpack(header: dict[str, Any], arrays: Mapping[str, np.ndarray], data_direc
         state = {key: value.astype(np.float64) for key, value in state.items()}
         choice = tuple(tuple(each) for each in facts["choice"])
         probes[name] = probing.rebuild_probe(training, batches, name, step=facts["step"], state=state, choice=choice)
+    cases = standard_cases(training, probes)
+    drawn = {case.name: _draws(case) for case in cases}
     sketches: dict[str, dict[str, np.ndarray]] = {}
     norms: dict[str, dict[str, float]] = {}
     floors: dict[str, dict[str, dict[str, Floor]]] = {precision: {} for precision in header["precisions"]}
@@ -225,12 +227,19 @@ def _unpack(header: dict[str, Any], arrays: Mapping[str, np.ndarray], data_direc
         sketches[case["name"]] = {name: next(parts) for name in case["sizes"]}
         norms[case["name"]] = {name: next(sizes) for name in case["sizes"]}
         for precision, row in rows.items():
-            floors[precision][case["name"]] = {name: _floor(*next(row)) for name in case["judged"]}
-    return Golden(header, training, probes, batches, standard_cases(training, probes), sketches, norms, floors)
+            draws = drawn[case["name"]]
+            floors[precision][case["name"]] = {name: _floor(*next(row), draws=draws) for name in case["judged"]}
+    return Golden(header, training, probes, batches, cases, sketches, norms, floors)
 
 
-def _floor(distance: float, error: float, slope: float, slope_sd: float, intercept: float, intercept_sd: float) -> Floor:
-    return Floor(distance, error, (slope, slope_sd), (intercept, intercept_sd))
+def _floor(
+    distance: float, error: float, slope: float, slope_sd: float, intercept: float, intercept_sd: float, *, draws: int
+) -> Floor:
+    return Floor(distance, error, (slope, slope_sd), (intercept, intercept_sd), draws)
+
+
+def _draws(case: Case) -> int:
+    return FULL_DRAWS if case.is_full else MARGIN_DRAWS
 
 
 def _batches(training: dict[str, Any], data_directory: Path | None, seed: int) -> Batches:

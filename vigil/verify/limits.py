@@ -3,7 +3,8 @@
 The floor is rounding of each intermediate once. A real program rounds inside its layers too, in an order of its own, so that a
 correct one lies at some multiple of the floor. Which multiples occur is measured on clean runs over contexts, states and
 seeds; a limit is the upper prediction limit of their logarithms' largest per case, t * s * sqrt(1 + 1/n) above the mean (the
-method of the bands, one-sided: Hahn and Meeker 1991, https://doi.org/10.1002/9780470316771, section 4.7).
+method of the bands, one-sided: Hahn and Meeker 1991, https://doi.org/10.1002/9780470316771, section 4.7), but never less than
+what rounding alone reaches in that tensor at the same rate of false alarms.
 """
 
 from __future__ import annotations
@@ -76,12 +77,13 @@ class Limits:
 
     def score(self, difference: Difference, precision: str) -> float:
         """Return the largest statistic of a difference as a multiple of its limit: above 1, the tensor is out."""
-        worst = 0.0
+        size, name, worst = size_of(difference.case), family(difference.tensor), 0.0
+        reach = difference.floor.reach(_false_alarms(size)) if difference.floor else {}
         for statistic, value in difference.statistics().items():
-            limit = self.table.get((precision, size_of(difference.case), family(difference.tensor), statistic))
+            limit = self.table.get((precision, size, name, statistic))
             if limit is None:
-                raise _unmeasured(f"{precision}, {family(difference.tensor)}")
-            worst = max(worst, value / limit.value)
+                raise _unmeasured(f"{precision}, {name}")
+            worst = max(worst, value / max(limit.value, reach.get(statistic, 0.0)))
         return worst
 
 
@@ -96,17 +98,19 @@ def summary_row(differences: Iterable[Difference], **facts: Any) -> dict[str, An
 
 
 def make_limits(rows: Iterable[Mapping[str, Any]]) -> Limits:
-    """Return the limits of raw samples."""
+    """Return the limits of raw samples; families that a row names as `not_clean`, with the finding, are left out."""
     values: dict[Key, list[float]] = {}
     count = 0
     for row in rows:
         count += 1
         for name, statistics in row["largest"].items():
+            if name in row.get("not_clean", {}):
+                continue
             for statistic, value in statistics.items():
                 values.setdefault((row["precision"], size_of(row["case"]), name, statistic), []).append(value)
     return Limits(
         {
-            key: _limit(found, FALSE_ORIGINS if "/" in key[1] else FALSE_ALARMS)
+            key: _limit(found, _false_alarms(key[1]))
             for key, found in values.items()
             if len(found) >= _LEAST_SAMPLES
         },
@@ -118,6 +122,10 @@ def load_limits(recipe_name: str, directory: Path | None = None) -> Limits:
     """Return the limits from a recipe's committed clean runs."""
     files = sorted(((directory or reference_directory()) / recipe_name / "verify").glob("clean-*.jsonl"))
     return make_limits(json.loads(line) for file in files for line in file.read_text(encoding="utf-8").splitlines())
+
+
+def _false_alarms(size: str) -> float:
+    return FALSE_ORIGINS if "/" in size else FALSE_ALARMS
 
 
 def _unmeasured(what: str) -> CannotRun:

@@ -106,21 +106,25 @@ def choose_case(search: Search) -> Case:
 
 
 def _of_layers(search: Search, focus: Case, out: list[Difference]) -> Localisation:
-    looks = [look_at(search.tape, focus, cuts=cuts, precision=search.precision) for cuts in (None, ())]
-    answers = _ask(search, "layers", looks)
+    look = look_at(search.tape, focus, precision=search.precision)
+    answers = _ask(search, "layers", [look])
     if answers.record["failure"]:
         return Localisation([], [], [], [], failure=answers.record["failure"])
-    alone, tapped = (
-        differences_of(look, search.tape, answers.tensors[look.name], precision=search.precision) for look in looks
-    )
-    seen = [_looked(looks[0], alone, search), _looked(looks[1], tapped, search)]
-    seen[1]["moved"] = moved_by_looking(search, focus, answers.tensors[looks[1].name])
-    readers, taps = search.readers, list(looks[0].leaves)
+    alone = differences_of(look, search.tape, answers.tensors[look.name], precision=search.precision)
+    seen = [_looked(look, alone, search)]
+    readers, taps = search.readers, list(look.leaves)
     wrong = in_order([each for each in alone if _is_out(search, each)], taps, readers)
     if wrong:
         origins = _one_a_layer([_origin(each, place_of(each.tensor, readers)) for each in wrong])
         return Localisation(origins, _passengers(search, focus, {origin.tensor for origin in origins}), seen, [])
     remarks = ["every layer alone is right"]
+    whole = look_at(search.tape, focus, cuts=(), precision=search.precision)
+    answers = _ask(search, "tapped", [whole])
+    if answers.record["failure"]:
+        return Localisation([], [], seen, remarks, failure=answers.record["failure"])
+    tapped = differences_of(whole, search.tape, answers.tensors[whole.name], precision=search.precision)
+    moved = moved_by_looking(search, focus, answers.tensors[whole.name])
+    seen.append({**_looked(whole, tapped, search), "moved": moved})
     gradients = [each for each in out if each.tensor.startswith("parameter_gradient/")]
     tapped_out = {each.tensor for each in tapped if _is_out(search, each)}
     explained = _explain_gradients(search, focus, gradients)

@@ -75,9 +75,10 @@ def make_states(
 
 
 def quantise(array: np.ndarray, *, bits: int) -> tuple[np.ndarray, float]:
-    """Return integers of so many bits and the power of two they are multiples of."""
-    largest = float(np.abs(array).max())
-    scale = 2.0 ** (np.ceil(np.log2(largest)) - (bits - 1)) if largest else 1.0
+    """Return integers of so many bits and the power of two they are multiples of; done twice, it changes nothing more."""
+    # The exponent of the power of two above the largest value, also where that is a power of two itself.
+    _, exponent = np.frexp(np.abs(array).max())
+    scale = 2.0 ** float(exponent - (bits - 1))
     limit = 2 ** (bits - 1) - 1
     return np.clip(np.rint(array / scale), -limit, limit).astype(np.int16 if bits > 8 else np.int8), scale
 
