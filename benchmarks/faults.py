@@ -38,7 +38,8 @@ MANY_CLASSES = project_root() / "tests" / "recipes" / "resnet_cifar_1030.yaml"
 class Fault:
     """A planted fault and the origin that must be named: patterns of layer, phase and quantity.
 
-    context: fields that it needs to show at all. recipe: a variant of the recipe that it needs.
+    context: fields that it needs to show at all. recipe: a variant of the recipe that it needs. quick: do single steps on margin
+    batches show it, the short form of verify that precedes every reproduction? The others need a full batch or repetition.
     """
 
     name: str
@@ -47,6 +48,7 @@ class Fault:
     quantity: str
     context: tuple[tuple[str, Any], ...] = ()
     recipe: Path | None = None
+    quick: bool = True
 
     def is_located(self, origin: dict[str, Any] | None) -> bool:
         """Is this origin the one that was planted?"""
@@ -74,9 +76,9 @@ FAULTS = (
     Fault("loss_scale_kept", "optimizer", "update", "loss scale", (("precision", "fp16"),)),
     Fault("parameter_cast_bf16", "stage3.block1.conv1", "forward", "output"),
     Fault("padding_other_side", "stage2.block1.conv1", "forward", "output"),
-    Fault("reduction_stops_at_256", "stage3.block1.bn1", "forward", "output"),
+    Fault("reduction_stops_at_256", "stage3.block1.bn1", "forward", "output", quick=False),
     Fault("last_row_wrong", "head", "forward", "output"),
-    Fault("stale_activation", "stage2.block1.conv2", "repetition", "output"),
+    Fault("stale_activation", "stage2.block1.conv2", "repetition", "output", quick=False),
     Fault("activation_noise", "stage2.block1.conv1", "forward", "output"),
 )
 
@@ -161,6 +163,7 @@ def run(fault: Fault, contexts: Sequence[Context], *, jobs: int) -> list[Outcome
         jobs=jobs,
         on_end=note,
         fault=fault_entry(str(FOLDER / f"{fault.name}.py")),
+        quick=fault.quick,
     )
     return [outcome_of(fault, documents[context.text]) for context in contexts]
 

@@ -10,6 +10,7 @@ import contextlib
 import dataclasses
 import fcntl
 import json
+import os
 import shutil
 import threading
 from collections.abc import Callable, Iterator
@@ -284,7 +285,7 @@ def require_writable(runs: Path) -> None:
     """Raise DirectoryError unless the folder of runs can be written and has room."""
     try:
         runs.mkdir(parents=True, exist_ok=True)
-        probe = runs / ".writable"
+        probe = runs / f".writable-{os.getpid()}-{threading.get_ident()}"
         probe.write_bytes(b"vigil")
         probe.unlink()
         free = shutil.disk_usage(runs).free

@@ -40,9 +40,9 @@ def _model_problems(recipe: Recipe) -> list[Problem]:
             f"found {list(model.image_shape)}. Allowed: {list(DATA_IMAGE_SHAPE)}, the images of every data set here.",
         ),
         (
-            model.n_classes == DATA_CLASSES,
+            model.n_classes >= DATA_CLASSES,
             ("model", "n_classes"),
-            f"found {model.n_classes}. Allowed: {DATA_CLASSES}, the classes of every data set here.",
+            f"found {model.n_classes}. Allowed: {DATA_CLASSES} or more; every data set here has {DATA_CLASSES}.",
         ),
         (
             all(after >= before and (after - before) % 2 == 0 for before, after in pairwise(model.widths)),

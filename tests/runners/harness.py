@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from runners.contract.checkpoint import FINAL, load_state
 from runners.contract.events import read_events
@@ -19,6 +20,14 @@ from vigil.spec import available_cores
 ROOT = Path(__file__).resolve().parents[2]
 FRAMEWORKS = ("torch", "tensorflow", "jax")
 BATCH = 12
+
+
+def frameworks(*quick: str) -> list:
+    """Return every framework as a fixture's parameter; those that are not named are slow."""
+    return [
+        pytest.param(name, marks=[getattr(pytest.mark, name), *([] if name in quick else [pytest.mark.slow])])
+        for name in FRAMEWORKS
+    ]
 
 
 @dataclasses.dataclass(frozen=True)

@@ -13,7 +13,7 @@ import pytest
 from runners.contract.checkpoint import CHECKPOINT
 from runners.contract.faults import file_sha256
 from runners.contract.weights import initial_state
-from tests.runners.harness import BATCH, ROOT, finished, make_spec, outcome, start
+from tests.runners.harness import BATCH, ROOT, finished, frameworks, make_spec, outcome, start
 
 RATE, DECAY, SHARE = 0.1, 0.01, 0.1  # learning rate, weight decay, what a batch adds to running statistics
 TOLERANCE = 1e-12  # of a norm: float64's rounding, and a billionth of the smallest effect asserted here
@@ -67,6 +67,12 @@ class Step:
         """Return the mean or variance of the batch that one running statistic has taken in, at the recipe's share."""
         start_value = 1.0 if name.endswith(".variance") else 0.0
         return (self.state[f"stats/{name}"] - (1 - SHARE) * start_value) / SHARE
+
+
+@pytest.fixture(params=frameworks("torch"))
+def framework(request):
+    """Each framework; two of them are slow. `python -m benchmarks.faults` plants every fault in all, too."""
+    return request.param
 
 
 @pytest.fixture(scope="module")

@@ -9,12 +9,18 @@ import pytest
 from runners.contract.faults import file_sha256
 from runners.contract.streams import normal
 from runners.contract.weights import initial_state
-from tests.runners.harness import FRAMEWORKS, ROOT, finished, make_spec
+from tests.runners.harness import FRAMEWORKS, ROOT, finished, frameworks, make_spec
 from vigil.recipe import load_recipe
 
 DECAY, RATE = 0.01, 0.1
 HEAD = "head.kernel"
 SHARDS = (7, 5)
+
+
+@pytest.fixture(params=frameworks("torch"))
+def framework(request):
+    """Each framework; two of them are slow. `python -m benchmarks.faults` plants every fault in all, too."""
+    return request.param
 
 
 def fault(name):

@@ -103,7 +103,7 @@ def test_every_planted_fault_is_located(framework, fault, tmp_path):
     context = contexts_for(fault, [framework], ["eager"], ["fp32"])[0]
     document = verify_context(
         standard_for(fault), context, tmp_path / "verification", command="a test", data_directory=None,
-        fault=fault_entry(str(FOLDER / f"{fault.name}.py")), cores=[0],
+        fault=fault_entry(str(FOLDER / f"{fault.name}.py")), cores=[0], quick=fault.quick,
     )  # fmt: skip
     if document["verdict"]["name"] == "failed:fault":
         assert "NotImplementedError" in document["verdict"]["reason"]

@@ -106,6 +106,7 @@ def verify_contexts(
     jobs: int,
     on_end: Callable[[int, dict[str, Any], Path], None],
     fault: dict[str, str] | None = None,
+    quick: bool = False,
     progress_timeout: float = PROGRESS_TIMEOUT_SECONDS,
 ) -> list[tuple[dict[str, Any], Path]]:
     """Verify many contexts, `jobs` side by side; return (document, directory) in the order given.
@@ -133,6 +134,7 @@ def verify_contexts(
                 command=command,
                 data_directory=data_directory,
                 fault=fault,
+                quick=quick,
                 cores=share,
                 progress_timeout=progress_timeout,
                 stop=stop,
