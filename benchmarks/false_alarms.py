@@ -36,8 +36,6 @@ from vigil.verify.layers import arrays_of, differences_of, line_of, look_at
 from vigil.verify.limits import summary_row
 from vigil.verify.request import recipe_facts
 
-# As late as can be computed in a minute: the committed tape's late state is a seed of its own.
-LATE = 40
 CONTEXTS = (
     *(f"{framework}-{mode}-{precision}-x1" for framework in ("torch", "tensorflow", "jax")
       for mode in ("eager", "jit", "compile") for precision in ("fp32", "bf16", "fp16", "fp64")),
@@ -64,6 +62,7 @@ def main() -> int:
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--first-seed", type=int, default=2000)
     parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--late", type=int, help="the late state's step (default: that of a golden tape, minutes to compute)")
     parser.add_argument("--no-looks", action="store_true", help="only what training runs, not the layers alone")
     parser.add_argument("--contexts", default=",".join(CONTEXTS), help="short forms, separated by commas")
     arguments = parser.parse_args()
@@ -72,11 +71,13 @@ def main() -> int:
     contexts = [parse_context(text) for text in arguments.contexts.split(",")]
     contexts = [context for context in contexts if context.framework in installed_frameworks()]
     for seed in range(arguments.first_seed, arguments.first_seed + arguments.seeds):
-        measure(arguments.recipe, contexts, seed=seed, jobs=arguments.jobs, with_looks=not arguments.no_looks)
+        measure(arguments.recipe, contexts, seed=seed, jobs=arguments.jobs, with_looks=not arguments.no_looks, late=arguments.late)
     return 0
 
 
-def measure(recipe_name: str, contexts: list[Context], *, seed: int, jobs: int, with_looks: bool) -> None:
+def measure(
+    recipe_name: str, contexts: list[Context], *, seed: int, jobs: int, with_looks: bool, late: int | None
+) -> None:
     """Put one seed's cases to every context, and append a row for each case to the clean runs.
 
     Args:
@@ -91,8 +92,8 @@ def measure(recipe_name: str, contexts: list[Context], *, seed: int, jobs: int, 
             print(f"seed {seed}: {what} {done}/{total}", file=sys.stderr, flush=True)
 
     tape = make_golden(
-        recipe=facts, training=recipe.resolve("quick"), data_directory=None, progress=progress, seed=seed, late=LATE,
-        precisions=precisions,
+        recipe=facts, training=recipe.resolve("quick"), data_directory=None, progress=progress, seed=seed,
+        late=late, precisions=precisions,
     )  # fmt: skip
     root = runs_directory() / f"{datetime.now(timezone.utc):%Y%m%d-%H%M%S}-false-alarms-seed{seed}"
     cores: queue.Queue = queue.Queue()

@@ -3,8 +3,9 @@
     python -m benchmarks.faults --jobs 2 --markdown docs/faults.md     # every fault, framework and mode, fp32; eager in bf16 too
     python -m benchmarks.faults --fault nesterov_for_plain --framework jax --mode jit
 
-Each fault is a file in tests/faults/. It is caught when the verdict is `regressed`, and located when the first origin is the
-layer, phase and quantity written down here beforehand.
+What runs/ holds already is not run again, so that an interrupted table goes on where it was; `--jobs 0` runs nothing and makes
+the table of what there is. Each fault is a file in tests/faults/. It is caught when the verdict is `regressed`, and located when
+the first origin is the layer, phase and quantity written down here beforehand.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import fnmatch
+import json
 import statistics
 import sys
 import tempfile
@@ -21,6 +23,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+from runners.contract.faults import file_sha256
 from vigil.context import FRAMEWORKS, MODES, Context, make_context
 from vigil.environment import describe_machine, installed_frameworks
 from vigil.paths import project_root, runs_directory
@@ -116,10 +119,12 @@ def main() -> int:
     chosen = [fault for fault in FAULTS if not arguments.fault or fault.name in arguments.fault.split(",")]
     frameworks = arguments.framework.split(",") if arguments.framework else installed_frameworks()
     modes = tuple(arguments.mode.split(",")) if arguments.mode else MODES
-    outcomes = []
-    for fault in chosen:
+    known = collect()
+    for fault in chosen if arguments.jobs else ():
         contexts = contexts_for(fault, frameworks, modes, tuple(arguments.precision.split(",")))
-        outcomes += run(fault, contexts, jobs=arguments.jobs)
+        contexts = [context for context in contexts if (fault.name, context.text) not in known]
+        known |= {(fault.name, each.context.text): each for each in run(fault, contexts, jobs=arguments.jobs)}
+    outcomes = list(known.values())
     text = table(outcomes)
     print(text)
     if arguments.markdown:
@@ -138,6 +143,18 @@ def contexts_for(fault: Fault, frameworks: Sequence[str], modes: Sequence[str], 
         for framework in frameworks
         for mode, precision in cells
     ]
+
+
+def collect() -> dict[tuple[str, str], Outcome]:
+    """Return the last outcome of each (fault, context) in runs/, of faults as they are now."""
+    faults = {(fault.name, file_sha256(FOLDER / f"{fault.name}.py")): fault for fault in FAULTS}
+    found = {}
+    for path in sorted(runs_directory().glob("*-verify-*/verify.json")):
+        document = json.loads(path.read_text(encoding="utf-8"))
+        fault = faults.get((document["fault"]["name"], document["fault"]["sha256"])) if document["fault"] else None
+        if fault is not None and not document["verdict"]["name"].startswith("failed:interrupted"):
+            found[fault.name, document["context"]["text"]] = outcome_of(fault, document)
+    return found
 
 
 def run(fault: Fault, contexts: Sequence[Context], *, jobs: int) -> list[Outcome]:

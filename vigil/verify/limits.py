@@ -26,7 +26,7 @@ from vigil.verify.compare import STATISTICS, Difference
 FALSE_ALARMS = 1e-6
 # Of what is only looked at once a tensor is out, to find its origin.
 FALSE_ORIGINS = 1e-3
-_LEAST_SAMPLES = 8
+_LEAST_SAMPLES = 4
 
 Key = tuple[str, str, str, str]
 
