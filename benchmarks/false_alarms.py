@@ -71,13 +71,13 @@ def main() -> int:
     contexts = [parse_context(text) for text in arguments.contexts.split(",")]
     contexts = [context for context in contexts if context.framework in installed_frameworks()]
     for seed in range(arguments.first_seed, arguments.first_seed + arguments.seeds):
-        measure(arguments.recipe, contexts, seed=seed, jobs=arguments.jobs, with_looks=not arguments.no_looks, late=arguments.late)
+        measure(
+            arguments.recipe, contexts, seed=seed, jobs=arguments.jobs, with_looks=not arguments.no_looks, late=arguments.late
+        )
     return 0
 
 
-def measure(
-    recipe_name: str, contexts: list[Context], *, seed: int, jobs: int, with_looks: bool, late: int | None
-) -> None:
+def measure(recipe_name: str, contexts: list[Context], *, seed: int, jobs: int, with_looks: bool, late: int | None) -> None:
     """Put one seed's cases to every context, and append a row for each case to the clean runs.
 
     Args:
@@ -107,7 +107,7 @@ def measure(
         finally:
             cores.put(share)
 
-    path = reference_directory() / recipe_name / "verify" / f"clean-{date.today().isoformat()}.jsonl"
+    path = reference_directory() / recipe_name / "verify" / f"clean-{date.today().isoformat()}-seed{seed}.jsonl"
     path.parent.mkdir(parents=True, exist_ok=True)
     with ThreadPoolExecutor(max_workers=jobs) as pool:
         futures = {pool.submit(work, context): context for context in contexts}
