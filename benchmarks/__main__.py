@@ -80,7 +80,11 @@ def run(given: Sequence[str]) -> int:
         measurements.append(measure(context, rounds=rounds, steps=steps))
         say(f"[{index}/{len(cells)}] {context.text}: {outcome(measurements[-1])}")
     text = page.render(
-        measurements, pipeline=speed, batch_size=training["batch_size"], rounds=rounds, steps=steps,
+        measurements,
+        pipeline=speed,
+        batch_size=training["batch_size"],
+        rounds=rounds,
+        steps=steps,
         command=" ".join(["python -m benchmarks", *given]),
     )
     print(text, end="")

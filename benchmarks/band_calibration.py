@@ -43,9 +43,7 @@ def heavy_tailed(generator: np.random.Generator, shape: tuple[int, ...]) -> np.n
 DISTRIBUTIONS: dict[str, Draw] = {"Gaussian": gaussian, "skewed": skewed, "heavy tailed": heavy_tailed}
 
 
-def flagged(
-    reference: np.ndarray, new: np.ndarray, *, n_effective: object | None = None, spread_floor: float = 0.0
-) -> float:
+def flagged(reference: np.ndarray, new: np.ndarray, *, n_effective: object | None = None, spread_floor: float = 0.0) -> float:
     """Return the share of trials [trial, n] against [trial, m] that the verdict calls outside."""
     return float(
         np.mean(

@@ -104,4 +104,3 @@ def times(ratio: float | str) -> str:
     if ratio >= 1e7:
         return f"{ratio:.1e}x"
     return f"{ratio:,.0f}x" if ratio >= 100 else f"{ratio:.3g}x"
-

@@ -116,9 +116,7 @@ def child_entry(record: dict[str, Any], invocation: dict[str, Any]) -> Entry:
     )
 
 
-def parent_entry(
-    invocation: dict[str, Any], records: list[dict[str, Any]], *, attachments: tuple[Attachment, ...] = ()
-) -> Entry:
+def parent_entry(invocation: dict[str, Any], records: list[dict[str, Any]], *, attachments: tuple[Attachment, ...] = ()) -> Entry:
     """Return what one invocation, the parent of its runs in MLflow, consists of."""
     start, end = _span(invocation["created"], invocation["wall_seconds"])
     verdict = invocation["verdict"]

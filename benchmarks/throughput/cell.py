@@ -111,8 +111,13 @@ def started(module: list[str], *, log: Path, output: int | None = None) -> Itera
     environment = {**os.environ, "PYTHONPATH": str(project_root()), "PYTHONUNBUFFERED": "1"}
     with open(log, "wb") as file:
         process = subprocess.Popen(
-            [sys.executable, "-W", "ignore", "-m", *module], cwd=project_root(), env=environment, stdin=subprocess.DEVNULL,
-            stdout=output or file, stderr=file, start_new_session=True,
+            [sys.executable, "-W", "ignore", "-m", *module],
+            cwd=project_root(),
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=output or file,
+            stderr=file,
+            start_new_session=True,
         )
     try:
         yield process

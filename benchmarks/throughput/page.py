@@ -40,7 +40,11 @@ def render(
     """
     method = _METHOD.format(command=command, rounds=rounds, steps=steps, settling=SETTLING_STEPS, starts=STARTS)
     parts = [
-        method, _where(measurements, batch_size), _table(measurements), _summary(measurements), _pipeline(measurements, pipeline),
+        method,
+        _where(measurements, batch_size),
+        _table(measurements),
+        _summary(measurements),
+        _pipeline(measurements, pipeline),
     ]
     return "\n\n".join(parts) + "\n"
 
@@ -51,8 +55,12 @@ def _where(measurements: Sequence[Measurement], batch_size: int) -> str:
     software = ", ".join(f"{name} {versions[name]}" for name in FRAMEWORKS if name in versions)
     commit = f"commit {code['commit'][:12]}{' with changes' if code['dirty'] else ''}" if code["commit"] else "no commit"
     facts = [
-        date.today().isoformat(), f"{machine['hardware']}, {len(available_cores())} in use", machine["system"],
-        f"Python {machine['python']}", software, commit,
+        date.today().isoformat(),
+        f"{machine['hardware']}, {len(available_cores())} in use",
+        machine["system"],
+        f"Python {machine['python']}",
+        software,
+        commit,
         f"recipe {RECIPE}, profile {PROFILE}, batch {batch_size}, one CPU device",
     ]
     return "; ".join(fact for fact in facts if fact) + "."
@@ -71,9 +79,11 @@ def _table(measurements: Sequence[Measurement]) -> str:
             cells += [word, "", "", "", ""]
         else:
             cells += [
-                f"{speed.bare_images_per_second:.0f}", f"{speed.runner_images_per_second:.0f}",
+                f"{speed.bare_images_per_second:.0f}",
+                f"{speed.runner_images_per_second:.0f}",
                 f"{speed.ratio:.3f} [{speed.ratio_low:.3f}, {speed.ratio_high:.3f}]",
-                f"{start.bare_seconds:.1f} s", f"{start.runner_seconds:.1f} s",
+                f"{start.bare_seconds:.1f} s",
+                f"{start.runner_seconds:.1f} s",
             ]
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)
@@ -87,7 +97,8 @@ def _summary(measurements: Sequence[Measurement]) -> str:
 def _pipeline(measurements: Sequence[Measurement], images_per_second: float) -> str:
     lines = ["| input pipeline alone, one thread | fastest runner | times as fast |", "|--:|--:|--:|"]
     fastest = max(
-        (entry for entry in measurements if entry.throughput), default=None,
+        (entry for entry in measurements if entry.throughput),
+        default=None,
         key=lambda entry: entry.throughput.runner_images_per_second,
     )
     if fastest is None:

@@ -44,5 +44,7 @@ def summarise(rounds: Sequence[Round], *, images: int) -> Throughput:
     return Throughput(
         bare_images_per_second=images / float(np.median([each.bare_seconds for each in rounds])),
         runner_images_per_second=images / float(np.median([each.runner_seconds for each in rounds])),
-        ratio=float(ratio), ratio_low=float(low), ratio_high=float(high),
+        ratio=float(ratio),
+        ratio_low=float(low),
+        ratio_high=float(high),
     )

@@ -59,6 +59,7 @@ class Prober(Trainer):
 
     def segments(self, example: Segments) -> Callable[[Segments], Answers]:
         """Return the program that gives outputs, leaf and parameter gradients, loss and types; statistics move in the state."""
+
         def tapped(params, statistics, images, labels, leaves, cotangents, scale):
             def total(params, leaves):
                 outputs = {}

@@ -119,9 +119,7 @@ class Tapped(nn.Module):
         logits = self.model(images, tap)
         loss = F.cross_entropy(logits.to(self.wide), labels) * self.share
         cut = [name for name in self.taps if name in self.cuts]
-        products = [
-            (outputs[name].to(self.wide) * cotangent).sum() for name, cotangent in zip(cut, cotangents, strict=True)
-        ]
+        products = [(outputs[name].to(self.wide) * cotangent).sum() for name, cotangent in zip(cut, cotangents, strict=True)]
         return scale * sum(products, loss), loss, *(outputs[name] for name in self.taps)
 
 

@@ -79,9 +79,7 @@ def in_float32(tape, wrong=lambda case, tensors: tensors):
 
 def differences(tape, answers):
     """Return every difference of every case."""
-    return [
-        each for case in tape.cases for each in differences_in(case, tape, answers[case.name], precision="fp32")
-    ]
+    return [each for case in tape.cases for each in differences_in(case, tape, answers[case.name], precision="fp32")]
 
 
 class FakeFramework:

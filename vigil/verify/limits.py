@@ -109,11 +109,7 @@ def make_limits(rows: Iterable[Mapping[str, Any]]) -> Limits:
             for statistic, value in statistics.items():
                 values.setdefault((row["precision"], size_of(row["case"]), name, statistic), []).append(value)
     return Limits(
-        {
-            key: _limit(found, _false_alarms(key[1]))
-            for key, found in values.items()
-            if len(found) >= _LEAST_SAMPLES
-        },
+        {key: _limit(found, _false_alarms(key[1])) for key, found in values.items() if len(found) >= _LEAST_SAMPLES},
         count,
     )
 
