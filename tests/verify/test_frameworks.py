@@ -5,6 +5,7 @@ import sys
 import pytest
 
 from benchmarks.faults import FAULTS, contexts_for, outcome_of, standard_for
+from tests.runners.harness import share_of_cores
 from vigil.cli.main import main
 from vigil.context import FRAMEWORKS, make_context
 from vigil.environment import installed_frameworks, is_installed
@@ -40,7 +41,14 @@ def verify(standard, tmp_path):
         directory = tmp_path / "verification"
         directory.mkdir()
         return verify_context(
-            standard, context, directory, command="a test", data_directory=None, fault=entry, cores=[0], quick=True
+            standard,
+            context,
+            directory,
+            command="a test",
+            data_directory=None,
+            fault=entry,
+            cores=list(share_of_cores()),
+            quick=True,
         )
 
     return run
@@ -103,7 +111,7 @@ def test_every_planted_fault_is_located(framework, fault, tmp_path):
     context = contexts_for(fault, [framework], ["eager"], ["fp32"])[0]
     document = verify_context(
         standard_for(fault), context, tmp_path / "verification", command="a test", data_directory=None,
-        fault=fault_entry(str(FOLDER / f"{fault.name}.py")), cores=[0], quick=fault.quick,
+        fault=fault_entry(str(FOLDER / f"{fault.name}.py")), cores=list(share_of_cores()), quick=fault.quick,
     )  # fmt: skip
     if document["verdict"]["name"] == "failed:fault":
         assert "NotImplementedError" in document["verdict"]["reason"]

@@ -1,65 +1,20 @@
 """From answers to a verdict and an origin, on answers that are made here: no framework runs."""
 
 import dataclasses
-import math
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from runners.contract.batches import Batches
-from runners.contract.datasets import load
 from vigil.context import make_context
-from vigil.errors import CannotRun
-from vigil.verify import examine, golden, localise
+from vigil.verify import localise
 from vigil.verify.ask import Answers, Setting, shards_for
 from vigil.verify.cases import shown
-from vigil.verify.compare import Difference
 from vigil.verify.examine import differences_in
-from vigil.verify.golden import AGREEMENT, OracleDiffers, load_golden, make_golden, save_golden
 from vigil.verify.invariants import check
-from vigil.verify.known import Known, load_known
 from vigil.verify.layers import rounded
-from vigil.verify.limits import Limits, make_limits, summary_row
 from vigil.verify.localise import Search
 from vigil.verify.oracle import step as oracle
-from vigil.verify.vote import count
-
-RECIPE = {"name": "tiny", "version": 1, "hash": "a" * 12, "profile": "test"}
-
-
-@pytest.fixture(scope="module")
-def tape():
-    """A golden tape of a narrow ResNet-8, made by the oracle alone."""
-    from tests.conftest import _TINY
-
-    training = {
-        **_TINY, "batch_size": 8, "evaluation_batch_size": 8, "steps": 6,
-        "model": {**_TINY["model"], "widths": [4, 6, 8]}, "data": {"name": "generated", "n_train": 96, "n_test": 16},
-        "learning_rate": {"kind": "piecewise", "boundaries": [3], "values": [0.05, 0.005]},
-    }  # fmt: skip
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(golden, "MARGIN_DRAWS", 6)
-        patch.setattr(golden, "FULL_DRAWS", 4)
-        return make_golden(
-            recipe=RECIPE, training=training, data_directory=None, progress=lambda *facts: None, precisions=("fp32",)
-        )
-
-
-@pytest.fixture
-def limits():
-    """Limits as they come from 40 clean rows whose statistics lie around 5."""
-    generator = np.random.default_rng(1)
-    families = ("loss", "logits", "params", "momentum", "stats", "parameter_gradient", "output", "leaf_gradient")
-    cases = ("late/margin", "late/full", "late/margin/layers", "late/full/layers", "late/margin/tapped", "late/full/tapped")
-    rows = []
-    for _ in range(40):
-        for case in cases:
-            largest = {
-                name: dict.fromkeys(("distance", "slope", "intercept"), float(5 * np.exp(0.3 * generator.normal())))
-                for name in families
-            }
-            rows.append({"precision": "fp32", "case": case, "largest": largest})
-    return make_limits(rows)
 
 
 def as_float32(tensors):
@@ -108,7 +63,7 @@ class FakeFramework:
 def search(tape, limits, answers, context=None):
     """Return the search for what is out in these answers."""
     setting = Setting(context or make_context(framework="torch"), None, 0, None)
-    setting = dataclasses.replace(setting, directory=__import__("pathlib").Path("nowhere/answers"))
+    setting = dataclasses.replace(setting, directory=Path("nowhere/answers"))
     out = [each for each in differences(tape, answers) if limits.score(each, "fp32") > 1]
     record = {"failure": None, "environment": {}, "fault": None}
     return Search(setting, tape, limits, Answers(record, answers, {}), out, lambda event: None)
@@ -133,73 +88,6 @@ def test_every_judged_tensor_is_there(tape):
             for group in ("loss", "parameter_gradient", "params", "momentum", "stats"):
                 assert (f"{state}/{size}", group) in judged
     assert ("late/evaluation", "logits") in judged
-
-
-def test_a_tape_is_read_as_it_was_written(tape, tmp_path):
-    """States, sketches, norms, floors and chosen images survive the file."""
-    save_golden(tmp_path / "golden.npz", tape)
-    again = load_golden(tmp_path / "golden.npz", recipe=RECIPE, data_directory=None)
-    for name, probe in tape.probes.items():
-        assert again.probes[name].choice == probe.choice
-        for key, value in probe.state.items():
-            assert np.array_equal(again.probes[name].state[key], value), key
-    for case in tape.cases:
-        again.expected(case)  # its sketches are those of the tape
-        for name, floor in tape.floors["fp32"][case.name].items():
-            assert again.floors["fp32"][case.name][name].distance == pytest.approx(floor.distance, rel=1e-6)
-
-
-def test_a_tape_of_another_recipe_is_refused(tape, tmp_path):
-    """The hash of what is trained must be the tape's."""
-    save_golden(tmp_path / "golden.npz", tape)
-    with pytest.raises(CannotRun, match="made for recipe hash"):
-        load_golden(tmp_path / "golden.npz", recipe={**RECIPE, "hash": "b" * 12}, data_directory=None)
-    with pytest.raises(CannotRun, match="vigil golden tiny"):
-        load_golden(tmp_path / "none.npz", recipe=RECIPE, data_directory=None)
-    (tmp_path / "broken.npz").write_bytes(b"PK\x03\x04")
-    with pytest.raises(CannotRun, match="not a golden tape"):
-        load_golden(tmp_path / "broken.npz", recipe=RECIPE, data_directory=None)
-
-
-def test_an_oracle_that_leaves_the_tape_is_refused(tape, tmp_path):
-    """A machine whose numpy adds wrongly by 1e-9 cannot verify anything."""
-    save_golden(tmp_path / "golden.npz", tape)
-    again = load_golden(tmp_path / "golden.npz", recipe=RECIPE, data_directory=None)
-    case = again.cases[0]
-    name = "momentum/stage1.block1.conv1.kernel"
-    again.sketches[case.name][name] = again.sketches[case.name][name] * (1 + 20 * AGREEMENT)
-    with pytest.raises(OracleDiffers, match=name):
-        again.expected(case)
-
-
-def test_states_are_exact_in_float32(tape):
-    """A state that is loaded into float32 loses nothing, so the loading is no part of the difference."""
-    for probe in tape.probes.values():
-        for name, value in probe.state.items():
-            assert np.array_equal(value.astype(np.float32).astype(np.float64), value), name
-
-
-@pytest.mark.parametrize("largest", [0.9, 1.0, 1.003, 127.6, 128.0, 3e-9])
-@pytest.mark.parametrize("bits", [8, 16])
-def test_a_coarse_state_stays_as_it_is(largest, bits):
-    """What is on the grid already is stored without loss, also where its largest value is a power of two."""
-    from vigil.verify.probes import quantise
-
-    array = largest * np.concatenate([[1.0], np.random.default_rng(3).uniform(-1, 1, size=200)])
-    integers, scale = quantise(array, bits=bits)
-    again, scale_again = quantise(integers * scale, bits=bits)
-    assert np.array_equal(again * scale_again, integers * scale)
-    assert np.abs(integers * scale - array).max() <= largest / 2 ** (bits - 2)
-
-
-def test_margin_batches_have_more_margin_than_others(tape):
-    """The chosen images keep away from zero further than the first four of the same batch."""
-    from vigil.verify.probes import margin
-
-    probe = tape.probes["late"]
-    batches = Batches(load(tape.training["data"], None), tape.training, seed=0)
-    images, labels = batches.train(probe.step)
-    assert margin(tape.training, probe.state, probe.margin) > margin(tape.training, probe.state, (images[:4], labels[:4]))
 
 
 @pytest.mark.parametrize(
@@ -339,47 +227,6 @@ def test_what_should_not_move_is_watched(tape):
     assert "different values" in check(by_name["late/margin"], state, apart)[0].what
 
 
-def test_limits_come_from_clean_rows():
-    """A limit lies above every clean value it was made from, and below what a real fault reaches."""
-    generator = np.random.default_rng(2)
-    rows = [
-        summary_row([Difference("late/margin", "loss", value, 1.0, 0.0, 0.0, 0.0)], precision="fp32", case="late/margin")
-        for value in 8 * np.exp(0.4 * generator.normal(size=100))
-    ]
-    limit = make_limits(rows).table["fp32", "margin", "loss", "distance"]
-    assert limit.largest_seen < limit.value < 200
-    assert limit.n == 100
-
-
-def test_a_row_with_a_finding_makes_no_limit():
-    """What was shown wrong in a context is not what a correct one may do."""
-    difference = Difference("late/margin", "loss", 5.0, 1.0, 0.0, 0.0, 0.0)
-    clean = summary_row([difference], precision="fp32", case="late/margin")
-    wrong = summary_row([dataclasses.replace(difference, ratio=5e4)], precision="fp32", case="late/margin")
-    with_wrong = make_limits([clean] * 10 + [{**wrong, "not_clean": {"loss": "a_finding"}}])
-    assert with_wrong.table == make_limits([clean] * 10).table
-
-
-def test_without_clean_rows_nothing_is_judged():
-    """A precision that nobody measured is an error with what to do, not a pass."""
-    with pytest.raises(CannotRun, match=r"benchmarks\.false_alarms"):
-        Limits({}, 0).score(Difference("late/margin", "loss", 1.0, 1.0, 0.0, 0.0, 0.0), "fp32")
-
-
-def test_votes_name_the_one_that_leaves():
-    """Of four voters the one that differs by 1e-9 leaves; the others stay, and so does one that differs by 1e-12."""
-    right = np.random.default_rng(1).normal(size=50)
-    ballots = {name: {"case": {"x": right}} for name in ("oracle", "torch", "tensorflow", "jax")}
-    ballots["jax"] = {"case": {"x": right * (1 + 1e-12)}}
-    assert all(standing.agrees for standing in count(ballots).values())
-    ballots["torch"] = {"case": {"x": right * (1 + 1e-9)}}
-    standings = count(ballots)
-    assert [name for name, standing in standings.items() if not standing.agrees] == ["torch"]
-    assert (standings["torch"].case, standings["torch"].tensor) == ("case", "x")
-    ballots["torch"] = {"case": {}}
-    assert math.isinf(count(ballots)["torch"].largest)
-
-
 def test_shards_of_small_batches_keep_their_unevenness():
     """A margin batch is cut like the full one, and unevenly if that is."""
     uneven = make_context(framework="torch", devices=2, shards=(20, 12))
@@ -387,63 +234,3 @@ def test_shards_of_small_batches_keep_their_unevenness():
     assert shards_for(uneven, 32) == [20, 12]
     assert shards_for(make_context(framework="torch", devices=2), 4) == [2, 2]
     assert shards_for(make_context(framework="torch", devices=3, shards=(30, 1, 1)), 4) == [2, 1, 1]
-
-
-def known(**changes):
-    """Return a known finding."""
-    fields = {
-        "name": "a", "recipe": "tiny", "framework": "torch", "releases": ("2.13.0",), "contexts": ("torch-*-bf16-x1",),
-        "layer": "head", "quantity": "bias gradient", "evidence": "docs/findings/x.py",
-    }  # fmt: skip
-    return Known(**{**fields, **changes})
-
-
-def record(text="torch-jit-bf16-x1", version="2.13.0+cpu", fault=None):
-    """Return what is asked of a record."""
-    context = {"framework": "torch", "text": text}
-    return {"recipe": RECIPE, "context": context, "fault": fault, "environment": {"framework_version": version}, "failure": None}
-
-
-def test_a_known_finding_is_that_release_and_context_only():
-    """Another release, another context or a planted fault is not excused."""
-    from vigil.verify.known import matching
-
-    assert matching([known()], record()) == [known()]
-    assert matching([known()], record(version="2.14.0")) == []
-    assert matching([known()], record(text="torch-jit-fp32-x1")) == []
-    assert matching([known()], record(fault={"name": "x"})) == []
-
-
-def test_a_known_finding_that_no_longer_fails_is_an_error():
-    """An entry whose context is right again does not pass: it has to go."""
-    found = examine.Examination(Answers(record(), {}, {}), [], [])
-    verdict = examine._verdict(record(), [(0.5, None)], found, None, [known()])
-    assert verdict["name"] == "regressed"
-    assert "no longer fails" in verdict["reason"]
-
-
-def test_a_known_finding_elsewhere_is_a_regression(tape):
-    """A context that is wrong in another layer than the one listed is regressed; in the listed one it is known."""
-    found = examine.Examination(Answers(record(), {}, {}), [], [])
-    out = [(2.0, None)]
-    for layer, name in (("stem.conv", "regressed"), ("head", "known-finding")):
-        origin = localise.Origin(localise.Place(layer, "backward", "bias gradient"), "x", "c", 9.0, 1.1)
-        assert examine._verdict(record(), out, found, localise.Localisation([origin], [], [], []), [known()])["name"] == name
-
-
-def test_a_list_with_a_missing_key_is_refused(tmp_path):
-    """An entry must say all: what, where, which releases, on what evidence."""
-    from vigil.errors import UsageError
-
-    path = tmp_path / "known.yaml"
-    path.write_text("- {name: x, recipe: tiny}\n")
-    with pytest.raises(UsageError, match="entry 1"):
-        load_known(path)
-
-
-def test_a_crash_is_neither_mismatch_nor_pass():
-    """A runner that died is failed, whatever its finished cases said."""
-    failure = {"category": "died", "message": "killed by SIGKILL"}
-    dead = {**record(), "failure": failure}
-    verdict = examine._verdict(dead, [(5.0, None)], examine.Examination(Answers(dead, {}, {}), [], []), None, [])
-    assert verdict["name"] == "failed:died"

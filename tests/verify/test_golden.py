@@ -1,0 +1,94 @@
+"""A golden tape keeps what it was given, and refuses what it was not made for."""
+
+import math
+
+import numpy as np
+import pytest
+
+from runners.contract.batches import Batches
+from runners.contract.datasets import load
+from tests.verify.conftest import RECIPE
+from vigil.errors import CannotRun
+from vigil.verify.golden import AGREEMENT, OracleDiffers, load_golden, save_golden
+from vigil.verify.vote import count
+
+
+def test_a_tape_is_read_as_it_was_written(tape, tmp_path):
+    """States, sketches, norms, floors and chosen images survive the file."""
+    save_golden(tmp_path / "golden.npz", tape)
+    again = load_golden(tmp_path / "golden.npz", recipe=RECIPE, data_directory=None)
+    for name, probe in tape.probes.items():
+        assert again.probes[name].choice == probe.choice
+        for key, value in probe.state.items():
+            assert np.array_equal(again.probes[name].state[key], value), key
+    for case in tape.cases:
+        again.expected(case)  # its sketches are those of the tape
+        for name, floor in tape.floors["fp32"][case.name].items():
+            assert again.floors["fp32"][case.name][name].distance == pytest.approx(floor.distance, rel=1e-6)
+
+
+def test_a_tape_of_another_recipe_is_refused(tape, tmp_path):
+    """The hash of what is trained must be the tape's."""
+    save_golden(tmp_path / "golden.npz", tape)
+    with pytest.raises(CannotRun, match="made for recipe hash"):
+        load_golden(tmp_path / "golden.npz", recipe={**RECIPE, "hash": "b" * 12}, data_directory=None)
+    with pytest.raises(CannotRun, match="vigil golden tiny"):
+        load_golden(tmp_path / "none.npz", recipe=RECIPE, data_directory=None)
+    (tmp_path / "broken.npz").write_bytes(b"PK\x03\x04")
+    with pytest.raises(CannotRun, match="not a golden tape"):
+        load_golden(tmp_path / "broken.npz", recipe=RECIPE, data_directory=None)
+
+
+def test_an_oracle_that_leaves_the_tape_is_refused(tape, tmp_path):
+    """A machine whose numpy adds wrongly by 1e-9 cannot verify anything."""
+    save_golden(tmp_path / "golden.npz", tape)
+    again = load_golden(tmp_path / "golden.npz", recipe=RECIPE, data_directory=None)
+    case = again.cases[0]
+    name = "momentum/stage1.block1.conv1.kernel"
+    again.sketches[case.name][name] = again.sketches[case.name][name] * (1 + 20 * AGREEMENT)
+    with pytest.raises(OracleDiffers, match=name):
+        again.expected(case)
+
+
+def test_states_are_exact_in_float32(tape):
+    """A state that is loaded into float32 loses nothing, so the loading is no part of the difference."""
+    for probe in tape.probes.values():
+        for name, value in probe.state.items():
+            assert np.array_equal(value.astype(np.float32).astype(np.float64), value), name
+
+
+@pytest.mark.parametrize("largest", [0.9, 1.0, 1.003, 127.6, 128.0, 3e-9])
+@pytest.mark.parametrize("bits", [8, 16])
+def test_a_coarse_state_stays_as_it_is(largest, bits):
+    """What is on the grid already is stored without loss, also where its largest value is a power of two."""
+    from vigil.verify.probes import quantise
+
+    array = largest * np.concatenate([[1.0], np.random.default_rng(3).uniform(-1, 1, size=200)])
+    integers, scale = quantise(array, bits=bits)
+    again, scale_again = quantise(integers * scale, bits=bits)
+    assert np.array_equal(again * scale_again, integers * scale)
+    assert np.abs(integers * scale - array).max() <= largest / 2 ** (bits - 2)
+
+
+def test_margin_batches_have_more_margin_than_others(tape):
+    """The chosen images keep away from zero further than the first four of the same batch."""
+    from vigil.verify.probes import margin
+
+    probe = tape.probes["late"]
+    batches = Batches(load(tape.training["data"], None), tape.training, seed=0)
+    images, labels = batches.train(probe.step)
+    assert margin(tape.training, probe.state, probe.margin) > margin(tape.training, probe.state, (images[:4], labels[:4]))
+
+
+def test_votes_name_the_one_that_leaves():
+    """Of four voters the one that differs by 1e-9 leaves; the others stay, and so does one that differs by 1e-12."""
+    right = np.random.default_rng(1).normal(size=50)
+    ballots = {name: {"case": {"x": right}} for name in ("oracle", "torch", "tensorflow", "jax")}
+    ballots["jax"] = {"case": {"x": right * (1 + 1e-12)}}
+    assert all(standing.agrees for standing in count(ballots).values())
+    ballots["torch"] = {"case": {"x": right * (1 + 1e-9)}}
+    standings = count(ballots)
+    assert [name for name, standing in standings.items() if not standing.agrees] == ["torch"]
+    assert (standings["torch"].case, standings["torch"].tensor) == ("case", "x")
+    ballots["torch"] = {"case": {}}
+    assert math.isinf(count(ballots)["torch"].largest)
