@@ -30,7 +30,7 @@ from vigil.plan import share_cores
 from vigil.recipe import load_recipe
 from vigil.spec import available_cores
 from vigil.verify.ask import Setting, ask, lines_of
-from vigil.verify.examine import differences_in
+from vigil.verify.examine import differences_in, remove_tensors
 from vigil.verify.golden import Golden, make_golden, path_of
 from vigil.verify.layers import arrays_of, differences_of, line_of, look_at
 from vigil.verify.limits import summary_row
@@ -148,6 +148,7 @@ def rows_of(
     for look in looks:
         found = differences_of(look, tape, answers.tensors[look.name], precision=precision)
         rows.append(with_findings(summary_row(found, **facts, case=look.name)))
+    remove_tensors(directory)
     print(f"{context.text}: {time.monotonic() - started:.0f} s", file=sys.stderr, flush=True)
     return rows
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
+import sys
 from pathlib import Path
 
 from runners.contract.errors import FaultError
@@ -23,6 +24,8 @@ def install(fault: dict[str, str]) -> None:
         raise FaultError(f"{path}: the fault file has changed since the run was planned; start a new run")
     spec = importlib.util.spec_from_file_location(f"vigil_fault_{path.stem}", path)
     module = importlib.util.module_from_spec(spec)
+    # torch.compile looks a traced function's globals up in its module, by name.
+    sys.modules[spec.name] = module
     try:
         spec.loader.exec_module(module)
         module.install()

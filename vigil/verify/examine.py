@@ -11,10 +11,12 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from datetime import datetime, timezone
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from runners.contract.cases import PROBES
 from runners.contract.events import encode_float
 from vigil.errors import CannotRun
 from vigil.record import write_json
@@ -155,7 +157,15 @@ def verify(
     }
     document = finite(document)
     write_json(setting.directory.parent / FILE_NAME, document)
+    if document["verdict"]["name"] == "reproduced":
+        remove_tensors(setting.directory)
     return document
+
+
+def remove_tensors(directory: Path) -> None:
+    """Remove what was asked and answered: some 100 MB that say nothing more once all of it was right."""
+    for path in (directory / PROBES, *directory.glob("answers-*.npz")):
+        path.unlink(missing_ok=True)
 
 
 def _verdict(
