@@ -132,8 +132,8 @@ def _unmeasured(what: str) -> CannotRun:
 
 
 def _limit(values: list[float], false_alarms: float) -> Limit:
-    # Below 1 a tensor is nearer than rounding once would leave it: by how much says nothing of how far it may be.
-    logs = [math.log(max(value, 1.0)) for value in values]
+    # Nearer than half of what rounding does, how near says nothing of how far a tensor may be; tensors that do not move are at 0.
+    logs = [math.log(max(value, 0.5)) for value in values]
     n = len(logs)
     mean = math.fsum(logs) / n
     deviation = math.sqrt(math.fsum((x - mean) ** 2 for x in logs) / (n - 1))

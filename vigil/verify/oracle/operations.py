@@ -59,11 +59,9 @@ def batch_norm(
     return normalised * scale + bias, backward
 
 
-def batch_norm_evaluation(
-    x: np.ndarray, scale: np.ndarray, bias: np.ndarray, mean: np.ndarray, variance: np.ndarray, *, epsilon: float
-) -> np.ndarray:
-    """Normalise by the running statistics."""
-    return (x - mean) / np.sqrt(variance + epsilon) * scale + bias
+def batch_norm_factor(scale: np.ndarray, variance: np.ndarray, *, epsilon: float) -> np.ndarray:
+    """Return what batch norm multiplies a channel by in evaluation."""
+    return scale / np.sqrt(variance + epsilon)
 
 
 def relu(x: np.ndarray) -> tuple[np.ndarray, Backward]:

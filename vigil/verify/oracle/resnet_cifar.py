@@ -35,10 +35,12 @@ def forward(graph: Graph, images: np.ndarray, *, model: dict[str, Any], running:
     def bn(name: str, x: Node) -> Node:
         params, epsilon = (f"{name}.scale", f"{name}.bias"), norm["epsilon"]
         if running is not None:
-            # Rounded once for a whole channel, as the factor is that a program makes of them.
-            moments = (graph.rounding.master(running[f"{name}.{moment}"]) for moment in ("mean", "variance"))
-            weights = [graph.params[parameter].value for parameter in params]
-            value = operations.batch_norm_evaluation(x.value, *weights, *moments, epsilon=epsilon)
+            # The factor is rounded once for a whole channel. Programs that compute x * factor + (bias - mean * factor), as
+            # TensorFlow's do, round both products, which may be larger than what is left of them.
+            mean, variance = (running[f"{name}.{moment}"] for moment in ("mean", "variance"))
+            scale, bias = (graph.params[parameter].value for parameter in params)
+            factor = graph.rounding.master(operations.batch_norm_factor(scale, variance, epsilon=epsilon))
+            value = graph.rounding.master(x.value * factor) + (bias - graph.rounding.master(mean * factor))
             return graph.tap(name, Node(graph.rounding.activation(value)))
         over = tuple(range(x.value.ndim - 1))
         n = x.value.size // x.value.shape[-1]
