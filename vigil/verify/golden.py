@@ -133,7 +133,7 @@ def make_golden(
         def draw(rounding) -> Tensors:
             return answer(case, training, probes, batches, rounding=rounding)
 
-        found = make_floors(exact(case, tape), draw, precision=precision, draws=_draws(case))
+        found = make_floors(exact(case, tape), draw, precision=precision, draws=_draws(case), has_flips=_has_flips(case))
         done.append(job)
         progress("noise floors", len(done), len(jobs))
         return case.name, precision, found
@@ -236,6 +236,10 @@ def _floor(
     distance: float, error: float, slope: float, slope_sd: float, intercept: float, intercept_sd: float, *, draws: int
 ) -> Floor:
     return Floor(distance, error, (slope, slope_sd), (intercept, intercept_sd), draws)
+
+
+def _has_flips(case: Case) -> bool:
+    return case.is_full and case.kind == "step"
 
 
 def _draws(case: Case) -> int:

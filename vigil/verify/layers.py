@@ -114,7 +114,8 @@ def differences_of(look: Look, tape: Golden, observed: Mapping[str, np.ndarray],
         return oracle.segments(tape.training, state, batch, **given, rounding=rounding)
 
     expected = answer()
-    floors: dict[str, Floor] = make_floors(expected, answer, precision=precision, draws=DRAWS)
+    has_flips = look.case.is_full and len(look.cuts) < len(look.leaves)
+    floors: dict[str, Floor] = make_floors(expected, answer, precision=precision, draws=DRAWS, has_flips=has_flips)
     return compare(look.name, observed, expected, floors)
 
 

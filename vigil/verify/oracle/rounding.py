@@ -40,9 +40,14 @@ class Rounding:
     error of sqrt(terms) / 3 units of a sum whose terms have one sign, and about as much of the tensor's root mean square
     where they cancel (Higham 2002, Accuracy and Stability of Numerical Algorithms, chapter 4, for the statistical bound).
     Sums in blocks or pairs err less.
+
+    Args:
+        times: how many units stand for one.
     """
 
-    def __init__(self, units: Units | None, *, seed: int = 0, draw: int = 0) -> None:
+    def __init__(self, units: Units | None, *, seed: int = 0, draw: int = 0, times: float = 1.0) -> None:
+        if units:
+            units = Units(*(times * unit for unit in dataclasses.astuple(units)))
         self._units, self._seed, self._draw = units, seed, draw
         self._calls = 0
 
