@@ -15,10 +15,9 @@ import argparse
 import fnmatch
 import hashlib
 import json
-import queue
 import sys
+import threading
 import time
-from concurrent.futures import ThreadPoolExecutor, as_completed
 from datetime import date, datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -26,9 +25,8 @@ from typing import Any
 from vigil.context import Context, parse_context
 from vigil.environment import describe_code, describe_machine, installed_frameworks
 from vigil.paths import reference_directory, runs_directory
-from vigil.plan import share_cores
 from vigil.recipe import load_recipe
-from vigil.spec import available_cores
+from vigil.side_by_side import side_by_side
 from vigil.verify.ask import Setting, ask, lines_of
 from vigil.verify.examine import differences_in, remove_tensors
 from vigil.verify.golden import Golden, make_golden, path_of
@@ -96,30 +94,25 @@ def measure(recipe_name: str, contexts: list[Context], *, seed: int, jobs: int, 
         late=late, precisions=precisions,
     )  # fmt: skip
     root = runs_directory() / f"{datetime.now(timezone.utc):%Y%m%d-%H%M%S}-false-alarms-seed{seed}"
-    cores: queue.Queue = queue.Queue()
-    for share in share_cores(available_cores(), jobs):
-        cores.put(share)
-
-    def work(context: Context) -> list[dict[str, Any]]:
-        share = cores.get()
-        try:
-            return rows_of(context, tape, root / context.text / "answers", cores=share, with_looks=with_looks)
-        finally:
-            cores.put(share)
-
     path = reference_directory() / recipe_name / "verify" / f"clean-{date.today().isoformat()}-seed{seed}.jsonl"
     path.parent.mkdir(parents=True, exist_ok=True)
-    with ThreadPoolExecutor(max_workers=jobs) as pool:
-        futures = {pool.submit(work, context): context for context in contexts}
-        for done, future in enumerate(as_completed(futures), start=1):
-            rows = future.result()
-            with open(path, "a", encoding="utf-8") as file:
-                file.writelines(json.dumps(row) + "\n" for row in rows)
-            print(f"seed {seed}: [{done}/{len(contexts)}] {futures[future].text}: {len(rows)} rows", flush=True)
+    stop = threading.Event()
+
+    def work(context: Context, cores: list[int] | None) -> list[dict[str, Any]]:
+        return rows_of(context, tape, root / context.text / "answers", cores=cores, with_looks=with_looks, stop=stop)
+
+    def write(done: int, rows: list[dict[str, Any]]) -> None:
+        with open(path, "a", encoding="utf-8") as file:
+            file.writelines(json.dumps(row) + "\n" for row in rows)
+        print(
+            f"seed {seed}: [{done}/{len(contexts)}] {rows[0]['context'] if rows else 'unsupported'}: {len(rows)} rows", flush=True
+        )
+
+    side_by_side(contexts, work, jobs=jobs, stop=stop, on_end=write)
 
 
 def rows_of(
-    context: Context, tape: Golden, directory: Path, *, cores: list[int] | None, with_looks: bool
+    context: Context, tape: Golden, directory: Path, *, cores: list[int] | None, with_looks: bool, stop: threading.Event
 ) -> list[dict[str, Any]]:
     """Return the raw samples of one context. A context that fails here is no sample: it raises RuntimeError."""
     started, precision = time.monotonic(), context.precision
@@ -130,7 +123,7 @@ def rows_of(
     lines = [*lines_of(cases, context), *(line_of(look, context) for look in looks)]
     lines.sort(key=lambda line: (sum(line["shards"]), line["kind"] == "segments"))
     more = {name: array for look in looks for name, array in arrays_of(look).items()}
-    answers = ask(Setting(context, directory, tape.header["seed"], None, cores=cores), tape, lines, more=more)
+    answers = ask(Setting(context, directory, tape.header["seed"], None, cores=cores, stop=stop), tape, lines, more=more)
     failure = answers.record["failure"]
     if failure and failure["category"] == "unsupported":
         return []

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import queue
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from vigil.invocation import Request, Watch, carry_out, plan, preflight
-from vigil.plan import share_cores
-from vigil.spec import available_cores
+from vigil.side_by_side import side_by_side
 
 
 def _ignore(*facts: Any) -> None:
@@ -38,29 +35,9 @@ def sweep(
         data_directory = preflight(request, runs, on_data=on_data) or data_directory
     stop = threading.Event()
     watch = Watch(_ignore, _ignore, _ignore, _ignore, progress_timeout=progress_timeout, stop=stop)
-    cores: queue.Queue = queue.Queue()
-    for share in share_cores(available_cores(), jobs):
-        cores.put(share)
 
-    def work(request: Request) -> tuple[dict[str, Any], Path] | None:
-        if stop.is_set():
-            return None
-        share = cores.get()
-        try:
-            directory = plan(replace(request, cores=share), runs, data_directory=data_directory)
-            return carry_out(directory, watch=watch), directory
-        finally:
-            cores.put(share)
+    def work(request: Request, cores: list[int] | None) -> tuple[dict[str, Any], Path]:
+        directory = plan(replace(request, cores=cores), runs, data_directory=data_directory)
+        return carry_out(directory, watch=watch), directory
 
-    with ThreadPoolExecutor(max_workers=jobs) as pool:
-        futures = [pool.submit(work, request) for request in requests]
-        try:
-            for done, future in enumerate(as_completed(futures), start=1):
-                if result := future.result():
-                    on_end(done, *result)
-        except BaseException:
-            stop.set()
-            for future in futures:
-                future.cancel()
-            raise
-    return [future.result() for future in futures if future.result()]
+    return side_by_side(requests, work, jobs=jobs, stop=stop, on_end=lambda done, result: on_end(done, *result))

@@ -8,7 +8,7 @@ import time
 import pytest
 
 import vigil.invocation
-import vigil.sweep as module
+import vigil.side_by_side
 from runners.contract.spec import read_spec
 from vigil.context import make_context
 from vigil.errors import FrameworkMissing
@@ -26,7 +26,7 @@ def nothing(*facts) -> None:
 def _installed(monkeypatch):
     """Every framework counts as installed, and the machine has two cores."""
     monkeypatch.setattr(vigil.invocation, "require_framework", nothing)
-    monkeypatch.setattr(module, "available_cores", lambda: [0, 1])
+    monkeypatch.setattr(vigil.side_by_side, "available_cores", lambda: [0, 1])
 
 
 def requests(contexts) -> list[Request]:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-import queue
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -16,9 +14,8 @@ from vigil.environment import require_framework
 from vigil.errors import CannotRun
 from vigil.execute import PROGRESS_TIMEOUT_SECONDS
 from vigil.invocation import new_directory, require_writable
-from vigil.plan import share_cores
 from vigil.recipe import Recipe, recipe_hash
-from vigil.spec import available_cores
+from vigil.side_by_side import side_by_side
 from vigil.verify.ask import Setting
 from vigil.verify.examine import verify
 from vigil.verify.golden import Golden, load_golden, path_of
@@ -117,41 +114,21 @@ def verify_contexts(
         require_framework(context.framework)
         standard.limits.require(context.precision)
     stop = threading.Event()
-    cores: queue.Queue = queue.Queue()
-    for share in share_cores(available_cores(), jobs):
-        cores.put(share)
 
-    def work(context: Context) -> tuple[dict[str, Any], Path] | None:
-        if stop.is_set():
-            return None
-        share = cores.get()
-        try:
-            directory = new_verify_directory(runs, standard.tape.header["recipe"], context)
-            document = verify_context(
-                standard,
-                context,
-                directory,
-                command=command,
-                data_directory=data_directory,
-                fault=fault,
-                quick=quick,
-                cores=share,
-                progress_timeout=progress_timeout,
-                stop=stop,
-            )
-            return document, directory
-        finally:
-            cores.put(share)
+    def work(context: Context, cores: list[int] | None) -> tuple[dict[str, Any], Path]:
+        directory = new_verify_directory(runs, standard.tape.header["recipe"], context)
+        document = verify_context(
+            standard,
+            context,
+            directory,
+            command=command,
+            data_directory=data_directory,
+            fault=fault,
+            quick=quick,
+            cores=cores,
+            progress_timeout=progress_timeout,
+            stop=stop,
+        )
+        return document, directory
 
-    with ThreadPoolExecutor(max_workers=jobs) as pool:
-        futures = [pool.submit(work, context) for context in contexts]
-        try:
-            for done, future in enumerate(as_completed(futures), start=1):
-                if result := future.result():
-                    on_end(done, *result)
-        except BaseException:
-            stop.set()
-            for future in futures:
-                future.cancel()
-            raise
-    return [future.result() for future in futures if future.result()]
+    return side_by_side(contexts, work, jobs=jobs, stop=stop, on_end=lambda done, result: on_end(done, *result))
