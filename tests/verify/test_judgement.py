@@ -175,6 +175,43 @@ def test_a_kept_loss_scale_is_named(tape, limits, monkeypatch):
     assert "never divided out" in found.remark
 
 
+def test_a_kept_loss_scale_is_named_beside_a_wrong_layer(tape, limits, monkeypatch):
+    """A layer's own error explains no factor in every gradient; weight decay is multiplied too where the loss holds it."""
+
+    def step(case, tensors):
+        state = tape.probes[case.state].state
+        for name in [name for name in tensors if name.startswith("momentum/")]:
+            before = 0.9 * state[name]
+            tensors[name] = before + 4096 * (tensors[name] - before)
+        return tensors
+
+    kernel = "parameter_gradient/stage2.block1.conv2.kernel"
+
+    def layer(name, value):
+        return value * (1.001 if name == kernel else 1)
+
+    places = [origin.place for origin in origin_of(tape, limits, monkeypatch, step=step, layer=layer).origins]
+    assert [place.quantity for place in places] == ["loss scale", "weight gradient"]
+    assert places[1].layer == "stage2.block1.conv2"
+
+
+def test_a_factor_in_the_loss_is_no_loss_scale(tape, limits, monkeypatch):
+    """When the loss hands back twice its gradient, every gradient is twice as large: the loss is the origin, alone."""
+
+    def step(case, tensors):
+        state = tape.probes[case.state].state
+        for name in [name for name in tensors if name.startswith("momentum/")]:
+            known = 0.9 * state[name] + 0.01 * state[name.replace("momentum/", "params/")]
+            tensors[name] = known + 2 * (tensors[name] - known)
+        return tensors
+
+    def layer(name, value):
+        return value * (2 if name == "leaf_gradient/logits" else 1)
+
+    places = [origin.place for origin in origin_of(tape, limits, monkeypatch, step=step, layer=layer).origins]
+    assert [(place.layer, place.quantity) for place in places] == [("loss", "data gradient")]
+
+
 def test_a_lost_element_is_an_all_reduce(tape, limits, monkeypatch):
     """On several devices, when the devices' own gradients add up to the right one, the sum over devices is the origin."""
 

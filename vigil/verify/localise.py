@@ -114,8 +114,12 @@ def _of_layers(search: Search, focus: Case, out: list[Difference]) -> Localisati
     seen = [_looked(look, alone, search)]
     readers, taps = search.readers, list(look.leaves)
     wrong = in_order([each for each in alone if _is_out(search, each)], taps, readers)
+    gradients = [each for each in out if each.tensor.startswith("parameter_gradient/")]
     if wrong:
         origins = _one_a_layer([_origin(each, place_of(each.tensor, readers)) for each in wrong])
+        if all(origin.place.layer != "loss" for origin in origins):
+            # Besides the loss, no layer multiplies every gradient by one number: that is a second fault.
+            origins = [*_explain_scale(search, focus, gradients), *origins]
         return Localisation(origins, _passengers(search, focus, {origin.tensor for origin in origins}), seen, [])
     remarks = ["every layer alone is right"]
     whole = look_at(search.tape, focus, cuts=(), precision=search.precision)
@@ -125,9 +129,8 @@ def _of_layers(search: Search, focus: Case, out: list[Difference]) -> Localisati
     tapped = differences_of(whole, search.tape, answers.tensors[whole.name], precision=search.precision)
     moved = moved_by_looking(search, focus, answers.tensors[whole.name])
     seen.append({**_looked(whole, tapped, search), "moved": moved})
-    gradients = [each for each in out if each.tensor.startswith("parameter_gradient/")]
     tapped_out = {each.tensor for each in tapped if _is_out(search, each)}
-    explained = _explain_gradients(search, focus, gradients)
+    explained = _explain_decay(search, focus, gradients) or _explain_scale(search, focus, gradients)
     if explained:
         return Localisation(explained, _passengers(search, focus, {each.tensor for each in explained}), seen, remarks)
     names = {each.tensor for each in gradients}
@@ -231,38 +234,67 @@ def explain_update(search: Search, focus: Case, out: Sequence[Difference]) -> Or
     return _origin(worst, place_of(worst.tensor, search.readers))
 
 
-def _explain_gradients(search: Search, focus: Case, out: Sequence[Difference]) -> list[Origin]:
-    """Return what one number explains of gradients that no layer has made wrong: weight decay, or the loss scale.
+def _explain_decay(search: Search, focus: Case, out: Sequence[Difference]) -> list[Origin]:
+    """Return the parameters whose gradient is off by a share of the parameter itself: their weight decay is another one.
 
     What the momentum buffer shows as the gradient is that plus all that the optimizer added wrongly.
     """
-    if not out or focus.kind not in ("step", "accumulate"):
+    if focus.kind not in ("step", "accumulate"):
         return []
-    state = search.tape.probes[focus.state].state
-    expected = search.tape.expected(focus)
-    found = derived(search.tape.training, state, search.answers.tensors[focus.name])
-    slopes, origins = [], []
+    state, expected, found = search.tape.probes[focus.state].state, *_gradients(search, focus)
+    origins = []
     for each in out:
-        right, wrong = expected[each.tensor].ravel(), np.asarray(found[each.tensor], np.float64).ravel()
-        slope = float(wrong @ right / (right @ right))
-        slopes.append(slope if _is_explained(wrong - slope * right, wrong - right) else math.nan)
+        off = _joined([found[each.tensor]]) - _joined([expected[each.tensor]])
         parameter = state[each.tensor.replace("parameter_gradient", "params")].ravel()
-        share = float((wrong - right) @ parameter / (parameter @ parameter)) if parameter.any() else 0.0
-        decay = search.tape.training["optimizer"]["weight_decay"]
-        if share and _is_explained(wrong - right - share * parameter, wrong - right):
+        share = float(off @ parameter / (parameter @ parameter)) if parameter.any() else 0.0
+        if share and _is_explained(off - share * parameter, off):
+            decay = search.tape.training["optimizer"]["weight_decay"]
             place = dataclasses.replace(place_of(each.tensor, search.readers), phase="update", quantity="weight decay")
             remark = f"the parameter is decayed by {decay + share:.3g} where the recipe says {decay:g}"
             origins.append(dataclasses.replace(_origin(each, place), remark=remark))
-    if origins:
-        return origins
-    everywhere = len(out) == sum(name.startswith("parameter_gradient/") for name in expected)
-    if everywhere and all(math.isclose(slope, slopes[0], rel_tol=0.02) for slope in slopes):
-        worst = max(out, key=lambda each: each.ratio)
-        remark = f"every gradient is {slopes[0]:.6g} times what it should be"
-        if math.isclose(slopes[0], LOSS_SCALE, rel_tol=0.02):
-            remark += ", the loss scale: it was never divided out"
-        return [Origin(Place("optimizer", "update", "loss scale"), worst.tensor, focus.name, worst.ratio, slopes[0], remark)]
-    return []
+    return origins
+
+
+def _explain_scale(search: Search, focus: Case, out: Sequence[Difference]) -> list[Origin]:
+    """Return the one number that explains every gradient, if there is one: a loss scale that was kept, or a wrong mean."""
+    if not out or focus.kind not in ("step", "accumulate"):
+        return []
+    state, decay = search.tape.probes[focus.state].state, search.tape.training["optimizer"]["weight_decay"]
+    decays = {each.tensor: decay * state[each.tensor.replace("parameter_gradient", "params")].ravel() for each in out}
+    nothing = dict.fromkeys(decays, 0.0)
+    slopes = (_common_slope(out, *_gradients(search, focus), decayed) for decayed in (nothing, decays))
+    slope = next((slope for slope in slopes if slope is not None), None)
+    if slope is None:
+        return []
+    worst = max(out, key=lambda each: each.ratio)
+    remark = f"every gradient is {slope:.6g} times what it should be"
+    if math.isclose(slope, LOSS_SCALE, rel_tol=0.02):
+        remark += ", the loss scale: it was never divided out"
+    return [Origin(Place("optimizer", "update", "loss scale"), worst.tensor, focus.name, worst.ratio, slope, remark)]
+
+
+def _gradients(search: Search, focus: Case) -> tuple[Mapping[str, np.ndarray], Mapping[str, np.ndarray]]:
+    """Return what a step's tensors should be and what they are, gradients as the momentum buffers show them."""
+    state = search.tape.probes[focus.state].state
+    return search.tape.expected(focus), derived(search.tape.training, state, search.answers.tensors[focus.name])
+
+
+def _common_slope(
+    out: Sequence[Difference], expected: Mapping[str, np.ndarray], found: Mapping[str, np.ndarray], decayed: Mapping[str, Any]
+) -> float | None:
+    """Return the one number that makes every parameter gradient what it is, or None where there is none.
+
+    decayed: what weight decay adds to each gradient. It is multiplied with the gradient where it is part of the loss.
+    """
+    if len(out) < sum(name.startswith("parameter_gradient/") for name in expected):
+        return None
+    right, wrong = ([_joined([side[each.tensor]]) + decayed[each.tensor] for each in out] for side in (expected, found))
+    slope = float(_joined(wrong) @ _joined(right) / (_joined(right) @ _joined(right)))
+    # Under low precision the gradient that was multiplied is itself that much off, several percent of its norm.
+    rounding = [abs(slope) * each.floor.distance if each.floor else 0.0 for each in out]
+    pairs = zip(right, wrong, rounding, strict=True)
+    explained = all(_is_explained(wrong - slope * right, wrong - right, rounding=noise) for right, wrong, noise in pairs)
+    return slope if explained else None
 
 
 def _ask(search: Search, name: str, looks: Sequence[Look]) -> Answers:
@@ -284,8 +316,9 @@ def _is_out(search: Search, difference: Difference) -> bool:
     return search.limits.score(difference, search.precision) > 1.0
 
 
-def _is_explained(rest: np.ndarray, whole: np.ndarray) -> bool:
-    return bool(np.linalg.norm(rest) <= _UNEXPLAINED * np.linalg.norm(whole))
+def _is_explained(rest: np.ndarray, whole: np.ndarray, *, rounding: float = 0.0) -> bool:
+    """Is what an explanation leaves little beside what it explains, and beside twice what rounding leaves?"""
+    return bool(np.linalg.norm(rest) <= _UNEXPLAINED * np.linalg.norm(whole) + 2.0 * rounding)
 
 
 def _one_a_layer(origins: list[Origin]) -> list[Origin]:
