@@ -1,4 +1,4 @@
-"""torch.jit.script does not know that batch norm moves its running statistics: one whose output is unused runs once and no more."""
+"""torch.jit.script takes batch norm for a pure function: one whose output is unused runs once and no more."""
 
 import warnings
 
