@@ -3,15 +3,19 @@
     python -m benchmarks.false_alarms measure --seeds 3 --jobs 2   # appends to reference_results/<recipe>/verify/
     vigil verify resnet_cifar --all --jobs 2                       # every context on the committed tape
     python -m benchmarks.false_alarms count                        # lists and counts every alarm that they raise
+    python -m benchmarks.false_alarms add                          # then: rows of the committed tape's own states
 
 `measure` puts the cases of verify, and every layer alone, to each context, with other initial weights, data order and batches for
-each seed. `count` reads the verifications in runs/ that hold the committed tape, whose seed, weights and batches are in no row.
-An alarm is false only if the tensor in question is right; one that is shown wrong is a finding, named in docs/findings.md.
+each seed. `count` reads the verifications in runs/ that hold the committed tape: until `add`, its seed, weights and batches are
+in no row. `add` makes rows of those that were reproduced, on one device; a limit is then never below what is usual at the
+states that every later verification is put to. An alarm is false only if the tensor in question is right; one that is shown
+wrong is a finding, named in docs/findings.md.
 """
 
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import fnmatch
 import hashlib
 import json
@@ -28,11 +32,12 @@ from vigil.paths import reference_directory, runs_directory
 from vigil.recipe import load_recipe
 from vigil.side_by_side import side_by_side
 from vigil.verify.ask import Setting, ask, lines_of
+from vigil.verify.compare import Difference
 from vigil.verify.examine import differences_in, remove_tensors
 from vigil.verify.golden import Golden, make_golden, path_of
 from vigil.verify.layers import arrays_of, differences_of, line_of, look_at
 from vigil.verify.limits import summary_row
-from vigil.verify.request import recipe_facts
+from vigil.verify.request import load_standard, recipe_facts
 
 CONTEXTS = (
     *(f"{framework}-{mode}-{precision}-x1" for framework in ("torch", "tensorflow", "jax")
@@ -55,7 +60,7 @@ FINDINGS = (
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("measure", "count"))
+    parser.add_argument("what", choices=("measure", "count", "add"))
     parser.add_argument("--recipe", default="resnet_cifar")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--first-seed", type=int, default=2000)
@@ -66,6 +71,8 @@ def main() -> int:
     arguments = parser.parse_args()
     if arguments.what == "count":
         return count(verifications(arguments.recipe))
+    if arguments.what == "add":
+        return add(verifications(arguments.recipe), recipe_name=arguments.recipe)
     contexts = [parse_context(text) for text in arguments.contexts.split(",")]
     contexts = [context for context in contexts if context.framework in installed_frameworks()]
     for seed in range(arguments.first_seed, arguments.first_seed + arguments.seeds):
@@ -169,26 +176,61 @@ def verifications(recipe_name: str) -> list[dict[str, Any]]:
 
 
 def count(documents: list[dict[str, Any]]) -> int:
-    """Print every alarm that clean contexts raise, and their number among combinations; return 1 if there is one."""
-    combinations, raised = set(), set()
+    """Print every alarm that contexts raise, and their number among combinations; return 1 if there is one.
+
+    What a known finding explains, each with its proof, is no false alarm: it is printed and counted as the finding.
+    """
+    combinations, raised, findings = set(), set(), []
     for document in documents:
         context = document["context"]["text"]
-        for each in document["tensors"]:
-            combination = (context, each["case"].split("/")[0])
-            combinations.add(combination)
-            if float(each["score"]) > 1.0:
-                raised.add(combination)
-                print(f"ALARM {context}: {each['case']} {each['tensor']}: {each['score']:.3g} times what is accepted")
-        for each in document["broken"]:
+        combinations |= {(context, each["case"].split("/")[0]) for each in document["tensors"]}
+        alarms = [
+            (each, f"{each['score']:.3g} times what is accepted") for each in document["tensors"] if float(each["score"]) > 1.0
+        ]
+        alarms += [(each, each["what"]) for each in document["broken"]]
+        if document["verdict"]["name"] == "known-finding":
+            findings.append(f"FINDING {context}: {len(alarms)} tensors, {document['verdict']['reason']}")
+            continue
+        for each, what in alarms:
             raised.add((context, each["case"].split("/")[0]))
-            print(f"ALARM {context}: {each['case']} {each['tensor']} {each['what']}")
+            print(f"ALARM {context}: {each['case']} {each['tensor']}: {what}")
+    print(*findings, sep="\n")
     contexts = len({context for context, _ in combinations})
-    largest = max((float(document["worst"]["score"]) for document in documents), default=0.0)
+    judged = [document for document in documents if document["verdict"]["name"] != "known-finding"]
+    largest = max((float(document["worst"]["score"]) for document in judged), default=0.0)
     print(
-        f"{len(raised)} of {len(combinations)} combinations of context and state raise an alarm ({contexts} contexts, the seed "
-        f"of the committed tape, which no limit was made from); the largest score is {largest:.2f}"
+        f"{len(raised)} of {len(combinations)} combinations of context and state raise an alarm that no finding explains "
+        f"({contexts} contexts, {len(findings)} of them with a known finding); the largest score of the others is {largest:.2f}"
     )
     return 1 if raised else 0
+
+
+def add(documents: list[dict[str, Any]], *, recipe_name: str) -> int:
+    """Append the rows of the committed tape's own states, from every context of one device that was reproduced."""
+    path = reference_directory() / recipe_name / "verify" / f"clean-{date.today().isoformat()}-tape.jsonl"
+    seed = load_standard(load_recipe(recipe_name), "quick", data_directory=None).tape.header["seed"]
+    rows = []
+    for document in documents:
+        context = parse_context(document["context"]["text"])
+        if context.devices > 1 or document["verdict"]["name"] != "reproduced":
+            continue
+        cases: dict[str, list[Difference]] = {}
+        for tensor in document["tensors"]:
+            fields = {field.name: tensor[field.name] for field in dataclasses.fields(Difference) if field.name in tensor}
+            fields |= {name: float(tensor[name]) for name in ("ratio", "slope_z", "intercept_z")}
+            # A repeated case is the case of its state once more.
+            if not tensor["tensor"].split("/")[0].isdigit():
+                cases.setdefault(tensor["case"], []).append(Difference(**fields))
+        facts = {
+            "recipe": document["recipe"], "context": context.text, "framework": context.framework, "precision": context.precision,
+            "seed": seed, "framework_version": document["environment"]["framework_version"],
+            "hardware": describe_machine()["hardware"], "date": date.today().isoformat(), **describe_code(),
+        }  # fmt: skip
+        rows += [with_findings(summary_row(found, **facts, case=case)) for case, found in cases.items()]
+    with open(path, "a", encoding="utf-8") as file:
+        file.writelines(json.dumps(row) + "\n" for row in rows)
+    print(f"{len(rows)} rows of {len({row['context'] for row in rows})} contexts: {path}")
+    return 0
 
 
 if __name__ == "__main__":

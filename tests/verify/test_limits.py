@@ -14,7 +14,7 @@ def test_limits_come_from_clean_rows():
     """A limit lies above every clean value it was made from, and below what a real fault reaches."""
     generator = np.random.default_rng(2)
     rows = [
-        summary_row([Difference("late/margin", "loss", value, 1.0, 0.0, 0.0, 0.0)], precision="fp32", case="late/margin")
+        summary_row([Difference("late/margin", "loss", value, 1.0, 0.0, 0.0, 0.0)], precision="fp32", case="late/margin", seed=1)
         for value in 8 * np.exp(0.4 * generator.normal(size=100))
     ]
     limit = make_limits(rows).table["fp32", "margin", "loss", "distance"]
@@ -22,11 +22,35 @@ def test_limits_come_from_clean_rows():
     assert limit.n == 100
 
 
+def test_contexts_at_one_state_are_no_samples_of_others():
+    """Where each state has its own level, the limit is that of one more context at the highest, and far from the others'."""
+    generator = np.random.default_rng(3)
+    rows = [
+        summary_row(
+            [Difference("late/margin", "loss", level * np.exp(0.1 * generator.normal()), 1.0, 0.0, 0.0, 0.0)],
+            precision="fp32",
+            case="late/margin",
+            seed=seed,
+        )
+        for seed, level in enumerate((1.0, 2.0, 8.0))
+        for _ in range(30)
+    ]
+    # Some 5 deviations of 0.1 above 8; as 90 independent samples it would be e^(5 * 0.9) times their mean.
+    assert 12 < make_limits(rows).table["fp32", "margin", "loss", "distance"].value < 15
+
+
+def test_states_with_one_context_each_make_no_limit():
+    """Nothing tells then how far contexts are apart."""
+    difference = Difference("late/margin", "loss", 5.0, 1.0, 0.0, 0.0, 0.0)
+    rows = [summary_row([difference], precision="fp32", case="late/margin", seed=seed) for seed in range(9)]
+    assert not make_limits(rows).table
+
+
 def test_a_row_with_a_finding_makes_no_limit():
     """What was shown wrong in a context is not what a correct one may do."""
     difference = Difference("late/margin", "loss", 5.0, 1.0, 0.0, 0.0, 0.0)
-    clean = summary_row([difference], precision="fp32", case="late/margin")
-    wrong = summary_row([dataclasses.replace(difference, ratio=5e4)], precision="fp32", case="late/margin")
+    clean = summary_row([difference], precision="fp32", case="late/margin", seed=1)
+    wrong = summary_row([dataclasses.replace(difference, ratio=5e4)], precision="fp32", case="late/margin", seed=1)
     with_wrong = make_limits([clean] * 10 + [{**wrong, "not_clean": {"loss": "a_finding"}}])
     assert with_wrong.table == make_limits([clean] * 10).table
 

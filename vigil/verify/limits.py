@@ -1,10 +1,12 @@
 """How far a correct program may be from the floor: from the differences of clean runs, never typed in.
 
 The floor is rounding of each intermediate once. A real program rounds inside its layers too, in an order of its own, so that a
-correct one lies at some multiple of the floor. Which multiples occur is measured on clean runs over contexts, states and
-seeds; a limit is the upper prediction limit of their logarithms' largest per case, t * s * sqrt(1 + 1/n) above the mean (the
-method of the bands, one-sided: Hahn and Meeker 1991, https://doi.org/10.1002/9780470316771, section 4.7), but never less than
-what rounding alone reaches in that tensor at the same rate of false alarms.
+correct one lies at some multiple of the floor. Which multiples occur is measured on clean runs: of each case the largest, over
+contexts, at the golden tape's states and those of other seeds. For each state the upper prediction limit of one more context is
+taken, t * s * sqrt(1 + 1/n) above the mean logarithm (the method of the bands, one-sided: Hahn and Meeker 1991,
+https://doi.org/10.1002/9780470316771, section 4.7), with s pooled over the states; the largest of these is the limit. Runs at one
+state share its floor and its batch, and are no independent samples of other states: that is why the tape's own are measured.
+A limit is never less than what rounding alone reaches in that tensor at the same rate of false alarms.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,9 +28,10 @@ from vigil.verify.compare import STATISTICS, Difference
 FALSE_ALARMS = 1e-6
 # Of what is only looked at once a tensor is out, to find its origin.
 FALSE_ORIGINS = 1e-3
-_LEAST_SAMPLES = 4
+_LEAST_FREEDOM = 3
 
 Key = tuple[str, str, str, str]
+State = tuple[int, str]
 
 
 def family(tensor: str) -> str:
@@ -99,19 +102,19 @@ def summary_row(differences: Iterable[Difference], **facts: Any) -> dict[str, An
 
 def make_limits(rows: Iterable[Mapping[str, Any]]) -> Limits:
     """Return the limits of raw samples; families that a row names as `not_clean`, with the finding, are left out."""
-    values: dict[Key, list[float]] = {}
+    values: dict[Key, dict[State, list[float]]] = {}
     count = 0
     for row in rows:
         count += 1
+        state = row["seed"], row["case"].split("/")[0]
         for name, statistics in row["largest"].items():
             if name in row.get("not_clean", {}):
                 continue
             for statistic, value in statistics.items():
-                values.setdefault((row["precision"], size_of(row["case"]), name, statistic), []).append(value)
-    return Limits(
-        {key: _limit(found, _false_alarms(key[1])) for key, found in values.items() if len(found) >= _LEAST_SAMPLES},
-        count,
-    )
+                key = row["precision"], size_of(row["case"]), name, statistic
+                values.setdefault(key, {}).setdefault(state, []).append(value)
+    limits = {key: _limit(list(states.values()), _false_alarms(key[1])) for key, states in values.items()}
+    return Limits({key: limit for key, limit in limits.items() if limit}, count)
 
 
 def load_limits(recipe_name: str, directory: Path | None = None) -> Limits:
@@ -131,11 +134,16 @@ def _unmeasured(what: str) -> CannotRun:
     )
 
 
-def _limit(values: list[float], false_alarms: float) -> Limit:
+def _limit(states: Sequence[Sequence[float]], false_alarms: float) -> Limit | None:
+    """Return the limit from the values seen at each state; None where too few contexts share one."""
     # Nearer than half of what rounding does, how near says nothing of how far a tensor may be; tensors that do not move are at 0.
-    logs = [math.log(max(value, 0.5)) for value in values]
-    n = len(logs)
-    mean = math.fsum(logs) / n
-    deviation = math.sqrt(math.fsum((x - mean) ** 2 for x in logs) / (n - 1))
-    above = float(stats.t.ppf(1.0 - false_alarms, n - 1)) * deviation * math.sqrt(1.0 + 1.0 / n)
-    return Limit(math.exp(mean + above), n, max(values))
+    logs = [[math.log(max(value, 0.5)) for value in values] for values in states]
+    n = sum(map(len, logs))
+    freedom = n - len(logs)
+    if freedom < _LEAST_FREEDOM:
+        return None
+    means = [math.fsum(values) / len(values) for values in logs]
+    within = math.fsum((x - mean) ** 2 for values, mean in zip(logs, means, strict=True) for x in values) / freedom
+    above = float(stats.t.ppf(1.0 - false_alarms, freedom)) * math.sqrt(within)
+    value = max(mean + above * math.sqrt(1.0 + 1.0 / len(values)) for values, mean in zip(logs, means, strict=True))
+    return Limit(math.exp(value), n, max(max(values) for values in states))

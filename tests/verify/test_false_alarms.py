@@ -1,0 +1,42 @@
+"""The count of false alarms: what clean contexts raise, and what a known finding explains."""
+
+from __future__ import annotations
+
+import pytest
+
+from benchmarks.false_alarms import count
+
+
+def document(context: str, *, score: float = 0.5, verdict: str = "reproduced", broken=()) -> dict:
+    """Return what is read of a verify.json: two states, one tensor each, the later with this score."""
+    tensors = [{"case": f"{state}/margin", "tensor": "loss", "score": each} for state, each in (("late", score), ("init", 0.1))]
+    return {
+        "context": {"text": context}, "tensors": tensors, "worst": tensors[0], "broken": list(broken),
+        "verdict": {"name": verdict, "reason": "the reason"},
+    }  # fmt: skip
+
+
+def test_clean_contexts_raise_nothing(capsys):
+    """Every context and state is a combination; none raises an alarm, and the largest score is said."""
+    assert count([document("torch-eager-fp32-x1"), document("jax-jit-fp32-x1", score=0.9)]) == 0
+    assert "0 of 4 combinations" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "alarm",
+    [{"score": 1.2}, {"broken": [{"case": "late/margin", "tensor": "params", "what": "did not move"}]}],
+)
+def test_an_alarm_is_printed_and_counted(capsys, alarm):
+    """A tensor above its limit, or a broken invariant, is one of the combinations, and the exit code says so."""
+    assert count([document("torch-eager-fp32-x1", **alarm), document("jax-jit-fp32-x1")]) == 1
+    printed = capsys.readouterr().out
+    assert "ALARM torch-eager-fp32-x1: late/margin" in printed
+    assert "1 of 4 combinations" in printed
+
+
+def test_a_known_finding_is_no_false_alarm(capsys):
+    """What was shown wrong is printed as the finding it is, and its score is not the largest of the others."""
+    assert count([document("tensorflow-eager-fp16-x1", score=6.0, verdict="known-finding"), document("jax-jit-fp32-x1")]) == 0
+    printed = capsys.readouterr().out
+    assert "FINDING tensorflow-eager-fp16-x1: 1 tensors, the reason" in printed
+    assert "the largest score of the others is 0.50" in printed
