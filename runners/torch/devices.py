@@ -132,8 +132,11 @@ class CpuSyncBatchNorm(nn.BatchNorm2d):
             return super().forward(x)
         with torch.autocast("cpu", enabled=False):
             wide = x.to(self.weight.dtype)
-            count = all_reduce(wide.new_tensor(float(wide.numel() // self.num_features)))
-            mean = all_reduce(wide.sum(dim=(0, 2, 3))) / count
+            # One sum for both: a compiler may put independent ones into another order on each rank, and pair the wrong ones.
+            rows = wide.new_full((1,), wide.numel() // self.num_features)
+            total = all_reduce(torch.cat([wide.sum(dim=(0, 2, 3)), rows]))
+            count = total[-1]
+            mean = total[:-1] / count
             centred = wide - mean[:, None, None]
             variance = all_reduce(centred.square().sum(dim=(0, 2, 3))) / count
             with torch.no_grad():

@@ -27,16 +27,18 @@ def _torch():
             return nn.BatchNorm2d.forward(self, x)
         with torch.autocast("cpu", enabled=False):
             wide = x.to(self.weight.dtype)
-            here = wide.new_tensor(float(wide.numel() // self.num_features))
-            count = devices.all_reduce(here)
+            here = wide.new_full((1,), wide.numel() // self.num_features)
+            # One sum for both, as in CpuSyncBatchNorm: independent ones may be put into another order on each rank.
+            total = devices.all_reduce(torch.cat([wide.sum(dim=(0, 2, 3)), here]))
+            count = total[-1]
             as_if_even = count / (here * distributed.get_world_size())
 
-            def mean_over_devices(x):
-                mean = devices.all_reduce(x.sum(dim=(0, 2, 3))) / count
-                return mean.detach() + as_if_even * (mean - mean.detach())
+            def with_mean_gradient(x):
+                return x.detach() + as_if_even * (x - x.detach())
 
-            mean = mean_over_devices(wide)
-            variance = mean_over_devices((wide - mean.detach()[:, None, None]).square())
+            mean = with_mean_gradient(total[:-1] / count)
+            squares = (wide - mean.detach()[:, None, None]).square()
+            variance = with_mean_gradient(devices.all_reduce(squares.sum(dim=(0, 2, 3))) / count)
             with torch.no_grad():
                 self.running_mean.lerp_(mean, self.momentum)
                 self.running_var.lerp_(variance * (count / (count - 1)), self.momentum)
