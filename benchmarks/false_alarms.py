@@ -3,19 +3,17 @@
     python -m benchmarks.false_alarms measure --seeds 3 --jobs 2   # appends to reference_results/<recipe>/verify/
     vigil verify resnet_cifar --all --jobs 2                       # every context on the committed tape
     python -m benchmarks.false_alarms count                        # lists and counts every alarm that they raise
-    python -m benchmarks.false_alarms add                          # then: rows of the committed tape's own states
+    python -m benchmarks.false_alarms measure --tape --jobs 2      # then: rows of the committed tape's own states
 
 `measure` puts the cases of verify, and every layer alone, to each context, with other initial weights, data order and batches for
-each seed. `count` reads the verifications in runs/ that hold the committed tape: until `add`, its seed, weights and batches are
-in no row. `add` makes rows of those that were reproduced, on one device; a limit is then never below what is usual at the
-states that every later verification is put to. An alarm is false only if the tensor in question is right; one that is shown
-wrong is a finding, named in docs/findings.md.
+each seed. `count` reads the verifications in runs/ that hold the committed tape, whose seed, weights and batches are in no row
+until `measure --tape` adds them: a limit is then never below what is usual at the states that every later verification is put
+to. An alarm is false only if the tensor in question is right; one that is shown wrong is a finding, named in docs/findings.md.
 """
 
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import fnmatch
 import hashlib
 import json
@@ -29,10 +27,9 @@ from typing import Any
 from vigil.context import Context, parse_context
 from vigil.environment import describe_code, describe_machine, installed_frameworks
 from vigil.paths import reference_directory, runs_directory
-from vigil.recipe import load_recipe
+from vigil.recipe import Recipe, load_recipe
 from vigil.side_by_side import side_by_side
 from vigil.verify.ask import Setting, ask, lines_of
-from vigil.verify.compare import Difference
 from vigil.verify.examine import differences_in, remove_tensors
 from vigil.verify.golden import Golden, make_golden, path_of
 from vigil.verify.layers import arrays_of, differences_of, line_of, look_at
@@ -60,10 +57,11 @@ FINDINGS = (
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("measure", "count", "add"))
+    parser.add_argument("what", choices=("measure", "count"))
     parser.add_argument("--recipe", default="resnet_cifar")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--first-seed", type=int, default=2000)
+    parser.add_argument("--tape", action="store_true", help="at the states of the committed tape instead of other seeds'")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--late", type=int, help="the late state's step (default: that of a golden tape, minutes to compute)")
     parser.add_argument("--no-looks", action="store_true", help="only what training runs, not the layers alone")
@@ -71,37 +69,41 @@ def main() -> int:
     arguments = parser.parse_args()
     if arguments.what == "count":
         return count(verifications(arguments.recipe))
-    if arguments.what == "add":
-        return add(verifications(arguments.recipe), recipe_name=arguments.recipe)
     contexts = [parse_context(text) for text in arguments.contexts.split(",")]
     contexts = [context for context in contexts if context.framework in installed_frameworks()]
+    recipe = load_recipe(arguments.recipe)
+    if arguments.tape:
+        tape = load_standard(recipe, "quick", data_directory=None).tape
+        measure(tape, "tape", contexts, jobs=arguments.jobs, with_looks=not arguments.no_looks)
+        return 0
     for seed in range(arguments.first_seed, arguments.first_seed + arguments.seeds):
-        measure(
-            arguments.recipe, contexts, seed=seed, jobs=arguments.jobs, with_looks=not arguments.no_looks, late=arguments.late
-        )
+        tape = tape_of_seed(recipe, contexts, seed=seed, late=arguments.late)
+        measure(tape, f"seed{seed}", contexts, jobs=arguments.jobs, with_looks=not arguments.no_looks)
     return 0
 
 
-def measure(recipe_name: str, contexts: list[Context], *, seed: int, jobs: int, with_looks: bool, late: int | None) -> None:
-    """Put one seed's cases to every context, and append a row for each case to the clean runs.
-
-    Args:
-        with_looks: run every layer alone, and the model with its taps shown, as well; each is another program to compile.
-    """
-    recipe = load_recipe(recipe_name)
-    facts = recipe_facts(recipe, "quick")
-    precisions = tuple(sorted({context.precision for context in contexts}))
+def tape_of_seed(recipe: Recipe, contexts: list[Context], *, seed: int, late: int | None) -> Golden:
+    """Return a tape, by the oracle alone, of other weights, orders and batches than the committed one's."""
 
     def progress(what: str, done: int, total: int) -> None:
         if done == total or done % 10 == 0:
             print(f"seed {seed}: {what} {done}/{total}", file=sys.stderr, flush=True)
 
-    tape = make_golden(
-        recipe=facts, training=recipe.resolve("quick"), data_directory=None, progress=progress, seed=seed,
-        late=late, precisions=precisions,
+    return make_golden(
+        recipe=recipe_facts(recipe, "quick"), training=recipe.resolve("quick"), data_directory=None, progress=progress, seed=seed,
+        late=late, precisions=tuple(sorted({context.precision for context in contexts})),
     )  # fmt: skip
-    root = runs_directory() / f"{datetime.now(timezone.utc):%Y%m%d-%H%M%S}-false-alarms-seed{seed}"
-    path = reference_directory() / recipe_name / "verify" / f"clean-{date.today().isoformat()}-seed{seed}.jsonl"
+
+
+def measure(tape: Golden, name: str, contexts: list[Context], *, jobs: int, with_looks: bool) -> None:
+    """Put a tape's cases to every context, and append a row for each case to the clean runs of this name.
+
+    Args:
+        with_looks: run every layer alone, and the model with its taps shown, as well; each is another program to compile.
+    """
+    recipe_name = tape.header["recipe"]["name"]
+    root = runs_directory() / f"{datetime.now(timezone.utc):%Y%m%d-%H%M%S}-false-alarms-{name}"
+    path = reference_directory() / recipe_name / "verify" / f"clean-{date.today().isoformat()}-{name}.jsonl"
     path.parent.mkdir(parents=True, exist_ok=True)
     stop = threading.Event()
 
@@ -111,9 +113,7 @@ def measure(recipe_name: str, contexts: list[Context], *, seed: int, jobs: int, 
     def write(done: int, rows: list[dict[str, Any]]) -> None:
         with open(path, "a", encoding="utf-8") as file:
             file.writelines(json.dumps(row) + "\n" for row in rows)
-        print(
-            f"seed {seed}: [{done}/{len(contexts)}] {rows[0]['context'] if rows else 'unsupported'}: {len(rows)} rows", flush=True
-        )
+        print(f"{name}: [{done}/{len(contexts)}] {rows[0]['context'] if rows else 'unsupported'}: {len(rows)} rows", flush=True)
 
     side_by_side(contexts, work, jobs=jobs, stop=stop, on_end=write)
 
@@ -203,34 +203,6 @@ def count(documents: list[dict[str, Any]]) -> int:
         f"({contexts} contexts, {len(findings)} of them with a known finding); the largest score of the others is {largest:.2f}"
     )
     return 1 if raised else 0
-
-
-def add(documents: list[dict[str, Any]], *, recipe_name: str) -> int:
-    """Append the rows of the committed tape's own states, from every context of one device that was reproduced."""
-    path = reference_directory() / recipe_name / "verify" / f"clean-{date.today().isoformat()}-tape.jsonl"
-    seed = load_standard(load_recipe(recipe_name), "quick", data_directory=None).tape.header["seed"]
-    rows = []
-    for document in documents:
-        context = parse_context(document["context"]["text"])
-        if context.devices > 1 or document["verdict"]["name"] != "reproduced":
-            continue
-        cases: dict[str, list[Difference]] = {}
-        for tensor in document["tensors"]:
-            fields = {field.name: tensor[field.name] for field in dataclasses.fields(Difference) if field.name in tensor}
-            fields |= {name: float(tensor[name]) for name in ("ratio", "slope_z", "intercept_z")}
-            # A repeated case is the case of its state once more.
-            if not tensor["tensor"].split("/")[0].isdigit():
-                cases.setdefault(tensor["case"], []).append(Difference(**fields))
-        facts = {
-            "recipe": document["recipe"], "context": context.text, "framework": context.framework, "precision": context.precision,
-            "seed": seed, "framework_version": document["environment"]["framework_version"],
-            "hardware": describe_machine()["hardware"], "date": date.today().isoformat(), **describe_code(),
-        }  # fmt: skip
-        rows += [with_findings(summary_row(found, **facts, case=case)) for case, found in cases.items()]
-    with open(path, "a", encoding="utf-8") as file:
-        file.writelines(json.dumps(row) + "\n" for row in rows)
-    print(f"{len(rows)} rows of {len({row['context'] for row in rows})} contexts: {path}")
-    return 0
 
 
 if __name__ == "__main__":
