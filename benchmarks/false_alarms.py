@@ -2,7 +2,7 @@
 
     python -m benchmarks.false_alarms measure --seeds 3 --jobs 2   # appends to reference_results/<recipe>/verify/
     vigil verify resnet_cifar --all --jobs 2                       # every context on the committed tape
-    python -m benchmarks.false_alarms count                        # lists and counts every alarm that they raise
+    python -m benchmarks.false_alarms count                        # lists and counts every alarm that they raise; --markdown FILE
     python -m benchmarks.false_alarms measure --tape --jobs 2      # then: rows of the committed tape's own states
 
 `measure` puts the cases of verify, and every layer alone, to each context, with other initial weights, data order and batches for
@@ -24,7 +24,9 @@ from datetime import date, datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from vigil.context import Context, parse_context
+from reports.verify_table import markdown
+from vigil.cli.verify import ALL_PRECISIONS
+from vigil.context import FRAMEWORKS, MODES, Context, parse_context
 from vigil.environment import describe_code, describe_machine, installed_frameworks
 from vigil.paths import reference_directory, runs_directory
 from vigil.recipe import Recipe, load_recipe
@@ -37,8 +39,8 @@ from vigil.verify.limits import summary_row
 from vigil.verify.request import load_standard, recipe_facts
 
 CONTEXTS = (
-    *(f"{framework}-{mode}-{precision}-x1" for framework in ("torch", "tensorflow", "jax")
-      for mode in ("eager", "jit", "compile") for precision in ("fp32", "bf16", "fp16", "fp64")),
+    *(f"{framework}-{mode}-{precision}-x1" for framework in FRAMEWORKS
+      for mode in MODES for precision in ALL_PRECISIONS),
     "torch-eager-fp32-x2", "torch-jit-fp32-x2-s20+12", "torch-eager-bf16-x2-s20+12",
     "tensorflow-eager-fp32-x2", "tensorflow-jit-fp32-x2-s20+12", "tensorflow-jit-bf16-x2",
     "jax-eager-fp32-x2-s20+12", "jax-jit-fp32-x2-s20+12", "jax-compile-bf16-x2",
@@ -64,11 +66,15 @@ def main() -> int:
     parser.add_argument("--tape", action="store_true", help="at the states of the committed tape instead of other seeds'")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--late", type=int, help="the late state's step (default: that of a golden tape, minutes to compute)")
+    parser.add_argument("--markdown", type=Path, help="with count: also write the table of what was counted")
     parser.add_argument("--no-looks", action="store_true", help="only what training runs, not the layers alone")
     parser.add_argument("--contexts", default=",".join(CONTEXTS), help="short forms, separated by commas")
     arguments = parser.parse_args()
     if arguments.what == "count":
-        return count(verifications(arguments.recipe))
+        documents = verifications(arguments.recipe)
+        if arguments.markdown:
+            arguments.markdown.write_text(markdown(documents, missing=[]), encoding="utf-8")
+        return count([document for document in documents if document["tensors"]])
     contexts = [parse_context(text) for text in arguments.contexts.split(",")]
     contexts = [context for context in contexts if context.framework in installed_frameworks()]
     recipe = load_recipe(arguments.recipe)
@@ -165,14 +171,20 @@ def with_findings(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def verifications(recipe_name: str) -> list[dict[str, Any]]:
-    """Return the last whole verification of each context in runs/ that held the committed tape, without a planted fault."""
+    """Return the last verification of each context in runs/ that held the committed tape, without a planted fault."""
     tape = hashlib.sha256(path_of(recipe_facts(load_recipe(recipe_name), "quick")).read_bytes()).hexdigest()
     last = {}
     for path in sorted(runs_directory().glob(f"*-verify-{recipe_name}-quick-*/verify.json")):
         document = json.loads(path.read_text(encoding="utf-8"))
-        if document["golden"]["sha256"] == tape and not document["fault"] and document["tensors"]:
+        if document["golden"]["sha256"] == tape and not document["fault"]:
             last[document["context"]["text"]] = document
-    return list(last.values())
+    order = {name: number for number, name in enumerate((*FRAMEWORKS, *MODES, *ALL_PRECISIONS))}
+
+    def place(document: dict[str, Any]) -> tuple:
+        context = document["context"]
+        return *(order[context[key]] for key in ("framework", "mode", "precision")), context["devices"], len(context["text"])
+
+    return sorted(last.values(), key=place)
 
 
 def count(documents: list[dict[str, Any]]) -> int:

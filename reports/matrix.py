@@ -8,16 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-from rich.table import Table
-
+from reports.tables import markdown_table, print_table
 from vigil.progress import duration
 from vigil.record import read_record
 
 COLUMNS = ("context", "verdict", "metric", "band", "losses differ by", "first step", "wall time", "reason")
 _JUDGED = ("reproduced", "regressed", "better-than-reference")
 _FALSE_ALARMS = 0.01
-_WIDTH_OF_A_LOG = 200
 
 
 @dataclass(frozen=True)
@@ -78,24 +75,16 @@ def notes(cells: Sequence[Cell], *, missing: Sequence[str]) -> list[str]:
     return [*lines, f"not covered, because not installed: {', '.join(missing)}"] if missing else lines
 
 
-def print_table(cells: Sequence[Cell], *, missing: Sequence[str]) -> None:
+def show(cells: Sequence[Cell], *, missing: Sequence[str]) -> None:
     """Print the table and its notes."""
     recipe = cells[0].invocation["recipe"]
-    table = Table(title=f"{recipe['name']}, profile {recipe['profile']}", title_justify="left")
-    for column in COLUMNS:
-        table.add_column(column, overflow="fold")
-    for row in rows(cells):
-        table.add_row(*row)
-    console = Console() if Console().is_terminal else Console(width=_WIDTH_OF_A_LOG)
-    console.print(table)
-    for line in notes(cells, missing=missing):
-        print(line)
+    title = f"{recipe['name']}, profile {recipe['profile']}"
+    print_table(title, COLUMNS, rows(cells), notes=notes(cells, missing=missing))
 
 
 def markdown(cells: Sequence[Cell], *, missing: Sequence[str]) -> str:
     """Return the table as Markdown, with versions, hardware, seed and date."""
-    lines = [f"| {' | '.join(COLUMNS)} |", "|" + "---|" * len(COLUMNS)]
-    lines += [f"| {' | '.join(entry.replace('|', '/') for entry in row)} |" for row in rows(cells)]
+    lines = markdown_table(COLUMNS, rows(cells))
     versions = {
         cell.record["context"]["framework"]: cell.record["environment"].get("framework_version") for cell in cells if cell.record
     }

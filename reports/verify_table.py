@@ -6,14 +6,11 @@ import statistics
 from collections.abc import Sequence
 from typing import Any
 
-from rich.console import Console
-from rich.table import Table
-
+from reports.tables import markdown_table, print_table
 from vigil.progress import duration
 from vigil.rung import origin_text, times
 
 COLUMNS = ("context", "verdict", "out / tensors", "worst tensor", "x floor", "x what is accepted", "origin or reason", "seconds")
-_WIDTH_OF_A_LOG = 220
 _SILENT = ("reproduced", "known-finding")
 
 Document = dict[str, Any]
@@ -45,24 +42,16 @@ def notes(documents: Sequence[Document], *, missing: Sequence[str]) -> list[str]
     return [*lines, f"not covered, because not installed: {', '.join(missing)}"] if missing else lines
 
 
-def print_table(documents: Sequence[Document], *, missing: Sequence[str]) -> None:
+def show(documents: Sequence[Document], *, missing: Sequence[str]) -> None:
     """Print the table and its notes."""
     recipe = documents[0]["recipe"]
-    table = Table(title=f"verified: {recipe['name']}, profile {recipe['profile']}", title_justify="left")
-    for column in COLUMNS:
-        table.add_column(column, overflow="fold")
-    for row in rows(documents):
-        table.add_row(*row)
-    console = Console() if Console().is_terminal else Console(width=_WIDTH_OF_A_LOG)
-    console.print(table)
-    for line in notes(documents, missing=missing):
-        print(line)
+    title = f"verified: {recipe['name']}, profile {recipe['profile']}"
+    print_table(title, COLUMNS, rows(documents), notes=notes(documents, missing=missing))
 
 
 def markdown(documents: Sequence[Document], *, missing: Sequence[str]) -> str:
     """Return the table as Markdown, with versions, hardware and date."""
-    lines = [f"| {' | '.join(COLUMNS)} |", "|" + "---|" * len(COLUMNS)]
-    lines += [f"| {' | '.join(entry.replace('|', '/') for entry in row)} |" for row in rows(documents)]
+    lines = markdown_table(COLUMNS, rows(documents))
     versions = {
         document["context"]["framework"]: document["environment"]["framework_version"]
         for document in documents

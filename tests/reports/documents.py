@@ -16,12 +16,22 @@ from vigil.recipe import load_recipe, recipe_hash
 RECIPE = load_recipe("resnet_cifar")
 TRAINING = RECIPE.resolve("quick")
 CASES = {
-    "init/margin": "step", "early/margin": "step", "late/margin": "step", "late/evaluation": "predict",
-    "early/repeat": "repeat", "init/full": "step", "late/full": "step",
+    "init/margin": "step",
+    "early/margin": "step",
+    "late/margin": "step",
+    "late/evaluation": "predict",
+    "early/repeat": "repeat",
+    "init/full": "step",
+    "late/full": "step",
 }
 ORIGIN = {
-    "layer": "stage1.block1.conv2", "phase": "backward", "quantity": "weight gradient",
-    "tensor": "parameter_gradient/stage1.block1.conv2.kernel", "case": "early/margin", "ratio": 5134.4, "slope": 1.00099,
+    "layer": "stage1.block1.conv2",
+    "phase": "backward",
+    "quantity": "weight gradient",
+    "tensor": "parameter_gradient/stage1.block1.conv2.kernel",
+    "case": "early/margin",
+    "ratio": 5134.4,
+    "slope": 1.00099,
     "remark": "",
 }
 
@@ -105,8 +115,23 @@ def write_verification(directory: Path, document: dict[str, Any]) -> Path:
 
 
 _SPEC = RunSpec(
-    schema=SCHEMA, run_id="answers", recipe={"name": "resnet_cifar", "version": 1, "hash": "ab12", "profile": "quick"},
-    framework="torch", mode="compile", precision="fp32", device="cpu", devices=1, shards=(32,), evaluation_shards=(500,),
-    determinism="off", randomness="shared", seed=0, threads=1, cores=None, training=TRAINING, data_directory=None, fault=None,
+    schema=SCHEMA,
+    run_id="answers",
+    recipe={"name": "resnet_cifar", "version": 1, "hash": "ab12", "profile": "quick"},
+    framework="torch",
+    mode="compile",
+    precision="fp32",
+    device="cpu",
+    devices=1,
+    shards=(32,),
+    evaluation_shards=(500,),
+    determinism="off",
+    randomness="shared",
+    seed=0,
+    threads=1,
+    cores=None,
+    training=TRAINING,
+    data_directory=None,
+    fault=None,
     heartbeat_seconds=60.0,
 )

@@ -52,7 +52,10 @@ def test_origins_remarks_looks_and_passengers_are_cut_to_what_is_readable():
     look = {"name": "early/margin/layers", "tensors": 113, "out": 0, "worst": "output/pool", "ratio": 1.234}
     text = block(
         a_regression(
-            origin=origins[0], origins=origins, passengers=[f"params/p{number}" for number in range(9)], looks=[look],
+            origin=origins[0],
+            origins=origins,
+            passengers=[f"params/p{number}" for number in range(9)],
+            looks=[look],
             remarks=["every layer alone is right"],
         )
     )

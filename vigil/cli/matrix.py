@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from reports.matrix import markdown, outcome, print_table, read_cell
+from reports.matrix import markdown, outcome, read_cell, show
 from vigil.cli import options
 from vigil.context import FRAMEWORKS, MODES, PRECISIONS
 from vigil.environment import installed_frameworks, is_installed
@@ -73,7 +73,7 @@ def run(arguments: argparse.Namespace) -> int:
         on_data=RunDisplay().data,
     )
     cells, missing = [read_cell(*result) for result in results], [name for name in FRAMEWORKS if not is_installed(name)]
-    print_table(cells, missing=missing)
+    show(cells, missing=missing)
     if arguments.markdown:
         arguments.markdown.write_text(markdown(cells, missing=missing), encoding="utf-8")
     codes = {exit_code(cell.verdict) for cell in cells if cell.verdict != "unsupported"}

@@ -11,7 +11,7 @@ from typing import Any
 
 from reports.verify import verify_block
 from reports.verify_picture import draw_picture
-from reports.verify_table import markdown, outcome, print_table
+from reports.verify_table import markdown, outcome, show
 from vigil.cli import options
 from vigil.context import FRAMEWORKS, MODES, PRECISIONS, Context, make_context
 from vigil.data import ensure_cifar10
@@ -136,7 +136,7 @@ def _run_all(arguments: argparse.Namespace, recipe: Recipe, training: dict[str, 
         progress_timeout=timeout,
     )
     documents, missing = [document for document, _ in results], [name for name in FRAMEWORKS if not is_installed(name)]
-    print_table(documents, missing=missing)
+    show(documents, missing=missing)
     if arguments.markdown:
         arguments.markdown.write_text(markdown(documents, missing=missing), encoding="utf-8")
     codes = {exit_code(each["verdict"]["name"]) for each in documents if each["verdict"]["name"] != "unsupported"}
