@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 import textwrap
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,6 +16,7 @@ import vigil.record
 import vigil.verify.golden
 from runners.contract.events import EventWriter
 from runners.contract.spec import read_spec, write_spec
+from tests.vigil.tracked import write_invocation
 from vigil.execute import Ending
 
 _HEAD = """
@@ -87,12 +90,16 @@ def scripted(places, monkeypatch, tmp_path) -> Callable[[dict], list[tuple[str, 
             writer.emit("failed", category=outcome, message=f"{outcome} on purpose", step=4, traceback="")
         else:
             metrics = {"test_accuracy": outcome, "test_loss": 0.5}
+            writer.emit("evaluated", step=4, epoch=0.5, train_loss=1.8, metrics=metrics, images_per_second=900.0)
             writer.emit(
-                "evaluated", step=4, epoch=0.5, train_loss=1.8, metrics=metrics, images_per_second=900.0
-            )
-            writer.emit(
-                "finished", step=4, metrics=metrics, state_sha256="ab" * 32, images_per_second=900.0,
-                first_step_seconds=1.0, peak_memory_bytes=1, cpu_seconds=1.0,
+                "finished",
+                step=4,
+                metrics=metrics,
+                state_sha256="ab" * 32,
+                images_per_second=900.0,
+                first_step_seconds=1.0,
+                peak_memory_bytes=1,
+                cpu_seconds=1.0,
             )
         writer.close()
 
@@ -107,3 +114,28 @@ def scripted(places, monkeypatch, tmp_path) -> Callable[[dict], list[tuple[str, 
         return started
 
     return make
+
+
+@pytest.fixture(scope="session")
+def empty_store(tmp_path_factory) -> Path:
+    """Return a SQLite store without runs: making its tables takes seconds, copying it none."""
+    path = tmp_path_factory.mktemp("store") / "mlflow.db"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # MLflow's imports use what other packages call deprecated
+        from mlflow.tracking import MlflowClient
+
+        MlflowClient(tracking_uri=f"sqlite:///{path}").search_experiments()
+    return path
+
+
+@pytest.fixture
+def uri(empty_store, tmp_path, monkeypatch) -> str:
+    """Return the URI of a store of this test's own, and make it the user's choice."""
+    chosen = f"sqlite:///{shutil.copy(empty_store, tmp_path / 'mlflow.db')}"
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", chosen)
+    return chosen
+
+
+@pytest.fixture
+def invocation_directory(tmp_path) -> Path:
+    return write_invocation(tmp_path / "runs" / "first")

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import json
-import shutil
-import warnings
 from pathlib import Path
 
 import pytest
 
 from tests.reports.documents import ORIGIN, a_document, a_failure, a_regression, write_verification
-from tests.vigil.test_tracking import (
+from tests.vigil.tracked import (
     an_invocation,
     artifact,
-    client_of,
     closed_port,
     interrupt_after,
     runs_in,
@@ -24,24 +21,6 @@ from vigil.tracking import TrackingUnavailable, upload, upload_or_note
 from vigil.tracking_entry import Attachment, parent_entry, verify_entry
 
 PICTURE = b"\x89PNG a picture"
-
-
-@pytest.fixture(scope="module")
-def empty_store(tmp_path_factory) -> Path:
-    """Return a SQLite store without runs: making its tables takes seconds, copying it none."""
-    path = tmp_path_factory.mktemp("store") / "mlflow.db"
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # MLflow's imports use what other packages call deprecated
-        client_of(f"sqlite:///{path}").search_experiments()
-    return path
-
-
-@pytest.fixture
-def uri(empty_store, tmp_path, monkeypatch) -> str:
-    """Return the URI of a store of this test's own, and make it the user's choice."""
-    chosen = f"sqlite:///{shutil.copy(empty_store, tmp_path / 'mlflow.db')}"
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", chosen)
-    return chosen
 
 
 @pytest.fixture

@@ -1,0 +1,65 @@
+"""A tracker that fails is told of within seconds, loses nothing and gives no secret away."""
+
+from __future__ import annotations
+
+import json
+import time
+
+import pytest
+
+from tests.vigil.tracked import an_invocation, client_of, closed_port
+from vigil.errors import CannotRun
+from vigil.tracking import TrackingUnavailable, redact, upload
+
+
+@pytest.mark.parametrize("scheme", ["http", "postgresql"])
+def test_unreachable_tracker_is_reported_within_seconds_without_its_password(invocation_directory, monkeypatch, scheme):
+    """A refused connection raises at once, names the address, and shows neither user nor password."""
+    address = f"127.0.0.1:{closed_port()}"
+    started = time.monotonic()
+    with pytest.raises(TrackingUnavailable) as raised:
+        upload(invocation_directory, uri=f"{scheme}://anna:s3cret@{address}")
+    assert time.monotonic() - started < 5
+    assert address in str(raised.value)
+    assert "s3cret" not in str(raised.value)
+    assert "anna" not in str(raised.value)
+    assert raised.value.exit_code == 3
+
+
+def test_store_that_cannot_be_opened_is_reported_within_seconds(invocation_directory, tmp_path):
+    """A SQLite path that is a directory raises at once, where MLflow alone retries for minutes."""
+    started = time.monotonic()
+    with pytest.raises(TrackingUnavailable, match="unable to open database file"):
+        upload(invocation_directory, uri=f"sqlite:///{tmp_path}")
+    assert time.monotonic() - started < 5
+
+
+def test_deleted_experiment_is_named(uri, invocation_directory):
+    """A recipe's experiment that was deleted in MLflow is not revived behind its owner's back."""
+    upload(invocation_directory)
+    client = client_of(uri)
+    client.delete_experiment(client.get_experiment_by_name("resnet_cifar").experiment_id)
+    with pytest.raises(TrackingUnavailable, match="mlflow experiments restore --experiment-id 1"):
+        upload(invocation_directory)
+
+
+def test_unfinished_invocation_is_refused(invocation_directory):
+    """Without a verdict there is nothing to upload yet."""
+    (invocation_directory / "invocation.json").write_text(json.dumps(an_invocation(verdict=None)))
+    with pytest.raises(CannotRun, match="no verdict yet"):
+        upload(invocation_directory)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("http://anna:s3cret@host:5000/path", "http://***@host:5000/path"),
+        ("postgresql://anna:s3/cr@t@host/db", "postgresql://***@host/db"),
+        ("https://s3cret@host", "https://***@host"),
+        ("mysql://host/db?user=anna&password=s3cret&ssl=1", "mysql://host/db?user=anna&password=***&ssl=1"),
+        ('"http://host/@name", "a@b"', '"http://host/@name", "a@b"'),
+    ],
+)
+def test_redact_removes_secrets_and_nothing_else(text, shown):
+    """User, password and token go; host, path and addresses that are no secret stay."""
+    assert redact(text) == shown
