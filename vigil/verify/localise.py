@@ -317,8 +317,9 @@ def _is_out(search: Search, difference: Difference) -> bool:
 
 
 def _is_explained(rest: np.ndarray, whole: np.ndarray, *, rounding: float = 0.0) -> bool:
-    """Is what an explanation leaves little beside what it explains, and beside twice what rounding leaves?"""
-    return bool(np.linalg.norm(rest) <= _UNEXPLAINED * np.linalg.norm(whole) + 2.0 * rounding)
+    """Is what an explanation leaves little beside what it explains? Or what rounding leaves, if that is not most of it anyway?"""
+    left, size = np.linalg.norm(rest), np.linalg.norm(whole)
+    return bool(left <= _UNEXPLAINED * size or left <= 2.0 * rounding <= 0.5 * size)
 
 
 def _one_a_layer(origins: list[Origin]) -> list[Origin]:
