@@ -228,6 +228,44 @@ def test_a_lost_element_is_an_all_reduce(tape, limits, monkeypatch):
     assert (place.layer, place.phase, place.quantity) == ("head", "all-reduce", "weight gradient")
 
 
+def test_a_sum_that_is_part_of_every_layer_is_told_apart_on_one_device(tape, limits, monkeypatch):
+    """Where the layer alone is wrong on two devices and right on one, the gradient is lost where devices are summed."""
+
+    def step(case, tensors):
+        if "momentum/head.kernel" in tensors:
+            tensors["momentum/head.kernel"] = tensors["momentum/head.kernel"] * 1.01
+        return tensors
+
+    wrong = FakeFramework(tape, lambda name, value: value * (1.01 if name == "parameter_gradient/head.kernel" else 1))
+    right = FakeFramework(tape, lambda name, value: value)
+
+    def ask(setting, *arguments, **options):
+        return (right if setting.context.devices == 1 else wrong)(setting, *arguments, **options)
+
+    monkeypatch.setattr(localise, "ask", ask)
+    for devices, phase in ((2, "all-reduce"), (1, "backward")):
+        context = make_context(framework="jax", devices=devices)
+        monkeypatch.setattr(localise, "ask", ask if devices == 2 else wrong)
+        origin = localise.localise(search(tape, limits, in_float32(tape, step), context)).origins[0]
+        assert (origin.place.layer, origin.place.phase, origin.place.quantity) == ("head", phase, "weight gradient")
+
+
+def test_without_looks_the_first_tensor_that_is_out_is_named(tape, limits, monkeypatch):
+    """When the program that would look into the model crashes, the untapped one still says where to begin, and that it is all."""
+
+    def step(case, tensors):
+        return {
+            key: value * (1.01 if key.startswith(("momentum/stage3", "momentum/stem")) else 1) for key, value in tensors.items()
+        }
+
+    failure = {"category": "crash", "phase": "verify", "message": "no sum over ranks"}
+    monkeypatch.setattr(localise, "ask", lambda *arguments, **options: Answers({"failure": failure}, {}, {}))
+    found = localise.localise(search(tape, limits, in_float32(tape, step)))
+    assert found.failure == failure
+    assert found.origins[0].place.layer == "stage3.block1.bn2"
+    assert "first tensor that is out" in found.remarks[0]
+
+
 def test_a_fault_that_vanishes_when_looked_at_is_said_to(tape, limits, monkeypatch):
     """When neither layers nor the tapped program show it, the document says that looking changes the program."""
 

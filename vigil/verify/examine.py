@@ -175,7 +175,7 @@ def _verdict(
     localisation: Localisation | None,
     known: list[Known],
 ) -> dict[str, Any]:
-    failure = record["failure"] or (localisation.failure if localisation and not localisation.origins else None)
+    failure = record["failure"] or (localisation.failure if localisation else None)
     out = sum(score > 1.0 for score, _ in scored)
     if record["failure"] and failure["category"] == "unsupported":
         return {"name": "unsupported", "reason": failure["message"]}
@@ -185,7 +185,8 @@ def _verdict(
         reason = f"{out} of {len(scored)} tensors are out" if out else found.broken[0].what
         if failure:
             reason += f"; looking for the origin failed ({failure['category']}: {failure['message']})"
-        name = "known-finding" if known and all(entry.explains(localisation, found.broken) for entry in known) else "regressed"
+        is_known = known and not failure and all(entry.explains(localisation, found.broken) for entry in known)
+        name = "known-finding" if is_known else "regressed"
         return {"name": name, "reason": reason}
     if known:
         names = ", ".join(entry.name for entry in known)

@@ -109,7 +109,7 @@ def _of_layers(search: Search, focus: Case, out: list[Difference]) -> Localisati
     look = look_at(search.tape, focus, precision=search.precision)
     answers = _ask(search, "layers", [look])
     if answers.record["failure"]:
-        return Localisation([], [], [], [], failure=answers.record["failure"])
+        return _of_the_first(search, focus, out, answers.record["failure"])
     alone = differences_of(look, search.tape, answers.tensors[look.name], precision=search.precision)
     seen = [_looked(look, alone, search)]
     readers, taps = search.readers, list(look.leaves)
@@ -120,7 +120,8 @@ def _of_layers(search: Search, focus: Case, out: list[Difference]) -> Localisati
         if all(origin.place.layer != "loss" for origin in origins):
             # Besides the loss, no layer multiplies every gradient by one number: that is a second fault.
             origins = [*_explain_scale(search, focus, gradients), *origins]
-        return Localisation(origins, _passengers(search, focus, {origin.tensor for origin in origins}), seen, [])
+        origins, remarks = _of_sum_over_devices(search, look, origins)
+        return Localisation(origins, _passengers(search, focus, {origin.tensor for origin in origins}), seen, remarks)
     remarks = ["every layer alone is right"]
     whole = look_at(search.tape, focus, cuts=(), precision=search.precision)
     answers = _ask(search, "tapped", [whole])
@@ -143,6 +144,39 @@ def _of_layers(search: Search, focus: Case, out: list[Difference]) -> Localisati
     if not tapped_out & {each.tensor for each in out}:
         remarks.append("with its taps looked at, the program is right: looking changes it")
     return _of_segments(search, focus, out, seen, remarks)
+
+
+def _of_the_first(search: Search, focus: Case, out: list[Difference], failure: dict[str, Any]) -> Localisation:
+    """Return what the untapped program alone says, when it could not be looked into."""
+    readers = search.readers
+    first = in_order(out, list(readers), readers)[0]
+    remark = "the layers could not be looked at: this is the first tensor that is out in the untapped program"
+    origin = _origin(first, place_of(first.tensor, readers))
+    return Localisation([origin], _passengers(search, focus, {first.tensor}), [], [remark], failure)
+
+
+def _of_sum_over_devices(search: Search, look: Look, origins: list[Origin]) -> tuple[list[Origin], list[str]]:
+    """Return the origins with what one device alone has right told apart: that is lost where devices' gradients are summed.
+
+    Where one program is written for all devices, as in JAX, the sum over them is part of every layer.
+    """
+    suspects = {origin.tensor for origin in origins if origin.tensor.startswith("parameter_gradient/")}
+    context = search.setting.context
+    if context.devices == 1 or not suspects:
+        return origins, []
+    one_device = dataclasses.replace(search.setting, context=dataclasses.replace(context, devices=1, shards=None))
+    answers = _ask(dataclasses.replace(search, setting=one_device), "one-device", [look])
+    if answers.record["failure"]:
+        return origins, [f"one device could not be looked at: {answers.record['failure']['message']}"]
+    found = differences_of(look, search.tape, answers.tensors[look.name], precision=search.precision)
+    right = suspects - {each.tensor for each in found if _is_out(search, each)}
+    if not right:
+        return origins, []
+    told = [
+        dataclasses.replace(each, place=dataclasses.replace(each.place, phase="all-reduce")) if each.tensor in right else each
+        for each in origins
+    ]
+    return told, ["on one device the layer alone is right: it is lost where the devices' contributions are summed"]
 
 
 def moved_by_looking(search: Search, focus: Case, tapped: Mapping[str, np.ndarray]) -> float | None:
