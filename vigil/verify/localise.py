@@ -116,7 +116,7 @@ def _of_layers(search: Search, focus: Case, out: list[Difference]) -> Localisati
     wrong = in_order([each for each in alone if _is_out(search, each)], taps, readers)
     gradients = [each for each in out if each.tensor.startswith("parameter_gradient/")]
     if wrong:
-        origins = _one_a_layer([_origin(each, place_of(each.tensor, readers)) for each in wrong])
+        origins = _furthest_first(search, wrong, readers)
         if all(origin.place.layer != "loss" for origin in origins):
             # Besides the loss, no layer multiplies every gradient by one number: that is a second fault.
             origins = [*_explain_scale(search, focus, gradients), *origins]
@@ -362,6 +362,16 @@ def _one_a_layer(origins: list[Origin]) -> list[Origin]:
     for origin in origins:
         first.setdefault(origin.place.layer, origin)
     return list(first.values())
+
+
+def _furthest_first(search: Search, wrong: Sequence[Difference], readers: Mapping[str, Sequence[str]]) -> list[Origin]:
+    """Return the origins of layers that were run alone. They are wrong independently: the one furthest beyond its limit first."""
+    furthest: dict[str, float] = {}
+    for each in wrong:
+        layer = place_of(each.tensor, readers).layer
+        furthest[layer] = max(furthest.get(layer, 0.0), search.limits.score(each, search.precision))
+    origins = _one_a_layer([_origin(each, place_of(each.tensor, readers)) for each in wrong])
+    return sorted(origins, key=lambda origin: -furthest[origin.place.layer])
 
 
 def _passengers(search: Search, focus: Case, origins: set[str]) -> list[str]:
