@@ -25,6 +25,8 @@ from vigil.verify.oracle import step as oracle
 
 # A one-parameter explanation of an update must leave less than this part of what it explains.
 _UNEXPLAINED = 0.05
+# A layer this much nearer to its limit than the furthest one hardly counts beside it.
+_HARDLY = 1e-3
 
 
 @dataclasses.dataclass(frozen=True)
@@ -116,7 +118,7 @@ def _of_layers(search: Search, focus: Case, out: list[Difference]) -> Localisati
     wrong = in_order([each for each in alone if _is_out(search, each)], taps, readers)
     gradients = [each for each in out if each.tensor.startswith("parameter_gradient/")]
     if wrong:
-        origins = _furthest_first(search, wrong, readers)
+        origins = _first_of_weight(search, wrong, readers)
         if all(origin.place.layer != "loss" for origin in origins):
             # Besides the loss, no layer multiplies every gradient by one number: that is a second fault.
             origins = [*_explain_scale(search, focus, gradients), *origins]
@@ -364,14 +366,17 @@ def _one_a_layer(origins: list[Origin]) -> list[Origin]:
     return list(first.values())
 
 
-def _furthest_first(search: Search, wrong: Sequence[Difference], readers: Mapping[str, Sequence[str]]) -> list[Origin]:
-    """Return the origins of layers that were run alone. They are wrong independently: the one furthest beyond its limit first."""
+def _first_of_weight(search: Search, wrong: Sequence[Difference], readers: Mapping[str, Sequence[str]]) -> list[Origin]:
+    """Return the origins of layers that were run alone, in the order of a step; those that hardly count beside others come last.
+
+    Such layers are wrong independently of each other: one just beyond its limit must not hide one that is far beyond.
+    """
     furthest: dict[str, float] = {}
     for each in wrong:
         layer = place_of(each.tensor, readers).layer
         furthest[layer] = max(furthest.get(layer, 0.0), search.limits.score(each, search.precision))
     origins = _one_a_layer([_origin(each, place_of(each.tensor, readers)) for each in wrong])
-    return sorted(origins, key=lambda origin: -furthest[origin.place.layer])
+    return sorted(origins, key=lambda origin: furthest[origin.place.layer] < _HARDLY * max(furthest.values()))
 
 
 def _passengers(search: Search, focus: Case, origins: set[str]) -> list[str]:
