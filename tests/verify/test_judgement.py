@@ -116,7 +116,7 @@ def test_a_wrong_layer_is_the_origin(tape, limits, monkeypatch, name, place):
 
 @pytest.mark.parametrize(("error", "first"), [(0.5, "stage2.block1.bn1"), (1e-3, "stem.bn")])
 def test_a_layer_just_beyond_its_limit_does_not_hide_one_far_beyond(tape, limits, monkeypatch, error, first):
-    """Layers alone are wrong independently: the order of a step counts among those that are off alike, within a factor of 1,000."""
+    """Layers alone are wrong independently: the order of a step counts among those that are off alike."""
 
     def step(case, tensors):
         return {key: value * (1.01 if key.startswith("momentum/") else 1) for key, value in tensors.items()}
