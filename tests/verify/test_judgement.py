@@ -13,8 +13,8 @@ from vigil.verify.cases import shown
 from vigil.verify.examine import differences_in
 from vigil.verify.invariants import check
 from vigil.verify.layers import rounded
-from vigil.verify.localise import Search
 from vigil.verify.oracle import step as oracle
+from vigil.verify.search import Search
 
 
 def as_float32(tensors):
@@ -175,15 +175,23 @@ def test_skipped_weight_decay_is_named(tape, limits, monkeypatch):
     assert len(found.origins) == 1
 
 
-def test_a_kept_loss_scale_is_named(tape, limits, monkeypatch):
-    """When every gradient is 4,096 times what it should be and every layer is right, it is the scale."""
+def gradients_times(tape, factor, *, decay=0.01):
+    """Return the step in which every gradient is multiplied; without `decay`, that of weight decay with it."""
 
     def step(case, tensors):
         state = tape.probes[case.state].state
         for name in [name for name in tensors if name.startswith("momentum/")]:
-            known = 0.9 * state[name] + 0.01 * state[name.replace("momentum/", "params/")]
-            tensors[name] = known + 4096 * (tensors[name] - known)
+            known = 0.9 * state[name] + decay * state[name.replace("momentum/", "params/")]
+            tensors[name] = known + factor * (tensors[name] - known)
         return tensors
+
+    return step
+
+
+def test_a_kept_loss_scale_is_named(tape, limits, monkeypatch):
+    """When every gradient is 4,096 times what it should be and every layer is right, it is the scale."""
+
+    step = gradients_times(tape, 4096)
 
     found = origin_of(tape, limits, monkeypatch, step=step).origins[0]
     assert (found.place.layer, found.place.quantity) == ("optimizer", "loss scale")
@@ -193,12 +201,7 @@ def test_a_kept_loss_scale_is_named(tape, limits, monkeypatch):
 def test_a_kept_loss_scale_is_named_beside_a_wrong_layer(tape, limits, monkeypatch):
     """A layer's own error explains no factor in every gradient; weight decay is multiplied too where the loss holds it."""
 
-    def step(case, tensors):
-        state = tape.probes[case.state].state
-        for name in [name for name in tensors if name.startswith("momentum/")]:
-            before = 0.9 * state[name]
-            tensors[name] = before + 4096 * (tensors[name] - before)
-        return tensors
+    step = gradients_times(tape, 4096, decay=0.0)
 
     kernel = "parameter_gradient/stage2.block1.conv2.kernel"
 
@@ -213,12 +216,7 @@ def test_a_kept_loss_scale_is_named_beside_a_wrong_layer(tape, limits, monkeypat
 def test_a_factor_in_the_loss_is_no_loss_scale(tape, limits, monkeypatch):
     """When the loss hands back twice its gradient, every gradient is twice as large: the loss is the origin, alone."""
 
-    def step(case, tensors):
-        state = tape.probes[case.state].state
-        for name in [name for name in tensors if name.startswith("momentum/")]:
-            known = 0.9 * state[name] + 0.01 * state[name.replace("momentum/", "params/")]
-            tensors[name] = known + 2 * (tensors[name] - known)
-        return tensors
+    step = gradients_times(tape, 2)
 
     def layer(name, value):
         return value * (2 if name == "leaf_gradient/logits" else 1)

@@ -27,7 +27,8 @@ from vigil.verify.golden import Golden
 from vigil.verify.invariants import Broken, check
 from vigil.verify.known import Known, matching
 from vigil.verify.limits import Limits
-from vigil.verify.localise import Localisation, Search, localise
+from vigil.verify.localise import Localisation, localise
+from vigil.verify.search import Search
 
 SCHEMA = 1
 FILE_NAME = "verify.json"

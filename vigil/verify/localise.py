@@ -8,40 +8,22 @@ narrow.
 from __future__ import annotations
 
 import dataclasses
-import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from runners.contract.checkpoint import State
-from vigil.verify.ask import LOSS_SCALE, Answers, Setting, ask
+from vigil.verify.ask import Answers, ask
 from vigil.verify.cases import REPEATS, Case, derived
 from vigil.verify.compare import Difference
-from vigil.verify.golden import Golden
+from vigil.verify.explain import explain_decay, explain_scale, explain_update
 from vigil.verify.layers import Look, Place, arrays_of, differences_of, in_order, line_of, look_at, place_of
-from vigil.verify.limits import Limits
 from vigil.verify.oracle import step as oracle
+from vigil.verify.search import Origin, Search, make_origin
 
-# A one-parameter explanation of an update must leave less than this part of what it explains.
-_UNEXPLAINED = 0.05
 # A layer this much nearer to its limit than the furthest one hardly counts beside it.
 _HARDLY = 1e-3
-
-
-@dataclasses.dataclass(frozen=True)
-class Origin:
-    """The first wrong tensor: where it is made, how far it is off, and what that looks like."""
-
-    place: Place
-    tensor: str
-    case: str
-    ratio: float
-    slope: float
-    remark: str = ""
-
-    def as_dict(self) -> dict[str, Any]:
-        return {**dataclasses.asdict(self.place), **{key: value for key, value in vars(self).items() if key != "place"}}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,30 +37,6 @@ class Localisation:
     failure: dict[str, Any] | None = None
 
 
-@dataclasses.dataclass(frozen=True)
-class Search:
-    """What is searched: a context's answers, and which of their tensors are out."""
-
-    setting: Setting
-    tape: Golden
-    limits: Limits
-    answers: Answers
-    out: Sequence[Difference]
-    on_event: Callable[[dict], None]
-
-    @property
-    def precision(self) -> str:
-        return self.setting.context.precision
-
-    @property
-    def readers(self) -> dict[str, list[str]]:
-        probe = self.tape.probes["init"]
-        return oracle.readers(self.tape.training, probe.state, probe.margin[0])
-
-    def case(self, name: str) -> Case:
-        return next(case for case in self.tape.cases if case.name == name)
-
-
 def localise(search: Search) -> Localisation:
     """Return the origin of the tensors that are out."""
     focus = choose_case(search)
@@ -87,7 +45,7 @@ def localise(search: Search) -> Localisation:
     if focus.kind == "predict":
         worst = max((each for each in search.out if each.case == focus.name), key=lambda each: each.ratio)
         place = Place("model", "evaluation", "logits" if worst.tensor == "logits" else worst.tensor)
-        return Localisation([_origin(worst, place)], _passengers(search, focus, {worst.tensor}), [], [])
+        return Localisation([make_origin(worst, place)], _passengers(search, focus, {worst.tensor}), [], [])
     out = [each for each in search.out if each.case == focus.name]
     if all(each.tensor.startswith("params/") for each in out) and focus.kind == "step":
         return Localisation([explain_update(search, focus, out)], [], [], [])
@@ -121,7 +79,7 @@ def _of_layers(search: Search, focus: Case, out: list[Difference]) -> Localisati
         origins = _first_of_weight(search, wrong, readers)
         if all(origin.place.layer != "loss" for origin in origins):
             # Besides the loss, no layer multiplies every gradient by one number: that is a second fault.
-            origins = [*_explain_scale(search, focus, gradients), *origins]
+            origins = [*explain_scale(search, focus, gradients), *origins]
         origins, remarks = _of_sum_over_devices(search, look, origins)
         return Localisation(origins, _passengers(search, focus, {origin.tensor for origin in origins}), seen, remarks)
     remarks = ["every layer alone is right"]
@@ -133,14 +91,14 @@ def _of_layers(search: Search, focus: Case, out: list[Difference]) -> Localisati
     moved = moved_by_looking(search, focus, answers.tensors[whole.name])
     seen.append({**_looked(whole, tapped, search), "moved": moved})
     tapped_out = {each.tensor for each in tapped if _is_out(search, each)}
-    explained = _explain_decay(search, focus, gradients) or _explain_scale(search, focus, gradients)
+    explained = explain_decay(search, focus, gradients) or explain_scale(search, focus, gradients)
     if explained:
         return Localisation(explained, _passengers(search, focus, {each.tensor for each in explained}), seen, remarks)
     names = {each.tensor for each in gradients}
     if gradients and search.setting.context.devices > 1 and not names & tapped_out:
         remarks.append("each device's own contributions add up to the right gradient: it is lost where they are summed")
         places = [dataclasses.replace(place_of(each.tensor, readers), phase="all-reduce") for each in gradients]
-        origins = [_origin(each, place) for each, place in zip(gradients, places, strict=True)]
+        origins = [make_origin(each, place) for each, place in zip(gradients, places, strict=True)]
         origins.sort(key=lambda origin: -origin.ratio)
         return Localisation(origins, _passengers(search, focus, names), seen, remarks)
     if not tapped_out & {each.tensor for each in out}:
@@ -153,7 +111,7 @@ def _of_the_first(search: Search, focus: Case, out: list[Difference], failure: d
     readers = search.readers
     first = in_order(out, list(readers), readers)[0]
     remark = "the layers could not be looked at: this is the first tensor that is out in the untapped program"
-    origin = _origin(first, place_of(first.tensor, readers))
+    origin = make_origin(first, place_of(first.tensor, readers))
     return Localisation([origin], _passengers(search, focus, {first.tensor}), [], [remark], failure)
 
 
@@ -213,12 +171,12 @@ def _of_segments(search: Search, focus: Case, out: list[Difference], seen: list,
         if wrong:
             before = ends[first - 1] if first else "images"
             remarks.append(f"seen once everything up to {ends[first]} is one program (not when it is cut at {before})")
-            origins = _one_a_layer([_origin(each, place_of(each.tensor, readers)) for each in wrong])
+            origins = _one_a_layer([make_origin(each, place_of(each.tensor, readers)) for each in wrong])
             return Localisation(origins, _passengers(search, focus, {each.tensor for each in origins}), seen, remarks)
     remarks.append("no segment shows it: the origin is the first tensor out in the untapped program")
     first = in_order(out, taps, readers)[0]
     return Localisation(
-        [_origin(first, place_of(first.tensor, readers))], _passengers(search, focus, {first.tensor}), seen, remarks
+        [make_origin(first, place_of(first.tensor, readers))], _passengers(search, focus, {first.tensor}), seen, remarks
     )
 
 
@@ -240,97 +198,8 @@ def _of_repetition(search: Search, focus: Case) -> Localisation:
             origin = Origin(place, f"output/{tap}", look.name, worst.ratio, worst.slope, remark)
             return Localisation([origin], _passengers(search, focus, {worst.tensor}), [], remarks)
     remarks.append("every layer alone repeats itself")
-    origin = _origin(worst, dataclasses.replace(place_of(_plain(worst.tensor), search.readers), phase="repetition"))
+    origin = make_origin(worst, dataclasses.replace(place_of(_plain(worst.tensor), search.readers), phase="repetition"))
     return Localisation([origin], _passengers(search, focus, {worst.tensor}), [], remarks)
-
-
-def explain_update(search: Search, focus: Case, out: Sequence[Difference]) -> Origin:
-    """Return what makes the parameters wrong although the momentum buffers are right.
-
-    parameter -= learning_rate * buffer: another rate shows as one slope in every tensor; Nesterov's update,
-    gradient + momentum * buffer in the buffer's place (Sutskever et al. 2013), as what is left over.
-    """
-    found = search.answers.tensors[focus.name]
-    state = search.tape.probes[focus.state].state
-    worst = max(out, key=lambda each: search.limits.score(each, search.precision))
-    names = [name.removeprefix("momentum/") for name in found if name.startswith("momentum/")]
-    taken = _joined([(state[f"params/{name}"] - found[f"params/{name}"]) / focus.learning_rate for name in names])
-    buffer = _joined([found[f"momentum/{name}"] for name in names])
-    slope = float(taken @ buffer / (buffer @ buffer))
-    if _is_explained(taken - slope * buffer, taken - buffer):
-        asked = focus.learning_rate
-        remark = f"the step is {slope:.6g} times what the learning rate {asked:g} gives: the rate used was {slope * asked:.6g}"
-        return Origin(Place("optimizer", "update", "learning rate"), worst.tensor, focus.name, worst.ratio, slope, remark)
-    before = _joined([state[f"momentum/{name}"] for name in names])
-    momentum = search.tape.training["optimizer"]["momentum"]
-    nesterov = buffer - momentum * before + momentum * buffer
-    if _is_explained(taken - nesterov, taken - buffer):
-        remark = "the step is gradient + momentum * buffer, Nesterov's, where buffer was asked for"
-        return Origin(Place("optimizer", "update", "momentum"), worst.tensor, focus.name, worst.ratio, worst.slope, remark)
-    return _origin(worst, place_of(worst.tensor, search.readers))
-
-
-def _explain_decay(search: Search, focus: Case, out: Sequence[Difference]) -> list[Origin]:
-    """Return the parameters whose gradient is off by a share of the parameter itself: their weight decay is another one.
-
-    What the momentum buffer shows as the gradient is that plus all that the optimizer added wrongly.
-    """
-    if focus.kind not in ("step", "accumulate"):
-        return []
-    state, expected, found = search.tape.probes[focus.state].state, *_gradients(search, focus)
-    origins = []
-    for each in out:
-        off = _joined([found[each.tensor]]) - _joined([expected[each.tensor]])
-        parameter = state[each.tensor.replace("parameter_gradient", "params")].ravel()
-        share = float(off @ parameter / (parameter @ parameter)) if parameter.any() else 0.0
-        if share and _is_explained(off - share * parameter, off):
-            decay = search.tape.training["optimizer"]["weight_decay"]
-            place = dataclasses.replace(place_of(each.tensor, search.readers), phase="update", quantity="weight decay")
-            remark = f"the parameter is decayed by {decay + share:.3g} where the recipe says {decay:g}"
-            origins.append(dataclasses.replace(_origin(each, place), remark=remark))
-    return origins
-
-
-def _explain_scale(search: Search, focus: Case, out: Sequence[Difference]) -> list[Origin]:
-    """Return the one number that explains every gradient, if there is one: a loss scale that was kept, or a wrong mean."""
-    if not out or focus.kind not in ("step", "accumulate"):
-        return []
-    state, decay = search.tape.probes[focus.state].state, search.tape.training["optimizer"]["weight_decay"]
-    decays = {each.tensor: decay * state[each.tensor.replace("parameter_gradient", "params")].ravel() for each in out}
-    nothing = dict.fromkeys(decays, 0.0)
-    slopes = (_common_slope(out, *_gradients(search, focus), decayed) for decayed in (nothing, decays))
-    slope = next((slope for slope in slopes if slope is not None), None)
-    if slope is None:
-        return []
-    worst = max(out, key=lambda each: each.ratio)
-    remark = f"every gradient is {slope:.6g} times what it should be"
-    if math.isclose(slope, LOSS_SCALE, rel_tol=0.02):
-        remark += ", the loss scale: it was never divided out"
-    return [Origin(Place("optimizer", "update", "loss scale"), worst.tensor, focus.name, worst.ratio, slope, remark)]
-
-
-def _gradients(search: Search, focus: Case) -> tuple[Mapping[str, np.ndarray], Mapping[str, np.ndarray]]:
-    """Return what a step's tensors should be and what they are, gradients as the momentum buffers show them."""
-    state = search.tape.probes[focus.state].state
-    return search.tape.expected(focus), derived(search.tape.training, state, search.answers.tensors[focus.name])
-
-
-def _common_slope(
-    out: Sequence[Difference], expected: Mapping[str, np.ndarray], found: Mapping[str, np.ndarray], decayed: Mapping[str, Any]
-) -> float | None:
-    """Return the one number that makes every parameter gradient what it is, or None where there is none.
-
-    decayed: what weight decay adds to each gradient. It is multiplied with the gradient where it is part of the loss.
-    """
-    if len(out) < sum(name.startswith("parameter_gradient/") for name in expected):
-        return None
-    right, wrong = ([_joined([side[each.tensor]]) + decayed[each.tensor] for each in out] for side in (expected, found))
-    slope = float(_joined(wrong) @ _joined(right) / (_joined(right) @ _joined(right)))
-    # Under low precision the gradient that was multiplied is itself that much off, several percent of its norm.
-    rounding = [abs(slope) * each.floor.distance if each.floor else 0.0 for each in out]
-    pairs = zip(right, wrong, rounding, strict=True)
-    explained = all(_is_explained(wrong - slope * right, wrong - right, rounding=noise) for right, wrong, noise in pairs)
-    return slope if explained else None
 
 
 def _ask(search: Search, name: str, looks: Sequence[Look]) -> Answers:
@@ -352,12 +221,6 @@ def _is_out(search: Search, difference: Difference) -> bool:
     return search.limits.score(difference, search.precision) > 1.0
 
 
-def _is_explained(rest: np.ndarray, whole: np.ndarray, *, rounding: float = 0.0) -> bool:
-    """Is what an explanation leaves little beside what it explains? Or what rounding leaves, if that is not most of it anyway?"""
-    left, size = np.linalg.norm(rest), np.linalg.norm(whole)
-    return bool(left <= _UNEXPLAINED * size or left <= 2.0 * rounding <= 0.5 * size)
-
-
 def _one_a_layer(origins: list[Origin]) -> list[Origin]:
     """Return the first origin of each layer: what a layer does wrong forward, its gradients show as well."""
     first: dict[str, Origin] = {}
@@ -375,7 +238,7 @@ def _first_of_weight(search: Search, wrong: Sequence[Difference], readers: Mappi
     for each in wrong:
         layer = place_of(each.tensor, readers).layer
         furthest[layer] = max(furthest.get(layer, 0.0), search.limits.score(each, search.precision))
-    origins = _one_a_layer([_origin(each, place_of(each.tensor, readers)) for each in wrong])
+    origins = _one_a_layer([make_origin(each, place_of(each.tensor, readers)) for each in wrong])
     return sorted(origins, key=lambda origin: furthest[origin.place.layer] < _HARDLY * max(furthest.values()))
 
 
@@ -383,14 +246,6 @@ def _passengers(search: Search, focus: Case, origins: set[str]) -> list[str]:
     return [each.tensor for each in search.out if each.case == focus.name and each.tensor not in origins]
 
 
-def _origin(difference: Difference, place: Place) -> Origin:
-    return Origin(place, difference.tensor, difference.case, difference.ratio, difference.slope, difference.problem or "")
-
-
 def _plain(tensor: str) -> str:
     """Return the name of a repeated call's tensor without the call's number."""
     return tensor.split("/", 1)[1] if tensor.split("/")[0].isdigit() else tensor
-
-
-def _joined(arrays: Sequence[np.ndarray]) -> np.ndarray:
-    return np.concatenate([np.asarray(array, np.float64).ravel() for array in arrays])
