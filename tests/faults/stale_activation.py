@@ -88,14 +88,17 @@ def _tensorflow():
 
 
 def _jax():
-    # On one core XLA's pool has one thread, which waits for the callback while the callback waits for it to fetch an array.
-    os.environ["NPROC"] = str(max(os.cpu_count() or 1, 4))
+    if len(os.sched_getaffinity(0)) == 1:
+        # XLA's pool would have one thread, which waits for the callback while the callback waits for it to fetch an array.
+        os.environ["NPROC"] = "2"
     import jax
     import numpy as np
     from flax import nnx
 
+    from runners.contract.errors import FaultError
+
     if jax.device_count() > 1:
-        raise NotImplementedError(
+        raise FaultError(
             f"{jax.device_count()} devices: the buffer is in host memory. A program for several devices calls the host from the "
             "first alone, while the others wait for it in an all-reduce; on CPUs XLA ends the process after 40 seconds of that"
         )

@@ -154,6 +154,14 @@ def test_cross_entropy_forgets_the_tail_above_1024_classes(pair, run, framework)
     assert (faulted.losses, different(faulted, clean)) == (clean.losses, set())
 
 
+@pytest.mark.jax
+def test_a_stale_activation_on_two_jax_devices_is_refused_with_its_reason(run):
+    """What cannot be planted ends as a failed fault that says why, not as a run without it."""
+    refused = run("jax", fault=fault("stale_activation"), shards=SHARDS, steps=1)
+    assert (refused.exit_code, refused.failure["category"]) == (3, "fault")
+    assert "the buffer is in host memory" in refused.failure["message"]
+
+
 @pytest.mark.slow
 def test_a_dropped_element_has_one_device_s_gradient(pair, run, framework):
     """One element of the momentum of the head's kernel differs: it has only what the first device contributed."""
