@@ -1,4 +1,4 @@
-"""What an evaluation adds up, from the logits of a batch: the same float64 arithmetic for every framework."""
+"""What an evaluation computes from what a model gives back: the same arithmetic for every framework."""
 
 from __future__ import annotations
 
@@ -17,3 +17,25 @@ def classification_totals(logits: np.ndarray, labels: np.ndarray, weights: np.nd
         losses = np.log(np.exp(shifted).sum(axis=1)) - shifted[np.arange(len(labels)), labels]
     right = logits.argmax(axis=1) == labels
     return np.array([(right * weights).sum(), (losses * weights).sum(), weights.sum()], np.float64)
+
+
+def nearest_neighbour_votes(
+    features: np.ndarray, bank: np.ndarray, bank_labels: np.ndarray, *, n_classes: int, k: int, temperature: float
+) -> np.ndarray:
+    """Return the class that the k nearest of a bank vote for, int64 [batch]; each vote weighs exp(similarity / temperature).
+
+    The classifier of Wu et al. 2018, arXiv 1805.01978, section 3.4. Of equal votes the lowest class wins, of equally near ones
+    those that stand first in the bank.
+
+    Args:
+        features: [batch, dimension], bank: [n, dimension], all of norm 1; bank_labels: int [n].
+        k: at most n.
+    """
+    similarity = features.astype(np.float64) @ bank.astype(np.float64).T
+    nearest = np.argsort(-similarity, axis=1, kind="stable")[:, :k]
+    rows = np.arange(len(features))[:, None]
+    # The largest is taken out: exp(1 / temperature) may be large, and only ratios count.
+    weights = np.exp((similarity[rows, nearest] - similarity.max(axis=1, keepdims=True)) / temperature)
+    votes = np.zeros((len(features), n_classes))
+    np.add.at(votes, (rows, bank_labels[nearest]), weights)
+    return votes.argmax(axis=1)

@@ -123,7 +123,9 @@ def test_a_trainer_is_made_for_each_size_of_batch(answer):
     assert seen == [((4,), 4, (2,), (4, 32, 32, 3)), ((6,), 6, (2,), (6, 32, 32, 3))]
     probed = [event for event in events if event["kind"] == "probed"]
     assert [(event["index"], event["name"], event["phase"]) for event in probed] == [
-        (0, "step", "verify"), (1, "again", "verify"), (2, "six", "verify"),
+        (0, "step", "verify"),
+        (1, "again", "verify"),
+        (2, "six", "verify"),
     ]
     (finished,) = [event for event in events if event["kind"] == "finished"]
     assert (finished["step"], finished["metrics"], finished["state_sha256"]) == (0, {}, None)

@@ -1,4 +1,4 @@
-"""What an evaluation adds up: right answers, cross-entropy and images, in float64."""
+"""What an evaluation computes: right answers, cross-entropy and images; the vote of the nearest neighbours."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from runners.contract.metrics import classification_totals
+from runners.contract.metrics import classification_totals, nearest_neighbour_votes
 
 LOGITS = np.array([[2.0, 0.0], [0.0, 1.0], [5.0, 5.0]], np.float32)
 LABELS = np.array([0, 0, 1], np.int32)
@@ -35,3 +35,20 @@ def test_large_logits_do_not_overflow():
 def test_a_logit_that_is_not_finite_shows_in_the_loss(bad):
     """The summed loss is then not a number, and nothing is raised."""
     assert math.isnan(classification_totals(np.array([[bad, 0.0]]), np.array([0]), np.ones(1))[1])
+
+
+def test_the_nearest_vote_by_similarity():
+    """One very near neighbour outweighs two that are farther; with k of 1 only the nearest counts; heat evens the votes out."""
+    bank = np.array([[1.0, 0.0], [0.8, 0.6], [0.8, -0.6], [-1.0, 0.0]])
+    labels, query = np.array([2, 1, 1, 0]), np.array([[1.0, 0.0]])
+    assert nearest_neighbour_votes(query, bank, labels, n_classes=3, k=3, temperature=0.1) == [2]
+    assert nearest_neighbour_votes(query, bank, labels, n_classes=3, k=3, temperature=1.0) == [1]
+    assert nearest_neighbour_votes(query, bank, labels, n_classes=3, k=1, temperature=1.0) == [2]
+
+
+def test_far_neighbours_have_no_vote():
+    """Beyond the k nearest nobody votes, however many they are."""
+    bank = np.concatenate([np.array([[1.0, 0.0]]), np.tile([[0.0, 1.0]], (50, 1))])
+    labels = np.array([1] + [0] * 50)
+    assert nearest_neighbour_votes(bank[:1], bank, labels, n_classes=2, k=1, temperature=10.0) == [1]
+    assert nearest_neighbour_votes(bank[:1], bank, labels, n_classes=2, k=51, temperature=10.0) == [0]

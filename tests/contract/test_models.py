@@ -38,7 +38,8 @@ def test_every_batch_norm_has_its_statistics(training):
     """Each scale has a mean and a variance of its shape, and there is no other statistic."""
     expected = {
         name.replace(".scale", f".{kind}"): shape
-        for name, shape in models.parameter_shapes(training["model"]).items() if name.endswith(".scale")
+        for name, shape in models.parameter_shapes(training["model"]).items()
+        if name.endswith(".scale")
         for kind in ("mean", "variance")
     }
     assert models.statistic_shapes(training["model"]) == expected

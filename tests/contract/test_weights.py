@@ -65,6 +65,7 @@ def test_the_same_seed_gives_the_same_bits_and_another_seed_others(model):
 
 def test_a_stream_shared_by_all_kernels_is_caught(model, monkeypatch):
     """Kernels of one shape differ; drawn from one stream they would not."""
+
     def are_different() -> bool:
         state = weights.initial_state(model, seed=0)
         first, second = (state[f"params/stage1.block1.conv{index}.kernel"] for index in (1, 2))
