@@ -15,6 +15,7 @@ import numpy as np
 from runners.contract.cases import Answers, Case, Probes, by_trainer, read_cases
 from runners.contract.checkpoint import State
 from runners.contract.errors import Unsupported
+from runners.contract.models import example_shape
 from runners.contract.session import Session
 from runners.contract.spec import RunSpec
 
@@ -57,7 +58,7 @@ class Prober(Protocol):
     def predict(self, images: np.ndarray) -> np.ndarray:
         """Return logits in evaluation mode, [batch, class]."""
 
-    def training_forward(self, images: np.ndarray) -> None:
+    def training_forward(self, images: np.ndarray, labels: np.ndarray) -> None:
         """Make one forward pass in training mode, of which only the running statistics are left."""
 
     def accumulate(self, batches: list[tuple[np.ndarray, np.ndarray]], learning_rate: float) -> Any:
@@ -79,7 +80,7 @@ def answer_cases(session: Session, make_prober: Callable[[RunSpec, np.ndarray], 
     probes = Probes(session.directory)
     for spec, cases in by_trainer(session.spec, read_cases(session.directory)):
         session.enter("build")
-        prober = make_prober(spec, np.zeros((sum(spec.shards), *spec.training["model"]["image_shape"]), np.float32))
+        prober = make_prober(spec, np.zeros((sum(spec.shards), *example_shape(spec.training["model"])), np.float32))
         session.enter("verify")
         for case in cases:
             start = time.monotonic()
@@ -111,7 +112,7 @@ def _predict(case: Case, probes: Probes, prober: Prober, called) -> Answers:
 def _alternate(case: Case, probes: Probes, prober: Prober, called) -> Answers:
     prober.set_state(probes.state(case.state))
     for key in case.batches:
-        prober.training_forward(probes.batch(key, rows=sum(case.shards))[0])
+        prober.training_forward(*probes.batch(key, rows=sum(case.shards)))
         called()
     images, _ = probes.batch(case.batch, rows=case.evaluation_rows)
     logits = prober.predict(images)

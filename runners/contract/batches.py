@@ -36,17 +36,15 @@ class Batches:
         self._augmentation = training["input"]["augmentation"]
         mean, scale = normalisation(dataset.train_images, training["input"]["normalisation"])
         # As long as an image: numpy broadcasts whole images five times faster than three channels.
-        self._mean, self._scale = mean.ravel(), np.broadcast_to(scale, mean.shape).ravel()
+        shape = dataset.train_images.shape[1:]
+        self._mean, self._scale = (np.broadcast_to(each, shape).ravel() for each in (mean, scale))
         self._order = order or (lambda epoch: streams.permutation(seed, "order", epoch, count=len(dataset.train_labels)))
         self._epoch_order: tuple[int, np.ndarray] = (-1, np.empty(0))
         self.steps_per_epoch = len(dataset.train_labels) // self._batch_size
 
     def train(self, step: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the batch of step `step`: images float32 [batch, height, width, channel], labels int32 [batch]."""
-        epoch, position = divmod(step, self.steps_per_epoch)
-        if self._epoch_order[0] != epoch:
-            self._epoch_order = (epoch, self._order(epoch))
-        index = self._epoch_order[1][position * self._batch_size : (position + 1) * self._batch_size]
+        index = self._index(step)
         images = self._normalise(self._data.train_images[index])
         if self._augmentation is not None:
             images = augment(images, self._augmentation, seed=self._seed, step=step)
@@ -58,13 +56,22 @@ class Batches:
 
     def evaluation(self) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
         """Yield (images, labels, weights); the last batch is filled up with images of weight 0, so every shape is the same."""
+        return self._plain(self._data.test_images, self._data.test_labels)
+
+    def _index(self, step: int) -> np.ndarray:
+        """Return which training images a step's batch is made of."""
+        epoch, position = divmod(step, self.steps_per_epoch)
+        if self._epoch_order[0] != epoch:
+            self._epoch_order = (epoch, self._order(epoch))
+        return self._epoch_order[1][position * self._batch_size : (position + 1) * self._batch_size]
+
+    def _plain(self, images: np.ndarray, labels: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
         size = self._evaluation_batch_size
-        for start in range(0, len(self._data.test_labels), size):
-            images = self._normalise(self._data.test_images[start : start + size])
-            labels = self._data.test_labels[start : start + size].astype(np.int32)
-            missing = size - len(labels)
-            weights = np.concatenate([np.ones(len(labels), np.float32), np.zeros(missing, np.float32)])
-            yield np.pad(images, ((0, missing), (0, 0), (0, 0), (0, 0))), np.pad(labels, (0, missing)), weights
+        for start in range(0, len(labels), size):
+            some, some_labels = self._normalise(images[start : start + size]), labels[start : start + size].astype(np.int32)
+            missing = size - len(some_labels)
+            weights = np.concatenate([np.ones(len(some_labels), np.float32), np.zeros(missing, np.float32)])
+            yield np.pad(some, ((0, missing), (0, 0), (0, 0), (0, 0))), np.pad(some_labels, (0, missing)), weights
 
     def _normalise(self, images: np.ndarray) -> np.ndarray:
         flat = np.subtract(images.reshape(len(images), -1), self._mean, dtype=np.float32)
@@ -72,10 +79,17 @@ class Batches:
         return flat.reshape(images.shape)
 
 
-def normalisation(images: np.ndarray, rule: dict[str, str]) -> tuple[np.ndarray, np.ndarray]:
-    """Return (mean, 1 / deviation) of the training images as float32, from exact integer sums."""
+def normalisation(images: np.ndarray, rule: dict[str, Any]) -> tuple[np.ndarray, np.ndarray]:
+    """Return (mean, 1 / deviation) as float32, in units of a pixel from 0 to 255.
+
+    Either is three numbers of the recipe, for pixels from 0 to 1; or the mean image and each channel's deviation are taken of the
+    training images, from exact integer sums.
+    """
+    if isinstance(rule["mean"], list):
+        mean, deviation = (255.0 * np.array(rule[key]) for key in ("mean", "deviation"))
+        return mean.astype(np.float32), (1.0 / deviation).astype(np.float32)
     if rule != {"mean": "per_pixel", "deviation": "per_channel"}:
-        raise ValueError(f"normalisation {rule}: allowed is a per_pixel mean with a per_channel deviation")
+        raise ValueError(f"normalisation {rule}: allowed is a per_pixel mean with a per_channel deviation, or numbers")
     mean = images.sum(axis=0, dtype=np.int64) / len(images)
     n = images.size // images.shape[-1]
     total = images.sum(axis=(0, 1, 2), dtype=np.int64)

@@ -2,7 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
+
+from runners.contract.batches import Batches
+
+
+def evaluate(predict: Callable[[np.ndarray], np.ndarray], batches: Batches, training: dict[str, Any]) -> dict[str, float]:
+    """Return the metrics of a model, by name; its recipe's loss says which they are.
+
+    Args:
+        predict: images of an evaluation batch -> logits or features [batch, ...], in evaluation mode.
+    """
+    return _EVALUATIONS[training["loss"]["name"]](predict, batches, training)
 
 
 def classification_totals(logits: np.ndarray, labels: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -39,3 +53,40 @@ def nearest_neighbour_votes(
     votes = np.zeros((len(features), n_classes))
     np.add.at(votes, (rows, bank_labels[nearest]), weights)
     return votes.argmax(axis=1)
+
+
+def _of_classification(predict, batches: Batches, training: dict[str, Any]) -> dict[str, float]:
+    del training
+    totals = np.zeros(3)
+    for images, labels, weights in batches.evaluation():
+        totals += classification_totals(predict(images), labels, weights)
+    correct, loss, count = totals.tolist()
+    return {"test_accuracy": 100.0 * correct / count, "test_loss": loss / count}
+
+
+def _of_contrast(predict, batches: Batches, training: dict[str, Any]) -> dict[str, float]:
+    """Classify test images by the nearest features of the training images, both without augmentation."""
+    rule = training["evaluation"]
+    bank, bank_labels = _collected(predict, batches.bank())
+    features, labels = _collected(predict, batches.evaluation())
+    rule = {"n_classes": int(bank_labels.max()) + 1, "k": rule["k"], "temperature": rule["temperature"]}
+    right = sum(
+        int((nearest_neighbour_votes(some, bank, bank_labels, **rule) == expected).sum())
+        for some, expected in zip(
+            np.array_split(features, -(-len(features) // 500)), np.array_split(labels, -(-len(labels) // 500)), strict=True
+        )
+    )
+    return {"knn_accuracy": 100.0 * right / len(labels)}
+
+
+def _collected(predict, batches) -> tuple[np.ndarray, np.ndarray]:
+    """Return features and labels of all images; those of weight 0 only fill a batch up."""
+    features, labels = [], []
+    for images, some_labels, weights in batches:
+        kept = weights > 0
+        features.append(predict(images)[kept])
+        labels.append(some_labels[kept])
+    return np.concatenate(features), np.concatenate(labels)
+
+
+_EVALUATIONS = {"softmax_cross_entropy": _of_classification, "info_nce": _of_contrast}

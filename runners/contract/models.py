@@ -20,6 +20,12 @@ def statistic_shapes(model: dict[str, Any]) -> Shapes:
     return _MODELS[model["name"]](model)[1]
 
 
+def example_shape(model: dict[str, Any]) -> tuple[int, ...]:
+    """Return the shape of one training example: an image, or two views of one."""
+    shape = tuple(model["image_shape"])
+    return (2, *shape) if model["name"] == "moco_lite" else shape
+
+
 def parameter_kind(name: str) -> str:
     """Return the key of the recipe's `init` that a parameter is drawn by.
 
@@ -38,32 +44,64 @@ def blocks_per_stage(depth: int) -> int:
     return (depth - 2) // 6
 
 
+def has_projection(stage: int, block: int, n_in: int, n_out: int) -> bool:
+    """Does a block's shortcut need a convolution (option B of He et al. 2015), because the block halves or widens the image?"""
+    return n_in != n_out or (stage > 1 and block == 1)
+
+
+class _Layers:
+    """Names and shapes of layers, in the order in which they are added."""
+
+    def __init__(self) -> None:
+        self.parameters: Shapes = {}
+        self.statistics: Shapes = {}
+
+    def convolution(self, name: str, kernel: tuple[int, int], n_in: int, n_out: int) -> None:
+        self.parameters[f"{name}.kernel"] = (*kernel, n_in, n_out)
+
+    def batch_norm(self, name: str, n: int) -> None:
+        self.parameters[f"{name}.scale"] = self.parameters[f"{name}.bias"] = (n,)
+        self.statistics[f"{name}.mean"] = self.statistics[f"{name}.variance"] = (n,)
+
+    def dense(self, name: str, n_in: int, n_out: int) -> None:
+        self.parameters[f"{name}.kernel"], self.parameters[f"{name}.bias"] = (n_in, n_out), (n_out,)
+
+
 def _resnet_cifar(model: dict[str, Any]) -> tuple[Shapes, Shapes]:
-    parameters: Shapes = {}
-    statistics: Shapes = {}
-    height, width = model["convolution"]["kernel"]
-
-    def convolution(name: str, n_in: int, n_out: int) -> None:
-        parameters[f"{name}.kernel"] = (height, width, n_in, n_out)
-
-    def batch_norm(name: str, n: int) -> None:
-        parameters[f"{name}.scale"] = parameters[f"{name}.bias"] = (n,)
-        statistics[f"{name}.mean"] = statistics[f"{name}.variance"] = (n,)
-
-    n_in = model["widths"][0]
-    convolution("stem.conv", model["image_shape"][2], n_in)
-    batch_norm("stem.bn", n_in)
+    layers, kernel, n_in = _Layers(), tuple(model["convolution"]["kernel"]), model["widths"][0]
+    layers.convolution("stem.conv", kernel, model["image_shape"][2], n_in)
+    layers.batch_norm("stem.bn", n_in)
     for stage, n_out in enumerate(model["widths"], start=1):
         for block in range(1, blocks_per_stage(model["depth"]) + 1):
             name = f"stage{stage}.block{block}"
-            convolution(f"{name}.conv1", n_in, n_out)
-            batch_norm(f"{name}.bn1", n_out)
-            convolution(f"{name}.conv2", n_out, n_out)
-            batch_norm(f"{name}.bn2", n_out)
+            layers.convolution(f"{name}.conv1", kernel, n_in, n_out)
+            layers.batch_norm(f"{name}.bn1", n_out)
+            layers.convolution(f"{name}.conv2", kernel, n_out, n_out)
+            layers.batch_norm(f"{name}.bn2", n_out)
             n_in = n_out
-    parameters["head.kernel"] = (n_in, model["n_classes"])
-    parameters["head.bias"] = (model["n_classes"],)
-    return parameters, statistics
+    layers.dense("head", n_in, model["n_classes"])
+    return layers.parameters, layers.statistics
 
 
-_MODELS = {"resnet_cifar": _resnet_cifar}
+def _moco_lite(model: dict[str, Any]) -> tuple[Shapes, Shapes]:
+    """The query encoder's parameters are trained; what the key encoder and the queue hold moves with each forward pass."""
+    layers, kernel, n_in = _Layers(), tuple(model["convolution"]["kernel"]), model["widths"][0]
+    layers.convolution("stem.conv", kernel, model["image_shape"][2], n_in)
+    layers.batch_norm("stem.bn", n_in)
+    for stage, (n_out, blocks) in enumerate(zip(model["widths"], model["blocks"], strict=True), start=1):
+        for block in range(1, blocks + 1):
+            name = f"stage{stage}.block{block}"
+            layers.convolution(f"{name}.conv1", kernel, n_in, n_out)
+            layers.batch_norm(f"{name}.bn1", n_out)
+            layers.convolution(f"{name}.conv2", kernel, n_out, n_out)
+            layers.batch_norm(f"{name}.bn2", n_out)
+            if has_projection(stage, block, n_in, n_out):
+                layers.convolution(f"{name}.shortcut.conv", (1, 1), n_in, n_out)
+                layers.batch_norm(f"{name}.shortcut.bn", n_out)
+            n_in = n_out
+    layers.dense("head", n_in, model["dimension"])
+    of_key = {f"key.{name}": shape for name, shape in (layers.parameters | layers.statistics).items()}
+    return layers.parameters, layers.statistics | of_key | {"queue": (model["queue"], model["dimension"])}
+
+
+_MODELS = {"resnet_cifar": _resnet_cifar, "moco_lite": _moco_lite}

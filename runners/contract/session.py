@@ -19,6 +19,7 @@ from runners.contract.batches import Batches
 from runners.contract.checkpoint import State
 from runners.contract.errors import ContractError, NanLoss
 from runners.contract.events import EventWriter
+from runners.contract.pairs import make_batches
 from runners.contract.schedule import learning_rate
 from runners.contract.spec import RunSpec
 
@@ -64,7 +65,7 @@ class Session:
         dataset = datasets.load(self.spec.training["data"], self.spec.data_directory)
         if self._events:
             self._events.emit("data", checksum=dataset.checksum)
-        self._batches = Batches(dataset, self.spec.training, seed=self.spec.seed, order=order)
+        self._batches = make_batches(dataset, self.spec.training, seed=self.spec.seed, order=order)
         return self._batches
 
     def starting_state(self) -> tuple[State | None, int]:
@@ -107,9 +108,9 @@ class Session:
         """Is this a step after which the metric is taken? The last one always is."""
         return self._is_due("evaluate_every_steps")
 
-    def evaluated(self, *, correct: float, loss_sum: float, count: float) -> None:
-        """Record an evaluation: right answers, summed loss, and images it was taken over."""
-        self._metrics = {"test_accuracy": 100.0 * correct / count, "test_loss": loss_sum / count}
+    def evaluated(self, metrics: dict[str, float]) -> None:
+        """Record what an evaluation found."""
+        self._metrics = metrics
         if self._events:
             self._events.emit(
                 "evaluated",

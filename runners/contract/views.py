@@ -1,8 +1,8 @@
 """Two views of an image for contrastive learning: random resized crop, flip, colour jitter and grayscale, in vectorised numpy.
 
 The transforms and their order are those of MoCo's CIFAR-10 demonstration (facebookresearch/moco at f736491,
-colab/moco_cifar10_demo.ipynb), after SimCLR (Chen et al. 2020, arXiv 2002.05709, appendix A). They act on float32 in [0, 1], where
-the demonstration's act on 8-bit images and round after each.
+colab/moco_cifar10_demo.ipynb), after SimCLR (Chen et al. 2020, arXiv 2002.05709, appendix A). They act on float32, where the
+demonstration's act on 8-bit images and round after each.
 
 Every draw is from a stream named by (seed, step, view). Only operations that IEEE 754 rounds exactly touch a pixel, and sums are
 of integers, so that frameworks, machines and numpy releases see the same bits.
@@ -24,7 +24,7 @@ _FIXED_POINT = 65536.0
 
 
 def make_view(images: np.ndarray, rule: dict[str, Any], *, seed: int, step: int, view: str) -> np.ndarray:
-    """Return one augmented view of each image, float32 [batch, height, width, 3] in [0, 1].
+    """Return one augmented view of each image, float32 [batch, height, width, 3] from 0 to 255, not rounded.
 
     Args:
         images: uint8 [batch, height, width, 3].
@@ -59,7 +59,7 @@ def make_view(images: np.ndarray, rule: dict[str, Any], *, seed: int, step: int,
                 pixels[chosen] = _ADJUST[kind](pixels[chosen], factor.astype(np.float32))
     gray = np.flatnonzero(draw("grayscale") < rule["grayscale_probability"])
     pixels[gray] = luminance(pixels[gray])
-    return pixels
+    return pixels * np.float32(255.0)
 
 
 def crop_boxes(
@@ -127,7 +127,7 @@ def adjust_saturation(pixels: np.ndarray, factor: np.ndarray) -> np.ndarray:
 
 
 def adjust_hue(pixels: np.ndarray, turn: np.ndarray) -> np.ndarray:
-    """Return the images with the hue of HSV (Smith 1978, https://doi.org/10.1145/800248.807361) moved by a part of a full turn."""
+    """Return the images with the hue of HSV (Smith 1978, https://doi.org/10.1145/800248.807361) moved by a part of a turn."""
     red, green, blue = (pixels[..., channel] for channel in range(3))
     value, chroma = pixels.max(axis=-1), pixels.max(axis=-1) - pixels.min(axis=-1)
     is_gray = chroma == 0

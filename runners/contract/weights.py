@@ -21,15 +21,27 @@ def initial_state(model: dict[str, Any], *, seed: int) -> State:
         state[f"params/{name}"] = _draw(model["init"][models.parameter_kind(name)], name, shape, seed)
         state[f"momentum/{name}"] = np.zeros(shape, np.float32)
     for name, shape in models.statistic_shapes(model).items():
-        state[f"stats/{name}"] = (np.ones if name.endswith(".variance") else np.zeros)(shape, np.float32)
+        state[f"stats/{name}"] = _at_rest(name, shape, state, seed)
     return state
 
 
 def deviation(rule: dict[str, Any], shape: tuple[int, ...]) -> float:
-    """Return the standard deviation of a `normal` init rule: sqrt(variance / fan_in), He et al. 2015, arXiv 1502.01852."""
-    if rule["per"] != "fan_in":
-        raise ValueError(f"init per {rule['per']!r}: allowed is fan_in")
-    return math.sqrt(rule["variance"] / math.prod(shape[:-1]))
+    """Return the standard deviation of a `normal` init rule: sqrt(variance / fan), He et al. 2015, arXiv 1502.01852."""
+    fans = {"fan_in": math.prod(shape[:-1]), "fan_out": math.prod(shape) // shape[-2] if len(shape) > 1 else shape[0]}
+    if rule["per"] not in fans:
+        raise ValueError(f"init per {rule['per']!r}: allowed are fan_in, fan_out")
+    return math.sqrt(rule["variance"] / fans[rule["per"]])
+
+
+def _at_rest(name: str, shape: tuple[int, ...], state: State, seed: int) -> np.ndarray:
+    """Return what moves with forward passes, before the first: the key encoder is the query encoder's copy, the queue noise."""
+    if name == "queue":
+        noise = streams.normal(seed, "init/queue", count=math.prod(shape)).reshape(shape)
+        return (noise / np.sqrt(np.square(noise).sum(axis=1, keepdims=True))).astype(np.float32)
+    own = name.removeprefix("key.")
+    if own != name and f"params/{own}" in state:
+        return state[f"params/{own}"].copy()
+    return (np.ones if name.endswith(".variance") else np.zeros)(shape, np.float32)
 
 
 def _draw(rule: dict[str, Any], name: str, shape: tuple[int, ...], seed: int) -> np.ndarray:

@@ -13,15 +13,16 @@ import numpy as np
 import optax
 from flax import nnx
 
-from runners.contract import faults
+from runners.contract import faults, metrics
 from runners.contract.checkpoint import State, require_same_names
-from runners.contract.metrics import classification_totals
 from runners.contract.session import Session
 from runners.contract.weights import deviation
 from runners.jax import determinism, devices, modes, precision
-from runners.jax.models import resnet_cifar
+from runners.jax.models import moco_lite, resnet_cifar
 
-MODELS = {"resnet_cifar": resnet_cifar}
+MODELS = {"resnet_cifar": resnet_cifar, "moco_lite": moco_lite}
+# What is trained, and what a forward pass moves: running statistics and all that MoCo keeps of the key encoder and the queue.
+TRAINED = nnx.All(nnx.Param, nnx.Not(nnx.PathContains("key")))
 
 
 def train(session: Session) -> None:
@@ -39,7 +40,7 @@ def train(session: Session) -> None:
         session.stepped(trainer.train_step(images, labels, learning_rate))
         if session.evaluation_is_due():
             session.begin_evaluation()
-            session.evaluated(**trainer.evaluate(batches))
+            session.evaluated(trainer.evaluate(batches))
             session.end_evaluation()
         if session.checkpoint_is_due():
             session.save_checkpoint(trainer.get_state())
@@ -77,24 +78,24 @@ class Trainer:
         self.spec, self.mesh = spec, mesh
         training = spec.training
         self.wide = precision.dtype_of_parameters(spec.precision)
-        model = build_model(
-            training["model"], dtype=precision.dtype_of_layers(spec.precision), param_dtype=self.wide, seed=spec.seed
-        )
+        self.architecture = MODELS[training["model"]["name"]]
+        numerics = {"dtype": precision.dtype_of_layers(spec.precision), "param_dtype": self.wide, "rngs": nnx.Rngs(spec.seed)}
+        model = self.architecture.build(training["model"], shards=spec.shards, numerics=numerics)
         if spec.randomness == "native":
             initialise(model, training["model"], seed=spec.seed)
-        self.model, params, statistics = nnx.split(model, nnx.Param, nnx.BatchStat)
+        self.model, params, statistics = nnx.split(model, TRAINED, ...)
         self.rule = training["optimizer"]
         optimizer = build_optimizer(self.rule, 0.0).init(params)
         state = TrainState(params, statistics, optimizer, precision.gradient_scaler(spec.precision))
         self.state = jax.device_put(state, devices.replicated(mesh))
         self.valid = devices.valid_rows(spec.shards, mesh=mesh)
-        self.is_synchronised = spec.devices == 1 or training["model"]["batch_norm"]["across_devices"] == "sync"
+        self.is_synchronised = spec.devices == 1 or training["model"]["batch_norm"]["across_devices"] != "per_device"
 
     def prepare(self, *, example: np.ndarray) -> None:
         """Make the two steps of this context's mode."""
         labels = np.zeros(len(example), np.int32)
         self.step = self._program(self._train, self.state, *self._train_batch(example, labels, 0.0), donate=(0,))
-        images = np.zeros((sum(self.spec.evaluation_shards), *example.shape[1:]), np.float32)
+        images = np.zeros((sum(self.spec.evaluation_shards), *self.spec.training["model"]["image_shape"]), np.float32)
         arguments = self.state.params, self.state.statistics, self._evaluation_images(images)
         self.evaluation = self._program(self._evaluate, *arguments)
 
@@ -107,8 +108,9 @@ class Trainer:
         """Return the gradient, the loss and the new running statistics of a batch: a pure function, for jax.jit."""
 
         def scaled_loss(params):
-            logits, statistics = self._forward(params, state.statistics, images.astype(self.wide))
-            loss = self._loss(logits, labels)
+            arguments, classes = self.architecture.arguments(images.astype(self.wide), labels)
+            logits, statistics = self._forward(params, state.statistics, arguments)
+            loss = self._loss(logits, classes)
             return loss if state.scaler is None else loss * state.scaler.scale, (loss, statistics)
 
         gradients, (loss, statistics) = jax.grad(scaled_loss, has_aux=True)(state.params)
@@ -129,18 +131,14 @@ class Trainer:
         return TrainState(params, statistics, optimizer, scaler)
 
     def predict(self, images: np.ndarray) -> np.ndarray:
-        """Return the logits of a global evaluation batch, [batch, class], in evaluation mode."""
+        """Return the logits or features of a global evaluation batch, [batch, ...], in evaluation mode."""
         # Fetched at once: programs that do not wait for each other's results can hang over their all-reduces.
         logits = self.evaluation(self.state.params, self.state.statistics, self._evaluation_images(images))
         return devices.collect(logits, self.spec.evaluation_shards)
 
     def evaluate(self, batches) -> dict[str, float]:
-        """Return the right answers, the summed loss and the number of test images."""
-        totals = np.zeros(3)
-        for images, labels, weights in batches.evaluation():
-            totals += classification_totals(self.predict(images), labels, weights)
-        correct, loss_sum, count = totals.tolist()
-        return {"correct": correct, "loss_sum": loss_sum, "count": count}
+        """Return the metrics of the test images."""
+        return metrics.evaluate(self.predict, batches, self.spec.training)
 
     def get_state(self) -> State:
         """Return the whole training state under canonical names and layouts."""
@@ -184,8 +182,7 @@ class Trainer:
         self.state = jax.device_put(loaded, devices.replicated(self.mesh))
 
     def _rows(self):
-        model = self.spec.training["model"]
-        return MODELS[model["name"]].native_names(model["depth"], model["widths"])
+        return self.architecture.native_names(self.spec.training["model"])
 
     def _train_batch(self, images, labels, learning_rate):
         images, labels = (devices.spread(array, self.spec.shards, mesh=self.mesh) for array in (images, labels))
@@ -210,42 +207,28 @@ class Trainer:
         losses = optax.softmax_cross_entropy_with_integer_labels(logits.astype(self.wide), labels)
         return losses.mean(where=self.valid)
 
-    def _forward(self, params, statistics, images, tap=resnet_cifar.untapped):
-        """Return logits and new running statistics."""
+    def _forward(self, params, statistics, arguments, tap=resnet_cifar.untapped):
+        """Return logits and what the forward pass has moved."""
 
-        def forward(params, statistics, images, mask):
+        def forward(params, statistics, arguments, mask):
             # A copy of the statistics: flax lets variables be changed only in the trace that made them.
             model = nnx.merge(self.model, params, jax.tree_util.tree_map(lambda x: x, statistics))
             model.train()
-            return model(images, tap, mask), nnx.state(model, nnx.BatchStat)
+            return model(*arguments, tap, mask), nnx.state(model, nnx.Not(TRAINED))
 
         if self.is_synchronised:
-            return forward(params, statistics, images, self.valid)
+            return forward(params, statistics, arguments, self.valid)
         # Each device's rows make a batch of their own; the running statistics are the mean over devices.
         n = self.spec.devices
-        images, mask = jax.tree_util.tree_map(lambda x: x.reshape(n, -1, *x.shape[1:]), (images, self.valid))
-        logits, statistics = jax.vmap(forward, in_axes=(None, None, 0, 0))(params, statistics, images, mask)
+        arguments, mask = jax.tree_util.tree_map(lambda x: x.reshape(n, -1, *x.shape[1:]), (arguments, self.valid))
+        logits, statistics = jax.vmap(forward, in_axes=(None, None, 0, 0))(params, statistics, arguments, mask)
         return logits.reshape(-1, logits.shape[-1]), jax.tree_util.tree_map(lambda x: x.mean(axis=0), statistics)
 
     def _evaluate(self, params, statistics, images):
-        """Return logits, in evaluation mode: a pure function, for jax.jit."""
-        model = nnx.merge(self.model, params, statistics)
+        """Return logits or features, in evaluation mode: a pure function, for jax.jit."""
+        model = self.architecture.evaluated(nnx.merge(self.model, params, statistics))
         model.eval()
         return model(images.astype(self.wide)).astype(self.wide)
-
-
-def build_model(model: dict, *, dtype=jnp.float32, param_dtype=jnp.float32, seed: int = 0) -> nnx.Module:
-    """Return the recipe's model. Raises ValueError for what these layers cannot express."""
-    norm = model["batch_norm"]
-    return resnet_cifar.ResNetCifar(
-        depth=model["depth"],
-        image_shape=model["image_shape"],
-        n_classes=model["n_classes"],
-        widths=model["widths"],
-        convolution=model["convolution"],
-        batch_norm={"epsilon": norm["epsilon"], "momentum": norm["momentum"]},
-        numerics={"dtype": dtype, "param_dtype": param_dtype, "rngs": nnx.Rngs(seed)},
-    )
 
 
 def build_optimizer(rule: dict, learning_rate) -> optax.GradientTransformation:
@@ -278,6 +261,8 @@ def initialise(model: nnx.Module, rules: dict, *, seed: int) -> None:
         elif isinstance(module, nnx.BatchNorm):
             module.scale = draw(rules["init"]["batch_norm.scale"], module.scale)
             module.bias = draw(rules["init"]["batch_norm.bias"], module.bias)
+    if rules["name"] == "moco_lite":
+        model.begin(rngs)
 
 
 def native_order(spec):

@@ -38,9 +38,9 @@ class Prober(Trainer):
         super().prepare(example=example)
         self.programs: dict[object, Callable] = {}
 
-    def training_forward(self, images: np.ndarray) -> None:
+    def training_forward(self, images: np.ndarray, labels: np.ndarray) -> None:
         """Make one forward pass in training mode, of which only the running statistics are left."""
-        arguments = self.state.params, self.state.statistics, devices.spread(images, self.spec.shards, mesh=self.mesh)
+        arguments = self.state.params, self.state.statistics, *self._train_batch(images, labels, 0.0)[:2]
         _, statistics = self._remembered("forward", self._training_forward, *arguments)(*arguments)
         self.state = self.state._replace(statistics=statistics)
 
@@ -69,8 +69,9 @@ class Prober(Trainer):
                     leaf = leaves[name].astype(x.dtype)
                     return leaf if name in example.cuts else x + leaf
 
-                logits, moved = self._forward(params, statistics, images.astype(self.wide), tap)
-                loss = self._loss(logits, labels)
+                arguments, classes = self.architecture.arguments(images.astype(self.wide), labels)
+                logits, moved = self._forward(params, statistics, arguments, tap)
+                loss = self._loss(logits, classes)
                 products = [(outputs[name].astype(self.wide) * cotangents[name]).sum() for name in example.cuts]
                 return scale * sum(products, loss), (outputs, loss, moved)
 
@@ -100,8 +101,9 @@ class Prober(Trainer):
             self.programs[key] = self._program(function, *arguments)
         return self.programs[key]
 
-    def _training_forward(self, params, statistics, images):
-        return self._forward(params, statistics, images.astype(self.wide))
+    def _training_forward(self, params, statistics, images, labels):
+        arguments, _ = self.architecture.arguments(images.astype(self.wide), labels)
+        return self._forward(params, statistics, arguments)
 
     def _accumulate(self, state: TrainState, batches, learning_rate):
         """Return the state after a step over micro-batches, and their mean loss: a pure function, for jax.jit."""

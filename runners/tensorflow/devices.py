@@ -123,14 +123,24 @@ def spread(variables: Iterable[keras.Variable], *, replica: Replica) -> float:
     return max((float(np.ptp(values, axis=0).max()) for values in held), default=0.0)
 
 
-def average_statistics(model: keras.Model, *, replica: Replica) -> None:
-    """Set the running statistics of every device to their mean: what the recipe says of `per_device` batch norm.
+def average_statistics(model: keras.Model, *, weights: list[float], replica: Replica) -> None:
+    """Set the running statistics of every device to their mean, in which each device's weigh so much; the weights add up to 1.
 
     A running mean is linear, so averaging now and then gives the same as averaging after every step.
     DIFFERS(tensorflow): left alone, Keras would read and save those of the first device only.
     """
     if replica.is_alone:
         return
-    for variable in model.non_trainable_variables:
-        values = parts(variable.value, replica=replica)
-        variable.value.assign(sum(value.numpy() for value in values) / replica.world)
+    for layer in model._flatten_layers():
+        if isinstance(layer, keras.layers.BatchNormalization):
+            for variable in (layer.moving_mean, layer.moving_variance):
+                values = parts(variable.value, replica=replica)
+                variable.value.assign(sum(weight * value.numpy() for weight, value in zip(weights, values, strict=True)))
+
+
+def joined(x, shards: tuple[int, ...]):
+    """On one device: return the rows of all devices, in order: the sum of each one's with zeros in the others' place."""
+    context = tf.distribute.get_replica_context()
+    index = int(tf.get_static_value(context.replica_id_in_sync_group))
+    padded = tf.pad(x, ((sum(shards[:index]), sum(shards[index + 1 :])), (0, 0)))
+    return context.all_reduce(tf.distribute.ReduceOp.SUM, padded)

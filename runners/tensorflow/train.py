@@ -11,17 +11,18 @@ import numpy as np
 import tensorflow as tf
 from tensorflow import keras
 
-from runners.contract import faults, models
+from runners.contract import faults, metrics, models
 from runners.contract.checkpoint import State, require_same_names
 from runners.contract.errors import Unsupported
-from runners.contract.metrics import classification_totals
 from runners.contract.session import Session
 from runners.contract.weights import deviation
 from runners.tensorflow import determinism, devices, modes, precision
-from runners.tensorflow.models import resnet_cifar
+from runners.tensorflow.models import moco_lite, resnet_cifar
 
-MODELS = {"resnet_cifar": resnet_cifar}
+MODELS = {"resnet_cifar": resnet_cifar, "moco_lite": moco_lite}
 # canonical -> native, as axes for numpy.transpose, and back
+# What a forward pass sums over devices.
+_SUMS = {"sync": "synchronised batch norm sums over devices in every layer", "parts": "the keys of all devices are joined by a sum"}
 LAYOUTS = {"HWIO->HWIO": ((0, 1, 2, 3), (0, 1, 2, 3)), "IO->IO": ((0, 1), (0, 1)), "O->O": ((0,), (0,))}
 
 
@@ -40,7 +41,7 @@ def train(session: Session) -> None:
             session.stepped(trainer.train_step(images, labels, learning_rate))
             if session.evaluation_is_due():
                 session.begin_evaluation()
-                session.evaluated(**trainer.evaluate(batches))
+                session.evaluated(trainer.evaluate(batches))
                 session.end_evaluation()
             if session.checkpoint_is_due():
                 session.save_checkpoint(trainer.get_state())
@@ -73,7 +74,8 @@ class Trainer:
         keras.utils.set_random_seed(spec.seed)
         synchronized = training["model"]["batch_norm"]["across_devices"] == "sync" and not replica.is_alone
         with replica.strategy.scope():
-            self.model = build_model(training["model"], synchronized=synchronized)
+            self.architecture = MODELS[training["model"]["name"]]
+            self.model = self.architecture.build(training["model"], shards=spec.shards, synchronized=synchronized)
             if spec.randomness == "native":
                 initialise(self.model, training["model"])
             # DIFFERS(tensorflow): Keras rounds the numbers to float32, in float64 too, unless numpy says their type.
@@ -94,9 +96,9 @@ class Trainer:
         """Make the training and evaluation steps of this context's mode, for all its devices."""
         if self.spec.mode == "compile" and not self.replica.is_alone:
             # One XLA program cannot hold the variables of several devices, so each device compiles what it does alone.
-            if self.model.stem_bn.synchronized and self.spec.device == "cpu":
+            if self.spec.training["model"]["batch_norm"]["across_devices"] != "per_device" and self.spec.device == "cpu":
                 raise Unsupported(
-                    "synchronised batch norm sums over devices in every layer; on CPUs TensorFlow compiles neither one "
+                    f"{_SUMS[self.spec.training['model']['batch_norm']['across_devices']]}; on CPUs TensorFlow compiles neither one "
                     "program for all (XLA: 'Trying to access resource located in device CPU:1 from device CPU:0') nor "
                     "one a device with such sums ('merge_call called while defining a tf.function'); batch norm "
                     "per_device compiles"
@@ -114,7 +116,8 @@ class Trainer:
     def differentiate(self, images, labels):
         """On one device: return its share of the global batch's loss, and the gradients of that."""
         with tf.GradientTape() as tape:
-            loss = self._loss(self.model(images, training=True), labels)
+            arguments, classes = self.architecture.arguments(images, labels)
+            loss = self._loss(self.model(*arguments, training=True), classes)
             decay = tf.add_n(self.model.losses) / self.replica.world
             total = self.optimizer.scale_loss(loss + decay)
         return loss, tape.gradient(total, self.model.trainable_variables)
@@ -124,22 +127,18 @@ class Trainer:
         self.optimizer.apply_gradients(zip(gradients, self.model.trainable_variables, strict=True))
 
     def predict(self, images: np.ndarray) -> np.ndarray:
-        """Return the logits of a global evaluation batch, [batch, class], in evaluation mode."""
+        """Return the logits or features of a global evaluation batch, [batch, ...], in evaluation mode."""
         logits = self.evaluation(self._images(images, self.spec.evaluation_shards))
         return np.concatenate([part.numpy() for part in devices.parts(logits, replica=self.replica)])
 
     def evaluate(self, batches) -> dict[str, float]:
-        """Return the right answers, the summed loss and the number of test images."""
-        devices.average_statistics(self.model, replica=self.replica)
-        totals = np.zeros(3)
-        for images, labels, weights in batches.evaluation():
-            totals += classification_totals(self.predict(images), labels, weights)
-        correct, loss_sum, count = totals.tolist()
-        return {"correct": correct, "loss_sum": loss_sum, "count": count}
+        """Return the metrics of the test images."""
+        self._average_statistics()
+        return metrics.evaluate(self.predict, batches, self.spec.training)
 
     def get_state(self) -> State:
         """Return the whole training state under canonical names and layouts."""
-        devices.average_statistics(self.model, replica=self.replica)
+        self._average_statistics()
         buffers = self._momentum()
         if self.rate is not None:
             # A float64 velocity may lose its last bit in `_momentum`: go on from what is saved, as a resumed run would.
@@ -187,7 +186,7 @@ class Trainer:
         return tf.reduce_sum(losses) / sum(self.spec.shards)
 
     def _evaluate(self, images):
-        return tf.cast(self.model(images, training=False), self._wide)
+        return tf.cast(self.architecture.evaluated(self.model)(images, training=False), self._wide)
 
     def _program(self, function, *, updates: bool):
         """Return the function as a program of this context's mode, for all its devices.
@@ -221,9 +220,14 @@ class Trainer:
         self.sgd.learning_rate.assign(rate)
         self.rate = rate
 
+    def _average_statistics(self) -> None:
+        """What the recipe says of several devices: parts of a batch count alike, or devices do. Under `sync` all are equal."""
+        has_parts = self.spec.training["model"]["batch_norm"]["across_devices"] == "parts"
+        shards = self.spec.shards if has_parts else (1,) * self.replica.world
+        devices.average_statistics(self.model, weights=[size / sum(shards) for size in shards], replica=self.replica)
+
     def _rows(self):
-        model = self.spec.training["model"]
-        names = MODELS[model["name"]].native_names(model["depth"], model["widths"])
+        names = self.architecture.native_names(self.spec.training["model"])
         return [(name, _variable(self.model, native), layout) for name, native, layout in names]
 
     @property
@@ -234,28 +238,15 @@ class Trainer:
         return self.replica.place(images.astype(self._wide.as_numpy_dtype, copy=False), shards)
 
 
-def build_model(model: dict, *, synchronized: bool) -> keras.Model:
-    """Return the recipe's model, with its variables."""
-    norm = model["batch_norm"]
-    built = resnet_cifar.ResNetCifar(
-        depth=model["depth"],
-        image_shape=model["image_shape"],
-        n_classes=model["n_classes"],
-        widths=model["widths"],
-        convolution=model["convolution"],
-        batch_norm={"epsilon": norm["epsilon"], "momentum": norm["momentum"], "synchronized": synchronized},
-    )
-    built(tf.zeros((1, *model["image_shape"])), training=False)
-    return built
-
-
 def initialise(model: keras.Model, rules: dict) -> None:
     """Draw the initial weights by keras.initializers, after the recipe's `init`."""
-    for name, native, _ in MODELS[rules["name"]].native_names(rules["depth"], rules["widths"]):
+    for name, native, _ in MODELS[rules["name"]].native_names(rules):
         variable = _variable(model, native)
         if variable.trainable:
             draw = _initializer(rules["init"][models.parameter_kind(name)], tuple(variable.shape))
             variable.assign(draw(variable.shape, dtype=variable.dtype))
+    if rules["name"] == "moco_lite":
+        model.begin()
 
 
 def native_order(spec):

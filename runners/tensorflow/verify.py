@@ -35,12 +35,12 @@ class Prober(Trainer):
     def prepare(self, *, example: np.ndarray) -> None:
         """Make the programs of this context's mode; those that training has no use for are traced when first called."""
         super().prepare(example=example)
-        self.forward = self._program(lambda images: self.model(images, training=True), updates=False)
+        self.forward = self._program(self._training_forward, updates=False)
         self.step_of_many = self._program(self._accumulate, updates=True)
 
-    def training_forward(self, images: np.ndarray) -> None:
+    def training_forward(self, images: np.ndarray, labels: np.ndarray) -> None:
         """Make one forward pass in training mode, of which only the running statistics are left."""
-        self.forward(self._images(images, self.spec.shards))
+        self.forward(self._images(images, self.spec.shards), self.replica.place(labels, self.spec.shards))
 
     def accumulate(self, batches: list[tuple[np.ndarray, np.ndarray]], learning_rate: float) -> tf.Tensor:
         """Take one step by the mean of the micro-batches' gradients; return the mean of their losses."""
@@ -71,8 +71,9 @@ class Prober(Trainer):
 
             with tf.GradientTape() as tape:
                 tape.watch(leaves)
-                logits = self.model(images, tap=tap, training=True)
-                loss = self._loss(logits, labels)
+                arguments, classes = self.architecture.arguments(images, labels)
+                logits = self.model(*arguments, tap=tap, training=True)
+                loss = self._loss(logits, classes)
                 products = [tf.reduce_sum(tf.cast(outputs[name], self._wide) * cotangents[name]) for name in example.cuts]
                 total = scale * tf.add_n([loss, *products])
             wanted = leaves, [value.value for value in self.model.trainable_variables]
@@ -86,6 +87,10 @@ class Prober(Trainer):
             return sum_of_parts(parts, scale=inputs.scale)
 
         return run
+
+    def _training_forward(self, images, labels):
+        arguments, _ = self.architecture.arguments(images, labels)
+        return self.model(*arguments, training=True)
 
     def _accumulate(self, batches):
         found = [self.differentiate(images, labels) for images, labels in batches]

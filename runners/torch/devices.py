@@ -196,14 +196,15 @@ def spread(tensors: Iterable[torch.Tensor], *, replica: Replica) -> float:
     return float((highest - lowest).max())
 
 
-def average_statistics(model: nn.Module, *, replica: Replica) -> None:
-    """Set the running statistics of every rank to their mean: what the recipe says of `per_device` batch norm.
+def average_statistics(model: nn.Module, *, weight: float, replica: Replica) -> None:
+    """Set the running statistics of every rank to their mean, in which this rank's weigh so much; the weights add up to 1.
 
     A running mean is linear, so averaging now and then gives the same as averaging after every step.
     """
     if replica.is_alone:
         return
-    for buffer in model.buffers():
-        if buffer.is_floating_point():
-            dist.all_reduce(buffer)
-            buffer.div_(replica.world)
+    for module in model.modules():
+        if isinstance(module, nn.modules.batchnorm._BatchNorm):
+            for buffer in (module.running_mean, module.running_var):
+                buffer.mul_(weight)
+                dist.all_reduce(buffer)

@@ -14,17 +14,17 @@ from runners.contract.errors import Unsupported
 def trace(model: nn.Module, example: torch.Tensor | tuple, *, training: bool, autocast) -> nn.Module:
     """Return the model traced on an example (or a tuple of arguments), in training or evaluation mode: a trace holds one.
 
-    The trace shares parameters and statistics with the model. The example moves the running statistics, so they are put back.
+    The trace shares parameters and statistics with the model. The example moves what a forward pass moves, so it is put back.
     """
-    statistics = {name: buffer.clone() for name, buffer in model.named_buffers()}
+    before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
     model.train(training)
     # The cache of autocast would record one cast of each weight as a constant.
     with autocast, warnings.catch_warnings(), torch.set_grad_enabled(training):
         warnings.filterwarnings("ignore", category=DeprecationWarning)
         traced = torch.jit.trace(model, example, check_trace=False)
     with torch.no_grad():
-        for name, buffer in model.named_buffers():
-            buffer.copy_(statistics[name])
+        for name, tensor in model.state_dict().items():
+            tensor.copy_(before[name])
     return traced
 
 

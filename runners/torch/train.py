@@ -11,18 +11,22 @@ import torch.nn.functional as F
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
-from runners.contract import faults
+from runners.contract import faults, metrics
 from runners.contract.batches import split
 from runners.contract.checkpoint import State, require_same_names
-from runners.contract.metrics import classification_totals
 from runners.contract.session import Session
 from runners.contract.weights import deviation
 from runners.torch import determinism, devices, modes, precision
-from runners.torch.models import resnet_cifar
+from runners.torch.models import moco_lite, resnet_cifar
 
-MODELS = {"resnet_cifar": resnet_cifar}
+MODELS = {"resnet_cifar": resnet_cifar, "moco_lite": moco_lite}
 # canonical -> native, as axes for numpy.transpose, and back
-LAYOUTS = {"HWIO->OIHW": ((3, 2, 0, 1), (2, 3, 1, 0)), "IO->OI": ((1, 0), (1, 0)), "O->O": ((0,), (0,))}
+LAYOUTS = {
+    "HWIO->OIHW": ((3, 2, 0, 1), (2, 3, 1, 0)),
+    "IO->OI": ((1, 0), (1, 0)),
+    "IO->IO": ((0, 1), (0, 1)),
+    "O->O": ((0,), (0,)),
+}
 
 
 def train(session: Session, rank: int = 0) -> None:
@@ -40,7 +44,7 @@ def train(session: Session, rank: int = 0) -> None:
             session.stepped(trainer.train_step(images, labels, learning_rate))
             if session.evaluation_is_due():
                 session.begin_evaluation()
-                session.evaluated(**trainer.evaluate(batches))
+                session.evaluated(trainer.evaluate(batches))
                 session.end_evaluation()
             if session.checkpoint_is_due():
                 session.save_checkpoint(trainer.get_state())
@@ -68,7 +72,8 @@ class Trainer:
         self.spec, self.replica = spec, replica
         training = spec.training
         torch.manual_seed(spec.seed)
-        model = build_model(training["model"])
+        self.architecture = MODELS[training["model"]["name"]]
+        model = self.architecture.build(training["model"], shards=spec.shards, rank=replica.rank)
         if spec.randomness == "native":
             initialise(model, training["model"])
         model = devices.synchronise_batch_norm(
@@ -81,7 +86,7 @@ class Trainer:
         )
         rule = training["optimizer"]
         self.optimizer = torch.optim.SGD(
-            self.model.parameters(),
+            [parameter for parameter in self.model.parameters() if parameter.requires_grad],
             lr=0.0,
             momentum=rule["momentum"],
             dampening=rule["dampening"],
@@ -94,11 +99,14 @@ class Trainer:
 
     def prepare(self, *, example: np.ndarray) -> None:
         """Make the forward passes of this context's mode, and wrap them for several devices."""
-        forward = evaluation = self.model
+        forward, evaluation = self.model, self.architecture.evaluated(self.model)
         if self.spec.mode == "jit":
-            shard = self._images(example)
-            forward = modes.trace(self.model, shard, training=True, autocast=self._autocast())
-            evaluation = modes.trace(self.model, shard, training=False, autocast=self._autocast())
+            shape = (sum(self.spec.evaluation_shards), *self.spec.training["model"]["image_shape"])
+            labels = np.arange(len(example), dtype=np.int32) % 2
+            arguments, _ = self.architecture.arguments(self._images(example), self._labels(labels))
+            forward = modes.trace(self.model, arguments, training=True, autocast=self._autocast())
+            images = self._evaluation_images(np.zeros(shape, np.float32))
+            evaluation = modes.trace(evaluation, images, training=False, autocast=self._autocast())
         if not self.replica.is_alone:
             # Running statistics are equal under `sync` and averaged by us under `per_device`: nothing to broadcast.
             forward = DistributedDataParallel(forward, broadcast_buffers=False)
@@ -115,11 +123,11 @@ class Trainer:
 
     def differentiate(self, images: np.ndarray, labels: np.ndarray, *, fraction: float = 1.0) -> torch.Tensor:
         """Add the gradient of a fraction of a global batch's loss to the parameters'; return this rank's part of the loss."""
-        images, labels = self._images(images), self._labels(labels)
+        arguments, classes = self.architecture.arguments(self._images(images), self._labels(labels))
         self.model.train()
         with self._autocast():
-            logits = self.forward(images)
-        loss = F.cross_entropy(logits.to(self._wide), labels) * (self.share * fraction)
+            logits = self.forward(*arguments)
+        loss = F.cross_entropy(logits.to(self._wide), classes) * (self.share * fraction)
         self.scaler.scale(loss).backward()
         return loss.detach()
 
@@ -132,27 +140,23 @@ class Trainer:
 
     @torch.no_grad()
     def predict(self, images: np.ndarray) -> np.ndarray:
-        """Return the logits of a global evaluation batch, [batch, class], in evaluation mode."""
+        """Return the logits or features of a global evaluation batch, [batch, ...], in evaluation mode."""
         self.model.eval()
         with self._autocast():
-            logits = self.evaluation(self._to_device(split(images, self.spec.evaluation_shards)[self.replica.rank]))
+            logits = self.evaluation(self._evaluation_images(images))
         self.model.train()
         return np.concatenate(devices.gather(logits.to(self._wide).cpu().numpy(), replica=self.replica))
 
     def evaluate(self, batches) -> dict[str, float]:
-        """Return the right answers, the summed loss and the number of test images."""
-        devices.average_statistics(self.model, replica=self.replica)
-        totals = np.zeros(3)
-        for images, labels, weights in batches.evaluation():
-            totals += classification_totals(self.predict(images), labels, weights)
-        correct, loss_sum, count = totals.tolist()
-        return {"correct": correct, "loss_sum": loss_sum, "count": count}
+        """Return the metrics of the test images."""
+        self._average_statistics()
+        return metrics.evaluate(self.predict, batches, self.spec.training)
 
     def get_state(self) -> State:
         """Return the whole training state under canonical names and layouts."""
-        devices.average_statistics(self.model, replica=self.replica)
+        self._average_statistics()
         tensors = dict(self.model.state_dict())
-        parameters = dict(self.model.named_parameters())
+        parameters = self._trained()
         state: State = {}
         for name, native, layout in self._rows():
             if native in parameters:
@@ -174,7 +178,7 @@ class Trainer:
         scale, good_steps = state.pop("scaler/scale", None), state.pop("scaler/good_steps", None)
         if self.scaler.is_enabled() and scale is not None:
             self.scaler.load_state_dict({**self.scaler.state_dict(), "scale": float(scale), "_growth_tracker": int(good_steps)})
-        tensors, parameters = dict(self.model.state_dict()), dict(self.model.named_parameters())
+        tensors, parameters = dict(self.model.state_dict()), self._trained()
         rows = self._rows()
         expected = {f"{group}/{name}" for name, native, _ in rows if native in parameters for group in ("params", "momentum")}
         require_same_names(state, expected | {f"stats/{name}" for name, native, _ in rows if native not in parameters})
@@ -186,9 +190,17 @@ class Trainer:
                 momentum = _to_native(state[f"momentum/{name}"], layout)
                 self.optimizer.state[parameter]["momentum_buffer"] = torch.empty_like(parameter).copy_(momentum)
 
+    def _average_statistics(self) -> None:
+        """What the recipe says of several devices: parts of a batch count alike, or devices do. Under `sync` all are equal."""
+        has_parts = self.spec.training["model"]["batch_norm"]["across_devices"] == "parts"
+        weight = self.share / self.replica.world if has_parts else 1.0 / self.replica.world
+        devices.average_statistics(self.model, weight=weight, replica=self.replica)
+
     def _rows(self):
-        model = self.spec.training["model"]
-        return MODELS[model["name"]].native_names(model["depth"], model["widths"])
+        return self.architecture.native_names(self.spec.training["model"])
+
+    def _trained(self) -> dict[str, nn.Parameter]:
+        return {name: parameter for name, parameter in self.model.named_parameters() if parameter.requires_grad}
 
     def _autocast(self) -> torch.autocast:
         return precision.autocast(self.spec.precision, device=self.replica.device)
@@ -200,27 +212,17 @@ class Trainer:
     def _images(self, images: np.ndarray) -> torch.Tensor:
         return self._to_device(split(images, self.spec.shards)[self.replica.rank])
 
+    def _evaluation_images(self, images: np.ndarray) -> torch.Tensor:
+        return self._to_device(split(images, self.spec.evaluation_shards)[self.replica.rank])
+
     def _labels(self, labels: np.ndarray) -> torch.Tensor:
         return (
             torch.from_numpy(split(labels, self.spec.shards)[self.replica.rank]).long().to(self.replica.device, non_blocking=True)
         )
 
     def _to_device(self, images: np.ndarray) -> torch.Tensor:
-        # [batch, height, width, channel] seen as [batch, channel, height, width] is the channels_last layout: no copy.
-        return torch.from_numpy(images).permute(0, 3, 1, 2).to(self.replica.device, dtype=self._wide, non_blocking=True)
-
-
-def build_model(model: dict) -> nn.Module:
-    """Return the recipe's model. Raises ValueError for what these layers cannot express."""
-    norm = model["batch_norm"]
-    return resnet_cifar.ResNetCifar(
-        depth=model["depth"],
-        image_shape=model["image_shape"],
-        n_classes=model["n_classes"],
-        widths=model["widths"],
-        convolution=model["convolution"],
-        batch_norm={"epsilon": norm["epsilon"], "momentum": norm["momentum"]},
-    )
+        # [..., height, width, channel] seen as [..., channel, height, width] is the channels_last layout: no copy.
+        return torch.from_numpy(images).movedim(-1, -3).to(self.replica.device, dtype=self._wide, non_blocking=True)
 
 
 def initialise(model: nn.Module, rules: dict) -> None:
@@ -239,6 +241,8 @@ def initialise(model: nn.Module, rules: dict) -> None:
         elif isinstance(module, nn.BatchNorm2d):
             nn.init.constant_(module.weight, rules["init"]["batch_norm.scale"]["value"])
             nn.init.constant_(module.bias, rules["init"]["batch_norm.bias"]["value"])
+    if rules["name"] == "moco_lite":
+        model.begin()
 
 
 def native_order(spec):

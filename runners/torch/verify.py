@@ -14,7 +14,7 @@ from runners.contract.batches import split
 from runners.contract.cases import Answers
 from runners.contract.session import Session
 from runners.torch import devices, modes
-from runners.torch.train import MODELS, Trainer, set_up, to_canonical
+from runners.torch.train import Trainer, set_up, to_canonical
 
 
 def verify(session: Session, rank: int = 0) -> None:
@@ -40,11 +40,12 @@ class Prober(Trainer):
         return 2 if self.spec.mode == "jit" else 0
 
     @torch.no_grad()
-    def training_forward(self, images: np.ndarray) -> None:
+    def training_forward(self, images: np.ndarray, labels: np.ndarray) -> None:
         """Make one forward pass in training mode, of which only the running statistics are left."""
+        arguments, _ = self.architecture.arguments(self._images(images), self._labels(labels))
         self.model.train()
         with self._autocast():
-            self.forward(self._images(images))
+            self.forward(*arguments)
 
     def accumulate(self, batches: list[tuple[np.ndarray, np.ndarray]], learning_rate: float) -> torch.Tensor:
         """Take one step by the mean of the micro-batches' gradients; return the mean of their losses."""
@@ -63,13 +64,12 @@ class Prober(Trainer):
 
     def segments(self, example: Segments) -> Callable[[Segments], Answers]:
         """Return the program that gives outputs, leaf and parameter gradients, loss and types; statistics move in the state."""
-        model = self.spec.training["model"]
-        taps = MODELS[model["name"]].tap_names(model["depth"], model["widths"])
+        taps = self.architecture.tap_names(self.spec.training["model"])
         # Of the mean over the global batch, this rank's part: no mean over ranks follows, as it does in training.
         share = self.share / self.replica.world
-        tapped = Tapped(self.model, taps=taps, cuts=example.cuts, share=share, wide=self._wide)
+        tapped = Tapped(self.model, self.architecture, taps=taps, cuts=example.cuts, share=share, wide=self._wide)
         program = modes.program(tapped, self._tapped_arguments(taps, example), mode=self.spec.mode, autocast=self._autocast())
-        parameters = dict(self.model.named_parameters())
+        parameters = self._trained()
         rows = [(name, parameters[native], layout) for name, native, layout in self._rows() if native in parameters]
 
         def run(inputs: Segments) -> Answers:
@@ -103,8 +103,9 @@ class Prober(Trainer):
 class Tapped(nn.Module):
     """The model with every tap looked at; at a cut, what comes in is recorded and the leaf goes on."""
 
-    def __init__(self, model: nn.Module, *, taps: list[str], cuts: tuple[str, ...], share: float, wide: torch.dtype) -> None:
+    def __init__(self, model: nn.Module, architecture, *, taps: list[str], cuts: tuple[str, ...], share: float, wide) -> None:
         super().__init__()
+        self.architecture = architecture
         self.model, self.taps, self.cuts, self.share, self.wide = model, taps, cuts, share, wide
 
     def forward(self, images, labels, leaves, cotangents, scale):
@@ -116,8 +117,9 @@ class Tapped(nn.Module):
             leaf = leaves[self.taps.index(name)].to(x.dtype)
             return leaf if name in self.cuts else x + leaf
 
-        logits = self.model(images, tap)
-        loss = F.cross_entropy(logits.to(self.wide), labels) * self.share
+        arguments, classes = self.architecture.arguments(images, labels)
+        logits = self.model(*arguments, tap)
+        loss = F.cross_entropy(logits.to(self.wide), classes) * self.share
         cut = [name for name in self.taps if name in self.cuts]
         products = [(outputs[name].to(self.wide) * cotangent).sum() for name, cotangent in zip(cut, cotangents, strict=True)]
         return scale * sum(products, loss), loss, *(outputs[name] for name in self.taps)

@@ -39,7 +39,7 @@ def run(session: Session, *, losses=(2.5, 2.0, 1.5, 1.25), stop_at: int | None =
         session.stepped(losses[session.step])
         if session.evaluation_is_due():
             session.begin_evaluation()
-            session.evaluated(correct=64.0 + session.step, loss_sum=512.0, count=256.0)
+            session.evaluated({"test_accuracy": 10.0 * session.step, "test_loss": 2.0})
             session.end_evaluation()
         if session.checkpoint_is_due():
             session.save_checkpoint({**state, "params/head.bias": np.full(10, session.step, np.float32)})
@@ -64,7 +64,7 @@ def test_a_run_reports_its_losses_evaluations_and_end(open_session, tmp_path):
     evaluated = of_kind(tmp_path, "evaluated")
     assert [event["step"] for event in evaluated] == [2, 4]
     assert [event["train_loss"] for event in evaluated] == [2.25, 1.375]
-    assert evaluated[0]["metrics"] == {"test_accuracy": 100.0 * 66.0 / 256.0, "test_loss": 2.0}
+    assert evaluated[0]["metrics"] == {"test_accuracy": 20.0, "test_loss": 2.0}
     assert [event["epoch"] for event in evaluated] == [0.25, 0.5]
     assert [event["step"] for event in of_kind(tmp_path, "checkpointed")] == [2]
     (finished,) = of_kind(tmp_path, "finished")
@@ -166,7 +166,7 @@ def test_the_rate_leaves_out_compilation_and_evaluation(open_session, tmp_path, 
         if session.evaluation_is_due():
             session.begin_evaluation()
             clock[0] += 7.0
-            session.evaluated(correct=1.0, loss_sum=1.0, count=2.0)
+            session.evaluated({"test_accuracy": 50.0, "test_loss": 0.5})
             session.end_evaluation()
         if session.checkpoint_is_due():
             session.save_checkpoint(state)

@@ -39,11 +39,11 @@ def pixels(images) -> np.ndarray:
 
 
 def view(images, rule, *, step=0, name="query"):
-    return views.make_view(images, rule, seed=3, step=step, view=name)
+    return views.make_view(images, rule, seed=3, step=step, view=name) / np.float32(255)
 
 
 def test_with_everything_off_a_view_is_the_image(images, pixels):
-    """No crop, flip, jitter or gray: the pixels, in [0, 1]."""
+    """No crop, flip, jitter or gray: the pixels."""
     np.testing.assert_allclose(view(images, OFF), pixels, atol=1e-7)
 
 
@@ -54,7 +54,7 @@ def test_a_view_is_a_function_of_seed_step_and_name(images):
     for other in (
         view(images, RULE, step=1),
         view(images, RULE, name="key"),
-        views.make_view(images, RULE, seed=4, step=0, view="query"),
+        views.make_view(images, RULE, seed=4, step=0, view="query") / np.float32(255),
     ):
         assert (np.abs(first - other).max(axis=(1, 2, 3)) > 1e-3).mean() > 0.9
 
@@ -66,7 +66,7 @@ def test_an_image_has_its_view_whatever_else_is_in_the_batch(images):
 
 
 def test_views_stay_in_range(images):
-    """Every value of every view is within [0, 1]."""
+    """Every value of every view is one that a pixel can have."""
     found = np.stack([view(images, RULE, step=step) for step in range(10)])
     assert found.min() >= 0.0
     assert found.max() <= 1.0

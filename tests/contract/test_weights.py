@@ -80,7 +80,7 @@ def test_a_stream_shared_by_all_kernels_is_caught(model, monkeypatch):
 @pytest.mark.parametrize(
     ("rule", "message"),
     [
-        ({"distribution": "normal", "mean": 0.0, "variance": 2.0, "per": "fan_out"}, "allowed is fan_in"),
+        ({"distribution": "normal", "mean": 0.0, "variance": 2.0, "per": "fan_out"}, "allowed are fan_in, fan_out"),
         ({"distribution": "uniform"}, "allowed are normal, constant"),
     ],
 )

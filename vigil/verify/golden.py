@@ -23,6 +23,7 @@ import numpy as np
 
 from runners.contract import datasets, weights
 from runners.contract.batches import Batches
+from runners.contract.pairs import make_batches
 from vigil.errors import CannotRun
 from vigil.paths import reference_directory
 from vigil.verify import probes as probing
@@ -248,4 +249,4 @@ def _draws(case: Case) -> int:
 
 def _batches(training: dict[str, Any], data_directory: Path | None, seed: int) -> Batches:
     dataset = datasets.load(training["data"], str(data_directory) if data_directory else None)
-    return Batches(dataset, training, seed=seed)
+    return make_batches(dataset, training, seed=seed)

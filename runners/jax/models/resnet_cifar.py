@@ -110,28 +110,52 @@ def norm(n, *, epsilon, momentum, param_dtype, rngs, dtype):
     return BatchNorm(n, epsilon=epsilon, momentum=momentum, param_dtype=param_dtype, rngs=rngs)
 
 
-def tap_names(depth, widths):
+def build(model, *, shards, numerics):
+    """Return the recipe's model. Raises ValueError for what these layers cannot express."""
+    norm = model["batch_norm"]
+    return ResNetCifar(
+        depth=model["depth"],
+        image_shape=model["image_shape"],
+        n_classes=model["n_classes"],
+        widths=model["widths"],
+        convolution=model["convolution"],
+        batch_norm={"epsilon": norm["epsilon"], "momentum": norm["momentum"]},
+        numerics=numerics,
+    )
+
+
+def evaluated(model):
+    """Return what images are evaluated by: the model itself."""
+    return model
+
+
+def arguments(images, labels):
+    """Return the arguments of a forward pass, and the right class of each row of its logits."""
+    return (images,), labels
+
+
+def tap_names(model):
     """Return the taps in forward order: a compiled program may return them in another."""
     names = ["stem.conv", "stem.bn", "stem.relu"]
-    for stage in range(1, len(widths) + 1):
-        for block in range(1, blocks_per_stage(depth) + 1):
+    for stage in range(1, len(model["widths"]) + 1):
+        for block in range(1, blocks_per_stage(model["depth"]) + 1):
             parts = ("shortcut", "conv1", "bn1", "relu1", "conv2", "bn2", "sum", "relu2")
             names += [f"stage{stage}.block{block}.{part}" for part in parts]
     return [*names, "pool", "logits"]
 
 
-def native_names(depth, widths):
+def native_names(model):
     """Return rows (canonical name, native name, layout) of every parameter and running statistic."""
-    rows = [("stem.conv.kernel", "stem_conv.kernel", "HWIO"), *_norm_rows("stem.bn", "stem_bn")]
-    n = blocks_per_stage(depth)
-    for index in range(n * len(widths)):
+    rows = [("stem.conv.kernel", "stem_conv.kernel", "HWIO"), *norm_rows("stem.bn", "stem_bn")]
+    n = blocks_per_stage(model["depth"])
+    for index in range(n * len(model["widths"])):
         name = f"stage{index // n + 1}.block{index % n + 1}"
         for k in (1, 2):
             rows.append((f"{name}.conv{k}.kernel", f"blocks.{index}.conv{k}.kernel", "HWIO"))
-            rows += _norm_rows(f"{name}.bn{k}", f"blocks.{index}.bn{k}")
+            rows += norm_rows(f"{name}.bn{k}", f"blocks.{index}.bn{k}")
     return [*rows, ("head.kernel", "head.kernel", "IO"), ("head.bias", "head.bias", "O")]
 
 
-def _norm_rows(canonical, native):
+def norm_rows(canonical, native):
     pairs = (("scale", "scale"), ("bias", "bias"), ("mean", "mean"), ("variance", "var"))
     return [(f"{canonical}.{ours}", f"{native}.{theirs}", "O") for ours, theirs in pairs]

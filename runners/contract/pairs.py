@@ -1,0 +1,43 @@
+"""Batches for contrastive learning: each example is two views, the second of another image than the first.
+
+Batch norm must not tell a query from the keys that were normalised with it, so the keys of a batch are shuffled before they are
+encoded (He et al. 2020, arXiv 1911.05722, section 3.3). The shuffle is done here: row i of a batch holds a query of image i and
+the key of another, and the row's label says where the key of image i is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+import numpy as np
+
+from runners.contract import streams
+from runners.contract.batches import Batches
+from runners.contract.views import make_view
+
+
+class PairBatches(Batches):
+    """Training batches of two views, evaluation batches of plain images, and the bank of training images."""
+
+    def train(self, step: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the batch of step `step`: float32 [batch, 2, height, width, channel]; int32 [batch], where each row's key is."""
+        images = self._data.train_images[self._index(step)]
+        views = (make_view(images, self._augmentation, seed=self._seed, step=step, view=view) for view in ("query", "key"))
+        return shuffled(*map(self._normalise, views), seed=self._seed, step=step)
+
+    def bank(self) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+        """Yield (images, labels, weights) of all training images, in batches of the evaluation's size."""
+        return self._plain(self._data.train_images, self._data.train_labels)
+
+
+def shuffled(queries: np.ndarray, keys: np.ndarray, *, seed: int, step: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the pairs [batch, 2, ...] with keys in another order, and for each row the place of its own key, int32 [batch]."""
+    order = streams.permutation(seed, "views/shuffle", step, count=len(keys))
+    place = np.empty(len(keys), np.int32)
+    place[order] = np.arange(len(keys), dtype=np.int32)
+    return np.stack([queries, keys[order]], axis=1), place
+
+
+def make_batches(dataset: DataSet, training: dict[str, Any], *, seed: int, order: Callable | None = None) -> Batches:
+    """Return the batches that a recipe's model trains on."""
+    kind = PairBatches if training["model"]["name"] == "moco_lite" else Batches
+    return kind(dataset, training, seed=seed, order=order)
