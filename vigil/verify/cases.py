@@ -87,8 +87,7 @@ def answer(
     state = probes[case.state].state
     data = [batch_of(key, probes, batches) for key in case.batches]
     if case.kind in ("predict", "alternate"):
-        images = [each for each, _ in data]
-        found = oracle.forward_passes(training, state, images[:-1], images[-1], rounding=rounding)
+        found = oracle.forward_passes(training, state, data[:-1], data[-1][0], rounding=rounding)
         return found if case.kind == "alternate" else {name: found[name] for name in found if not name.startswith("params/")}
     if case.kind == "repeat":  # judged against its own first call; this is what that call should give
         data = data[:1]

@@ -27,6 +27,8 @@ class Node:
 class Graph:
     """One pass over a model.
 
+    `moved` is what a model has in place of its running statistics, and all else that a forward pass moves, after the pass.
+
     Args:
         leaves, cotangents: tap name -> tensor put in its place, and the gradient of its output; taps not named are not cut.
     """
@@ -42,7 +44,7 @@ class Graph:
         self.rounding = rounding or Rounding(None)
         self.params = {name: Node(value) for name, value in params.items()}
         self.outputs: dict[str, np.ndarray] = {}
-        self.statistics: dict[str, np.ndarray] = {}
+        self.moved: dict[str, np.ndarray] = {}
         self._leaves, self._cotangents = leaves or {}, cotangents or {}
         self._taps: dict[str, Node] = {}
         self._made: dict[int, str] = {}
@@ -55,6 +57,8 @@ class Graph:
         *others: Node,
         params: tuple[str, ...] = (),
         casts: bool = False,
+        widens: bool = False,
+        is_wide: bool = False,
         terms: tuple[int, ...] = (),
         **options,
     ) -> Node:
@@ -62,15 +66,18 @@ class Graph:
 
         Args:
             casts: a layer that computes in the context's low precision, weights too.
+            widens, is_wide: what comes out, or what comes in too, is in the parameters' type.
             terms: of how many terms an element is the sum: of the output, then of each input's gradient; 1 where left out.
         """
         weights = [self.params[name] for name in params]
         values = [self.rounding.cast(weight.value) if casts else weight.value for weight in weights]
         value, backward = function(x.value, *(other.value for other in others), *values, **options)
         forward, *back = [*terms, *[1] * (1 + 1 + len(others) + len(weights) - len(terms))]
-        node = Node(self.rounding.activation(value, forward))
+        of_output = self.rounding.master if widens or is_wide else self.rounding.activation
+        of_input = self.rounding.master if is_wide else self.rounding.activation
         of_weight = self.rounding.activation if casts else self.rounding.master
-        rounded = [self.rounding.activation] * (1 + len(others)) + [of_weight] * len(weights)
+        node = Node(of_output(value, forward))
+        rounded = [of_input] * (1 + len(others)) + [of_weight] * len(weights)
         self._operations.append((node, list(zip((x, *others, *weights), rounded, back, strict=True)), backward))
         return node
 

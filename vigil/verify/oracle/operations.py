@@ -59,6 +59,23 @@ def batch_norm(
     return normalised * scale + bias, backward
 
 
+def split_batch_norm(
+    x: np.ndarray, scale: np.ndarray, bias: np.ndarray, means: np.ndarray, variances: np.ndarray, *, epsilon: float
+) -> tuple[np.ndarray, Backward]:
+    """Batch norm of each part of a batch by its own statistics [part, channel]; the parts have equally many rows."""
+    found = [
+        batch_norm(part, scale, bias, mean, variance, epsilon=epsilon)
+        for part, mean, variance in zip(np.split(x, len(means)), means, variances, strict=True)
+    ]
+
+    def backward(gradient: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        parts = [back(part) for (_, back), part in zip(found, np.split(gradient, len(means)), strict=True)]
+        of_x, of_scale, of_bias = zip(*parts, strict=True)
+        return np.concatenate(of_x), sum(of_scale), sum(of_bias)
+
+    return np.concatenate([value for value, _ in found]), backward
+
+
 def batch_norm_factor(scale: np.ndarray, variance: np.ndarray, *, epsilon: float) -> np.ndarray:
     """Return what batch norm multiplies a channel by in evaluation."""
     return scale / np.sqrt(variance + epsilon)
@@ -120,3 +137,33 @@ def softmax_cross_entropy(logits: np.ndarray, *, labels: np.ndarray) -> tuple[np
         return (gradient * probabilities / len(labels),)
 
     return losses.mean(), backward
+
+
+def normalise_rows(x: np.ndarray) -> tuple[np.ndarray, Backward]:
+    """Return the rows of x [batch, dimension] over their norms."""
+    norms = np.sqrt(np.square(x).sum(axis=1, keepdims=True))
+    y = x / norms
+
+    def backward(gradient: np.ndarray) -> tuple[np.ndarray]:
+        return ((gradient - y * (y * gradient).sum(axis=1, keepdims=True)) / norms,)
+
+    return y, backward
+
+
+def contrast(
+    features: np.ndarray, keys: np.ndarray, *, place: np.ndarray, queue: np.ndarray, temperature: float
+) -> tuple[np.ndarray, Backward]:
+    """Return similarities over the temperature, [batch, 1 + queue]: to each row's own key first, then to the queue.
+
+    He et al. 2020, arXiv 1911.05722, algorithm 1. `place` [batch] says which key is whose.
+    """
+    own = keys[place]
+
+    def backward(gradient: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        of_own, of_queue = gradient[:, :1] / temperature, gradient[:, 1:] / temperature
+        of_keys = np.zeros_like(keys)
+        np.add.at(of_keys, place, of_own * features)
+        return of_own * own + of_queue @ queue, of_keys
+
+    positive = (features * own).sum(axis=1, keepdims=True)
+    return np.concatenate([positive, features @ queue.T], axis=1) / temperature, backward

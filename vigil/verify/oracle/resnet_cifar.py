@@ -13,73 +13,19 @@ import numpy as np
 from runners.contract.models import blocks_per_stage
 from vigil.verify.oracle import operations
 from vigil.verify.oracle.graph import Graph, Node
+from vigil.verify.oracle.layers import Layers
 
 
-def forward(graph: Graph, images: np.ndarray, *, model: dict[str, Any], running: Mapping[str, np.ndarray] | None = None) -> Node:
-    """Return the logits of images [batch, height, width, channel]; every tap is in `graph.outputs`.
+def forward(
+    graph: Graph, images: np.ndarray, labels: np.ndarray, *, model: dict[str, Any], statistics: Mapping[str, np.ndarray]
+) -> tuple[Node, np.ndarray]:
+    """Return the logits of images [batch, height, width, channel] in training mode, and the right class of each row."""
+    return _logits(Layers(graph, model, statistics, training=True), images, model), labels
 
-    Args:
-        running: running statistics for evaluation; None takes the batch's own, and leaves them in `graph.statistics`.
-    """
-    convolution, norm = model["convolution"], model["batch_norm"]
-    padding = tuple(map(tuple, convolution["padding"]))
 
-    def conv(name: str, x: Node, stride: int) -> Node:
-        kernel = f"{name}.kernel"
-        height, width, n_in, n_out = graph.params[kernel].value.shape
-        positions = x.value.shape[0] * (x.value.shape[1] // stride) * (x.value.shape[2] // stride)
-        terms = height * width * n_in, height * width * n_out, positions
-        options = {"stride": stride, "padding": padding}
-        return graph.tap(name, graph.apply(operations.convolution, x, params=(kernel,), casts=True, terms=terms, **options))
-
-    def bn(name: str, x: Node) -> Node:
-        params, epsilon = (f"{name}.scale", f"{name}.bias"), norm["epsilon"]
-        if running is not None:
-            # The factor is rounded once for a whole channel. Programs that compute x * factor + (bias - mean * factor), as
-            # TensorFlow's do, round both products, which may be larger than what is left of them.
-            mean, variance = (running[f"{name}.{moment}"] for moment in ("mean", "variance"))
-            scale, bias = (graph.params[parameter].value for parameter in params)
-            factor = graph.rounding.master(operations.batch_norm_factor(scale, variance, epsilon=epsilon))
-            value = graph.rounding.master(x.value * factor) + (bias - graph.rounding.master(mean * factor))
-            return graph.tap(name, Node(graph.rounding.activation(value)))
-        over = tuple(range(x.value.ndim - 1))
-        n = x.value.size // x.value.shape[-1]
-        mean, variance = graph.rounding.master(x.value.mean(axis=over), n), graph.rounding.master(x.value.var(axis=over), n)
-        graph.statistics |= {f"{name}.mean": mean, f"{name}.variance": variance * (n / (n - 1))}
-
-        def normalise(x, scale, bias):
-            return operations.batch_norm(x, scale, bias, mean, variance, epsilon=epsilon)
-
-        return graph.tap(name, graph.apply(normalise, x, params=params, terms=(1, 1, n, n)))
-
-    def relu(name: str, x: Node) -> Node:
-        return graph.tap(name, graph.apply(operations.relu, x))
-
-    def shortcut(x: Node, stride: int, extra_channels: int) -> Node:
-        if stride == 1 and extra_channels == 0:
-            # A node of its own: cut, it must not take the gradient that the block's first convolution sends to x.
-            return graph.apply(lambda value: (value, lambda gradient: (gradient,)), x)
-        before = extra_channels // 2
-        sides = {"channels_before": before, "channels_after": extra_channels - before}
-        return graph.apply(operations.strided_slice, x, stride=stride, **sides)
-
-    x = conv("stem.conv", Node(graph.rounding.cast(images)), 1)
-    x = relu("stem.relu", bn("stem.bn", x))
-    n_in = model["widths"][0]
-    for stage, n_out in enumerate(model["widths"], start=1):
-        for block in range(1, blocks_per_stage(model["depth"]) + 1):
-            name, stride = f"stage{stage}.block{block}", 2 if stage > 1 and block == 1 else 1
-            around = graph.tap(f"{name}.shortcut", shortcut(x, stride, n_out - n_in))
-            x = relu(f"{name}.relu1", bn(f"{name}.bn1", conv(f"{name}.conv1", x, stride)))
-            x = bn(f"{name}.bn2", conv(f"{name}.conv2", x, 1))
-            x = graph.tap(f"{name}.sum", graph.apply(operations.add, x, around))
-            x = relu(f"{name}.relu2", x)
-            n_in = n_out
-    batch, height, width, features = x.value.shape
-    x = graph.tap("pool", graph.apply(operations.mean_pool, x, terms=(height * width,)))
-    terms = features, model["n_classes"], batch, batch
-    head = graph.apply(operations.dense, x, params=("head.kernel", "head.bias"), casts=True, terms=terms)
-    return graph.tap("logits", head)
+def evaluate(graph: Graph, images: np.ndarray, *, model: dict[str, Any], statistics: Mapping[str, np.ndarray]) -> Node:
+    """Return the logits of images in evaluation mode."""
+    return _logits(Layers(graph, model, statistics, training=False), images, model)
 
 
 def taps(model: dict[str, Any]) -> list[str]:
@@ -90,3 +36,26 @@ def taps(model: dict[str, Any]) -> list[str]:
             parts = ("shortcut", "conv1", "bn1", "relu1", "conv2", "bn2", "sum", "relu2")
             names += [f"stage{stage}.block{block}.{part}" for part in parts]
     return [*names, "pool", "logits"]
+
+
+def _logits(layers: Layers, images: np.ndarray, model: dict[str, Any]) -> Node:
+    x = layers.conv("stem.conv", Node(layers.graph.rounding.cast(images)), 1)
+    x = layers.relu("stem.relu", layers.batch_norm("stem.bn", x))
+    n_in = model["widths"][0]
+    for stage, n_out in enumerate(model["widths"], start=1):
+        for block in range(1, blocks_per_stage(model["depth"]) + 1):
+            name, stride = f"stage{stage}.block{block}", 2 if stage > 1 and block == 1 else 1
+            around = _shortcut(layers, f"{name}.shortcut", x, stride, n_out - n_in)
+            x = layers.relu(f"{name}.relu1", layers.batch_norm(f"{name}.bn1", layers.conv(f"{name}.conv1", x, stride)))
+            x = layers.batch_norm(f"{name}.bn2", layers.conv(f"{name}.conv2", x, 1))
+            x = layers.relu(f"{name}.relu2", layers.add(f"{name}.sum", x, around))
+            n_in = n_out
+    return layers.dense("head", layers.pool("pool", x), tap="logits")
+
+
+def _shortcut(layers: Layers, name: str, x: Node, stride: int, extra_channels: int) -> Node:
+    if stride == 1 and extra_channels == 0:
+        return layers.identity(name, x)
+    before = extra_channels // 2
+    sides = {"channels_before": before, "channels_after": extra_channels - before}
+    return layers.graph.tap(name, layers.graph.apply(operations.strided_slice, x, stride=stride, **sides))

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from vigil.verify.oracle import operations, resnet_cifar
+from vigil.verify.oracle import moco_lite, operations, resnet_cifar
 from vigil.verify.oracle.graph import Graph
 from vigil.verify.oracle.rounding import Rounding
 
 Tensors = dict[str, np.ndarray]
-MODELS = {"resnet_cifar": resnet_cifar}
+MODELS = {"resnet_cifar": resnet_cifar, "moco_lite": moco_lite}
 # In evaluation images know nothing of each other; a few at once stay in the processor's cache.
 _EVALUATED_AT_ONCE = 16
 
@@ -37,8 +37,8 @@ def train_step(
     params, statistics = _group(state, "params"), _group(state, "stats")
     losses, gradients = [], []
     for images, labels in batches:
-        graph, loss = _differentiate(training, params, images, labels, rounding=rounding)
-        statistics = _moved(training, statistics, graph.statistics, rounding)
+        graph, loss = _differentiate(training, params, statistics, images, labels, rounding=rounding)
+        statistics = graph.moved
         losses.append(loss)
         gradients.append(graph.parameter_gradients())
     mean = {name: sum(each[name] for each in gradients) / len(batches) for name in params}
@@ -59,22 +59,22 @@ def train_step(
 def forward_passes(
     training: dict[str, Any],
     state: Mapping[str, np.ndarray],
-    batches: Sequence[np.ndarray],
+    batches: Sequence[tuple[np.ndarray, np.ndarray]],
     images: np.ndarray,
     *,
     rounding: Rounding | None = None,
 ) -> Tensors:
-    """Return statistics after training-mode forward passes over `batches`, and then evaluation-mode logits of `images`."""
+    """Return statistics after training-mode forward passes over (images, labels), and then what evaluation gives for `images`."""
     rounding = rounding or Rounding(None)
     model, params, statistics = training["model"], _group(state, "params"), _group(state, "stats")
-    for each in batches:
+    for some, labels in batches:
         graph = Graph(params, rounding=rounding)
-        MODELS[model["name"]].forward(graph, each.astype(np.float64), model=model)
-        statistics = _moved(training, statistics, graph.statistics, rounding)
+        MODELS[model["name"]].forward(graph, some.astype(np.float64), labels, model=model, statistics=statistics)
+        statistics = graph.moved
     logits = []
     for first in range(0, len(images), _EVALUATED_AT_ONCE):
         graph, part = Graph(params, rounding=rounding), images[first : first + _EVALUATED_AT_ONCE].astype(np.float64)
-        logits.append(MODELS[model["name"]].forward(graph, part, model=model, running=statistics).value)
+        logits.append(MODELS[model["name"]].evaluate(graph, part, model=model, statistics=statistics).value)
     answer = {f"stats/{name}": value for name, value in statistics.items()}
     return answer | {f"params/{name}": value for name, value in params.items()} | {"logits": np.concatenate(logits)}
 
@@ -90,29 +90,25 @@ def segments(
 ) -> Tensors:
     """Return taps, gradients and statistics when the given taps are cut: with all cut, every layer is alone."""
     rounding = rounding or Rounding(None)
-    graph, loss = _differentiate(
-        training, _group(state, "params"), *batch, rounding=rounding, leaves=leaves, cotangents=cotangents
-    )
+    params, statistics = _group(state, "params"), _group(state, "stats")
+    graph, loss = _differentiate(training, params, statistics, *batch, rounding=rounding, leaves=leaves, cotangents=cotangents)
     answer: Tensors = {"loss": loss}
     answer |= {f"output/{name}": value for name, value in graph.outputs.items()}
     answer |= {f"leaf_gradient/{name}": value for name, value in graph.tap_gradients().items()}
     answer |= {f"parameter_gradient/{name}": value for name, value in graph.parameter_gradients().items()}
-    moved = _moved(training, _group(state, "stats"), graph.statistics, rounding)
-    return answer | {f"stats/{name}": value for name, value in moved.items()}
+    return answer | {f"stats/{name}": value for name, value in graph.moved.items()}
 
 
-def _differentiate(training, params, images, labels, *, rounding, leaves=None, cotangents=None) -> tuple[Graph, np.ndarray]:
+def _differentiate(
+    training, params, statistics, images, labels, *, rounding, leaves=None, cotangents=None
+) -> tuple[Graph, np.ndarray]:
     model = training["model"]
     graph = Graph(params, rounding=rounding, leaves=leaves, cotangents=cotangents)
-    logits = MODELS[model["name"]].forward(graph, images.astype(np.float64), model=model)
-    loss = graph.apply(operations.softmax_cross_entropy, logits, labels=labels, terms=(len(labels) + model["n_classes"],))
+    logits, classes = MODELS[model["name"]].forward(graph, images.astype(np.float64), labels, model=model, statistics=statistics)
+    terms = (len(classes) + logits.value.shape[1],)
+    loss = graph.apply(operations.softmax_cross_entropy, logits, labels=classes, terms=terms)
     graph.backward(loss)
     return graph, loss.value
-
-
-def _moved(training, statistics, batch, rounding) -> Tensors:
-    share = training["model"]["batch_norm"]["momentum"]
-    return {name: rounding.master((1.0 - share) * value + share * batch[name]) for name, value in statistics.items()}
 
 
 def _group(state: Mapping[str, np.ndarray], group: str) -> Tensors:
@@ -122,5 +118,6 @@ def _group(state: Mapping[str, np.ndarray], group: str) -> Tensors:
 
 def readers(training: dict[str, Any], state: Mapping[str, np.ndarray], images: np.ndarray) -> dict[str, list[str]]:
     """Return tap -> the taps made directly from it; the loss is made from the logits."""
-    graph, _ = _differentiate(training, _group(state, "params"), images, np.zeros(len(images), int), rounding=Rounding(None))
+    params, statistics = _group(state, "params"), _group(state, "stats")
+    graph, _ = _differentiate(training, params, statistics, images, np.arange(len(images)) % 2, rounding=Rounding(None))
     return graph.readers()

@@ -1,0 +1,79 @@
+"""MoCo (He et al. 2020, arXiv 1911.05722) with ResNet encoders on the oracle's graph.
+
+Same taps as its twins in runners/.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from runners.contract.models import has_projection, parameter_shapes
+from vigil.verify.oracle import operations
+from vigil.verify.oracle.graph import Graph, Node
+from vigil.verify.oracle.layers import Layers
+
+Tensors = Mapping[str, np.ndarray]
+
+
+def forward(
+    graph: Graph, pairs: np.ndarray, place: np.ndarray, *, model: dict[str, Any], statistics: Tensors
+) -> tuple[Node, np.ndarray]:
+    """Return the logits of pairs [batch, 2, height, width, channel] in training mode, and their right class, which is 0."""
+    rounding, share = graph.rounding, model["key_momentum"]
+    features = _features(Layers(graph, model, statistics, training=True), pairs[:, 0], model)
+    follower = {
+        name: rounding.master(share * statistics[f"key.{name}"] + (1.0 - share) * graph.params[name].value)
+        for name in parameter_shapes(model)
+    }
+    of_key = {name.removeprefix("key."): value for name, value in statistics.items() if name.startswith("key.")}
+    key_graph = Graph(follower, rounding=rounding)
+    encoded = _features(Layers(key_graph, model, of_key, training=True), pairs[:, 1], model)
+    keys = graph.tap("keys", Node(encoded.value))
+    dimension, queue = model["dimension"], statistics["queue"]
+    terms, options = (dimension, 1 + len(queue), 1), {"place": place, "queue": queue, "temperature": model["temperature"]}
+    logits = graph.tap("logits", graph.apply(operations.contrast, features, keys, is_wide=True, terms=terms, **options))
+    graph.moved |= {f"key.{name}": value for name, value in (follower | key_graph.moved).items()}
+    graph.moved["queue"] = np.concatenate([keys.value, queue[: -len(keys.value)]])
+    return logits, np.zeros(len(pairs), np.int64)
+
+
+def evaluate(graph: Graph, images: np.ndarray, *, model: dict[str, Any], statistics: Tensors) -> Node:
+    """Return the query encoder's features of images [batch, height, width, channel] in evaluation mode."""
+    return _features(Layers(graph, model, statistics, training=False), images, model)
+
+
+def taps(model: dict[str, Any]) -> list[str]:
+    """Return the names of the taps in forward order."""
+    names = ["stem.conv", "stem.bn", "stem.relu"]
+    n_in = model["widths"][0]
+    for stage, (n_out, count) in enumerate(zip(model["widths"], model["blocks"], strict=True), start=1):
+        for block in range(1, count + 1):
+            shortcut = ("shortcut.conv", "shortcut.bn") if has_projection(stage, block, n_in, n_out) else ("shortcut",)
+            parts = (*shortcut, "conv1", "bn1", "relu1", "conv2", "bn2", "sum", "relu2")
+            names += [f"stage{stage}.block{block}.{part}" for part in parts]
+            n_in = n_out
+    return [*names, "pool", "head", "features", "keys", "logits"]
+
+
+def _features(layers: Layers, images: np.ndarray, model: dict[str, Any]) -> Node:
+    x = layers.conv("stem.conv", Node(layers.graph.rounding.cast(images)), 1)
+    x = layers.relu("stem.relu", layers.batch_norm("stem.bn", x))
+    n_in = model["widths"][0]
+    for stage, (n_out, count) in enumerate(zip(model["widths"], model["blocks"], strict=True), start=1):
+        for block in range(1, count + 1):
+            name, stride = f"stage{stage}.block{block}", 2 if stage > 1 and block == 1 else 1
+            if has_projection(stage, block, n_in, n_out):
+                around = layers.conv(f"{name}.shortcut.conv", x, stride, is_padded=False)
+                around = layers.batch_norm(f"{name}.shortcut.bn", around)
+            else:
+                around = layers.identity(f"{name}.shortcut", x)
+            x = layers.relu(f"{name}.relu1", layers.batch_norm(f"{name}.bn1", layers.conv(f"{name}.conv1", x, stride)))
+            x = layers.batch_norm(f"{name}.bn2", layers.conv(f"{name}.conv2", x, 1))
+            x = layers.relu(f"{name}.relu2", layers.add(f"{name}.sum", x, around))
+            n_in = n_out
+    x = layers.dense("head", layers.pool("pool", x), tap="head")
+    terms = model["dimension"], model["dimension"]
+    return layers.graph.tap("features", layers.graph.apply(operations.normalise_rows, x, widens=True, terms=terms))
