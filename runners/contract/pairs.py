@@ -7,11 +7,14 @@ the key of another, and the row's label says where the key of image i is.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
+
 import numpy as np
 
 from runners.contract import streams
 from runners.contract.batches import Batches
+from runners.contract.datasets import DataSet
 from runners.contract.views import make_view
 
 

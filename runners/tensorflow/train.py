@@ -22,7 +22,10 @@ from runners.tensorflow.models import moco_lite, resnet_cifar
 MODELS = {"resnet_cifar": resnet_cifar, "moco_lite": moco_lite}
 # canonical -> native, as axes for numpy.transpose, and back
 # What a forward pass sums over devices.
-_SUMS = {"sync": "synchronised batch norm sums over devices in every layer", "parts": "the keys of all devices are joined by a sum"}
+_SUMS = {
+    "sync": "synchronised batch norm sums over devices in every layer",
+    "parts": "the keys of all devices are joined by a sum",
+}
 LAYOUTS = {"HWIO->HWIO": ((0, 1, 2, 3), (0, 1, 2, 3)), "IO->IO": ((0, 1), (0, 1)), "O->O": ((0,), (0,))}
 
 
@@ -96,9 +99,10 @@ class Trainer:
         """Make the training and evaluation steps of this context's mode, for all its devices."""
         if self.spec.mode == "compile" and not self.replica.is_alone:
             # One XLA program cannot hold the variables of several devices, so each device compiles what it does alone.
-            if self.spec.training["model"]["batch_norm"]["across_devices"] != "per_device" and self.spec.device == "cpu":
+            across = self.spec.training["model"]["batch_norm"]["across_devices"]
+            if across in _SUMS and self.spec.device == "cpu":
                 raise Unsupported(
-                    f"{_SUMS[self.spec.training['model']['batch_norm']['across_devices']]}; on CPUs TensorFlow compiles neither one "
+                    f"{_SUMS[across]}; on CPUs TensorFlow compiles neither one "
                     "program for all (XLA: 'Trying to access resource located in device CPU:1 from device CPU:0') nor "
                     "one a device with such sums ('merge_call called while defining a tf.function'); batch norm "
                     "per_device compiles"

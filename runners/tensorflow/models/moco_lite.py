@@ -135,10 +135,11 @@ class MocoLite(keras.Model):
 
     def move_key_encoder(self):
         """Let the key encoder's parameters follow the query encoder's."""
+        stays = self.key_momentum
         for key, query in zip(self.key.weights, self.encoder.weights, strict=True):
             if query.trainable:
                 # DIFFERS(tensorflow): a Keras variable times a Python float is rounded to float32, in float64 too.
-                key.assign(tf.convert_to_tensor(key) * self.key_momentum + tf.convert_to_tensor(query) * (1.0 - self.key_momentum))
+                key.assign(tf.convert_to_tensor(key) * stays + tf.convert_to_tensor(query) * (1.0 - stays))
 
     def of_all_devices(self, keys):
         """Return the keys of all devices in order: the sum over devices of each one's, with zeros in the others' place."""
