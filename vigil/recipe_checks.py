@@ -1,6 +1,6 @@
 """What must hold between the keys of a recipe, each of them allowed by itself.
 
-A list of conditions in three groups: the model, the published targets, and each profile. Pure functions of a recipe.
+Lists of conditions: of every model and of each kind of it, of the published targets, and of each profile. Pure functions.
 """
 
 from __future__ import annotations
@@ -12,9 +12,11 @@ from vigil.errors import nearest
 from vigil.recipe_file import Location
 
 if TYPE_CHECKING:
-    from vigil.recipe import Profile, Recipe
+    from vigil.recipe_blocks import Profile
+    from vigil.recipe_kinds import ClassificationRecipe, ContrastRecipe, Recipe
 
 Problem = tuple[Location, str]
+Check = tuple[bool, Location, str]
 
 LARGEST_SIZES = {"cifar10": (50000, 10000)}
 DATA_IMAGE_SHAPE = (32, 32, 3)
@@ -23,22 +25,40 @@ DATA_CLASSES = 10
 
 def inconsistencies(recipe: Recipe) -> list[Problem]:
     """Return every location whose value contradicts another, with what was found there and what is allowed."""
-    problems = _model_problems(recipe) + _target_problems(recipe)
+    of_kind, of_profile = _OF_KIND[recipe.model.name]
+    problems = _false([*_model_checks(recipe), *of_kind(recipe)]) + _target_problems(recipe)
     for name, profile in recipe.profiles.items():
-        problems += [(("profiles", name, *location), text) for location, text in _profile_problems(profile)]
+        found = _false([*_profile_checks(profile), *_schedule_checks(profile), *of_profile(profile)])
+        problems += [(("profiles", name, *location), text) for location, text in found]
     return problems
 
 
-def _model_problems(recipe: Recipe) -> list[Problem]:
-    model, augmentation = recipe.model, recipe.input.augmentation
+def _false(checks: list[Check]) -> list[Problem]:
+    return [(location, message) for holds, location, message in checks if not holds]
+
+
+def _model_checks(recipe: Recipe) -> list[Check]:
+    model = recipe.model
     padding, kernel = model.convolution.padding, model.convolution.kernel
-    side = model.image_shape[0]
-    checks = [
+    return [
         (
             model.image_shape == DATA_IMAGE_SHAPE,
             ("model", "image_shape"),
             f"found {list(model.image_shape)}. Allowed: {list(DATA_IMAGE_SHAPE)}, the images of every data set here.",
         ),
+        (
+            [sum(pad) for pad in padding] == [size - 1 for size in kernel],
+            ("model", "convolution", "padding"),
+            f"found {[list(pad) for pad in padding]}. Allowed: kernel - 1 in total for each dimension, so that a "
+            f"stride of 1 keeps the size (kernel {list(kernel)}).",
+        ),
+    ]
+
+
+def _classification_checks(recipe: ClassificationRecipe) -> list[Check]:
+    model, augmentation = recipe.model, recipe.input.augmentation
+    side = model.image_shape[0]
+    return [
         (
             model.n_classes >= DATA_CLASSES,
             ("model", "n_classes"),
@@ -51,12 +71,6 @@ def _model_problems(recipe: Recipe) -> list[Problem]:
             "option A pads half of the channels before and half after.",
         ),
         (
-            [sum(pad) for pad in padding] == [size - 1 for size in kernel],
-            ("model", "convolution", "padding"),
-            f"found {[list(pad) for pad in padding]}. Allowed: kernel - 1 in total for each dimension, so that a "
-            f"stride of 1 keeps the size (kernel {list(kernel)}).",
-        ),
-        (
             augmentation.crop == side,
             ("input", "augmentation", "crop"),
             f"found {augmentation.crop}. Allowed: {side}, the side of model.image_shape.",
@@ -67,7 +81,22 @@ def _model_problems(recipe: Recipe) -> list[Problem]:
             f"found {augmentation.padding}. Allowed: at most {side}, the side of model.image_shape.",
         ),
     ]
-    return [(location, message) for holds, location, message in checks if not holds]
+
+
+def _contrast_checks(recipe: ContrastRecipe) -> list[Check]:
+    crop = recipe.input.augmentation.crop
+    return [
+        (
+            crop.area[0] <= crop.area[1] <= 1,
+            ("input", "augmentation", "crop", "area"),
+            f"found {list(crop.area)}. Allowed: the smaller first, at most 1.",
+        ),
+        (
+            crop.ratio[0] <= crop.ratio[1],
+            ("input", "augmentation", "crop", "ratio"),
+            f"found {list(crop.ratio)}. Allowed: the smaller first.",
+        ),
+    ]
 
 
 def _target_problems(recipe: Recipe) -> list[Problem]:
@@ -82,16 +111,10 @@ def _target_problems(recipe: Recipe) -> list[Problem]:
     ]
 
 
-def _profile_problems(profile: Profile) -> list[Problem]:
-    data, schedule = profile.data, profile.learning_rate
-    boundaries, steps = schedule.boundaries, profile.steps
+def _profile_checks(profile: Profile) -> list[Check]:
+    data, steps = profile.data, profile.steps
     most_train, most_test = LARGEST_SIZES.get(data.name, (data.n_train, data.n_test))
-    checks = [
-        (
-            profile.depth >= 8 and (profile.depth - 2) % 6 == 0,
-            ("depth",),
-            f"found {profile.depth}. Allowed: 6n + 2 layers, as in 8, 14, 20.",
-        ),
+    return [
         (data.n_train <= most_train, ("data", "n_train"), f"found {data.n_train}. Allowed: at most {most_train}."),
         (data.n_test <= most_test, ("data", "n_test"), f"found {data.n_test}. Allowed: at most {most_test}."),
         (
@@ -106,16 +129,6 @@ def _profile_problems(profile: Profile) -> list[Problem]:
             "evaluation batch has one shape.",
         ),
         (
-            all(before < after for before, after in pairwise((0, *boundaries, steps))),
-            ("learning_rate", "boundaries"),
-            f"found {list(boundaries)}. Allowed: increasing numbers of steps below steps, {steps}.",
-        ),
-        (
-            len(schedule.values) == len(boundaries) + 1,
-            ("learning_rate", "values"),
-            f"found {len(schedule.values)} values. Allowed: {len(boundaries) + 1}, one more than boundaries.",
-        ),
-        (
             profile.evaluate_every_steps <= steps,
             ("evaluate_every_steps",),
             f"found {profile.evaluate_every_steps}. Allowed: at most steps, {steps}.",
@@ -126,4 +139,70 @@ def _profile_problems(profile: Profile) -> list[Problem]:
             f"found {profile.checkpoint_every_steps}. Allowed: at most steps, {steps}.",
         ),
     ]
-    return [(location, message) for holds, location, message in checks if not holds]
+
+
+def _schedule_checks(profile: Profile) -> list[Check]:
+    schedule, steps = profile.learning_rate, profile.steps
+    if schedule.kind == "cosine":
+        last = schedule.stairs * schedule.steps_per_stair
+        return [
+            (
+                steps <= last,
+                ("learning_rate", "stairs"),
+                f"found {schedule.stairs}. Allowed: so many that stairs * steps_per_stair, {last}, is at least steps, {steps}.",
+            )
+        ]
+    boundaries = schedule.boundaries
+    return [
+        (
+            all(before < after for before, after in pairwise((0, *boundaries, steps))),
+            ("learning_rate", "boundaries"),
+            f"found {list(boundaries)}. Allowed: increasing numbers of steps below steps, {steps}.",
+        ),
+        (
+            len(schedule.values) == len(boundaries) + 1,
+            ("learning_rate", "values"),
+            f"found {len(schedule.values)} values. Allowed: {len(boundaries) + 1}, one more than boundaries.",
+        ),
+    ]
+
+
+def _classification_profile_checks(profile) -> list[Check]:
+    return [
+        (
+            profile.depth >= 8 and (profile.depth - 2) % 6 == 0,
+            ("depth",),
+            f"found {profile.depth}. Allowed: 6n + 2 layers, as in 8, 14, 20.",
+        )
+    ]
+
+
+def _contrast_profile_checks(profile) -> list[Check]:
+    return [
+        (
+            len(profile.blocks) == len(profile.widths),
+            ("blocks",),
+            f"found {len(profile.blocks)} stages. Allowed: {len(profile.widths)}, as many as widths.",
+        ),
+        (
+            profile.batch_size % profile.rows == 0,
+            ("rows",),
+            f"found {profile.rows}. Allowed: a divisor of batch_size, {profile.batch_size}.",
+        ),
+        (
+            profile.queue >= profile.batch_size,
+            ("queue",),
+            f"found {profile.queue}. Allowed: batch_size, {profile.batch_size}, or more.",
+        ),
+        (
+            profile.evaluation.k <= profile.data.n_train,
+            ("evaluation", "k"),
+            f"found {profile.evaluation.k}. Allowed: at most data.n_train, {profile.data.n_train}.",
+        ),
+    ]
+
+
+_OF_KIND = {
+    "resnet_cifar": (_classification_checks, _classification_profile_checks),
+    "moco_lite": (_contrast_checks, _contrast_profile_checks),
+}

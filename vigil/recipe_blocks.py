@@ -1,0 +1,159 @@
+"""The blocks that recipes of every kind are made of.
+
+Every number on which frameworks disagree has a key and no default. Where Vigil has one convention, as for momentum, the
+key admits that one value: it is written out for the reader, and a recipe that needs another is refused, not bent.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema
+from pydantic_core import PydanticCustomError
+
+
+def _refuse_true(value: bool) -> bool:
+    if value:
+        raise PydanticCustomError("literal_error", "only false")
+    return value
+
+
+Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$", max_length=60)]
+Text = Annotated[str, Field(min_length=1)]
+Count = Annotated[int, Field(ge=1)]
+Positive = Annotated[float, Field(gt=0)]
+Zero = Annotated[float, Field(ge=0, le=0)]
+# Not Literal[False], which takes a 0 for it.
+No = Annotated[bool, AfterValidator(_refuse_true), WithJsonSchema({"const": False, "type": "boolean"})]
+# YAML has lists only; strictness about list against tuple would refuse every one of them.
+NaturalPair = Annotated[tuple[Annotated[int, Field(ge=0)], Annotated[int, Field(ge=0)]], Field(strict=False)]
+
+
+class Closed(BaseModel):
+    """A block that refuses unknown keys, text for numbers, and change."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
+
+
+class PercentMetric(Closed):
+    """The number that is judged."""
+
+    unit: Literal["percent"] = Field(description="The unit of the metric.")
+    direction: Literal["higher"] = Field(description="Which direction is better; a band is two-sided all the same.")
+    selection: Literal["last"] = Field(description="Which evaluation counts: the last, never the best on the test set.")
+
+
+class Convolution(Closed):
+    """The 3x3 convolutions of the stem and of the blocks."""
+
+    kernel: Annotated[tuple[Count, Count], Field(strict=False)] = Field(description="Height and width of the kernel.")
+    padding: Annotated[tuple[NaturalPair, NaturalPair], Field(strict=False)] = Field(
+        description="Zeros before and after, for height and for width: numbers, since `same` differs with a stride."
+    )
+    bias: No = Field(description="Whether convolutions have a bias; batch norm follows each of them.")
+
+
+class BatchNorm(Closed):
+    """Batch normalisation, with the conventions on which frameworks differ."""
+
+    epsilon: Positive = Field(description="Added to the variance before the square root.")
+    momentum: Annotated[float, Field(gt=0, le=1)] = Field(
+        description="running = (1 - momentum) * running + momentum * batch; Keras and Flax call 1 - momentum momentum."
+    )
+    running_variance: Literal["unbiased"] = Field(description="The batch variance that is accumulated: n / (n - 1).")
+
+
+class NormalInit(Closed):
+    """Draws from a normal distribution with variance `variance` / fan-in or fan-out."""
+
+    distribution: Literal["normal"] = Field(description="The distribution.")
+    mean: Zero = Field(description="Its mean.")
+    variance: Positive = Field(description="Its variance times the fan: 2 is He et al.")
+    per: Literal["fan_in", "fan_out"] = Field(description="What the variance is divided by.")
+
+
+class ConstantInit(Closed):
+    """One value everywhere."""
+
+    distribution: Literal["constant"] = Field(description="The distribution.")
+    value: float = Field(description="The value.")
+
+
+class Init(Closed):
+    """Initial weights, by kind of parameter."""
+
+    convolution_kernel: NormalInit = Field(alias="convolution.kernel", description="Every convolution kernel.")
+    head_kernel: NormalInit = Field(alias="head.kernel", description="The kernel of the last layer.")
+    head_bias: ConstantInit = Field(alias="head.bias", description="The bias of the last layer.")
+    batch_norm_scale: ConstantInit = Field(alias="batch_norm.scale", description="The scale of each batch norm.")
+    batch_norm_bias: ConstantInit = Field(alias="batch_norm.bias", description="The bias of each batch norm.")
+
+
+class Optimizer(Closed):
+    """The update rule, except for weight decay and learning rate, which are a profile's."""
+
+    name: Literal["sgd"] = Field(description="Which optimizer.")
+    momentum: Annotated[float, Field(ge=0, lt=1)] = Field(description="buffer = momentum * buffer + gradient.")
+    dampening: Zero = Field(description="How much of the gradient is kept out of the buffer.")
+    nesterov: No = Field(description="Whether the gradient is taken after the momentum step.")
+    learning_rate_in_momentum: No = Field(
+        description="false: parameter -= learning_rate * buffer. Differs from true once the learning rate changes."
+    )
+    weight_decay_form: Literal["coupled"] = Field(description="coupled: gradient + weight_decay * parameter, before momentum.")
+    weight_decay_on: Literal["all"] = Field(description="Which parameters decay.")
+
+
+class Target(Closed):
+    """A published value; shown beside a measured one, and judged only under the profile of its protocol."""
+
+    value: float = Field(description="The published value, in the recipe's unit and direction.")
+    published_as: Text = Field(description="The value as its source words it.")
+    source: Text = Field(description="Author, year, title, table.")
+    link: Annotated[str, Field(pattern=r"^https?://\S+$")] = Field(description="Where the source can be read.")
+    selection: Literal["last", "best"] = Field(description="Which evaluation was published.")
+    protocol: Text = Field(description="How the source trained.")
+    profile: Name = Field(description="The profile that follows the protocol.")
+
+
+class Data(Closed):
+    """Which images, and how many of them."""
+
+    name: Literal["generated", "cifar10"] = Field(description="generated: embedded and offline. cifar10: the official set.")
+    n_train: Count = Field(description="How many training images.")
+    n_test: Count = Field(description="How many test images.")
+
+
+class PiecewiseRate(Closed):
+    """A learning rate that is constant between boundaries."""
+
+    kind: Literal["piecewise"] = Field(description="The form of the schedule.")
+    boundaries: Annotated[tuple[Count, ...], Field(strict=False)] = Field(
+        description="Numbers of steps done at which the next value takes over."
+    )
+    values: Annotated[tuple[Positive, ...], Field(strict=False, min_length=1)] = Field(
+        description="One value more than there are boundaries."
+    )
+
+
+class CosineRate(Closed):
+    """A rate that falls along half a cosine to zero, in stairs (Loshchilov and Hutter 2017, arXiv 1608.03983)."""
+
+    kind: Literal["cosine"] = Field(description="The form of the schedule.")
+    base: Positive = Field(description="The rate that it falls from.")
+    stairs: Count = Field(
+        description="How many values there are: rate k is base * (1 + cos(pi * k / stairs)) / 2, the first k is 1."
+    )
+    steps_per_stair: Count = Field(description="Steps at each value: those of an epoch, where the rate changes once an epoch.")
+
+
+class Profile(Closed):
+    """How much of a recipe: smoke in seconds, quick in minutes, paper as published."""
+
+    description: Text = Field(description="One line for `vigil recipes`.")
+    data: Data = Field(description="The data set.")
+    batch_size: Annotated[int, Field(ge=2)] = Field(description="Images in a global training batch, over all devices.")
+    evaluation_batch_size: Count = Field(description="Images in a global evaluation batch; divides n_test.")
+    steps: Count = Field(description="Training steps.")
+    weight_decay: Annotated[float, Field(ge=0)] = Field(description="The weight decay.")
+    evaluate_every_steps: Count = Field(description="Steps between evaluations; the last step is always evaluated.")
+    checkpoint_every_steps: Count = Field(description="Steps between checkpoints.")
