@@ -58,10 +58,17 @@ def share_of_cores() -> tuple[int, ...]:
     return (cores[int(worker[2:]) % len(cores)],) if worker else tuple(cores[:2])
 
 
-def make_spec(framework: str, **changes) -> RunSpec:
-    """Return the spec of five steps of a narrow ResNet-8; a change named like a field of the recipe goes there."""
-    training = load_recipe("resnet_cifar").resolve("smoke")
-    training["model"] |= {"widths": [4, 6, 10], "depth": 8}
+# Two parts of batch norm on one of two devices, one on the other, fit twelve rows.
+_NARROW = {
+    "resnet_cifar": {"widths": [4, 6, 10], "depth": 8},
+    "moco_lite": {"widths": [4, 6], "blocks": [1, 1], "dimension": 8, "queue": 30},
+}
+
+
+def make_spec(framework: str, recipe: str = "resnet_cifar", **changes) -> RunSpec:
+    """Return the spec of five steps of a narrow model; a change named like a field of the recipe goes there."""
+    training = load_recipe(recipe).resolve("smoke")
+    training["model"] |= _NARROW[recipe]
     training |= {
         "data": {"name": "generated", "n_train": 60, "n_test": 30},
         "batch_size": BATCH,
@@ -77,6 +84,8 @@ def make_spec(framework: str, **changes) -> RunSpec:
             **training["model"]["batch_norm"],
             "across_devices": changes.pop("across_devices"),
         }
+    if "rows" in changes:
+        training["model"]["batch_norm"] |= {"rows": changes.pop("rows")}
     for key in [key for key in changes if key in training]:
         training[key] = changes.pop(key)
     shards = tuple(changes.pop("shards", (training["batch_size"],)))

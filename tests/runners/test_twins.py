@@ -10,6 +10,7 @@ import pytest
 from runners.contract.models import parameter_shapes, statistic_shapes
 from tests.runners.harness import FRAMEWORKS, ROOT
 from vigil.recipe import load_recipe
+from vigil.verify.oracle import step as oracle
 
 FILES = (
     "__init__.py",
@@ -21,22 +22,27 @@ FILES = (
     "devices.py",
     "determinism.py",
     "models/resnet_cifar.py",
+    "models/moco_lite.py",
 )
+MODELS = {name: load_recipe(name).resolve("quick")["model"] for name in ("resnet_cifar", "moco_lite")}
 
 # A pure step needs its state as one value, and its optimizer made for a rate that is an argument. Where parameters are
 # variables, their layouts are told apart by name; where they are a tree, the names are those of its leaves.
 ONLY_IN = {
     "torch": ("Tapped", "to_canonical", "Prober.warm_up_calls"),
     "tensorflow": ("to_canonical", "Prober.prepare"),
-    "jax": ("TrainState", "build_optimizer", "by_name", "Prober.prepare"),
+    "jax": ("TrainState", "build_optimizer", "by_name", "Prober.prepare", "split_norm"),
 }
 FORWARD = ("forward", "call")
 
 PROBE = """
 import json, sys
 sys.path.insert(0, {root!r})
-from runners.{framework}.models import resnet_cifar
-print(json.dumps([resnet_cifar.native_names(8, [16, 32, 64]), resnet_cifar.tap_names(8, [16, 32, 64])]))
+from runners.{framework}.models import moco_lite, resnet_cifar
+found = {{}}
+for name, model in json.loads(sys.argv[1]).items():
+    found[name] = [globals()[name].native_names(model), globals()[name].tap_names(model)]
+print(json.dumps(found))
 """
 
 
@@ -54,11 +60,13 @@ def outline(path):
 
 @pytest.fixture(scope="module")
 def tables():
-    """Return each framework's (native names, tap names), from a process of its own."""
+    """Return each framework's model -> (native names, tap names), from a process of its own."""
     result = {}
     for name in FRAMEWORKS:
         script = PROBE.format(root=str(ROOT), framework=name)
-        done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=ROOT)
+        done = subprocess.run(
+            [sys.executable, "-c", script, json.dumps(MODELS)], capture_output=True, text=True, check=True, cwd=ROOT
+        )
         result[name] = json.loads(done.stdout.splitlines()[-1])
     return result
 
@@ -69,7 +77,7 @@ def test_every_runner_has_the_same_files(name):
     assert [file for file in FILES if not (ROOT / "runners" / name / file).is_file()] == []
 
 
-@pytest.mark.parametrize("file", ["models/resnet_cifar.py", "train.py", "verify.py"])
+@pytest.mark.parametrize("file", ["models/resnet_cifar.py", "models/moco_lite.py", "train.py", "verify.py"])
 def test_twins_have_one_outline(file):
     """Public classes, methods and functions have the same names in the same order, but for what a framework needs besides."""
 
@@ -80,17 +88,19 @@ def test_twins_have_one_outline(file):
     assert len(common("torch")) >= 5
 
 
-def test_tap_names_are_equal(tables):
-    """The taps have the same names in the same forward order."""
-    assert tables["torch"][1] == tables["tensorflow"][1] == tables["jax"][1]
-    assert len(tables["torch"][1]) == len(set(tables["torch"][1])) == 29
+@pytest.mark.parametrize(("model", "count"), [("resnet_cifar", 29), ("moco_lite", 34)])
+def test_tap_names_are_equal(tables, model, count):
+    """The taps have the same names in the same forward order, and the oracle has them too."""
+    names = tables["torch"][model][1]
+    assert names == tables["tensorflow"][model][1] == tables["jax"][model][1] == oracle.MODELS[model].taps(MODELS[model])
+    assert len(names) == len(set(names)) == count
 
 
+@pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("name", FRAMEWORKS)
-def test_names_are_a_bijection(tables, name):
+def test_names_are_a_bijection(tables, name, model):
     """Each canonical parameter and statistic has one native name and the reverse."""
-    model = load_recipe("resnet_cifar").resolve("quick")["model"]
-    rows = tables[name][0]
+    rows = tables[name][model][0]
     canonical, native = [row[0] for row in rows], [row[1] if isinstance(row[1], str) else tuple(row[1]) for row in rows]
-    assert set(canonical) == set(parameter_shapes(model)) | set(statistic_shapes(model))
+    assert set(canonical) == set(parameter_shapes(MODELS[model])) | set(statistic_shapes(MODELS[model]))
     assert len(set(canonical)) == len(rows) == len(set(native))
