@@ -50,6 +50,11 @@ class Batches:
             images = augment(images, self._augmentation, seed=self._seed, step=step)
         return images, self._data.train_labels[index].astype(np.int32)
 
+    def few(self, step: int, first: int, *, count: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return some rows of a step's batch, a batch of their own."""
+        images, labels = self.train(step)
+        return images[first : first + count], labels[first : first + count]
+
     def train_between(self, first: int, end: int) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
         """Yield (step, images, labels) for first <= step < end, prepared ahead."""
         return prefetch(((step, *self.train(step)) for step in range(first, end)), ahead=_AHEAD)

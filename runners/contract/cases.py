@@ -104,9 +104,21 @@ def read_cases(run_directory: Path) -> list[Case]:
 def by_trainer(spec: RunSpec, cases: list[Case]) -> Iterator[tuple[RunSpec, list[Case]]]:
     """Yield consecutive cases of equal batches, with the spec of the trainer whose programs are made for these sizes."""
     for (shards, evaluation_shards), group in itertools.groupby(cases, key=lambda case: (case.shards, case.evaluation_shards)):
-        sizes = {"batch_size": sum(shards), "evaluation_batch_size": sum(evaluation_shards)}
-        training = {**spec.training, **sizes}
+        training = sized(spec.training, rows=sum(shards), evaluation_rows=sum(evaluation_shards))
         yield dataclasses.replace(spec, shards=shards, evaluation_shards=evaluation_shards, training=training), list(group)
+
+
+def sized(training: dict[str, Any], *, rows: int, evaluation_rows: int) -> dict[str, Any]:
+    """Return the recipe's resolved content for batches of this size.
+
+    In a batch smaller than the recipe's, each row is a part of its own to batch norm that takes a batch in parts: so that
+    any number of devices may have any number of rows.
+    """
+    result = {**training, "batch_size": rows, "evaluation_batch_size": evaluation_rows}
+    norm = training["model"]["batch_norm"]
+    if "rows" in norm and rows < training["batch_size"]:
+        result["model"] = {**training["model"], "batch_norm": {**norm, "rows": 1}}
+    return result
 
 
 def write_answers(run_directory: Path, index: int, answers: Answers) -> None:

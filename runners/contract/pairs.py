@@ -27,6 +27,11 @@ class PairBatches(Batches):
         views = (make_view(images, self._augmentation, seed=self._seed, step=step, view=view) for view in ("query", "key"))
         return shuffled(*map(self._normalise, views), seed=self._seed, step=step)
 
+    def few(self, step: int, first: int, *, count: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return some rows of a step's batch; whose keys lie elsewhere are given each other's, in the order of their places."""
+        pairs, place = super().few(step, first, count=count)
+        return pairs, np.argsort(np.argsort(place)).astype(np.int32)
+
     def bank(self) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
         """Yield (images, labels, weights) of all training images, in batches of the evaluation's size."""
         return self._plain(self._data.train_images, self._data.train_labels)

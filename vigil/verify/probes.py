@@ -105,10 +105,8 @@ def make_probe(training: dict[str, Any], batches: Batches, name: str, *, step: i
     """Return the probe of a state: its margin batches are searched for."""
     found = []
     for at in range(step, step + _CANDIDATE_BATCHES):
-        images, labels = batches.train(at)
-        for first in range(0, len(images) - MARGIN_IMAGES + 1, MARGIN_IMAGES):
-            cut = slice(first, first + MARGIN_IMAGES)
-            found.append((margin(training, state, (images[cut], labels[cut])), (at, first)))
+        for first in range(0, training["batch_size"] - MARGIN_IMAGES + 1, MARGIN_IMAGES):
+            found.append((margin(training, state, batches.few(at, first, count=MARGIN_IMAGES)), (at, first)))
     chosen = [choice for _, choice in sorted(found, reverse=True)[:2]]
     return rebuild_probe(training, batches, name, step=step, state=state, choice=tuple(chosen))
 
@@ -116,16 +114,14 @@ def make_probe(training: dict[str, Any], batches: Batches, name: str, *, step: i
 def rebuild_probe(training, batches: Batches, name: str, *, step: int, state: State, choice) -> Probe:
     """Return the probe whose margin batches are known."""
 
-    def pick(at: int, first: int) -> Batch:
-        images, labels = batches.train(at)
-        return images[first : first + MARGIN_IMAGES], labels[first : first + MARGIN_IMAGES]
-
+    margin, second = (batches.few(at, first, count=MARGIN_IMAGES) for at, first in choice)
     rate = schedule.learning_rate(training["learning_rate"], step)
-    return Probe(name, step, rate, state, pick(*choice[0]), pick(*choice[1]), batches.train(step), choice)
+    return Probe(name, step, rate, state, margin, second, batches.train(step), choice)
 
 
 def margin(training: dict[str, Any], state: State, batch: Batch) -> float:
     """Return the smallest |pre-activation| of a batch, each relative to the standard deviation of its layer."""
+    training = sized(training, rows=MARGIN_IMAGES, evaluation_rows=MARGIN_IMAGES)
     answer = oracle.train_step(training, state, [batch], 1.0)
     taps = oracle.MODELS[training["model"]["name"]].taps(training["model"])
     smallest = []
