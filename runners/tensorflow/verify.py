@@ -54,9 +54,16 @@ class Prober(Trainer):
         groups = {
             "params": self.model.trainable_variables,
             "momentum": self.sgd.momentums,
-            "stats": self.model.non_trainable_variables,
+            "stats": self._held_alike(),
         }
         return {name: devices.spread(variables, replica=self.replica) for name, variables in groups.items()}
+
+    def _held_alike(self) -> list:
+        """Return what is no parameter and yet equal on all devices: where each has its own parts of a batch, no running statistic."""
+        running = ()
+        if self.spec.training["model"]["batch_norm"]["across_devices"] == "parts":
+            running = ("moving_mean", "moving_variance")
+        return [variable for variable in self.model.non_trainable_variables if not variable.path.endswith(running)]
 
     def segments(self, example: Segments) -> Callable[[Segments], Answers]:
         """Return the program that gives outputs, leaf and parameter gradients, loss and types; statistics move in the state."""

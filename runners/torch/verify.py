@@ -57,10 +57,22 @@ class Prober(Trainer):
     def replica_spread(self) -> dict[str, float]:
         """Return how far apart devices hold what they should hold alike: the largest difference of params, momentum and stats."""
         return {
-            "params": devices.spread(self.model.parameters(), replica=self.replica),
+            "params": devices.spread(self._trained().values(), replica=self.replica),
             "momentum": devices.spread([each["momentum_buffer"] for each in self.optimizer.state.values()], replica=self.replica),
-            "stats": devices.spread([each for each in self.model.buffers() if each.is_floating_point()], replica=self.replica),
+            "stats": devices.spread(self._held_alike(), replica=self.replica),
         }
+
+    def _held_alike(self) -> list[torch.Tensor]:
+        """Return what is no parameter and yet equal on all devices: where each has its own parts of a batch, no running statistic."""
+        trained, running = set(self._trained()), ()
+        if self.spec.training["model"]["batch_norm"]["across_devices"] == "parts":
+            running = ("running_mean", "running_var")
+        tensors = self.model.state_dict(keep_vars=True)
+        return [
+            each
+            for name, each in tensors.items()
+            if each.is_floating_point() and name not in trained and not name.endswith(running)
+        ]
 
     def segments(self, example: Segments) -> Callable[[Segments], Answers]:
         """Return the program that gives outputs, leaf and parameter gradients, loss and types; statistics move in the state."""

@@ -305,14 +305,17 @@ def test_one_different_call_in_many_is_out(tape, limits):
 def test_what_should_not_move_is_watched(tape):
     """Statistics that move in evaluation, and parameters that do not move in a step, break an invariant."""
     by_name = {case.name: case for case in tape.cases}
-    state = tape.probes["late"].state
+    state, evaluation, step = tape.probes["late"].state, by_name["late/evaluation"], by_name["late/margin"]
     moved = {"stats/stem.bn.mean": state["stats/stem.bn.mean"] + 1e-7}
-    assert [each.what for each in check(by_name["late/evaluation"], state, moved)] == ["moved, although nothing was trained"]
+    assert [each.what for each in check(evaluation, state, moved, tape.expected(evaluation))] == [
+        "moved, although nothing was trained"
+    ]
     stuck = {"params/head.kernel": state["params/head.kernel"].astype(np.float32)}
-    assert [each.what for each in check(by_name["late/margin"], state, stuck)] == ["did not move"]
-    assert check(by_name["late/evaluation"], state, {"stats/stem.bn.mean": state["stats/stem.bn.mean"]}) == []
+    assert [each.what for each in check(step, state, stuck, tape.expected(step))] == ["did not move"]
+    still = {"stats/stem.bn.mean": state["stats/stem.bn.mean"]}
+    assert check(evaluation, state, still, tape.expected(evaluation)) == []
     apart = {"replicas/params": np.float64(1e-7)}
-    assert "different values" in check(by_name["late/margin"], state, apart)[0].what
+    assert "different values" in check(step, state, apart, tape.expected(step))[0].what
 
 
 def test_shards_of_small_batches_keep_their_unevenness():

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from runners.contract.batches import Batches
+from runners.contract.cases import sized
 from vigil.verify.oracle import step as oracle
 from vigil.verify.oracle.rounding import Rounding
 from vigil.verify.probes import MARGIN_IMAGES, Probe
@@ -84,7 +85,7 @@ def answer(
     rounding: Rounding | None = None,
 ) -> Tensors:
     """Return what the oracle answers, exact or rounded: all that a runner's answer has, taps and gradients besides."""
-    state = probes[case.state].state
+    state, training = probes[case.state].state, training_for(case, training)
     data = [batch_of(key, probes, batches) for key in case.batches]
     if case.kind in ("predict", "alternate"):
         found = oracle.forward_passes(training, state, data[:-1], data[-1][0], rounding=rounding)
@@ -92,6 +93,11 @@ def answer(
     if case.kind == "repeat":  # judged against its own first call; this is what that call should give
         data = data[:1]
     return derived(training, state, oracle.train_step(training, state, data, case.learning_rate, rounding=rounding))
+
+
+def training_for(case: Case, training: dict[str, Any]) -> dict[str, Any]:
+    """Return the recipe's resolved content as a runner has it for a case's batches."""
+    return sized(training, rows=case.rows, evaluation_rows=case.evaluation_rows)
 
 
 def has_taps(case: Case) -> bool:

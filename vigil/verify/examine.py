@@ -70,7 +70,7 @@ def examine(
     for case in cases:
         if case.name in answers.tensors:
             differences += differences_in(case, tape, answers.tensors[case.name], precision=setting.context.precision)
-            broken += check(case, tape.probes[case.state].state, answers.tensors[case.name])
+            broken += check(case, tape.probes[case.state].state, answers.tensors[case.name], tape.expected(case))
     return Examination(answers, differences, broken)
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from vigil.verify.ask import LOSS_SCALE, shards_for
-from vigil.verify.cases import Case, batch_of
+from vigil.verify.cases import Case, batch_of, training_for
 from vigil.verify.compare import Difference, compare
 from vigil.verify.floors import Floor, make_floors
 from vigil.verify.golden import Golden
@@ -77,7 +77,7 @@ def look_at(tape: Golden, case: Case, *, cuts: Sequence[str] | None = None, prec
 def inside(tape: Golden, case: Case) -> Tensors:
     """Return the oracle's taps and gradients of a case's state and (first) batch."""
     batch = batch_of(case.batches[0], tape.probes, tape.batches)
-    return oracle.segments(tape.training, tape.probes[case.state].state, batch, leaves={}, cotangents={})
+    return oracle.segments(training_for(case, tape.training), tape.probes[case.state].state, batch, leaves={}, cotangents={})
 
 
 def line_of(look: Look, context) -> dict[str, Any]:
@@ -111,7 +111,7 @@ def differences_of(look: Look, tape: Golden, observed: Mapping[str, np.ndarray],
 
     def answer(rounding=None) -> Tensors:
         given = {"leaves": leaves, "cotangents": look.cotangents}
-        return oracle.segments(tape.training, state, batch, **given, rounding=rounding)
+        return oracle.segments(training_for(look.case, tape.training), state, batch, **given, rounding=rounding)
 
     expected = answer()
     has_flips = look.case.is_full and len(look.cuts) < len(look.leaves)

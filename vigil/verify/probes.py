@@ -16,6 +16,7 @@ import numpy as np
 
 from runners.contract import schedule, weights
 from runners.contract.batches import Batches
+from runners.contract.cases import sized
 from vigil.verify.oracle import step as oracle
 
 MARGIN_IMAGES = 4
