@@ -59,7 +59,7 @@ class Prober(Trainer):
         return {name: devices.spread(variables, replica=self.replica) for name, variables in groups.items()}
 
     def _held_alike(self) -> list:
-        """Return what is no parameter and yet equal on all devices: where each has its own parts of a batch, no running statistic."""
+        """Return what devices hold alike besides parameters: no running statistic where each has its own parts of a batch."""
         running = ()
         if self.spec.training["model"]["batch_norm"]["across_devices"] == "parts":
             running = ("moving_mean", "moving_variance")

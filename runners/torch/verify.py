@@ -63,7 +63,7 @@ class Prober(Trainer):
         }
 
     def _held_alike(self) -> list[torch.Tensor]:
-        """Return what is no parameter and yet equal on all devices: where each has its own parts of a batch, no running statistic."""
+        """Return what devices hold alike besides parameters: no running statistic where each has its own parts of a batch."""
         trained, running = set(self._trained()), ()
         if self.spec.training["model"]["batch_norm"]["across_devices"] == "parts":
             running = ("running_mean", "running_var")

@@ -9,7 +9,7 @@ all layers, and nothing that one does wrong reaches another.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -138,27 +138,29 @@ def place_of(tensor: str, readers: Mapping[str, Sequence[str]]) -> Place:
     if group == "loss":
         return Place("loss", "forward", "loss")
     if group == "output":
-        return Place(layer_of(name), "forward", "output")
+        return Place(layer_of(name, readers), "forward", "output")
     if group == "stats":
         layer, _, leaf = name.rpartition(".")
         return Place(layer, "forward", f"running {leaf}")
     if group == "leaf_gradient":
         made = readers[name]
-        return Place(layer_of(made[-1]), "backward", "data gradient")
+        return Place(layer_of(made[-1], readers), "backward", "data gradient")
     layer, _, leaf = name.rpartition(".")
     if group == "parameter_gradient":
         return Place(layer, "backward", _GRADIENTS[leaf])
     return Place(layer, "update", {"params": leaf, "momentum": f"momentum of {leaf}"}[group])
 
 
-def layer_of(tap: str) -> str:
-    """Return the layer whose output a tap is."""
-    return "head" if tap == "logits" else tap
+def layer_of(tap: str, taps: Iterable[str]) -> str:
+    """Return the layer whose output a tap is: the last dense layer's where it has no tap of its own."""
+    if tap != "logits":
+        return tap
+    return "contrast" if "head" in taps else "head"
 
 
 def in_order(differences: Sequence[Difference], taps: Sequence[str], readers: Mapping[str, Sequence[str]]) -> list[Difference]:
     """Return differences in the order in which a step makes their tensors: forward, the loss, then backward."""
-    forward = {layer_of(tap): index for index, tap in enumerate([*taps, "loss"])}
+    forward = {layer_of(tap, taps): index for index, tap in enumerate([*taps, "loss"])}
 
     def key(difference: Difference) -> tuple:
         place = place_of(difference.tensor, readers)

@@ -157,7 +157,7 @@ def _of_segments(search: Search, focus: Case, out: list[Difference], seen: list,
     """Cut the model between blocks only, and let the first segment grow block by block until it shows the fault."""
     model = search.tape.training["model"]
     taps = oracle.MODELS[model["name"]].taps(model)
-    ends = [tap for tap in taps if tap.endswith("relu2") or tap in ("stem.relu", "pool", "logits")]
+    ends = [tap for tap in taps if tap.endswith("relu2") or tap in ("stem.relu", "pool", "features", "logits")]
     looks = [look_at(search.tape, focus, cuts=ends[first:], precision=search.precision) for first in range(len(ends))]
     looks = [dataclasses.replace(look, name=f"{look.name}-{index}") for index, look in enumerate(looks)]
     answers = _ask(search, "segments", looks)
