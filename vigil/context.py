@@ -46,21 +46,29 @@ class Context:
     def __str__(self) -> str:
         return self.text
 
-    def shard_sizes(self, batch_size: int) -> tuple[int, ...]:
+    def shard_sizes(self, batch_size: int, *, rows: int = 1) -> tuple[int, ...]:
         """Return how many images of one training batch each device gets.
 
-        Without shards the split is even: sizes differ by at most one, the larger ones first.
+        Without shards the split is even: sizes differ by at most one part, the larger ones first.
+
+        Args:
+            rows: of a part that no two devices may share, where batch norm takes a batch in parts.
 
         Raises:
-            UsageError: The shards do not sum to the batch, or a device would get nothing.
+            UsageError: The shards do not sum to the batch, cut a part, or a device would get nothing.
         """
         if self.shards is None:
-            return _even_split(batch_size, self.devices)
+            return tuple(rows * parts for parts in _even_split(batch_size // rows, self.devices))
         if sum(self.shards) != batch_size:
             found = "+".join(map(str, self.shards))
             raise UsageError(
                 f"shards: found {found} = {sum(self.shards)}. Allowed: {self.devices} sizes that sum to the recipe's "
                 f"batch size, {batch_size}. The global batch is the recipe's, whatever the devices."
+            )
+        if any(size % rows for size in self.shards):
+            found = "+".join(map(str, self.shards))
+            raise UsageError(
+                f"shards: found {found}. Allowed: multiples of {rows}, the rows that the recipe's batch norm takes at once."
             )
         return self.shards
 

@@ -29,7 +29,7 @@ from vigil.paths import reference_directory
 from vigil.recipe import Recipe, recipe_hash
 from vigil.record import make_record, read_record, write_json
 from vigil.reference import load_rows
-from vigil.spec import build_spec
+from vigil.spec import build_spec, rows_of_part
 
 SCHEMA = 1
 FILE_NAME = "invocation.json"
@@ -81,7 +81,7 @@ def preflight(request: Request, runs: Path, *, on_data: Callable[[int, int | Non
         UsageError: The shards do not fit the batch.
     """
     training = request.recipe.resolve(request.profile)
-    request.context.shard_sizes(training["batch_size"])
+    request.context.shard_sizes(training["batch_size"], rows=rows_of_part(training))
     request.context.evaluation_shards(training["evaluation_batch_size"])
     require_framework(request.context.framework)
     require_writable(runs)

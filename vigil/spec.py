@@ -31,6 +31,11 @@ def fault_entry(path: str | None) -> dict[str, str] | None:
     return {"path": str(file), "name": file.stem, "sha256": file_sha256(file)}
 
 
+def rows_of_part(training: dict[str, Any]) -> int:
+    """Return how many rows of a batch no two devices may share."""
+    return training["model"]["batch_norm"].get("rows", 1)
+
+
 def build_spec(
     *,
     run_id: str,
@@ -58,7 +63,7 @@ def build_spec(
         precision=context.precision,
         device=context.device,
         devices=context.devices,
-        shards=context.shard_sizes(training["batch_size"]),
+        shards=context.shard_sizes(training["batch_size"], rows=rows_of_part(training)),
         evaluation_shards=context.evaluation_shards(training["evaluation_batch_size"]),
         determinism=context.determinism,
         randomness=context.randomness,

@@ -21,7 +21,7 @@ from vigil.paths import runs_directory
 from vigil.progress import RunDisplay
 from vigil.recipe import DEFAULT_PROFILE, Recipe, load_recipe
 from vigil.rung import INTERRUPTED, WRONG
-from vigil.spec import fault_entry
+from vigil.spec import fault_entry, rows_of_part
 from vigil.tracking import upload_or_note
 from vigil.verify.request import Standard, load_standard, new_verify_directory, verify_context, verify_contexts
 
@@ -76,7 +76,7 @@ def _refuse(arguments: argparse.Namespace, names: Sequence[str]) -> None:
 
 def _run_one(arguments: argparse.Namespace, recipe: Recipe, training: dict[str, Any]) -> int:
     context = options.context_from(arguments)
-    context.shard_sizes(training["batch_size"])
+    context.shard_sizes(training["batch_size"], rows=rows_of_part(training))
     fault, timeout = fault_entry(arguments.fault), options.seconds("--hang-timeout", arguments.hang_timeout)
     require_framework(context.framework)
     with RunDisplay() as display:
@@ -111,6 +111,7 @@ def _run_all(arguments: argparse.Namespace, recipe: Recipe, training: dict[str, 
         modes=options.names("--mode", arguments.mode, MODES) if arguments.mode else MODES,
         precisions=options.names("--precision", arguments.precision, PRECISIONS) if arguments.precision else ALL_PRECISIONS,
         batch_size=training["batch_size"],
+        rows=rows_of_part(training),
     )
     jobs = options.whole_number("--jobs", arguments.jobs or "1", least=1)
     fault, timeout = fault_entry(arguments.fault), options.seconds("--hang-timeout", arguments.hang_timeout)
@@ -144,10 +145,11 @@ def _run_all(arguments: argparse.Namespace, recipe: Recipe, training: dict[str, 
 
 
 def every_context(
-    frameworks: Sequence[str], *, modes: Sequence[str], precisions: Sequence[str], batch_size: int
+    frameworks: Sequence[str], *, modes: Sequence[str], precisions: Sequence[str], batch_size: int, rows: int = 1
 ) -> list[Context]:
-    """Return every combination with one device, two, and two of which the first takes five eighths of the batch."""
-    uneven = (batch_size * 5 // 8, batch_size - batch_size * 5 // 8)
+    """Return every combination with one device, two, and two of which the first takes five eighths of the batch, in parts."""
+    first = rows * (batch_size // rows * 5 // 8)
+    uneven = (first, batch_size - first)
     return [
         make_context(framework=framework, mode=mode, precision=precision, devices=devices, shards=shards)
         for framework, mode, precision, (devices, shards) in itertools.product(

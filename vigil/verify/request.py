@@ -16,6 +16,7 @@ from vigil.execute import PROGRESS_TIMEOUT_SECONDS
 from vigil.invocation import new_directory, require_writable
 from vigil.recipe import Recipe, recipe_hash
 from vigil.side_by_side import side_by_side
+from vigil.spec import rows_of_part
 from vigil.verify.ask import Setting
 from vigil.verify.examine import verify
 from vigil.verify.golden import Golden, load_golden, path_of
@@ -69,7 +70,7 @@ def verify_context(
         CannotRun: The oracle on this machine is not the one of the tape, or nobody measured clean runs of this precision.
     """
     training, tape = standard.tape.training, standard.tape
-    context.shard_sizes(training["batch_size"])
+    context.shard_sizes(training["batch_size"], rows=rows_of_part(training))
     if context.devices > min(case.rows for case in tape.cases):
         raise CannotRun(f"devices: found {context.devices}; a margin batch has {min(case.rows for case in tape.cases)} images")
     require_framework(context.framework)
