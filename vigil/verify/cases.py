@@ -14,6 +14,7 @@ import numpy as np
 
 from runners.contract.batches import Batches
 from runners.contract.cases import sized
+from runners.contract.schedule import learning_rate
 from vigil.verify.oracle import step as oracle
 from vigil.verify.oracle.rounding import Rounding
 from vigil.verify.probes import MARGIN_IMAGES, Probe
@@ -45,11 +46,12 @@ class Case:
 
 def standard_cases(training: dict[str, Any], probes: Mapping[str, Probe]) -> list[Case]:
     """Return the cases of a recipe's profile: first those on margin batches, then those on the full batch."""
-    values = training["learning_rate"]["values"]
     small = {"rows": MARGIN_IMAGES, "evaluation_rows": MARGIN_IMAGES}
     full = {"rows": training["batch_size"], "evaluation_rows": training["evaluation_batch_size"], "is_full": True}
     rates = {name: probe.learning_rate for name, probe in probes.items()}
-    after = next((value for value in values if value != rates["early"]), rates["early"] / 10)
+    schedule, first = training["learning_rate"], probes["early"].step
+    later = (learning_rate(schedule, step) for step in range(first, training["steps"]))
+    after = next((rate for rate in later if rate != rates["early"]), rates["early"] / 10)
     early, late = "early/margin", "late/margin"
     steps = {name: Case(f"{name}/margin", "step", name, (f"{name}/margin",), rates[name], **small) for name in probes}
     cases = [

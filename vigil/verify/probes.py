@@ -50,7 +50,8 @@ def probe_steps(training: dict[str, Any], *, late: int | None = None) -> dict[st
     """Return the steps to look at: the first, one with momentum, and the first after the rate has changed (or step 720)."""
     steps = training["steps"]
     if late is None:
-        late = min([*training["learning_rate"]["boundaries"], _MOST_STEPS, steps - 1])
+        # Stairs of a cosine come too often to wait for the first.
+        late = min([*training["learning_rate"].get("boundaries", ()), _MOST_STEPS, steps - 1])
     return {"init": 0, "early": min(8, max(1, late // 2)), "late": late}
 
 
