@@ -126,7 +126,6 @@ class MocoLite(nnx.Module):
         self.encoder, self.key = Encoder(**encoder), Encoder(**encoder)
         self.queue = nnx.BatchStat(jnp.zeros((queue, encoder["dimension"]), encoder["numerics"]["param_dtype"]))
         self.key_momentum, self.temperature, self.shards = key_momentum, temperature, tuple(shards)
-        self.is_training = True
 
     def __call__(self, pairs, place, tap=untapped, mask=None):
         features = self.encoder(pairs[:, 0], tap, mask)
@@ -136,7 +135,7 @@ class MocoLite(nnx.Module):
         positive = (features * keys[place]).sum(axis=1, keepdims=True)
         negative = features @ self.queue[...].T
         logits = jnp.concatenate([positive, negative], axis=1) / self.temperature
-        self.queue[...] = jnp.concatenate([jax.lax.stop_gradient(keys), self.queue[...][: -len(keys)]])
+        self.enqueue(jax.lax.stop_gradient(keys))
         return tap("logits", logits)
 
     def move_key_encoder(self):
@@ -151,6 +150,10 @@ class MocoLite(nnx.Module):
         longest = max(self.shards)
         rows = [device * longest + row for device, size in enumerate(self.shards) for row in range(size)]
         return keys if len(rows) == len(keys) else keys[np.array(rows)]
+
+    def enqueue(self, keys):
+        """Put new keys at the front of the queue; the oldest leave it."""
+        self.queue[...] = jnp.concatenate([keys, self.queue[...][: -len(keys)]])
 
     def begin(self, rngs):
         """Make the key encoder the query encoder's copy, and fill the queue with noise."""

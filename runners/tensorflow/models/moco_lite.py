@@ -126,11 +126,10 @@ class MocoLite(keras.Model):
         keys = tf.stop_gradient(self.key(pairs[:, 1], training=training))
         keys = self.of_all_devices(tap("keys", keys))
         positive = tf.reduce_sum(features * tf.gather(keys, place), axis=1, keepdims=True)
-        queue = tf.convert_to_tensor(self.queue)
-        negative = tf.matmul(features, queue, transpose_b=True)
+        negative = tf.matmul(features, tf.convert_to_tensor(self.queue), transpose_b=True)
         logits = tf.concat([positive, negative], axis=1) / self.temperature
         if training:
-            self.queue.assign(tf.concat([tf.stop_gradient(keys), queue[: -sum(self.shards)]], axis=0))
+            self.enqueue(tf.stop_gradient(keys))
         return tap("logits", logits)
 
     def move_key_encoder(self):
@@ -144,6 +143,10 @@ class MocoLite(keras.Model):
     def of_all_devices(self, keys):
         """Return the keys of all devices in order: the sum over devices of each one's, with zeros in the others' place."""
         return keys if len(self.shards) == 1 else devices.joined(keys, self.shards)
+
+    def enqueue(self, keys):
+        """Put new keys at the front of the queue; the oldest leave it."""
+        self.queue.assign(tf.concat([keys, tf.convert_to_tensor(self.queue)[: -sum(self.shards)]], axis=0))
 
     def begin(self):
         """Make the key encoder the query encoder's copy, and fill the queue with noise."""

@@ -135,7 +135,7 @@ class MocoLite(nn.Module):
             negative = features @ self.queue.clone().t()
             logits = torch.cat([positive, negative], dim=1) / self.temperature
         if self.training:
-            self.queue.copy_(torch.cat([keys.detach(), self.queue[: -len(keys)]]))
+            self.enqueue(keys.detach())
         return tap("logits", logits)
 
     def move_key_encoder(self):
@@ -148,6 +148,10 @@ class MocoLite(nn.Module):
         if not self.before and not self.after:
             return keys
         return devices.all_reduce(F.pad(keys, (0, 0, self.before, self.after)))
+
+    def enqueue(self, keys):
+        """Put new keys at the front of the queue; the oldest leave it."""
+        self.queue.copy_(torch.cat([keys, self.queue[: -len(keys)]]))
 
     @torch.no_grad()
     def begin(self):
