@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from runners.contract.metrics import classification_totals, nearest_neighbour_votes
+from runners.contract.metrics import classification_totals, evaluate, nearest_neighbour_votes
 
 LOGITS = np.array([[2.0, 0.0], [0.0, 1.0], [5.0, 5.0]], np.float32)
 LABELS = np.array([0, 0, 1], np.int32)
@@ -52,3 +52,26 @@ def test_far_neighbours_have_no_vote():
     labels = np.array([1] + [0] * 50)
     assert nearest_neighbour_votes(bank[:1], bank, labels, n_classes=2, k=1, temperature=10.0) == [1]
     assert nearest_neighbour_votes(bank[:1], bank, labels, n_classes=2, k=51, temperature=10.0) == [0]
+
+
+def test_contrast_is_judged_by_the_bank_of_training_images():
+    """Every test image counts once, those that fill a batch up not at all; a bank of wrong labels shows."""
+
+    class Fake:
+        def __init__(self, labels):
+            self.labels = labels
+
+        def _batches(self, labels):
+            features = np.eye(4, dtype=np.float32)[np.arange(6) % 4]
+            yield features, np.pad(labels, (0, 1)), np.array([1, 1, 1, 1, 1, 0], np.float32)
+
+        def bank(self):
+            return self._batches(self.labels)
+
+        def evaluation(self):
+            return self._batches(np.array([0, 1, 2, 3, 0]))
+
+    training = {"loss": {"name": "info_nce"}, "evaluation": {"k": 1, "temperature": 0.1}}
+    right, wrong = Fake(np.array([0, 1, 2, 3, 0])), Fake(np.array([0, 1, 3, 2, 0]))
+    assert evaluate(lambda images: images, right, training) == {"knn_accuracy": 100.0}
+    assert evaluate(lambda images: images, wrong, training) == {"knn_accuracy": 60.0}

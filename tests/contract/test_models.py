@@ -7,6 +7,7 @@ import math
 import pytest
 
 from runners.contract import models
+from vigil.recipe import load_recipe
 
 
 def n_parameters(model: dict) -> int:
@@ -49,6 +50,17 @@ def test_every_parameter_has_an_init_rule(training):
     """The recipe's init block has exactly the kinds that the model's names need."""
     kinds = {models.parameter_kind(name) for name in models.parameter_shapes(training["model"])}
     assert kinds == set(training["model"]["init"])
+
+
+def test_moco_has_the_published_encoder():
+    """ResNet-18 with a 3x3 stem and 128 features has 11.2 million parameters; the key encoder and the queue are not trained."""
+    model = load_recipe("moco_lite").resolve("paper")["model"]
+    assert n_parameters(model) == pytest.approx(11.2e6, rel=0.01)
+    parameters, moved = models.parameter_shapes(model), models.statistic_shapes(model)
+    assert {name.removeprefix("key.") for name in moved if name.startswith("key.")} >= set(parameters)
+    assert moved["queue"] == (4096, 128)
+    assert parameters["stage2.block1.shortcut.conv.kernel"] == (1, 1, 64, 128)
+    assert "stage1.block1.shortcut.conv.kernel" not in parameters
 
 
 @pytest.mark.parametrize("depth", [2, 7, 9, 18, -4])

@@ -8,6 +8,7 @@ from scipy import stats
 
 from runners.contract import models, streams, weights
 from runners.contract.checkpoint import state_sha256
+from vigil.recipe import load_recipe
 
 
 @pytest.fixture
@@ -80,7 +81,7 @@ def test_a_stream_shared_by_all_kernels_is_caught(model, monkeypatch):
 @pytest.mark.parametrize(
     ("rule", "message"),
     [
-        ({"distribution": "normal", "mean": 0.0, "variance": 2.0, "per": "fan_out"}, "allowed are fan_in, fan_out"),
+        ({"distribution": "normal", "mean": 0.0, "variance": 2.0, "per": "fan_avg"}, "allowed are fan_in, fan_out"),
         ({"distribution": "uniform"}, "allowed are normal, constant"),
     ],
 )
@@ -89,3 +90,16 @@ def test_an_unknown_rule_is_refused(model, rule, message):
     model["init"]["head.kernel"] = rule
     with pytest.raises(ValueError, match=message):
         weights.initial_state(model, seed=0)
+
+
+def test_moco_begins_with_two_equal_encoders_and_a_queue_of_norm_1():
+    """The key encoder is a copy, not the same memory; the queue's rows have norm 1 and point anywhere."""
+    model = load_recipe("moco_lite").resolve("smoke")["model"]
+    state = weights.initial_state(model, seed=0)
+    for name in models.parameter_shapes(model):
+        np.testing.assert_array_equal(state[f"params/{name}"], state[f"stats/key.{name}"])
+        assert not np.shares_memory(state[f"params/{name}"], state[f"stats/key.{name}"])
+    np.testing.assert_allclose(np.linalg.norm(state["stats/queue"], axis=1), 1, rtol=1e-6)
+    assert np.abs(state["stats/queue"].mean(axis=0)).max() < 0.1
+    kernel = state["params/stage2.block1.conv1.kernel"].ravel().astype(np.float64)
+    assert stats.kstest(kernel / np.sqrt(2.0 / (3 * 3 * 16)), "norm").pvalue > 1e-4
