@@ -26,6 +26,7 @@ _SUMS = {
     "sync": "synchronised batch norm sums over devices in every layer",
     "parts": "the keys of all devices are joined by a sum",
 }
+_LEAST_RATE = 1e-30
 LAYOUTS = {"HWIO->HWIO": ((0, 1, 2, 3), (0, 1, 2, 3)), "IO->IO": ((0, 1), (0, 1)), "O->O": ((0,), (0,))}
 
 
@@ -212,13 +213,13 @@ class Trainer:
         return [velocity.numpy().astype(np.float64) / -self.rate for velocity in self.sgd.momentums]
 
     def _use_rate(self, rate: float) -> None:
+        # DIFFERS(tensorflow): the optimizer keeps rate times momentum, which a rate of zero would lose. This one moves nothing.
+        rate = max(rate, _LEAST_RATE)
         if rate != self.rate:
             self._set_rate(rate, self._momentum())
 
     def _set_rate(self, rate: float, buffers: list[np.ndarray]) -> None:
         """Set the learning rate, and the velocities that these buffers have under it."""
-        if rate <= 0:
-            raise Unsupported(f"learning rate {rate}: keras.optimizers.SGD keeps rate times momentum; it would be lost")
         for velocity, buffer in zip(self.sgd.momentums, buffers, strict=False):  # no velocities under momentum 0
             velocity.assign(-rate * buffer)
         self.sgd.learning_rate.assign(rate)
