@@ -47,11 +47,7 @@ def test_a_bare_loop_trains_the_same_model(framework):
     """The bare model has the recipe's number of parameters, and ten steps on one small batch bring its loss down."""
     assert is_installed(framework), f"{framework} is not installed: run `make setup`"
     done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", TRAIN_BARE, framework],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=300,
+        [sys.executable, "-W", "ignore", "-c", TRAIN_BARE, framework], cwd=ROOT, capture_output=True, text=True, timeout=300,
         env={**os.environ, "OMP_NUM_THREADS": "1"},  # threads that wait for each other are slow on a busy machine
     )
     assert done.returncode == 0, done.stderr[-2000:]
@@ -128,14 +124,10 @@ def test_the_turns_are_counted_in_equal_numbers_of_steps(make_spec, tmp_path, mo
 @pytest.mark.parametrize(
     ("option", "value", "message"),
     [
-        ("--framework", "torhc", "Did you mean torch?"),
-        ("--mode", "jti", "Did you mean jit?"),
-        ("--precision", "fp64", "Allowed: fp32, bf16"),
-        ("--rounds", "0", "a whole number from 1"),
-        ("--steps", "many", "a whole number from 1"),
-        ("--output", "no/such/folder/page.md", "a folder that exists"),
-        ("--round", "3", "Did you mean --rounds?"),
-        ("--framework", "", "Allowed: torch"),
+        ("--framework", "torhc", "Did you mean torch?"), ("--mode", "jti", "Did you mean jit?"),
+        ("--precision", "fp64", "Allowed: fp32, bf16"), ("--rounds", "0", "a whole number from 1"),
+        ("--steps", "many", "a whole number from 1"), ("--output", "no/such/folder/page.md", "a folder that exists"),
+        ("--round", "3", "Did you mean --rounds?"), ("--framework", "", "Allowed: torch"),
     ],
 )
 def test_a_wrong_option_ends_with_2_and_one_message(option, value, message, capsys):

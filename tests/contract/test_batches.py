@@ -54,9 +54,8 @@ def test_a_batch_is_a_function_of_seed_and_step(dataset, settings):
 @pytest.mark.parametrize("resumed_at", [1, 6, 7, 13])
 def test_a_resumed_run_sees_what_it_would_have_seen(dataset, settings, resumed_at):
     """From any step on, at an epoch's border too, the rest is the same bits."""
-    assert (
-        taken(Batches(dataset, settings, seed=3), resumed_at, 20) == taken(Batches(dataset, settings, seed=3), 0, 20)[resumed_at:]
-    )
+    assert taken(Batches(dataset, settings, seed=3), resumed_at, 20) == taken(
+        Batches(dataset, settings, seed=3), 0, 20)[resumed_at:]
 
 
 def test_a_generator_that_carries_state_is_caught(dataset, settings, monkeypatch):
@@ -118,7 +117,9 @@ def slow_augment(images: np.ndarray, rule: dict, *, seed: int, step: int) -> np.
     return result
 
 
-@pytest.mark.parametrize(("size", "padding", "crop"), [((13, 17), 3, 11), ((32, 32), 4, 32), ((7, 5), 2, 9), ((5, 11), 0, 5)])
+@pytest.mark.parametrize(
+    ("size", "padding", "crop"), [((13, 17), 3, 11), ((32, 32), 4, 32), ((7, 5), 2, 9), ((5, 11), 0, 5)]
+)
 def test_augmentation_agrees_with_a_slow_oracle(size, padding, crop):
     """Mirror, pad and crop give the oracle's bits, for odd and oblong images too."""
     images = streams.normal(1, "test", count=23 * size[0] * size[1] * 3).reshape(23, *size, 3).astype(np.float32)

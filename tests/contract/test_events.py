@@ -28,11 +28,7 @@ def test_an_event_has_kind_time_phase_and_its_fields(writer, tmp_path):
     phase, steps = read_events(tmp_path)
     assert (phase["kind"], phase["phase"]) == ("phase", "train")
     assert {key: steps[key] for key in ("kind", "phase", "step", "losses")} == {
-        "kind": "steps",
-        "phase": "train",
-        "step": 2,
-        "losses": [1.5, 1.25],
-    }
+        "kind": "steps", "phase": "train", "step": 2, "losses": [1.5, 1.25]}
     assert before - 0.01 <= steps["time"] <= time.time() + 0.01
 
 

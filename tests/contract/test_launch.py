@@ -27,26 +27,14 @@ FAILURES = [
     (Unsupported("no fp16 on this CPU"), "unsupported", "no fp16 on this CPU"),
     (ContractError("the checkpoint cannot be read"), "crash", "the checkpoint cannot be read"),
     (MemoryError(), "out_of_memory", "MemoryError"),
-    (
-        XlaRuntimeError("RESOURCE_EXHAUSTED: Out of memory allocating 17 bytes.\nmore"),
-        "out_of_memory",
-        "XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory allocating 17 bytes.",
-    ),
-    (
-        RuntimeError("[enforce fail] DefaultCPUAllocator: can't allocate memory: you tried 8 bytes"),
-        "out_of_memory",
-        "RuntimeError: [enforce fail] DefaultCPUAllocator: can't allocate memory: you tried 8 bytes",
-    ),
-    (
-        RuntimeError("CUDA out of memory. Tried to allocate 2 GiB"),
-        "out_of_memory",
-        "RuntimeError: CUDA out of memory. Tried to allocate 2 GiB",
-    ),
-    (
-        type("ResourceExhaustedError", (Exception,), {})("OOM when allocating"),
-        "out_of_memory",
-        "ResourceExhaustedError: OOM when allocating",
-    ),
+    (XlaRuntimeError("RESOURCE_EXHAUSTED: Out of memory allocating 17 bytes.\nmore"), "out_of_memory",
+     "XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory allocating 17 bytes."),
+    (RuntimeError("[enforce fail] DefaultCPUAllocator: can't allocate memory: you tried 8 bytes"), "out_of_memory",
+     "RuntimeError: [enforce fail] DefaultCPUAllocator: can't allocate memory: you tried 8 bytes"),
+    (RuntimeError("CUDA out of memory. Tried to allocate 2 GiB"), "out_of_memory",
+     "RuntimeError: CUDA out of memory. Tried to allocate 2 GiB"),
+    (type("ResourceExhaustedError", (Exception,), {})("OOM when allocating"), "out_of_memory",
+     "ResourceExhaustedError: OOM when allocating"),
     (KeyboardInterrupt("signal 15"), "interrupted", "KeyboardInterrupt: signal 15"),
     (ValueError("shapes differ\nsecond line"), "crash", "ValueError: shapes differ"),
     (ModuleNotFoundError("No module named 'torch'"), "crash", "ModuleNotFoundError: No module named 'torch'"),
@@ -125,10 +113,7 @@ def test_a_spec_of_another_framework_is_refused(run_directory, capsys):
 @pytest.mark.parametrize(
     ("content", "found"),
     [
-        (None, "FileNotFoundError"),
-        ("{", "JSONDecodeError"),
-        ("{}", "KeyError"),
-        ("[]", "TypeError"),
+        (None, "FileNotFoundError"), ("{", "JSONDecodeError"), ("{}", "KeyError"), ("[]", "TypeError"),
         ('{"shards": [1], "evaluation_shards": [1], "cores": null, "colour": 1}', "TypeError"),
     ],
 )
@@ -169,6 +154,8 @@ def test_a_runner_ends_with_its_conductor(run_directory):
         "sys.exit(launch.main('torch', lambda session: time.sleep(60), sys.argv[1:]))"
     )
     gone = {launch.CONDUCTOR_VARIABLE: "1", "PYTHONPATH": os.pathsep.join(sys.path)}
-    done = subprocess.run([sys.executable, "-c", code, str(run_directory)], env={**os.environ, **gone}, timeout=30, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(run_directory)], env={**os.environ, **gone}, timeout=30, check=False
+    )
     assert done.returncode == launch.EXIT_FAILED
     assert last_events(run_directory) == []

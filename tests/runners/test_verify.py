@@ -202,7 +202,9 @@ def test_the_tapped_program_has_the_gradients_of_a_step(oracle):
 def test_a_cut_separates_the_layers(oracle):
     """With every tap cut a layer sees the leaf before it: relu1 is relu of bn1's leaf, whatever bn1 gave."""
     leaves, cut = probes_of(make_spec("torch").training["model"]), oracle.answers["cut"]
-    np.testing.assert_array_equal(cut["output/stage2.block1.relu1"], np.maximum(leaves["leaf/random/stage2.block1.bn1"], 0.0))
+    np.testing.assert_array_equal(
+        cut["output/stage2.block1.relu1"], np.maximum(leaves["leaf/random/stage2.block1.bn1"], 0.0)
+    )
     assert np.abs(cut["output/stage2.block1.bn1"] - leaves["leaf/random/stage2.block1.bn1"]).max() > 0.1
     gradient = leaves["cotangent/random/stage2.block1.relu1"] * (leaves["leaf/random/stage2.block1.bn1"] > 0.0)
     np.testing.assert_allclose(cut["leaf_gradient/stage2.block1.bn1"], gradient, rtol=1e-12)

@@ -33,14 +33,9 @@ QUIET = Watch(nothing, nothing, nothing, nothing)
 def request(*, seeds=(0, 1, 2), profile="smoke", fault=None, verify=False, **context) -> Request:
     """Return a request for resnet_cifar on torch."""
     return Request(
-        recipe=load_recipe("resnet_cifar"),
-        recipe_source="resnet_cifar",
-        profile=profile,
-        fault=fault,
-        seeds=tuple(seeds),
-        context=make_context(**{"framework": "torch", "mode": "eager", **context}),
-        command="vigil reproduce",
-        verify=verify,
+        recipe=load_recipe("resnet_cifar"), recipe_source="resnet_cifar", profile=profile, fault=fault,
+        seeds=tuple(seeds), context=make_context(**{"framework": "torch", "mode": "eager", **context}),
+        command="vigil reproduce", verify=verify,
     )
 
 
@@ -96,7 +91,9 @@ def test_all_runs_finish_and_are_judged_together(scripted, planned):
     assert invocation["tracking"] == {"uri": "u", "experiment": "e", "run_id": "r"}
 
 
-@pytest.mark.parametrize(("value", "name"), [(80.4, "reproduced"), (60.0, "regressed"), (95.0, "better-than-reference")])
+@pytest.mark.parametrize(
+    ("value", "name"), [(80.4, "reproduced"), (60.0, "regressed"), (95.0, "better-than-reference")]
+)
 def test_a_value_is_judged_by_the_reference(reference, scripted, planned, value, name):
     """A value inside the band, far below and far above it get their three verdicts."""
     scripted({0: value})
@@ -253,12 +250,8 @@ def test_one_step_is_verified_before_the_first_seed_and_recorded_everywhere(scri
     fault = {"path": "/f/weak.py", "name": "weak", "sha256": "12"}
     directory = planned(seeds=[0, 1], fault=fault, verify=True)
     watch = Watch(
-        lambda *facts: order.append("train"),
-        nothing,
-        nothing,
-        nothing,
-        on_verify=lambda place: order.append(place) or nothing,
-        on_verified=lambda document, place: order.append("verified"),
+        lambda *facts: order.append("train"), nothing, nothing, nothing,
+        on_verify=lambda place: order.append(place) or nothing, on_verified=lambda document, place: order.append("verified"),
     )
     invocation = carry_out(directory, watch=watch)
     assert order == [directory / "verify", "verified", "train", "train"]

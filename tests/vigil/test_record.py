@@ -15,26 +15,16 @@ from vigil.record import make_record, read_record, write_json
 
 CONTEXT = make_context(framework="torch", mode="eager")
 FINISHED = {
-    "metrics": {"test_accuracy": 81.5, "test_loss": 0.5},
-    "state_sha256": "ab" * 32,
-    "images_per_second": 900.0,
-    "first_step_seconds": 1.5,
-    "peak_memory_bytes": 5,
-    "cpu_seconds": 7.0,
+    "metrics": {"test_accuracy": 81.5, "test_loss": 0.5}, "state_sha256": "ab" * 32, "images_per_second": 900.0,
+    "first_step_seconds": 1.5, "peak_memory_bytes": 5, "cpu_seconds": 7.0,
 }
 
 
 def evaluated(time: float, step: int, accuracy: float) -> dict:
     """Return an `evaluated` event."""
     return {
-        "kind": "evaluated",
-        "time": time,
-        "phase": "evaluate",
-        "step": step,
-        "epoch": step / 8,
-        "train_loss": 1.0,
-        "metrics": {"test_accuracy": accuracy, "test_loss": 0.5},
-        "images_per_second": 900.0,
+        "kind": "evaluated", "time": time, "phase": "evaluate", "step": step, "epoch": step / 8, "train_loss": 1.0,
+        "metrics": {"test_accuracy": accuracy, "test_loss": 0.5}, "images_per_second": 900.0,
     }
 
 
@@ -102,40 +92,17 @@ def test_a_finished_record_is_complete(recorded, run_directory):
     """What architecture.md lists is there, and is what was written to disk."""
     record = recorded(FIRST + SECOND, Ending(0))
     assert set(record) == {
-        "schema",
-        "run_id",
-        "invocation_id",
-        "created",
-        "recipe",
-        "context",
-        "seed",
-        "status",
-        "failure",
-        "metric",
-        "curve",
-        "losses",
-        "state_sha256",
-        "timing",
-        "peak_memory_bytes",
-        "fault",
-        "environment",
-        "data",
-        "code",
-        "probed",
-        "verify",
-        "resumed",
+        "schema", "run_id", "invocation_id", "created", "recipe", "context", "seed", "status", "failure", "metric",
+        "curve", "losses", "state_sha256", "timing", "peak_memory_bytes", "fault", "environment", "data", "code",
+        "probed", "verify", "resumed",
     }
     assert record == read_record(run_directory)
     assert record["created"] == "2023-11-14T22:13:20+00:00"
     assert record["metric"] == {
-        "name": "test_accuracy",
-        "unit": "percent",
-        "direction": "higher",
-        "selection": "last",
-        "value": 81.5,
-    }
+        "name": "test_accuracy", "unit": "percent", "direction": "higher", "selection": "last", "value": 81.5}
     assert (record["status"], record["failure"], record["fault"]) == ("finished", None, None)
-    assert record["timing"] == {"wall_seconds": 8.5, "cpu_seconds": 7.0, "first_step_seconds": 1.5, "images_per_second": 900.0}
+    assert record["timing"] == {
+        "wall_seconds": 8.5, "cpu_seconds": 7.0, "first_step_seconds": 1.5, "images_per_second": 900.0}
     assert record["data"] == {"name": "generated", "n_train": 512, "n_test": 256, "checksum": "c0ffee"}
     assert record["environment"]["framework_version"] == "2.13"
     assert record["environment"]["framework"] == "torch"
