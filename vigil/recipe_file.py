@@ -110,10 +110,15 @@ def explain(document: Document, errors: Sequence[Mapping[str, object]], schema: 
     messages = []
     for error in errors:
         location, kind = _location_and_kind(error)
+        message = str(error["msg"]) if kind == "inconsistent" else None
+        if kind.startswith("union_tag"):
+            location, message = _explain_tag(document, location, schema)
+        message = message or _explain_one(document, location, kind, schema)
+        location = _without_tags(location, schema)
         key = ".".join(map(str, location)) or "(the whole file)"
-        message = str(error["msg"]) if kind == "inconsistent" else _explain_one(document, location, kind, schema)
-        messages.append(f"{document.name}:{document.line(location)}: {key}: {message}")
-    return "\n".join(messages)
+        line = document.line(location)
+        messages.append((line, f"{document.name}:{line}: {key}: {message}"))
+    return "\n".join(message for _, message in sorted(messages, key=lambda each: each[0]))
 
 
 def _location_and_kind(error: Mapping[str, object]) -> tuple[Location, str]:
@@ -136,8 +141,27 @@ def _explain_one(document: Document, location: Location, kind: str, schema: Mapp
     allowed = describe(node, schema)
     if kind == "missing":
         return f"missing, and there are no defaults. Allowed: {allowed}."
-    found = document.value(location)
+    found = document.value(_without_tags(location, schema))
     return f"found {shown(found)}. Allowed: {allowed}.{nearest(found, node.get('enum', []))}{_number_hint(found, node)}"
+
+
+def _explain_tag(document: Document, location: Location, schema: Mapping[str, object]) -> tuple[Location, str]:
+    """Return where a block says of which kind it is, and what it may say there."""
+    choice = _at(schema, location)["discriminator"]
+    location, allowed = (*location, choice["propertyName"]), list(choice["mapping"])
+    if location[-1] not in document.value(location[:-1]):
+        return location, f"missing, and there are no defaults. Allowed: {' or '.join(allowed)}."
+    found = document.value(location)
+    return location, f"found {shown(found)}. Allowed: {' or '.join(allowed)}.{nearest(found, allowed)}"
+
+
+def _without_tags(location: Location, schema: Mapping[str, object]) -> Location:
+    """Return the location in the document: within a block that is of one of several kinds, pydantic names the kind as well."""
+    return tuple(part for index, part in enumerate(location) if part not in _kinds_of(schema, location[:index]))
+
+
+def _kinds_of(schema: Mapping[str, object], location: Location) -> Mapping[str, str]:
+    return _at(schema, location).get("discriminator", {}).get("mapping", {})
 
 
 def describe(node: Mapping[str, object], schema: Mapping[str, object]) -> str:
@@ -203,8 +227,12 @@ def _at(schema: Mapping[str, object], location: Location) -> Mapping[str, object
         if isinstance(part, int):
             prefix = node.get("prefixItems")
             child = prefix[min(part, len(prefix) - 1)] if prefix else node["items"]
+        elif part in node.get("discriminator", {}).get("mapping", {}):
+            child = {"$ref": node["discriminator"]["mapping"][part]}
         elif part in node.get("properties", {}):
             child = node["properties"][part]
+        elif "patternProperties" not in node:
+            return {}
         else:
             (child,) = node["patternProperties"].values()
         node = _resolve(child, schema)

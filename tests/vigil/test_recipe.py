@@ -10,6 +10,7 @@ import pytest
 
 from vigil.cli import check, recipes, schema
 from vigil.errors import RecipeError, UsageError
+from vigil.paths import project_root
 from vigil.recipe import Recipe, load_recipe, recipe_hash, recipe_schema_text
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -236,7 +237,7 @@ def test_text_that_is_not_utf_8_is_located(tmp_path):
     ("name", "says"),
     [
         ("resnet_cifr", "Did you mean resnet_cifar?"),
-        ("", "recipe: found nothing. Allowed: resnet_cifar"),
+        ("", "recipe: found nothing. Allowed: moco_lite, resnet_cifar"),
         ("missing/tiny.yaml", "missing/tiny.yaml: cannot be read (No such file or directory)."),
         ("./", "cannot be read (Is a directory)."),
     ],
@@ -358,7 +359,7 @@ def test_recipes_lists_profiles_and_targets(capsys):
     arguments = parse(recipes)
     assert arguments.run(arguments) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].startswith("resnet_cifar  version ")
+    assert lines[0].startswith("moco_lite  version ")
     assert any(line.startswith("  quick") and line.endswith("(default)") for line in lines)
     paper = next(index for index, line in enumerate(lines) if line.startswith("  paper"))
     assert "published: test_accuracy 91.25 percent (He et al. 2015" in lines[paper + 1]
@@ -369,3 +370,28 @@ def test_schema_prints_json(capsys):
     arguments = parse(schema)
     assert arguments.run(arguments) == 0
     assert json.loads(capsys.readouterr().out)["title"] == "Vigil recipe"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("kind: cosine, base: 0.06, stairs: 40", "kind: cosin, base: 0.06, stairs: 40",
+         "profiles.quick.learning_rate.kind: found \"cosin\" (text). Allowed: cosine or piecewise. Did you mean cosine?"),
+        ("kind: cosine, base: 0.06, stairs: 40", "base: 0.06, stairs: 40",
+         "profiles.quick.learning_rate.kind: missing, and there are no defaults. Allowed: cosine or piecewise."),
+        ("kind: cosine, base: 0.06, stairs: 40", "kind: cosine, base: -1.0, stairs: 40",
+         "profiles.quick.learning_rate.base: found -1.0 (a number). Allowed: a number above 0."),
+        ("name: moco_lite\n  image_shape", "name: moco\n  image_shape",
+         "model.name: found \"moco\" (text). Allowed: resnet_cifar or moco_lite. Did you mean moco_lite?"),
+        ("rows: 8", "rows: 7", "profiles.quick.rows: found 7. Allowed: a divisor of batch_size, 64."),
+    ],
+)
+def test_a_mistake_in_one_of_several_kinds_of_block_is_named(tmp_path, old, new, message):
+    """What a schedule or a model may be is said where it says which it is, and within it key by key."""
+    text = (project_root() / "recipes" / "moco_lite.yaml").read_text(encoding="utf-8")
+    assert text.count(old) == 1
+    path = tmp_path / "recipe.yaml"
+    path.write_text(text.replace(old, new), encoding="utf-8")
+    with pytest.raises(RecipeError) as raised:
+        load_recipe(str(path))
+    assert message in str(raised.value)
