@@ -361,7 +361,8 @@ def test_recipes_lists_profiles_and_targets(capsys):
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("moco_lite  version ")
     assert any(line.startswith("  quick") and line.endswith("(default)") for line in lines)
-    paper = next(index for index, line in enumerate(lines) if line.startswith("  paper"))
+    own = next(index for index, line in enumerate(lines) if line.startswith("resnet_cifar  version "))
+    paper = next(index for index, line in enumerate(lines) if index > own and line.startswith("  paper"))
     assert "published: test_accuracy 91.25 percent (He et al. 2015" in lines[paper + 1]
 
 
