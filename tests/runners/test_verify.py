@@ -47,7 +47,7 @@ class Asked:
 def tap_shapes(widths, rows):
     """Return tap -> canonical shape, for ResNet-8 on images of 32 x 32."""
     shapes = {}
-    for tap in tap_names(8, widths):
+    for tap in tap_names({"depth": 8, "widths": widths}):
         stage = int(tap[5]) if tap.startswith("stage") else 1
         shapes[tap] = (rows, 32 >> (stage - 1), 32 >> (stage - 1), widths[stage - 1])
     return shapes | {"pool": (rows, widths[-1]), "logits": (rows, 10)}
@@ -85,7 +85,7 @@ def cases_of(widths, devices):
         {**common, "name": "repeat", "kind": "repeat", "batches": ["a", "b"], "times": 6, "learning_rate": RATE},
         {**segments, "name": "tapped", "cuts": [], "leaves": "zero", "scale": 1.0},
         {**segments, "name": "scaled", "cuts": [], "leaves": "zero", "scale": 1024.0, "times": 4},
-        {**segments, "name": "cut", "cuts": tap_names(8, widths), "leaves": "random", "scale": 1.0},
+        {**segments, "name": "cut", "cuts": tap_names({"depth": 8, "widths": widths}), "leaves": "random", "scale": 1.0},
         {**common, "name": "larger", "kind": "step", "batch": "six", "learning_rate": RATE, "shards": six},
     ]
 
