@@ -3,6 +3,7 @@
     python -m benchmarks.detection clean --jobs 2         # 10 seeds a framework, each judged alone
     python -m benchmarks.detection faults --jobs 2        # each example fault in each framework, 3 seeds judged together
     python -m benchmarks.detection ablations --jobs 2     # each change of the recipe, PyTorch, 3 seeds judged together
+    python -m benchmarks.detection faults --recipe moco_lite --framework torch --jobs 2
 
 Each prints a Markdown table with hardware, versions, seeds and date; the raw runs stay under runs/.
 """
@@ -28,7 +29,10 @@ from vigil.spec import fault_entry
 from vigil.sweep import sweep
 from vigil.verdict import judge
 
-FAULTS = ("weight_decay_ignored", "batch_norm_momentum", "weight_gradient_halved")
+FAULTS = {
+    "resnet_cifar": ("weight_decay_ignored", "batch_norm_momentum", "weight_gradient_halved"),
+    "moco_lite": ("keys_not_shuffled", "key_momentum_zero", "queue_not_updated", "temperature_twice", "key_gradient_leaks"),
+}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -71,7 +75,8 @@ def ablations(recipe: Recipe, seeds: tuple[int, ...]) -> list[Group]:
 def planted(recipe: Recipe, frameworks: list[str], seeds: tuple[int, ...]) -> list[Group]:
     """Return each example fault in each framework."""
     folder = project_root() / "tests" / "faults"
-    return [Group(name, framework, recipe, str(folder / f"{name}.py"), seeds) for name in FAULTS for framework in frameworks]
+    cells = [(name, framework) for name in FAULTS[recipe.name] for framework in frameworks]
+    return [Group(name, framework, recipe, str(folder / f"{name}.py"), seeds) for name, framework in cells]
 
 
 def main() -> None:
@@ -79,10 +84,13 @@ def main() -> None:
     parser.add_argument("what", choices=("clean", "faults", "ablations"))
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--framework", help="comma-separated; default: every installed one")
+    parser.add_argument("--recipe", choices=tuple(FAULTS), default="resnet_cifar", help="ablations are of resnet_cifar alone")
     parser.add_argument("--first-seed", type=int, default=0)
     arguments = parser.parse_args()
     frameworks = arguments.framework.split(",") if arguments.framework else installed_frameworks()
-    recipe = load_recipe("resnet_cifar")
+    recipe = load_recipe(arguments.recipe)
+    if arguments.what == "ablations" and recipe.name != "resnet_cifar":
+        parser.error(f"--recipe: found {recipe.name!r}. Ablations are of resnet_cifar alone.")
     first = arguments.first_seed
     if arguments.what == "clean":
         groups = [Group(f"seed {seed}", name, recipe, None, (seed,)) for seed in range(first, first + 10) for name in frameworks]
@@ -99,7 +107,7 @@ def measure(groups: list[Group], *, jobs: int) -> list[list[dict[str, Any]]]:
     requests = [
         Request(
             groups[index].recipe,
-            "resnet_cifar",
+            groups[index].recipe.name,
             "quick",
             make_context(framework=groups[index].framework),
             (seed,),
@@ -148,7 +156,8 @@ def judged(group: Group, records: list[dict[str, Any]], recipe: Recipe) -> dict[
 def report(what: str, groups: list[Group], verdicts: list[dict[str, Any]], records: list[list[dict[str, Any]]]) -> None:
     """Print the table and what it stands on."""
     band = verdicts[0]["band"]
-    print(f"\n| {'run' if what == 'clean' else what[:-1]} | framework | test accuracy | away from the reference | verdict |")
+    first, metric = "run" if what == "clean" else what[:-1], verdicts[0]["metric"]
+    print(f"\n| {first} | framework | {metric} | away from the reference | verdict |")
     print("|---|---|---|---|---|")
     for group, verdict in zip(groups, verdicts, strict=True):
         values = ", ".join(f"{entry['value']:.2f}" for entry in verdict["values"])

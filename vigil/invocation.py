@@ -60,6 +60,7 @@ class Watch:
     """Who is told what happens, and how long silence may last.
 
     on_verify: told the directory of the first rung, returns what is told its events. on_verified: told its document.
+    on_recorded: told the directory of a run whose record is written, before it is tracked.
     """
 
     on_start: Callable[[dict, int, int], None]
@@ -71,6 +72,7 @@ class Watch:
     stop: threading.Event | None = None
     on_verify: Callable[[Path], Callable[[dict], None]] = lambda directory: _ignore
     on_verified: Callable[[dict[str, Any], Path], None] = _ignore
+    on_recorded: Callable[[Path], None] = _ignore
 
 
 def preflight(request: Request, runs: Path, *, on_data: Callable[[int, int | None], None]) -> Path | None:
@@ -183,6 +185,7 @@ def _carry_out(directory: Path, *, watch: Watch) -> dict[str, Any]:
                 verify=invocation.get("verify"),
             )
             watch.on_end(record)
+            watch.on_recorded(directory / name)
         records.append(record)
         if record["status"] == "interrupted":
             return {**invocation, "interrupted": record["failure"]}

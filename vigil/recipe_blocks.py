@@ -118,7 +118,9 @@ class Target(Closed):
 class Data(Closed):
     """Which images, and how many of them."""
 
-    name: Literal["generated", "cifar10"] = Field(description="generated: embedded and offline. cifar10: the official set.")
+    name: Literal["generated", "textures", "cifar10"] = Field(
+        description="generated, textures: embedded and offline. cifar10: the official set."
+    )
     n_train: Count = Field(description="How many training images.")
     n_test: Count = Field(description="How many test images.")
 

@@ -24,6 +24,7 @@ def sweep(
     progress_timeout: float,
     on_end: Callable[[int, dict[str, Any], Path], None],
     on_data: Callable[[int, int | None], None],
+    on_recorded: Callable[[Path], None] = _ignore,
 ) -> list[tuple[dict[str, Any], Path]]:
     """Carry out every request; return (invocation, directory) in the order given.
 
@@ -34,7 +35,9 @@ def sweep(
     for request in kinds.values():  # all of them, before the first trains
         data_directory = preflight(request, runs, on_data=on_data) or data_directory
     stop = threading.Event()
-    watch = Watch(_ignore, _ignore, _ignore, _ignore, progress_timeout=progress_timeout, stop=stop)
+    watch = Watch(
+        _ignore, _ignore, _ignore, _ignore, progress_timeout=progress_timeout, stop=stop, on_recorded=on_recorded
+    )
 
     def work(request: Request, cores: list[int] | None) -> tuple[dict[str, Any], Path]:
         directory = plan(replace(request, cores=cores), runs, data_directory=data_directory)

@@ -29,6 +29,7 @@ NOTE = "mlflow.note.content"
 PARENT = "mlflow.parentRunId"
 INVOCATION, VERIFICATION = "invocation.json", "verify.json"
 PICTURE = "verify.png"
+RUN_PICTURES = ("views.png",)
 
 METRICS_PER_BATCH = 1000  # the limit of MLflow's log_batch
 LONGEST_TAG = 5000  # MLflow's limit for tags is 8000, and was 5000
@@ -144,7 +145,11 @@ def _entries(directory: Path, document: dict[str, Any]) -> tuple[Entry, list[Ent
         if not is_invocation:
             return verify_entry(document, attachments=_attachments(directory, [PICTURE])), []
         files = _attachments(directory, [f"verify/{name}" for name in (VERIFICATION, PICTURE)])
-        return parent_entry(document, records, attachments=files), [child_entry(record, document) for record in records]
+        children = [
+            child_entry(record, document, attachments=_attachments(directory / name, list(RUN_PICTURES)))
+            for name, record in zip(document["runs"], records, strict=True)
+        ]
+        return parent_entry(document, records, attachments=files), children
     except (KeyError, TypeError) as error:
         raise CannotRun(
             f"{directory}: {document_path(directory).name} or a record.json does not follow its schema "

@@ -88,7 +88,9 @@ def thinned(losses: Sequence[float], *, limit: int = LOSS_POINTS) -> list[tuple[
     return [(step, losses[step - 1]) for step in steps]
 
 
-def child_entry(record: dict[str, Any], invocation: dict[str, Any]) -> Entry:
+def child_entry(
+    record: dict[str, Any], invocation: dict[str, Any], *, attachments: tuple[Attachment, ...] = ()
+) -> Entry:
     """Return what one run, a nested one in MLflow, consists of."""
     start, end = _span(record["created"], (record["timing"] or {}).get("wall_seconds"))
     verdict = _child_verdict(record, invocation["verdict"])
@@ -113,6 +115,7 @@ def child_entry(record: dict[str, Any], invocation: dict[str, Any]) -> Entry:
         end=end,
         artifact="record.json",
         text=json.dumps(record, indent=2) + "\n",
+        attachments=attachments,
     )
 
 

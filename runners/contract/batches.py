@@ -63,6 +63,10 @@ class Batches:
         """Yield (images, labels, weights); the last batch is filled up with images of weight 0, so every shape is the same."""
         return self._plain(self._data.test_images, self._data.test_labels)
 
+    def shown(self) -> dict[str, np.ndarray]:
+        """Return what a picture of the inputs shows, by name: nothing, where images are trained on as they are."""
+        return {}
+
     def _index(self, step: int) -> np.ndarray:
         """Return which training images a step's batch is made of."""
         epoch, position = divmod(step, self.steps_per_epoch)

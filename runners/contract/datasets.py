@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from runners.contract import cifar10, generated
+from runners.contract import cifar10, generated, textures
 
 
 @dataclasses.dataclass(frozen=True)
@@ -25,11 +25,14 @@ class DataSet:
 def load(data: dict[str, Any], directory: str | None) -> DataSet:
     """Load the first n_train and n_test images. Raises DataError for missing or altered files."""
     n_train, n_test = data["n_train"], data["n_test"]
-    if data["name"] == "generated":
-        train, test = generated.make_images("train", n_train), generated.make_images("test", n_test)
+    if data["name"] in _EMBEDDED:
+        train, test = (_EMBEDDED[data["name"]](split, count) for split, count in (("train", n_train), ("test", n_test)))
     elif data["name"] == "cifar10":
         images, labels, test_images, test_labels = cifar10.load(Path(directory or ""))
         train, test = (images[:n_train], labels[:n_train]), (test_images[:n_test], test_labels[:n_test])
     else:
-        raise ValueError(f"data set {data['name']!r}: allowed are generated, cifar10")
+        raise ValueError(f"data set {data['name']!r}: allowed are {', '.join([*_EMBEDDED, 'cifar10'])}")
     return DataSet(*train, *test, checksum=generated.checksum(*train)[:16] + generated.checksum(*test)[:16])
+
+
+_EMBEDDED = {"generated": generated.make_images, "textures": textures.make_images}

@@ -73,7 +73,7 @@ def _make_chunk(split: str, index: int) -> tuple[np.ndarray, np.ndarray]:
         return streams.integers(SEED, f"generated/{split}/{name}", index, count=n * per_image, below=below).reshape(n, per_image)
 
     labels = (streams.permutation(SEED, f"generated/{split}/labels", index, count=n) % len(PAIRS)).astype(np.int64)
-    canvas = _ground(draw("ground", 5 * 5 * 3, 97).reshape(n, 5, 5, 3) + 80)
+    canvas = smooth_ground(draw("ground", 5 * 5 * 3, 97).reshape(n, 5, 5, 3) + 80)
     shown = np.concatenate([draw("distractors", 2, N_DISTRACTORS) + N_PARTS, np.array(PAIRS)[labels]], axis=1)
     rows, columns = draw("rows", 4, SIDE - PART + 1), draw("columns", 4, SIDE - PART + 1)
     mirrored = draw("mirrored", 4, 2).astype(bool)
@@ -90,7 +90,7 @@ def _make_chunk(split: str, index: int) -> tuple[np.ndarray, np.ndarray]:
     return np.clip(canvas, 0, 255).astype(np.uint8), labels
 
 
-def _ground(corners: np.ndarray) -> np.ndarray:
+def smooth_ground(corners: np.ndarray) -> np.ndarray:
     """Return [n, 32, 32, 3]: the 5x5 grid of colours, interpolated linearly in integers."""
     weight = np.arange(8)
     left, right = corners[:, :, :-1, None], corners[:, :, 1:, None]

@@ -17,6 +17,8 @@ from runners.contract.batches import Batches
 from runners.contract.datasets import DataSet
 from runners.contract.views import make_view
 
+_SHOWN = 8
+
 
 class PairBatches(Batches):
     """Training batches of two views, evaluation batches of plain images, and the bank of training images."""
@@ -24,7 +26,7 @@ class PairBatches(Batches):
     def train(self, step: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the batch of step `step`: float32 [batch, 2, height, width, channel]; int32 [batch], where each row's key is."""
         images = self._data.train_images[self._index(step)]
-        views = (make_view(images, self._augmentation, seed=self._seed, step=step, view=view) for view in ("query", "key"))
+        views = (self._view(images, step, view) for view in ("query", "key"))
         return shuffled(*map(self._normalise, views), seed=self._seed, step=step)
 
     def few(self, step: int, first: int, *, count: int) -> tuple[np.ndarray, np.ndarray]:
@@ -32,9 +34,18 @@ class PairBatches(Batches):
         pairs, place = super().few(step, first, count=count)
         return pairs, np.argsort(np.argsort(place)).astype(np.int32)
 
+    def shown(self) -> dict[str, np.ndarray]:
+        """Return what a picture shows of step 0, uint8 [8, height, width, channel] each: images, and their two views."""
+        images = self._data.train_images[self._index(0)]
+        views = {f"{view}_views": self._view(images, 0, view)[:_SHOWN] for view in ("query", "key")}
+        return {"images": images[:_SHOWN]} | {name: np.rint(pixels).astype(np.uint8) for name, pixels in views.items()}
+
     def bank(self) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
         """Yield (images, labels, weights) of all training images, in batches of the evaluation's size."""
         return self._plain(self._data.train_images, self._data.train_labels)
+
+    def _view(self, images: np.ndarray, step: int, view: str) -> np.ndarray:
+        return make_view(images, self._augmentation, seed=self._seed, step=step, view=view)
 
 
 def shuffled(queries: np.ndarray, keys: np.ndarray, *, seed: int, step: int) -> tuple[np.ndarray, np.ndarray]:

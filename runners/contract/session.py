@@ -24,6 +24,7 @@ from runners.contract.schedule import learning_rate
 from runners.contract.spec import RunSpec
 
 _STARTED = time.monotonic()
+INPUTS = "inputs.npz"
 _REPORT_SECONDS = 1.0
 
 
@@ -66,6 +67,8 @@ class Session:
         if self._events:
             self._events.emit("data", checksum=dataset.checksum)
         self._batches = make_batches(dataset, self.spec.training, seed=self.spec.seed, order=order)
+        if self._events and (shown := self._batches.shown()):
+            np.savez_compressed(self.directory / INPUTS, **shown)
         return self._batches
 
     def starting_state(self) -> tuple[State | None, int]:

@@ -135,5 +135,5 @@ def test_a_data_set_has_the_checksum_of_what_is_in_it():
 
 def test_an_unknown_data_set_is_refused():
     """A name that no loader knows is an error that names the allowed ones."""
-    with pytest.raises(ValueError, match="allowed are generated, cifar10"):
+    with pytest.raises(ValueError, match="allowed are generated, textures, cifar10"):
         datasets.load({"name": "imagenet", "n_train": 1, "n_test": 1}, None)

@@ -69,3 +69,15 @@ def test_the_model_says_which_batches_it_trains_on(dataset, settings, training):
     """Pairs for MoCo, images for a classifier."""
     assert type(make_batches(dataset, settings, seed=0)) is PairBatches
     assert type(make_batches(dataset, training, seed=0)) is Batches
+
+
+def test_what_is_shown_is_what_step_0_trained_on(dataset, settings):
+    """Eight images and both views of each: the views are those of the batch, but for rounding to whole grey levels."""
+    batches = PairBatches(dataset, settings, seed=3)
+    shown, (pairs, place) = batches.shown(), batches.train(0)
+    order = streams.permutation(3, "order", 0, count=53)[:8]
+    assert np.array_equal(shown["images"], dataset.train_images[order])
+    mean, deviation = (np.array(settings["input"]["normalisation"][key], np.float32) for key in ("mean", "deviation"))
+    for name, found in (("query_views", pairs[:, 0]), ("key_views", pairs[place, 1])):
+        assert shown[name].dtype == np.uint8
+        np.testing.assert_allclose(shown[name], (found * deviation + mean) * 255, atol=0.51)

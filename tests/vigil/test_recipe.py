@@ -384,7 +384,7 @@ def test_schema_prints_json(capsys):
          "profiles.quick.learning_rate.base: found -1.0 (a number). Allowed: a number above 0."),
         ("name: moco_lite\n  image_shape", "name: moco\n  image_shape",
          "model.name: found \"moco\" (text). Allowed: resnet_cifar or moco_lite. Did you mean moco_lite?"),
-        ("rows: 8", "rows: 7", "profiles.quick.rows: found 7. Allowed: a divisor of batch_size, 64."),
+        ("rows: 16", "rows: 7", "profiles.quick.rows: found 7. Allowed: a divisor of batch_size, 64."),
     ],
 )
 def test_a_mistake_in_one_of_several_kinds_of_block_is_named(tmp_path, old, new, message):

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from reports.matrix import markdown, outcome, read_cell, show
+from reports.views_picture import draw_views
 from vigil.cli import options
 from vigil.context import FRAMEWORKS, MODES, PRECISIONS
 from vigil.environment import installed_frameworks, is_installed
@@ -71,6 +72,7 @@ def run(arguments: argparse.Namespace) -> int:
         on_end=line,
         progress_timeout=options.seconds("--hang-timeout", arguments.hang_timeout),
         on_data=RunDisplay().data,
+        on_recorded=draw_views,
     )
     cells, missing = [read_cell(*result) for result in results], [name for name in FRAMEWORKS if not is_installed(name)]
     show(cells, missing=missing)

@@ -1,0 +1,77 @@
+"""Embedded images for contrastive learning: a texture over the whole image is its class, so that any crop of it shows which.
+
+Ten textures repeat every eight pixels. An image shows one of them, at any phase, mirrored or not, at a contrast that varies, over
+another of ten textures that mean nothing, on a smooth coloured ground, under noise. Two crops of an image share all three, so a
+network that tells images apart learns the texture beside what says nothing of the class.
+
+Only integer arithmetic on raw random words is used, so that no maths library can move a pixel.
+"""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+
+from runners.contract import streams
+from runners.contract.generated import MAXIMUM, SIDE, smooth_ground
+
+SEED = 2020
+PERIOD = 8
+N_CLASSES = 10
+N_DISTRACTORS = 10
+CONTRAST = (4, 11)  # sixteenths
+DISTRACTOR_CONTRAST = (2, 7)
+NOISE = 15
+GROUND = 17
+
+
+@functools.lru_cache(maxsize=4)
+def make_images(split: str, n_images: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return uint8 [n_images, 32, 32, 3] and int64 labels [n_images]; the classes are equally frequent.
+
+    The first n images of a split are the same whatever n is.
+    """
+    if split not in MAXIMUM or not 0 < n_images <= MAXIMUM[split]:
+        raise ValueError(f"split {split!r} with {n_images} images: allowed are train (to 50000) and test (to 10000)")
+    chunks = [_make_chunk(split, index) for index in range(-(-n_images // 1000))]
+    images = np.concatenate([images for images, _ in chunks])[:n_images]
+    labels = np.concatenate([labels for _, labels in chunks])[:n_images]
+    images.flags.writeable = labels.flags.writeable = False
+    return images, labels
+
+
+@functools.lru_cache(maxsize=1)
+def _textures() -> np.ndarray:
+    """Return int64 [N_CLASSES + N_DISTRACTORS, PERIOD, PERIOD, 3], within +-128: a random 4x4 grid that repeats, made smooth."""
+    count, half = N_CLASSES + N_DISTRACTORS, PERIOD // 2
+    coarse = streams.integers(SEED, "textures", count=count * half * half * 3, below=257).reshape(count, half, half, 3) - 128
+    tall = np.zeros((count, PERIOD, half, 3), np.int64)
+    tall[:, ::2], tall[:, 1::2] = coarse, (coarse + np.roll(coarse, -1, axis=1)) // 2
+    fine = np.zeros((count, PERIOD, PERIOD, 3), np.int64)
+    fine[:, :, ::2], fine[:, :, 1::2] = tall, (tall + np.roll(tall, -1, axis=2)) // 2
+    return fine
+
+
+def _make_chunk(split: str, index: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return 1,000 images and labels; every chunk has its own position in each stream."""
+    n = 1000
+
+    def draw(name: str, per_image: int, below: int) -> np.ndarray:
+        return streams.integers(SEED, f"textures/{split}/{name}", index, count=n * per_image, below=below).reshape(n, per_image)
+
+    labels = (streams.permutation(SEED, f"textures/{split}/labels", index, count=n) % N_CLASSES).astype(np.int64)
+    canvas = smooth_ground(draw("ground", 5 * 5 * 3, GROUND).reshape(n, 5, 5, 3) + 128 - GROUND // 2)
+    shown = np.stack([draw("distractors", 1, N_DISTRACTORS)[:, 0] + N_CLASSES, labels], axis=1)
+    rows, columns = draw("rows", 2, PERIOD), draw("columns", 2, PERIOD)
+    mirrored = draw("mirrored", 2, 2).astype(bool)
+    for place, (least, most) in enumerate((DISTRACTOR_CONTRAST, CONTRAST)):
+        contrast = draw(f"contrast{place}", 1, most - least)[:, 0] + least
+        row = (rows[:, place, None] + np.arange(SIDE)) % PERIOD
+        column = columns[:, place, None] + np.arange(SIDE)
+        column = np.where(mirrored[:, place, None], -column, column) % PERIOD
+        shown_here = _textures()[shown[:, place, None, None], row[:, :, None], column[:, None, :]]
+        canvas += shown_here * contrast[:, None, None, None] // 16
+    # The sum of two uniform draws: a triangular distribution.
+    canvas += sum(draw(f"noise{k}", SIDE * SIDE * 3, 2 * NOISE + 1).reshape(canvas.shape) - NOISE for k in (0, 1))
+    return np.clip(canvas, 0, 255).astype(np.uint8), labels

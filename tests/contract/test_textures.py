@@ -1,0 +1,108 @@
+"""The embedded textures: pinned to the bit, balanced, and told from each other by what repeats."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from runners.contract import datasets, generated, textures
+
+# SHA-256 of 1,000 training and 1,000 test images with their labels. A change of any constant in textures.py moves
+# them; it moves every reference too, so it needs a new recipe version.
+TRAIN_SHA256 = "aaad43c09caa044d5621407da07095cc1fe90b1e6cc4437f10b4701373e67fbb"
+TEST_SHA256 = "bdfa7262259f0c28b7c4c0d8ec8dedab34a61c6246de5eaeeeb7a2ab0a6fc51e"
+
+
+@pytest.fixture
+def unpinned():
+    """Forget images made under planted constants, before and after."""
+    caches = (textures.make_images, textures._textures)
+    for cache in caches:
+        cache.cache_clear()
+    yield
+    for cache in caches:
+        cache.cache_clear()
+
+
+def test_the_images_are_pinned():
+    """Pixels and labels of both splits have the checksums written down here."""
+    assert generated.checksum(*textures.make_images("train", 1000)) == TRAIN_SHA256
+    assert generated.checksum(*textures.make_images("test", 1000)) == TEST_SHA256
+
+
+@pytest.mark.parametrize("constant", ["NOISE", "GROUND", "SEED"])
+def test_a_changed_constant_is_caught(monkeypatch, unpinned, constant):
+    """One more of noise, ground or seed moves the checksum."""
+    monkeypatch.setattr(textures, constant, getattr(textures, constant) + 1)
+    with pytest.raises(AssertionError):
+        test_the_images_are_pinned()
+
+
+@pytest.mark.parametrize("split", ["train", "test"])
+def test_classes_are_balanced(split):
+    """Every class has the same number of images in a thousand, in an order without a pattern."""
+    images, labels = textures.make_images(split, 1000)
+    assert (images.shape, images.dtype) == ((1000, 32, 32, 3), np.uint8)
+    assert (labels.shape, labels.dtype) == ((1000,), np.int64)
+    assert np.bincount(labels, minlength=10).tolist() == [100] * 10
+    assert len(set(labels[:40].tolist())) > 5
+
+
+def test_fewer_images_are_the_first_of_more():
+    """The first n images do not depend on how many are made, across a chunk's border too."""
+    images, labels = textures.make_images("train", 1010)
+    for n in (1, 512, 1000, 1003):
+        fewer, fewer_labels = textures.make_images("train", n)
+        assert np.array_equal(fewer, images[:n])
+        assert np.array_equal(fewer_labels, labels[:n])
+
+
+def test_no_image_occurs_twice_and_none_can_be_changed():
+    """Chunks and splits differ: among 1,200 training and 1,000 test images none repeats. The arrays are read-only."""
+    images = textures.make_images("train", 1200)[0]
+    assert len({image.tobytes() for image in [*images, *textures.make_images("test", 1000)[0]]}) == 2200
+    with pytest.raises(ValueError, match="read-only"):
+        images[0] = 0
+
+
+@pytest.mark.parametrize(("split", "n"), [("valid", 10), ("train", 0), ("train", 50_001), ("test", 10_001)])
+def test_what_is_not_there_is_refused(split, n):
+    """An unknown split or an impossible number of images is an error that names what is allowed."""
+    with pytest.raises(ValueError, match="allowed are train"):
+        textures.make_images(split, n)
+
+
+def recognised(images: np.ndarray) -> np.ndarray:
+    """Return the class of each image by a matched filter: the texture that the mean period correlates best with."""
+    period, count = textures.PERIOD, len(images)
+    tiles = images.astype(np.float64).reshape(count, 4, period, 4, period, 3).mean(axis=(1, 3))
+    tiles -= tiles.mean(axis=(1, 2), keepdims=True)
+    spectrum = np.fft.fft2(tiles, axes=(1, 2))
+    scores = []
+    for texture in textures._textures()[: textures.N_CLASSES].astype(np.float64):
+        texture = (texture - texture.mean(axis=(0, 1))) / np.linalg.norm(texture)
+        ways = (np.conj(np.fft.fft2(way, axes=(0, 1))) for way in (texture, texture[:, ::-1]))
+        found = [np.fft.ifft2((spectrum * way).sum(axis=-1)).real.max(axis=(1, 2)) for way in ways]
+        scores.append(np.maximum(*found))
+    return np.argmax(scores, axis=0)
+
+
+def test_labels_follow_from_the_pixels():
+    """A matched filter for the textures, which knows nothing else, finds the class far above the 10 % of chance."""
+    images, labels = textures.make_images("test", 1000)
+    assert np.mean(recognised(images[:300]) == labels[:300]) > 0.6
+
+
+def test_shuffled_labels_are_caught():
+    """The same filter is at chance when labels are moved by one image."""
+    images, labels = textures.make_images("test", 1000)
+    assert np.mean(recognised(images[:300]) == np.roll(labels, 1)[:300]) < 0.2
+
+
+def test_a_recipe_can_name_them():
+    """A data set named textures holds these arrays, and another checksum than the generated one."""
+    data = {"name": "textures", "n_train": 512, "n_test": 256}
+    dataset = datasets.load(data, None)
+    assert np.array_equal(dataset.train_images, textures.make_images("train", 512)[0])
+    assert np.array_equal(dataset.test_labels, textures.make_images("test", 256)[1])
+    assert datasets.load(data | {"name": "generated"}, None).checksum != dataset.checksum
