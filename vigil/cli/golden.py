@@ -28,7 +28,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     parser = subparsers.add_parser("golden", help="make a golden tape, on which all frameworks agree in float64")
     options.add_recipe(parser)
     parser.add_argument(
-        "--late", metavar="STEP", help="the late state's step (default: where the learning rate first changes, or 720)"
+        "--late", metavar="STEP", help="the late state's step (default: the rate's first change, at most 720; of a cosine 240)"
     )
     parser.set_defaults(run=run)
 

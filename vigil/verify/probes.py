@@ -21,7 +21,8 @@ from vigil.verify.oracle import step as oracle
 
 MARGIN_IMAGES = 4
 _CANDIDATE_BATCHES = 12
-_MOST_STEPS = 720
+# The oracle takes each step until the late state: that of a ResNet in half a second, that of MoCo in two.
+_MOST_STEPS = {"piecewise": 720, "cosine": 240}
 _GATES = (".relu", ".relu1", ".relu2")
 
 State = dict[str, np.ndarray]
@@ -47,11 +48,10 @@ class Probe:
 
 
 def probe_steps(training: dict[str, Any], *, late: int | None = None) -> dict[str, int]:
-    """Return the steps to look at: the first, one with momentum, and the first after the rate has changed (or step 720)."""
-    steps = training["steps"]
+    """Return the steps to look at: the first, one with momentum, and one after the rate has changed, or as late as is cheap."""
     if late is None:
-        # Stairs of a cosine come too often to wait for the first.
-        late = min([*training["learning_rate"].get("boundaries", ()), _MOST_STEPS, steps - 1])
+        rate = training["learning_rate"]
+        late = min([*rate.get("boundaries", ()), _MOST_STEPS[rate["kind"]], training["steps"] - 1])
     return {"init": 0, "early": min(8, max(1, late // 2)), "late": late}
 
 
