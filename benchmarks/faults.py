@@ -1,6 +1,7 @@
 """Which planted faults verify catches, in which framework and mode, and whether it names the right origin.
 
     python -m benchmarks.faults --jobs 2 --markdown docs/faults.md     # every fault, framework and mode, fp32; eager in bf16 too
+    python -m benchmarks.faults --recipe moco_lite --markdown docs/faults-moco_lite.md
     python -m benchmarks.faults --fault nesterov_for_plain --framework jax --mode jit
 
 What runs/ holds already is not run again, so that an interrupted table goes on where it was; `--jobs 0` runs nothing and makes
@@ -36,7 +37,7 @@ from vigil.verify.request import Standard, load_standard, recipe_facts, verify_c
 _INTRODUCTION = (
     "What `vigil verify` says of each fault in tests/faults/, in each framework and mode: the origin it names, how many noise "
     "floors that is off, and the seconds that it took. The origins were written down beforehand, in benchmarks/faults.py; one "
-    "that is another stands as `not located`. Made by `python -m benchmarks.faults --markdown docs/faults.md`."
+    "that is another stands as `not located`. Made by `python -m benchmarks.faults --recipe {recipe} --markdown FILE`."
 )
 FOLDER = project_root() / "tests" / "faults"
 MANY_CLASSES = project_root() / "tests" / "recipes" / "resnet_cifar_1030.yaml"
@@ -46,8 +47,9 @@ MANY_CLASSES = project_root() / "tests" / "recipes" / "resnet_cifar_1030.yaml"
 class Fault:
     """A planted fault and the origin that must be named: patterns of layer, phase and quantity.
 
-    context: fields that it needs to show at all. recipe: a variant of the recipe that it needs. quick: do single steps on margin
-    batches show it, the short form of verify that precedes every reproduction? The others need a full batch or repetition.
+    context: fields that it needs to show at all. recipe: whose it is; variant: the file of a variant that it needs. quick: do
+    single steps on margin batches show it, the short form of verify that precedes every reproduction? The others need a full
+    batch or repetition.
     """
 
     name: str
@@ -55,7 +57,8 @@ class Fault:
     phase: str
     quantity: str
     context: tuple[tuple[str, Any], ...] = ()
-    recipe: Path | None = None
+    recipe: str = "resnet_cifar"
+    variant: Path | None = None
     quick: bool = True
 
     def is_located(self, origin: dict[str, Any] | None) -> bool:
@@ -80,7 +83,7 @@ FAULTS = (
     Fault("weight_decay_skipped", "head", "update", "weight decay"),
     Fault("nesterov_for_plain", "optimizer", "update", "momentum"),
     Fault("learning_rate_late", "optimizer", "update", "learning rate"),
-    Fault("cross_entropy_many_classes", "loss", "forward", "loss", (), MANY_CLASSES),
+    Fault("cross_entropy_many_classes", "loss", "forward", "loss", variant=MANY_CLASSES),
     Fault("loss_scale_kept", "optimizer", "update", "loss scale", (("precision", "fp16"),)),
     Fault("parameter_cast_bf16", "stage3.block1.conv1", "forward", "output"),
     Fault("padding_other_side", "stage2.block1.conv1", "forward", "output"),
@@ -88,6 +91,10 @@ FAULTS = (
     Fault("last_row_wrong", "head", "forward", "output"),
     Fault("stale_activation", "stage2.block1.conv2", "repetition", "output", quick=False),
     Fault("activation_noise", "stage2.block1.conv1", "forward", "output"),
+    Fault("key_momentum_zero", "key.*", "forward", "moving average of *", recipe="moco_lite"),
+    Fault("queue_not_updated", "queue", "forward", "content", recipe="moco_lite"),
+    Fault("temperature_twice", "contrast", "forward", "output", recipe="moco_lite"),
+    Fault("key_gradient_leaks", "contrast", "backward", "data gradient", recipe="moco_lite"),
 )
 
 
@@ -114,17 +121,19 @@ class Outcome:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--fault", help="comma-separated; default: all")
+    parser.add_argument("--recipe", choices=sorted({fault.recipe for fault in FAULTS}), default="resnet_cifar")
+    parser.add_argument("--fault", help="comma-separated; default: all of the recipe's")
     parser.add_argument("--framework", help="comma-separated; default: every installed one")
     parser.add_argument("--mode", help="comma-separated; default: eager,jit,compile in fp32, and eager in bf16")
     parser.add_argument("--precision", default="fp32,bf16")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--markdown", type=Path)
     arguments = parser.parse_args()
-    chosen = [fault for fault in FAULTS if not arguments.fault or fault.name in arguments.fault.split(",")]
+    own = [fault for fault in FAULTS if fault.recipe == arguments.recipe]
+    chosen = [fault for fault in own if not arguments.fault or fault.name in arguments.fault.split(",")]
     frameworks = arguments.framework.split(",") if arguments.framework else installed_frameworks()
     modes = tuple(arguments.mode.split(",")) if arguments.mode else MODES
-    known = collect()
+    known = collect(own)
     for fault in chosen if arguments.jobs else ():
         contexts = contexts_for(fault, frameworks, modes, tuple(arguments.precision.split(",")))
         contexts = [context for context in contexts if (fault.name, context.text) not in known]
@@ -150,9 +159,9 @@ def contexts_for(fault: Fault, frameworks: Sequence[str], modes: Sequence[str], 
     ]
 
 
-def collect() -> dict[tuple[str, str], Outcome]:
-    """Return the last outcome of each (fault, context) in runs/, of faults as they are now."""
-    faults = {(fault.name, file_sha256(FOLDER / f"{fault.name}.py")): fault for fault in FAULTS}
+def collect(own: Sequence[Fault]) -> dict[tuple[str, str], Outcome]:
+    """Return the last outcome of each (fault, context) in runs/, of these faults as they are now."""
+    faults = {(fault.name, file_sha256(FOLDER / f"{fault.name}.py")): fault for fault in own}
     found = {}
     for path in sorted(runs_directory().glob("*-verify-*/verify.json")):
         document = json.loads(path.read_text(encoding="utf-8"))
@@ -201,9 +210,9 @@ def outcome_of(fault: Fault, document: dict[str, Any]) -> Outcome:
 
 def standard_for(fault: Fault) -> Standard:
     """Return tape and limits for a fault; a variant of the recipe gets a tape of its own, by the oracle alone, kept in runs/."""
-    if fault.recipe is None:
-        return load_standard(load_recipe("resnet_cifar"), "quick", data_directory=None)
-    recipe = load_recipe(str(fault.recipe))
+    if fault.variant is None:
+        return load_standard(load_recipe(fault.recipe), "quick", data_directory=None)
+    recipe = load_recipe(str(fault.variant))
     facts = recipe_facts(recipe, "quick")
     path = path_of(facts, runs_directory() / "tapes")
     if not path.exists():
@@ -215,7 +224,7 @@ def standard_for(fault: Fault) -> Standard:
             save_golden(Path(folder) / path.name, tape)
             path.parent.mkdir(parents=True, exist_ok=True)
             (Path(folder) / path.name).replace(path)
-    return Standard(load_golden(path, recipe=facts, data_directory=None), load_limits("resnet_cifar"))
+    return Standard(load_golden(path, recipe=facts, data_directory=None), load_limits(fault.recipe))
 
 
 def expressible(outcomes: Sequence[Outcome]) -> list[Outcome]:
@@ -225,7 +234,8 @@ def expressible(outcomes: Sequence[Outcome]) -> list[Outcome]:
 
 def table(outcomes: Sequence[Outcome]) -> str:
     """Return the Markdown page: a row for each fault and framework, a column for each mode."""
-    lines = ["# Planted faults", "", _INTRODUCTION, ""]
+    recipe = next(outcome.fault.recipe for outcome in outcomes)
+    lines = [f"# Planted faults: {recipe}", "", _INTRODUCTION.format(recipe=recipe), ""]
     columns = sorted({(o.context.precision == "bf16", MODES.index(o.context.mode)) for o in outcomes})
     heads = [f"{MODES[mode]}, {'bf16' if low else 'fp32'}" for low, mode in columns]
     lines += [f"| fault | framework | {' | '.join(heads)} |", "|---|---|" + "---|" * len(heads)]
@@ -268,7 +278,8 @@ def summary(outcomes: Sequence[Outcome]) -> list[str]:
         f"{sum(each.is_located for each in low)} located.",
         f"- {len(outcomes) - len(able)} cannot be expressed in their framework or context.",
         f"- Median {statistics.median(each.seconds for each in able):.0f} s a context, start-up and localisation included.",
-        f"- Two devices have shards of 20 and 12 images. {describe_machine()['hardware']}, Python {sys.version.split()[0]}, "
+        f"- {'Two devices have shards of 20 and 12 images. ' if any(each.context.devices > 1 for each in able) else ''}"
+        f"{describe_machine()['hardware']}, Python {sys.version.split()[0]}, "
         f"{date.today().isoformat()}. The number before the seconds is the distance in units of the noise floor.",
     ]
     return lines if low else [lines[0], *lines[2:]]

@@ -141,7 +141,9 @@ def place_of(tensor: str, readers: Mapping[str, Sequence[str]]) -> Place:
         return Place(layer_of(name, readers), "forward", "output")
     if group == "stats":
         layer, _, leaf = name.rpartition(".")
-        return Place(layer, "forward", f"running {leaf}")
+        if not layer:
+            return Place(name, "forward", "content")
+        return Place(layer, "forward", f"moving average of {leaf}" if leaf in _GRADIENTS else f"running {leaf}")
     if group == "leaf_gradient":
         made = readers[name]
         return Place(layer_of(made[-1], readers), "backward", "data gradient")
@@ -164,7 +166,9 @@ def in_order(differences: Sequence[Difference], taps: Sequence[str], readers: Ma
 
     def key(difference: Difference) -> tuple:
         place = place_of(difference.tensor, readers)
-        index = forward.get(place.layer, len(forward))
+        # A key encoder moves before it encodes, what is kept of its keys after that.
+        is_before_keys = place.layer.startswith("key.")
+        index = forward.get("keys" if is_before_keys else place.layer, len(forward)) - 0.5 * is_before_keys
         if place.phase == "forward":
             return (0, index, place.quantity != "output", place.quantity)
         # Backward a layer has its gradient of weights and that of its input at the same time.
