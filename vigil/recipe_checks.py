@@ -87,11 +87,6 @@ def _contrast_checks(recipe: ContrastRecipe) -> list[Check]:
     crop = recipe.input.augmentation.crop
     return [
         (
-            crop.area[0] <= crop.area[1] <= 1,
-            ("input", "augmentation", "crop", "area"),
-            f"found {list(crop.area)}. Allowed: the smaller first, at most 1.",
-        ),
-        (
             crop.ratio[0] <= crop.ratio[1],
             ("input", "augmentation", "crop", "ratio"),
             f"found {list(crop.ratio)}. Allowed: the smaller first.",
@@ -188,6 +183,11 @@ def _contrast_profile_checks(profile) -> list[Check]:
             profile.batch_size % profile.rows == 0,
             ("rows",),
             f"found {profile.rows}. Allowed: a divisor of batch_size, {profile.batch_size}.",
+        ),
+        (
+            profile.crop_area[0] <= profile.crop_area[1] <= 1,
+            ("crop_area",),
+            f"found {list(profile.crop_area)}. Allowed: the smaller first, at most 1.",
         ),
         (
             profile.queue >= profile.batch_size,

@@ -201,9 +201,8 @@ class InfoNce(Closed):
 
 
 class Crop(Closed):
-    """A random part of the image, enlarged to its size."""
+    """A random part of the image, enlarged to its size; how large a part is a profile's."""
 
-    area: Annotated[tuple[Positive, Positive], Field(strict=False)] = Field(description="From and to which part of the image.")
     ratio: Annotated[tuple[Positive, Positive], Field(strict=False)] = Field(description="Width to height, from and to.")
 
 
@@ -268,6 +267,7 @@ class ContrastProfile(Profile):
     blocks: Annotated[tuple[Count, ...], Field(strict=False, min_length=1)] = Field(description="Blocks of each stage.")
     dimension: Count = Field(description="Numbers in a feature.")
     queue: Count = Field(description="Keys that are kept.")
+    crop_area: Annotated[tuple[Positive, Positive], Field(strict=False)] = Field(description="From and to which part of an image.")
     rows: Annotated[int, Field(ge=2)] = Field(description="Rows of a part of a batch, whose statistics batch norm takes.")
     evaluation: Neighbours = Field(description="How features are judged.")
     learning_rate: PiecewiseRate | CosineRate = Field(description="The learning rate by step.", discriminator="kind")
@@ -293,6 +293,7 @@ class ContrastRecipe(Recipe):
         shared = self.model_dump(mode="json", by_alias=True, include={"metric", "model", "loss", "input", "optimizer"})
         shared["model"] |= {name: profile.pop(name) for name in ("widths", "blocks", "dimension", "queue")}
         shared["model"]["batch_norm"]["rows"] = profile.pop("rows")
+        shared["input"]["augmentation"]["crop"]["area"] = profile.pop("crop_area")
         shared["optimizer"]["weight_decay"] = profile.pop("weight_decay")
         return {**shared, **profile}
 

@@ -85,6 +85,22 @@ def test_a_scaled_gradient_is_regressed_and_named(verify, framework):
     assert [each["layer"] for each in document["origins"]] == ["stage3.block1.conv2"]
 
 
+@pytest.mark.parametrize(("fault", "layer", "quantity"), [
+    ("queue_not_updated", "queue", "content"),
+    ("key_momentum_zero", "key.stem.conv", "moving average of kernel"),
+])  # fmt: skip
+def test_a_fault_of_momentum_contrast_is_named(framework, fault, layer, quantity, tmp_path):
+    """On MoCo's own tape: what stays, or moves too far, beside the parameters is regressed with its own name."""
+    document = verify_context(
+        load_standard(load_recipe("moco_lite"), "quick", data_directory=None), make_context(framework=framework, mode="eager"),
+        tmp_path, command="a test", data_directory=None, fault=fault_entry(str(FOLDER / f"{fault}.py")),
+        cores=list(share_of_cores()), quick=True,
+    )  # fmt: skip
+    assert document["verdict"]["name"] == "regressed"
+    origin = document["origin"]
+    assert (origin["layer"], origin["phase"], origin["quantity"]) == (layer, "forward", quantity)
+
+
 def test_a_runner_that_dies_is_failed(verify, framework, tmp_path):
     """A process that ends without a word is neither a mismatch nor a pass."""
     fault = tmp_path / "dies.py"

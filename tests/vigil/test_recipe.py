@@ -384,6 +384,8 @@ def test_schema_prints_json(capsys):
          "profiles.quick.learning_rate.base: found -1.0 (a number). Allowed: a number above 0."),
         ("name: moco_lite\n  image_shape", "name: moco\n  image_shape",
          "model.name: found \"moco\" (text). Allowed: resnet_cifar or moco_lite. Did you mean moco_lite?"),
+        ("crop_area: [0.3, 1.0]", "crop_area: [0.3, 1.1]",
+         "profiles.quick.crop_area: found [0.3, 1.1]. Allowed: the smaller first, at most 1."),
         ("rows: 16", "rows: 7", "profiles.quick.rows: found 7. Allowed: a divisor of batch_size, 64."),
     ],
 )
