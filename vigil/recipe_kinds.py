@@ -267,7 +267,9 @@ class ContrastProfile(Profile):
     blocks: Annotated[tuple[Count, ...], Field(strict=False, min_length=1)] = Field(description="Blocks of each stage.")
     dimension: Count = Field(description="Numbers in a feature.")
     queue: Count = Field(description="Keys that are kept.")
-    crop_area: Annotated[tuple[Positive, Positive], Field(strict=False)] = Field(description="From and to which part of an image.")
+    crop_area: Annotated[tuple[Positive, Positive], Field(strict=False)] = Field(
+        description="From and to which part of an image."
+    )
     rows: Annotated[int, Field(ge=2)] = Field(description="Rows of a part of a batch, whose statistics batch norm takes.")
     evaluation: Neighbours = Field(description="How features are judged.")
     learning_rate: PiecewiseRate | CosineRate = Field(description="The learning rate by step.", discriminator="kind")
