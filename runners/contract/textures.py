@@ -1,8 +1,8 @@
 """Embedded images for contrastive learning: a texture over the whole image is its class, so that any crop of it shows which.
 
-Ten textures repeat every eight pixels. An image shows one of them, at any phase, mirrored or not, at a contrast that varies, over
-another of ten textures that mean nothing, on a smooth coloured ground, under noise. Two crops of an image share all three, so a
-network that tells images apart learns the texture beside what says nothing of the class.
+Ten textures repeat every eight pixels. An image shows one of them, at any phase, mirrored or not, at a contrast that varies, on a
+smooth ground that is nearly gray, under noise. Little else is shared by two crops of an image, so a network that tells images apart
+learns the texture.
 
 Only integer arithmetic on raw random words is used, so that no maths library can move a pixel.
 """
@@ -19,10 +19,8 @@ from runners.contract.generated import MAXIMUM, SIDE, smooth_ground
 SEED = 2020
 PERIOD = 8
 N_CLASSES = 10
-N_DISTRACTORS = 10
 CONTRAST = (4, 11)  # sixteenths
-DISTRACTOR_CONTRAST = (1, 6)
-NOISE = 25
+NOISE = 30
 GROUND = 17
 
 
@@ -43,12 +41,13 @@ def make_images(split: str, n_images: int) -> tuple[np.ndarray, np.ndarray]:
 
 @functools.lru_cache(maxsize=1)
 def _textures() -> np.ndarray:
-    """Return int64 [N_CLASSES + N_DISTRACTORS, PERIOD, PERIOD, 3], within +-128: a random 4x4 grid that repeats, made smooth."""
-    count, half = N_CLASSES + N_DISTRACTORS, PERIOD // 2
-    coarse = streams.integers(SEED, "textures", count=count * half * half * 3, below=257).reshape(count, half, half, 3) - 128
-    tall = np.zeros((count, PERIOD, half, 3), np.int64)
+    """Return int64 [N_CLASSES, PERIOD, PERIOD, 3], within +-128: a random grid of half the side that repeats, made smooth."""
+    half = PERIOD // 2
+    coarse = streams.integers(SEED, "textures", count=N_CLASSES * half * half * 3, below=257) - 128
+    coarse = coarse.reshape(N_CLASSES, half, half, 3)
+    tall = np.zeros((N_CLASSES, PERIOD, half, 3), np.int64)
     tall[:, ::2], tall[:, 1::2] = coarse, (coarse + np.roll(coarse, -1, axis=1)) // 2
-    fine = np.zeros((count, PERIOD, PERIOD, 3), np.int64)
+    fine = np.zeros((N_CLASSES, PERIOD, PERIOD, 3), np.int64)
     fine[:, :, ::2], fine[:, :, 1::2] = tall, (tall + np.roll(tall, -1, axis=2)) // 2
     return fine
 
@@ -62,16 +61,11 @@ def _make_chunk(split: str, index: int) -> tuple[np.ndarray, np.ndarray]:
 
     labels = (streams.permutation(SEED, f"textures/{split}/labels", index, count=n) % N_CLASSES).astype(np.int64)
     canvas = smooth_ground(draw("ground", 5 * 5 * 3, GROUND).reshape(n, 5, 5, 3) + 128 - GROUND // 2)
-    shown = np.stack([draw("distractors", 1, N_DISTRACTORS)[:, 0] + N_CLASSES, labels], axis=1)
-    rows, columns = draw("rows", 2, PERIOD), draw("columns", 2, PERIOD)
-    mirrored = draw("mirrored", 2, 2).astype(bool)
-    for place, (least, most) in enumerate((DISTRACTOR_CONTRAST, CONTRAST)):
-        contrast = draw(f"contrast{place}", 1, most - least)[:, 0] + least
-        row = (rows[:, place, None] + np.arange(SIDE)) % PERIOD
-        column = columns[:, place, None] + np.arange(SIDE)
-        column = np.where(mirrored[:, place, None], -column, column) % PERIOD
-        shown_here = _textures()[shown[:, place, None, None], row[:, :, None], column[:, None, :]]
-        canvas += shown_here * contrast[:, None, None, None] // 16
+    row = (draw("row", 1, PERIOD) + np.arange(SIDE)) % PERIOD
+    column = draw("column", 1, PERIOD) + np.arange(SIDE)
+    column = np.where(draw("mirrored", 1, 2) == 1, -column, column) % PERIOD
+    contrast = draw("contrast", 1, CONTRAST[1] - CONTRAST[0]) + CONTRAST[0]
+    canvas += _textures()[labels[:, None, None], row[:, :, None], column[:, None, :]] * contrast[:, :, None, None] // 16
     # The sum of two uniform draws: a triangular distribution.
     canvas += sum(draw(f"noise{k}", SIDE * SIDE * 3, 2 * NOISE + 1).reshape(canvas.shape) - NOISE for k in (0, 1))
     return np.clip(canvas, 0, 255).astype(np.uint8), labels

@@ -9,8 +9,8 @@ from runners.contract import datasets, generated, textures
 
 # SHA-256 of 1,000 training and 1,000 test images with their labels. A change of any constant in textures.py moves
 # them; it moves every reference too, so it needs a new recipe version.
-TRAIN_SHA256 = "434c1aed591829802e8a8edf557d24941a9e5be7756f526c4ed61956fb908a9c"
-TEST_SHA256 = "fe6a44ed9b17b94b1b6bd6c52feae2050665b23ac10eaa6a7ed435d576cf9bf6"
+TRAIN_SHA256 = "a728035ac3df48b663869fec6487d0353a8437465f3da8835ff1ea1e2d1d9113"
+TEST_SHA256 = "f656db5ec20bfc4acfbb0620282997e15ba7e17f98473637bdbb34ebd449c609"
 
 
 @pytest.fixture
@@ -79,7 +79,7 @@ def recognised(images: np.ndarray) -> np.ndarray:
     tiles -= tiles.mean(axis=(1, 2), keepdims=True)
     spectrum = np.fft.fft2(tiles, axes=(1, 2))
     scores = []
-    for texture in textures._textures()[: textures.N_CLASSES].astype(np.float64):
+    for texture in textures._textures().astype(np.float64):
         texture = (texture - texture.mean(axis=(0, 1))) / np.linalg.norm(texture)
         ways = (np.conj(np.fft.fft2(way, axes=(0, 1))) for way in (texture, texture[:, ::-1]))
         found = [np.fft.ifft2((spectrum * way).sum(axis=-1)).real.max(axis=(1, 2)) for way in ways]
