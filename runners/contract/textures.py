@@ -1,8 +1,8 @@
 """Embedded images for contrastive learning: a texture over the whole image is its class, so that any crop of it shows which.
 
 Ten textures repeat every eight pixels. An image shows one of them, at any phase, mirrored or not, at a contrast that varies, on a
-smooth ground that is nearly gray, under noise. Little else is shared by two crops of an image, so a network that tells images apart
-learns the texture.
+smooth ground that is nearly gray, under noise. Little else is shared by two crops of an image, so a network that tells images
+apart learns the texture.
 
 Only integer arithmetic on raw random words is used, so that no maths library can move a pixel.
 """
