@@ -18,6 +18,9 @@ CONTEXT = $(call option,framework,FRAMEWORK) $(call option,mode,MODE) $(call opt
 RUNS = $(call option,profile,PROFILE) $(call option,seeds,SEEDS) $(call option,fault,FAULT) \
   $(call option,jobs,JOBS) $(ARGS)
 
+# Where all recipes may be meant, none is named.
+NAMED_RECIPE = $(if $(RECIPE),'$(RECIPE)')
+
 # A framework that is missing or misspelt installs nothing: vigil then says what is allowed.
 comma := ,
 NAMED = $(filter $(FRAMEWORKS),$(subst $(comma), ,$(FRAMEWORK)))
@@ -35,11 +38,11 @@ help: ## List the targets
 reproduce: $(VENV)/.core $(CHOSEN) ## Train RECIPE on FRAMEWORK and judge the result against its band
 	@$(VIGIL) reproduce '$(RECIPE)' $(CONTEXT) $(RUNS)
 
-verify: $(VENV)/.core $(CHOSEN) ## Hold single training steps of RECIPE against the golden tape; every context: ARGS=--all
-	@$(VIGIL) verify '$(RECIPE)' $(CONTEXT) $(call option,profile,PROFILE) $(call option,fault,FAULT) $(call option,jobs,JOBS) $(ARGS)
+verify: $(VENV)/.core $(CHOSEN) ## Hold single training steps of RECIPE against the golden tape; every context of all: ARGS=--all
+	@$(VIGIL) verify $(NAMED_RECIPE) $(CONTEXT) $(call option,profile,PROFILE) $(call option,fault,FAULT) $(call option,jobs,JOBS) $(ARGS)
 
-matrix: $(VENV)/.core $(CHOSEN) ## Run every context of every installed framework: RECIPE, PROFILE
-	@$(VIGIL) matrix '$(RECIPE)' $(CONTEXT) $(RUNS)
+matrix: $(VENV)/.core $(CHOSEN) ## Run every context of every installed framework: RECIPE (default: all), PROFILE
+	@$(VIGIL) matrix $(NAMED_RECIPE) $(CONTEXT) $(RUNS)
 
 reference: $(VENV)/.core $(CHOSEN) ## Add raw samples to reference_results/: RECIPE, FRAMEWORK, PROFILE, SEEDS
 	@$(VIGIL) reference '$(RECIPE)' $(CONTEXT) $(RUNS)

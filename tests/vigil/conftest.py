@@ -89,7 +89,7 @@ def scripted(places, monkeypatch, tmp_path) -> Callable[[dict], list[tuple[str, 
         if isinstance(outcome, str):
             writer.emit("failed", category=outcome, message=f"{outcome} on purpose", step=4, traceback="")
         else:
-            metrics = {"test_accuracy": outcome, "test_loss": 0.5}
+            metrics = {read_spec(directory).training["metric"]["name"]: outcome, "test_loss": 0.5}
             writer.emit("evaluated", step=4, epoch=0.5, train_loss=1.8, metrics=metrics, images_per_second=900.0)
             writer.emit(
                 "finished",

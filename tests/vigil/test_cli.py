@@ -14,7 +14,7 @@ import vigil.environment
 import vigil.invocation
 import vigil.paths
 from vigil.cli.main import VERBS, main
-from vigil.recipe import load_recipe
+from vigil.recipe import load_recipe, recipe_names
 
 VERB_NAMES = [verb.__name__.rsplit(".", 1)[1] for verb in VERBS]
 REPRODUCE = ["reproduce", "resnet_cifar", "--framework", "torch", "--profile", "smoke"]
@@ -264,6 +264,23 @@ def test_a_matrix_prints_a_row_a_context_and_what_was_not_covered(command, scrip
     assert out.count("torch-eager-bf16-x1") == 2  # its line when it ended, and its row
     assert "[4/4]" in out
     assert "not covered, because not installed: jax\n" in out
+
+
+def test_a_matrix_without_a_recipe_is_one_of_all_of_them(command, scripted, tmp_path):
+    """Each recipe has its contexts, its lines and a table of its own, and the file has them all."""
+    scripted({0: 80.0})
+    table = tmp_path / "table.md"
+    code, out, _ = command(
+        *("matrix", "--profile", "smoke", "--framework", "torch", "--mode", "eager,jit", "--precision", "fp32"),
+        *("--devices", "1", "--markdown", str(table)),
+    )
+    assert code == 4
+    count = 2 * len(recipe_names())
+    for name in recipe_names():
+        assert f"/{count}] {name} torch-jit-fp32-x1: unknown 80.00" in out
+        assert [line.strip() for line in out.splitlines()].count(f"{name}, profile smoke") == 1
+        assert table.read_text().count(f"- {name} v") == 1
+    assert table.read_text().count("| torch-jit-fp32-x1 |") == len(recipe_names())
 
 
 def test_recipes_and_schema_are_printed(command):

@@ -20,6 +20,7 @@ from vigil.context import MODES
 from vigil.errors import CannotRun
 from vigil.invocation import read_invocation
 from vigil.progress import RunDisplay
+from vigil.recipe import recipe_names
 from vigil.verify.golden import Golden
 from vigil.verify.vote import Vote
 
@@ -35,7 +36,9 @@ def asked(places, monkeypatch):
     """
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: object())
     tape = SimpleNamespace(header={"recipe": a_document()["recipe"]})
-    monkeypatch.setattr(module, "load_standard", lambda recipe, profile, *, data_directory: SimpleNamespace(tape=tape))
+    monkeypatch.setattr(
+        module, "load_standard", lambda recipe, profile, *, data_directory: SimpleNamespace(name=recipe.name, tape=tape)
+    )
     monkeypatch.setattr(module, "upload_or_note", lambda directory: asked.append(("upload", directory)))
     monkeypatch.setattr(module, "draw_picture", lambda directory: (directory / "verify.png").touch())
     asked: list[tuple] = []
@@ -52,7 +55,7 @@ def asked(places, monkeypatch):
         def verify_contexts(standard, contexts, runs, *, on_end, **options) -> list:
             results = []
             for number, context in enumerate(contexts, start=1):
-                directory = runs / context.text
+                directory = runs / standard.name / context.text
                 results.append((verify_context(standard, context, directory, **options), directory))
                 on_end(number, *results[-1])
             return results
@@ -68,6 +71,7 @@ def asked(places, monkeypatch):
     ("arguments", "found", "advice"),
     [
         (["verify", "resnet_cifar"], "--framework: missing", "or --all"),
+        (["verify", "--framework", "torch"], "RECIPE: missing", "or --all"),
         ([*ONE, "--jobs", "2"], "--jobs: not allowed without --all", "leave it out"),
         ([*ONE, "--markdown", "x.md"], "--markdown: not allowed without --all", "leave it out"),
         ([*ALL, "--devices", "2"], "--devices: not allowed with --all", "leave it out"),
@@ -166,6 +170,19 @@ def test_all_covers_every_mode_precision_and_three_ways_of_devices(asked, capsys
     assert "[72/72]" in out
     assert table.read_text().count("torch-compile-fp32-x1") == 72
     assert made[0][1]["jobs"] == 2
+
+
+def test_all_without_a_recipe_is_all_of_all(asked, capsys, tmp_path):
+    """Every recipe has a table; uneven shards are whole parts of a batch where its recipe has parts."""
+    made = asked(a_document())
+    table = tmp_path / "table.md"
+    shown = ["--framework", "torch", "--mode", "eager", "--precision", "fp32", "--markdown", str(table)]
+    assert main(["verify", "--all", *shown]) == 0
+    texts = [text for text, _ in made if text != "upload"]
+    assert len(texts) == 3 * len(recipe_names())
+    assert {"torch-eager-fp32-x2-s20+12", "torch-eager-fp32-x2-s32+32"} & set(texts)
+    assert "[3/3] moco_lite torch-" in capsys.readouterr().out
+    assert table.read_text().count("| context |") == len(recipe_names())
 
 
 @pytest.mark.parametrize(

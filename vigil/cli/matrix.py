@@ -1,4 +1,4 @@
-"""`vigil matrix`: a recipe in every context of every installed framework, one table."""
+"""`vigil matrix`: a recipe, or all of them, in every context of every installed framework; a table for each."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from vigil.invocation import Request
 from vigil.paths import runs_directory
 from vigil.plan import MATRIX_DEVICES, MATRIX_MODES, MATRIX_PRECISIONS, matrix_contexts
 from vigil.progress import RunDisplay
-from vigil.recipe import load_recipe
 from vigil.sweep import sweep
 from vigil.verdict import exit_code
 
@@ -26,8 +25,8 @@ _WORST_FIRST = (1, 3, 4, 0)
 
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
     """Add the verb to the command line."""
-    parser = subparsers.add_parser("matrix", help="run a recipe in every context of every installed framework")
-    options.add_recipe(parser)
+    parser = subparsers.add_parser("matrix", help="run a recipe, or all, in every context of every installed framework")
+    options.add_recipe(parser, or_all="default")
     parser.add_argument("--framework", metavar="A,B", help="default: every installed one")
     parser.add_argument("--mode", metavar="A,B", default=",".join(MATRIX_MODES), help="default: %(default)s")
     parser.add_argument("--precision", metavar="A,B", default=",".join(MATRIX_PRECISIONS), help="default: %(default)s")
@@ -43,9 +42,8 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run every cell, print the table, return the worst cell's exit code; an unsupported context is no failure here."""
-    recipe = load_recipe(arguments.recipe)
-    recipe.profile(arguments.profile)
+    """Run every cell, print the tables, return the worst cell's exit code; an unsupported context is no failure here."""
+    recipes = options.recipes_from(arguments)
     frameworks = options.names("--framework", arguments.framework, FRAMEWORKS) if arguments.framework else installed_frameworks()
     if not frameworks:
         raise FrameworkMissing("no framework is installed. Install one with `make setup FRAMEWORK=torch`, tensorflow or jax.")
@@ -58,12 +56,15 @@ def run(arguments: argparse.Namespace) -> int:
     )
     seeds = options.seeds_from(arguments)
     requests = [
-        Request(recipe, arguments.recipe, arguments.profile, context, seeds, None, arguments.command) for context in contexts
+        Request(recipe, source, arguments.profile, context, seeds, None, arguments.command)
+        for source, recipe in recipes.items()
+        for context in contexts
     ]
 
     def line(done: int, invocation: dict[str, Any], directory: Path) -> None:
         text = outcome(read_cell(invocation, directory))
-        print(f"[{done}/{len(requests)}] {invocation['context']['text']}: {text}", flush=True)
+        recipe = f"{invocation['recipe']['name']} " if len(recipes) > 1 else ""
+        print(f"[{done}/{len(requests)}] {recipe}{invocation['context']['text']}: {text}", flush=True)
 
     results = sweep(
         requests,
@@ -75,8 +76,10 @@ def run(arguments: argparse.Namespace) -> int:
         on_recorded=draw_views,
     )
     cells, missing = [read_cell(*result) for result in results], [name for name in FRAMEWORKS if not is_installed(name)]
-    show(cells, missing=missing)
+    tables = [cells[first : first + len(contexts)] for first in range(0, len(cells), len(contexts))]
+    for table in tables:
+        show(table, missing=missing)
     if arguments.markdown:
-        arguments.markdown.write_text(markdown(cells, missing=missing), encoding="utf-8")
+        arguments.markdown.write_text("\n".join(markdown(table, missing=missing) for table in tables), encoding="utf-8")
     codes = {exit_code(cell.verdict) for cell in cells if cell.verdict != "unsupported"}
     return next((code for code in _WORST_FIRST if code in codes), EXIT_COULD_NOT_RUN)

@@ -8,17 +8,29 @@ import math
 
 from vigil.context import DETERMINISM, DEVICES, FRAMEWORKS, MODES, PRECISIONS, RANDOMNESS, Context, make_context
 from vigil.errors import UsageError, nearest
-from vigil.recipe import DEFAULT_PROFILE
+from vigil.recipe import DEFAULT_PROFILE, Recipe, load_recipe, recipe_names
 
 # Together below 2**32: every framework's own generator takes such a seed.
 _LARGEST_FIRST_SEED = 2**31 - 1
 _MOST_SEEDS = 10_000
 
 
-def add_recipe(parser: argparse.ArgumentParser) -> None:
-    """Add the recipe and its profile."""
-    parser.add_argument("recipe", metavar="RECIPE", help="a name in recipes/, or the path of a recipe file")
+def add_recipe(parser: argparse.ArgumentParser, *, or_all: str | None = None) -> None:
+    """Add the recipe and its profile. `or_all`: when it may be left out, which stands for every recipe in recipes/."""
+    what = "a name in recipes/, or the path of a recipe file"
+    if or_all is None:
+        parser.add_argument("recipe", metavar="RECIPE", help=what)
+    else:
+        parser.add_argument("recipe", metavar="RECIPE", nargs="?", help=f"{what} ({or_all}: every recipe in recipes/)")
     parser.add_argument("--profile", default=DEFAULT_PROFILE, help=f"how much of it (default: {DEFAULT_PROFILE})")
+
+
+def recipes_from(arguments: argparse.Namespace) -> dict[str, Recipe]:
+    """Return the recipe that was asked for, or all, by name or path. Raises UsageError unless each has the profile."""
+    found = {name: load_recipe(name) for name in ([arguments.recipe] if arguments.recipe is not None else recipe_names())}
+    for recipe in found.values():
+        recipe.profile(arguments.profile)
+    return found
 
 
 def add_context(parser: argparse.ArgumentParser, *, framework_is_required: bool = True) -> None:

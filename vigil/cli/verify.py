@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import itertools
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from vigil.environment import installed_frameworks, is_installed, require_framew
 from vigil.errors import EXIT_COULD_NOT_RUN, EXIT_OUTSIDE, EXIT_REPRODUCED, FrameworkMissing, UsageError
 from vigil.paths import runs_directory
 from vigil.progress import RunDisplay
-from vigil.recipe import DEFAULT_PROFILE, Recipe, load_recipe
+from vigil.recipe import DEFAULT_PROFILE, Recipe, recipe_names
 from vigil.rung import INTERRUPTED, WRONG
 from vigil.spec import fault_entry, rows_of_part
 from vigil.tracking import upload_or_note
@@ -41,7 +41,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     parser = subparsers.add_parser(
         "verify", help="hold single training steps against a float64 oracle, and name what is wrong", epilog=EXIT_CODES
     )
-    options.add_recipe(parser)
+    options.add_recipe(parser, or_all="default with --all")
     options.add_context(parser, framework_is_required=False)
     parser.add_argument(
         "--all",
@@ -58,13 +58,17 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Verify, show what was found, return 0 reproduced, 1 wrong, 3 could not run."""
-    recipe = load_recipe(arguments.recipe)
-    training = recipe.resolve(arguments.profile)
+    if arguments.recipe is None and not arguments.all:
+        names = ", ".join(recipe_names())
+        raise UsageError(f"RECIPE: missing. Allowed: {names}, a file; or --all for every context of all of them.")
+    recipes = options.recipes_from(arguments)
     _refuse(arguments, _ONE_CONTEXT_ONLY if arguments.all else _ALL_ONLY)
-    if not arguments.all and arguments.framework is None:
+    if arguments.all:
+        return _run_all(arguments, recipes)
+    if arguments.framework is None:
         raise UsageError(f"--framework: missing. Allowed: {', '.join(FRAMEWORKS)}; or --all for every context of all of them.")
-    work = _run_all if arguments.all else _run_one
-    return work(arguments, recipe, training)
+    [recipe] = recipes.values()
+    return _run_one(arguments, recipe, recipe.resolve(arguments.profile))
 
 
 def _refuse(arguments: argparse.Namespace, names: Sequence[str]) -> None:
@@ -102,46 +106,56 @@ def _run_one(arguments: argparse.Namespace, recipe: Recipe, training: dict[str, 
     return exit_code(document["verdict"]["name"])
 
 
-def _run_all(arguments: argparse.Namespace, recipe: Recipe, training: dict[str, Any]) -> int:
+def _run_all(arguments: argparse.Namespace, recipes: dict[str, Recipe]) -> int:
     frameworks = options.names("--framework", arguments.framework, FRAMEWORKS) if arguments.framework else installed_frameworks()
     if not frameworks:
         raise FrameworkMissing("no framework is installed. Install one with `make setup FRAMEWORK=torch`, tensorflow or jax.")
-    contexts = every_context(
-        frameworks,
-        modes=options.names("--mode", arguments.mode, MODES) if arguments.mode else MODES,
-        precisions=options.names("--precision", arguments.precision, PRECISIONS) if arguments.precision else ALL_PRECISIONS,
-        batch_size=training["batch_size"],
-        rows=rows_of_part(training),
-    )
+    modes = options.names("--mode", arguments.mode, MODES) if arguments.mode else MODES
+    precisions = options.names("--precision", arguments.precision, PRECISIONS) if arguments.precision else ALL_PRECISIONS
     jobs = options.whole_number("--jobs", arguments.jobs or "1", least=1)
     fault, timeout = fault_entry(arguments.fault), options.seconds("--hang-timeout", arguments.hang_timeout)
     for name in frameworks:
         require_framework(name)
-    data_directory = _data_directory(training, RunDisplay())
-    standard: Standard = load_standard(recipe, arguments.profile, data_directory=data_directory)
+    standards: list[tuple[Standard, Path | None]] = []
+    for recipe in recipes.values():  # all of them, before the first is verified
+        data_directory = _data_directory(recipe.resolve(arguments.profile), RunDisplay())
+        standards.append((load_standard(recipe, arguments.profile, data_directory=data_directory), data_directory))
+    documents: list[list[dict[str, Any]]] = []
+    for recipe, (standard, data_directory) in zip(recipes.values(), standards, strict=True):
+        training = recipe.resolve(arguments.profile)
+        sizes = {"batch_size": training["batch_size"], "rows": rows_of_part(training)}
+        contexts = every_context(frameworks, modes=modes, precisions=precisions, **sizes)
+        results = verify_contexts(
+            standard,
+            contexts,
+            runs_directory(),
+            command=arguments.command,
+            data_directory=data_directory,
+            jobs=jobs,
+            on_end=_teller(len(contexts), of=recipe.name if len(recipes) > 1 else None),
+            fault=fault,
+            progress_timeout=timeout,
+        )
+        documents.append([document for document, _ in results])
+    missing = [name for name in FRAMEWORKS if not is_installed(name)]
+    for some in documents:
+        show(some, missing=missing)
+    if arguments.markdown:
+        arguments.markdown.write_text("\n".join(markdown(some, missing=missing) for some in documents), encoding="utf-8")
+    names = {each["verdict"]["name"] for some in documents for each in some}
+    codes = {exit_code(name) for name in names if name != "unsupported"}
+    return next((code for code in _WORST_FIRST if code in codes), EXIT_COULD_NOT_RUN)
+
+
+def _teller(count: int, *, of: str | None) -> Callable[[int, dict[str, Any], Path], None]:
+    """Return what keeps each context's document as it ends, and prints a line. `of`: the recipe, where there are several."""
 
     def ended(done: int, document: dict[str, Any], directory: Path) -> None:
         if document["verdict"]["name"] != INTERRUPTED:
             _keep(document, directory)
-        print(f"[{done}/{len(contexts)}] {document['context']['text']}: {outcome(document)}", flush=True)
+        print(f"[{done}/{count}] {f'{of} ' if of else ''}{document['context']['text']}: {outcome(document)}", flush=True)
 
-    results = verify_contexts(
-        standard,
-        contexts,
-        runs_directory(),
-        command=arguments.command,
-        data_directory=data_directory,
-        jobs=jobs,
-        on_end=ended,
-        fault=fault,
-        progress_timeout=timeout,
-    )
-    documents, missing = [document for document, _ in results], [name for name in FRAMEWORKS if not is_installed(name)]
-    show(documents, missing=missing)
-    if arguments.markdown:
-        arguments.markdown.write_text(markdown(documents, missing=missing), encoding="utf-8")
-    codes = {exit_code(each["verdict"]["name"]) for each in documents if each["verdict"]["name"] != "unsupported"}
-    return next((code for code in _WORST_FIRST if code in codes), EXIT_COULD_NOT_RUN)
+    return ended
 
 
 def every_context(
