@@ -125,7 +125,7 @@ class Trainer:
         """Add the gradient of a fraction of a global batch's loss to the parameters'; return this rank's part of the loss."""
         arguments, classes = self.architecture.arguments(self._images(images), self._labels(labels))
         self.model.train()
-        with self._autocast():
+        with self._casting():
             logits = self.forward(*arguments)
         loss = F.cross_entropy(logits.to(self._wide), classes) * (self.share * fraction)
         self.scaler.scale(loss).backward()
@@ -142,7 +142,7 @@ class Trainer:
     def predict(self, images: np.ndarray) -> np.ndarray:
         """Return the logits or features of a global evaluation batch, [batch, ...], in evaluation mode."""
         self.model.eval()
-        with self._autocast():
+        with self._casting():
             logits = self.evaluation(self._evaluation_images(images))
         self.model.train()
         return np.concatenate(devices.gather(logits.to(self._wide).cpu().numpy(), replica=self.replica))
@@ -204,6 +204,14 @@ class Trainer:
 
     def _autocast(self) -> torch.autocast:
         return precision.autocast(self.spec.precision, device=self.replica.device)
+
+    def _casting(self) -> contextlib.AbstractContextManager:
+        """Return what a forward pass runs under.
+
+        DIFFERS(torch): a trace holds the casts of autocast, but not where a model switches it off. Under autocast a trace would
+        cast once more, there too.
+        """
+        return contextlib.nullcontext() if self.spec.mode == "jit" else self._autocast()
 
     @property
     def _wide(self) -> torch.dtype:

@@ -44,7 +44,7 @@ class Prober(Trainer):
         """Make one forward pass in training mode, of which only the running statistics are left."""
         arguments, _ = self.architecture.arguments(self._images(images), self._labels(labels))
         self.model.train()
-        with self._autocast():
+        with self._casting():
             self.forward(*arguments)
 
     def accumulate(self, batches: list[tuple[np.ndarray, np.ndarray]], learning_rate: float) -> torch.Tensor:
@@ -87,7 +87,7 @@ class Prober(Trainer):
         def run(inputs: Segments) -> Answers:
             arguments = self._tapped_arguments(taps, inputs)
             self.model.train()
-            with self._autocast():
+            with self._casting():
                 total, loss, *outputs = program(*arguments)
             wanted = [*arguments[2], *(parameter for _, parameter, _ in rows)]
             gradients = torch.autograd.grad(total, wanted, allow_unused=True, materialize_grads=True)
