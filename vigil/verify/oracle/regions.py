@@ -16,7 +16,8 @@ Weights = tuple[float, float, float, float]
 
 
 def box_iou(boxes: np.ndarray, others: np.ndarray) -> np.ndarray:
-    """Return the intersection over union of boxes [batch, n, 4] with others [batch, m, 4], as [batch, n, m]; 0 without area."""
+    """Return the intersection over union of boxes [batch, n, 4] or [n, 4] with others [batch, m, 4], as [batch, n, m]."""
+    boxes = np.broadcast_to(boxes, (len(others), *boxes.shape[-2:]))
     found = np.zeros((*boxes.shape[:2], others.shape[1]))
     for image, row, column in np.ndindex(*found.shape):
         found[image, row, column] = _iou(boxes[image, row], others[image, column])

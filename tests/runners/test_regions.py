@@ -1,0 +1,139 @@
+"""The region pieces of the three frameworks against the float64 oracle's, in every mode, with mistakes planted in each.
+
+Each framework answers in a process of its own (ask_regions.py) everything that region_cases.py lists.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from importlib.util import find_spec
+
+import numpy as np
+import pytest
+
+from tests.runners.harness import FRAMEWORKS, ROOT
+from tests.runners.region_cases import CASES, DEFECTS, TOGETHER, Case, cotangent
+from vigil.environment import is_installed
+from vigil.verify.oracle import regions as oracle
+
+# Of an element, or of 1 where that is less. Measured over frameworks, modes and cases: 2.3e-15, 1.4e-6, and 3.4e-3 and 5e-4 of
+# features whose type has 8 and 11 bits.
+TOLERANCE = {"float64": 1e-13, "float32": 1e-5, "bfloat16": 2.0**-7, "float16": 2.0**-10}
+# Whatever takes more than half a minute is slow: compilers, and JAX op by op, which compiles every op of every shape.
+PROGRAMS = [
+    pytest.param(framework, mode, marks=[getattr(pytest.mark, framework), *([pytest.mark.slow] if is_slow else [])])
+    for framework in FRAMEWORKS
+    for mode, is_slow in (("eager", framework == "jax"), ("jit", False), ("compile", True))
+]
+MISTAKES = [
+    pytest.param(framework, defect, name, marks=getattr(pytest.mark, framework))
+    for defect, (names, sources) in DEFECTS.items()
+    for framework in sources
+    for name in names
+]
+
+
+def ask(*arguments: str, directory) -> dict[str, np.ndarray]:
+    """Return what ask_regions.py answers in a process of its own."""
+    path = directory / "answers.npz"
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.runners.ask_regions", *arguments, str(path)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "OMP_NUM_THREADS": "1", "TF_CPP_MIN_LOG_LEVEL": "2"},
+        timeout=600,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    with np.load(path) as archive:
+        return dict(archive)
+
+
+@pytest.fixture(scope="session")
+def answers(tmp_path_factory) -> Callable[[str, str], dict[str, np.ndarray]]:
+    """Return a function of framework and mode, which asks once a session."""
+    known: dict[tuple[str, str], dict[str, np.ndarray]] = {}
+
+    def answers_of(framework: str, mode: str) -> dict[str, np.ndarray]:
+        assert is_installed(framework), f"{framework} is not installed: run `make setup`"
+        if (framework, mode) not in known:
+            known[framework, mode] = ask(framework, mode, directory=tmp_path_factory.mktemp(framework))
+        return known[framework, mode]
+
+    return answers_of
+
+
+@pytest.fixture(scope="session")
+def expected() -> dict[str, list[np.ndarray]]:
+    """The oracle's answers: outputs, then gradients."""
+    return {name: oracle_answers(case) for name, case in CASES.items()}
+
+
+def oracle_answers(case: Case) -> list[np.ndarray]:
+    """Return the oracle's outputs and gradients of a case."""
+    if case.differentiated:
+        moving, fixed = case.arguments[: case.differentiated], case.arguments[case.differentiated :]
+        constants = dict(zip(case.constants, fixed, strict=True))
+        output, backward = getattr(oracle, case.function)(*moving, **constants, **case.options)
+        return [output, *backward(cotangent(output.shape))]
+    if case.function in TOGETHER:
+        found = TOGETHER[case.function](oracle, *case.arguments, **case.options)
+    else:
+        found = getattr(oracle, case.function)(*case.arguments, **case.options)
+    return list(found) if isinstance(found, tuple) else [found]
+
+
+def assert_agrees(found: dict[str, np.ndarray], expected: dict[str, list[np.ndarray]], name: str, variant: str = "") -> None:
+    """Raise unless the answers to a case are the oracle's, in every type that it was asked in; of a mistake, in float32."""
+    case = CASES[name]
+    for dtype in ("float32",) if variant else case.dtypes:
+        for index, right in enumerate(expected[name]):
+            answer = found[f"{variant}|{name}|{dtype}|{index}"]
+            assert answer.shape == right.shape, f"{name}, {dtype}, output {index}: shape {answer.shape}, expected {right.shape}"
+            assert np.isfinite(answer).all(), f"{name}, {dtype}, output {index}"
+            distance = np.abs(answer.astype(np.float64) - right) / np.maximum(np.abs(right), 1.0)
+            tolerance = 0.0 if case.is_exact else TOLERANCE[case.features or dtype]
+            assert distance.max() <= tolerance, f"{name}, {dtype}, output {index}: {distance.max():.1e} from the oracle"
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize(("framework", "mode"), PROGRAMS)
+def test_a_piece_is_the_oracles(answers, expected, framework, mode, name):
+    """Outputs and gradients to rounding, decisions to the bit, in float32 and float64."""
+    assert_agrees(answers(framework, mode), expected, name)
+
+
+@pytest.mark.parametrize(("framework", "defect", "name"), MISTAKES)
+def test_a_mistake_is_caught(answers, expected, framework, defect, name):
+    """With one line of the framework's source wrong, every case that should tell does."""
+    with pytest.raises(AssertionError, match=name):
+        assert_agrees(answers(framework, "jit"), expected, name, defect)
+
+
+@pytest.fixture(scope="session")
+def torchvision(tmp_path_factory) -> dict[str, np.ndarray]:
+    """What torchvision answers to the cases of RoIAlign and of suppression."""
+    if find_spec("torchvision") is None:
+        pytest.skip("torchvision is not installed")
+    return ask("torchvision", "eager", directory=tmp_path_factory.mktemp("torchvision"))
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("name", ["align", "align once", "align thrice", "align border"])
+def test_the_oracle_pools_as_torchvision_does(torchvision, expected, name):
+    """Values and gradients, of boxes inside, outside, without area and far too large."""
+    for index, right in enumerate(expected[name]):
+        np.testing.assert_allclose(torchvision[f"{name}|{index}"], right, rtol=0, atol=1e-12)
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("name", ["nms", "nms exhausted", "nms at the threshold"])
+def test_the_oracle_suppresses_as_torchvision_does(torchvision, expected, name):
+    """The same boxes are kept in the same order, at the threshold and among equal scores too."""
+    kept, used = expected[name]
+    for image, (row, in_use) in enumerate(zip(kept, used, strict=True)):
+        theirs = torchvision[f"{name}|{image}"][: in_use.sum()]
+        np.testing.assert_array_equal(row[in_use], theirs)
