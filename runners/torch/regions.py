@@ -160,6 +160,7 @@ def roi_align(features, boxes, *, stride, size, samples):
     left, top, right, bottom = (boxes / stride - 0.5).unbind(dim=-1)
     down = _interpolation(top, bottom, size=size, samples=samples, length=features.shape[2])
     across = _interpolation(left, right, size=size, samples=samples, length=features.shape[3])
+    # A trace forgets this: to be called outside autocast, as it holds the casts that the rest needs.
     with torch.autocast(features.device.type, enabled=False):
         lines = torch.einsum("brih,bchw->brciw", down, features.to(boxes.dtype))
         return torch.einsum("brciw,brjw->brcij", lines, across).to(features.dtype)

@@ -7,6 +7,7 @@ Each answer is an array named `variant|case|dtype|output`: the variant is empty,
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import sys
 import types
@@ -16,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tests.runners.region_cases import CASES, DEFECTS, TOGETHER, Case, cotangent
+from tests.runners.region_cases import CASES, DEFECTS, PLANTED_IN, TOGETHER, Case, cotangent
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -70,14 +71,19 @@ def torch_answers(pieces: types.ModuleType, case: Case, dtype: str, mode: str) -
     function, tensors = called(pieces, case), [tensor(array, place) for place, array in enumerate(case.arguments)]
     for each in tensors[: case.differentiated]:
         each.requires_grad_()
+    autocast = torch.autocast("cpu", getattr(torch, case.features)) if case.features else contextlib.nullcontext()
     if mode == "jit":
-        with warnings.catch_warnings():
+        with autocast, warnings.catch_warnings():
             warnings.filterwarnings("ignore", category=DeprecationWarning)
             function = torch.jit.trace(function, tuple(torch.zeros_like(each) for each in tensors), check_trace=False)
-    elif mode == "compile":
-        torch._dynamo.reset()
-        function = torch.compile(function, fullgraph=True)
-    outputs = function(*tensors)
+        # A trace holds the casts, but not where autocast is off.
+        outputs = function(*tensors)
+    else:
+        if mode == "compile":
+            torch._dynamo.reset()
+            function = torch.compile(function, fullgraph=True)
+        with autocast:
+            outputs = function(*tensors)
     if not case.differentiated:
         return [canonical(each) for each in outputs]
     (output,) = outputs
@@ -144,7 +150,7 @@ ANSWERS = {"torch": torch_answers, "tensorflow": tensorflow_answers, "jax": jax_
 
 
 def main(framework: str, mode: str, path: str) -> None:
-    """Write all answers of a framework in a mode; in mode jit, in float32, those of every planted mistake as well."""
+    """Write all answers of a framework in a mode; in one, in float32, those of every planted mistake as well."""
     found = {}
 
     def ask(variant, pieces, name, dtype):
@@ -155,7 +161,7 @@ def main(framework: str, mode: str, path: str) -> None:
     for name, case in CASES.items():
         for dtype in case.dtypes:
             ask("", right, name, dtype)
-    for defect, (names, sources) in DEFECTS.items() if mode == "jit" else ():
+    for defect, (names, sources) in DEFECTS.items() if mode == PLANTED_IN[framework] else ():
         if framework not in sources:
             continue
         wrong = pieces_of(framework, defect=defect)

@@ -22,7 +22,7 @@ class Case:
         differentiated: of how many arguments, from the first on, the gradient is asked, with a cotangent of cosines.
         constants: the oracle's names of the arguments after these.
         maps: which arguments are maps [batch, height, width, channel].
-        features: the type that maps are in; where it is given the others are in float32.
+        features: the type that maps are in, for PyTorch under autocast to it; where it is given the others are in float32.
         is_exact: a decision, in which one bit is too much.
     """
 
@@ -42,8 +42,8 @@ class Case:
 
 
 def cotangent(shape: tuple[int, ...]) -> np.ndarray:
-    """Return a gradient that tells every element from its neighbours."""
-    return np.cos(np.arange(np.prod(shape, dtype=int)) * 0.7).reshape(shape)
+    """Return a gradient that tells every element from its neighbours, of numbers that every type holds."""
+    return np.rint(np.cos(np.arange(np.prod(shape, dtype=int)) * 0.7).reshape(shape) * 64) / 64
 
 
 def whole_boxes(generator: np.random.Generator, *shape: int) -> np.ndarray:
@@ -162,7 +162,8 @@ def _nms_cases() -> dict[str, Case]:
 
 def _pooling_cases() -> dict[str, Case]:
     generator = np.random.default_rng(7)
-    fine, coarse = generator.normal(size=(2, 13, 11, 3)), generator.normal(size=(2, 7, 5, 3))
+    # Numbers of seven bits, which every type holds.
+    fine, coarse = (generator.integers(-127, 128, size=shape) / 32 for shape in ((2, 13, 11, 3), (2, 7, 5, 3)))
     inside = whole_boxes(generator, 2, 5) * [88 / 128, 104 / 128, 88 / 128, 104 / 128]
     whole = [[0, 0, 88, 104], [0, 0, 32, 32], [0, 0, 32, 31.75]]
     boxes = np.concatenate([inside, np.broadcast_to([*whole, *NOT_A_BOX], (2, 9, 4))], axis=1)
@@ -244,6 +245,8 @@ def pooled(pieces, fine, coarse, boxes, **options):
 
 TOGETHER = {each.__name__: each for each in (matched, sampled, decode_encoded, proposed, pooled)}
 
+# The mode that mistakes are planted in; op by op, JAX takes a minute.
+PLANTED_IN = {"torch": "eager", "tensorflow": "eager", "jax": "jit"}
 # Name -> cases that must tell, and what is written in place of what, in each framework that can make the mistake.
 ALL = ("torch", "tensorflow", "jax")
 DEFECTS: dict[str, tuple[tuple[str, ...], dict[str, tuple[str, str]]]] = {
@@ -350,6 +353,17 @@ DEFECTS: dict[str, tuple[tuple[str, ...], dict[str, tuple[str, str]]]] = {
             "torch": (" * is_near[..., None]", ""),
             "tensorflow": (" * tf.cast(is_near, start.dtype)[..., None]", ""),
             "jax": (" * is_near[..., None]", ""),
+        },
+    ),
+    "weights are of the features' type": (
+        ("align bfloat16", "align float16"),
+        {
+            "torch": ("enabled=False", "enabled=True"),
+            "tensorflow": (
+                'lines = tf.einsum("brih,bhwc->briwc", down, tf.cast(features, boxes.dtype))',
+                'lines = tf.cast(tf.einsum("brih,bhwc->briwc", tf.cast(down, features.dtype), features), boxes.dtype)',
+            ),
+            "jax": ("down, features.astype(boxes.dtype)", "down.astype(features.dtype), features"),
         },
     ),
     "rows and columns are swapped": (

@@ -15,18 +15,33 @@ import numpy as np
 import pytest
 
 from tests.runners.harness import FRAMEWORKS, ROOT
-from tests.runners.region_cases import CASES, DEFECTS, TOGETHER, Case, cotangent
+from tests.runners.region_cases import CASES, DEFECTS, PLANTED_IN, TOGETHER, Case, cotangent
 from vigil.environment import is_installed
 from vigil.verify.oracle import regions as oracle
 
-# Of an element, or of 1 where that is less. Measured over frameworks, modes and cases: 2.3e-15, 1.4e-6, and 3.4e-3 and 5e-4 of
-# features whose type has 8 and 11 bits.
-TOLERANCE = {"float64": 1e-13, "float32": 1e-5, "bfloat16": 2.0**-7, "float16": 2.0**-10}
-# Whatever takes more than half a minute is slow: compilers, and JAX op by op, which compiles every op of every shape.
-PROGRAMS = [
-    pytest.param(framework, mode, marks=[getattr(pytest.mark, framework), *([pytest.mark.slow] if is_slow else [])])
+# Of an element, or of 1 where that is less. Measured over frameworks, modes and cases: 2e-15 and 1.4e-6. Features of 8 and 11
+# bits are rounded once, at the end.
+TOLERANCE = {"float64": 1e-13, "float32": 1e-5, "bfloat16": 1.01 * 2.0**-8, "float16": 1.01 * 2.0**-11}
+# A finding in PyTorch 2.13 (pytorch/pytorch#179804): a compiled backward pass is under the autocast of the forward pass even
+# where that had turned it off, so that gradients are made of products in the low precision.
+KNOWN = {("torch", "compile", "align bfloat16"), ("torch", "compile", "align float16")}
+
+
+def marks(framework: str, mode: str, name: str) -> list[pytest.MarkDecorator]:
+    """Return what a test is marked with; slow are compilers, and JAX op by op, which compiles every op for every shape."""
+    found = [getattr(pytest.mark, framework)]
+    if mode == "compile" or (framework, mode) == ("jax", "eager"):
+        found.append(pytest.mark.slow)
+    if (framework, mode, name) in KNOWN:
+        found.append(pytest.mark.xfail(raises=AssertionError, strict=True))
+    return found
+
+
+ASKED = [
+    pytest.param(framework, mode, name, marks=marks(framework, mode, name))
     for framework in FRAMEWORKS
-    for mode, is_slow in (("eager", framework == "jax"), ("jit", False), ("compile", True))
+    for mode in ("eager", "jit", "compile")
+    for name in CASES
 ]
 MISTAKES = [
     pytest.param(framework, defect, name, marks=getattr(pytest.mark, framework))
@@ -99,8 +114,7 @@ def assert_agrees(found: dict[str, np.ndarray], expected: dict[str, list[np.ndar
             assert distance.max() <= tolerance, f"{name}, {dtype}, output {index}: {distance.max():.1e} from the oracle"
 
 
-@pytest.mark.parametrize("name", CASES)
-@pytest.mark.parametrize(("framework", "mode"), PROGRAMS)
+@pytest.mark.parametrize(("framework", "mode", "name"), ASKED)
 def test_a_piece_is_the_oracles(answers, expected, framework, mode, name):
     """Outputs and gradients to rounding, decisions to the bit, in float32 and float64."""
     assert_agrees(answers(framework, mode), expected, name)
@@ -110,7 +124,7 @@ def test_a_piece_is_the_oracles(answers, expected, framework, mode, name):
 def test_a_mistake_is_caught(answers, expected, framework, defect, name):
     """With one line of the framework's source wrong, every case that should tell does."""
     with pytest.raises(AssertionError, match=name):
-        assert_agrees(answers(framework, "jit"), expected, name, defect)
+        assert_agrees(answers(framework, PLANTED_IN[framework]), expected, name, defect)
 
 
 @pytest.fixture(scope="session")
