@@ -19,9 +19,9 @@ from tests.runners.region_cases import CASES, DEFECTS, PLANTED_IN, TOGETHER, Cas
 from vigil.environment import is_installed
 from vigil.verify.oracle import regions as oracle
 
-# Of an element, or of 1 where that is less. Measured over frameworks, modes and cases: 2e-15 and 1.4e-6. Features of 8 and 11
-# bits are rounded once, at the end.
-TOLERANCE = {"float64": 1e-13, "float32": 1e-5, "bfloat16": 1.01 * 2.0**-8, "float16": 1.01 * 2.0**-11}
+# Of an element, or of 1 where that is less. Measured over frameworks, modes and cases: 1.2e-14 and 5.2e-6, both of RoIAlign.
+# Features of 8 and 11 bits are rounded once, at the end.
+TOLERANCE = {"float64": 1e-13, "float32": 2e-5, "bfloat16": 1.01 * 2.0**-8, "float16": 1.01 * 2.0**-11}
 # A finding in PyTorch 2.13 (pytorch/pytorch#179804): a compiled backward pass is under the autocast of the forward pass even
 # where that had turned it off, so that gradients are made of products in the low precision.
 KNOWN = {("torch", "compile", "align bfloat16"), ("torch", "compile", "align float16")}
