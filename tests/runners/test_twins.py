@@ -21,6 +21,7 @@ FILES = (
     "precision.py",
     "devices.py",
     "determinism.py",
+    "regions.py",
     "models/resnet_cifar.py",
     "models/moco_lite.py",
 )
@@ -77,7 +78,7 @@ def test_every_runner_has_the_same_files(name):
     assert [file for file in FILES if not (ROOT / "runners" / name / file).is_file()] == []
 
 
-@pytest.mark.parametrize("file", ["models/resnet_cifar.py", "models/moco_lite.py", "train.py", "verify.py"])
+@pytest.mark.parametrize("file", ["models/resnet_cifar.py", "models/moco_lite.py", "train.py", "verify.py", "regions.py"])
 def test_twins_have_one_outline(file):
     """Public classes, methods and functions have the same names in the same order, but for what a framework needs besides."""
 
