@@ -16,9 +16,9 @@ def paste_mask(probabilities: np.ndarray, box: np.ndarray, *, height: int, width
         i = (r + 1/2 - top) / (bottom - top) * m - 1/2    and    j = (c + 1/2 - left) / (right - left) * m - 1/2
 
     in cells. Its value is interpolated bilinearly between the four cells around (i, j); a cell that does not exist is 0. The
-    pixel is in the mask if the value is at least 1/2. A box may lie partly or wholly outside the image; one without area has no pixel.
-    All is computed in float64, rows first. This is the rule of Detectron2's paste_masks_in_image, and of torch's grid_sample with
-    align_corners=False and zeros as padding.
+    pixel is in the mask if the value is at least 1/2. A box may lie partly or wholly outside the image; one without area has no
+    pixel. All is computed in float64, rows first. This is the rule of Detectron2's paste_masks_in_image, and of torch's
+    grid_sample with align_corners=False and zeros as padding.
 
     Args:
         probabilities: 0 to 1, [m, m]. box: left, top, right, bottom in pixels, [4].
