@@ -141,7 +141,7 @@ def _import_lines(prepared: Prepared, path: Path, *, most: int) -> list[str]:
         lines += [f"  {line}" for line in _left_out(split, counts, most=most)]
     lines.append(f"{_many(prepared.shared_images, 'test image')} with the very pixels of a training image")
     lines.append(f"{_many(len(whole.class_names), 'class', 'classes')}: {', '.join(whole.class_names)}")
-    lines.append(f"written: {path}")
+    lines.append(f"data set: {path}")
     lines.append("a recipe asks for it by")
     counts = f"n_train: {len(whole.train.images)}, n_test: {len(whole.test.images)}"
     lines.append(f'  data: {{name: {path.stem}, checksum: "{whole.checksum}", {counts}}}')
