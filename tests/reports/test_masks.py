@@ -150,7 +150,7 @@ def test_a_missing_file_is_said(run, capsys, action, missing):
     """Detections without their spec are of no known images; both are named, with exit code 3."""
     (run / missing).unlink()
     assert main(["coco", action, str(run / "detections.npz")]) == 3
-    assert f"{run / missing}: cannot be read" in capsys.readouterr().err
+    assert f"{run / missing}: cannot be read (No such file or directory)" in capsys.readouterr().err
 
 
 def test_detections_of_another_number_of_images_are_said(run, capsys, make_spec, training):

@@ -38,9 +38,10 @@ def read_recorded(path: Path) -> Recorded:
     try:
         spec = read_spec(path.parent)
     except (OSError, ValueError, TypeError, KeyError) as error:
+        reason = getattr(error, "strerror", None) or error
         raise DataError(
-            f"{path.parent / FILE_NAME}: cannot be read ({error}). It says which images the detections are of: leave {path.name} "
-            "in its run directory."
+            f"{path.parent / FILE_NAME}: cannot be read ({reason}). It says which images the detections are of: leave "
+            f"{path.name} in its run directory."
         ) from error
     data = spec.training["data"]
     directory = ensure_instances(data)
