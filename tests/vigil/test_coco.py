@@ -270,6 +270,10 @@ def test_a_detection_in_a_crowd_is_neither_right_nor_wrong(scene_set):
     assert (passed["box_ap"], passed["mask_ap50"]) == (1.0, 1.0)
     assert wrong["box_ap"] < 1.0
     assert wrong["mask_ap50"] < 1.0
+    # Nor need it be found: an instance would be missed.
+    found.classes[image, row], found.scores[image, row] = -1, 0
+    assert evaluate(dataclasses.replace(scene_set.test, crowd=crowd), found, class_names=names)["box_ap"] == 1.0
+    assert evaluate(scene_set.test, found, class_names=names)["box_ap"] < 1.0
 
 
 def test_every_test_image_must_have_been_evaluated(scene_set):
