@@ -64,6 +64,13 @@ def test_only_tracking_imports_mlflow(path):
         assert_imports_none_of(path.read_text(encoding="utf-8"), {"mlflow"})
 
 
+@pytest.mark.parametrize("path", sources("vigil", "reports"), ids=relative)
+def test_only_one_room_decodes_images_and_annotations(path):
+    """pycocotools and Pillow are imported under vigil/coco/ alone."""
+    if path.parent != ROOT / "vigil" / "coco":
+        assert_imports_none_of(path.read_text(encoding="utf-8"), {"pycocotools", "PIL"})
+
+
 @pytest.mark.parametrize("framework", OWN)
 def test_a_runner_stands_on_the_contract_and_its_own_framework(framework):
     """No runner imports another framework, the conductor, or a package of the conductor's."""

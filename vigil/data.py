@@ -16,10 +16,11 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
-from runners.contract import cifar10
+from runners.contract import cifar10, instances
 from runners.contract.errors import DataError as ContractDataError
-from vigil.errors import DataError, DirectoryError
+from vigil.errors import DataError, DirectoryError, UsageError
 from vigil.paths import data_directory
 
 ARCHIVE = "cifar-10-python.tar.gz"
@@ -59,6 +60,48 @@ def ensure_cifar10(*, progress: Progress) -> Path:
         _download(archive, progress=progress)
     _check_archive(archive)
     return _unpack(archive, base)
+
+
+def ensure_instances(data: dict[str, Any]) -> Path | None:
+    """Return the data directory, with the set of instances that a recipe's data block names verified; None for the embedded one.
+
+    Raises:
+        DataError: NAME.npz is missing, damaged, has another checksum than the recipe says, or too few images.
+    """
+    if data["name"] == instances.EMBEDDED:
+        return None
+    base = data_directory()
+    with _as_vigil_error():
+        instances.load(data, str(base))
+    return base
+
+
+def write_instances(name: str, whole: instances.InstanceSet) -> Path:
+    """Write a set of instances into the data directory and return its path; one that is there already is not replaced.
+
+    Raises:
+        UsageError: Another set of that name is there.
+        DirectoryError: The data directory cannot be written.
+    """
+    path = data_directory() / f"{name}.npz"
+    if path.exists():
+        with _as_vigil_error():
+            found = instances.read(path).checksum
+        if found != whole.checksum:
+            raise UsageError(
+                f"{path}: is there already with checksum {found}, this import has {whole.checksum}. Choose another "
+                "name, or remove it."
+            )
+        return path
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        instances.write(path, whole)
+    except OSError as error:
+        raise DirectoryError(
+            f"{path}: cannot be written ({error.strerror or error}). Make room or give access, or let VIGIL_DATA_DIR name "
+            "another directory."
+        ) from error
+    return path
 
 
 def _download(archive: Path, *, progress: Progress) -> None:

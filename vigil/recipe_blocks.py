@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema, model_validator
 from pydantic_core import PydanticCustomError
+
+from runners.contract.instances import EMBEDDED
 
 
 def _refuse_true(value: bool) -> bool:
@@ -123,6 +125,28 @@ class Data(Closed):
     )
     n_train: Count = Field(description="How many training images.")
     n_test: Count = Field(description="How many test images.")
+
+
+class InstanceData(Closed):
+    """Which images with instances, and how many of them."""
+
+    name: Name = Field(description="scenes: embedded and offline. Any other: made by `vigil coco import`.")
+    checksum: Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")] | None = Field(
+        default=None, description="Of an imported set, as the import prints it: which images and annotations the name means."
+    )
+    n_train: Count = Field(description="How many training images, the first ones.")
+    n_test: Count = Field(description="How many test images, the first ones.")
+
+    @model_validator(mode="after")
+    def _is_pinned(self) -> InstanceData:
+        if (self.name == EMBEDDED) != (self.checksum is None):
+            raise PydanticCustomError(
+                "inconsistent",
+                'found name "{name}" {how} a checksum. Allowed: {embedded} without one, an imported set with the one that the '
+                "import printed",
+                {"name": self.name, "how": "with" if self.checksum else "without", "embedded": EMBEDDED},
+            )
+        return self
 
 
 class PiecewiseRate(Closed):

@@ -8,6 +8,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from runners.contract import scenes
 from vigil.errors import nearest
 from vigil.recipe_file import Location
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 Problem = tuple[Location, str]
 Check = tuple[bool, Location, str]
 
-LARGEST_SIZES = {"cifar10": (50000, 10000)}
+LARGEST_SIZES = {"cifar10": (50000, 10000), "scenes": (scenes.MAXIMUM["train"], scenes.MAXIMUM["test"])}
 DATA_IMAGE_SHAPE = (32, 32, 3)
 DATA_CLASSES = 10
 

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from vigil import __version__
-from vigil.cli import check, dashboard, golden, matrix, recipes, reference, reproduce, resume, schema, sync, verify
+from vigil.cli import check, coco, dashboard, golden, matrix, recipes, reference, reproduce, resume, schema, sync, verify
 from vigil.errors import EXIT_COULD_NOT_RUN, UsageError, VigilError, nearest
 
-VERBS = (reproduce, verify, matrix, resume, reference, golden, recipes, check, schema, sync, dashboard)
+VERBS = (reproduce, verify, matrix, resume, reference, golden, recipes, check, schema, coco, sync, dashboard)
 EXIT_CODES = (
     "exit codes: 0 reproduced, 1 outside the band, 2 wrong usage or recipe, 3 could not run, "
     "4 unknown (no or too little reference)"
@@ -68,11 +68,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _refuse(unknown: list[str], given: list[str]) -> NoReturn:
-    verb = next((name for name in given if not name.startswith("-")), "")
-    actions = next(action for action in build_parser()._actions if isinstance(action.choices, dict)).choices[verb]._actions
-    allowed = [option for action in actions for option in action.option_strings if option.startswith("--")]
+    parser = build_parser()
+    for name in given:
+        # A verb may have actions, each with options of its own.
+        below = next((action.choices for action in parser._actions if isinstance(action.choices, dict)), {})
+        parser = below.get(name, parser)
+    allowed = [option for action in parser._actions for option in action.option_strings if option.startswith("--")]
     raise UsageError(
-        f"{unknown[0]}: no such option of `vigil {verb}`. Allowed: {', '.join(allowed)}.{nearest(unknown[0], allowed)}"
+        f"{unknown[0]}: no such option of `{parser.prog}`. Allowed: {', '.join(allowed)}.{nearest(unknown[0], allowed)}"
     )
 
 
