@@ -62,6 +62,17 @@ def ensure_cifar10(*, progress: Progress) -> Path:
     return _unpack(archive, base)
 
 
+def ensure_data(data: dict[str, Any], *, progress: Progress) -> Path | None:
+    """Return the directory of what a recipe's data block names, verified, or None for an embedded set.
+
+    Raises:
+        DataError, DirectoryError: As `ensure_cifar10` and `ensure_instances` do.
+    """
+    if "checksum" in data:
+        return ensure_instances(data)
+    return ensure_cifar10(progress=progress) if data["name"] == "cifar10" else None
+
+
 def ensure_instances(data: dict[str, Any]) -> Path | None:
     """Return the data directory, with the set of instances that a recipe's data block names verified; None for the embedded one.
 

@@ -21,7 +21,7 @@ from typing import Any
 from runners.contract.spec import read_spec, write_spec
 from vigil import rung, tracking, verdict
 from vigil.context import Context
-from vigil.data import ensure_cifar10
+from vigil.data import ensure_data
 from vigil.environment import require_framework
 from vigil.errors import CannotRun, DirectoryError, UsageError
 from vigil.execute import HEARTBEAT_TIMEOUT_SECONDS, PROGRESS_TIMEOUT_SECONDS, execute
@@ -87,7 +87,7 @@ def preflight(request: Request, runs: Path, *, on_data: Callable[[int, int | Non
     request.context.evaluation_shards(training["evaluation_batch_size"])
     require_framework(request.context.framework)
     require_writable(runs)
-    return ensure_cifar10(progress=on_data) if training["data"]["name"] == "cifar10" else None
+    return ensure_data(training["data"], progress=on_data)
 
 
 def plan(request: Request, runs: Path, *, data_directory: Path | None) -> Path:

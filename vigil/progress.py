@@ -73,7 +73,8 @@ class RunDisplay:
         elif kind == "resumed":
             self._say(f"resumed from step {event['step']}")
         elif kind == "evaluated":
-            self._metric = event["metrics"][self._facts["metric"]["name"]]
+            # Average precision is computed of the detections when the run has ended.
+            self._metric = event["metrics"].get(self._facts["metric"]["name"])
         elif kind == "failed":
             self._say(f"{event['category']} in phase {event['phase']}: {event['message']}")
         elif kind == "phase":

@@ -91,6 +91,29 @@ class Init(Closed):
     batch_norm_bias: ConstantInit = Field(alias="batch_norm.bias", description="The bias of each batch norm.")
 
 
+class DetectorInit(Closed):
+    """Initial weights of a detector, by kind of parameter."""
+
+    convolution_kernel: NormalInit = Field(alias="convolution.kernel", description="Every 3x3 kernel but the pyramid's outputs.")
+    convolution_bias: ConstantInit = Field(alias="convolution.bias", description="The bias of the proposals' convolution.")
+    batch_norm_scale: ConstantInit = Field(alias="batch_norm.scale", description="The scale of each batch norm.")
+    batch_norm_bias: ConstantInit = Field(alias="batch_norm.bias", description="The bias of each batch norm.")
+    lateral_kernel: NormalInit = Field(alias="lateral.kernel", description="The pyramid's 1x1 kernels.")
+    lateral_bias: ConstantInit = Field(alias="lateral.bias", description="Their bias.")
+    output_kernel: NormalInit = Field(alias="output.kernel", description="The pyramid's 3x3 kernels.")
+    output_bias: ConstantInit = Field(alias="output.bias", description="Their bias.")
+    objectness_kernel: NormalInit = Field(alias="objectness.kernel", description="The kernel that scores anchors.")
+    objectness_bias: ConstantInit = Field(alias="objectness.bias", description="Its bias.")
+    deltas_kernel: NormalInit = Field(alias="deltas.kernel", description="The kernels that move anchors and proposals.")
+    deltas_bias: ConstantInit = Field(alias="deltas.bias", description="Their bias.")
+    dense_kernel: NormalInit = Field(alias="dense.kernel", description="The first dense layer of the box head.")
+    dense_bias: ConstantInit = Field(alias="dense.bias", description="Its bias.")
+    classes_kernel: NormalInit = Field(alias="classes.kernel", description="The last layers of classes and of masks.")
+    classes_bias: ConstantInit = Field(alias="classes.bias", description="Their bias.")
+    up_kernel: NormalInit = Field(alias="up.kernel", description="The transposed convolution.")
+    up_bias: ConstantInit = Field(alias="up.bias", description="Its bias.")
+
+
 class Optimizer(Closed):
     """The update rule, except for weight decay and learning rate, which are a profile's."""
 

@@ -9,12 +9,13 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from runners.contract import scenes
+from runners.contract.instances import EMBEDDED
 from vigil.errors import nearest
 from vigil.recipe_file import Location
 
 if TYPE_CHECKING:
     from vigil.recipe_blocks import Profile
-    from vigil.recipe_kinds import ClassificationRecipe, ContrastRecipe, Recipe
+    from vigil.recipe_kinds import ClassificationRecipe, ContrastRecipe, DetectionRecipe, Recipe
 
 Problem = tuple[Location, str]
 Check = tuple[bool, Location, str]
@@ -43,11 +44,6 @@ def _model_checks(recipe: Recipe) -> list[Check]:
     padding, kernel = model.convolution.padding, model.convolution.kernel
     return [
         (
-            model.image_shape == DATA_IMAGE_SHAPE,
-            ("model", "image_shape"),
-            f"found {list(model.image_shape)}. Allowed: {list(DATA_IMAGE_SHAPE)}, the images of every data set here.",
-        ),
-        (
             [sum(pad) for pad in padding] == [size - 1 for size in kernel],
             ("model", "convolution", "padding"),
             f"found {[list(pad) for pad in padding]}. Allowed: kernel - 1 in total for each dimension, so that a "
@@ -56,10 +52,19 @@ def _model_checks(recipe: Recipe) -> list[Check]:
     ]
 
 
+def _shape_check(model) -> Check:
+    return (
+        model.image_shape == DATA_IMAGE_SHAPE,
+        ("model", "image_shape"),
+        f"found {list(model.image_shape)}. Allowed: {list(DATA_IMAGE_SHAPE)}, the images of every data set here.",
+    )
+
+
 def _classification_checks(recipe: ClassificationRecipe) -> list[Check]:
     model, augmentation = recipe.model, recipe.input.augmentation
     side = model.image_shape[0]
     return [
+        _shape_check(model),
         (
             model.n_classes >= DATA_CLASSES,
             ("model", "n_classes"),
@@ -87,12 +92,67 @@ def _classification_checks(recipe: ClassificationRecipe) -> list[Check]:
 def _contrast_checks(recipe: ContrastRecipe) -> list[Check]:
     crop = recipe.input.augmentation.crop
     return [
+        _shape_check(recipe.model),
         (
             crop.ratio[0] <= crop.ratio[1],
             ("input", "augmentation", "crop", "ratio"),
             f"found {list(crop.ratio)}. Allowed: the smaller first.",
         ),
     ]
+
+
+def _detection_checks(recipe: DetectionRecipe) -> list[Check]:
+    model = recipe.model
+    height, width, channels = model.image_shape
+    n_anchors = sum((height // stride) * (width // stride) for stride in model.strides) * len(model.anchors.ratios)
+    checks = [
+        (
+            height == width and height % model.strides[-1] == 0 and channels == 3,
+            ("model", "image_shape"),
+            f"found {list(model.image_shape)}. Allowed: a square of a multiple of {model.strides[-1]} pixels, with 3 channels.",
+        ),
+        (
+            model.proposals.count <= model.proposals.considered <= n_anchors,
+            ("model", "proposals", "considered"),
+            f"found {model.proposals.considered}. Allowed: from proposals.count, {model.proposals.count}, to the number of "
+            f"anchors, {n_anchors}.",
+        ),
+        (
+            model.region_sampling.count <= model.proposals.count,
+            ("model", "region_sampling", "count"),
+            f"found {model.region_sampling.count}. Allowed: at most proposals.count, {model.proposals.count}.",
+        ),
+        (
+            model.detection.count <= model.proposals.count * model.n_classes,
+            ("model", "detection", "count"),
+            f"found {model.detection.count}. Allowed: at most one a proposal and class.",
+        ),
+    ]
+    for name in ("anchor_sampling", "region_sampling"):
+        rule = getattr(model, name)
+        checks += [
+            (rule.low <= rule.high, ("model", name, "low"), f"found {rule.low}. Allowed: at most high, {rule.high}."),
+            (
+                rule.most_positive <= rule.count,
+                ("model", name, "most_positive"),
+                f"found {rule.most_positive}. Allowed: at most count, {rule.count}.",
+            ),
+        ]
+    for name, profile in recipe.profiles.items():
+        if profile.data.name == EMBEDDED:
+            checks += [
+                (
+                    height == scenes.SIDE,
+                    ("model", "image_shape"),
+                    f"found {list(model.image_shape)}. Allowed: [{scenes.SIDE}, {scenes.SIDE}, 3], the scenes of profile {name}.",
+                ),
+                (
+                    model.n_classes == len(scenes.CLASSES),
+                    ("model", "n_classes"),
+                    f"found {model.n_classes}. Allowed: {len(scenes.CLASSES)}, those of the scenes of profile {name}.",
+                ),
+            ]
+    return checks
 
 
 def _target_problems(recipe: Recipe) -> list[Problem]:
@@ -203,7 +263,12 @@ def _contrast_profile_checks(profile) -> list[Check]:
     ]
 
 
+def _no_checks(profile) -> list[Check]:
+    return []
+
+
 _OF_KIND = {
     "resnet_cifar": (_classification_checks, _classification_profile_checks),
     "moco_lite": (_contrast_checks, _contrast_profile_checks),
+    "tiny_mask_rcnn": (_detection_checks, _no_checks),
 }

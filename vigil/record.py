@@ -12,8 +12,10 @@ from typing import Any
 
 from runners.contract.events import read_events
 from runners.contract.spec import read_spec
+from vigil.coco.measured import with_average_precision
 from vigil.context import Context
 from vigil.environment import describe_code, describe_machine
+from vigil.errors import DataError
 from vigil.execute import LOG_NAME, Ending
 
 SCHEMA = 1
@@ -52,7 +54,16 @@ def make_record(
     attempt = _last_attempt(events[ending.earlier_events :])
     finished = next((event for event in attempt if event["kind"] == "finished"), None)
     failure = None if finished else _failure(run_directory, attempt, ending)
-    metric = spec.training["metric"]
+    metric, curve = spec.training["metric"], _curve(events)
+    metrics = finished["metrics"] if finished else {}
+    if spec.training["loss"]["name"] == "mask_rcnn":
+        # A runner gives detections: it has not COCO's figures.
+        try:
+            curve = with_average_precision(curve, run_directory, spec)
+        except DataError as error:
+            failure = failure or _failure_of_detections(run_directory, str(error), step=len(_losses(events)))
+        else:
+            metrics = curve[-1] if finished else {}
     record = {
         "schema": SCHEMA,
         "run_id": spec.run_id,
@@ -63,8 +74,8 @@ def make_record(
         "seed": spec.seed,
         "status": _status(failure),
         "failure": failure,
-        "metric": {**metric, "value": finished["metrics"].get(metric["name"]) if finished else None},
-        "curve": _curve(events),
+        "metric": {**metric, "value": None if failure else metrics.get(metric["name"])},
+        "curve": curve,
         "losses": _losses(events),
         "state_sha256": finished["state_sha256"] if finished else None,
         "timing": {
@@ -121,6 +132,12 @@ def _failure(run_directory: Path, attempt: list[dict], ending: Ending) -> dict[s
         "message": message,
         "log_tail": _log_tail(run_directory),
     }
+
+
+def _failure_of_detections(run_directory: Path, message: str, *, step: int) -> dict[str, Any]:
+    """Return the failure of a run whose detections cannot be measured, although its runner finished."""
+    tail = _log_tail(run_directory)
+    return {"category": "detections", "phase": "evaluate", "step": step, "message": message, "log_tail": tail}
 
 
 def _how_it_died(exit_code: int | None) -> str:

@@ -71,7 +71,7 @@ class Prober(Protocol):
         """Return the program that gives outputs, leaf and parameter gradients, loss and types; statistics move in the state."""
 
 
-def answer_cases(session: Session, make_prober: Callable[[RunSpec, np.ndarray], Prober]) -> None:
+def answer_cases(session: Session, make_prober: Callable[[RunSpec, tuple[np.ndarray, np.ndarray]], Prober]) -> None:
     """Answer every case of the session's run in order, and finish it.
 
     Args:
@@ -80,7 +80,9 @@ def answer_cases(session: Session, make_prober: Callable[[RunSpec, np.ndarray], 
     probes = Probes(session.directory)
     for spec, cases in by_trainer(session.spec, read_cases(session.directory)):
         session.enter("build")
-        prober = make_prober(spec, np.zeros((sum(spec.shards), *example_shape(spec.training["model"])), np.float32))
+        rows = sum(spec.shards)
+        images = np.zeros((rows, *example_shape(spec.training["model"])), np.float32)
+        prober = make_prober(spec, (images, np.arange(rows, dtype=np.int32) % 2))
         session.enter("verify")
         for case in cases:
             start = time.monotonic()

@@ -15,6 +15,8 @@ import numpy as np
 from runners.contract import streams
 from runners.contract.datasets import DataSet
 
+# One number a row, or several arrays by name, each with a row for each image.
+Labels = np.ndarray | dict[str, np.ndarray]
 _AHEAD = 4
 
 
@@ -55,7 +57,7 @@ class Batches:
         images, labels = self.train(step)
         return images[first : first + count], labels[first : first + count]
 
-    def train_between(self, first: int, end: int) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
+    def train_between(self, first: int, end: int) -> Iterator[tuple[int, np.ndarray, Labels]]:
         """Yield (step, images, labels) for first <= step < end, prepared ahead."""
         return prefetch(((step, *self.train(step)) for step in range(first, end)), ahead=_AHEAD)
 
@@ -129,9 +131,12 @@ def augment(images: np.ndarray, rule: dict[str, Any], *, seed: int, step: int) -
     return padded.reshape(-1, channels).take(index.ravel(), axis=0).reshape(count, crop, crop, channels)
 
 
-def split(array: np.ndarray, sizes: tuple[int, ...]) -> list[np.ndarray]:
-    """Return the shards of a global batch, one for each device, in order."""
-    return np.split(array, np.cumsum(sizes)[:-1])
+def split(batch: Labels, sizes: tuple[int, ...]) -> list[Labels]:
+    """Return the shards of a global batch, one for each device, in order; those of labels in several arrays have them all."""
+    if isinstance(batch, dict):
+        shards = {name: split(array, sizes) for name, array in batch.items()}
+        return [{name: parts[index] for name, parts in shards.items()} for index in range(len(sizes))]
+    return np.split(batch, np.cumsum(sizes)[:-1])
 
 
 def prefetch(items: Iterator, *, ahead: int) -> Iterator:

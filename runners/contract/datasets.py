@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from runners.contract import cifar10, generated, textures
+from runners.contract import cifar10, generated, instances, textures
+from runners.contract.instances import InstanceSet
 
 
 @dataclasses.dataclass(frozen=True)
@@ -22,8 +23,13 @@ class DataSet:
     checksum: str
 
 
-def load(data: dict[str, Any], directory: str | None) -> DataSet:
-    """Load the first n_train and n_test images. Raises DataError for missing or altered files."""
+def load(data: dict[str, Any], directory: str | None) -> DataSet | InstanceSet:
+    """Load the first n_train and n_test images. Raises DataError for missing or altered files.
+
+    A detector's data block has a checksum, None of the embedded scenes.
+    """
+    if "checksum" in data:
+        return instances.load(data, directory)
     n_train, n_test = data["n_train"], data["n_test"]
     if data["name"] in _EMBEDDED:
         train, test = (_EMBEDDED[data["name"]](split, count) for split, count in (("train", n_train), ("test", n_test)))

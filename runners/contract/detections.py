@@ -5,13 +5,14 @@ from __future__ import annotations
 import dataclasses
 import io
 import os
+import shutil
 import zipfile
 import zlib
 from pathlib import Path
 
 import numpy as np
 
-from runners.contract.errors import DataError
+from runners.contract.errors import DataError, NanDetections
 
 FILE_NAME = "detections.npz"
 
@@ -33,6 +34,34 @@ class Detections:
     masks: np.ndarray
 
 
+def from_rows(rows: np.ndarray, image_ids: np.ndarray) -> Detections:
+    """Return detections from what a model gives back in evaluation mode.
+
+    Args:
+        rows: [image, detection, number]: class (-1 where there is none), score, left, top, right, bottom, and the m * m cells of
+            the mask. All numbers of an image are NaN that has one that is not finite anywhere: compared to a threshold it would
+            pass for an image with nothing in it.
+
+    Raises:
+        NanDetections: A number is not finite.
+    """
+    if not np.isfinite(rows).all():
+        wrong = ~np.isfinite(rows).all(axis=(1, 2))
+        raise NanDetections(
+            f"what was found in {int(wrong.sum())} of {len(rows)} test images is not finite, the first has the id "
+            f"{image_ids[wrong][0]}"
+        )
+    classes, scores, boxes, masks = np.split(rows, [1, 2, 6], axis=-1)
+    cells = round(masks.shape[-1] ** 0.5)
+    return Detections(
+        image_ids=image_ids,
+        scores=scores[..., 0].astype(np.float32),
+        boxes=boxes.astype(np.float32),
+        classes=classes[..., 0].astype(np.int32),
+        masks=masks.reshape(*masks.shape[:2], cells, cells).astype(np.float16),
+    )
+
+
 def write(path: Path, detections: Detections) -> None:
     """Check and write detections, all of them or nothing. Raises ValueError as `check` does."""
     check(detections)
@@ -40,6 +69,20 @@ def write(path: Path, detections: Detections) -> None:
     with part.open("wb") as file:
         np.savez_compressed(file, **{field.name: getattr(detections, field.name) for field in dataclasses.fields(Detections)})
     os.replace(part, path)
+
+
+def step_path(run_directory: Path, step: int) -> Path:
+    """Return where the detections of one evaluation are."""
+    return run_directory / f"detections-{step}.npz"
+
+
+def write_step(run_directory: Path, detections: Detections, *, step: int) -> None:
+    """Write the detections of an evaluation after so many steps, which are the run's detections until the next."""
+    path = step_path(run_directory, step)
+    write(path, detections)
+    part = (run_directory / FILE_NAME).with_suffix(".partial")
+    shutil.copyfile(path, part)
+    os.replace(part, run_directory / FILE_NAME)
 
 
 def read(path: Path) -> Detections:

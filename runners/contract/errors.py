@@ -23,6 +23,12 @@ class NanLoss(ContractError):
     category = "nan_loss"
 
 
+class NanDetections(ContractError):
+    """What a detector found is not finite."""
+
+    category = "nan_detections"
+
+
 class Unsupported(ContractError):
     """The framework cannot offer this context; the message is the reason."""
 

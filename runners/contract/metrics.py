@@ -8,10 +8,14 @@ from typing import Any
 import numpy as np
 
 from runners.contract.batches import Batches
+from runners.contract.detections import Detections
+from runners.contract.region_batches import RegionBatches
 
 
-def evaluate(predict: Callable[[np.ndarray], np.ndarray], batches: Batches, training: dict[str, Any]) -> dict[str, float]:
-    """Return the metrics of a model, by name; its recipe's loss says which they are.
+def evaluate(
+    predict: Callable[[np.ndarray], np.ndarray], batches: Batches, training: dict[str, Any]
+) -> dict[str, float] | Detections:
+    """Return the metrics of a model, by name; its recipe's loss says which they are. Of a detector, return what it found.
 
     Args:
         predict: images of an evaluation batch -> logits or features [batch, ...], in evaluation mode.
@@ -79,6 +83,13 @@ def _of_contrast(predict, batches: Batches, training: dict[str, Any]) -> dict[st
     return {"knn_accuracy": 100.0 * right / len(labels)}
 
 
+def _of_detection(predict, batches: RegionBatches, training: dict[str, Any]) -> Detections:
+    """Find what is in the test images. What it is worth, the conductor says, which has COCO's figures."""
+    del training
+    rows, _ = _collected(predict, batches.evaluation())
+    return batches.detections(rows)
+
+
 def _collected(predict, batches) -> tuple[np.ndarray, np.ndarray]:
     """Return features and labels of all images; those of weight 0 only fill a batch up."""
     features, labels = [], []
@@ -89,4 +100,4 @@ def _collected(predict, batches) -> tuple[np.ndarray, np.ndarray]:
     return np.concatenate(features), np.concatenate(labels)
 
 
-_EVALUATIONS = {"softmax_cross_entropy": _of_classification, "info_nce": _of_contrast}
+_EVALUATIONS = {"softmax_cross_entropy": _of_classification, "info_nce": _of_contrast, "mask_rcnn": _of_detection}

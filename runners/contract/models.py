@@ -8,6 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 Shapes = dict[str, tuple[int, ...]]
+# The stages of a detector that its pyramid is made of, the finer first.
+LEVELS = (3, 4)
 
 
 def parameter_shapes(model: dict[str, Any]) -> Shapes:
@@ -63,6 +65,10 @@ class _Layers:
         self.parameters[f"{name}.scale"] = self.parameters[f"{name}.bias"] = (n,)
         self.statistics[f"{name}.mean"] = self.statistics[f"{name}.variance"] = (n,)
 
+    def biased_convolution(self, name: str, kernel: tuple[int, int], n_in: int, n_out: int) -> None:
+        self.convolution(name, kernel, n_in, n_out)
+        self.parameters[f"{name}.bias"] = (n_out,)
+
     def dense(self, name: str, n_in: int, n_out: int) -> None:
         self.parameters[f"{name}.kernel"], self.parameters[f"{name}.bias"] = (n_in, n_out), (n_out,)
 
@@ -104,4 +110,33 @@ def _moco_lite(model: dict[str, Any]) -> tuple[Shapes, Shapes]:
     return layers.parameters, layers.statistics | of_key | {"queue": (model["queue"], model["dimension"])}
 
 
-_MODELS = {"resnet_cifar": _resnet_cifar, "moco_lite": _moco_lite}
+def _tiny_mask_rcnn(model: dict[str, Any]) -> tuple[Shapes, Shapes]:
+    layers, kernel, widths = _Layers(), tuple(model["convolution"]["kernel"]), model["widths"]
+    layers.convolution("stem.conv", kernel, model["image_shape"][2], widths[0])
+    layers.batch_norm("stem.bn", widths[0])
+    for stage, (n_in, n_out, count) in enumerate(zip(widths, widths[1:], model["blocks"], strict=False), start=2):
+        for k in range(1, count + 1):
+            layers.convolution(f"stage{stage}.conv{k}", kernel, n_in if k == 1 else n_out, n_out)
+            layers.batch_norm(f"stage{stage}.bn{k}", n_out)
+    channels, n_shapes, n_classes = model["channels"], len(model["anchors"]["ratios"]), model["n_classes"]
+    for level in LEVELS:
+        layers.biased_convolution(f"fpn.lateral{level}", (1, 1), widths[level - 1], channels)
+    for level in LEVELS:
+        layers.biased_convolution(f"fpn.output{level}", kernel, channels, channels)
+    layers.biased_convolution("rpn.conv", kernel, channels, channels)
+    layers.biased_convolution("rpn.objectness", (1, 1), channels, n_shapes)
+    layers.biased_convolution("rpn.deltas", (1, 1), channels, 4 * n_shapes)
+    layers.convolution("box.conv", kernel, channels, channels)
+    layers.batch_norm("box.bn", channels)
+    layers.dense("box.dense", model["pooling"]["box"] ** 2 * channels, model["hidden"])
+    layers.dense("box.classes", model["hidden"], n_classes + 1)
+    layers.dense("box.deltas", model["hidden"], 4 * n_classes)
+    for k in (1, 2):
+        layers.convolution(f"mask.conv{k}", kernel, channels, channels)
+        layers.batch_norm(f"mask.bn{k}", channels)
+    layers.biased_convolution("mask.up", (2, 2), channels, channels)
+    layers.biased_convolution("mask.classes", (1, 1), channels, n_classes)
+    return layers.parameters, layers.statistics
+
+
+_MODELS = {"resnet_cifar": _resnet_cifar, "moco_lite": _moco_lite, "tiny_mask_rcnn": _tiny_mask_rcnn}

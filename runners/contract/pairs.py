@@ -7,14 +7,12 @@ the key of another, and the row's label says where the key of image i is.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Iterator
 
 import numpy as np
 
 from runners.contract import streams
 from runners.contract.batches import Batches
-from runners.contract.datasets import DataSet
 from runners.contract.views import make_view
 
 _SHOWN = 8
@@ -54,9 +52,3 @@ def shuffled(queries: np.ndarray, keys: np.ndarray, *, seed: int, step: int) -> 
     place = np.empty(len(keys), np.int32)
     place[order] = np.arange(len(keys), dtype=np.int32)
     return np.stack([queries, keys[order]], axis=1), place
-
-
-def make_batches(dataset: DataSet, training: dict[str, Any], *, seed: int, order: Callable | None = None) -> Batches:
-    """Return the batches that a recipe's model trains on."""
-    kind = PairBatches if training["model"]["name"] == "moco_lite" else Batches
-    return kind(dataset, training, seed=seed, order=order)

@@ -14,12 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from runners.contract import cases, checkpoint, datasets, models, weights
-from runners.contract.batches import Batches
+from runners.contract import cases, checkpoint, datasets, detections, models, weights
+from runners.contract.batches import Batches, Labels
 from runners.contract.checkpoint import State
+from runners.contract.detections import Detections
 from runners.contract.errors import ContractError, NanLoss
 from runners.contract.events import EventWriter
-from runners.contract.pairs import make_batches
+from runners.contract.make_batches import make_batches
 from runners.contract.schedule import learning_rate
 from runners.contract.spec import RunSpec
 
@@ -86,7 +87,7 @@ class Session:
             return None, 0
         return weights.initial_state(self.spec.training["model"], seed=self.spec.seed), 0
 
-    def training_batches(self) -> Iterator[tuple[np.ndarray, np.ndarray, float]]:
+    def training_batches(self) -> Iterator[tuple[np.ndarray, Labels, float]]:
         """Yield (images, labels, learning rate) of every step that is left. After each, call `stepped`."""
         self.enter("train")
         self._begin_segment()
@@ -111,9 +112,13 @@ class Session:
         """Is this a step after which the metric is taken? The last one always is."""
         return self._is_due("evaluate_every_steps")
 
-    def evaluated(self, metrics: dict[str, float]) -> None:
-        """Record what an evaluation found."""
-        self._metrics = metrics
+    def evaluated(self, found: dict[str, float] | Detections) -> None:
+        """Record what an evaluation found: metrics, or detections, of which the conductor makes metrics."""
+        if isinstance(found, Detections):
+            if self._events:
+                detections.write_step(self.directory, found, step=self.step)
+            found = {"detections_per_image": float((found.classes >= 0).sum(axis=1).mean())}
+        self._metrics = found
         if self._events:
             self._events.emit(
                 "evaluated",

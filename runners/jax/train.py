@@ -13,14 +13,19 @@ import numpy as np
 import optax
 from flax import nnx
 
-from runners.contract import faults, metrics
+from runners.contract import faults, metrics, models
+from runners.contract.batches import Labels
 from runners.contract.checkpoint import State, require_same_names
+from runners.contract.detections import Detections
 from runners.contract.session import Session
 from runners.contract.weights import deviation
 from runners.jax import determinism, devices, modes, precision
-from runners.jax.models import moco_lite, resnet_cifar
+from runners.jax.models import moco_lite, resnet_cifar, tiny_mask_rcnn
 
-MODELS = {"resnet_cifar": resnet_cifar, "moco_lite": moco_lite}
+MODELS = {"resnet_cifar": resnet_cifar, "moco_lite": moco_lite, "tiny_mask_rcnn": tiny_mask_rcnn}
+# Canonical axes for numpy.transpose where native ones differ; the way back is the same.
+LAYOUTS = {"HWIO->HWOI": (0, 1, 3, 2)}
+_LAYERS = (nnx.Conv, nnx.ConvTranspose, nnx.Linear, nnx.BatchNorm)
 # What is trained, and what a forward pass moves: running statistics and all that MoCo keeps of the key encoder and the queue.
 TRAINED = nnx.All(nnx.Param, nnx.Not(nnx.PathContains("key")))
 
@@ -35,7 +40,7 @@ def train(session: Session) -> None:
     state, step = session.starting_state()
     if state is not None:
         trainer.set_state(state)
-    trainer.prepare(example=batches.train(step)[0])
+    trainer.prepare(example=batches.train(step))
     for images, labels, learning_rate in session.training_batches():
         session.stepped(trainer.train_step(images, labels, learning_rate))
         if session.evaluation_is_due():
@@ -91,15 +96,14 @@ class Trainer:
         self.valid = devices.valid_rows(spec.shards, mesh=mesh)
         self.is_synchronised = spec.devices == 1 or training["model"]["batch_norm"]["across_devices"] != "per_device"
 
-    def prepare(self, *, example: np.ndarray) -> None:
+    def prepare(self, *, example: tuple[np.ndarray, Labels]) -> None:
         """Make the two steps of this context's mode."""
-        labels = np.zeros(len(example), np.int32)
-        self.step = self._program(self._train, self.state, *self._train_batch(example, labels, 0.0), donate=(0,))
+        self.step = self._program(self._train, self.state, *self._train_batch(*example, 0.0), donate=(0,))
         images = np.zeros((sum(self.spec.evaluation_shards), *self.spec.training["model"]["image_shape"]), np.float32)
         arguments = self.state.params, self.state.statistics, self._evaluation_images(images)
         self.evaluation = self._program(self._evaluate, *arguments)
 
-    def train_step(self, images: np.ndarray, labels: np.ndarray, learning_rate: float) -> jax.Array:
+    def train_step(self, images: np.ndarray, labels: Labels, learning_rate: float) -> jax.Array:
         """Take one step on a global batch; return the loss, a scalar."""
         self.state, loss = self.step(self.state, *self._train_batch(images, labels, learning_rate))
         return loss
@@ -109,8 +113,8 @@ class Trainer:
 
         def scaled_loss(params):
             arguments, classes = self.architecture.arguments(images.astype(self.wide), labels)
-            logits, statistics = self._forward(params, state.statistics, arguments)
-            loss = self._loss(logits, classes)
+            outputs, statistics = self._forward(params, state.statistics, arguments)
+            loss = self._loss(outputs, classes)
             return loss if state.scaler is None else loss * state.scaler.scale, (loss, statistics)
 
         gradients, (loss, statistics) = jax.grad(scaled_loss, has_aux=True)(state.params)
@@ -131,13 +135,13 @@ class Trainer:
         return TrainState(params, statistics, optimizer, scaler)
 
     def predict(self, images: np.ndarray) -> np.ndarray:
-        """Return the logits or features of a global evaluation batch, [batch, ...], in evaluation mode."""
+        """Return the logits, features or detections of a global evaluation batch, [batch, ...], in evaluation mode."""
         # Fetched at once: programs that do not wait for each other's results can hang over their all-reduces.
         logits = self.evaluation(self.state.params, self.state.statistics, self._evaluation_images(images))
         return devices.collect(logits, self.spec.evaluation_shards)
 
-    def evaluate(self, batches) -> dict[str, float]:
-        """Return the metrics of the test images."""
+    def evaluate(self, batches) -> dict[str, float] | Detections:
+        """Return the metrics of the test images, or what was found in them."""
         return metrics.evaluate(self.predict, batches, self.spec.training)
 
     def get_state(self) -> State:
@@ -146,12 +150,12 @@ class Trainer:
         statistics = by_name(self.state.statistics)
         state: State = {}
         # Copies: what numpy sees of an array on the CPU is the memory that the next step is given.
-        for name, native, _ in self._rows():
+        for name, native, layout in self._rows():
             if native in params:
-                state[f"params/{name}"] = np.array(params[native])
-                state[f"momentum/{name}"] = np.array(momentum[native])
+                state[f"params/{name}"] = transposed(params[native], layout)
+                state[f"momentum/{name}"] = transposed(momentum[native], layout)
             else:
-                state[f"stats/{name}"] = np.array(statistics[native])
+                state[f"stats/{name}"] = transposed(statistics[native], layout)
         if self.state.scaler is not None:
             state["scaler/scale"] = np.float64(self.state.scaler.scale)
             state["scaler/good_steps"] = np.int64(self.state.scaler.good_steps)
@@ -169,7 +173,9 @@ class Trainer:
         require_same_names(state, {f"{group}/{name}" for name, native, _ in rows for group in groups[native]})
 
         def load(tree, group: str):
-            arrays = {native: state[f"{group}/{name}"] for name, native, _ in rows if group in groups[native]}
+            arrays = {
+                native: transposed(state[f"{group}/{name}"], layout) for name, native, layout in rows if group in groups[native]
+            }
             return _with_names(tree, arrays, dtype=self.wide)
 
         momentum = load(_momentum(self.state.optimizer), "momentum")
@@ -185,7 +191,9 @@ class Trainer:
         return self.architecture.native_names(self.spec.training["model"])
 
     def _train_batch(self, images, labels, learning_rate):
-        images, labels = (devices.spread(array, self.spec.shards, mesh=self.mesh) for array in (images, labels))
+        images, labels = jax.tree_util.tree_map(
+            lambda array: devices.spread(array, self.spec.shards, mesh=self.mesh), (images, labels)
+        )
         return images, labels, np.asarray(learning_rate, self.wide)
 
     def _evaluation_images(self, images):
@@ -203,12 +211,11 @@ class Trainer:
         gradients, loss, statistics = self.differentiate(state, images, labels)
         return self.update(state, gradients, statistics, learning_rate), loss
 
-    def _loss(self, logits, labels):
-        losses = optax.softmax_cross_entropy_with_integer_labels(logits.astype(self.wide), labels)
-        return losses.mean(where=self.valid)
+    def _loss(self, outputs, expected):
+        return self.architecture.objective(outputs.astype(self.wide), expected).mean(where=self.valid)
 
     def _forward(self, params, statistics, arguments, tap=resnet_cifar.untapped):
-        """Return logits and what the forward pass has moved."""
+        """Return logits or losses, and what the forward pass has moved."""
 
         def forward(params, statistics, arguments, mask):
             # A copy of the statistics: flax lets variables be changed only in the trace that made them.
@@ -225,7 +232,7 @@ class Trainer:
         return logits.reshape(-1, logits.shape[-1]), jax.tree_util.tree_map(lambda x: x.mean(axis=0), statistics)
 
     def _evaluate(self, params, statistics, images):
-        """Return logits or features, in evaluation mode: a pure function, for jax.jit."""
+        """Return logits, features or detections, in evaluation mode: a pure function, for jax.jit."""
         model = self.architecture.evaluated(nnx.merge(self.model, params, statistics))
         model.eval()
         return model(images.astype(self.wide)).astype(self.wide)
@@ -245,22 +252,20 @@ def build_optimizer(rule: dict, learning_rate) -> optax.GradientTransformation:
 def initialise(model: nnx.Module, rules: dict, *, seed: int) -> None:
     """Draw the initial weights by jax.nn.initializers, after the recipe's `init`."""
     rngs = nnx.Rngs(seed)
+    names = {native: name for name, native, _ in MODELS[rules["name"]].native_names(rules)}
+    shapes = models.parameter_shapes(rules) | models.statistic_shapes(rules)
 
-    def draw(rule: dict, parameter):
+    def draw(name: str, parameter):
+        rule = rules["init"][models.parameter_kind(name)]
         if rule["distribution"] == "constant":
             return nnx.Param(jnp.full(parameter.shape, rule["value"], parameter.dtype))
-        normal = jax.nn.initializers.normal(deviation(rule, parameter.shape))
+        normal = jax.nn.initializers.normal(deviation(rule, shapes[name]))
         return nnx.Param(rule["mean"] + normal(rngs.params(), parameter.shape, parameter.dtype))
 
-    for _, module in nnx.iter_graph(model):
-        if isinstance(module, nnx.Conv):
-            module.kernel = draw(rules["init"]["convolution.kernel"], module.kernel)
-        elif isinstance(module, nnx.Linear):
-            module.kernel = draw(rules["init"]["head.kernel"], module.kernel)
-            module.bias = draw(rules["init"]["head.bias"], module.bias)
-        elif isinstance(module, nnx.BatchNorm):
-            module.scale = draw(rules["init"]["batch_norm.scale"], module.scale)
-            module.bias = draw(rules["init"]["batch_norm.bias"], module.bias)
+    for path, module in nnx.iter_graph(model):
+        for part in ("kernel", "bias", "scale") if isinstance(module, _LAYERS) else ():
+            if getattr(module, part, None) is not None:
+                setattr(module, part, draw(names[".".join(map(str, (*path, part)))], getattr(module, part)))
     if rules["name"] == "moco_lite":
         model.begin(rngs)
 
@@ -301,6 +306,11 @@ def _momentum(optimizer):
 def _with_momentum(optimizer, momentum):
     decay, (trace, scale) = optimizer
     return decay, (trace._replace(trace=momentum), scale)
+
+
+def transposed(array: np.ndarray | jax.Array, layout: str) -> np.ndarray:
+    """Return a copy of an array, from canonical axes to native ones or back."""
+    return np.array(np.asarray(array).transpose(LAYOUTS.get(layout, range(array.ndim))), order="C")
 
 
 def by_name(tree) -> dict[str, jax.Array]:

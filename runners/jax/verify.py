@@ -9,10 +9,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from runners.contract.answers import Segments, answer_cases, require_oracle, sum_of_parts
+from runners.contract.batches import Labels
 from runners.contract.cases import Answers
 from runners.contract.session import Session
 from runners.jax import devices
-from runners.jax.train import Trainer, TrainState, by_name, set_up
+from runners.jax.train import Trainer, TrainState, by_name, set_up, transposed
 
 
 def verify(session: Session) -> None:
@@ -20,7 +21,7 @@ def verify(session: Session) -> None:
     require_oracle(session.spec)
     mesh = set_up(session)
 
-    def make_prober(spec, example: np.ndarray) -> Prober:
+    def make_prober(spec, example: tuple[np.ndarray, Labels]) -> Prober:
         prober = Prober(spec, mesh=mesh)
         prober.prepare(example=example)
         return prober
@@ -33,7 +34,7 @@ class Prober(Trainer):
 
     warm_up_calls = 0
 
-    def prepare(self, *, example: np.ndarray) -> None:
+    def prepare(self, *, example: tuple[np.ndarray, Labels]) -> None:
         """Make the programs of this context's mode; those that training has no use for are made when asked for."""
         super().prepare(example=example)
         self.programs: dict[object, Callable] = {}
@@ -70,8 +71,8 @@ class Prober(Trainer):
                     return leaf if name in example.cuts else x + leaf
 
                 arguments, classes = self.architecture.arguments(images.astype(self.wide), labels)
-                logits, moved = self._forward(params, statistics, arguments, tap)
-                loss = self._loss(logits, classes)
+                found, moved = self._forward(params, statistics, arguments, tap)
+                loss = self._loss(found, classes)
                 products = [(outputs[name].astype(self.wide) * cotangents[name]).sum() for name in example.cuts]
                 return scale * sum(products, loss), (outputs, loss, moved)
 
@@ -89,9 +90,9 @@ class Prober(Trainer):
                 answers[f"output/{tap}"] = self._collect(output)
                 answers[f"leaf_gradient/{tap}"] = self._collect(of_leaves[tap])
             gradients = by_name(of_params)
-            for name, native, _ in self._rows():
+            for name, native, layout in self._rows():
                 if native in gradients:
-                    answers[f"parameter_gradient/{name}"] = np.asarray(gradients[native])
+                    answers[f"parameter_gradient/{name}"] = transposed(gradients[native], layout)
             return sum_of_parts([answers], scale=inputs.scale)
 
         return run

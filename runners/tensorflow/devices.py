@@ -10,7 +10,7 @@ import numpy as np
 import tensorflow as tf
 from tensorflow import keras
 
-from runners.contract.batches import split
+from runners.contract.batches import Labels, split
 from runners.contract.errors import Unsupported
 from runners.contract.spec import RunSpec
 
@@ -26,8 +26,10 @@ class Replica:
     def is_alone(self) -> bool:
         return self.world == 1
 
-    def place(self, array: np.ndarray, shards: tuple[int, ...]):
-        """Return a global batch with each device's shard on that device."""
+    def place(self, array: Labels, shards: tuple[int, ...]):
+        """Return a global batch with each device's shard on that device; of labels in several arrays, all of them."""
+        if isinstance(array, dict):
+            return {name: self.place(each, shards) for name, each in array.items()}
         if self.is_alone:
             return tf.convert_to_tensor(array)
         parts, names = split(array, shards), self.strategy.extended.worker_devices

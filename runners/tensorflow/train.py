@@ -12,22 +12,29 @@ import tensorflow as tf
 from tensorflow import keras
 
 from runners.contract import faults, metrics, models
+from runners.contract.batches import Labels
 from runners.contract.checkpoint import State, require_same_names
+from runners.contract.detections import Detections
 from runners.contract.errors import Unsupported
 from runners.contract.session import Session
 from runners.contract.weights import deviation
 from runners.tensorflow import determinism, devices, modes, precision
-from runners.tensorflow.models import moco_lite, resnet_cifar
+from runners.tensorflow.models import moco_lite, resnet_cifar, tiny_mask_rcnn
 
-MODELS = {"resnet_cifar": resnet_cifar, "moco_lite": moco_lite}
-# canonical -> native, as axes for numpy.transpose, and back
+MODELS = {"resnet_cifar": resnet_cifar, "moco_lite": moco_lite, "tiny_mask_rcnn": tiny_mask_rcnn}
 # What a forward pass sums over devices.
 _SUMS = {
     "sync": "synchronised batch norm sums over devices in every layer",
     "parts": "the keys of all devices are joined by a sum",
 }
 _LEAST_RATE = 1e-30
-LAYOUTS = {"HWIO->HWIO": ((0, 1, 2, 3), (0, 1, 2, 3)), "IO->IO": ((0, 1), (0, 1)), "O->O": ((0,), (0,))}
+# canonical -> native, as axes for numpy.transpose, and back
+LAYOUTS = {
+    "HWIO->HWIO": ((0, 1, 2, 3), (0, 1, 2, 3)),
+    "HWIO->HWOI": ((0, 1, 3, 2), (0, 1, 3, 2)),
+    "IO->IO": ((0, 1), (0, 1)),
+    "O->O": ((0,), (0,)),
+}
 
 
 def train(session: Session) -> None:
@@ -40,7 +47,7 @@ def train(session: Session) -> None:
         state, step = session.starting_state()
         if state is not None:
             trainer.set_state(state)
-        trainer.prepare(example=batches.train(step)[0])
+        trainer.prepare(example=batches.train(step))
         for images, labels, learning_rate in session.training_batches():
             session.stepped(trainer.train_step(images, labels, learning_rate))
             if session.evaluation_is_due():
@@ -96,7 +103,7 @@ class Trainer:
         self.rate: float | None = None
         self.buffers = [np.zeros(variable.shape) for variable in self.model.trainable_variables]
 
-    def prepare(self, *, example: np.ndarray) -> None:
+    def prepare(self, *, example: tuple[np.ndarray, Labels]) -> None:
         """Make the training and evaluation steps of this context's mode, for all its devices."""
         if self.spec.mode == "compile" and not self.replica.is_alone:
             # One XLA program cannot hold the variables of several devices, so each device compiles what it does alone.
@@ -112,7 +119,7 @@ class Trainer:
         self.step = self._program(self._step, updates=True)
         self.evaluation = self._program(self._evaluate, updates=False)
 
-    def train_step(self, images: np.ndarray, labels: np.ndarray, learning_rate: float) -> tf.Tensor:
+    def train_step(self, images: np.ndarray, labels: Labels, learning_rate: float) -> tf.Tensor:
         """Take one step on a global batch; return the loss, a scalar."""
         self._use_rate(learning_rate)
         loss = self.step(self._images(images, self.spec.shards), self.replica.place(labels, self.spec.shards))
@@ -132,12 +139,12 @@ class Trainer:
         self.optimizer.apply_gradients(zip(gradients, self.model.trainable_variables, strict=True))
 
     def predict(self, images: np.ndarray) -> np.ndarray:
-        """Return the logits or features of a global evaluation batch, [batch, ...], in evaluation mode."""
+        """Return the logits, features or detections of a global evaluation batch, [batch, ...], in evaluation mode."""
         logits = self.evaluation(self._images(images, self.spec.evaluation_shards))
         return np.concatenate([part.numpy() for part in devices.parts(logits, replica=self.replica)])
 
-    def evaluate(self, batches) -> dict[str, float]:
-        """Return the metrics of the test images."""
+    def evaluate(self, batches) -> dict[str, float] | Detections:
+        """Return the metrics of the test images, or what was found in them."""
         self._average_statistics()
         return metrics.evaluate(self.predict, batches, self.spec.training)
 
@@ -186,8 +193,8 @@ class Trainer:
         self.update(gradients)
         return loss
 
-    def _loss(self, logits, labels):
-        losses = tf.nn.sparse_softmax_cross_entropy_with_logits(labels, tf.cast(logits, self._wide))
+    def _loss(self, outputs, expected):
+        losses = self.architecture.objective(tf.cast(outputs, self._wide), expected)
         return tf.reduce_sum(losses) / sum(self.spec.shards)
 
     def _evaluate(self, images):
@@ -248,7 +255,7 @@ def initialise(model: keras.Model, rules: dict) -> None:
     for name, native, _ in MODELS[rules["name"]].native_names(rules):
         variable = _variable(model, native)
         if variable.trainable:
-            draw = _initializer(rules["init"][models.parameter_kind(name)], tuple(variable.shape))
+            draw = _initializer(rules["init"][models.parameter_kind(name)], models.parameter_shapes(rules)[name])
             variable.assign(draw(variable.shape, dtype=variable.dtype))
     if rules["name"] == "moco_lite":
         model.begin()

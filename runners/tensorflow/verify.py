@@ -8,6 +8,7 @@ import numpy as np
 import tensorflow as tf
 
 from runners.contract.answers import Segments, answer_cases, require_oracle, sum_of_parts
+from runners.contract.batches import Labels
 from runners.contract.cases import Answers
 from runners.contract.session import Session
 from runners.tensorflow import devices
@@ -19,7 +20,7 @@ def verify(session: Session) -> None:
     require_oracle(session.spec)
     with set_up(session) as replica:
 
-        def make_prober(spec, example: np.ndarray) -> Prober:
+        def make_prober(spec, example: tuple[np.ndarray, Labels]) -> Prober:
             prober = Prober(spec, replica=replica)
             prober.prepare(example=example)
             return prober
@@ -32,7 +33,7 @@ class Prober(Trainer):
 
     warm_up_calls = 0
 
-    def prepare(self, *, example: np.ndarray) -> None:
+    def prepare(self, *, example: tuple[np.ndarray, Labels]) -> None:
         """Make the programs of this context's mode; those that training has no use for are traced when first called."""
         super().prepare(example=example)
         self.forward = self._program(self._training_forward, updates=False)
@@ -79,8 +80,8 @@ class Prober(Trainer):
             with tf.GradientTape() as tape:
                 tape.watch(leaves)
                 arguments, classes = self.architecture.arguments(images, labels)
-                logits = self.model(*arguments, tap=tap, training=True)
-                loss = self._loss(logits, classes)
+                found = self.model(*arguments, tap=tap, training=True)
+                loss = self._loss(found, classes)
                 products = [tf.reduce_sum(tf.cast(outputs[name], self._wide) * cotangents[name]) for name in example.cuts]
                 total = scale * tf.add_n([loss, *products])
             wanted = leaves, [value.value for value in self.model.trainable_variables]

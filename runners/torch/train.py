@@ -7,22 +7,23 @@ from collections.abc import Iterator
 
 import numpy as np
 import torch
-import torch.nn.functional as F
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
-from runners.contract import faults, metrics
-from runners.contract.batches import split
+from runners.contract import faults, metrics, models
+from runners.contract.batches import Labels, split
 from runners.contract.checkpoint import State, require_same_names
+from runners.contract.detections import Detections
 from runners.contract.session import Session
 from runners.contract.weights import deviation
 from runners.torch import determinism, devices, modes, precision
-from runners.torch.models import moco_lite, resnet_cifar
+from runners.torch.models import moco_lite, resnet_cifar, tiny_mask_rcnn
 
-MODELS = {"resnet_cifar": resnet_cifar, "moco_lite": moco_lite}
+MODELS = {"resnet_cifar": resnet_cifar, "moco_lite": moco_lite, "tiny_mask_rcnn": tiny_mask_rcnn}
 # canonical -> native, as axes for numpy.transpose, and back
 LAYOUTS = {
     "HWIO->OIHW": ((3, 2, 0, 1), (2, 3, 1, 0)),
+    "HWIO->IOHW": ((2, 3, 0, 1), (2, 3, 0, 1)),
     "IO->OI": ((1, 0), (1, 0)),
     "IO->IO": ((0, 1), (0, 1)),
     "O->O": ((0,), (0,)),
@@ -39,7 +40,7 @@ def train(session: Session, rank: int = 0) -> None:
         state, step = session.starting_state()
         if state is not None:
             trainer.set_state(state)
-        trainer.prepare(example=batches.train(step)[0])
+        trainer.prepare(example=batches.train(step))
         for images, labels, learning_rate in session.training_batches():
             session.stepped(trainer.train_step(images, labels, learning_rate))
             if session.evaluation_is_due():
@@ -97,13 +98,13 @@ class Trainer:
         # The loss is the mean over the global batch; DistributedDataParallel takes the mean over ranks.
         self.share = spec.shards[replica.rank] * replica.world / sum(spec.shards)
 
-    def prepare(self, *, example: np.ndarray) -> None:
+    def prepare(self, *, example: tuple[np.ndarray, Labels]) -> None:
         """Make the forward passes of this context's mode, and wrap them for several devices."""
         forward, evaluation = self.model, self.architecture.evaluated(self.model)
         if self.spec.mode == "jit":
             shape = (sum(self.spec.evaluation_shards), *self.spec.training["model"]["image_shape"])
-            labels = np.arange(len(example), dtype=np.int32) % 2
-            arguments, _ = self.architecture.arguments(self._images(example), self._labels(labels))
+            images, labels = example
+            arguments, _ = self.architecture.arguments(self._images(images), self._labels(labels))
             forward = modes.trace(self.model, arguments, training=True, autocast=self._autocast())
             images = self._evaluation_images(np.zeros(shape, np.float32))
             evaluation = modes.trace(evaluation, images, training=False, autocast=self._autocast())
@@ -114,20 +115,20 @@ class Trainer:
             forward, evaluation = modes.compile_function(forward), modes.compile_function(evaluation)
         self.forward, self.evaluation = forward, evaluation
 
-    def train_step(self, images: np.ndarray, labels: np.ndarray, learning_rate: float) -> torch.Tensor:
+    def train_step(self, images: np.ndarray, labels: Labels, learning_rate: float) -> torch.Tensor:
         """Take one step on a global batch; return the loss, a scalar."""
         self.optimizer.zero_grad(set_to_none=True)
         loss = self.differentiate(images, labels)
         self.update(learning_rate)
         return devices.sum_over_replicas(loss, replica=self.replica) / self.replica.world
 
-    def differentiate(self, images: np.ndarray, labels: np.ndarray, *, fraction: float = 1.0) -> torch.Tensor:
+    def differentiate(self, images: np.ndarray, labels: Labels, *, fraction: float = 1.0) -> torch.Tensor:
         """Add the gradient of a fraction of a global batch's loss to the parameters'; return this rank's part of the loss."""
         arguments, classes = self.architecture.arguments(self._images(images), self._labels(labels))
         self.model.train()
         with self._casting():
-            logits = self.forward(*arguments)
-        loss = F.cross_entropy(logits.to(self._wide), classes) * (self.share * fraction)
+            outputs = self.forward(*arguments)
+        loss = self.architecture.objective(outputs.to(self._wide), classes) * (self.share * fraction)
         self.scaler.scale(loss).backward()
         return loss.detach()
 
@@ -140,15 +141,15 @@ class Trainer:
 
     @torch.no_grad()
     def predict(self, images: np.ndarray) -> np.ndarray:
-        """Return the logits or features of a global evaluation batch, [batch, ...], in evaluation mode."""
+        """Return the logits, features or detections of a global evaluation batch, [batch, ...], in evaluation mode."""
         self.model.eval()
         with self._casting():
             logits = self.evaluation(self._evaluation_images(images))
         self.model.train()
         return np.concatenate(devices.gather(logits.to(self._wide).cpu().numpy(), replica=self.replica))
 
-    def evaluate(self, batches) -> dict[str, float]:
-        """Return the metrics of the test images."""
+    def evaluate(self, batches) -> dict[str, float] | Detections:
+        """Return the metrics of the test images, or what was found in them."""
         self._average_statistics()
         return metrics.evaluate(self.predict, batches, self.spec.training)
 
@@ -223,32 +224,32 @@ class Trainer:
     def _evaluation_images(self, images: np.ndarray) -> torch.Tensor:
         return self._to_device(split(images, self.spec.evaluation_shards)[self.replica.rank])
 
-    def _labels(self, labels: np.ndarray) -> torch.Tensor:
-        return (
-            torch.from_numpy(split(labels, self.spec.shards)[self.replica.rank]).long().to(self.replica.device, non_blocking=True)
-        )
+    def _labels(self, labels: Labels) -> torch.Tensor | dict[str, torch.Tensor]:
+        own = split(labels, self.spec.shards)[self.replica.rank]
+        return {name: self._label(array) for name, array in own.items()} if isinstance(own, dict) else self._label(own)
+
+    def _label(self, array: np.ndarray) -> torch.Tensor:
+        # What indexes another tensor must be int64.
+        label = torch.from_numpy(array)
+        return (label.long() if array.dtype == np.int32 else label).to(self.replica.device, non_blocking=True)
 
     def _to_device(self, images: np.ndarray) -> torch.Tensor:
         # [..., height, width, channel] seen as [..., channel, height, width] is the channels_last layout: no copy.
         return torch.from_numpy(images).movedim(-1, -3).to(self.replica.device, dtype=self._wide, non_blocking=True)
 
 
+@torch.no_grad()
 def initialise(model: nn.Module, rules: dict) -> None:
     """Draw the initial weights by torch.nn.init, after the recipe's `init`."""
-    for module in model.modules():
-        if isinstance(module, nn.Conv2d):
-            rule, shape = (
-                rules["init"]["convolution.kernel"],
-                (*module.kernel_size, module.in_channels, module.out_channels),
-            )
-            nn.init.normal_(module.weight, rule["mean"], deviation(rule, shape))
-        elif isinstance(module, nn.Linear):
-            rule = rules["init"]["head.kernel"]
-            nn.init.normal_(module.weight, rule["mean"], deviation(rule, (module.in_features, module.out_features)))
-            nn.init.constant_(module.bias, rules["init"]["head.bias"]["value"])
-        elif isinstance(module, nn.BatchNorm2d):
-            nn.init.constant_(module.weight, rules["init"]["batch_norm.scale"]["value"])
-            nn.init.constant_(module.bias, rules["init"]["batch_norm.bias"]["value"])
+    canonical = {native: name for name, native, _ in MODELS[rules["name"]].native_names(rules)}
+    shapes = models.parameter_shapes(rules) | models.statistic_shapes(rules)
+    for native, parameter in model.named_parameters():
+        name = canonical[native]
+        rule = rules["init"][models.parameter_kind(name)]
+        if rule["distribution"] == "constant":
+            nn.init.constant_(parameter, rule["value"])
+        else:
+            nn.init.normal_(parameter, rule["mean"], deviation(rule, shapes[name]))
     if rules["name"] == "moco_lite":
         model.begin()
 

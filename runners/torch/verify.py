@@ -6,11 +6,10 @@ from collections.abc import Callable
 
 import numpy as np
 import torch
-import torch.nn.functional as F
 from torch import nn
 
 from runners.contract.answers import Segments, answer_cases, require_oracle, sum_of_parts
-from runners.contract.batches import split
+from runners.contract.batches import Labels, split
 from runners.contract.cases import Answers
 from runners.contract.session import Session
 from runners.torch import devices, modes
@@ -22,7 +21,7 @@ def verify(session: Session, rank: int = 0) -> None:
     require_oracle(session.spec)
     with set_up(session, rank) as replica:
 
-        def make_prober(spec, example: np.ndarray) -> Prober:
+        def make_prober(spec, example: tuple[np.ndarray, Labels]) -> Prober:
             modes.forget_compiled(spec.mode)
             prober = Prober(spec, replica=replica)
             prober.prepare(example=example)
@@ -130,8 +129,8 @@ class Tapped(nn.Module):
             return leaf if name in self.cuts else x + leaf
 
         arguments, classes = self.architecture.arguments(images, labels)
-        logits = self.model(*arguments, tap)
-        loss = F.cross_entropy(logits.to(self.wide), classes) * self.share
+        found = self.model(*arguments, tap)
+        loss = self.architecture.objective(found.to(self.wide), classes) * self.share
         cut = [name for name in self.taps if name in self.cuts]
         products = [(outputs[name].to(self.wide) * cotangent).sum() for name, cotangent in zip(cut, cotangents, strict=True)]
         return scale * sum(products, loss), loss, *(outputs[name] for name in self.taps)

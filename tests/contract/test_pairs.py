@@ -8,7 +8,8 @@ import pytest
 from runners.contract import streams
 from runners.contract.batches import Batches
 from runners.contract.datasets import DataSet
-from runners.contract.pairs import PairBatches, make_batches, shuffled
+from runners.contract.make_batches import make_batches
+from runners.contract.pairs import PairBatches, shuffled
 from runners.contract.views import make_view
 from vigil.recipe import load_recipe
 

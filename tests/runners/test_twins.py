@@ -24,22 +24,28 @@ FILES = (
     "regions.py",
     "models/resnet_cifar.py",
     "models/moco_lite.py",
+    "models/tiny_mask_rcnn.py",
 )
-MODELS = {name: load_recipe(name).resolve("quick")["model"] for name in ("resnet_cifar", "moco_lite")}
+MODELS = {name: load_recipe(name).resolve("quick")["model"] for name in ("resnet_cifar", "moco_lite", "tiny_mask_rcnn")}
 
 # A pure step needs its state as one value, and its optimizer made for a rate that is an argument. Where parameters are
 # variables, their layouts are told apart by name; where they are a tree, the names are those of its leaves.
+# flax's batch norm has a mask, and XLA sums over devices.
+_REGION_NORM = ("RegionBatchNorm", "RegionBatchNorm.of_all_devices")
 ONLY_IN = {
-    "torch": ("Tapped", "to_canonical", "Prober.warm_up_calls"),
-    "tensorflow": ("to_canonical", "Prober.prepare"),
-    "jax": ("TrainState", "build_optimizer", "by_name", "Prober.prepare", "split_norm"),
+    "torch": ("Tapped", "to_canonical", "Prober.warm_up_calls", "RegionBatchNorm.normalised", *_REGION_NORM),
+    "tensorflow": ("to_canonical", "Prober.prepare", "all_finite", "widened", "flattened", "unflattened", *_REGION_NORM),
+    "jax": (
+        *("TrainState", "build_optimizer", "by_name", "transposed", "Prober.prepare", "split_norm"),
+        *("Rules", "dense", "flattened", "unflattened"),
+    ),
 }
 FORWARD = ("forward", "call")
 
 PROBE = """
 import json, sys
 sys.path.insert(0, {root!r})
-from runners.{framework}.models import moco_lite, resnet_cifar
+from runners.{framework}.models import moco_lite, resnet_cifar, tiny_mask_rcnn
 found = {{}}
 for name, model in json.loads(sys.argv[1]).items():
     found[name] = [globals()[name].native_names(model), globals()[name].tap_names(model)]
@@ -78,7 +84,9 @@ def test_every_runner_has_the_same_files(name):
     assert [file for file in FILES if not (ROOT / "runners" / name / file).is_file()] == []
 
 
-@pytest.mark.parametrize("file", ["models/resnet_cifar.py", "models/moco_lite.py", "train.py", "verify.py", "regions.py"])
+@pytest.mark.parametrize(
+    "file", [*(f"models/{name}.py" for name in ("resnet_cifar", "moco_lite", "tiny_mask_rcnn")), "train.py", "verify.py", "regions.py"]
+)
 def test_twins_have_one_outline(file):
     """Public classes, methods and functions have the same names in the same order, but for what a framework needs besides."""
 
@@ -89,7 +97,7 @@ def test_twins_have_one_outline(file):
     assert len(common("torch")) >= 5
 
 
-@pytest.mark.parametrize(("model", "count"), [("resnet_cifar", 29), ("moco_lite", 34)])
+@pytest.mark.parametrize(("model", "count"), [("resnet_cifar", 29), ("moco_lite", 34), ("tiny_mask_rcnn", 48)])
 def test_tap_names_are_equal(tables, model, count):
     """The taps have the same names in the same forward order, and the oracle has them too."""
     names = tables["torch"][model][1]

@@ -193,10 +193,10 @@ def test_preflight_refuses_what_would_fail_late(places, tmp_path, monkeypatch):
     with pytest.raises(DirectoryError, match="Set VIGIL_RUNS_DIR"):
         preflight(request(), tmp_path / "file" / "runs", on_data=nothing)
 
-    def missing(*, progress):
+    def missing(data, *, progress):
         raise DataError("no data")
 
-    monkeypatch.setattr(module, "ensure_cifar10", missing)
+    monkeypatch.setattr(module, "ensure_data", missing)
     with pytest.raises(DataError, match="no data"):
         preflight(request(profile="paper"), places, on_data=nothing)
     monkeypatch.setattr(module.shutil, "disk_usage", lambda path: type("Usage", (), {"free": 2**20})())

@@ -383,7 +383,7 @@ def test_schema_prints_json(capsys):
         ("kind: cosine, base: 0.06, stairs: 40", "kind: cosine, base: -1.0, stairs: 40",
          "profiles.quick.learning_rate.base: found -1.0 (a number). Allowed: a number above 0."),
         ("name: moco_lite\n  image_shape", "name: moco\n  image_shape",
-         "model.name: found \"moco\" (text). Allowed: resnet_cifar or moco_lite. Did you mean moco_lite?"),
+         "model.name: found \"moco\" (text). Allowed: resnet_cifar or moco_lite or tiny_mask_rcnn. Did you mean moco_lite?"),
         ("crop_area: [0.3, 1.0]", "crop_area: [0.3, 1.1]",
          "profiles.quick.crop_area: found [0.3, 1.1]. Allowed: the smaller first, at most 1."),
         ("rows: 16", "rows: 7", "profiles.quick.rows: found 7. Allowed: a divisor of batch_size, 64."),

@@ -10,7 +10,7 @@ from typing import Any
 
 from vigil.cli import options
 from vigil.context import FRAMEWORKS
-from vigil.data import ensure_cifar10
+from vigil.data import ensure_data
 from vigil.environment import describe_code, describe_machine, is_installed
 from vigil.errors import EXIT_OUTSIDE, EXIT_REPRODUCED, FrameworkMissing
 from vigil.invocation import new_directory, require_writable
@@ -40,7 +40,7 @@ def run(arguments: argparse.Namespace) -> int:
     late = arguments.late and options.whole_number("--late", arguments.late, least=2, most=training["steps"] - 1)
     require_all_frameworks()
     require_writable(runs_directory())
-    data = {"data_directory": ensure_cifar10(progress=RunDisplay().data) if training["data"]["name"] == "cifar10" else None}
+    data = {"data_directory": ensure_data(training["data"], progress=RunDisplay().data)}
     with StageDisplay() as display:
         tape = make_golden(recipe=facts, training=training, progress=display.progress, late=late or None, **data)
         now = datetime.now(timezone.utc)

@@ -14,7 +14,7 @@ from reports.verify_picture import draw_picture
 from reports.verify_table import markdown, outcome, show
 from vigil.cli import options
 from vigil.context import FRAMEWORKS, MODES, PRECISIONS, Context, make_context
-from vigil.data import ensure_cifar10
+from vigil.data import ensure_data
 from vigil.environment import installed_frameworks, is_installed, require_framework
 from vigil.errors import EXIT_COULD_NOT_RUN, EXIT_OUTSIDE, EXIT_REPRODUCED, FrameworkMissing, UsageError
 from vigil.paths import runs_directory
@@ -187,7 +187,7 @@ def _keep(document: dict[str, Any], directory: Path) -> None:
 
 
 def _data_directory(training: dict[str, Any], display: RunDisplay) -> Path | None:
-    return ensure_cifar10(progress=display.data) if training["data"]["name"] == "cifar10" else None
+    return ensure_data(training["data"], progress=display.data)
 
 
 def _command(arguments: argparse.Namespace) -> str:

@@ -23,7 +23,7 @@ import numpy as np
 
 from runners.contract import datasets, weights
 from runners.contract.batches import Batches
-from runners.contract.pairs import make_batches
+from runners.contract.make_batches import make_batches
 from vigil.errors import CannotRun
 from vigil.paths import reference_directory
 from vigil.verify import probes as probing

@@ -8,6 +8,7 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 import numpy as np
+import optax
 from flax import nnx
 
 from runners.contract.models import has_projection
@@ -197,6 +198,11 @@ def evaluated(model):
 def arguments(images, labels):
     """Return the arguments of a forward pass, and the right class of each row of its logits."""
     return (images, labels), jnp.zeros_like(labels)
+
+
+def objective(logits, classes):
+    """Return -log softmax(logits)[class] of each row."""
+    return optax.softmax_cross_entropy_with_integer_labels(logits, classes)
 
 
 def tap_names(model):

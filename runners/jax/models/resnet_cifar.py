@@ -6,6 +6,7 @@ Twins: runners/torch/models/resnet_cifar.py, runners/tensorflow/models/resnet_ci
 from __future__ import annotations
 
 import jax.numpy as jnp
+import optax
 from flax import nnx
 
 from runners.contract.models import blocks_per_stage
@@ -132,6 +133,11 @@ def evaluated(model):
 def arguments(images, labels):
     """Return the arguments of a forward pass, and the right class of each row of its logits."""
     return (images,), labels
+
+
+def objective(logits, classes):
+    """Return -log softmax(logits)[class] of each row."""
+    return optax.softmax_cross_entropy_with_integer_labels(logits, classes)
 
 
 def tap_names(model):

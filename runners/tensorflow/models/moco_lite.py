@@ -189,6 +189,11 @@ def arguments(images, labels):
     return (images, labels), tf.zeros_like(labels)
 
 
+def objective(logits, classes):
+    """Return -log softmax(logits)[class] of each row."""
+    return tf.nn.sparse_softmax_cross_entropy_with_logits(classes, logits)
+
+
 def tap_names(model):
     """Return the taps in forward order: a compiled program may return them in another."""
     names = ["stem.conv", "stem.bn", "stem.relu"]

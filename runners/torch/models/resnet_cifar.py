@@ -110,6 +110,11 @@ def arguments(images, labels):
     return (images,), labels
 
 
+def objective(logits, classes):
+    """Return the mean over the rows of -log softmax(logits)[class]."""
+    return F.cross_entropy(logits, classes)
+
+
 def tap_names(model):
     """Return the taps in forward order: a compiled program may return them in another."""
     names = ["stem.conv", "stem.bn", "stem.relu"]
