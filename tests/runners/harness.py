@@ -11,7 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from runners.contract import detections
 from runners.contract.checkpoint import FINAL, load_state
+from runners.contract.detections import Detections
 from runners.contract.events import read_events
 from runners.contract.spec import RunSpec, write_spec
 from vigil.recipe import load_recipe
@@ -38,6 +40,7 @@ class Outcome:
     events: list[dict]
     state: dict[str, np.ndarray] | None
     log: str
+    detections: Detections | None
 
     @property
     def losses(self) -> list[float]:
@@ -141,12 +144,13 @@ def start(directory: Path, spec: RunSpec) -> subprocess.Popen:
 
 def outcome(directory: Path, exit_code: int) -> Outcome:
     """Read what a run left in `directory`."""
-    final = directory / FINAL
+    final, found = directory / FINAL, directory / detections.FILE_NAME
     return Outcome(
         exit_code,
         read_events(directory),
         load_state(final)[0] if final.exists() else None,
         (directory / "log.txt").read_text(errors="replace"),
+        detections.read(found) if found.exists() else None,
     )
 
 

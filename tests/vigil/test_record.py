@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pytest
 
+from runners.contract import detections, instances
 from runners.contract.events import FILE_NAME as EVENTS
 from runners.contract.spec import write_spec
 from vigil import record as module
 from vigil.context import make_context
 from vigil.execute import Ending
+from vigil.recipe import load_recipe
 from vigil.record import make_record, read_record, write_json
 
 CONTEXT = make_context(framework="torch", mode="eager")
@@ -167,3 +170,74 @@ def test_a_record_is_replaced_whole(tmp_path, monkeypatch):
 def test_a_run_without_a_record_has_none(tmp_path):
     """An unfinished run directory gives None, not an error."""
     assert read_record(tmp_path) is None
+
+
+@pytest.fixture
+def detected(run_directory, make_spec):
+    """Return a function that lets a detector's run find everything but a share of the instances, and returns its record."""
+    training = load_recipe("tiny_mask_rcnn").resolve("smoke") | {"steps": 4}
+    training["data"] = {"name": "scenes", "checksum": None, "n_train": 4, "n_test": 4}
+    write_spec(run_directory, make_spec(training=training, shards=(4,), evaluation_shards=(8,)))
+    truth = instances.load(training["data"], None).test
+
+    def make(*events: dict, missed: dict[int, int]) -> dict:
+        for step, count in missed.items():
+            detections.write_step(run_directory, all_but(truth, count), step=step)
+        (run_directory / EVENTS).write_text("".join(json.dumps(entry) + "\n" for entry in events))
+        return make_record(run_directory, invocation_id="invocation", context=CONTEXT, ending=Ending(0))
+
+    return make
+
+
+def all_but(truth: instances.Instances, missed: int) -> detections.Detections:
+    """Return the ground truth as detections, without the first instances of each image."""
+    classes = np.where(np.arange(truth.classes.shape[1]) < missed, -1, truth.classes)
+    found = classes >= 0
+    masks = np.stack([cells(truth.masks(image), truth.boxes[image]) for image in range(len(classes))])
+    scores = found * np.linspace(0.9, 0.5, classes.shape[1])
+    return detections.Detections(truth.image_ids, scores.astype(np.float32), truth.boxes, classes, masks)
+
+
+def cells(masks: np.ndarray, boxes: np.ndarray) -> np.ndarray:
+    """Return what of masks [n, side, side] is in their boxes, at 28 x 28 cells, by the nearest pixel."""
+    crops = np.zeros((len(masks), 28, 28), np.float16)
+    for crop, mask, (left, top, right, bottom) in zip(crops, masks, boxes, strict=True):
+        steps = (np.arange(28) + 0.5) / 28
+        rows, columns = ((low + steps * (high - low)).astype(int) for low, high in ((top, bottom), (left, right)))
+        crop[:] = mask[np.minimum(rows, 127)[:, None], np.minimum(columns, 127)]
+    return crops
+
+
+def found_at(time: float, step: int) -> dict:
+    """Return a detector's `evaluated` event."""
+    return {**evaluated(time, step, 0.0), "metrics": {"detections_per_image": 4.0}}
+
+
+DETECTOR_FINISHED = event("finished", 1_700_000_009.0, "finish", step=4, **{**FINISHED, "metrics": {"detections_per_image": 4.0}})
+
+
+def test_average_precision_stands_in_the_curve(detected):
+    """Each evaluation is worth what its own detections are, and the last one's mask AP is the metric."""
+    events = FIRST[0], found_at(1_700_000_003.0, 2), found_at(1_700_000_008.0, 4), DETECTOR_FINISHED
+    record = detected(*events, missed={2: 2, 4: 0})
+    early, late = record["curve"]
+    assert record["status"] == "finished"
+    assert record["metric"]["value"] == late["mask_ap"]
+    assert late["box_ap"] == pytest.approx(100.0)
+    assert early["box_ap"] < 90 < late["mask_ap"] <= 100
+    assert early["detections_per_image"] == 4.0
+
+
+def test_a_step_that_was_run_twice_is_measured_as_last_written(detected):
+    """After a resumed run the detections of the second attempt are those that count."""
+    events = FIRST[0], found_at(1_700_000_003.0, 4), FIRST[0], found_at(1_700_000_008.0, 4), DETECTOR_FINISHED
+    assert detected(*events, missed={4: 2})["metric"]["value"] < 90
+    assert detected(*events, missed={4: 0})["metric"]["value"] > 90
+
+
+def test_detections_that_are_gone_fail_the_run(detected):
+    """A run whose detections cannot be measured has no value, and says why, although its runner finished."""
+    record = detected(FIRST[0], found_at(1_700_000_008.0, 4), DETECTOR_FINISHED, missed={})
+    assert (record["status"], record["failure"]["category"]) == ("failed", "detections")
+    assert "detections-4.npz: cannot be read" in record["failure"]["message"]
+    assert record["metric"]["value"] is None

@@ -89,8 +89,9 @@ class ProposalHead(nnx.Module):
         for level, x in zip(LEVELS, levels, strict=True):
             x = tap(f"rpn{level}.conv", self.conv(x))
             x = tap(f"rpn{level}.relu", nnx.relu(x))
-            scores.append(self.objectness(x).reshape(len(x), -1).astype(wide))
-            moves.append(self.deltas(x).reshape(len(x), -1, 4).astype(wide))
+            score, move = (tap(f"rpn{level}.{part}", getattr(self, part)(x)) for part in ("objectness", "deltas"))
+            scores.append(score.reshape(len(x), -1).astype(wide))
+            moves.append(move.reshape(len(x), -1, 4).astype(wide))
         return tap("rpn.objectness", jnp.concatenate(scores, axis=1)), tap("rpn.deltas", jnp.concatenate(moves, axis=1))
 
 
@@ -336,7 +337,7 @@ def tap_names(model):
     for stage, count in enumerate(model["blocks"], start=2):
         names += [f"stage{stage}.{part}{k}" for k in range(1, count + 1) for part in ("conv", "bn", "relu")]
     names += [*(f"fpn.lateral{level}" for level in LEVELS), "fpn.sum", *(f"fpn.output{level}" for level in LEVELS)]
-    names += [f"rpn{level}.{part}" for level in LEVELS for part in ("conv", "relu")]
+    names += [f"rpn{level}.{part}" for level in LEVELS for part in ("conv", "relu", "objectness", "deltas")]
     names += ["rpn.objectness", "rpn.deltas", "proposals", "regions"]
     names += [f"box.{part}" for part in ("pool", "conv", "bn", "relu", "dense", "hidden", "classes", "deltas")]
     names += ["mask.pool", *(f"mask.{part}{k}" for k in (1, 2) for part in ("conv", "bn", "relu"))]

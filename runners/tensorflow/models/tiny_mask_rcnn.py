@@ -118,10 +118,10 @@ class ProposalHead(keras.layers.Layer):
         for level, x in zip(LEVELS, levels, strict=True):
             x = tap(f"rpn{level}.conv", self.conv(x))
             x = tap(f"rpn{level}.relu", tf.nn.relu(x))
-            cells = x.shape[1] * x.shape[2]
-            found, moved = self.objectness(x), self.deltas(x)
-            scores.append(widened(tf.reshape(found, (-1, cells * found.shape[-1]))))
-            moves.append(widened(tf.reshape(moved, (-1, cells * found.shape[-1], 4))))
+            score, move = (tap(f"rpn{level}.{part}", getattr(self, part)(x)) for part in ("objectness", "deltas"))
+            n_anchors = math.prod(score.shape[1:])
+            scores.append(widened(tf.reshape(score, (-1, n_anchors))))
+            moves.append(widened(tf.reshape(move, (-1, n_anchors, 4))))
         return tap("rpn.objectness", tf.concat(scores, axis=1)), tap("rpn.deltas", tf.concat(moves, axis=1))
 
 
@@ -360,7 +360,7 @@ def tap_names(model):
     for stage, count in enumerate(model["blocks"], start=2):
         names += [f"stage{stage}.{part}{k}" for k in range(1, count + 1) for part in ("conv", "bn", "relu")]
     names += [*(f"fpn.lateral{level}" for level in LEVELS), "fpn.sum", *(f"fpn.output{level}" for level in LEVELS)]
-    names += [f"rpn{level}.{part}" for level in LEVELS for part in ("conv", "relu")]
+    names += [f"rpn{level}.{part}" for level in LEVELS for part in ("conv", "relu", "objectness", "deltas")]
     names += ["rpn.objectness", "rpn.deltas", "proposals", "regions"]
     names += [f"box.{part}" for part in ("pool", "conv", "bn", "relu", "dense", "hidden", "classes", "deltas")]
     names += ["mask.pool", *(f"mask.{part}{k}" for k in (1, 2) for part in ("conv", "bn", "relu"))]

@@ -124,8 +124,9 @@ class ProposalHead(nn.Module):
         for level, x in zip(LEVELS, levels, strict=True):
             x = tap(f"rpn{level}.conv", self.conv(x))
             x = tap(f"rpn{level}.relu", F.relu(x))
-            scores.append(self.objectness(x).permute(0, 2, 3, 1).flatten(1).to(wide))
-            moves.append(self.deltas(x).permute(0, 2, 3, 1).reshape(len(x), -1, 4).to(wide))
+            score, move = (tap(f"rpn{level}.{part}", getattr(self, part)(x)) for part in ("objectness", "deltas"))
+            scores.append(score.permute(0, 2, 3, 1).flatten(1).to(wide))
+            moves.append(move.permute(0, 2, 3, 1).reshape(len(x), -1, 4).to(wide))
         return tap("rpn.objectness", torch.cat(scores, dim=1)), tap("rpn.deltas", torch.cat(moves, dim=1))
 
 
@@ -351,7 +352,7 @@ def tap_names(model):
     for stage, count in enumerate(model["blocks"], start=2):
         names += [f"stage{stage}.{part}{k}" for k in range(1, count + 1) for part in ("conv", "bn", "relu")]
     names += [*(f"fpn.lateral{level}" for level in LEVELS), "fpn.sum", *(f"fpn.output{level}" for level in LEVELS)]
-    names += [f"rpn{level}.{part}" for level in LEVELS for part in ("conv", "relu")]
+    names += [f"rpn{level}.{part}" for level in LEVELS for part in ("conv", "relu", "objectness", "deltas")]
     names += ["rpn.objectness", "rpn.deltas", "proposals", "regions"]
     names += [f"box.{part}" for part in ("pool", "conv", "bn", "relu", "dense", "hidden", "classes", "deltas")]
     names += ["mask.pool", *(f"mask.{part}{k}" for k in (1, 2) for part in ("conv", "bn", "relu"))]

@@ -13,7 +13,7 @@ import numpy as np
 from runners.contract.models import has_projection, parameter_shapes
 from vigil.verify.oracle import operations
 from vigil.verify.oracle.graph import Graph, Node
-from vigil.verify.oracle.layers import Layers
+from vigil.verify.oracle.layers import Layers, mean_cross_entropy
 
 Tensors = Mapping[str, np.ndarray]
 
@@ -38,6 +38,9 @@ def forward(
     graph.moved |= {f"key.{name}": value for name, value in (follower | key_graph.moved).items()}
     graph.moved["queue"] = np.concatenate([keys.value, queue[: -len(keys.value)]])
     return logits, np.zeros(len(pairs), np.int64)
+
+
+objective = mean_cross_entropy
 
 
 def evaluate(graph: Graph, images: np.ndarray, *, model: dict[str, Any], statistics: Tensors) -> Node:

@@ -39,6 +39,84 @@ def convolution(
     return (patches @ matrix).reshape(batch, rows, columns, n_out), backward
 
 
+def biased_convolution(
+    x: np.ndarray, kernel: np.ndarray, bias: np.ndarray, *, stride: int, padding: tuple[tuple[int, int], tuple[int, int]]
+) -> tuple[np.ndarray, Backward]:
+    """Cross-correlate images with a kernel, and add a bias [out]."""
+    value, of_product = convolution(x, kernel, stride=stride, padding=padding)
+    return value + bias, lambda gradient: (*of_product(gradient), gradient.sum(axis=(0, 1, 2)))
+
+
+def transposed_convolution(x: np.ndarray, kernel: np.ndarray, bias: np.ndarray) -> tuple[np.ndarray, Backward]:
+    """Write each pixel of images [batch, height, width, in] as the patch that a kernel [n, n, in, out] makes of it, side by side.
+
+    The transposed convolution whose stride is the side of its kernel.
+    """
+    (batch, rows, columns, _), (side, _, _, n_out) = x.shape, kernel.shape
+    patches = np.einsum("bhwi,uvio->bhuwvo", x, kernel)
+
+    def backward(gradient: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        of_patches = gradient.reshape(batch, rows, side, columns, side, n_out)
+        of_x = np.einsum("bhuwvo,uvio->bhwi", of_patches, kernel)
+        return of_x, np.einsum("bhuwvo,bhwi->uvio", of_patches, x), gradient.sum(axis=(0, 1, 2))
+
+    return patches.reshape(batch, rows * side, columns * side, n_out) + bias, backward
+
+
+def twice_as_large(x: np.ndarray) -> tuple[np.ndarray, Backward]:
+    """Return images with every pixel four times, as a square."""
+    batch, rows, columns, channels = x.shape
+
+    def backward(gradient: np.ndarray) -> tuple[np.ndarray]:
+        return (gradient.reshape(batch, rows, 2, columns, 2, channels).sum(axis=(2, 4)),)
+
+    return x.repeat(2, axis=1).repeat(2, axis=2), backward
+
+
+def for_regions(function: Callable[..., tuple[np.ndarray, Backward]]) -> Callable[..., tuple[np.ndarray, Backward]]:
+    """Return the function of rows as one of regions [batch, region, ...]."""
+
+    def of_regions(x: np.ndarray, *others: np.ndarray, **options) -> tuple[np.ndarray, Backward]:
+        value, backward = function(x.reshape(-1, *x.shape[2:]), *others, **options)
+
+        def back(gradient: np.ndarray) -> tuple[np.ndarray, ...]:
+            of_x, *of_others = backward(gradient.reshape(-1, *gradient.shape[2:]))
+            return of_x.reshape(x.shape), *of_others
+
+        return value.reshape(*x.shape[:2], *value.shape[1:]), back
+
+    return of_regions
+
+
+def joined_levels(*levels: np.ndarray, numbers: int) -> tuple[np.ndarray, Backward]:
+    """Return maps [batch, height, width, shape * numbers] as [batch, anchor, numbers], level by level; one number has no axis."""
+    batch = len(levels[0])
+    rows = [level.reshape(batch, -1, *[numbers] * (numbers > 1)) for level in levels]
+    ends = np.cumsum([part.shape[1] for part in rows])[:-1]
+
+    def backward(gradient: np.ndarray) -> tuple[np.ndarray, ...]:
+        return tuple(part.reshape(level.shape) for part, level in zip(np.split(gradient, ends, axis=1), levels, strict=True))
+
+    return np.concatenate(rows, axis=1), backward
+
+
+def of_class(x: np.ndarray, *, classes: np.ndarray) -> tuple[np.ndarray, Backward]:
+    """Return of x [batch, n, ..., class] those of each row's class [batch, n], as [batch, n, ...]."""
+    is_own = (np.arange(x.shape[-1]) == classes[..., None]).reshape(*classes.shape, *[1] * (x.ndim - 3), -1)
+    return np.where(is_own, x, 0.0).sum(axis=-1), lambda gradient: (gradient[..., None] * is_own,)
+
+
+def sum_in_use(losses: np.ndarray, *, used: np.ndarray, divisor: float) -> tuple[np.ndarray, Backward]:
+    """Return the sum of losses [batch, n] over those in use, over a number, [batch]."""
+    return np.where(used, losses, 0.0).sum(axis=1) / divisor, lambda gradient: (gradient[:, None] * used / divisor,)
+
+
+def mean_of_sums(*terms: np.ndarray) -> tuple[np.ndarray, Backward]:
+    """Return the mean over the batch of the sum of terms [batch], a scalar."""
+    batch = len(terms[0])
+    return sum(terms).mean(), lambda gradient: tuple(np.full(batch, gradient / batch) for _ in terms)
+
+
 def batch_norm(
     x: np.ndarray, scale: np.ndarray, bias: np.ndarray, mean: np.ndarray, variance: np.ndarray, *, epsilon: float
 ) -> tuple[np.ndarray, Backward]:
@@ -74,6 +152,30 @@ def split_batch_norm(
         return np.concatenate(of_x), sum(of_scale), sum(of_bias)
 
     return np.concatenate([value for value, _ in found]), backward
+
+
+def region_batch_norm(
+    x: np.ndarray,
+    scale: np.ndarray,
+    bias: np.ndarray,
+    mean: np.ndarray,
+    variance: np.ndarray,
+    *,
+    used: np.ndarray,
+    epsilon: float,
+) -> tuple[np.ndarray, Backward]:
+    """Batch norm of rows [n, ..., channel] by mean and biased variance of those in use, which the caller took of them."""
+    inverse = 1.0 / np.sqrt(variance + epsilon)
+    normalised = (x - mean) * inverse
+    counted = used.reshape(-1, *[1] * (x.ndim - 1))
+    n = used.sum() * (x[0].size // x.shape[-1])
+
+    def backward(gradient: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        over = tuple(range(x.ndim - 1))
+        of_bias, of_scale = gradient.sum(axis=over), (gradient * normalised).sum(axis=over)
+        return scale * inverse * (gradient - counted * (of_bias + normalised * of_scale) / n), of_scale, of_bias
+
+    return normalised * scale + bias, backward
 
 
 def batch_norm_factor(scale: np.ndarray, variance: np.ndarray, *, epsilon: float) -> np.ndarray:

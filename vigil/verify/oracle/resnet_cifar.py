@@ -13,7 +13,7 @@ import numpy as np
 from runners.contract.models import blocks_per_stage
 from vigil.verify.oracle import operations
 from vigil.verify.oracle.graph import Graph, Node
-from vigil.verify.oracle.layers import Layers
+from vigil.verify.oracle.layers import Layers, mean_cross_entropy
 
 
 def forward(
@@ -21,6 +21,9 @@ def forward(
 ) -> tuple[Node, np.ndarray]:
     """Return the logits of images [batch, height, width, channel] in training mode, and the right class of each row."""
     return _logits(Layers(graph, model, statistics, training=True), images, model), labels
+
+
+objective = mean_cross_entropy
 
 
 def evaluate(graph: Graph, images: np.ndarray, *, model: dict[str, Any], statistics: Mapping[str, np.ndarray]) -> Node:

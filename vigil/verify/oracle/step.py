@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from vigil.verify.oracle import moco_lite, operations, resnet_cifar
+from vigil.verify.oracle import moco_lite, resnet_cifar, tiny_mask_rcnn
 from vigil.verify.oracle.graph import Graph
 from vigil.verify.oracle.rounding import Rounding
 
 Tensors = dict[str, np.ndarray]
-MODELS = {"resnet_cifar": resnet_cifar, "moco_lite": moco_lite}
+MODELS = {"resnet_cifar": resnet_cifar, "moco_lite": moco_lite, "tiny_mask_rcnn": tiny_mask_rcnn}
 # In evaluation images know nothing of each other; a few at once stay in the processor's cache.
 _EVALUATED_AT_ONCE = 16
 
@@ -103,10 +103,10 @@ def _differentiate(
     training, params, statistics, images, labels, *, rounding, leaves=None, cotangents=None
 ) -> tuple[Graph, np.ndarray]:
     model = training["model"]
+    architecture = MODELS[model["name"]]
     graph = Graph(params, rounding=rounding, leaves=leaves, cotangents=cotangents)
-    logits, classes = MODELS[model["name"]].forward(graph, images.astype(np.float64), labels, model=model, statistics=statistics)
-    terms = (len(classes) + logits.value.shape[1],)
-    loss = graph.apply(operations.softmax_cross_entropy, logits, labels=classes, terms=terms)
+    outputs, expected = architecture.forward(graph, images.astype(np.float64), labels, model=model, statistics=statistics)
+    loss = architecture.objective(graph, outputs, expected)
     graph.backward(loss)
     return graph, loss.value
 
