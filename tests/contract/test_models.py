@@ -68,3 +68,17 @@ def test_a_depth_that_is_no_resnet_is_refused(depth):
     """Depths other than 6n+2 are an error that names the allowed ones."""
     with pytest.raises(ValueError, match=r"allowed are 6n\+2"):
         models.blocks_per_stage(depth)
+
+
+def test_a_detector_has_a_rule_and_statistics_for_every_layer():
+    """The init block has exactly the kinds that the names need, and each batch norm its statistics, in the heads too."""
+    model = load_recipe("tiny_mask_rcnn").resolve("quick")["model"]
+    shapes = models.parameter_shapes(model)
+    assert {models.parameter_kind(name) for name in shapes} == set(model["init"])
+    scales = {name.removesuffix(".scale") for name in shapes if name.endswith(".scale")}
+    assert {f"{name}.{kind}" for name in scales for kind in ("mean", "variance")} == set(models.statistic_shapes(model))
+    assert {"stem.bn", "box.bn", "mask.bn1", "mask.bn2"} <= scales
+    # Three shapes at every cell, a background class, a mask for each of six classes.
+    assert shapes["rpn.deltas.kernel"][-1] == 4 * 3
+    assert shapes["box.classes.kernel"][-1] == 1 + 6
+    assert shapes["mask.classes.kernel"] == (1, 1, model["channels"], 6)

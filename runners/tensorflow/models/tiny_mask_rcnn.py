@@ -26,8 +26,8 @@ _ONE = {"kernel": (1, 1), "padding": ((0, 0), (0, 0)), "bias": True}
 class RegionBatchNorm(keras.layers.BatchNormalization):
     """Batch norm of regions [n, height, width, channel]: its statistics are those of the regions in use, on all devices.
 
-    How many are in use differs between devices, so that sums and counts are added up, not means. DIFFERS(tensorflow): Keras
-    refuses a mask where it synchronises.
+    How many are in use differs between devices, so that sums and counts are added up, not means. DIFFERS(tensorflow): given a
+    mask, Keras does not synchronise, and does not say so.
 
     Args:
         synchronized: are there several devices.
