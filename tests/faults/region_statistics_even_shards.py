@@ -40,12 +40,17 @@ def _tensorflow():
 
     from runners.tensorflow.models.tiny_mask_rcnn import RegionBatchNorm
 
+    # All devices share the layer, each in a thread of its own.
+    held = {}
+
     def of_all_devices(self, x):
+        place = id(self), int(tf.get_static_value(tf.distribute.get_replica_context().replica_id_in_sync_group))
         if x.shape[0] == self.gamma.shape[0] + 1:
-            self.here = x[-1]
-            self.count = _sum(self.here)
-            return tf.concat([_even(x[:-1] / self.here) * self.count, self.count[None]], axis=0)
-        return _even(x / self.here) * self.count
+            held[place] = x[-1], _sum(x[-1])
+            here, count = held[place]
+            return tf.concat([_even(x[:-1] / here) * count, count[None]], axis=0)
+        here, count = held[place]
+        return _even(x / here) * count
 
     def _sum(x):
         return tf.distribute.get_replica_context().all_reduce(tf.distribute.ReduceOp.SUM, x)
