@@ -126,7 +126,7 @@ class ProposalHead(nn.Module):
             x = tap(f"rpn{level}.relu", F.relu(x))
             score, move = (tap(f"rpn{level}.{part}", getattr(self, part)(x)) for part in ("objectness", "deltas"))
             scores.append(score.permute(0, 2, 3, 1).flatten(1).to(wide))
-            moves.append(move.permute(0, 2, 3, 1).reshape(len(x), -1, 4).to(wide))
+            moves.append(move.permute(0, 2, 3, 1).reshape(x.shape[0], -1, 4).to(wide))
         return tap("rpn.objectness", torch.cat(scores, dim=1)), tap("rpn.deltas", torch.cat(moves, dim=1))
 
 
