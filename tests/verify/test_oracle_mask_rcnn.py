@@ -55,12 +55,12 @@ def test_own_proposals_given_back_change_nothing(asked):
 
 @pytest.mark.parametrize("part", ["stem", "stage4", "fpn", "rpn", "box", "mask"])
 def test_gradients_are_slopes_of_the_loss(asked, part):
-    """Moved a little along a random direction, with the same regions, the loss moves as the gradient says (measured: 1e-7)."""
-    assert slope_error(asked, part) < 1e-6
+    """Moved a little along a random direction, with the same regions, the loss moves as the gradient says (measured: 2e-8)."""
+    assert slope_error(asked, part) < 1e-7
 
 
 def test_a_gradient_that_forgets_what_is_in_use_is_caught(asked, monkeypatch):
-    """With batch norm's gradient over all places instead of those in use the slope is another."""
+    """With batch norm's gradient over all places instead of those in use the slope is another (measured: 5 % off)."""
     right = operations.region_batch_norm
 
     def wrong(*arguments, used, epsilon):
@@ -68,7 +68,7 @@ def test_a_gradient_that_forgets_what_is_in_use_is_caught(asked, monkeypatch):
         return value, right(*arguments, used=np.ones_like(used), epsilon=epsilon)[1]
 
     monkeypatch.setattr(operations, "region_batch_norm", wrong)
-    assert slope_error(asked, "stem") > 1e-5
+    assert slope_error(asked, "stem") > 1e-2
 
 
 def slope_error(asked, part: str) -> float:
