@@ -74,6 +74,6 @@ def test_a_compiled_queue_gives_wrong_gradients(run, expected):
 
 @pytest.mark.torch
 def test_a_trace_keeps_the_contrast_out_of_low_precision(run):
-    """Traced under bfloat16, the first loss is eager's: autocast stays off where the model switches it off (5e-4 apart if not)."""
+    """Traced under bfloat16, the first loss is eager's: autocast stays off where the model has it off (else 5e-4 apart)."""
     eager, traced = (finished(run("torch", recipe="moco_lite", precision="bf16", mode=mode)) for mode in ("eager", "jit"))
     assert traced.losses[0] == pytest.approx(eager.losses[0], rel=1e-6)
