@@ -19,8 +19,8 @@ from runners.contract.generated import MAXIMUM, SIDE, smooth_ground
 SEED = 2020
 PERIOD = 8
 N_CLASSES = 10
-CONTRAST = (4, 11)  # sixteenths
-NOISE = 30
+CONTRAST = (0, 12)  # sixteenths; where it is 0 or 1 nobody can tell the class
+NOISE = 20
 GROUND = 17
 
 
