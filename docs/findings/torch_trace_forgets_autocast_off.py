@@ -18,4 +18,4 @@ with torch.autocast("cpu", torch.bfloat16):
     traced = torch.jit.trace(product, (x, y), check_trace=False)
     eager, within = product(x, y), traced(x, y)
 for name, found in (("eager, under autocast", eager), ("trace, under autocast", within), ("trace, outside of it", traced(x, y))):
-    print(f"{name} {str(found.dtype):15s} largest error {(found.double() - right).abs().max().item():.1e}")
+    print(f"{name} {found.dtype!s:15s} largest error {(found.double() - right).abs().max().item():.1e}")
