@@ -152,7 +152,7 @@ def judged(group: Group, records: list[dict[str, Any]], recipe: Recipe) -> dict[
         rows=load_rows(reference_directory(), recipe.name),
         recipe=shipped,
         metric=records[0]["metric"],
-        n_test=records[0]["data"]["n_test"],
+        data=records[0]["data"],
         context=records[0]["context"]["text"],
         profile="quick",
     )
