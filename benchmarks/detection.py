@@ -52,7 +52,7 @@ def changed(recipe: Recipe, **sections: dict[str, Any]) -> Recipe:
     content["profiles"]["quick"] |= sections.get("quick", {})
     content["input"]["augmentation"] |= sections.get("augmentation", {})
     content["model"]["batch_norm"] |= sections.get("batch_norm", {})
-    return Recipe.model_validate(content, by_alias=True)
+    return type(recipe).model_validate(content, by_alias=True)
 
 
 def ablations(recipe: Recipe, seeds: tuple[int, ...]) -> list[Group]:
@@ -60,15 +60,22 @@ def ablations(recipe: Recipe, seeds: tuple[int, ...]) -> list[Group]:
     rate = recipe.profiles["quick"].learning_rate.model_dump()
 
     def times(factor: float) -> dict[str, Any]:
-        return {"learning_rate": {**rate, "values": [factor * value for value in rate["values"]]}}
+        numbers = {"base": factor * rate["base"]} if "base" in rate else {"values": [factor * value for value in rate["values"]]}
+        return {"learning_rate": rate | numbers}
 
-    variants = {
-        "no augmentation": changed(recipe, augmentation={"padding": 0, "flip_probability": 0.0}),
-        "no weight decay": changed(recipe, quick={"weight_decay": 0.0}),
-        "batch norm statistics a hundred times too slow": changed(recipe, batch_norm={"momentum": 0.001}),
+    rates = {
         "half the learning rate": changed(recipe, quick=times(0.5)),
         "twice the learning rate": changed(recipe, quick=times(2.0)),
     }
+    if recipe.name == "moco_lite":
+        variants = {"an encoder that learns nothing (rate 6e-14)": changed(recipe, quick=times(1e-12)), **rates}
+    else:
+        variants = {
+            "no augmentation": changed(recipe, augmentation={"padding": 0, "flip_probability": 0.0}),
+            "no weight decay": changed(recipe, quick={"weight_decay": 0.0}),
+            "batch norm statistics a hundred times too slow": changed(recipe, batch_norm={"momentum": 0.001}),
+            **rates,
+        }
     return [Group(name, "torch", variant, None, seeds) for name, variant in variants.items()]
 
 
@@ -84,13 +91,11 @@ def main() -> None:
     parser.add_argument("what", choices=("clean", "faults", "ablations"))
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--framework", help="comma-separated; default: every installed one")
-    parser.add_argument("--recipe", choices=tuple(FAULTS), default="resnet_cifar", help="ablations are of resnet_cifar alone")
+    parser.add_argument("--recipe", choices=tuple(FAULTS), default="resnet_cifar")
     parser.add_argument("--first-seed", type=int, default=0)
     arguments = parser.parse_args()
     frameworks = arguments.framework.split(",") if arguments.framework else installed_frameworks()
     recipe = load_recipe(arguments.recipe)
-    if arguments.what == "ablations" and recipe.name != "resnet_cifar":
-        parser.error(f"--recipe: found {recipe.name!r}. Ablations are of resnet_cifar alone.")
     first = arguments.first_seed
     if arguments.what == "clean":
         groups = [Group(f"seed {seed}", name, recipe, None, (seed,)) for seed in range(first, first + 10) for name in frameworks]
@@ -147,7 +152,7 @@ def judged(group: Group, records: list[dict[str, Any]], recipe: Recipe) -> dict[
         rows=load_rows(reference_directory(), recipe.name),
         recipe=shipped,
         metric=records[0]["metric"],
-        n_test=records[0]["data"]["n_test"],
+        data=records[0]["data"],
         context=records[0]["context"]["text"],
         profile="quick",
     )

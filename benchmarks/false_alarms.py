@@ -25,12 +25,13 @@ from pathlib import Path
 from typing import Any
 
 from reports.verify_table import markdown
-from vigil.cli.verify import ALL_PRECISIONS
+from vigil.cli.verify import ALL_PRECISIONS, uneven_shards
 from vigil.context import FRAMEWORKS, MODES, Context, parse_context
 from vigil.environment import describe_code, describe_machine, installed_frameworks
 from vigil.paths import reference_directory, runs_directory
 from vigil.recipe import Recipe, load_recipe
 from vigil.side_by_side import side_by_side
+from vigil.spec import rows_of_part
 from vigil.verify.ask import Setting, ask, lines_of
 from vigil.verify.examine import differences_in, remove_tensors
 from vigil.verify.golden import Golden, make_golden, path_of
@@ -38,23 +39,32 @@ from vigil.verify.layers import arrays_of, differences_of, line_of, look_at
 from vigil.verify.limits import summary_row
 from vigil.verify.request import load_standard, recipe_facts
 
-CONTEXTS = (
-    *(f"{framework}-{mode}-{precision}-x1" for framework in FRAMEWORKS
-      for mode in MODES for precision in ALL_PRECISIONS),
-    "torch-eager-fp32-x2", "torch-jit-fp32-x2-s20+12", "torch-eager-bf16-x2-s20+12",
-    "tensorflow-eager-fp32-x2", "tensorflow-jit-fp32-x2-s20+12", "tensorflow-jit-bf16-x2",
-    "jax-eager-fp32-x2-s20+12", "jax-jit-fp32-x2-s20+12", "jax-compile-bf16-x2",
+# Every context on one device, and some on two; uneven shards are the recipe's own.
+TWO_DEVICES = (
+    "torch-eager-fp32-x2", "torch-jit-fp32-x2-uneven", "torch-eager-bf16-x2-uneven",
+    "tensorflow-eager-fp32-x2", "tensorflow-jit-fp32-x2-uneven", "tensorflow-jit-bf16-x2",
+    "jax-eager-fp32-x2-uneven", "jax-jit-fp32-x2-uneven", "jax-compile-bf16-x2",
 )  # fmt: skip
 
 
-# What is wrong in released frameworks, a script for each in docs/findings/: (context, case, families, finding). The rows keep the
-# numbers; limits are not made from them.
-FINDINGS = (
-    ("torch-compile-bf16-*", "*/layers", ("parameter_gradient",), "torch_compile_batch_norm_scale_gradient"),
-    ("torch-compile-fp16-*", "*/layers", ("parameter_gradient",), "torch_compile_batch_norm_scale_gradient"),
-    ("tensorflow-eager-fp16-*", "*", ("parameter_gradient", "momentum", "params"), "tensorflow_float16_kernel_gradient"),
-    ("tensorflow-jit-fp16-*", "*", ("parameter_gradient", "momentum", "params"), "tensorflow_float16_kernel_gradient"),
+# What is wrong in released frameworks, by recipe, a script for each in docs/findings/: (context, case, families, finding). The
+# rows keep the numbers; limits are not made from them.
+_GRADIENTS = ("parameter_gradient", "momentum", "params")
+_TENSORFLOW_FLOAT16 = (
+    ("tensorflow-eager-fp16-*", "*", _GRADIENTS, "tensorflow_float16_kernel_gradient"),
+    ("tensorflow-jit-fp16-*", "*", _GRADIENTS, "tensorflow_float16_kernel_gradient"),
 )
+FINDINGS = {
+    "resnet_cifar": (
+        ("torch-compile-bf16-*", "*/layers", ("parameter_gradient",), "torch_compile_batch_norm_scale_gradient"),
+        ("torch-compile-fp16-*", "*/layers", ("parameter_gradient",), "torch_compile_batch_norm_scale_gradient"),
+        *_TENSORFLOW_FLOAT16,
+    ),
+    "moco_lite": (
+        ("torch-compile-*", "*", (*_GRADIENTS, "leaf_gradient"), "torch_compile_reads_a_moved_buffer"),
+        *_TENSORFLOW_FLOAT16,
+    ),
+}
 
 
 def main() -> int:
@@ -68,16 +78,16 @@ def main() -> int:
     parser.add_argument("--late", type=int, help="the late state's step (default: that of a golden tape, minutes to compute)")
     parser.add_argument("--markdown", type=Path, help="with count: also write the table of what was counted")
     parser.add_argument("--no-looks", action="store_true", help="only what training runs, not the layers alone")
-    parser.add_argument("--contexts", default=",".join(CONTEXTS), help="short forms, separated by commas")
+    parser.add_argument("--contexts", help="short forms, separated by commas (default: every one on one device, some on two)")
     arguments = parser.parse_args()
     if arguments.what == "count":
         documents = verifications(arguments.recipe)
         if arguments.markdown:
             arguments.markdown.write_text(markdown(documents, missing=[]), encoding="utf-8")
         return count([document for document in documents if document["tensors"]])
-    contexts = [parse_context(text) for text in arguments.contexts.split(",")]
-    contexts = [context for context in contexts if context.framework in installed_frameworks()]
     recipe = load_recipe(arguments.recipe)
+    contexts = [parse_context(text) for text in (arguments.contexts.split(",") if arguments.contexts else usual_contexts(recipe))]
+    contexts = [context for context in contexts if context.framework in installed_frameworks()]
     if arguments.tape:
         tape = load_standard(recipe, "quick", data_directory=None).tape
         measure(tape, "tape", contexts, jobs=arguments.jobs, with_looks=not arguments.no_looks)
@@ -86,6 +96,14 @@ def main() -> int:
         tape = tape_of_seed(recipe, contexts, seed=seed, late=arguments.late)
         measure(tape, f"seed{seed}", contexts, jobs=arguments.jobs, with_looks=not arguments.no_looks)
     return 0
+
+
+def usual_contexts(recipe: Recipe) -> list[str]:
+    """Return the short forms of the contexts that limits are made from."""
+    training = recipe.resolve("quick")
+    first, second = uneven_shards(training["batch_size"], rows=rows_of_part(training))
+    alone = [f"{name}-{mode}-{precision}-x1" for name in FRAMEWORKS for mode in MODES for precision in ALL_PRECISIONS]
+    return alone + [text.replace("uneven", f"s{first}+{second}") for text in TWO_DEVICES]
 
 
 def tape_of_seed(recipe: Recipe, contexts: list[Context], *, seed: int, late: int | None) -> Golden:
@@ -163,7 +181,7 @@ def with_findings(row: dict[str, Any]) -> dict[str, Any]:
     """Return the row with `not_clean`: family -> finding, where one is known."""
     found = {
         name: finding
-        for context, case, families, finding in FINDINGS
+        for context, case, families, finding in FINDINGS[row["recipe"]["name"]]
         if fnmatch.fnmatch(row["context"], context) and fnmatch.fnmatch(row["case"], case)
         for name in families
     }

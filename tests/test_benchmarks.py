@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import __main__ as command_line
+from benchmarks.detection import ablations
 from benchmarks.throughput import page
 from benchmarks.throughput.alternate import SETTLING_STEPS, AlternatingSession, steps_needed
 from benchmarks.throughput.cell import Measurement, Start, training_of_profile
@@ -19,6 +20,7 @@ from benchmarks.throughput.rounds import Round, summarise
 from runners.contract.models import parameter_shapes
 from vigil.context import FRAMEWORKS, make_context
 from vigil.environment import is_installed
+from vigil.recipe import load_recipe, recipe_hash, recipe_names
 
 ROOT = Path(__file__).resolve().parent.parent
 CONTEXT = make_context(framework="jax", mode="jit", precision="bf16")
@@ -174,3 +176,12 @@ def test_a_failed_cell_ends_the_command_with_3_after_the_others(monkeypatch, cap
     captured = capsys.readouterr()
     assert "it died" in captured.err
     assert "| jax | jit | fp32 | failed |" in captured.out
+
+
+@pytest.mark.parametrize("name", recipe_names())
+def test_every_ablation_is_another_recipe(name):
+    """Each says in its hash that it is none of the others, nor the recipe as it is shipped."""
+    recipe = load_recipe(name)
+    variants = [recipe, *(group.recipe for group in ablations(recipe, (0,)))]
+    assert len(variants) > 3
+    assert len({recipe_hash(variant.resolve("quick")) for variant in variants}) == len(variants)

@@ -237,7 +237,7 @@ def judge_records(invocation: dict[str, Any], records: list[dict[str, Any]]) -> 
         rows=rows,
         recipe=invocation["recipe"],
         metric=records[0]["metric"],
-        n_test=records[0]["data"]["n_test"],
+        data=records[0]["data"],
         context=invocation["context"]["text"],
         profile=invocation["recipe"]["profile"],
         targets=invocation["targets"],

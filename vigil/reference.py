@@ -94,10 +94,11 @@ def load_rows(directory: Path, recipe_name: str) -> list[Row]:
     return rows
 
 
-def select(rows: Sequence[Row], *, recipe: Mapping[str, Any], metric: str) -> Selection:
-    """Return the rows with the recipe's name, profile, version and hash, and the metric; each run once.
+def select(rows: Sequence[Row], *, recipe: Mapping[str, Any], metric: str, data: str) -> Selection:
+    """Return the rows with the recipe's name, profile, version and hash, the metric, and the data's checksum; each run once.
 
-    `reason` is None when there are any, and otherwise says what was found, what is needed and how to make it.
+    The hash names an embedded set, and does not hold the code that makes its pixels. `reason` is None when there are any, and
+    otherwise says what was found, what is needed and how to make it.
     """
     same_profile = [
         row
@@ -106,12 +107,20 @@ def select(rows: Sequence[Row], *, recipe: Mapping[str, Any], metric: str) -> Se
     ]
     wanted = (recipe["version"], recipe["hash"])
     found = {(row["recipe"]["version"], row["recipe"]["hash"]) for row in same_profile}
-    matching = {row["run_id"]: row for row in same_profile if (row["recipe"]["version"], row["recipe"]["hash"]) == wanted}
+    of_recipe = {row["run_id"]: row for row in same_profile if (row["recipe"]["version"], row["recipe"]["hash"]) == wanted}
+    matching = tuple(row for row in of_recipe.values() if row["data"]["checksum"] == data)
     if matching:
-        return Selection(tuple(matching.values()), None)
+        return Selection(matching, None)
     place = f"{recipe['name']}, profile {recipe['profile']}, metric {metric}"
     if not found:
         return Selection((), f"there are no reference samples for {place}; {how_to_make(recipe)}")
+    if of_recipe:
+        others = ", ".join(sorted({row["data"]["checksum"] for row in of_recipe.values()}))
+        return Selection(
+            (),
+            f"the reference samples for {place} are of other data (checksum {others}; here {data}): the code or the files "
+            f"that the images come from have changed; {how_to_make(recipe)}",
+        )
     versions = ", ".join(f"version {version} ({digest})" for version, digest in sorted(found, key=str))
     return Selection(
         (),

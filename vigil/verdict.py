@@ -52,7 +52,7 @@ def judge(
     rows: Sequence[Row],
     recipe: Mapping[str, Any],
     metric: Mapping[str, Any],
-    n_test: int,
+    data: Mapping[str, Any],
     context: str,
     profile: str,
     coverage: float = 0.99,
@@ -68,7 +68,8 @@ def judge(
         rows: from `reference.load_rows`; those that do not fit the recipe are left out here.
         recipe: name, version, hash, profile.
         metric: name, unit, direction ("higher" or "lower"), and selection where targets carry one.
-        n_test: number of test examples; sets the floor under the spread of a metric in percent.
+        data: `checksum`, by which rows of other data are left out, and `n_test`, the number of test examples, which sets the
+            floor under the spread of a metric in percent.
         context: the text of the runs' context. Reference rows of the same seed and context are left out: a run repeats
             them, and a sample must not judge itself.
         targets: the recipe's published targets; judged only under their own profile.
@@ -79,10 +80,12 @@ def judge(
     if metric["direction"] not in ("higher", "lower"):
         raise ValueError(f"metric.direction: found {metric['direction']!r}, allowed are higher and lower.")
     seeds, numbers = [seed for seed, _ in values], [float(value) for _, value in values]
-    used, problem, notes = _reference_for(seeds, rows=rows, recipe=recipe, metric=metric, context=context)
+    used, problem, notes = _reference_for(
+        seeds, rows=rows, recipe=recipe, metric=metric, data=data["checksum"], context=context
+    )
     comparison, drop = None, None
     if problem is None:
-        floor = _floor([row["value"] for row in used], metric=metric, n_test=n_test)
+        floor = _floor([row["value"] for row in used], metric=metric, n_test=data["n_test"])
         samples, groups = [float(row["value"]) for row in used], [row["seed"] for row in used]
         if floor == 0.0 and len(set(samples)) == 1:
             problem = f"the {len(samples)} reference samples are all equal, and no floor is known for {metric['unit']}"
@@ -112,7 +115,7 @@ def judge(
                 numbers,
                 metric=metric,
                 profile=profile,
-                n_test=n_test,
+                n_test=data["n_test"],
                 coverage=coverage,
                 band=None if comparison is None else comparison.run_band,
             )
@@ -134,10 +137,16 @@ def _check_values(values: Sequence[tuple[int, float]]) -> None:
 
 
 def _reference_for(
-    seeds: Sequence[int], *, rows: Sequence[Row], recipe: Mapping[str, Any], metric: Mapping[str, Any], context: str
+    seeds: Sequence[int],
+    *,
+    rows: Sequence[Row],
+    recipe: Mapping[str, Any],
+    metric: Mapping[str, Any],
+    data: str,
+    context: str,
 ) -> tuple[list[Row], str | None, list[str]]:
     """Return the rows that may judge these seeds, what is wrong with them, and what a reader should know."""
-    selection = select(rows, recipe=recipe, metric=metric["name"])
+    selection = select(rows, recipe=recipe, metric=metric["name"], data=data)
     if selection.reason is not None:
         return [], selection.reason, []
     units = sorted({row["unit"] for row in selection.rows} - {metric["unit"]})

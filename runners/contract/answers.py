@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from runners.contract.cases import Answers, Case, Probes, by_trainer, read_cases
+from runners.contract.cases import Answers, Case, Probes, by_trainer, evaluated_images, read_cases
 from runners.contract.checkpoint import State
 from runners.contract.errors import Unsupported
 from runners.contract.models import example_shape
@@ -108,7 +108,7 @@ def _step(case: Case, probes: Probes, prober: Prober, called) -> Answers:
 def _predict(case: Case, probes: Probes, prober: Prober, called) -> Answers:
     prober.set_state(probes.state(case.state))
     images, _ = probes.batch(case.batch, rows=case.evaluation_rows)
-    logits = prober.predict(images)
+    logits = prober.predict(evaluated_images(images))
     called()
     return {"logits": logits, **_group(prober.get_state(), "stats/")}
 
@@ -119,7 +119,7 @@ def _alternate(case: Case, probes: Probes, prober: Prober, called) -> Answers:
         prober.training_forward(*probes.batch(key, rows=sum(case.shards)))
         called()
     images, _ = probes.batch(case.batch, rows=case.evaluation_rows)
-    logits = prober.predict(images)
+    logits = prober.predict(evaluated_images(images))
     return {"logits": logits, **_group(prober.get_state(), "stats/", "params/")}
 
 

@@ -108,6 +108,11 @@ def by_trainer(spec: RunSpec, cases: list[Case]) -> Iterator[tuple[RunSpec, list
         yield dataclasses.replace(spec, shards=shards, evaluation_shards=evaluation_shards, training=training), list(group)
 
 
+def evaluated_images(images: np.ndarray) -> np.ndarray:
+    """Return what evaluation takes of a training batch's images: of pairs [batch, 2, ...] the first of each."""
+    return images[:, 0] if images.ndim == 5 else images
+
+
 def sized(training: dict[str, Any], *, rows: int, evaluation_rows: int) -> dict[str, Any]:
     """Return the recipe's resolved content for batches of this size.
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import itertools
+from collections.abc import Callable
 
 import numpy as np
 
@@ -36,11 +37,21 @@ def make_images(split: str, n_images: int) -> tuple[np.ndarray, np.ndarray]:
 
     The first n images of a split are the same whatever n is.
     """
+    return first_of_chunks(_make_chunk, split, n_images)
+
+
+def first_of_chunks(
+    make_chunk: Callable[[str, int], tuple[np.ndarray, np.ndarray]], split: str, n_images: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the first images and labels of chunks of a thousand, read-only. Raises ValueError for what is not there.
+
+    Args:
+        make_chunk: (split, index of the chunk) -> images and labels.
+    """
     if split not in MAXIMUM or not 0 < n_images <= MAXIMUM[split]:
         raise ValueError(f"split {split!r} with {n_images} images: allowed are train (to 50000) and test (to 10000)")
-    chunks = [_make_chunk(split, index) for index in range(-(-n_images // 1000))]
-    images = np.concatenate([images for images, _ in chunks])[:n_images]
-    labels = np.concatenate([labels for _, labels in chunks])[:n_images]
+    chunks = [make_chunk(split, index) for index in range(-(-n_images // 1000))]
+    images, labels = (np.concatenate(parts)[:n_images] for parts in zip(*chunks, strict=True))
     images.flags.writeable = labels.flags.writeable = False
     return images, labels
 

@@ -85,7 +85,9 @@ class Prober(Trainer):
                 products = [tf.reduce_sum(tf.cast(outputs[name], self._wide) * cotangents[name]) for name in example.cuts]
                 total = scale * tf.add_n([loss, *products])
             wanted = leaves, [value.value for value in self.model.trainable_variables]
-            return outputs, *tape.gradient(total, wanted, unconnected_gradients=tf.UnconnectedGradients.ZERO), loss
+            gradients = tape.gradient(total, wanted, unconnected_gradients=tf.UnconnectedGradients.ZERO)
+            # DIFFERS(tensorflow): what comes back through a gather are slices.
+            return outputs, *tf.nest.map_structure(tf.convert_to_tensor, gradients), loss
 
         program = self._program(tapped, updates=False)
 

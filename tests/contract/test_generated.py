@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from runners.contract import datasets, generated
+from runners.contract import datasets, generated, textures
 
 # SHA-256 of 1,000 training and 1,000 test images with their labels. A change of any constant in generated.py moves
 # them; it moves every reference too, so it needs a new recipe version.
@@ -51,34 +51,40 @@ def test_the_checksum_sees_one_pixel_and_one_label():
     assert generated.checksum(images, labels) != whole
 
 
+@pytest.fixture(params=[generated, textures], ids=["generated", "textures"])
+def make_images(request):
+    """Make images of each embedded data set."""
+    return request.param.make_images
+
+
 @pytest.mark.parametrize("split", ["train", "test"])
-def test_classes_are_balanced(split):
+def test_classes_are_balanced(make_images, split):
     """Every class has the same number of images in a thousand, in an order without a pattern."""
-    images, labels = generated.make_images(split, 1000)
+    images, labels = make_images(split, 1000)
     assert (images.shape, images.dtype) == ((1000, 32, 32, 3), np.uint8)
     assert (labels.shape, labels.dtype) == ((1000,), np.int64)
     assert np.bincount(labels, minlength=10).tolist() == [100] * 10
     assert len(set(labels[:40].tolist())) > 5
 
 
-def test_fewer_images_are_the_first_of_more():
+def test_fewer_images_are_the_first_of_more(make_images):
     """The first n images do not depend on how many are made, across a chunk's border too."""
-    images, labels = generated.make_images("train", 1010)
+    images, labels = make_images("train", 1010)
     for n in (1, 512, 1000, 1003):
-        fewer, fewer_labels = generated.make_images("train", n)
+        fewer, fewer_labels = make_images("train", n)
         assert np.array_equal(fewer, images[:n])
         assert np.array_equal(fewer_labels, labels[:n])
 
 
-def test_no_image_occurs_twice():
+def test_no_image_occurs_twice(make_images):
     """Chunks and splits differ: among 1,200 training and 1,000 test images none repeats."""
-    both = [*generated.make_images("train", 1200)[0], *generated.make_images("test", 1000)[0]]
+    both = [*make_images("train", 1200)[0], *make_images("test", 1000)[0]]
     assert len({image.tobytes() for image in both}) == 2200
 
 
-def test_images_cannot_be_changed():
+def test_images_cannot_be_changed(make_images):
     """The cached arrays are read-only: a run cannot alter what the next one sees."""
-    images, labels = generated.make_images("train", 1000)
+    images, labels = make_images("train", 1000)
     with pytest.raises(ValueError, match="read-only"):
         images[0] = 0
     with pytest.raises(ValueError, match="read-only"):
@@ -86,10 +92,10 @@ def test_images_cannot_be_changed():
 
 
 @pytest.mark.parametrize(("split", "n"), [("valid", 10), ("train", 0), ("train", 50_001), ("test", 10_001)])
-def test_what_is_not_there_is_refused(split, n):
+def test_what_is_not_there_is_refused(make_images, split, n):
     """An unknown split or an impossible number of images is an error that names what is allowed."""
     with pytest.raises(ValueError, match="allowed are train"):
-        generated.make_images(split, n)
+        make_images(split, n)
 
 
 def recognised(images: np.ndarray) -> np.ndarray:

@@ -74,6 +74,13 @@ def test_a_compiled_queue_gives_wrong_gradients(run, expected):
 
 @pytest.mark.torch
 def test_a_trace_keeps_the_contrast_out_of_low_precision(run):
-    """Traced under bfloat16, the first loss is eager's: autocast stays off where the model switches it off (5e-4 apart if not)."""
+    """Traced under bfloat16, the first loss is eager's: autocast stays off where the model has it off (else 5e-4 apart)."""
     eager, traced = (finished(run("torch", recipe="moco_lite", precision="bf16", mode=mode)) for mode in ("eager", "jit"))
     assert traced.losses[0] == pytest.approx(eager.losses[0], rel=1e-6)
+
+
+@pytest.mark.parametrize("precision", ["bf16", "fp16"])
+def test_low_precision_stays_near(run, framework, precision, expected):
+    """In low precision the similarities are wide: the first loss is the oracle's to 2 % (0.4 % was measured), on two devices."""
+    result = finished(run(framework, recipe="moco_lite", precision=precision, mode="jit", shards=UNEVEN))
+    assert result.losses[0] == pytest.approx(expected[0][0], rel=0.02)

@@ -376,11 +376,11 @@ def test_schema_prints_json(capsys):
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("kind: cosine, base: 0.06, stairs: 40", "kind: cosin, base: 0.06, stairs: 40",
+        ("kind: cosine, base: 0.06, stairs: 80", "kind: cosin, base: 0.06, stairs: 80",
          "profiles.quick.learning_rate.kind: found \"cosin\" (text). Allowed: cosine or piecewise. Did you mean cosine?"),
-        ("kind: cosine, base: 0.06, stairs: 40", "base: 0.06, stairs: 40",
+        ("kind: cosine, base: 0.06, stairs: 80", "base: 0.06, stairs: 80",
          "profiles.quick.learning_rate.kind: missing, and there are no defaults. Allowed: cosine or piecewise."),
-        ("kind: cosine, base: 0.06, stairs: 40", "kind: cosine, base: -1.0, stairs: 40",
+        ("kind: cosine, base: 0.06, stairs: 80", "kind: cosine, base: -1.0, stairs: 80",
          "profiles.quick.learning_rate.base: found -1.0 (a number). Allowed: a number above 0."),
         ("name: moco_lite\n  image_shape", "name: moco\n  image_shape",
          "model.name: found \"moco\" (text). Allowed: resnet_cifar or moco_lite or tiny_mask_rcnn. Did you mean moco_lite?"),

@@ -221,21 +221,32 @@ def test_selected_rows_are_of_the_recipe_as_it_is(record):
         row["recipe"] |= change
         others.append(row)
     others.append({**make_row(record, seed=9), "metric": "test_loss"})
-    selection = select([*others, fits], recipe=RECIPE, metric="test_accuracy")
+    selection = select([*others, fits], recipe=RECIPE, metric="test_accuracy", data="c0de")
     assert (selection.rows, selection.reason) == ((fits,), None)
+
+
+def test_samples_of_other_data_judge_nothing(record):
+    """Rows that trained on other pixels are left out; where there are no others, the reason names both checksums."""
+    fits, other = make_row(record, seed=0), make_row(record, seed=1)
+    other["data"] = {**other["data"], "checksum": "beef"}
+    assert select([other, fits], recipe=RECIPE, metric="test_accuracy", data="c0de").rows == (fits,)
+    selection = select([other], recipe=RECIPE, metric="test_accuracy", data="c0de")
+    assert selection.rows == ()
+    assert "of other data (checksum beef; here c0de)" in selection.reason
+    assert "make reference RECIPE=resnet_cifar PROFILE=quick" in selection.reason
 
 
 def test_a_run_listed_twice_counts_once(record):
     """The same row in two files is one sample."""
     row = make_row(record, seed=0)
-    assert len(select([row, copy.deepcopy(row)], recipe=RECIPE, metric="test_accuracy").rows) == 1
+    assert len(select([row, copy.deepcopy(row)], recipe=RECIPE, metric="test_accuracy", data="c0de").rows) == 1
 
 
 @pytest.mark.parametrize("change", [{"hash": "bb22"}, {"version": 2}])
 def test_a_changed_recipe_has_no_reference_and_the_reason_says_why(record, change):
     """Version and hash that were found and wanted stand in the reason, with the command that helps."""
     wanted = {**RECIPE, **change}
-    selection = select([make_row(record, seed=0)], recipe=wanted, metric="test_accuracy")
+    selection = select([make_row(record, seed=0)], recipe=wanted, metric="test_accuracy", data="c0de")
     assert selection.rows == ()
     assert "version 1 (aa11)" in selection.reason
     assert f"version {wanted['version']} ({wanted['hash']})" in selection.reason
@@ -244,5 +255,5 @@ def test_a_changed_recipe_has_no_reference_and_the_reason_says_why(record, chang
 
 def test_no_rows_at_all_is_another_reason():
     """An empty reference is not called outdated."""
-    selection = select([], recipe=RECIPE, metric="test_accuracy")
+    selection = select([], recipe=RECIPE, metric="test_accuracy", data="c0de")
     assert "there are no reference samples" in selection.reason

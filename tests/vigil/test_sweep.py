@@ -37,16 +37,18 @@ def requests(contexts) -> list[Request]:
 
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_every_request_is_carried_out_and_returned_in_order(scripted, places, jobs):
-    """Results come back in the order asked for, whichever ended first, and each is reported once."""
+    """Results come back in the order asked for, whichever ended first, and each is reported once, and its runs before it."""
     started = scripted({0: 80.0})
     contexts = matrix_contexts(["torch", "jax"], modes=["eager", "jit"], precisions=["fp32"], devices=[1])
-    reported = []
+    reported, recorded = [], []
     results = sweep(
         requests(contexts), places, jobs=jobs, progress_timeout=60.0, on_data=nothing,
         on_end=lambda done, invocation, directory: reported.append(done),
+        on_recorded=lambda run: recorded.append(run if (run / "record.json").is_file() else None),
     )
     assert [invocation["context"]["text"] for invocation, _ in results] == [context.text for context in contexts]
     assert reported == [1, 2, 3, 4]
+    assert set(recorded) == {directory / "seed0" for _, directory in results}
     assert len(started) == 4
 
 

@@ -25,6 +25,18 @@ from vigil.cli import sync
 from vigil.tracking import tracking_uri, upload
 
 
+def test_the_picture_of_a_run_hangs_on_that_run(uri, invocation_directory):
+    """What one seed trained on is an artifact of its own run alone, and a picture that is drawn later is uploaded anew."""
+    upload(invocation_directory)
+    name = json.loads((invocation_directory / "invocation.json").read_text())["runs"][0]
+    (invocation_directory / name / "views.png").write_bytes(b"a picture")
+    upload(invocation_directory)
+    _, children = runs_in(uri)
+    pictures = [Path(child.info.artifact_uri.removeprefix("file://")) / "views.png" for child in children]
+    assert sorted(picture.is_file() for picture in pictures) == [False] * (len(children) - 1) + [True]
+    assert_held_once(uri)
+
+
 def test_upload_keeps_context_verdict_metrics_band_and_dates(uri, invocation_directory):
     """A child run carries its context twice, its curve beside the band, its record, and the time at which it ran."""
     tracking = upload(invocation_directory)

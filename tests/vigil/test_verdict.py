@@ -38,6 +38,7 @@ def make_rows(n_seeds=10, *, frameworks=("jax", "tensorflow", "torch"), spread=0
             "value": float(mean + spread * draws[seed, place]),
             "seed": seed,
             "context": {"framework": framework, "text": f"{framework}-jit-fp32-x1"},
+            "data": {"name": "generated", "checksum": "c0de"},
             "date": "2024-06-12",
             "run_id": f"{framework}-{seed}",
         }
@@ -51,7 +52,7 @@ def run_judge(values, *, rows=None, **changes):
         "rows": make_rows() if rows is None else rows,
         "recipe": RECIPE,
         "metric": METRIC,
-        "n_test": 2000,
+        "data": {"checksum": "c0de", "n_test": 2000},
         "context": JAX,
         "profile": "quick",
     }
@@ -216,7 +217,8 @@ def test_a_target_is_judged_only_under_its_own_profile():
 
 def test_the_tolerance_of_a_target_allows_for_both_sides_noise():
     """Two own runs 0.8 apart: 63.657 * sd * sqrt(1 + 1/2), from a printed table of t with one degree of freedom."""
-    (target,) = run_judge([(100, 80.0), (101, 80.8)], rows=[], n_test=100_000, targets=[TARGET])["targets"]
+    data = {"checksum": "c0de", "n_test": 100_000}
+    (target,) = run_judge([(100, 80.0), (101, 80.8)], rows=[], data=data, targets=[TARGET])["targets"]
     assert target["tolerance"] == pytest.approx(63.657 * 0.8 / math.sqrt(2.0) * math.sqrt(1.5), rel=1e-4)
 
 

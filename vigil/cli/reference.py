@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from reports.views_picture import draw_views
+from runners.contract import datasets
 from vigil.cli import options
 from vigil.context import FRAMEWORKS, make_context
+from vigil.data import ensure_cifar10
 from vigil.environment import installed_frameworks
 from vigil.errors import EXIT_COULD_NOT_RUN, EXIT_REPRODUCED, FrameworkMissing
 from vigil.invocation import Request
@@ -16,7 +18,7 @@ from vigil.paths import reference_directory, runs_directory
 from vigil.progress import RunDisplay, duration
 from vigil.recipe import load_recipe, recipe_hash
 from vigil.record import read_record
-from vigil.reference import append_rows, load_rows, row_from_record, select
+from vigil.reference import append_rows, load_rows, row_from_record
 from vigil.sweep import sweep
 
 # Far from 0, where a user's seeds begin: a run should not be judged by its own seed.
@@ -43,15 +45,19 @@ def run(arguments: argparse.Namespace) -> int:
     frameworks = options.names("--framework", arguments.framework, FRAMEWORKS) if arguments.framework else installed_frameworks()
     if not frameworks:
         raise FrameworkMissing("no framework is installed. Install one with `make setup FRAMEWORK=torch`, tensorflow or jax.")
+    training = recipe.resolve(arguments.profile)
     identity = {
         "name": recipe.name,
         "version": recipe.version,
-        "hash": recipe_hash(recipe.resolve(arguments.profile)),
+        "hash": recipe_hash(training),
         "profile": arguments.profile,
     }
+    directory = ensure_cifar10(progress=RunDisplay().data) if training["data"]["name"] == "cifar10" else None
+    data = datasets.load(training["data"], directory).checksum
     have = {
         (row["context"]["text"], row["seed"])
-        for row in select(load_rows(reference_directory(), recipe.name), recipe=identity, metric=recipe.metric.name).rows
+        for row in load_rows(reference_directory(), recipe.name)
+        if row["recipe"] == identity and row["data"]["checksum"] == data
     }
     contexts = [make_context(framework=name, mode=arguments.mode, device=arguments.device) for name in frameworks]
     requests = [

@@ -161,15 +161,25 @@ def _teller(count: int, *, of: str | None) -> Callable[[int, dict[str, Any], Pat
 def every_context(
     frameworks: Sequence[str], *, modes: Sequence[str], precisions: Sequence[str], batch_size: int, rows: int = 1
 ) -> list[Context]:
-    """Return every combination with one device, two, and two of which the first takes five eighths of the batch, in parts."""
-    first = rows * (batch_size // rows * 5 // 8)
-    uneven = (first, batch_size - first)
+    """Return every combination with one device, two, and two with uneven shards."""
+    uneven = uneven_shards(batch_size, rows=rows)
     return [
         make_context(framework=framework, mode=mode, precision=precision, devices=devices, shards=shards)
         for framework, mode, precision, (devices, shards) in itertools.product(
             frameworks, modes, precisions, ((1, None), (2, None), (2, uneven))
         )
     ]
+
+
+def uneven_shards(batch_size: int, *, rows: int = 1) -> tuple[int, int]:
+    """Return how many images each of two devices has when the first has more, about five eighths.
+
+    Args:
+        rows: of a part of the batch that no device may split.
+    """
+    parts = batch_size // rows
+    first = rows * min(max(parts * 5 // 8, parts // 2 + 1), parts - 1)
+    return first, batch_size - first
 
 
 def exit_code(verdict_name: str) -> int:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from runners.contract.batches import Batches
-from runners.contract.cases import sized
+from runners.contract.cases import evaluated_images, sized
 from runners.contract.schedule import learning_rate
 from vigil.verify.oracle import step as oracle
 from vigil.verify.oracle.rounding import Rounding
@@ -90,7 +90,7 @@ def answer(
     state, training = probes[case.state].state, training_for(case, training)
     data = [batch_of(key, probes, batches) for key in case.batches]
     if case.kind in ("predict", "alternate"):
-        found = oracle.forward_passes(training, state, data[:-1], data[-1][0], rounding=rounding)
+        found = oracle.forward_passes(training, state, data[:-1], evaluated_images(data[-1][0]), rounding=rounding)
         return found if case.kind == "alternate" else {name: found[name] for name in found if not name.startswith("params/")}
     if case.kind == "repeat":  # judged against its own first call; this is what that call should give
         data = data[:1]

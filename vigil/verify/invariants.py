@@ -1,6 +1,6 @@
 """What must hold in any correct program, whatever its precision: nothing here needs a floor or a limit.
 
-What the oracle moves has moved, what it leaves has not changed in a bit, and devices hold the same.
+What the oracle moves has moved, what no training touches has not changed in a bit, and devices hold the same.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from vigil.verify.cases import Case
 
 Tensors = Mapping[str, np.ndarray]
 _VISIBLE = 2.0**-20
+_WITHOUT_TRAINING = ("predict", "alternate")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -39,7 +40,8 @@ def check(case: Case, loaded: Tensors, observed: Tensors, expected: Tensors) -> 
         moves = distance > _VISIBLE * np.abs(loaded[name]).max()
         if moves and same:
             broken.append(Broken(case.name, name, "did not move"))
-        elif distance == 0 and not same:
+        # In a step even 0.99 x + 0.01 x need not be x to the last bit: the comparison judges that.
+        elif distance == 0 and not same and case.kind in _WITHOUT_TRAINING:
             broken.append(Broken(case.name, name, "moved, although nothing was trained"))
     for name in ("replicas/params", "replicas/momentum", "replicas/stats"):
         if name in observed and float(observed[name]) != 0.0:

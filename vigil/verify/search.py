@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from vigil.verify.ask import Answers, Setting
-from vigil.verify.cases import Case
+from vigil.verify.cases import Case, training_for
 from vigil.verify.compare import Difference
 from vigil.verify.golden import Golden
 from vigil.verify.layers import Place
@@ -47,8 +47,8 @@ class Search:
 
     @property
     def readers(self) -> dict[str, list[str]]:
-        probe = self.tape.probes["init"]
-        return oracle.readers(self.tape.training, probe.state, probe.margin[0])
+        probe, case = self.tape.probes["init"], self.case("init/margin")
+        return oracle.readers(training_for(case, self.tape.training), probe.state, probe.margin[0])
 
     def case(self, name: str) -> Case:
         return next(case for case in self.tape.cases if case.name == name)

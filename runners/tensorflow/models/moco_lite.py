@@ -98,7 +98,7 @@ class Encoder(keras.Model):
             x = block(x, tap=tap, training=training)
         x = tap("pool", tf.reduce_mean(x, axis=(1, 2)))
         x = tap("head", self.head(x))
-        return tap("features", normalised(tf.cast(x, self.head.kernel.dtype)))
+        return tap("features", normalised(tf.cast(x, self.head.variable_dtype)))
 
 
 class MocoLite(keras.Model):
