@@ -1,6 +1,6 @@
-"""The region pieces of runners/<framework>/regions.py in float64: slow, image by image and box by box.
+"""The region pieces of runners/<framework>/regions.py in float64, image by image and box by box.
 
-Decisions are loops that follow their definition. What is differentiated returns (output, backward), as in operations.py.
+Decisions follow their definition. What is differentiated returns (output, backward), as in operations.py.
 """
 
 from __future__ import annotations
@@ -17,34 +17,27 @@ Weights = tuple[float, float, float, float]
 
 def box_iou(boxes: np.ndarray, others: np.ndarray) -> np.ndarray:
     """Return the intersection over union of boxes [batch, n, 4] or [n, 4] with others [batch, m, 4], as [batch, n, m]."""
-    boxes = np.broadcast_to(boxes, (len(others), *boxes.shape[-2:]))
-    found = np.zeros((*boxes.shape[:2], others.shape[1]))
-    for image, row, column in np.ndindex(*found.shape):
-        found[image, row, column] = _iou(boxes[image, row], others[image, column])
-    return found
+    boxes, others = boxes[..., :, None, :], others[:, None]
+    corners = np.maximum(boxes[..., :2], others[..., :2]), np.minimum(boxes[..., 2:], others[..., 2:])
+    overlap = _area(np.concatenate(corners, axis=-1))
+    union = _area(boxes) + _area(others) - overlap
+    return np.divide(overlap, union, out=np.zeros(overlap.shape), where=overlap > 0)
 
 
 def encode(boxes: np.ndarray, anchors: np.ndarray, weights: Weights) -> np.ndarray:
     """Return the weighted deltas [batch, n, 4] from anchors to boxes; a side that is not positive counts as one pixel."""
-    anchors, deltas = np.broadcast_to(anchors, boxes.shape), np.empty(boxes.shape)
-    for place in np.ndindex(*boxes.shape[:-1]):
-        x, y, width, height = _centre_and_sides(boxes[place])
-        from_x, from_y, from_width, from_height = _centre_and_sides(anchors[place])
-        moves = (x - from_x) / from_width, (y - from_y) / from_height
-        deltas[place] = np.array(weights) * [*moves, math.log(width / from_width), math.log(height / from_height)]
-    return deltas
+    centre, sides = _centre_and_sides(boxes)
+    from_centre, from_sides = _centre_and_sides(anchors)
+    return np.array(weights) * np.concatenate([(centre - from_centre) / from_sides, np.log(sides / from_sides)], axis=-1)
 
 
 def decode(deltas: np.ndarray, anchors: np.ndarray, weights: Weights) -> np.ndarray:
     """Return the boxes [batch, n, 4] that weighted deltas lead to from anchors."""
-    anchors, boxes = np.broadcast_to(anchors, deltas.shape), np.empty(deltas.shape)
-    for place in np.ndindex(*deltas.shape[:-1]):
-        x, y, width, height = _centre_and_sides(anchors[place])
-        dx, dy, dwidth, dheight = deltas[place] / np.array(weights)
-        x, y = x + dx * width, y + dy * height
-        width, height = (side * math.exp(min(d, LARGEST_LOG_SIDE)) for side, d in ((width, dwidth), (height, dheight)))
-        boxes[place] = x - width / 2, y - height / 2, x + width / 2, y + height / 2
-    return boxes
+    centre, sides = _centre_and_sides(anchors)
+    deltas = deltas / np.array(weights)
+    centre = centre + deltas[..., :2] * sides
+    sides = sides * np.exp(np.minimum(deltas[..., 2:], LARGEST_LOG_SIDE))
+    return np.concatenate([centre - sides / 2, centre + sides / 2], axis=-1)
 
 
 def clip(boxes: np.ndarray, side: float) -> np.ndarray:
@@ -58,15 +51,15 @@ def match(iou: np.ndarray, valid: np.ndarray, *, low: float, high: float, forces
     index, label = np.zeros((batch, n), np.int64), np.zeros((batch, n), np.int64)
     for image in range(batch):
         truths = np.flatnonzero(valid[image])
-        for row in range(n if len(truths) else 0):
-            # max takes the first of equal ones.
-            index[image, row] = max(truths, key=lambda truth: iou[image, row, truth])
-            best = iou[image, row, index[image, row]]
-            label[image, row] = 1 if best >= high else 0 if best < low else -1
-        for truth in truths if forces_best else ():
-            most = iou[image, :, truth].max()
-            if most > 0:
-                label[image, iou[image, :, truth] == most] = 1
+        if not len(truths):
+            continue
+        overlaps = iou[image][:, truths]
+        index[image] = truths[overlaps.argmax(axis=1)]  # the first of equal ones
+        best = overlaps.max(axis=1)
+        label[image] = np.where(best >= high, 1, np.where(best < low, 0, -1))
+        if forces_best:
+            most = overlaps.max(axis=0)
+            label[image][((overlaps == most) & (most > 0)).any(axis=1)] = 1
     return index, label
 
 
@@ -110,10 +103,11 @@ def nms(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the indices that greedy non-maximum suppression keeps, int64 [batch, count], and which are in use."""
     kept, used = np.zeros((len(boxes), count), np.int64), np.zeros((len(boxes), count), bool)
+    overlaps = box_iou(boxes, boxes)
     for image in range(len(boxes)):
         keep: list[int] = []
         for row in sorted(np.flatnonzero(valid[image]), key=lambda row: -scores[image, row]):
-            if all(_iou(boxes[image, row], boxes[image, better]) <= threshold for better in keep):
+            if (overlaps[image, row, keep] <= threshold).all():
                 keep.append(int(row))
         keep = keep[:count]
         kept[image, : len(keep)], used[image, : len(keep)] = keep, True
@@ -123,31 +117,23 @@ def nms(
 def roi_align(features: np.ndarray, boxes: np.ndarray, *, stride: float, size: int, samples: int) -> tuple[np.ndarray, Backward]:
     """Return each box of a map [batch, height, width, channel] as [batch, box, size, size, channel], by bilinear samples.
 
-    A sample lies between four pixels, each of which weighs what is left of a pixel's width in both directions.
+    A sample lies between two pixels of each axis, which weigh what is left of a pixel's width. The samples of a bin form a grid:
+    what a pixel weighs in it is the product of what its row and its column do.
     """
-    batch, height, width, channels = features.shape
-    pooled = np.zeros((batch, boxes.shape[1], size, size, channels))
-    # Of each bin: rows and columns of pixels, and what they weigh in it.
-    read: dict[tuple[int, ...], tuple[np.ndarray, np.ndarray, np.ndarray]] = {}
+    batch, height, width, _ = features.shape
+    pooled = np.zeros((batch, boxes.shape[1], size, size, features.shape[-1]))
+    read: dict[tuple[int, int], tuple[np.ndarray, np.ndarray]] = {}
     for image, box in np.ndindex(*boxes.shape[:2]):
         left, top, right, bottom = boxes[image, box] / stride - 0.5
-        for i, j in np.ndindex(size, size):
-            corners = []
-            for k, m in np.ndindex(samples, samples):
-                y = top + (i + (k + 0.5) / samples) * (bottom - top) / size
-                x = left + (j + (m + 0.5) / samples) * (right - left) / size
-                for row, of_row in _pixels_around(y, height):
-                    corners += [(row, column, of_row * of_column / samples**2) for column, of_column in _pixels_around(x, width)]
-            rows, columns, weights = (np.array(each) for each in zip(*corners, strict=True)) if corners else ([], [], np.zeros(0))
-            read[image, box, i, j] = rows, columns, weights
-            if corners:
-                pooled[image, box, i, j] = weights @ features[image, rows, columns]
+        down = _weights(top, bottom, size=size, samples=samples, length=height)
+        across = _weights(left, right, size=size, samples=samples, length=width)
+        read[image, box] = down, across
+        pooled[image, box] = np.tensordot(down, np.tensordot(across, features[image], (1, 1)), (1, 1))
 
     def backward(gradient: np.ndarray) -> tuple[np.ndarray]:
         of_features = np.zeros_like(features)
-        for (image, *place), (rows, columns, weights) in read.items():
-            if len(weights):
-                np.add.at(of_features[image], (rows, columns), weights[:, None] * gradient[(image, *place)])
+        for (image, box), (down, across) in read.items():
+            of_features[image] += np.tensordot(down, np.tensordot(across, gradient[image, box], (0, 1)), (0, 1))
         return (of_features,)
 
     return pooled, backward
@@ -155,11 +141,9 @@ def roi_align(features: np.ndarray, boxes: np.ndarray, *, stride: float, size: i
 
 def level_of(boxes: np.ndarray, *, canonical: float) -> np.ndarray:
     """Return which of two levels each box is pooled from: floor(1 + log2(sqrt(area) / canonical)), not below 0 nor above 1."""
-    found = np.zeros(boxes.shape[:-1], np.int64)
-    for place in np.ndindex(*found.shape):
-        area = _area(boxes[place])
-        found[place] = min(max(math.floor(1 + math.log2(math.sqrt(area) / canonical)), 0), 1) if area > 0 else 0
-    return found
+    area = _area(boxes)
+    with np.errstate(divide="ignore"):
+        return np.clip(np.floor(1 + np.log2(np.sqrt(area) / canonical)), 0, 1).astype(np.int64)
 
 
 def pooled(
@@ -220,27 +204,25 @@ def softmax_cross_entropy(logits: np.ndarray, *, labels: np.ndarray) -> tuple[np
     return -np.where(is_label, log_probabilities, 0.0).sum(axis=-1), backward
 
 
-def _area(box: np.ndarray) -> float:
-    left, top, right, bottom = box
-    return max(right - left, 0.0) * max(bottom - top, 0.0)
+def _area(boxes: np.ndarray) -> np.ndarray:
+    return np.maximum(boxes[..., 2:] - boxes[..., :2], 0.0).prod(axis=-1)
 
 
-def _iou(box: np.ndarray, other: np.ndarray) -> float:
-    overlap = _area(np.concatenate([np.maximum(box[:2], other[:2]), np.minimum(box[2:], other[2:])]))
-    return overlap / (_area(box) + _area(other) - overlap) if overlap > 0 else 0.0
+def _centre_and_sides(boxes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the centres and the sides, [..., 2] each, of boxes [..., 4]."""
+    sides = boxes[..., 2:] - boxes[..., :2]
+    return (boxes[..., :2] + boxes[..., 2:]) / 2, np.where(sides > 0, sides, 1.0)
 
 
-def _centre_and_sides(box: np.ndarray) -> tuple[float, float, float, float]:
-    left, top, right, bottom = box
-    width, height = (side if side > 0 else 1.0 for side in (right - left, bottom - top))
-    return (left + right) / 2, (top + bottom) / 2, width, height
-
-
-def _pixels_around(place: float, length: int) -> list[tuple[int, float]]:
-    """Return the pixels of an axis that a sample lies between, with their weights; none if it lies too far outside."""
-    if place < -1 or place > length:
-        return []
-    place = min(max(place, 0.0), length - 1.0)
-    first = math.floor(place)
-    share = place - first
-    return [(first, 1.0 - share), (min(first + 1, length - 1), share)]
+def _weights(start: float, end: float, *, size: int, samples: int, length: int) -> np.ndarray:
+    """Return [size, length]: what each pixel of an axis weighs in each bin; nothing in samples that lie too far outside."""
+    weights = np.zeros((size, length))
+    for k in range(size * samples):
+        place = start + (k + 0.5) * (end - start) / (size * samples)
+        if place < -1 or place > length:
+            continue
+        place = min(max(place, 0.0), length - 1.0)
+        first = math.floor(place)
+        weights[k // samples, first] += (1.0 - (place - first)) / samples
+        weights[k // samples, min(first + 1, length - 1)] += (place - first) / samples
+    return weights
