@@ -56,7 +56,7 @@ def make_record(
     failure = None if finished else _failure(run_directory, attempt, ending)
     metric, curve = spec.training["metric"], _curve(events)
     metrics = finished["metrics"] if finished else {}
-    if spec.training["loss"]["name"] == "mask_rcnn":
+    if spec.training["loss"]["name"] == "mask_rcnn" and spec.task == "train":
         # A runner gives detections: it has not COCO's figures.
         try:
             curve = with_average_precision(curve, run_directory, spec)

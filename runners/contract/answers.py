@@ -12,10 +12,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from runners.contract.batches import Labels
 from runners.contract.cases import Answers, Case, Probes, by_trainer, evaluated_images, read_cases
 from runners.contract.checkpoint import State
 from runners.contract.errors import Unsupported
-from runners.contract.models import example_shape
 from runners.contract.session import Session
 from runners.contract.spec import RunSpec
 
@@ -28,7 +28,7 @@ class Segments:
     """The inputs of a `segments` case, canonical: taps are [batch, height, width, channel] or [batch, channel]."""
 
     images: np.ndarray
-    labels: np.ndarray
+    labels: Labels
     cuts: tuple[str, ...]
     leaves: Answers
     cotangents: Answers
@@ -36,9 +36,7 @@ class Segments:
 
     def backwards(self) -> Segments:
         """Return the same rows in reverse order: the same work on other inputs."""
-        taps = self.leaves, self.cotangents
-        leaves, cotangents = ({name: array[::-1].copy() for name, array in arrays.items()} for arrays in taps)
-        images, labels = self.images[::-1].copy(), self.labels[::-1].copy()
+        leaves, cotangents, images, labels = map(_reversed, (self.leaves, self.cotangents, self.images, self.labels))
         return dataclasses.replace(self, images=images, labels=labels, leaves=leaves, cotangents=cotangents)
 
 
@@ -52,16 +50,16 @@ class Prober(Protocol):
 
     def get_state(self) -> State: ...
 
-    def train_step(self, images: np.ndarray, labels: np.ndarray, learning_rate: float) -> Any:
+    def train_step(self, images: np.ndarray, labels: Labels, learning_rate: float) -> Any:
         """Take one step; return the loss."""
 
     def predict(self, images: np.ndarray) -> np.ndarray:
         """Return logits in evaluation mode, [batch, class]."""
 
-    def training_forward(self, images: np.ndarray, labels: np.ndarray) -> None:
+    def training_forward(self, images: np.ndarray, labels: Labels) -> None:
         """Make one forward pass in training mode, of which only the running statistics are left."""
 
-    def accumulate(self, batches: list[tuple[np.ndarray, np.ndarray]], learning_rate: float) -> Any:
+    def accumulate(self, batches: list[tuple[np.ndarray, Labels]], learning_rate: float) -> Any:
         """Take one step by the mean of the micro-batches' gradients; return the mean of their losses."""
 
     def replica_spread(self) -> dict[str, float]:
@@ -71,7 +69,7 @@ class Prober(Protocol):
         """Return the program that gives outputs, leaf and parameter gradients, loss and types; statistics move in the state."""
 
 
-def answer_cases(session: Session, make_prober: Callable[[RunSpec, tuple[np.ndarray, np.ndarray]], Prober]) -> None:
+def answer_cases(session: Session, make_prober: Callable[[RunSpec, tuple[np.ndarray, Labels]], Prober]) -> None:
     """Answer every case of the session's run in order, and finish it.
 
     Args:
@@ -80,9 +78,8 @@ def answer_cases(session: Session, make_prober: Callable[[RunSpec, tuple[np.ndar
     probes = Probes(session.directory)
     for spec, cases in by_trainer(session.spec, read_cases(session.directory)):
         session.enter("build")
-        rows = sum(spec.shards)
-        images = np.zeros((rows, *example_shape(spec.training["model"])), np.float32)
-        prober = make_prober(spec, (images, np.arange(rows, dtype=np.int32) % 2))
+        example = next(key for case in cases for key in _training_batches(case))
+        prober = make_prober(spec, probes.batch(example, rows=sum(spec.shards)))
         session.enter("verify")
         for case in cases:
             start = time.monotonic()
@@ -93,10 +90,18 @@ def answer_cases(session: Session, make_prober: Callable[[RunSpec, tuple[np.ndar
 
 def require_oracle(spec: RunSpec) -> None:
     """Raise Unsupported for a context that nobody can judge."""
-    if spec.training["loss"]["name"] == "mask_rcnn":
-        raise Unsupported("verify has no cases for labels in several arrays, as a detector's are")
     if spec.devices > 1 and spec.training["model"]["batch_norm"]["across_devices"] == "per_device":
         raise Unsupported("verify has no oracle for batch norm per_device on several devices")
+
+
+def _training_batches(case: Case) -> tuple[str, ...]:
+    """Return the keys of a case's training batches: one that only predicts has none."""
+    return case.batches or ((case.batch,) if case.kind in ("step", "segments") else ())
+
+
+def _reversed(rows: Any) -> Any:
+    """Return an array, or several by name, with the rows in reverse order."""
+    return {name: array[::-1].copy() for name, array in rows.items()} if isinstance(rows, dict) else rows[::-1].copy()
 
 
 def _step(case: Case, probes: Probes, prober: Prober, called) -> Answers:

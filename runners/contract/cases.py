@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from runners.contract.batches import Labels
 from runners.contract.checkpoint import State
 from runners.contract.spec import RunSpec
 
@@ -69,12 +70,14 @@ class Probes:
         """Return a training state under canonical names."""
         return self._below(f"state/{key}/")
 
-    def batch(self, key: str, *, rows: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return images float32 [batch, height, width, channel], labels int32 [batch]. Raises ValueError unless it has `rows`."""
+    def batch(self, key: str, *, rows: int) -> tuple[np.ndarray, Labels]:
+        """Return images float32 [batch, height, width, channel], labels [batch, ...]. Raises ValueError unless it has `rows`."""
         batch = self._below(f"batch/{key}/")
-        if {len(batch["images"]), len(batch["labels"])} != {rows}:
-            raise ValueError(f"{self._path}: batch {key!r} has {len(batch['images'])} images; the case's shards hold {rows}")
-        return batch["images"], batch["labels"]
+        found = sorted({len(array) for array in batch.values()})
+        if found != [rows]:
+            raise ValueError(f"{self._path}: batch {key!r} has {found} images or labels; the case's shards hold {rows}")
+        several = {name.removeprefix("labels/"): array for name, array in batch.items() if name.startswith("labels/")}
+        return batch["images"], several or batch["labels"]
 
     def leaves(self, key: str) -> Answers:
         """Return tap name -> what is added there, or put in its place."""

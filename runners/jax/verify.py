@@ -39,13 +39,13 @@ class Prober(Trainer):
         super().prepare(example=example)
         self.programs: dict[object, Callable] = {}
 
-    def training_forward(self, images: np.ndarray, labels: np.ndarray) -> None:
+    def training_forward(self, images: np.ndarray, labels: Labels) -> None:
         """Make one forward pass in training mode, of which only the running statistics are left."""
         arguments = self.state.params, self.state.statistics, *self._train_batch(images, labels, 0.0)[:2]
         _, statistics = self._remembered("forward", self._training_forward, *arguments)(*arguments)
         self.state = self.state._replace(statistics=statistics)
 
-    def accumulate(self, batches: list[tuple[np.ndarray, np.ndarray]], learning_rate: float) -> jax.Array:
+    def accumulate(self, batches: list[tuple[np.ndarray, Labels]], learning_rate: float) -> jax.Array:
         """Take one step by the mean of the micro-batches' gradients; return the mean of their losses."""
         spread = [self._train_batch(*batch, learning_rate)[:2] for batch in batches]
         arguments = self.state, spread, np.asarray(learning_rate, self.wide)

@@ -39,11 +39,11 @@ class Prober(Trainer):
         self.forward = self._program(self._training_forward, updates=False)
         self.step_of_many = self._program(self._accumulate, updates=True)
 
-    def training_forward(self, images: np.ndarray, labels: np.ndarray) -> None:
+    def training_forward(self, images: np.ndarray, labels: Labels) -> None:
         """Make one forward pass in training mode, of which only the running statistics are left."""
         self.forward(self._images(images, self.spec.shards), self.replica.place(labels, self.spec.shards))
 
-    def accumulate(self, batches: list[tuple[np.ndarray, np.ndarray]], learning_rate: float) -> tf.Tensor:
+    def accumulate(self, batches: list[tuple[np.ndarray, Labels]], learning_rate: float) -> tf.Tensor:
         """Take one step by the mean of the micro-batches' gradients; return the mean of their losses."""
         self._use_rate(learning_rate)
         shards = self.spec.shards

@@ -39,14 +39,14 @@ class Prober(Trainer):
         return 2 if self.spec.mode == "jit" else 0
 
     @torch.no_grad()
-    def training_forward(self, images: np.ndarray, labels: np.ndarray) -> None:
+    def training_forward(self, images: np.ndarray, labels: Labels) -> None:
         """Make one forward pass in training mode, of which only the running statistics are left."""
         arguments, _ = self.architecture.arguments(self._images(images), self._labels(labels))
         self.model.train()
         with self._casting():
             self.forward(*arguments)
 
-    def accumulate(self, batches: list[tuple[np.ndarray, np.ndarray]], learning_rate: float) -> torch.Tensor:
+    def accumulate(self, batches: list[tuple[np.ndarray, Labels]], learning_rate: float) -> torch.Tensor:
         """Take one step by the mean of the micro-batches' gradients; return the mean of their losses."""
         self.optimizer.zero_grad(set_to_none=True)
         loss = sum(self.differentiate(*batch, fraction=1 / len(batches)) for batch in batches)
@@ -108,7 +108,7 @@ class Prober(Trainer):
 
     def _rows_of_tap(self, array: np.ndarray) -> torch.Tensor:
         shard = torch.from_numpy(split(array, self.spec.shards)[self.replica.rank])
-        return (shard.permute(0, 3, 1, 2) if shard.ndim == 4 else shard).to(self.replica.device, dtype=self._wide)
+        return (shard.movedim(-1, -3) if shard.ndim >= 4 else shard).to(self.replica.device, dtype=self._wide)
 
 
 class Tapped(nn.Module):
@@ -139,4 +139,4 @@ class Tapped(nn.Module):
 def _tap_to_canonical(tensor: torch.Tensor) -> np.ndarray:
     tensor = tensor.detach().cpu()
     tensor = tensor.float() if tensor.dtype in (torch.bfloat16, torch.float16) else tensor
-    return np.ascontiguousarray((tensor.permute(0, 2, 3, 1) if tensor.ndim == 4 else tensor).numpy())
+    return np.ascontiguousarray((tensor.movedim(-3, -1) if tensor.ndim >= 4 else tensor).numpy())

@@ -12,7 +12,7 @@ from vigil.cli import options
 from vigil.context import FRAMEWORKS
 from vigil.data import ensure_data
 from vigil.environment import describe_code, describe_machine, is_installed
-from vigil.errors import EXIT_OUTSIDE, EXIT_REPRODUCED, FrameworkMissing, UsageError
+from vigil.errors import EXIT_OUTSIDE, EXIT_REPRODUCED, FrameworkMissing
 from vigil.invocation import new_directory, require_writable
 from vigil.paths import runs_directory
 from vigil.progress import RunDisplay, StageDisplay
@@ -37,10 +37,6 @@ def run(arguments: argparse.Namespace) -> int:
     """Compute the tape, let the frameworks vote on it, and save it; return 1, and save nothing, when one leaves the others."""
     recipe = load_recipe(arguments.recipe)
     facts, training = recipe_facts(recipe, arguments.profile), recipe.resolve(arguments.profile)
-    if training["loss"]["name"] == "mask_rcnn":
-        raise UsageError(
-            f"recipe: found {recipe.name}, a detector. Allowed: a recipe whose labels are one array. Verify asks of no other yet."
-        )
     late = arguments.late and options.whole_number("--late", arguments.late, least=2, most=training["steps"] - 1)
     require_all_frameworks()
     require_writable(runs_directory())

@@ -19,7 +19,8 @@ from vigil.context import Context
 from vigil.execute import PROGRESS_TIMEOUT_SECONDS, execute
 from vigil.record import make_record
 from vigil.spec import build_spec
-from vigil.verify.cases import REPEATS, Case, batch_of
+from vigil.verify.cases import REPEATS, Case, batch_of, choice
+from vigil.verify.given import CHOSEN_FROM
 from vigil.verify.golden import Golden
 
 # The scale of a real fp16 run's later steps: small enough that no probe overflows, which a correct scaler would skip.
@@ -82,6 +83,8 @@ def lines_of(cases: Sequence[Case], context: Context) -> list[dict[str, Any]]:
         }
         if case.kind in ("step", "predict"):
             line["batch"] = case.batches[0]
+        elif case.kind == "choose":
+            line |= {"kind": "segments", "batch": case.batches[0], "cuts": list(CHOSEN_FROM), "leaves": case.name}
         elif case.kind == "alternate":
             line |= {"batches": list(case.batches[:-1]), "batch": case.batches[-1]}
         else:
@@ -138,6 +141,19 @@ def _arrays(tape: Golden, lines: Sequence[Mapping[str, Any]]) -> Tensors:
         arrays |= {f"state/{name}/{key}": value for key, value in tape.probes[name].state.items()}
         arrays |= {f"state/{name}/scaler/scale": np.float64(LOSS_SCALE), f"state/{name}/scaler/good_steps": np.int64(0)}
     for key in {key for line in lines for key in (*line.get("batches", ()), *([line["batch"]] if "batch" in line else ()))}:
-        images, labels = batch_of(key, tape.probes, tape.batches)
-        arrays |= {f"batch/{key}/images": images, f"batch/{key}/labels": labels}
+        images, labels = batch_of(key, tape.training, tape.probes, tape.batches)
+        arrays[f"batch/{key}/images"] = images
+        several = labels if isinstance(labels, dict) else {"": labels}
+        arrays |= {f"batch/{key}/labels/{name}".rstrip("/"): array for name, array in several.items()}
+    for case in tape.cases:
+        if case.kind == "choose" and any(line["name"] == case.name for line in lines):
+            arrays |= _chosen_from(case, tape)
     return arrays
+
+
+def _chosen_from(case: Case, tape: Golden) -> Tensors:
+    """Return what a case about choices puts in the place of what the model chooses from; to other taps it adds nothing."""
+    found, values = choice(case, tape.training, tape.probes)
+    taps = {name.removeprefix("output/"): np.zeros_like(array) for name, array in found.items() if name.startswith("output/")}
+    arrays = {f"leaf/{case.name}/{name}": array for name, array in (taps | values).items()}
+    return arrays | {f"cotangent/{case.name}/{name}": np.zeros_like(value) for name, value in values.items()}

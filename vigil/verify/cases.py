@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from runners.contract.batches import Batches
+from runners.contract.batches import Batches, Labels
 from runners.contract.cases import evaluated_images, sized
 from runners.contract.schedule import learning_rate
+from vigil.verify.given import CHOICES, is_detector, ties
 from vigil.verify.oracle import step as oracle
 from vigil.verify.oracle.rounding import Rounding
 from vigil.verify.probes import MARGIN_IMAGES, Probe
@@ -29,8 +30,8 @@ Tensors = dict[str, np.ndarray]
 class Case:
     """One line of what is asked of a runner.
 
-    kind: step, predict, alternate, accumulate or repeat; see runners/README.md.
-    batches: keys `<probe>/<margin|second|full>` or `evaluation`; the last is the one that is predicted.
+    kind: step, predict, alternate, accumulate or repeat, see runners/README.md; or choose, which is asked for as segments.
+    batches: keys `<probe>/<margin|second|full|ties>` or `evaluation`; the last is the one that is predicted.
     rows: images of a training batch; evaluation_rows: of an evaluation batch.
     """
 
@@ -65,16 +66,20 @@ def standard_cases(training: dict[str, Any], probes: Mapping[str, Probe]) -> lis
         Case("early/accumulation", "accumulate", "early", (early, "early/second"), rates["early"], **small),
         Case("early/repeat", "repeat", "early", (early, "early/second"), rates["early"], **small),
     ]
+    if is_detector(training):
+        cases.append(Case("init/choices", "choose", "init", ("init/ties",), 0.0, **small))
     cases += [Case(f"{name}/full", "step", name, (f"{name}/full",), rates[name], **full) for name in probes]
     return [*cases, Case("late/evaluation_full", "predict", "late", ("evaluation",), 0.0, **full)]
 
 
-def batch_of(key: str, probes: Mapping[str, Probe], batches: Batches) -> tuple[np.ndarray, np.ndarray]:
+def batch_of(key: str, training: dict[str, Any], probes: Mapping[str, Probe], batches: Batches) -> tuple[np.ndarray, Labels]:
     """Return (images, labels) of a batch's key."""
     if key == "evaluation":
         images, labels, _ = next(batches.evaluation())
         return images, labels
     name, which = key.split("/")
+    if which == "ties":
+        return ties(probes[name].margin, training["model"])[0]
     return getattr(probes[name], which)
 
 
@@ -88,13 +93,24 @@ def answer(
 ) -> Tensors:
     """Return what the oracle answers, exact or rounded: all that a runner's answer has, taps and gradients besides."""
     state, training = probes[case.state].state, training_for(case, training)
-    data = [batch_of(key, probes, batches) for key in case.batches]
+    data = [batch_of(key, training, probes, batches) for key in case.batches]
+    if case.kind == "choose":
+        found, _ = choice(case, training, probes)
+        return {f"output/{name}": found[f"output/{name}"] for name in CHOICES}
     if case.kind in ("predict", "alternate"):
         found = oracle.forward_passes(training, state, data[:-1], evaluated_images(data[-1][0]), rounding=rounding)
         return found if case.kind == "alternate" else {name: found[name] for name in found if not name.startswith("params/")}
     if case.kind == "repeat":  # judged against its own first call; this is what that call should give
         data = data[:1]
     return derived(training, state, oracle.train_step(training, state, data, case.learning_rate, rounding=rounding))
+
+
+def choice(case: Case, training: dict[str, Any], probes: Mapping[str, Probe]) -> tuple[Tensors, Tensors]:
+    """Return what the oracle's taps hold in a case about choices, and what is put in the place of some: nothing there rounds."""
+    probe, training = probes[case.state], training_for(case, training)
+    batch, leaves = ties(probe.margin, training["model"])
+    cotangents = {name: np.zeros_like(leaf) for name, leaf in leaves.items()}
+    return oracle.segments(training, probe.state, batch, leaves=leaves, cotangents=cotangents), leaves
 
 
 def training_for(case: Case, training: dict[str, Any]) -> dict[str, Any]:
@@ -122,6 +138,6 @@ def derived(training: dict[str, Any], state: Mapping[str, np.ndarray], found: Ma
     return result
 
 
-def shown(found: Mapping[str, np.ndarray]) -> Tensors:
-    """Return what an untapped program shows: no taps, no gradients of taps."""
-    return {name: value for name, value in found.items() if name.startswith(SHOWN)}
+def shown(case: Case, found: Mapping[str, np.ndarray]) -> Tensors:
+    """Return what is judged of a case: no taps and no gradients of taps, unless the case is about nothing else."""
+    return {name: value for name, value in found.items() if case.kind == "choose" or name.startswith(SHOWN)}

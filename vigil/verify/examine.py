@@ -23,6 +23,7 @@ from vigil.record import write_json
 from vigil.verify.ask import Answers, Setting, ask, lines_of
 from vigil.verify.cases import Case, derived, shown
 from vigil.verify.compare import Difference, compare
+from vigil.verify.found import comparable
 from vigil.verify.golden import Golden
 from vigil.verify.invariants import Broken, check
 from vigil.verify.known import Known, matching
@@ -76,7 +77,8 @@ def examine(
 
 def differences_in(case: Case, tape: Golden, observed: dict[str, np.ndarray], *, precision: str) -> list[Difference]:
     """Return how the answer to a case differs from what is expected; repeated calls from their first, too."""
-    state, expected = tape.probes[case.state].state, shown(tape.expected(case))
+    state, whole = tape.probes[case.state].state, shown(case, tape.expected(case))
+    observed, expected = comparable(observed, whole), comparable(whole, whole)
     floors = tape.floors[precision][case.name]
     if case.kind != "repeat":
         return compare(case.name, derived(tape.training, state, observed), expected, floors)

@@ -29,6 +29,8 @@ from vigil.paths import reference_directory
 from vigil.verify import probes as probing
 from vigil.verify.cases import Case, answer, has_taps, shown, standard_cases
 from vigil.verify.floors import FULL_DRAWS, MARGIN_DRAWS, Floor, make_floors
+from vigil.verify.found import comparable
+from vigil.verify.given import is_detector
 from vigil.verify.probes import Probe
 from vigil.verify.sketch import make_sketch, sketch_distance
 
@@ -86,7 +88,7 @@ class Golden:
 def exact(case: Case, tape: Golden) -> Tensors:
     """Return the oracle's answer to a case, reduced to what is judged: taps on margin steps only."""
     tensors = answer(case, tape.training, tape.probes, tape.batches)
-    return tensors if has_taps(case) else shown(tensors)
+    return tensors if has_taps(case) else shown(case, tensors)
 
 
 def is_sketched(case: Case, name: str) -> bool:
@@ -131,10 +133,13 @@ def make_golden(
     def work(job: tuple[Case, str]) -> tuple[str, str, dict[str, Floor]]:
         case, precision = job
 
-        def draw(rounding) -> Tensors:
-            return answer(case, training, probes, batches, rounding=rounding)
+        wanted = exact(case, tape)
 
-        found = make_floors(exact(case, tape), draw, precision=precision, draws=_draws(case), has_flips=_has_flips(case))
+        def draw(rounding) -> Tensors:
+            return comparable(answer(case, training, probes, batches, rounding=rounding), wanted)
+
+        options = {"precision": precision, "draws": _draws(case), "has_flips": _has_flips(case, training)}
+        found = make_floors(comparable(wanted, wanted), draw, **options)
         done.append(job)
         progress("noise floors", len(done), len(jobs))
         return case.name, precision, found
@@ -239,8 +244,9 @@ def _floor(
     return Floor(distance, error, (slope, slope_sd), (intercept, intercept_sd), draws)
 
 
-def _has_flips(case: Case) -> bool:
-    return case.is_full and case.kind == "step"
+def _has_flips(case: Case, training: dict[str, Any]) -> bool:
+    # What a detector finds is chosen: by gates of another kind.
+    return (case.is_full and case.kind == "step") or (is_detector(training) and case.kind in ("predict", "alternate"))
 
 
 def _draws(case: Case) -> int:

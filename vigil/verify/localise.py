@@ -24,6 +24,12 @@ from vigil.verify.search import Origin, Search, make_origin
 
 # A layer this much nearer to its limit than the furthest one hardly counts beside it.
 _HARDLY = 1e-3
+# Where blocks end, besides the second ReLU of one.
+_ENDS = (
+    *("stem.relu", "pool", "features", "logits"),
+    *(f"stage{stage}.relu1" for stage in (2, 3, 4)),
+    *("fpn.output3", "fpn.output4", "rpn.objectness", "rpn.deltas", "box.hidden", "mask.up_relu"),
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -47,6 +53,9 @@ def localise(search: Search) -> Localisation:
         place = Place("model", "evaluation", "logits" if worst.tensor == "logits" else worst.tensor)
         return Localisation([make_origin(worst, place)], _passengers(search, focus, {worst.tensor}), [], [])
     out = [each for each in search.out if each.case == focus.name]
+    if focus.kind == "choose":
+        origins = [make_origin(each, place_of(each.tensor, {})) for each in out]
+        return Localisation(origins, [], [], ["nothing rounds here: every comparison must go as it is defined"])
     if all(each.tensor.startswith("params/") for each in out) and focus.kind == "step":
         return Localisation([explain_update(search, focus, out)], [], [], [])
     return _of_layers(search, focus, out)
@@ -54,7 +63,7 @@ def localise(search: Search) -> Localisation:
 
 def choose_case(search: Search) -> Case:
     """Return the case to look into: the sharpest kind that is out, and there the one furthest over its limit."""
-    order = {"step": 0, "accumulate": 1, "alternate": 2, "predict": 3, "repeat": 4}
+    order = {"step": 0, "accumulate": 1, "alternate": 2, "choose": 3, "predict": 4, "repeat": 5}
 
     def key(difference: Difference) -> tuple:
         case = search.case(difference.case)
@@ -157,7 +166,7 @@ def _of_segments(search: Search, focus: Case, out: list[Difference], seen: list,
     """Cut the model between blocks only, and let the first segment grow block by block until it shows the fault."""
     model = search.tape.training["model"]
     taps = oracle.MODELS[model["name"]].taps(model)
-    ends = [tap for tap in taps if tap.endswith("relu2") or tap in ("stem.relu", "pool", "features", "logits")]
+    ends = [tap for tap in taps if tap.endswith("relu2") or tap in _ENDS]
     looks = [look_at(search.tape, focus, cuts=ends[first:], precision=search.precision) for first in range(len(ends))]
     looks = [dataclasses.replace(look, name=f"{look.name}-{index}") for index, look in enumerate(looks)]
     answers = _ask(search, "segments", looks)

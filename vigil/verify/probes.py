@@ -15,18 +15,19 @@ from typing import Any
 import numpy as np
 
 from runners.contract import schedule, weights
-from runners.contract.batches import Batches
+from runners.contract.batches import Batches, Labels
 from runners.contract.cases import sized
+from vigil.verify.given import given
 from vigil.verify.oracle import step as oracle
 
 MARGIN_IMAGES = 4
 _CANDIDATE_BATCHES = 12
 # The oracle takes each step until the late state: that of a ResNet in half a second, that of MoCo in two.
 _MOST_STEPS = {"piecewise": 720, "cosine": 240}
-_GATES = (".relu", ".relu1", ".relu2")
+_GATES = (".relu", ".relu1", ".relu2", ".hidden", ".up_relu")
 
 State = dict[str, np.ndarray]
-Batch = tuple[np.ndarray, np.ndarray]
+Batch = tuple[np.ndarray, Labels]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -108,17 +109,18 @@ def make_probe(training: dict[str, Any], batches: Batches, name: str, *, step: i
     found = []
     for at in range(step, step + _CANDIDATE_BATCHES):
         for first in range(0, training["batch_size"] - MARGIN_IMAGES + 1, MARGIN_IMAGES):
-            found.append((margin(training, state, batches.few(at, first, count=MARGIN_IMAGES)), (at, first)))
+            batch = given(training, state, batches.few(at, first, count=MARGIN_IMAGES))
+            found.append((margin(training, state, batch), (at, first)))
     chosen = [choice for _, choice in sorted(found, reverse=True)[:2]]
     return rebuild_probe(training, batches, name, step=step, state=state, choice=tuple(chosen))
 
 
 def rebuild_probe(training, batches: Batches, name: str, *, step: int, state: State, choice) -> Probe:
     """Return the probe whose margin batches are known."""
-
-    margin, second = (batches.few(at, first, count=MARGIN_IMAGES) for at, first in choice)
+    few = (batches.few(at, first, count=MARGIN_IMAGES) for at, first in choice)
+    margin, second, full = (given(training, state, batch) for batch in (*few, batches.train(step)))
     rate = schedule.learning_rate(training["learning_rate"], step)
-    return Probe(name, step, rate, state, margin, second, batches.train(step), choice)
+    return Probe(name, step, rate, state, margin, second, full, choice)
 
 
 def margin(training: dict[str, Any], state: State, batch: Batch) -> float:

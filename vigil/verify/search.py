@@ -48,7 +48,7 @@ class Search:
     @property
     def readers(self) -> dict[str, list[str]]:
         probe, case = self.tape.probes["init"], self.case("init/margin")
-        return oracle.readers(training_for(case, self.tape.training), probe.state, probe.margin[0])
+        return oracle.readers(training_for(case, self.tape.training), probe.state, probe.margin)
 
     def case(self, name: str) -> Case:
         return next(case for case in self.tape.cases if case.name == name)

@@ -81,9 +81,11 @@ class Graph:
         self._operations.append((node, list(zip((x, *others, *weights), rounded, back, strict=True)), backward))
         return node
 
-    def tap(self, name: str, node: Node) -> Node:
-        """Record a tensor under its name; return what the next layer sees."""
+    def tap(self, name: str, node: Node, *, is_choice: bool = False) -> Node:
+        """Record a tensor under its name; return what the next layer sees. A choice has no gradient that anything could read."""
         self.outputs[name] = node.value
+        if is_choice:
+            return Node(self._leaves.get(name, node.value))
         self._made[id(node)] = name
         if name in self._leaves:
             node.receive(self._cotangents[name])

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from runners.contract.batches import Labels
 from vigil.verify.oracle import moco_lite, resnet_cifar, tiny_mask_rcnn
 from vigil.verify.oracle.graph import Graph
 from vigil.verify.oracle.rounding import Rounding
@@ -23,7 +24,7 @@ _EVALUATED_AT_ONCE = 16
 def train_step(
     training: dict[str, Any],
     state: Mapping[str, np.ndarray],
-    batches: Sequence[tuple[np.ndarray, np.ndarray]],
+    batches: Sequence[tuple[np.ndarray, Labels]],
     learning_rate: float,
     *,
     rounding: Rounding | None = None,
@@ -59,7 +60,7 @@ def train_step(
 def forward_passes(
     training: dict[str, Any],
     state: Mapping[str, np.ndarray],
-    batches: Sequence[tuple[np.ndarray, np.ndarray]],
+    batches: Sequence[tuple[np.ndarray, Labels]],
     images: np.ndarray,
     *,
     rounding: Rounding | None = None,
@@ -82,7 +83,7 @@ def forward_passes(
 def segments(
     training: dict[str, Any],
     state: Mapping[str, np.ndarray],
-    batch: tuple[np.ndarray, np.ndarray],
+    batch: tuple[np.ndarray, Labels],
     *,
     leaves: Mapping[str, np.ndarray],
     cotangents: Mapping[str, np.ndarray],
@@ -116,8 +117,8 @@ def _group(state: Mapping[str, np.ndarray], group: str) -> Tensors:
     return {name[len(prefix) :]: np.asarray(value, np.float64) for name, value in state.items() if name.startswith(prefix)}
 
 
-def readers(training: dict[str, Any], state: Mapping[str, np.ndarray], images: np.ndarray) -> dict[str, list[str]]:
-    """Return tap -> the taps made directly from it; the loss is made from the logits."""
+def readers(training: dict[str, Any], state: Mapping[str, np.ndarray], batch: tuple[np.ndarray, Labels]) -> dict[str, list[str]]:
+    """Return tap -> the taps made directly from it; the loss is made from the last of them."""
     params, statistics = _group(state, "params"), _group(state, "stats")
-    graph, _ = _differentiate(training, params, statistics, images, np.arange(len(images)) % 2, rounding=Rounding(None))
+    graph, _ = _differentiate(training, params, statistics, *batch, rounding=Rounding(None))
     return graph.readers()

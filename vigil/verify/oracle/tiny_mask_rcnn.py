@@ -16,9 +16,12 @@ from runners.contract.regions import anchors
 from vigil.verify.oracle import operations, regions
 from vigil.verify.oracle.graph import Graph, Node
 from vigil.verify.oracle.layers import Layers
+from vigil.verify.oracle.rounding import Rounding
 
 Tensors = Mapping[str, np.ndarray]
 TERMS = ("rpn_class", "rpn_box", "box_class", "box", "mask")
+# Taps that are boxes which were chosen: no gradient goes through them.
+CHOICES = ("proposals", "regions")
 
 
 def forward(
@@ -32,7 +35,8 @@ def forward(
     layers = Layers(graph, model, statistics, training=True)
     levels = _levels(layers, images, model)
     objectness, deltas = _scored_anchors(layers, levels)
-    proposals = graph.tap("proposals", Node(_proposed(objectness.value, deltas.value, model))).value
+    proposals = _proposed(objectness.value, deltas.value, model, rounding=graph.rounding)
+    proposals = graph.tap("proposals", Node(proposals), is_choice=True).value
     is_given = labels["is_given"][:, None, None] == 1
     proposals = np.where(is_given, labels["proposals"].astype(np.float64), proposals)
     losses = [
@@ -40,6 +44,13 @@ def forward(
         *_region_losses(layers, levels, proposals, labels, model),
     ]
     return [graph.tap(f"loss.{name}", loss) for name, loss in zip(TERMS, losses, strict=True)], None
+
+
+def own_proposals(images: np.ndarray, *, model: dict[str, Any], params: Tensors, statistics: Tensors) -> np.ndarray:
+    """Return the proposals that training mode makes of images, float64 [batch, proposal, 4]."""
+    layers = Layers(Graph(params), model, statistics, training=True)
+    objectness, deltas = _scored_anchors(layers, _levels(layers, images.astype(np.float64), model))
+    return _proposed(objectness.value, deltas.value, model, rounding=layers.graph.rounding)
 
 
 def objective(graph: Graph, losses: list[Node], expected: None) -> Node:
@@ -56,15 +67,16 @@ def evaluate(graph: Graph, images: np.ndarray, *, model: dict[str, Any], statist
     side = model["image_shape"][0]
     levels = _levels(layers, images, model)
     objectness, deltas = _scored_anchors(layers, levels)
-    proposals = _proposed(objectness.value, deltas.value, model)
+    proposals = _proposed(objectness.value, deltas.value, model, rounding=graph.rounding)
     batch, count = proposals.shape[:2]
     is_large = _are_large(proposals, model)
     logits, moves = (node.value for node in _box_head(layers, _pooled(graph, levels, proposals, "box", model), is_large))
     likelihood = np.exp(logits - logits.max(axis=-1, keepdims=True))
-    scores = (likelihood / likelihood.sum(axis=-1, keepdims=True))[..., 1:].reshape(batch, -1)
+    likelihood = graph.rounding.master(likelihood / likelihood.sum(axis=-1, keepdims=True))
+    scores = likelihood[..., 1:].reshape(batch, -1)
     starts = np.repeat(proposals, n_classes, axis=1)
     boxes = regions.decode(moves.reshape(batch, count * n_classes, 4), starts, model["region_sampling"]["weights"])
-    boxes, kinds = regions.clip(boxes, side), np.tile(np.arange(n_classes), count)
+    boxes, kinds = regions.clip(graph.rounding.master(boxes), side), np.tile(np.arange(n_classes), count)
     is_probable = (scores > rule["least_score"]) & np.repeat(is_large, n_classes, axis=1)
     apart = boxes + 2.0 * side * kinds[:, None]
     kept, used = regions.nms(apart, scores, is_probable, threshold=rule["overlap"], count=rule["count"])
@@ -117,12 +129,12 @@ def _scored_anchors(layers: Layers, levels: list[Node]) -> tuple[Node, Node]:
     return graph.tap("rpn.objectness", objectness), graph.tap("rpn.deltas", deltas)
 
 
-def _proposed(objectness: np.ndarray, deltas: np.ndarray, model: dict[str, Any]) -> np.ndarray:
+def _proposed(objectness: np.ndarray, deltas: np.ndarray, model: dict[str, Any], *, rounding: Rounding) -> np.ndarray:
     """Return the proposals [batch, count, 4]; a place that is not in use is a box without area."""
     rule, weights = model["proposals"], model["anchor_sampling"]["weights"]
     scores, best = regions.top_k(objectness, rule["considered"])
     boxes = regions.decode(regions.picked(deltas, best), anchors(model)[best], weights)
-    boxes = regions.clip(boxes, model["image_shape"][0])
+    boxes = regions.clip(rounding.master(boxes), model["image_shape"][0])
     kept, used = regions.nms(boxes, scores, _are_large(boxes, model), threshold=rule["overlap"], count=rule["count"])
     return np.where(used[..., None], regions.picked(boxes, kept), 0.0)
 
@@ -149,7 +161,7 @@ def _region_losses(
 ) -> tuple[Node, Node, Node]:
     graph, rule, truth = layers.graph, model["region_sampling"], labels["boxes"].astype(np.float64)
     boxes, index, positive, used = _sampled(proposals, labels, model)
-    boxes = graph.tap("regions", Node(boxes)).value
+    boxes = graph.tap("regions", Node(boxes), is_choice=True).value
     own = np.maximum(regions.picked(labels["classes"], index), 0)
     logits, deltas = _box_head(layers, _pooled(graph, levels, boxes, "box", model), used)
     classes = np.where(positive, own + 1, 0)
