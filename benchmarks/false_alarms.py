@@ -64,6 +64,7 @@ FINDINGS = {
         ("torch-compile-*", "*", (*_GRADIENTS, "leaf_gradient"), "torch_compile_reads_a_moved_buffer"),
         *_TENSORFLOW_FLOAT16,
     ),
+    "tiny_mask_rcnn": _TENSORFLOW_FLOAT16,
 }
 
 

@@ -26,7 +26,7 @@ def in_float32(tape, wrong=lambda case, tensors: tensors):
     """Return answers to all cases, with what is planted by `wrong`."""
     answers = {}
     for case in tape.cases:
-        found = wrong(case, dict(shown(tape.expected(case))))
+        found = wrong(case, dict(shown(case, tape.expected(case))))
         found = as_float32(found)
         answers[case.name] = {f"0/{name}": value for name, value in found.items()} if case.kind == "repeat" else found
     return answers

@@ -110,7 +110,7 @@ def test_what_one_layer_does_wrong_reaches_no_other(tiny):
 def test_readers_are_the_layers_that_follow(tiny):
     """The graph knows who reads a tap: two layers where a block begins, the loss at the end."""
     training, state, batch = tiny
-    readers = step.readers(training, state, batch[0])
+    readers = step.readers(training, state, batch)
     assert readers["stem.relu"] == ["stage1.block1.shortcut", "stage1.block1.conv1"]
     assert readers["stage1.block1.bn2"] == ["stage1.block1.sum"]
     assert readers["logits"] == ["loss"]
@@ -119,7 +119,7 @@ def test_readers_are_the_layers_that_follow(tiny):
 def test_places_name_layer_phase_and_quantity(tiny):
     """A tensor's name says where it is made; the gradient at a tap is made by the layer that reads it."""
     training, state, batch = tiny
-    readers = step.readers(training, state, batch[0])
+    readers = step.readers(training, state, batch)
     expected = {
         "output/logits": ("head", "forward", "output"),
         "stats/stem.bn.variance": ("stem.bn", "forward", "running variance"),
@@ -139,7 +139,7 @@ def test_order_is_forward_then_backward(tiny):
     from vigil.verify.compare import Difference
 
     training, state, batch = tiny
-    readers = step.readers(training, state, batch[0])
+    readers = step.readers(training, state, batch)
     names = [
         "output/stem.conv", "output/stem.bn", "stats/stem.bn.mean", "output/logits", "loss", "leaf_gradient/logits",
         "parameter_gradient/head.bias", "parameter_gradient/stage1.block1.conv2.kernel", "parameter_gradient/stem.conv.kernel",
