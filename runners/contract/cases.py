@@ -73,9 +73,10 @@ class Probes:
     def batch(self, key: str, *, rows: int) -> tuple[np.ndarray, Labels]:
         """Return images float32 [batch, height, width, channel], labels [batch, ...]. Raises ValueError unless it has `rows`."""
         batch = self._below(f"batch/{key}/")
-        found = sorted({len(array) for array in batch.values()})
-        if found != [rows]:
-            raise ValueError(f"{self._path}: batch {key!r} has {found} images or labels; the case's shards hold {rows}")
+        found = {len(array) for array in batch.values()}
+        if found != {rows}:
+            counts = " and ".join(map(str, sorted(found)))
+            raise ValueError(f"{self._path}: batch {key!r} has {counts} images or labels; the case's shards hold {rows}")
         several = {name.removeprefix("labels/"): array for name, array in batch.items() if name.startswith("labels/")}
         return batch["images"], several or batch["labels"]
 

@@ -81,7 +81,7 @@ def answer(tmp_path, make_spec, training):
         seen = []
 
         def make_prober(spec, example):
-            seen.append((spec.shards, spec.training["batch_size"], spec.evaluation_shards, example.shape))
+            seen.append((spec.shards, spec.training["batch_size"], spec.evaluation_shards, example[0].shape))
             return prober
 
         try:
@@ -194,7 +194,7 @@ def test_bits_are_compared_and_not_values(other):
     [
         ({"kind": "guess"}, "kind 'guess'; allowed are step, predict"),
         ({"evaluation_shards": [3]}, r"evaluation_shards \(3,\) do not add up to evaluation_rows 2"),
-        ({"batch": "six"}, "batch 'six' has 6 images; the case's shards hold 4"),
+        ({"batch": "six"}, "batch 'six' has 6 images or labels; the case's shards hold 4"),
         ({"batch": "none"}, r"nothing is named batch/none/"),
     ],
 )

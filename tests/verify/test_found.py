@@ -1,0 +1,80 @@
+"""What a detector found is held to what it stands for: order and thresholds do not count, numbers do."""
+
+import numpy as np
+import pytest
+
+from vigil.verify.found import comparable
+
+
+def rows(*detections, places=4):
+    """Return one image's rows [1, place, 6 + 4] of (class, score, left, top, right, bottom), masks of the score's value."""
+    found = np.zeros((1, places, 10))
+    found[..., 0] = -1
+    for place, detection in enumerate(detections):
+        found[0, place] = [*detection, *[detection[1]] * 4]
+    return found
+
+
+FIRST, SECOND, THIRD = (0, 0.9, 10, 10, 30, 30), (0, 0.8, 50, 50, 90, 90), (1, 0.7, 10, 10, 30, 30)
+EXPECTED = rows(FIRST, SECOND, THIRD)
+
+
+def compared(observed):
+    """Return what is compared of rows, against the expected ones."""
+    return comparable({"logits": observed, "stats/a": np.ones(1)}, {"logits": EXPECTED})
+
+
+def test_another_order_is_no_difference():
+    """The same detections elsewhere in the list are the same numbers in the same places."""
+    own, other = compared(EXPECTED), compared(rows(THIRD, FIRST, SECOND))
+    assert set(own) == {"choices", "scores", "boxes", "masks", "stats/a"}
+    for name, tensor in own.items():
+        np.testing.assert_array_equal(other[name], tensor)
+    assert not own["choices"].any()
+
+
+@pytest.mark.parametrize(
+    ("observed", "choices"),
+    [
+        (rows(FIRST, SECOND), [1, 0]),
+        (rows(FIRST, SECOND, THIRD, (2, 0.1, 0, 0, 9, 9)), [0, 1]),
+        (rows(FIRST, SECOND, (2, *THIRD[1:])), [1, 1]),
+        (rows(FIRST, (0, 0.8, 70, 50, 110, 90), THIRD), [1, 1]),
+        (rows(), [3, 0]),
+    ],
+    ids=["missed", "besides", "another-class", "elsewhere", "nothing"],
+)
+def test_what_has_no_counterpart_is_counted(observed, choices):
+    """A detection that is missing and one that is there besides are counted, and its numbers are not held against others'."""
+    found = compared(observed)
+    np.testing.assert_array_equal(found["choices"], [choices])
+    np.testing.assert_array_equal(found["scores"], EXPECTED[..., 1])
+
+
+def test_a_number_that_is_off_shows():
+    """A score, a box and a mask that are a little off are told apart, each in its own tensor."""
+    observed = rows(FIRST, (0, 0.81, 50, 50, 91, 90), THIRD)
+    found = compared(observed)
+    assert not found["choices"].any()
+    assert found["scores"][0, 1] == 0.81
+    assert found["boxes"][0, 1].tolist() == [50, 50, 91, 90]
+    assert (found["masks"][0, 1] == 0.81).all()
+
+
+def test_each_detection_stands_for_one():
+    """The same detection twice is one counterpart, and one besides."""
+    np.testing.assert_array_equal(compared(rows(FIRST, FIRST, SECOND, THIRD))["choices"], [[0, 1]])
+
+
+@pytest.mark.parametrize("observed", [EXPECTED[:, :3], np.where(EXPECTED == 0.9, np.nan, EXPECTED)], ids=["shape", "nan"])
+def test_what_cannot_be_read_is_left_as_it_is(observed):
+    """Rows of another shape or with NaN are handed on, for the comparison to refuse."""
+    found = compared(observed)
+    for name in ("choices", "scores", "boxes", "masks"):
+        assert found[name].shape == observed.shape
+
+
+def test_logits_of_a_classifier_are_not_touched():
+    """What is no detector's is compared as it is."""
+    logits = np.ones((2, 3))
+    assert comparable({"logits": logits}, {"logits": logits})["logits"] is logits
