@@ -150,7 +150,8 @@ def _proposal_losses(graph: Graph, objectness: Node, deltas: Node, labels: Tenso
     index, label = regions.match(overlap, is_there, low=rule["low"], high=rule["high"], forces_best=True)
     priorities = labels["anchor_priorities"]
     positive, negative = regions.sample(label, priorities, count=rule["count"], most_positive=rule["most_positive"])
-    target = regions.encode(regions.picked(truth, index), cells, rule["weights"])
+    # What is learned is computed in the parameters' type too, and a gradient that nearly vanishes is its difference to it.
+    target = graph.rounding.master(regions.encode(regions.picked(truth, index), cells, rule["weights"]))
     of_class = graph.apply(regions.sigmoid_cross_entropy, objectness, targets=positive.astype(np.float64), is_wide=True)
     of_box = graph.apply(regions.smooth_l1, deltas, target=target, beta=rule["beta"], is_wide=True, terms=(4,))
     return _total(graph, of_class, positive | negative, rule["count"]), _total(graph, of_box, positive, rule["count"])
@@ -168,13 +169,14 @@ def _region_losses(
     of_class = graph.apply(regions.softmax_cross_entropy, logits, labels=classes, is_wide=True, terms=(logits.value.shape[-1],))
     by_class = graph.apply(_coordinates_first, deltas, is_wide=True)
     moves = graph.apply(operations.of_class, by_class, classes=own, is_wide=True)
-    target = regions.encode(regions.picked(truth, index), boxes, rule["weights"])
+    target = graph.rounding.master(regions.encode(regions.picked(truth, index), boxes, rule["weights"]))
     of_box = graph.apply(regions.smooth_l1, moves, target=target, beta=rule["beta"], is_wide=True, terms=(4,))
     most = rule["most_positive"]
     boxes, index, own, has_mask = boxes[:, :most], index[:, :most], own[:, :most], positive[:, :most]
     masks = _mask_head(layers, _pooled(graph, levels, boxes, "mask", model), has_mask)
     of_own = graph.apply(operations.of_class, masks, classes=own, is_wide=True)
     targets = _cropped(regions.picked(labels["masks"], index), boxes, has_mask, model)
+    targets = graph.rounding.master(targets, 4 * model["pooling"]["samples"] ** 2)
     of_pixel = graph.apply(regions.sigmoid_cross_entropy, of_own, targets=targets, is_wide=True)
     of_mask = graph.apply(_mean_of_pixels, of_pixel, is_wide=True, terms=(targets[0, 0].size,))
     totals = (of_class, used, rule["count"]), (of_box, positive, rule["count"]), (of_mask, has_mask, most)
