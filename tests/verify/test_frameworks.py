@@ -86,18 +86,19 @@ def test_a_scaled_gradient_is_regressed_and_named(verify, framework):
     assert [each["layer"] for each in document["origins"]] == ["stage3.block1.conv2"]
 
 
-def contrast(framework, tmp_path, *, mode, fault=None):
-    """Verify a context of momentum contrast the short way."""
+def shortly(recipe, framework, tmp_path, *, mode, fault=None):
+    """Verify a context of another recipe the short way."""
     return verify_context(
-        load_standard(load_recipe("moco_lite"), "quick", data_directory=None), make_context(framework=framework, mode=mode),
+        load_standard(load_recipe(recipe), "quick", data_directory=None), make_context(framework=framework, mode=mode),
         tmp_path, command="a test", data_directory=None, fault=fault_entry(str(FOLDER / f"{fault}.py")) if fault else None,
         cores=list(share_of_cores()), quick=True,
     )  # fmt: skip
 
 
-def test_momentum_contrast_is_reproduced(framework, tmp_path):
-    """Encoders, queue and moving averages of a released framework are within their limits."""
-    document = contrast(framework, tmp_path, mode="jit")
+@pytest.mark.parametrize("recipe", ["moco_lite", "tiny_mask_rcnn"])
+def test_another_recipe_is_reproduced(recipe, framework, tmp_path):
+    """What a released framework makes of queues and moving averages, and of regions, is within its limits."""
+    document = shortly(recipe, framework, tmp_path, mode="jit")
     assert document["verdict"]["name"] == "reproduced", document["worst"]
 
 
@@ -107,10 +108,19 @@ def test_momentum_contrast_is_reproduced(framework, tmp_path):
 ])  # fmt: skip
 def test_a_fault_of_momentum_contrast_is_named(framework, fault, layer, quantity, tmp_path):
     """On MoCo's own tape: what stays, or moves too far, beside the parameters is regressed with its own name."""
-    document = contrast(framework, tmp_path, mode="eager", fault=fault)
+    document = shortly("moco_lite", framework, tmp_path, mode="eager", fault=fault)
     assert document["verdict"]["name"] == "regressed"
     found = (document["origin"][key] for key in ("layer", "phase", "quantity"))
     assert all(map(fnmatch.fnmatch, found, (layer, "forward", quantity))), document["origin"]
+
+
+def test_a_detector_half_a_pixel_off_is_named(framework, tmp_path):
+    """RoIAlign without its half pixel: the first tensor that is wrong is what the box head reads."""
+    mode = "jit" if framework == "jax" else "eager"  # op by op, JAX takes minutes
+    document = shortly("tiny_mask_rcnn", framework, tmp_path, mode=mode, fault="roi_align_half_pixel")
+    assert document["verdict"]["name"] == "regressed"
+    origin = document["origin"]
+    assert (origin["layer"], origin["phase"], origin["quantity"]) == ("box.pool", "forward", "output")
 
 
 def test_a_runner_that_dies_is_failed(verify, framework, tmp_path):
