@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from tests.runners.harness import FRAMEWORKS, ROOT, Outcome, finished
+from tests.runners.region_cases import PLANTED_IN
 from tests.runners.test_mask_rcnn import planted
 
 SPEC = {"recipe": "tiny_mask_rcnn", "precision": "fp64", "batch_size": 6, "steps": 1}
@@ -53,7 +54,7 @@ print(json.dumps(numpy.asarray(used).tolist()))
 
 def stepped(run, framework: str, *faults: str) -> Outcome:
     """Return the outcome of a step, with a fault planted or without."""
-    return finished(run(framework, **SPEC, fault=planted(*faults) if faults else None))
+    return finished(run(framework, **SPEC, mode=PLANTED_IN[framework], fault=planted(*faults) if faults else None))
 
 
 def distance(found: Outcome, clean: Outcome, name: str) -> float:
