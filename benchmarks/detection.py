@@ -32,6 +32,14 @@ from vigil.verdict import judge
 FAULTS = {
     "resnet_cifar": ("weight_decay_ignored", "batch_norm_momentum", "weight_gradient_halved"),
     "moco_lite": ("keys_not_shuffled", "key_momentum_zero", "queue_not_updated", "temperature_twice", "key_gradient_leaks"),
+    "tiny_mask_rcnn": (
+        "roi_align_half_pixel",
+        "nms_at_threshold",
+        "box_delta_weights_missing",
+        "mask_class_channel",
+        "sampling_unbalanced",
+        "objectness_of_ignored",
+    ),
 }
 
 
@@ -69,6 +77,8 @@ def ablations(recipe: Recipe, seeds: tuple[int, ...]) -> list[Group]:
     }
     if recipe.name == "moco_lite":
         variants = {"an encoder that learns nothing (rate 6e-14)": changed(recipe, quick=times(1e-12)), **rates}
+    elif recipe.name == "tiny_mask_rcnn":
+        variants = {"no augmentation": changed(recipe, augmentation={"flip_probability": 0.0}), **rates}
     else:
         variants = {
             "no augmentation": changed(recipe, augmentation={"padding": 0, "flip_probability": 0.0}),

@@ -70,6 +70,7 @@ class Fault:
 
 
 TWO = (("devices", 2), ("shards", (20, 12)))
+UNEVEN = (("devices", 2), ("shards", (5, 3)))
 FAULTS = (
     Fault("weight_gradient_scaled", "stage3.block1.conv2", "backward", "weight gradient"),
     Fault("bias_gradient_scaled", "head", "backward", "bias gradient"),
@@ -95,6 +96,14 @@ FAULTS = (
     Fault("queue_not_updated", "queue", "forward", "content", recipe="moco_lite"),
     Fault("temperature_twice", "contrast", "forward", "output", recipe="moco_lite"),
     Fault("key_gradient_leaks", "contrast", "backward", "data gradient", recipe="moco_lite"),
+    Fault("roi_align_half_pixel", "box.pool", "forward", "output", recipe="tiny_mask_rcnn"),
+    Fault("nms_at_threshold", "proposals", "forward", "output", recipe="tiny_mask_rcnn"),
+    Fault("box_delta_weights_missing", "loss.box", "forward", "output", recipe="tiny_mask_rcnn"),
+    Fault("mask_class_channel", "loss.mask", "forward", "output", recipe="tiny_mask_rcnn"),
+    Fault("sampling_unbalanced", "regions", "forward", "output", recipe="tiny_mask_rcnn"),
+    Fault("objectness_of_ignored", "loss.rpn_class", "forward", "output", recipe="tiny_mask_rcnn"),
+    Fault("region_statistics_even_shards", "box.bn", "forward", "output", UNEVEN, recipe="tiny_mask_rcnn"),
+    Fault("unused_regions_counted", "box.bn", "forward", "output", recipe="tiny_mask_rcnn"),
 )
 
 
@@ -271,6 +280,8 @@ def summary(outcomes: Sequence[Outcome]) -> list[str]:
     able = expressible(outcomes)
     wide = [each for each in able if each.context.precision != "bf16"]
     low = [each for each in able if each.context.precision == "bf16"]
+    shards = sorted({each.context.shards for each in able if each.context.shards})
+    two = "".join(f"Two devices have shards of {first} and {second} images. " for first, second in shards)
     lines = [
         f"- {sum(each.is_caught for each in wide)} of {len(wide)} caught in fp32 (the loss scale in fp16), "
         f"{sum(each.is_located for each in wide)} with the right origin: layer, phase and quantity.",
@@ -278,8 +289,7 @@ def summary(outcomes: Sequence[Outcome]) -> list[str]:
         f"{sum(each.is_located for each in low)} located.",
         f"- {len(outcomes) - len(able)} cannot be expressed in their framework or context.",
         f"- Median {statistics.median(each.seconds for each in able):.0f} s a context, start-up and localisation included.",
-        f"- {'Two devices have shards of 20 and 12 images. ' if any(each.context.devices > 1 for each in able) else ''}"
-        f"{describe_machine()['hardware']}, Python {sys.version.split()[0]}, "
+        f"- {two}{describe_machine()['hardware']}, Python {sys.version.split()[0]}, "
         f"{date.today().isoformat()}. The number before the seconds is the distance in units of the noise floor.",
     ]
     return lines if low else [lines[0], *lines[2:]]

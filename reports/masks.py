@@ -12,10 +12,13 @@ from typing import Any
 
 import numpy as np
 
+from runners.contract.detections import FILE_NAME as DETECTIONS
 from runners.contract.detections import Detections
 from runners.contract.instances import Instances
 from vigil.coco.paste import paste_mask
+from vigil.coco.recorded import Recorded, read_recorded
 
+FILE_NAME, MOST_IMAGES = "masks.png", 12
 LEAST_SCORE = 0.5
 COLUMNS = ("image", "ground truth", "detections")
 # Okabe and Ito 2008, Color Universal Design; black and gray are left for what is no class.
@@ -28,6 +31,26 @@ _HEAD, _FOOT = 0.85, 0.55
 
 # What is drawn of an instance: its place among the classes (None for a crowd), its mask, and what is written at it.
 Drawn = tuple["int | None", np.ndarray, str]
+
+
+def draw_found(directory: Path) -> Path | None:
+    """Draw detections.npz of a run's directory as masks.png beside it; return its path, or None where there are no detections.
+
+    Of the test images the first twelve are drawn.
+
+    Raises:
+        DataError, ValueError: Detections, spec or data are damaged, missing, or of other images.
+    """
+    if not (directory / DETECTIONS).is_file():
+        return None
+    return draw_recorded(read_recorded(directory / DETECTIONS), path=directory / FILE_NAME, count=MOST_IMAGES)
+
+
+def draw_recorded(recorded: Recorded, *, path: Path, count: int) -> Path:
+    """Draw the first images that recorded detections are of, and return the path of the picture."""
+    title = f"{recorded.title}: ground truth and detections"
+    truth = recorded.truth.first(count)
+    return draw_masks(truth, recorded.detections, class_names=recorded.class_names, title=title, path=path)
 
 
 def draw_masks(truth: Instances, detections: Detections, *, class_names: Sequence[str], title: str, path: Path) -> Path:

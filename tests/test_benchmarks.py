@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import __main__ as command_line
+from benchmarks import detection, faults
 from benchmarks.detection import ablations
 from benchmarks.throughput import page
 from benchmarks.throughput.alternate import SETTLING_STEPS, AlternatingSession, steps_needed
@@ -20,6 +21,7 @@ from benchmarks.throughput.rounds import Round, summarise
 from runners.contract.models import parameter_shapes
 from vigil.context import FRAMEWORKS, make_context
 from vigil.environment import is_installed
+from vigil.errors import UsageError
 from vigil.recipe import load_recipe, recipe_hash, recipe_names
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -185,3 +187,33 @@ def test_every_ablation_is_another_recipe(name):
     variants = [recipe, *(group.recipe for group in ablations(recipe, (0,)))]
     assert len(variants) > 3
     assert len({recipe_hash(variant.resolve("quick")) for variant in variants}) == len(variants)
+
+
+def assert_can_be_planted(fault: faults.Fault) -> None:
+    """Raise unless a fault is a file, and its context fits the quick profile of its recipe."""
+    assert (faults.FOLDER / f"{fault.name}.py").is_file(), f"{fault.name} is no file in {faults.FOLDER}"
+    recipe = load_recipe(str(fault.variant or fault.recipe))
+    for context in faults.contexts_for(fault, ["torch"], ["eager"], ["fp32"]):
+        context.shard_sizes(recipe.resolve("quick")["batch_size"])
+
+
+@pytest.mark.parametrize("fault", faults.FAULTS, ids=lambda fault: fault.name)
+def test_every_fault_of_the_table_can_be_planted(fault):
+    """It is there, and where it needs shards they sum to the batch."""
+    assert_can_be_planted(fault)
+
+
+def test_a_fault_that_cannot_be_planted_is_caught():
+    """A name without a file and shards of another recipe's batch are each found."""
+    with pytest.raises(AssertionError, match="nothing_wrong is no file"):
+        assert_can_be_planted(faults.Fault("nothing_wrong", "", "", ""))
+    with pytest.raises(UsageError, match="20\\+12"):
+        assert_can_be_planted(faults.Fault("unused_regions_counted", "", "", "", faults.TWO, recipe="tiny_mask_rcnn"))
+
+
+@pytest.mark.parametrize("name", recipe_names())
+def test_every_recipe_has_faults_that_training_should_show(name):
+    """Three at least in each framework, each a file."""
+    groups = detection.planted(load_recipe(name), list(FRAMEWORKS), (0,))
+    assert len(groups) >= 3 * len(FRAMEWORKS)
+    assert all(Path(group.fault).is_file() for group in groups)

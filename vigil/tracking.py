@@ -29,7 +29,7 @@ NOTE = "mlflow.note.content"
 PARENT = "mlflow.parentRunId"
 INVOCATION, VERIFICATION = "invocation.json", "verify.json"
 PICTURE = "verify.png"
-RUN_PICTURES = ("views.png",)
+RUN_PICTURES = ("views.png", "masks.png")
 
 METRICS_PER_BATCH = 1000  # the limit of MLflow's log_batch
 LONGEST_TAG = 5000  # MLflow's limit for tags is 8000, and was 5000

@@ -22,18 +22,19 @@ from tests.vigil.tracked import (
     runs_in,
 )
 from vigil.cli import sync
-from vigil.tracking import tracking_uri, upload
+from vigil.tracking import RUN_PICTURES, tracking_uri, upload
 
 
-def test_the_picture_of_a_run_hangs_on_that_run(uri, invocation_directory):
-    """What one seed trained on is an artifact of its own run alone, and a picture that is drawn later is uploaded anew."""
+@pytest.mark.parametrize("picture", RUN_PICTURES)
+def test_the_picture_of_a_run_hangs_on_that_run(uri, invocation_directory, picture):
+    """What one seed trained on, or found, is an artifact of its run alone, and a picture that is drawn later is uploaded anew."""
     upload(invocation_directory)
     name = json.loads((invocation_directory / "invocation.json").read_text())["runs"][0]
-    (invocation_directory / name / "views.png").write_bytes(b"a picture")
+    (invocation_directory / name / picture).write_bytes(b"a picture")
     upload(invocation_directory)
     _, children = runs_in(uri)
-    pictures = [Path(child.info.artifact_uri.removeprefix("file://")) / "views.png" for child in children]
-    assert sorted(picture.is_file() for picture in pictures) == [False] * (len(children) - 1) + [True]
+    pictures = [Path(child.info.artifact_uri.removeprefix("file://")) / picture for child in children]
+    assert sorted(path.is_file() for path in pictures) == [False] * (len(children) - 1) + [True]
     assert_held_once(uri)
 
 

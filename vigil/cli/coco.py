@@ -117,18 +117,11 @@ def run_evaluate(arguments: argparse.Namespace) -> int:
 
 def run_draw(arguments: argparse.Namespace) -> int:
     """Draw masks.png beside the detections."""
-    from reports.masks import draw_masks
+    from reports.masks import FILE_NAME, draw_recorded
 
     recorded = read_recorded(arguments.detections)
     count = options.whole_number("--images", arguments.images, least=1, most=len(recorded.truth.images))
-    title = f"{recorded.title}: ground truth and detections"
-    path = draw_masks(
-        recorded.truth.first(count),
-        recorded.detections,
-        class_names=recorded.class_names,
-        title=title,
-        path=arguments.detections.with_name("masks.png"),
-    )
+    path = draw_recorded(recorded, path=arguments.detections.with_name(FILE_NAME), count=count)
     print(path)
     return 0
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from reports.matrix import markdown, outcome, read_cell, show
-from reports.views_picture import draw_views
+from reports.run_pictures import draw_pictures
 from vigil.cli import options
 from vigil.context import FRAMEWORKS, MODES, PRECISIONS
 from vigil.environment import installed_frameworks, is_installed
@@ -73,7 +73,7 @@ def run(arguments: argparse.Namespace) -> int:
         on_end=line,
         progress_timeout=options.seconds("--hang-timeout", arguments.hang_timeout),
         on_data=RunDisplay().data,
-        on_recorded=draw_views,
+        on_recorded=draw_pictures,
     )
     cells, missing = [read_cell(*result) for result in results], [name for name in FRAMEWORKS if not is_installed(name)]
     tables = [cells[first : first + len(contexts)] for first in range(0, len(cells), len(contexts))]

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from reports.views_picture import draw_views
+from reports.run_pictures import draw_pictures
 from runners.contract import datasets
 from vigil.cli import options
 from vigil.context import FRAMEWORKS, make_context
@@ -87,7 +87,7 @@ def run(arguments: argparse.Namespace) -> int:
         on_end=keep,
         progress_timeout=options.seconds("--hang-timeout", arguments.hang_timeout),
         on_data=RunDisplay().data,
-        on_recorded=draw_views,
+        on_recorded=draw_pictures,
     )
     for directory in failed:
         print(f"not measured: {directory}")

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from reports.block import verdict_block
+from reports.run_pictures import draw_pictures
 from reports.verify_picture import draw_picture
-from reports.views_picture import draw_views
 from vigil.cli import options
 from vigil.errors import EXIT_COULD_NOT_RUN
 from vigil.invocation import Request, Watch, carry_out, plan, preflight
@@ -55,7 +55,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def watch(display: RunDisplay, *, progress_timeout: float) -> Watch:
-    """Return the watch that shows a run on the terminal, and draws what its first rung found and what it trained on."""
+    """Return the watch that shows a run on the terminal, and draws what its first rung found and what pictures it has."""
 
     def verified(document: dict[str, Any], directory: Path) -> None:
         display.verified(document)
@@ -70,7 +70,7 @@ def watch(display: RunDisplay, *, progress_timeout: float) -> Watch:
         progress_timeout=progress_timeout,
         on_verify=display.verify,
         on_verified=verified,
-        on_recorded=draw_views,
+        on_recorded=draw_pictures,
     )
 
 
