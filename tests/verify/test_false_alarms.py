@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks.false_alarms import count
+from benchmarks.false_alarms import count, row_of
+from vigil.verify.compare import Difference
 
 
 def document(context: str, *, score: float = 0.5, verdict: str = "reproduced", broken=()) -> dict:
@@ -40,3 +41,16 @@ def test_a_known_finding_is_no_false_alarm(capsys):
     printed = capsys.readouterr().out
     assert "FINDING tensorflow-eager-fp16-x1: 1 tensors, the reason" in printed
     assert "the largest score of the others is 0.50" in printed
+
+
+@pytest.mark.parametrize(("context", "is_apart"), [("jax-jit-bf16-x1", True), ("torch-jit-bf16-x1", False)])
+def test_what_a_finding_is_known_of_makes_no_limit(context, is_apart):
+    """The bias gradients of a finding stand apart in a row, and the rest of their family is as clean as before."""
+    found = [
+        Difference("early/margin", f"parameter_gradient/{name}", ratio, 1.0, 0.0, 0.1, 0.1)
+        for name, ratio in (("fpn.output3.bias", 350.0), ("fpn.output3.kernel", 1.1), ("stem.bn.bias", 1.2))
+    ]
+    row = row_of(found, recipe={"name": "tiny_mask_rcnn"}, context=context, case="early/margin")
+    assert row["largest"]["parameter_gradient"]["distance"] == (1.2 if is_apart else 350.0)
+    apart = row.get("apart", {}).get("xla_cpu_low_precision_bias_gradient", {})
+    assert apart == ({"parameter_gradient": {"distance": 350.0, "slope": 0.1, "intercept": 0.1}} if is_apart else {})

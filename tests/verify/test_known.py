@@ -50,6 +50,22 @@ def test_a_known_finding_elsewhere_is_a_regression(tape):
         assert examine._verdict(record(), out, found, localise.Localisation([origin], [], [], []), [known()])["name"] == name
 
 
+def test_two_known_findings_explain_what_both_are_about(tape):
+    """Where two are listed, each origin is one of them and each is found; with one missing, or a third, it is regressed."""
+    found, out = examine.Examination(Answers(record(), {}, {}), [], []), [(2.0, None)]
+    entries = [known(), known(name="b", layer="*.conv*", quantity="weight gradient")]
+    places = {
+        "both": [("head", "bias gradient"), ("stage1.conv1", "weight gradient")],
+        "one": [("head", "bias gradient")],
+        "third": [("head", "bias gradient"), ("stage1.conv1", "weight gradient"), ("stem.bn", "output")],
+    }
+    for which, name in (("both", "known-finding"), ("one", "regressed"), ("third", "regressed")):
+        origins = [
+            localise.Origin(localise.Place(layer, "backward", quantity), "x", "c", 9.0, 1.1) for layer, quantity in places[which]
+        ]
+        assert examine._verdict(record(), out, found, localise.Localisation(origins, [], [], []), entries)["name"] == name
+
+
 def test_a_list_with_a_missing_key_is_refused(tmp_path):
     """An entry must say all: what, where, which releases, on what evidence."""
     from vigil.errors import UsageError

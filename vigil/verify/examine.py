@@ -26,7 +26,7 @@ from vigil.verify.compare import Difference, compare
 from vigil.verify.found import comparable
 from vigil.verify.golden import Golden
 from vigil.verify.invariants import Broken, check
-from vigil.verify.known import Known, matching
+from vigil.verify.known import Known, explain_all, matching
 from vigil.verify.limits import Limits
 from vigil.verify.localise import Localisation, localise
 from vigil.verify.search import Search
@@ -188,7 +188,7 @@ def _verdict(
         reason = f"{out} of {len(scored)} tensors are out" if out else found.broken[0].what
         if failure:
             reason += f"; looking for the origin failed ({failure['category']}: {failure['message']})"
-        is_known = known and not failure and all(entry.explains(localisation, found.broken) for entry in known)
+        is_known = known and not failure and explain_all(known, localisation, found.broken)
         name = "known-finding" if is_known else "regressed"
         return {"name": name, "reason": reason}
     if known:

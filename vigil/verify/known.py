@@ -20,6 +20,7 @@ from vigil.paths import reference_directory
 if TYPE_CHECKING:
     from vigil.verify.invariants import Broken
     from vigil.verify.localise import Localisation
+    from vigil.verify.search import Origin
 
 FILE_NAME = "known_findings.yaml"
 
@@ -41,14 +42,19 @@ class Known:
     quantity: str
     evidence: str
 
-    def explains(self, localisation: Localisation | None, broken: Sequence[Broken]) -> bool:
-        """Is every origin that was found this one?"""
-        if broken or localisation is None or not localisation.origins:
-            return False
-        return all(
-            fnmatch.fnmatch(origin.place.layer, self.layer) and fnmatch.fnmatch(origin.place.quantity, self.quantity)
-            for origin in localisation.origins
-        )
+    def explains(self, origin: Origin) -> bool:
+        """Is an origin that was found this one?"""
+        return fnmatch.fnmatch(origin.place.layer, self.layer) and fnmatch.fnmatch(origin.place.quantity, self.quantity)
+
+
+def explain_all(known: Sequence[Known], localisation: Localisation | None, broken: Sequence[Broken]) -> bool:
+    """Is every origin that was found a known one, and every known one found?"""
+    if broken or localisation is None or not localisation.origins:
+        return False
+    origins = localisation.origins
+    return all(any(entry.explains(origin) for entry in known) for origin in origins) and all(
+        any(entry.explains(origin) for origin in origins) for entry in known
+    )
 
 
 def load_known(path: Path | None = None) -> list[Known]:
