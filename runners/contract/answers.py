@@ -78,8 +78,7 @@ def answer_cases(session: Session, make_prober: Callable[[RunSpec, tuple[np.ndar
     probes = Probes(session.directory)
     for spec, cases in by_trainer(session.spec, read_cases(session.directory)):
         session.enter("build")
-        example = next(key for case in cases for key in _training_batches(case))
-        prober = make_prober(spec, probes.batch(example, rows=sum(spec.shards)))
+        prober = make_prober(spec, _example(cases, probes))
         session.enter("verify")
         for case in cases:
             start = time.monotonic()
@@ -94,9 +93,12 @@ def require_oracle(spec: RunSpec) -> None:
         raise Unsupported("verify has no oracle for batch norm per_device on several devices")
 
 
-def _training_batches(case: Case) -> tuple[str, ...]:
-    """Return the keys of a case's training batches: one that only predicts has none."""
-    return case.batches or ((case.batch,) if case.kind in ("step", "segments") else ())
+def _example(cases: list[Case], probes: Probes) -> tuple[np.ndarray, Labels]:
+    """Return the first training batch of cases of one size; one that only predicts has none. Raises ValueError if none has."""
+    for case in cases:
+        for key in case.batches or ((case.batch,) if case.kind in ("step", "segments") else ()):
+            return probes.batch(key, rows=sum(case.shards))
+    raise ValueError(f"cases {[case.name for case in cases]} have no training batch: ask for a step of that size first")
 
 
 def _reversed(rows: Any) -> Any:

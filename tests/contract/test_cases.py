@@ -196,6 +196,7 @@ def test_bits_are_compared_and_not_values(other):
         ({"evaluation_shards": [3]}, r"evaluation_shards \(3,\) do not add up to evaluation_rows 2"),
         ({"batch": "six"}, "batch 'six' has 6 images or labels; the case's shards hold 4"),
         ({"batch": "none"}, r"nothing is named batch/none/"),
+        ({"kind": "predict"}, r"cases \['step'\] have no training batch: ask for a step of that size first"),
     ],
 )
 def test_a_case_that_cannot_be_asked_is_refused(answer, change, message):

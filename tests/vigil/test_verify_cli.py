@@ -86,7 +86,6 @@ def asked(places, monkeypatch):
         ([*ONE, "--devices", "2", "--shards", "20,20"], "shards: found 20+20 = 40", "batch size, 32"),
         ([*ONE, "--fault", "gone.py"], "--fault: gone.py: no such file", "install()"),
         (["golden", "resnet_cifar", "--late", "1"], "--late: found '1'", "from 2 to 1199"),
-        (["golden", "tiny_mask_rcnn"], "recipe: found tiny_mask_rcnn, a detector", "whose labels are one array"),
         (["golden", "resnet_cifr"], "recipe: found 'resnet_cifr'", "Did you mean resnet_cifar?"),
     ],
     ids=lambda value: " ".join(value)[-40:] if isinstance(value, list) else "",
