@@ -59,14 +59,16 @@ def steps_of(run, framework: str, **changes):
     return finished(run(framework, recipe="tiny_mask_rcnn", **SPEC, **changes))
 
 
-@pytest.mark.parametrize(("mode", "shards"), [("eager", (6,)), ("jit", UNEVEN)])
-def test_three_steps_are_the_oracles(run, framework, mode, shards, expected):
+@pytest.mark.parametrize("shards", [(6,), UNEVEN])
+def test_three_steps_are_the_oracles(run, framework, shards, expected):
     """Losses, parameters, statistics, momentum and detections, on one device and on two with other numbers of regions."""
+    # Op by op, JAX takes more than a minute.
+    mode = "eager" if len(shards) == 1 and framework != "jax" else "jit"
     assert_agrees(steps_of(run, framework, mode=mode, shards=shards), expected)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("mode", "shards"), [("jit", (6,)), ("eager", UNEVEN)])
+@pytest.mark.parametrize(("mode", "shards"), [("jit", (6,)), ("eager", (6,)), ("eager", UNEVEN)])
 def test_three_steps_are_the_oracles_in_the_other_contexts(run, framework, mode, shards, expected):
     """The same the other way around."""
     assert_agrees(steps_of(run, framework, mode=mode, shards=shards), expected)
@@ -84,6 +86,7 @@ def test_what_is_not_in_use_changes_nothing(run, framework, expected):
     assert_agrees(steps_of(run, framework, mode="jit", fault=planted("unused_regions_moved")), expected)
 
 
+@pytest.mark.slow
 def test_counting_what_is_not_in_use_is_seen(run, framework, expected):
     """There are empty places, and statistics that took them in would be others: nothing agrees."""
     result = steps_of(run, framework, mode="jit", fault=planted("unused_regions_counted"))
