@@ -161,7 +161,7 @@ def rows_of(
 ) -> list[dict[str, Any]]:
     """Return the raw samples of one context. A context that fails here is no sample: it raises RuntimeError."""
     started, precision = time.monotonic(), context.precision
-    looked = [case for case in tape.cases if case.name in ("early/margin", "late/full")] if with_looks else []
+    looked = [case for case in tape.cases if case.name in ("early/margin", "late/margin", "late/full")] if with_looks else []
     looks = [look_at(tape, case, cuts=cuts, precision=precision) for case in looked for cuts in (None, ())]
     # A repeated case is the case of its state once more.
     cases = [case for case in tape.cases if case.kind != "repeat"]
