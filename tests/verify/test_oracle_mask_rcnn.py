@@ -59,6 +59,17 @@ def test_gradients_are_slopes_of_the_loss(asked, part):
     assert slope_error(asked, part) < 1e-7
 
 
+def test_readers_are_found_through_what_has_no_tap(asked):
+    """Reshaping, enlarging and picking a class have no tap of their own: the layer after them reads what was before."""
+    readers = step.readers(*asked)
+    assert readers["box.relu"] == ["box.dense"]
+    assert readers["fpn.lateral4"] == ["fpn.sum", "fpn.output4"]
+    assert readers["rpn.objectness"] == ["loss.rpn_class"]
+    assert readers["mask.classes"] == ["loss.mask"]
+    assert readers["fpn.output3"] == ["rpn3.conv", "box.pool", "mask.pool"]
+    assert readers["loss.mask"] == ["loss"]
+
+
 def test_a_gradient_that_forgets_what_is_in_use_is_caught(asked, monkeypatch):
     """With batch norm's gradient over all places instead of those in use the slope is another (measured: 5 % off)."""
     right = operations.region_batch_norm

@@ -103,13 +103,18 @@ class Graph:
                 source.receive(rounded(gradient, terms))
 
     def readers(self) -> dict[str, list[str]]:
-        """Return tap -> the taps made directly from it, in forward order; what no tap names is the loss."""
+        """Return tap -> the taps made from it with no tap between, in forward order; what no tap follows is the loss's."""
         found = {name: [] for name in self._taps}
-        names = {id(node): name for name, node in self._taps.items()}
+        # Node -> the taps that it is made from: a tap from itself, a node without a name from those of its inputs.
+        origins = {id(node): [name] for name, node in self._taps.items()}
         for node, inputs, _ in self._operations:
-            for source, *_ in inputs:
-                if id(source) in names:
-                    found[names[id(source)]].append(self._made.get(id(node), "loss"))
+            sources = [name for source, *_ in inputs for name in origins.get(id(source), ())]
+            reader = self._made.get(id(node), "loss" if node is self._operations[-1][0] else None)
+            if reader is None:
+                origins[id(node)] = sources
+                continue
+            for name in sources:
+                found[name].append(reader)
         return found
 
     def tap_gradients(self) -> dict[str, np.ndarray]:
