@@ -6,13 +6,11 @@ import dataclasses
 import io
 import os
 import shutil
-import zipfile
-import zlib
 from pathlib import Path
 
 import numpy as np
 
-from runners.contract.errors import DataError, NanDetections
+from runners.contract.errors import DAMAGED_ARCHIVE, DataError, NanDetections
 
 FILE_NAME = "detections.npz"
 
@@ -93,7 +91,7 @@ def read(path: Path) -> Detections:
         check(detections)
     except OSError as error:
         raise DataError(f"{path}: cannot be read ({error.strerror or error}). A runner writes it at each evaluation.") from error
-    except (ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error, NotImplementedError) as error:
+    except DAMAGED_ARCHIVE as error:
         raise DataError(f"{path}: holds no detections, or wrong ones: {error}. Run the evaluation again.") from error
     return detections
 

@@ -1,5 +1,11 @@
 """What a runner raises on purpose. `category` is the word that goes into the `failed` event."""
 
+import zipfile
+import zlib
+
+# What numpy raises for a damaged .npz file; the last where the damage names a compression that zipfile does not have.
+DAMAGED_ARCHIVE = (ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error, NotImplementedError)
+
 
 class ContractError(Exception):
     category = "crash"

@@ -10,15 +10,13 @@ import dataclasses
 import hashlib
 import io
 import os
-import zipfile
-import zlib
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from runners.contract import scenes
-from runners.contract.errors import DataError
+from runners.contract.errors import DAMAGED_ARCHIVE, DataError
 
 EMBEDDED = "scenes"
 SCHEMA = 1
@@ -131,7 +129,7 @@ def read(path: Path, *, expected: str | None = None) -> InstanceSet:
                 raise DataError(f"{path}: schema {arrays['schema']}, this version reads {SCHEMA}. Import the set again.")
             splits = [Instances(**{name: arrays[f"{split}_{name}"] for name in _ARRAYS}) for split in ("train", "test")]
             names = tuple(map(str, arrays["class_names"]))
-    except (ValueError, KeyError, OSError, EOFError, zipfile.BadZipFile, zlib.error, NotImplementedError) as error:
+    except (OSError, *DAMAGED_ARCHIVE) as error:
         raise DataError(f"{path}: is not a data set, or is damaged ({error}). Remove it, and import the set again.") from error
     whole = make_set(*splits, names)
     if expected is not None and whole.checksum != expected:

@@ -12,8 +12,6 @@ import hashlib
 import io
 import json
 import threading
-import zipfile
-import zlib
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -23,6 +21,7 @@ import numpy as np
 
 from runners.contract import datasets, weights
 from runners.contract.batches import Batches
+from runners.contract.errors import DAMAGED_ARCHIVE
 from runners.contract.make_batches import make_batches
 from vigil.errors import CannotRun
 from vigil.paths import reference_directory
@@ -196,7 +195,7 @@ def load_golden(path: Path, *, recipe: Mapping[str, Any], data_directory: Path |
         with np.load(io.BytesIO(content), allow_pickle=False) as archive:
             arrays = {name: archive[name] for name in archive.files}
         header = json.loads(arrays["header"].tobytes())
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+    except (OSError, *DAMAGED_ARCHIVE) as error:
         raise CannotRun(f"{path}: not a golden tape ({type(error).__name__}: {error}). Restore it, or make it again.") from error
     if header["schema"] != SCHEMA or header["recipe"]["hash"] != recipe["hash"]:
         raise CannotRun(
