@@ -12,7 +12,7 @@ def known(**changes):
     """Return a known finding."""
     fields = {
         "name": "a", "recipe": "tiny", "framework": "torch", "releases": ("2.13.0",), "contexts": ("torch-*-bf16-x1",),
-        "layer": "head", "quantity": "bias gradient", "evidence": "docs/findings/x.py",
+        "layers": ("head",), "quantity": "bias gradient", "evidence": "docs/findings/x.py",
     }  # fmt: skip
     return Known(**{**fields, **changes})
 
@@ -53,7 +53,7 @@ def test_a_known_finding_elsewhere_is_a_regression(tape):
 def test_two_known_findings_explain_what_both_are_about(tape):
     """Where two are listed, each origin is one of them and each is found; with one missing, or a third, it is regressed."""
     found, out = examine.Examination(Answers(record(), {}, {}), [], []), [(2.0, None)]
-    entries = [known(), known(name="b", layer="*.conv*", quantity="weight gradient")]
+    entries = [known(), known(name="b", layers=("fpn.*", "*.conv*"), quantity="weight gradient")]
     places = {
         "both": [("head", "bias gradient"), ("stage1.conv1", "weight gradient")],
         "one": [("head", "bias gradient")],
@@ -73,6 +73,19 @@ def test_a_list_with_a_missing_key_is_refused(tmp_path):
     path = tmp_path / "known.yaml"
     path.write_text("- {name: x, recipe: tiny}\n")
     with pytest.raises(UsageError, match="entry 1"):
+        load_known(path)
+
+
+def test_one_pattern_is_a_list_of_one(tmp_path):
+    """A text in the place of a list would be read letter by letter: it is refused, with its key."""
+    from vigil.errors import UsageError
+
+    path = tmp_path / "known.yaml"
+    entry = "name: x, recipe: r, framework: torch, releases: [a], contexts: [b], quantity: q, evidence: e"
+    path.write_text(f"- {{{entry}, layers: [head]}}\n")
+    assert load_known(path)[0].layers == ("head",)
+    path.write_text(f"- {{{entry}, layers: head}}\n")
+    with pytest.raises(UsageError, match="entry 1: layers: found one value"):
         load_known(path)
 
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from vigil.verify.search import Origin
 
 FILE_NAME = "known_findings.yaml"
+_LISTS = ("releases", "contexts", "layers")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -30,7 +31,7 @@ class Known:
     """One finding.
 
     releases: framework versions it is in. contexts: patterns of short context forms, as `tensorflow-*-bf16-x1`.
-    layer: pattern of the origin's layer; quantity: of what it gets wrong. evidence: a script in docs/findings/, or a link.
+    layers: patterns of the origin's layer; quantity: of what it gets wrong. evidence: a script in docs/findings/, or a link.
     """
 
     name: str
@@ -38,13 +39,14 @@ class Known:
     framework: str
     releases: tuple[str, ...]
     contexts: tuple[str, ...]
-    layer: str
+    layers: tuple[str, ...]
     quantity: str
     evidence: str
 
     def explains(self, origin: Origin) -> bool:
         """Is an origin that was found this one?"""
-        return fnmatch.fnmatch(origin.place.layer, self.layer) and fnmatch.fnmatch(origin.place.quantity, self.quantity)
+        is_there = any(fnmatch.fnmatch(origin.place.layer, pattern) for pattern in self.layers)
+        return is_there and fnmatch.fnmatch(origin.place.quantity, self.quantity)
 
 
 def explain_all(known: Sequence[Known], localisation: Localisation | None, broken: Sequence[Broken]) -> bool:
@@ -68,6 +70,8 @@ def load_known(path: Path | None = None) -> list[Known]:
         if not isinstance(entry, dict) or set(entry) != names:
             found = sorted(entry) if isinstance(entry, dict) else entry
             raise UsageError(f"{path}: entry {index + 1}: found {found}. Allowed, and needed: {', '.join(sorted(names))}.")
+        if scalars := [name for name in _LISTS if not isinstance(entry[name], list)]:
+            raise UsageError(f'{path}: entry {index + 1}: {", ".join(scalars)}: found one value. Allowed: a list, as ["head"].')
         entries.append(Known(**{key: tuple(value) if isinstance(value, list) else value for key, value in entry.items()}))
     return entries
 
