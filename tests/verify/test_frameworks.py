@@ -18,6 +18,8 @@ from vigil.verify.golden import path_of
 from vigil.verify.request import load_standard, recipe_facts, verify_context
 
 FOLDER = project_root() / "tests" / "faults"
+# A fault file refuses where its framework has no way to be wrong like that; which those are is written down here.
+CANNOT_BE_EXPRESSED = {("tensorflow", "key_gradient_leaks")}
 
 
 @pytest.fixture(params=[pytest.param(name, marks=getattr(pytest.mark, name)) for name in FRAMEWORKS])
@@ -155,4 +157,7 @@ def test_every_planted_fault_is_located(framework, fault, tmp_path):
         standard_for(fault), context, tmp_path / "verification", command="a test", data_directory=None,
         fault=fault_entry(str(FOLDER / f"{fault.name}.py")), cores=list(share_of_cores()), quick=fault.quick,
     )  # fmt: skip
+    if (framework, fault.name) in CANNOT_BE_EXPRESSED:
+        assert document["verdict"]["name"] == "failed:fault"
+        return
     assert outcome_of(fault, document).is_located, document["origin"]
