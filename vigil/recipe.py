@@ -10,8 +10,9 @@ from pydantic import ValidationError
 
 from vigil.errors import RecipeError, UsageError, nearest
 from vigil.paths import project_root
+from vigil.recipe_base import DEFAULT_PROFILE, Recipe
 from vigil.recipe_file import Document, explain, read_document, shown
-from vigil.recipe_kinds import DEFAULT_PROFILE, RECIPES, Recipe
+from vigil.recipe_kinds import RECIPES
 
 __all__ = ["DEFAULT_PROFILE", "Recipe", "load_recipe", "recipe_hash", "recipe_names", "recipe_schema_text"]
 NOT_HASHED = ("checkpoint_every_steps",)  # a checkpoint copies the state and cannot move a number

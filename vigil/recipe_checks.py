@@ -14,8 +14,11 @@ from vigil.errors import nearest
 from vigil.recipe_file import Location
 
 if TYPE_CHECKING:
+    from vigil.recipe_base import Recipe
     from vigil.recipe_blocks import Profile
-    from vigil.recipe_kinds import ClassificationRecipe, ContrastRecipe, DetectionRecipe, Recipe
+    from vigil.recipe_classification import ClassificationRecipe
+    from vigil.recipe_contrast import ContrastRecipe
+    from vigil.recipe_detection import DetectionRecipe
 
 Problem = tuple[Location, str]
 Check = tuple[bool, Location, str]
