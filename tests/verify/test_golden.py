@@ -27,6 +27,18 @@ def test_a_tape_is_read_as_it_was_written(tape, tmp_path):
             assert again.floors["fp32"][case.name][name].distance == pytest.approx(floor.distance, rel=1e-6)
 
 
+def test_a_tape_of_another_compression_is_refused(tape, tmp_path):
+    """Damage that names a compression which zipfile does not have is told as damage, not as a missing feature."""
+    path = tmp_path / "golden.npz"
+    save_golden(path, tape)
+    content = bytearray(path.read_bytes())
+    for signature, offset in ((b"PK\x03\x04", 8), (b"PK\x01\x02", 10)):  # where the method of the first entry stands
+        content[content.index(signature) + offset] = 99
+    path.write_bytes(content)
+    with pytest.raises(CannotRun, match="not a golden tape"):
+        load_golden(path, recipe=RECIPE, data_directory=None)
+
+
 def test_a_tape_of_another_recipe_is_refused(tape, tmp_path):
     """The hash of what is trained must be the tape's."""
     save_golden(tmp_path / "golden.npz", tape)
