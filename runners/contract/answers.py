@@ -125,6 +125,7 @@ def _alternate(case: Case, probes: Probes, prober: Prober, called) -> Answers:
     for key in case.batches:
         prober.training_forward(*probes.batch(key, rows=sum(case.shards)))
         called()
+    prober.get_state()  # As before every evaluation: the running statistics that devices have of their own become one.
     images, _ = probes.batch(case.batch, rows=case.evaluation_rows)
     logits = prober.predict(evaluated_images(images))
     return {"logits": logits, **_group(prober.get_state(), "stats/", "params/")}

@@ -65,6 +65,23 @@ class OneNumber:
         return run
 
 
+class EachItsOwn(OneNumber):
+    """Devices move statistics of their own, which become one when the state is read, as before an evaluation."""
+
+    of_a_device = 0.0
+
+    def training_forward(self, images, labels):
+        self.of_a_device += 1
+
+    def get_state(self):
+        self.state["stats/n"] += self.of_a_device
+        self.of_a_device = 0.0
+        return super().get_state()
+
+    def predict(self, images):
+        return images.mean(axis=(1, 2)) + self.state["stats/n"]
+
+
 @pytest.fixture
 def answer(tmp_path, make_spec, training):
     """Return a function that answers cases with a prober, and gives all answers and the events."""
@@ -114,6 +131,14 @@ def test_each_kind_makes_the_calls_that_it_says(answer):
     np.testing.assert_array_equal(alternated["logits"], predicted["logits"])
     mean = (probes["batch/a/images"].mean(dtype=float) + probes["batch/b/images"].mean(dtype=float)) / 2
     assert accumulated["params/w"] == pytest.approx(2.0 - 0.5 * mean, rel=1e-6)
+
+
+def test_alternation_evaluates_with_the_statistics_of_all_devices(answer):
+    """What devices moved on their own is one before the evaluation, as it is when a run is evaluated."""
+    alternate = {**COMMON, "name": "alternate", "kind": "alternate", "batches": ["a", "b", "a"], "batch": "two"}
+    (alternated,), _, probes, _ = answer(EachItsOwn(), alternate)
+    assert alternated["stats/n"] == 3.0
+    np.testing.assert_allclose(alternated["logits"], probes["batch/two/images"].mean(axis=(1, 2)) + 3.0, rtol=1e-6)
 
 
 def test_a_trainer_is_made_for_each_size_of_batch(answer):

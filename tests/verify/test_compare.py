@@ -95,6 +95,15 @@ def test_one_percent_shows_in_the_slope_under_five_percent_noise():
     assert scaled.slope == pytest.approx(1.01, abs=0.002)
 
 
+def test_no_rounding_at_all_is_right():
+    """Draws whose slopes are off on average, and hardly differ, let an exact tensor pass, and none that is off."""
+    floors = {"x": Floor(1e-9, 1e-11, (-4e-10, 1e-12), (3e-10, 1e-12), 32)}
+    assert one(RIGHT.copy(), floors=floors).statistics() == {"distance": 0.0, "slope": 0.0, "intercept": 0.0}
+    assert one(RIGHT * (1 - 2e-10), floors=floors).slope_z == 0.0
+    assert one(RIGHT * (1 - 5e-10), floors=floors).slope_z == pytest.approx(100, rel=0.01)
+    assert one(RIGHT * (1 + 1e-10), floors=floors).slope_z == pytest.approx(100, rel=0.01)
+
+
 def test_an_offset_shows_in_the_intercept():
     """A constant added to every element is told from a scale."""
     found = one(RIGHT + 1e-4)

@@ -114,6 +114,31 @@ def test_a_wrong_layer_is_the_origin(tape, limits, monkeypatch, name, place):
     assert origin.slope == pytest.approx(1.001, abs=1e-5)
 
 
+def test_an_evaluation_that_alone_is_wrong_after_training_is_the_origin(tape, limits, monkeypatch):
+    """Logits that are out after forward passes which left the right statistics are made wrong by the evaluation."""
+
+    def step(case, tensors):
+        return tensors | ({"logits": tensors["logits"] * 1.001} if case.name == "early/alternation" else {})
+
+    [origin] = origin_of(tape, limits, monkeypatch, step=step).origins
+    assert (origin.place.layer, origin.place.phase, origin.place.quantity) == ("model", "evaluation", "logits")
+
+
+def test_statistics_that_forward_passes_leave_wrong_are_the_origin_of_an_evaluation(tape, limits, monkeypatch):
+    """The logits that come after them inherit, though they are further off."""
+
+    def step(case, tensors):
+        if case.name != "early/alternation":
+            return tensors
+        name = "stats/stage1.block1.bn2.mean"
+        return tensors | {"logits": tensors["logits"] * 1.1, name: tensors[name] * 1.001}
+
+    found = origin_of(tape, limits, monkeypatch, step=step)
+    [origin] = found.origins
+    assert (origin.place.layer, origin.place.quantity) == ("stage1.block1.bn2", "running mean")
+    assert "logits" in found.passengers
+
+
 @pytest.mark.parametrize(("error", "first"), [(0.5, "stage2.block1.bn1"), (1e-3, "stem.bn")])
 def test_a_layer_just_beyond_its_limit_does_not_hide_one_far_beyond(tape, limits, monkeypatch, error, first):
     """Layers alone are wrong independently: the order of a step counts among those that are off alike."""

@@ -48,11 +48,14 @@ def localise(search: Search) -> Localisation:
     focus = choose_case(search)
     if focus.kind == "repeat":
         return _of_repetition(search, focus)
-    if focus.kind == "predict":
-        worst = max((each for each in search.out if each.case == focus.name), key=lambda each: each.ratio)
-        place = Place("model", "evaluation", "logits" if worst.tensor == "logits" else worst.tensor)
-        return Localisation([make_origin(worst, place)], _passengers(search, focus, {worst.tensor}), [], [])
     out = [each for each in search.out if each.case == focus.name]
+    moved = [each for each in out if each.tensor.startswith(("stats/", "params/"))]
+    if focus.kind == "predict" or (focus.kind == "alternate" and not moved):
+        worst = max(out, key=lambda each: each.ratio)
+        place = Place("model", "evaluation", worst.tensor)
+        return Localisation([make_origin(worst, place)], _passengers(search, focus, {worst.tensor}), [], [])
+    if focus.kind == "alternate":  # what is evaluated after them inherits from statistics that are wrong
+        out = moved
     if focus.kind == "choose":
         origins = [make_origin(each, place_of(each.tensor, {})) for each in out]
         return Localisation(origins, [], [], ["nothing rounds here: every comparison must go as it is defined"])
