@@ -15,7 +15,7 @@ def test_limits_come_from_clean_rows():
     generator = np.random.default_rng(2)
     rows = [
         summary_row([Difference("late/margin", "loss", value, 1.0, 0.0, 0.0, 0.0)], precision="fp32", case="late/margin", seed=1)
-        for value in 8 * np.exp(0.4 * generator.normal(size=100))
+        for value in 4 * np.exp(0.4 * generator.normal(size=100))
     ]
     limit = make_limits(rows).table["fp32", "margin", "loss", "distance"]
     assert limit.largest_seen < limit.value < 200
@@ -39,6 +39,18 @@ def test_contexts_at_one_state_are_no_samples_of_others():
     assert 12 < make_limits(rows).table["fp32", "margin", "loss", "distance"].value < 15
 
 
+def test_few_contexts_that_differ_much_do_not_pass_anything():
+    """Four values between 0.9 and 12 floors would make a limit of thousands; it is cut where no rounding is."""
+    case = "late/full/layers"
+    rows = [
+        summary_row([Difference(case, "loss", value, 1.0, 0.0, value, 0.0)], precision="fp16", case=case, seed=0)
+        for value in (0.9, 9.8, 12.5, 12.5)
+    ]
+    table = make_limits(rows).table
+    assert table["fp16", "full/layers", "loss", "slope"].value > 1000
+    assert table["fp16", "full/layers", "loss", "distance"].value == 20.0
+
+
 def test_states_with_one_context_each_make_no_limit():
     """Nothing tells then how far contexts are apart."""
     difference = Difference("late/margin", "loss", 5.0, 1.0, 0.0, 0.0, 0.0)
@@ -53,6 +65,15 @@ def test_a_row_with_a_finding_makes_no_limit():
     wrong = summary_row([dataclasses.replace(difference, ratio=5e4)], precision="fp32", case="late/margin", seed=1)
     with_wrong = make_limits([clean] * 10 + [{**wrong, "not_clean": {"loss": "a_finding"}}])
     assert with_wrong.table == make_limits([clean] * 10).table
+
+
+def test_a_row_that_no_rounding_explains_is_refused():
+    """A wrong tensor among the clean rows would lift the limit above itself; a finding that is named does not."""
+    difference = Difference("early/alternation", "logits", 164301.0, 1.0, 0.0, 0.0, 0.0)
+    wrong = summary_row([difference], context="torch-eager-fp32-x2", precision="fp32", case="early/alternation", seed=0)
+    with pytest.raises(CannotRun, match="fp32-x2, early/alternation: logits is 164301 floors off, which is no rounding"):
+        make_limits([wrong])
+    assert not make_limits([{**wrong, "not_clean": {"logits": "a_finding"}}]).table
 
 
 def test_without_clean_rows_nothing_is_judged():
