@@ -6,8 +6,8 @@ contexts, at the golden tape's states and those of other seeds. For each state t
 taken, t * s * sqrt(1 + 1/n) above the mean logarithm (the method of the bands, one-sided: Hahn and Meeker 1991,
 https://doi.org/10.1002/9780470316771, section 4.7), with s pooled over the states; the largest of these is the limit. Runs at one
 state share its floor and its batch, and are no independent samples of other states: that is why the tape's own are measured.
-A limit is never less than what rounding alone reaches in that tensor at the same rate of false alarms. That of a distance is never
-more than what no clean run has come near: few contexts that differ much would make one that passes anything.
+A limit is never less than what rounding alone reaches in that tensor at the same rate of false alarms. That of a distance is
+never more than what no clean run has come near: few contexts that differ much would make one that passes anything.
 """
 
 from __future__ import annotations
