@@ -8,7 +8,7 @@ import math
 
 import pytest
 
-from vigil import reference
+from vigil import reference_file
 from vigil.errors import CannotRun
 from vigil.reference import ReferenceError_, append_rows, load_rows, row_from_record, select
 
@@ -173,7 +173,7 @@ def test_a_kill_while_writing_leaves_the_old_file(tmp_path, record, monkeypatch)
     def fail(source, target):
         raise OSError("no space left on device")
 
-    monkeypatch.setattr(reference.os, "replace", fail)
+    monkeypatch.setattr(reference_file.os, "replace", fail)
     with pytest.raises(OSError, match="no space"):
         append_rows(tmp_path, [make_row(record, seed=1)])
     assert path.read_bytes() == before
