@@ -1,0 +1,134 @@
+"""What a change does to the references, on a terminal and as Markdown for a pull request."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from reports.reference import amount, band_text, lots, seeds_text
+from reports.tables import markdown_table
+from vigil.reference_overview import brief
+
+ADDED = ("context", "release", "rows", "seeds", "mean", "spread", "by the old band")
+BANDS = ("", "recipe", "samples", "mean", "spread", "band for one run", "1 run sees", "3 runs see")
+_FALSE_ALARMS = "by the old band: the added runs of each context, judged together as any runs are, at 1 % false alarms each"
+
+Found = Mapping[str, Any]
+
+
+def diff_lines(found: Found) -> list[str]:
+    """Return the comparison as lines of text."""
+    lines = [f"references, compared with {found['base']['name']} ({found['base']['commit'][:12]})"]
+    for place in found["places"]:
+        unit = place["new"]["unit"] or place["old"]["unit"] or ""
+        lines.append(f"{place['recipe']} {place['profile']}")
+        for side in ("old", "new"):
+            lines.append(f"  {side} band    {_version(place[side])}{band_text(place[side], unit)}")
+        lines += [f"  {line}" for line in _effects(place)]
+        lines += [f"  added       {lots([lot])}{_judged(lot)}" for lot in place["added"]]
+        lines += [f"  superseded  {_superseded(entry)}" for entry in place["superseded"]]
+        lines += [f"  {line}" for line in _doubts(place)]
+    lines += [f"also changed: {line}" for line in found["others"]]
+    if not found["places"] and not found["problems"]:
+        lines.append("no sample was added or superseded, and no band has moved")
+    lines += [f"PROBLEM {line}" for line in found["problems"]]
+    if found["problems"]:
+        lines.append(f"{len(found['problems'])} problems: rows and entries are appended, never edited or removed")
+    return lines
+
+
+def diff_markdown(found: Found) -> str:
+    """Return the comparison as Markdown; texts that people wrote are escaped."""
+    lines = ["## References", "", f"Compared with {_plain(found['base']['name'])} (`{found['base']['commit'][:12]}`).", ""]
+    if found["problems"]:
+        lines += [f"**{len(found['problems'])} problems: rows and entries are appended, never edited or removed.**", ""]
+        lines += [*(f"- {_plain(line)}" for line in found["problems"]), ""]
+    for place in found["places"]:
+        lines += [f"### {_plain(place['recipe'])}, profile {_plain(place['profile'])}", ""]
+        lines += markdown_table(BANDS, [_band_row(side, place[side]) for side in ("old", "new")])
+        lines += ["", *(f"- {_plain(line)}" for line in _effects(place))]
+        if place["added"]:
+            lines += ["", f"Added ({_FALSE_ALARMS}):", "", *markdown_table(ADDED, [_added_row(lot) for lot in place["added"]])]
+        remarks = [f"superseded: {_superseded(entry)}" for entry in place["superseded"]] + _doubts(place)
+        lines += ["", *(f"- {_plain(line)}" for line in remarks), ""]
+    if not found["places"] and not found["problems"]:
+        lines += ["No sample was added or superseded, and no band has moved.", ""]
+    if found["others"]:
+        lines += ["Also changed:", "", *(f"- {_plain(line)}" for line in found["others"]), ""]
+    return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).rstrip() + "\n"
+
+
+def _effects(place: Found) -> list[str]:
+    """Return what the two bands say of one and the same value."""
+    old, new = place["old"], place["new"]
+    lines = [f"now OUTSIDE, was inside: {_interval(each)}" for each in place["now_outside"]]
+    lines += [f"now INSIDE, was outside: {_interval(each)}" for each in place["now_inside"]]
+    if old["band"] and not new["band"]:
+        lines.append("verdicts WILL BE unknown: there was a band and there is none any more")
+    if new["band"] and not old["band"]:
+        lines.append("verdicts were unknown; there is a band now")
+    if old["band"] and new["band"] and not lines:
+        lines.append("the band is the same")
+    if None not in (old["hash"], new["hash"]) and (old["version"], old["hash"]) != (new["version"], new["hash"]):
+        lines.append("the recipe has changed: the two bands are of different trainings")
+    elif None not in (old["checksum"], new["checksum"]) and old["checksum"] != new["checksum"]:
+        lines.append(f"the newest samples are of other data: checksum {old['checksum']}, now {new['checksum']}")
+    return lines
+
+
+def _doubts(place: Found) -> list[str]:
+    """Return what a reviewer should ask about the added rows."""
+    whys = {
+        "dirty": "added rows of code with uncommitted changes",
+        "unknown_commits": "added rows of a commit that this repository does not have (a shallow clone has few)",
+        "unverified": "added rows without a verification of their context",
+    }
+    return [f"{len(place[key])} {why}: {', '.join(_some(place[key]))}" for key, why in whys.items() if place[key]]
+
+
+def _some(names: Sequence[str], *, most: int = 3) -> list[str]:
+    return [*names[:most], *(["..."] if len(names) > most else [])]
+
+
+def _superseded(entry: Found) -> str:
+    by = f" (by {entry['by']})" if entry["by"] else ""
+    return f"{entry['date']}: {lots(entry['contexts'])}: {entry['reason']}{by}"
+
+
+def _judged(lot: Found) -> str:
+    return f"; by the old band: {lot['by_the_old_band']}" if lot["by_the_old_band"] else ""
+
+
+def _version(side: Found) -> str:
+    return "" if side["hash"] is None else f"v{side['version']} ({side['hash']}): "
+
+
+def _interval(bounds: Sequence[float]) -> str:
+    return f"{amount(bounds[0])} to {amount(bounds[1])}"
+
+
+def _added_row(lot: Found) -> tuple[str, ...]:
+    numbers = (str(lot["rows"]), seeds_text(lot["seeds"]), amount(lot["mean"]), amount(lot["spread"]))
+    return _plain(lot["context"]), _plain(lot["release"]), *numbers, _plain(lot["by_the_old_band"] or "-")
+
+
+def _band_row(name: str, side: Found) -> tuple[str, ...]:
+    band = side["band"]
+    return (
+        name,
+        _version(side).rstrip(": ") or "-",
+        f"{side['rows']} of {side['seeds']} seeds",
+        amount(side["mean"]),
+        amount(side["spread"]),
+        f"{amount(band['low'])} to {amount(band['high'])}" if band else _plain(f"none: {brief(side['reason'])}"),
+        amount(side["catches"][1]),
+        amount(side["catches"][3]),
+    )
+
+
+def _plain(text: str) -> str:
+    """Return a text that Markdown shows as it is: no markup, no link, nobody mentioned."""
+    escaped = re.sub(r"([\\`*_\[\]|~#])", r"\\\1", html.escape(" ".join(text.split()), quote=False))
+    return escaped.replace("@", "&#64;")
