@@ -11,7 +11,7 @@ from reports.reference import amount, band_text, lots, seeds_text
 from reports.tables import markdown_table
 from vigil.reference_overview import brief
 
-ADDED = ("context", "release", "rows", "seeds", "mean", "spread", "by the old band")
+ADDED = ("context", "release", "rows", "seeds", "mean", "spread", "recipe", "by the old band")
 BANDS = ("", "recipe", "samples", "mean", "spread", "band for one run", "1 run sees", "3 runs see")
 _FALSE_ALARMS = "by the old band: the added runs of each context, judged together as any runs are, at 1 % false alarms each"
 
@@ -111,7 +111,8 @@ def _interval(bounds: Sequence[float]) -> str:
 
 def _added_row(lot: Found) -> tuple[str, ...]:
     numbers = (str(lot["rows"]), seeds_text(lot["seeds"]), amount(lot["mean"]), amount(lot["spread"]))
-    return _plain(lot["context"]), _plain(lot["release"]), *numbers, _plain(lot["by_the_old_band"] or "-")
+    recipe = f"v{lot['recipe']['version']} ({lot['recipe']['hash']})"
+    return _plain(lot["context"]), _plain(lot["release"]), *numbers, _plain(recipe), _plain(lot["by_the_old_band"] or "-")
 
 
 def _band_row(name: str, side: Found) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from typing import Any
 from vigil.recipe import Recipe
 from vigil.reference import parse_rows, sample_of
 from vigil.reference_entry import FILE_NAME, Entry, parse_entries, superseded_by
-from vigil.reference_overview import by_context, identity, moments, standing_band, why_not_used
+from vigil.reference_overview import by_context, group_of, identity, moments, standing_band, why_not_used
 from vigil.reference_revision import (
     FOLDER,
     Revision,
@@ -203,17 +203,24 @@ def _summary(side: Side, profile: str) -> dict[str, Any]:
 
 
 def _describe_added(added: Sequence[Row], old: Side, summary: Mapping[str, Any], profile: str) -> list[dict[str, Any]]:
-    """Return the added rows by context and release, each lot judged as runs by the band that there was."""
-    found = []
-    for lot in by_context(added):
-        rows = [row for row in added if (row["context"]["text"], row["framework_version"]) == (lot["context"], lot["release"])]
-        found.append({**lot, "by_the_old_band": _judged(rows, old, summary, profile)})
-    return found
+    """Return the added rows by what they are samples of, context and release, each lot judged as runs by the old band."""
+    groups: dict[tuple[Any, ...], list[Row]] = {}
+    for row in added:
+        groups.setdefault((*group_of(row), row["context"]["text"], row["framework_version"]), []).append(row)
+    return [
+        {**lot, "recipe": rows[0]["recipe"], "by_the_old_band": _judged(rows, old, summary, profile)}
+        for _, rows in sorted(groups.items(), key=lambda item: str(item[0]))
+        for lot in by_context(rows)
+    ]
 
 
 def _judged(rows: Sequence[Row], old: Side, summary: Mapping[str, Any], profile: str) -> str | None:
-    same = all((row["recipe"]["hash"], row["data"]["checksum"]) == (summary["hash"], summary["checksum"]) for row in rows)
-    if not summary["band"] or not same or old.recipe is None:
+    """Return the verdict that these runs get from the old band; None where it is of another recipe, metric or data."""
+    first = rows[0]
+    of = first["recipe"]["version"], first["recipe"]["hash"], first["data"]["checksum"]
+    if not summary["band"] or of != (summary["version"], summary["hash"], summary["checksum"]):
+        return None
+    if why_not_used(first, old.recipe):
         return None
     training = old.recipe.resolve(profile)
     verdict = judge(
@@ -222,7 +229,7 @@ def _judged(rows: Sequence[Row], old: Side, summary: Mapping[str, Any], profile:
         recipe=identity(old.recipe, profile),
         metric=training["metric"],
         data={"checksum": summary["checksum"], "n_test": training["data"]["n_test"]},
-        context=rows[0]["context"]["text"],
+        context=first["context"]["text"],
         profile=profile,
     )
     return f"{verdict['name']}: {verdict['reason']}" if verdict["name"] != "reproduced" else verdict["name"]
