@@ -8,7 +8,7 @@ from typing import Any
 
 from reports.tables import print_table
 from vigil.reference import MIN_SAMPLES, MIN_SEEDS
-from vigil.reference_overview import brief, by_context
+from vigil.reference_overview import Bands, by_context, distinct, have_band, why_none
 
 COLUMNS = (
     "recipe", "profile", "version", "rows", "seeds", "releases", "dates", "mean", "spread", "band for one run",
@@ -62,11 +62,11 @@ def supersede_lines(path: Path, found: Sequence[Any], *, undo: str) -> list[str]
         lines.append(f"{recipe['name']} {recipe['profile']} v{recipe['version']} ({recipe['hash']}), {entry['metric']}")
         lines += [f"  superseded  {lot['rows']} of {lot['context']}, release {lot['release']}" for lot in by_context(each.rows)]
         lines.append(f"  reason      {entry['reason']}")
-        lines.append(f"  old band    {band_text(each.old, unit)}")
-        lines.append(f"  new band    {band_text(each.new, unit)}")
+        lines += [f"  old band    {line}" for line in band_lines(each.old, unit)]
+        lines += [f"  new band    {line}" for line in band_lines(each.new, unit)]
         seeds = len({row["seed"] for row in each.remaining})
         lines.append(f"  remain      {len(each.remaining)} samples of {seeds} seeds")
-        if not each.new["band"]:
+        if not have_band(each.new):
             lines.append(
                 f"  VERDICTS WILL BE unknown until there are {MIN_SAMPLES} samples of {MIN_SEEDS} seeds again: "
                 f"vigil reference add {recipe['name']} --profile {recipe['profile']}"
@@ -76,14 +76,24 @@ def supersede_lines(path: Path, found: Sequence[Any], *, undo: str) -> list[str]
     return [*lines, "what a reviewer sees: vigil reference diff"]
 
 
-def band_text(judged: Mapping[str, Any], unit: str) -> str:
-    """Return a band, what it was made of and what it sees, or why there is none."""
+def band_lines(bands: Bands, unit: str) -> list[str]:
+    """Return each band that differs, what it was made of and what it sees; or why there is none."""
+    if not have_band(bands):
+        return [f"none: {why_none(bands)}"]
+    return [f"{f'{names}: ' if names else ''}{_band_text(judged, unit)}" for names, judged in distinct(bands)]
+
+
+def interval(judged: Mapping[str, Any]) -> str:
+    """Return a band's two ends."""
     band = judged["band"]
-    if not band:
-        return f"none: {brief(judged['reason'])}"
+    return f"{amount(band['low'])} to {amount(band['high'])}" if band else "-"
+
+
+def _band_text(judged: Mapping[str, Any], unit: str) -> str:
+    band = judged["band"]
     sees = ", ".join(f"{amount(drop)} in {count}" for count, drop in judged["catches"].items() if drop is not None)
     return (
-        f"{amount(band['low'])} to {amount(band['high'])} {unit} (mean {amount(band['mean'])}, spread {amount(band['spread'])}, "
+        f"{interval(judged)} {unit} (mean {amount(band['mean'])}, spread {amount(band['spread'])}, "
         f"{band['n']} samples of {band['n_seeds']} seeds; sees a drop of {sees} runs)"
     )
 
@@ -120,7 +130,7 @@ def lots(contexts: Iterable[Mapping[str, Any]]) -> str:
 
 
 def _row(each: Document) -> tuple[str, ...]:
-    band, recipe = each["band"], each["recipe"]
+    bands, recipe = distinct(each["bands"]), each["recipe"]
     releases = "; ".join(f"{name} {', '.join(versions)}" for name, versions in each["frameworks"].items())
     return (
         recipe["name"],
@@ -132,9 +142,8 @@ def _row(each: Document) -> tuple[str, ...]:
         " to ".join(dict.fromkeys(each["dates"][:1] + each["dates"][-1:])) or "-",
         f"{amount(each['mean'])} {each['unit']}" if each["rows"] else "-",
         amount(each["spread"]),
-        f"{amount(band['low'])} to {amount(band['high'])}" if band else "-",
-        amount(each["catches"]["1"]),
-        amount(each["catches"]["3"]),
+        "\n".join(f"{names} {interval(judged)}".strip() for names, judged in bands),
+        *("\n".join(amount(judged["catches"][count]) for _, judged in bands) for count in (1, 3)),
         each["state"],
     )
 

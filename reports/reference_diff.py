@@ -7,9 +7,9 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from reports.reference import amount, band_text, lots, seeds_text
+from reports.reference import amount, band_lines, interval, lots, seeds_text
 from reports.tables import markdown_table
-from vigil.reference_overview import brief
+from vigil.reference_overview import distinct, have_band, why_none
 
 ADDED = ("context", "release", "rows", "seeds", "mean", "spread", "recipe", "by the old band")
 BANDS = ("", "recipe", "samples", "mean", "spread", "band for one run", "1 run sees", "3 runs see")
@@ -25,7 +25,8 @@ def diff_lines(found: Found) -> list[str]:
         unit = place["new"]["unit"] or place["old"]["unit"] or ""
         lines.append(f"{place['recipe']} {place['profile']}")
         for side in ("old", "new"):
-            lines.append(f"  {side} band    {_version(place[side])}{band_text(place[side], unit)}")
+            bands = band_lines(place[side]["bands"], unit)
+            lines += [f"  {side} band    {_version(place[side])}{line}" for line in bands]
         lines += [f"  {line}" for line in _effects(place)]
         lines += [f"  added       {lots([lot])}{_judged(lot)}" for lot in place["added"]]
         lines += [f"  superseded  {_superseded(entry)}" for entry in place["superseded"]]
@@ -47,7 +48,7 @@ def diff_markdown(found: Found) -> str:
         lines += [*(f"- {_plain(line)}" for line in found["problems"]), ""]
     for place in found["places"]:
         lines += [f"### {_plain(place['recipe'])}, profile {_plain(place['profile'])}", ""]
-        lines += markdown_table(BANDS, [_band_row(side, place[side]) for side in ("old", "new")])
+        lines += markdown_table(BANDS, [row for side in ("old", "new") for row in _band_rows(side, place[side])])
         lines += ["", *(f"- {_plain(line)}" for line in _effects(place))]
         if place["added"]:
             lines += ["", f"Added ({_FALSE_ALARMS}):", "", *markdown_table(ADDED, [_added_row(lot) for lot in place["added"]])]
@@ -63,13 +64,16 @@ def diff_markdown(found: Found) -> str:
 def _effects(place: Found) -> list[str]:
     """Return what the two bands say of one and the same value."""
     old, new = place["old"], place["new"]
-    lines = [f"now OUTSIDE, was inside: {_interval(each)}" for each in place["now_outside"]]
-    lines += [f"now INSIDE, was outside: {_interval(each)}" for each in place["now_inside"]]
-    if old["band"] and not new["band"]:
+    had, has = have_band(old["bands"]), have_band(new["bands"])
+    lines = []
+    for names, changes in _moves(place["moved"]):
+        lines += [f"{names}now OUTSIDE, was inside: {_ends(each)}" for each in changes["now_outside"]]
+        lines += [f"{names}now INSIDE, was outside: {_ends(each)}" for each in changes["now_inside"]]
+    if had and not has:
         lines.append("verdicts WILL BE unknown: there was a band and there is none any more")
-    if new["band"] and not old["band"]:
+    if has and not had:
         lines.append("verdicts were unknown; there is a band now")
-    if old["band"] and new["band"] and not lines:
+    if had and has and not lines:
         lines.append("the band is the same")
     if None not in (old["hash"], new["hash"]) and (old["version"], old["hash"]) != (new["version"], new["hash"]):
         lines.append("the recipe has changed: the two bands are of different trainings")
@@ -105,7 +109,15 @@ def _version(side: Found) -> str:
     return "" if side["hash"] is None else f"v{side['version']} ({side['hash']}): "
 
 
-def _interval(bounds: Sequence[float]) -> str:
+def _moves(moved: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    """Return what moves in which frameworks, once where it is the same in all of them."""
+    values = list(moved.values())
+    if all(each == values[0] for each in values):
+        return [("", values[0])]
+    return [(f"{framework}: ", changes) for framework, changes in moved.items()]
+
+
+def _ends(bounds: Sequence[float]) -> str:
     return f"{amount(bounds[0])} to {amount(bounds[1])}"
 
 
@@ -115,18 +127,20 @@ def _added_row(lot: Found) -> tuple[str, ...]:
     return _plain(lot["context"]), _plain(lot["release"]), *numbers, _plain(recipe), _plain(lot["by_the_old_band"] or "-")
 
 
-def _band_row(name: str, side: Found) -> tuple[str, ...]:
-    band = side["band"]
-    return (
-        name,
-        _version(side).rstrip(": ") or "-",
-        f"{side['rows']} of {side['seeds']} seeds",
-        amount(side["mean"]),
-        amount(side["spread"]),
-        f"{amount(band['low'])} to {amount(band['high'])}" if band else _plain(f"none: {brief(side['reason'])}"),
-        amount(side["catches"][1]),
-        amount(side["catches"][3]),
-    )
+def _band_rows(name: str, side: Found) -> list[tuple[str, ...]]:
+    return [
+        (
+            f"{name} ({names})" if names else name,
+            _version(side).rstrip(": ") or "-",
+            f"{side['rows']} of {side['seeds']} seeds",
+            amount(side["mean"]),
+            amount(side["spread"]),
+            interval(judged) if judged["band"] else _plain(f"none: {why_none(side['bands'])}"),
+            amount(judged["catches"][1]),
+            amount(judged["catches"][3]),
+        )
+        for names, judged in distinct(side["bands"])
+    ]
 
 
 def _plain(text: str) -> str:

@@ -16,7 +16,16 @@ from typing import Any
 from vigil.recipe import Recipe
 from vigil.reference import parse_rows, sample_of
 from vigil.reference_entry import FILE_NAME, Entry, parse_entries, superseded_by
-from vigil.reference_overview import by_context, group_of, identity, moments, standing_band, why_not_used
+from vigil.reference_overview import (
+    bands_of,
+    by_context,
+    group_of,
+    have_band,
+    identity,
+    moments,
+    no_bands,
+    why_not_used,
+)
 from vigil.reference_revision import (
     FOLDER,
     Revision,
@@ -74,12 +83,12 @@ def compare(root: Path, base: Revision) -> dict[str, Any]:
     }
 
 
-def moved(old: Mapping[str, Any] | None, new: Mapping[str, Any] | None) -> tuple[list[tuple[float, float]], ...]:
+def moved(old: Mapping[str, Any] | None, new: Mapping[str, Any] | None) -> dict[str, list[tuple[float, float]]]:
     """Return which values were inside the old band and are outside the new one, and the other way round."""
     if not old or not new:
-        return [], []
+        return {"now_outside": [], "now_inside": []}
     a, b = (old["low"], old["high"]), (new["low"], new["high"])
-    return _without(a, b), _without(b, a)
+    return {"now_outside": _without(a, b), "now_inside": _without(b, a)}
 
 
 def _without(left: tuple[float, float], right: tuple[float, float]) -> list[tuple[float, float]]:
@@ -156,13 +165,11 @@ def _place(name: str, profile: str, old: Side, new: Side, *, strangers: set[str 
     fresh = [entry for _, entry in new.entries if _canonical(entry) not in known and entry["recipe"]["profile"] == profile]
     if not added and not fresh and sides["old"] == sides["new"]:
         return None
-    outside, inside = moved(sides["old"]["band"], sides["new"]["band"])
     return {
         "recipe": name,
         "profile": profile,
         **sides,
-        "now_outside": outside,
-        "now_inside": inside,
+        "moved": {framework: _moved(sides, framework) for framework in sides["old"]["bands"]},
         "added": _describe_added(added, old, sides["old"], profile),
         "superseded": [
             {
@@ -178,27 +185,30 @@ def _place(name: str, profile: str, old: Side, new: Side, *, strangers: set[str 
     }
 
 
+def _moved(sides: Mapping[str, Any], framework: str) -> dict[str, list[tuple[float, float]]]:
+    return moved(*(sides[side]["bands"][framework]["band"] for side in ("old", "new")))
+
+
 def _summary(side: Side, profile: str) -> dict[str, Any]:
     """Return what judges a profile on one side: the rows of the recipe as that side has it, of the data of the newest of them."""
     standing = [row for row in side.standing.values() if row["recipe"]["profile"] == profile]
-    nothing = {"version": None, "hash": None, "unit": None, "rows": 0, "seeds": 0, "mean": None, "spread": None, "band": None}
+    nothing = {"version": None, "hash": None, "unit": None, "rows": 0, "seeds": 0, "mean": None, "spread": None, "checksum": None}
     if side.recipe is None or profile not in side.recipe.profiles:
         why = "recipes/ has no such recipe" if side.recipe is None else f"the recipe has no profile {profile}"
         reason = f"{why}: no band" if standing else "no samples"
-        return {**nothing, "rows": len(standing), "reason": reason, "catches": {1: None, 3: None}, "checksum": None}
+        return {**nothing, "rows": len(standing), "bands": no_bands(reason)}
     current = [row for row in standing if why_not_used(row, side.recipe) is None]
     newest = max(current, key=lambda row: row["date"])["data"]["checksum"] if current else None
     used = [row for row in current if row["data"]["checksum"] == newest]
     facts = identity(side.recipe, profile)
-    judged = standing_band(standing, recipe=side.recipe, profile=profile, checksum=newest or "")
     return {
         **{key: facts[key] for key in ("version", "hash")},
         "unit": side.recipe.resolve(profile)["metric"]["unit"],
         "rows": len(used),
         "seeds": len({row["seed"] for row in used}),
         **moments(used),
-        **judged,
         "checksum": newest,
+        "bands": bands_of(standing, recipe=side.recipe, profile=profile, checksum=newest or ""),
     }
 
 
@@ -218,7 +228,7 @@ def _judged(rows: Sequence[Row], old: Side, summary: Mapping[str, Any], profile:
     """Return the verdict that these runs get from the old band; None where it is of another recipe, metric or data."""
     first = rows[0]
     of = first["recipe"]["version"], first["recipe"]["hash"], first["data"]["checksum"]
-    if not summary["band"] or of != (summary["version"], summary["hash"], summary["checksum"]):
+    if not have_band(summary["bands"]) or of != (summary["version"], summary["hash"], summary["checksum"]):
         return None
     if why_not_used(first, old.recipe):
         return None

@@ -1,7 +1,7 @@
 """Entries that supersede reference samples: the rows stay as they are, and judge nothing from then on.
 
 They stand in `reference_results/<recipe>/superseded.jsonl`, one JSON object a line, appended and never edited. An entry names its
-rows by run, says why and since when, and keeps the band before and after, as they were computed on that day.
+rows by run, says why and since when, and keeps the bands of each framework before and after, as they were on that day.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ _ENTRY_TYPES: dict[str, tuple[type, ...]] = {
     "by": (str, type(None)),
     "date": (str,),
     "commit": (str, type(None)),
-    "old_band": (dict, type(None)),
-    "new_band": (dict, type(None)),
+    "old_bands": (dict,),
+    "new_bands": (dict,),
 }
 # Enough to say what was wrong with the samples; less is a word such as "stale".
 _LEAST_CHARACTERS = 20
@@ -67,9 +67,12 @@ def check_entry(entry: Any, *, where: str) -> None:
     if entry["kind"] != "superseded":
         raise ReferenceError_(f"{where}: kind: found {entry['kind']!r}, allowed is 'superseded'.")
     nested = {"recipe": dict.fromkeys(RECIPE_KEYS, (str, int)), "data": {"name": (str,), "checksum": (str,)}}
-    for key, types in {**nested, "old_band": BAND_TYPES, "new_band": BAND_TYPES}.items():
-        if entry[key] is not None:
-            check_keys(entry[key], types, where=f"{where}: {key}", what=f"superseding entry's {key}")
+    for key, types in nested.items():
+        check_keys(entry[key], types, where=f"{where}: {key}", what=f"superseding entry's {key}")
+    for key in ("old_bands", "new_bands"):
+        for framework, band in entry[key].items():
+            if band is not None:
+                check_keys(band, BAND_TYPES, where=f"{where}: {key}.{framework}", what="superseding entry's band")
     if not entry["run_ids"] or not all(isinstance(each, str) for each in entry["run_ids"]):
         raise ReferenceError_(f"{where}: run_ids: found {entry['run_ids']!r}, allowed are one or more names of runs.")
     try:

@@ -1,7 +1,7 @@
 """What references there are: the samples of each recipe, profile, version and data set as one group, with what judges there.
 
-Everything is made of plain values, so that one document serves the table and `--json`. Bands come from `verdict.band_of`, the
-function that asks what a run would be held against; a group that judges nothing has none.
+Everything is made of plain values, so that one document serves the table and `--json`. Bands come from `verdict.band_of`, which
+asks what a run of a framework would be held against; a group that judges nothing has none.
 """
 
 from __future__ import annotations
@@ -11,12 +11,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from vigil.context import FRAMEWORKS, make_context
 from vigil.recipe import Recipe, recipe_hash
 from vigil.reference import Reference
 from vigil.reference_row import Row
 from vigil.verdict import band_of
 
 IN_USE = "in use"
+
+Bands = dict[str, dict[str, Any]]  # framework -> `verdict.band_of` its runs
 
 
 def recipes_with_rows(directory: Path) -> list[str]:
@@ -43,11 +46,6 @@ def group_of(row: Row) -> tuple[Any, ...]:
     recipe = row["recipe"]
     data = row["data"]["checksum"]
     return recipe["name"], recipe["profile"], recipe["version"], recipe["hash"], row["metric"], row["unit"], data
-
-
-def brief(reason: str | None) -> str:
-    """Return why there is no band, without what to run about it."""
-    return (reason or "").partition("; to make them")[0]
 
 
 def by_context(rows: Iterable[Row]) -> list[dict[str, Any]]:
@@ -80,11 +78,42 @@ def identity(recipe: Recipe, profile: str) -> dict[str, Any]:
     }
 
 
-def standing_band(rows: Sequence[Row], *, recipe: Recipe, profile: str, checksum: str) -> dict[str, Any]:
-    """Return `verdict.band_of` these rows for a recipe's profile and data of this checksum."""
+def bands_of(rows: Sequence[Row], *, recipe: Recipe, profile: str, checksum: str) -> Bands:
+    """Return `verdict.band_of` these rows for runs of each framework, of a recipe's profile and data of this checksum."""
     training = recipe.resolve(profile)
-    data = {"checksum": checksum, "n_test": training["data"]["n_test"]}
-    return band_of(rows, recipe=identity(recipe, profile), metric=training["metric"], data=data)
+    settings = {
+        "recipe": identity(recipe, profile),
+        "metric": training["metric"],
+        "data": {"checksum": checksum, "n_test": training["data"]["n_test"]},
+    }
+    return {name: band_of(rows, context=make_context(framework=name).text, **settings) for name in FRAMEWORKS}
+
+
+def no_bands(reason: str) -> Bands:
+    """Return what stands for bands where there are none, for a reason."""
+    return {name: {"band": None, "reason": reason, "catches": {1: None, 3: None}} for name in FRAMEWORKS}
+
+
+def have_band(bands: Bands) -> bool:
+    """Can a run of every framework be judged?"""
+    return all(judged["band"] for judged in bands.values())
+
+
+def why_none(bands: Bands) -> str:
+    """Return why there is no band, without what to run about it; nothing where there is one."""
+    return next((judged["reason"].partition("; to make them")[0] for judged in bands.values() if judged["reason"]), "")
+
+
+def distinct(bands: Bands) -> list[tuple[str, dict[str, Any]]]:
+    """Return each band once, with the frameworks whose runs it judges; the one that judges all goes without names."""
+    found: list[tuple[list[str], dict[str, Any]]] = []
+    for name, judged in bands.items():
+        same = next((names for names, each in found if each == judged), None)
+        if same is None:
+            found.append(([name], judged))
+        else:
+            same.append(name)
+    return [("" if len(found) == 1 else ", ".join(names), judged) for names, judged in found]
 
 
 def why_not_used(row: Row, recipe: Recipe | None) -> str | None:
@@ -105,12 +134,13 @@ def why_not_used(row: Row, recipe: Recipe | None) -> str | None:
 def _describe(rows: Sequence[Row], reference: Reference, *, recipe: Recipe | None) -> dict[str, Any]:
     """Return the document of one group; its rows are all there are, superseded ones too."""
     standing, first = [row for row in rows if row["run_id"] not in reference.superseded], rows[0]
-    state, judged = why_not_used(first, recipe), {"band": None, "reason": None, "catches": {1: None, 3: None}}
+    state = why_not_used(first, recipe)
+    bands = no_bands(state or "")
     if state is None:
         profile, checksum = first["recipe"]["profile"], first["data"]["checksum"]
-        judged = standing_band(standing, recipe=recipe, profile=profile, checksum=checksum)
-        why = brief(judged["reason"]) if standing else "all samples are superseded"
-        state = IN_USE if judged["band"] else f"not used: {why}"
+        bands = bands_of(standing, recipe=recipe, profile=profile, checksum=checksum)
+        why = why_none(bands) if standing else "all samples are superseded"
+        state = IN_USE if have_band(bands) else f"not used: {why}"
     return {
         "recipe": dict(first["recipe"]),
         "metric": first["metric"],
@@ -126,8 +156,7 @@ def _describe(rows: Sequence[Row], reference: Reference, *, recipe: Recipe | Non
         "hardware": sorted({str(row["hardware"]) for row in standing}),
         "commits": sorted({str(row["commit"]) for row in standing}),
         **moments(standing),
-        "band": judged["band"],
-        "catches": {str(count): drop for count, drop in judged["catches"].items()},
+        "bands": bands,
         "dirty": [row["run_id"] for row in standing if row["dirty"] is not False],
         "verified": sum(row.get("verify", {}).get("verdict") == "reproduced" for row in standing),
         "superseded": _superseded(rows, reference),

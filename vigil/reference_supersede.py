@@ -17,19 +17,19 @@ from vigil.recipe import Recipe
 from vigil.reference import load_reference
 from vigil.reference_entry import BAND_TYPES, ENTRY_SCHEMA, FILE_NAME, Entry, check_entry, sound_reason
 from vigil.reference_file import append_lines, locked
-from vigil.reference_overview import group_of, identity, standing_band, why_not_used
+from vigil.reference_overview import Bands, bands_of, group_of, identity, why_not_used
 from vigil.reference_row import Row
 
 
 @dataclasses.dataclass(frozen=True)
 class Superseded:
-    """One group of samples that was superseded: the entry written, its rows, and `verdict.band_of` before and after."""
+    """One group of samples that was superseded: the entry written, its rows, and the bands before and after."""
 
     entry: Entry
     rows: tuple[Row, ...]
     remaining: tuple[Row, ...]
-    old: dict[str, Any]
-    new: dict[str, Any]
+    old: Bands
+    new: Bands
 
 
 def supersede(
@@ -81,7 +81,7 @@ def _entry(
     first, out = rows[0], {row["run_id"] for row in rows}
     before = [row for row in current if group_of(row) == group_of(first)]
     after = [row for row in before if row["run_id"] not in out]
-    bands = [standing_band(each, recipe=recipe, profile=profile, checksum=first["data"]["checksum"]) for each in (before, after)]
+    bands = [bands_of(each, recipe=recipe, profile=profile, checksum=first["data"]["checksum"]) for each in (before, after)]
     entry: Entry = {
         "schema": ENTRY_SCHEMA,
         "kind": "superseded",
@@ -94,15 +94,15 @@ def _entry(
         "by": by,
         "date": f"{datetime.now(timezone.utc):%Y-%m-%d}",
         "commit": describe_code()["commit"],
-        "old_band": _kept(bands[0]["band"]),
-        "new_band": _kept(bands[1]["band"]),
+        "old_bands": _kept(bands[0]),
+        "new_bands": _kept(bands[1]),
     }
     check_entry(entry, where="new entry")
     return Superseded(entry, tuple(rows), tuple(after), *bands)
 
 
-def _kept(band: dict[str, Any] | None) -> dict[str, Any] | None:
-    return None if band is None else {key: band[key] for key in BAND_TYPES}
+def _kept(bands: Bands) -> dict[str, Any]:
+    return {name: judged["band"] and {key: judged["band"][key] for key in BAND_TYPES} for name, judged in bands.items()}
 
 
 def _chosen(rows: Sequence[Row], *, framework: str | None, release: str | None, place: str) -> list[Row]:

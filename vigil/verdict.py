@@ -125,14 +125,14 @@ def judge(
 
 
 def band_of(
-    rows: Sequence[Row], *, recipe: Mapping[str, Any], metric: Mapping[str, Any], data: Mapping[str, Any]
+    rows: Sequence[Row], *, recipe: Mapping[str, Any], metric: Mapping[str, Any], data: Mapping[str, Any], context: str
 ) -> dict[str, Any]:
-    """Return what `judge` holds further runs of a recipe against, whatever they turn out to be.
+    """Return what `judge` holds further runs of a context against, whatever they turn out to be.
 
     It asks `judge` about runs that nobody made, of seeds that are in no row, so that what is shown is what judges.
 
     Args:
-        rows, recipe, metric, data: as `judge` takes them.
+        rows, recipe, metric, data, context: as `judge` takes them.
     Returns:
         band: the `band` of a verdict on one run; None where there is none.
         reason: why there is none, else None.
@@ -147,7 +147,7 @@ def band_of(
             recipe=recipe,
             metric=metric,
             data=data,
-            context="",
+            context=context,
             profile=recipe["profile"],
         )
         for count in (1, 3)

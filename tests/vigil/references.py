@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from vigil.recipe import load_recipe, recipe_hash
+from vigil.verdict import band_of
 
 RECIPE = load_recipe("resnet_cifar")
 QUICK = {"name": "resnet_cifar", "version": RECIPE.version, "hash": recipe_hash(RECIPE.resolve("quick")), "profile": "quick"}
@@ -48,8 +49,15 @@ def make_entry(rows: Iterable[dict[str, Any]], **changes: Any) -> dict[str, Any]
     return {
         "schema": 1, "kind": "superseded", "recipe": dict(rows[0]["recipe"]), "metric": rows[0]["metric"], "unit": "percent",
         "data": dict(rows[0]["data"]), "run_ids": [row["run_id"] for row in rows], "reason": REASON, "by": None,
-        "date": "2026-11-22", "commit": None, "old_band": None, "new_band": None, **changes,
+        "date": "2026-11-22", "commit": None, "old_bands": {}, "new_bands": {"jax": None}, **changes,
     }  # fmt: skip
+
+
+def band(rows: Iterable[dict[str, Any]], *, framework: str = "jax") -> dict[str, Any] | None:
+    """Return the band that judges one run of the recipe in a framework by these rows."""
+    data = {"checksum": CHECKSUM, "n_test": RECIPE.resolve("quick")["data"]["n_test"]}
+    metric = RECIPE.resolve("quick")["metric"]
+    return band_of(list(rows), recipe=QUICK, metric=metric, data=data, context=f"{framework}-jit-fp32-x1")["band"]
 
 
 def write_lines(path: Path, objects: Iterable[dict[str, Any]]) -> Path:

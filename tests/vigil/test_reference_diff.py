@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import json
 import shutil
 import subprocess
 from pathlib import Path
@@ -11,19 +10,17 @@ from pathlib import Path
 import pytest
 
 from reports.reference_diff import diff_lines, diff_markdown
-from tests.vigil.references import CHECKSUM, QUICK, REASON, RECIPE, make_entry, make_row, make_rows, write_lines
+from tests.vigil.references import QUICK, REASON, band, make_entry, make_row, make_rows, write_lines
 from vigil.cli.main import main
 from vigil.errors import CannotRun, RecipeError, UsageError
 from vigil.paths import project_root
 from vigil.reference import ReferenceError_
 from vigil.reference_diff import compare, moved
 from vigil.reference_revision import default_base, is_tracked, merge_base
-from vigil.verdict import band_of
 
 FILE = "reference_results/resnet_cifar/quick-all-2026-11-21.jsonl"
 ENTRIES = "reference_results/resnet_cifar/superseded.jsonl"
 OLD = make_rows(8)
-METRIC = RECIPE.resolve("quick")["metric"]
 
 
 class Checkout:
@@ -77,9 +74,9 @@ def checkout(template, tmp_path, monkeypatch):
     return made
 
 
-def band(rows):
-    """Return the band that judges by these rows."""
-    return band_of(rows, recipe=QUICK, metric=METRIC, data={"checksum": CHECKSUM, "n_test": 4000})["band"]
+def band_in(side, *, framework="jax"):
+    """Return the band of one side of a place."""
+    return side["bands"][framework]["band"]
 
 
 def test_nothing_changed_is_said_and_is_exit_code_0(checkout, capsys):
@@ -89,20 +86,21 @@ def test_nothing_changed_is_said_and_is_exit_code_0(checkout, capsys):
 
 
 def test_added_rows_are_shown_with_the_band_before_and_after(checkout, capsys):
-    """Rows of a third framework: their lot, both bands as they judge, and which values change sides."""
-    added = make_rows(8, frameworks=["tensorflow"], mean=87.0)
+    """More seeds, a little lower: their lot, both bands as they judge, and which values change sides."""
+    added = make_rows(8, frameworks=["jax"], first=1100, mean=87.0)
     checkout.rows([*OLD, *added])
     found = checkout.compare()
     assert found["problems"] == []
     [place] = found["places"]
-    assert (place["old"]["band"], place["new"]["band"]) == (band(OLD), band([*OLD, *added]))
-    assert [(lot["context"], lot["release"], lot["rows"]) for lot in place["added"]] == [("tensorflow-jit-fp32-x1", "1.0", 8)]
-    old, new = place["old"]["band"], place["new"]["band"]
+    old, new = band_in(place["old"]), band_in(place["new"])
+    assert (old, new) == (band(OLD), band([*OLD, *added]))
+    assert [(lot["context"], lot["release"], lot["rows"]) for lot in place["added"]] == [("jax-jit-fp32-x1", "0.10.2", 8)]
     assert new["low"] < old["low"] < new["high"]
-    assert place["now_inside"][0] == (new["low"], old["low"])
+    assert place["moved"]["jax"]["now_inside"][0] == (new["low"], old["low"])
     assert main(["reference", "diff"]) == 0
     out = capsys.readouterr().out
-    assert f"old band    v1 ({QUICK['hash']}): {old['low']:.2f} to {old['high']:.2f} percent" in out
+    assert f"old band    v1 ({QUICK['hash']}): " in out
+    assert all(f"{each['low']:.2f} to {each['high']:.2f} percent" in out for each in (old, new))
     assert f"now INSIDE, was outside: {new['low']:.2f} to {old['low']:.2f}" in out
 
 
@@ -162,7 +160,7 @@ def test_a_row_edited_in_an_earlier_commit_of_the_branch_is_found(checkout):
     assert checkout.compare("HEAD")["problems"] == []
     found = compare(checkout.root, default_base(checkout.root))
     assert [line.split(":")[0] for line in found["problems"]] == ["EDITED"]
-    assert found["places"][0]["old"]["band"] != found["places"][0]["new"]["band"]
+    assert band_in(found["places"][0]["old"]) != band_in(found["places"][0]["new"])
 
 
 def test_the_same_row_written_in_another_way_is_no_edit(checkout):
@@ -208,7 +206,7 @@ def test_superseded_rows_are_shown_with_reason_and_both_bands(checkout):
     [place] = found["places"]
     [entry] = place["superseded"]
     assert (entry["rows"], entry["by"]) == (8, "#5")
-    assert (place["old"]["band"]["n"], place["new"]["band"]) == (14, None)
+    assert (band_in(place["old"])["n"], band_in(place["new"])) == (14, None)
     assert any("verdicts WILL BE unknown" in line for line in diff_lines(found))
 
 
@@ -283,7 +281,7 @@ def test_a_changed_recipe_leaves_its_reference_behind(checkout):
     found = checkout.compare()
     [place] = found["places"]
     assert (place["old"]["version"], place["new"]["version"]) == (1, 2)
-    assert (place["old"]["band"], place["new"]["band"]) == (band(OLD), None)
+    assert (band_in(place["old"]), band_in(place["new"])) == (band(OLD), None)
     text = "\n".join(diff_lines(found))
     assert "verdicts WILL BE unknown" in text
     assert "the recipe has changed" in text
@@ -296,8 +294,8 @@ def test_new_samples_of_a_changed_recipe_are_beside_the_band_of_the_old_one(chec
     added = make_rows(8, first=1100, mean=60.0, recipe={**QUICK, "version": 2})
     checkout.rows([*OLD, *added])
     [place] = checkout.compare()["places"]
-    assert place["old"]["band"] == band(OLD)
-    assert place["new"]["band"]["mean"] == pytest.approx(60.0, abs=1.0)
+    assert band_in(place["old"]) == band(OLD)
+    assert band_in(place["new"])["mean"] == pytest.approx(60.0, abs=1.0)
     assert {lot["by_the_old_band"] for lot in place["added"]} == {None}
 
 
@@ -311,8 +309,8 @@ def test_a_broken_recipe_in_the_tree_is_its_own_error(checkout):
     checkout.commit()
     path.write_text(whole)
     [place] = checkout.compare()["places"]
-    assert place["old"]["reason"] == "recipes/ has no such recipe: no band"
-    assert place["new"]["band"] == band(OLD)
+    assert place["old"]["bands"]["jax"]["reason"] == "recipes/ has no such recipe: no band"
+    assert band_in(place["new"]) == band(OLD)
 
 
 def test_what_else_changed_below_is_listed(checkout):
@@ -339,8 +337,9 @@ def test_what_else_changed_below_is_listed(checkout):
 )
 def test_values_that_change_sides_are_intervals(old, new, outside, inside):
     """The same, narrower, shifted, apart and wider bands."""
-    assert moved(*({"low": low, "high": high} for low, high in (old, new))) == (outside, inside)
-    assert moved(None, {"low": 1.0, "high": 2.0}) == ([], [])
+    bands = ({"low": low, "high": high} for low, high in (old, new))
+    assert moved(*bands) == {"now_outside": outside, "now_inside": inside}
+    assert moved(None, {"low": 1.0, "high": 2.0}) == {"now_outside": [], "now_inside": []}
 
 
 def test_the_base_is_the_default_branch_where_there_is_one(checkout):
@@ -385,9 +384,8 @@ def test_markdown_shows_both_bands_and_escapes_what_people_wrote(checkout, tmp_p
     text = page.read_text(encoding="utf-8")
     assert text == diff_markdown(checkout.compare())
     assert text.index("1 problems") < text.index("### resnet")
-    assert f"| old | v1 ({QUICK['hash']}) | 16 of 8 seeds |" in text
+    assert f"| v1 ({QUICK['hash']}) | 16 of 8 seeds |" in text
     assert "| tensorflow-jit-fp32-x1 | 1.0 | 8 | 1000 to 1007 |" in text
     for planted in ("<img", "[a](http", "@someone", "`code`", "**bold**"):
         assert planted not in text
     assert "Wrong padding &lt;img src=x&gt;" in text
-    assert json.dumps(text)  # one text, no stray bytes

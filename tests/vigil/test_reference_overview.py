@@ -6,12 +6,13 @@ import json
 
 import pytest
 
-from tests.vigil.references import CHECKSUM, QUICK, REASON, RECIPE, make_entry, make_row, make_rows, write_lines
+from tests.vigil.references import CHECKSUM, QUICK, REASON, RECIPE, band, make_entry, make_row, make_rows, write_lines
 from vigil.cli.main import main
+from vigil.context import FRAMEWORKS
 from vigil.reference import Reference, append_rows, load_rows
 from vigil.reference_entry import superseded_by
-from vigil.reference_overview import overview
-from vigil.verdict import band_of, judge
+from vigil.reference_overview import distinct, overview
+from vigil.verdict import judge
 
 METRIC = RECIPE.resolve("quick")["metric"]
 
@@ -25,20 +26,20 @@ def look(rows, *entries, recipe=RECIPE):
 def test_the_band_that_is_shown_is_the_band_that_judges(count):
     """Band and smallest drop are those in the verdict on real runs of other seeds."""
     rows = make_rows(9)
-    judged = band_of(rows, recipe=QUICK, metric=METRIC, data={"checksum": CHECKSUM, "n_test": 4000})
     runs = [(seed, 85.0 + seed) for seed in range(count)]
     data = {"checksum": CHECKSUM, "n_test": RECIPE.resolve("quick")["data"]["n_test"]}
-    verdict = judge(runs, rows=rows, recipe=QUICK, metric=METRIC, data=data, context="jax-jit-fp32-x1", profile="quick")
-    assert (judged["band"], judged["catches"][count]) == (verdict["band"], verdict["detectable_drop"])
     [group] = look(rows)
-    assert (group["band"], group["catches"][str(count)]) == (verdict["band"], verdict["detectable_drop"])
+    assert set(group["bands"]) == set(FRAMEWORKS)
+    for framework, shown in group["bands"].items():
+        context = f"{framework}-jit-fp32-x1"
+        verdict = judge(runs, rows=rows, recipe=QUICK, metric=METRIC, data=data, context=context, profile="quick")
+        assert (shown["band"], shown["catches"][count]) == (verdict["band"], verdict["detectable_drop"])
 
 
 def test_no_reference_row_is_left_out_of_the_band_that_is_shown():
     """The runs that are asked about have seeds of their own, whatever seeds the rows have."""
     rows = make_rows(6, first=0) + make_rows(6, first=2**31)
-    judged = band_of(rows, recipe=QUICK, metric=METRIC, data={"checksum": CHECKSUM, "n_test": 4000})
-    assert judged["band"]["n"] == len(rows)
+    assert band(rows)["n"] == len(rows)
 
 
 def test_a_group_says_all_that_its_rows_have_in_common():
@@ -65,7 +66,7 @@ def test_a_group_says_all_that_its_rows_have_in_common():
 def test_rows_of_another_recipe_are_not_called_in_use(change, state):
     """A changed version, hash or profile is told, and no band is shown."""
     [group] = look(make_rows(recipe={**QUICK, **change}))
-    assert (group["state"], group["in_use"], group["band"]) == (state, False, None)
+    assert (group["state"], group["in_use"], group["bands"]["jax"]["band"]) == (state, False, None)
     assert group["mean"] is not None
 
 
@@ -80,7 +81,7 @@ def test_too_few_rows_are_not_called_in_use(n_seeds, said):
     """Under 8 samples of 5 seeds verdicts are unknown, and the table says why."""
     [group] = look(make_rows(n_seeds))
     assert said in group["state"]
-    assert (group["in_use"], group["band"], group["catches"]) == (False, None, {"1": None, "3": None})
+    assert (group["in_use"], group["bands"]["jax"]["catches"]) == (False, {1: None, 3: None})
 
 
 def test_samples_of_other_data_are_a_group_of_their_own():
@@ -88,7 +89,7 @@ def test_samples_of_other_data_are_a_group_of_their_own():
     other = make_rows(6, mean=70.0, framework_version="0.9", data={"name": "generated", "checksum": "beef" * 8})
     groups = look(make_rows(6) + other)
     assert sorted(round(group["mean"]) for group in groups) == [70, 88]
-    assert all(group["band"]["n"] == 12 for group in groups)
+    assert all(group["bands"]["jax"]["band"]["n"] == 12 for group in groups)
 
 
 def test_superseded_dirty_and_unverified_rows_are_told():
@@ -98,10 +99,17 @@ def test_superseded_dirty_and_unverified_rows_are_told():
     rows[2]["verify"] = {"verdict": "reproduced", "reason": "all", "verify_id": "v", "golden": None}
     old = [row for row in rows if row["context"]["framework"] == "torch"][:3]
     [group] = look(rows, make_entry(old, by="#7"))
-    assert (group["rows"], group["band"]["n"], group["verified"]) == (13, 13, 1)
+    assert (group["rows"], group["bands"]["jax"]["band"]["n"], group["verified"]) == (13, 13, 1)
     assert group["dirty"] == [rows[0]["run_id"], rows[1]["run_id"]]
     [entry] = group["superseded"]
     assert (entry["reason"], entry["by"], entry["rows"], entry["contexts"][0]["release"]) == (REASON, "#7", 3, "2.13.0+cpu")
+
+
+def test_a_band_that_judges_all_frameworks_is_shown_once():
+    """Equal bands share a line without names; where one framework's differs, each line says whose it is."""
+    wide, narrow = ({"band": {"low": low, "high": 90.0}, "reason": None, "catches": {1: 2.0, 3: 1.0}} for low in (80.0, 85.0))
+    assert distinct({"torch": wide, "jax": dict(wide)}) == [("", wide)]
+    assert distinct({"torch": wide, "tensorflow": narrow, "jax": dict(wide)}) == [("torch, jax", wide), ("tensorflow", narrow)]
 
 
 def test_a_group_without_a_standing_row_is_still_shown():
@@ -115,7 +123,7 @@ def test_a_run_that_is_listed_twice_counts_once():
     """As it does in a verdict."""
     rows = make_rows(6)
     [group] = look(rows + rows[:4])
-    assert (group["rows"], group["band"]["n"]) == (12, 12)
+    assert (group["rows"], group["bands"]["jax"]["band"]["n"]) == (12, 12)
 
 
 @pytest.fixture
@@ -133,8 +141,8 @@ def test_the_table_has_every_group_and_its_notes(folder, capsys):
     """Bands, drops, states and reasons are on the page; a recipe of somebody's own is not passed over."""
     assert main(["reference", "show"]) == 0
     out = capsys.readouterr().out
-    band = band_of(load_rows(folder, "resnet_cifar"), recipe=QUICK, metric=METRIC, data={"checksum": CHECKSUM, "n_test": 4000})
-    assert f"{band['band']['low']:.2f} to {band['band']['high']:.2f}" in out
+    judges = band(load_rows(folder, "resnet_cifar"))
+    assert f"{judges['low']:.2f} to {judges['high']:.2f}" in out
     assert "in use" in out
     assert "give the path of its" in " ".join(out.split())
     assert f"superseded 2026-11-22: 5 of torch-jit-fp32-x1 2.12.0 (mean 88.45): {REASON}" in out
@@ -145,7 +153,8 @@ def test_json_holds_what_the_table_holds(folder, capsys):
     assert main(["reference", "show", "resnet_cifar", "--profile", "quick", "--json"]) == 0
     [group] = json.loads(capsys.readouterr().out)
     assert (group["rows"], group["in_use"], group["superseded"][0]["rows"]) == (16, True, 5)
-    assert group["catches"]["1"] > group["catches"]["3"] > 0.0
+    catches = group["bands"]["jax"]["catches"]
+    assert catches["1"] > catches["3"] > 0.0
 
 
 def test_one_recipe_is_shown_by_context(folder, capsys):

@@ -8,12 +8,12 @@ import json
 import pytest
 
 import vigil.reference_supersede as module
-from tests.vigil.references import CHECKSUM, QUICK, REASON, RECIPE, make_entry, make_row, make_rows, write_lines
+from tests.vigil.references import CHECKSUM, QUICK, REASON, RECIPE, band, make_entry, make_row, make_rows, write_lines
 from vigil.cli.main import main
 from vigil.errors import UsageError
 from vigil.reference import ReferenceError_, append_rows, load_reference, load_rows, select
 from vigil.reference_supersede import supersede
-from vigil.verdict import band_of, judge
+from vigil.verdict import judge
 
 METRIC = RECIPE.resolve("quick")["metric"]
 DATA = {"checksum": CHECKSUM, "n_test": 4000}
@@ -35,11 +35,11 @@ def folder(tmp_path):
 
 def test_superseded_samples_enter_no_band(folder):
     """The band without them is that of the other rows alone; a value that only they allowed is regressed then."""
-    wide = band_of(load_rows(folder, "resnet_cifar"), recipe=QUICK, metric=METRIC, data=DATA)["band"]
+    wide = band(load_rows(folder, "resnet_cifar"))
     _, [found] = supersede(folder, RECIPE, profile="quick", reason=REASON, framework="torch", release="2.12.0")
     rows = load_rows(folder, "resnet_cifar")
     assert {row["framework_version"] for row in rows} == {"0.10.2", "2.13.0+cpu"}
-    assert (found.old["band"], found.new["band"]["n"]) == (wide, 16)
+    assert (found.old["jax"]["band"], found.new["jax"]["band"]) == (wide, band(rows))
     options = {"recipe": QUICK, "metric": METRIC, "data": DATA, "context": "jax-jit-fp32-x1", "profile": "quick"}
     assert wide["low"] < 80.0
     assert judge([(0, 80.0)], rows=rows, **options)["name"] == "regressed"
@@ -59,8 +59,10 @@ def test_no_row_is_touched_and_the_entry_says_what_why_and_when(folder):
     assert entry == found.entry
     assert (entry["reason"], entry["by"], entry["commit"]) == (f"{REASON} again", "#12", "abc")
     assert entry["run_ids"] == [f"torch-2.12.0-{seed}" for seed in range(1000, 1008)]
-    assert (entry["old_band"]["n"], entry["new_band"]["n"], entry["new_band"]["n_seeds"]) == (24, 16, 8)
-    assert entry["old_band"]["low"] < entry["new_band"]["low"]
+    old, new = entry["old_bands"]["jax"], entry["new_bands"]["jax"]
+    assert (old["n"], new["n"], new["n_seeds"]) == (24, 16, 8)
+    assert old["low"] < new["low"]
+    assert set(entry["old_bands"]) == {"torch", "tensorflow", "jax"}
 
 
 def test_a_release_may_be_named_without_its_local_part(folder):
@@ -113,7 +115,7 @@ def test_a_reason_that_says_nothing_is_refused(folder, reason):
         (lambda entry: entry.update(metric="test_loss"), "its row has metric 'test_accuracy', the entry 'test_loss'"),
         (lambda entry: entry["recipe"].update(profile="paper"), "its row has recipe.profile 'quick', the entry 'paper'"),
         (lambda entry: entry["data"].update(checksum="beef"), "its row has data.checksum"),
-        (lambda entry: entry.update(old_band={"low": 1.0}), "old_band: coverage, high, mean"),
+        (lambda entry: entry.update(old_bands={"jax": {"low": 1.0}}), "old_bands.jax: coverage, high, mean"),
     ],
 )
 def test_an_entry_that_cannot_be_true_is_named_by_file_and_line(folder, change, said):
