@@ -37,6 +37,8 @@ def notes(documents: Sequence[Document]) -> list[str]:
     lines = [_SEES, _DATA]
     for each in documents:
         name = f"{each['recipe']['name']} {each['recipe']['profile']} v{each['recipe']['version']} ({each['recipe']['hash']})"
+        if not each["in_use"]:
+            lines.append(f"{name}: {each['state']}")
         if each["hardware"]:
             lines.append(
                 f"{name}: measured on {'; '.join(each['hardware'])}; data {each['data']['name']} {each['data']['checksum']}"
@@ -144,7 +146,7 @@ def _row(each: Document) -> tuple[str, ...]:
         amount(each["spread"]),
         "\n".join(f"{names} {interval(judged)}".strip() for names, judged in bands),
         *("\n".join(amount(judged["catches"][count]) for _, judged in bands) for count in (1, 3)),
-        each["state"],
+        each["state"].partition(":")[0],
     )
 
 

@@ -144,7 +144,7 @@ def test_the_table_has_every_group_and_its_notes(folder, capsys):
     judges = band(load_rows(folder, "resnet_cifar"))
     assert f"{judges['low']:.2f} to {judges['high']:.2f}" in out
     assert "in use" in out
-    assert "give the path of its" in " ".join(out.split())
+    assert f"mine quick v1 ({QUICK['hash']}): not used: there is no recipe of this name in recipes/; give the path" in out
     assert f"superseded 2026-11-22: 5 of torch-jit-fp32-x1 2.12.0 (mean 88.45): {REASON}" in out
 
 
