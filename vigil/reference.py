@@ -68,8 +68,10 @@ def load_rows(directory: Path, recipe_name: str) -> list[Row]:
 def load_reference(directory: Path, recipe_name: str) -> Reference:
     """Return what the *.jsonl files in `directory`/`recipe_name` hold. Raises ReferenceError_ with file and line."""
     folder = Path(directory) / recipe_name
-    texts = {path.name: path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.jsonl"))}
-    entries = parse_entries(texts.pop(reference_entry.FILE_NAME, ""), where=f"{folder}/{reference_entry.FILE_NAME}")
+    place = folder / reference_entry.FILE_NAME
+    # Entries before rows: one that is written meanwhile must not name a row that was not there yet when rows were read.
+    entries = parse_entries(place.read_text(encoding="utf-8") if place.exists() else "", where=str(place))
+    texts = {path.name: path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.jsonl")) if path != place}
     rows = parse_rows(texts, recipe_name=recipe_name, place=str(folder))
     return Reference(tuple(rows), superseded_by(entries, rows))
 

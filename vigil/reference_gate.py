@@ -42,7 +42,7 @@ def examine_contexts(
     data_directory: Path | None,
     jobs: int,
     progress_timeout: float,
-    on_end: Callable[[Examined, dict[str, Any]], None],
+    on_end: Callable[[Examined, dict[str, Any] | None], None],
 ) -> list[Examined]:
     """Verify each context, `jobs` side by side; return what was said, in the order given.
 
@@ -50,11 +50,11 @@ def examine_contexts(
     read, is of another version of the recipe, or that this machine's oracle does not agree with, refuses every context.
 
     Args:
-        on_end: told what was said of a context, and its verify.json, as each ends.
+        on_end: told what was said of a context, and its verify.json if there is one, as each ends.
     """
     if not path_of(recipe_facts(recipe, profile)).exists():
         note = {"verdict": "unknown", "reason": UNVERIFIED, "verify_id": None, "golden": None}
-        return [Examined(context, note, f"unknown: {UNVERIFIED}", EXIT_REPRODUCED, None) for context in contexts]
+        return _all_alike(contexts, note, f"unknown: {UNVERIFIED}", EXIT_REPRODUCED, on_end)
     try:
         standard = load_standard(recipe, profile, data_directory=data_directory)
         results = verify_contexts(
@@ -69,8 +69,17 @@ def examine_contexts(
             progress_timeout=progress_timeout,
         )
     except CannotRun as error:
-        return [Examined(context, None, f"could not be verified: {error}", EXIT_COULD_NOT_RUN, None) for context in contexts]
+        return _all_alike(contexts, None, f"could not be verified: {error}", EXIT_COULD_NOT_RUN, on_end)
     return [_examined(document, directory) for document, directory in results]
+
+
+def _all_alike(
+    contexts: Sequence[Context], note: dict[str, Any] | None, said: str, exit_code: int, on_end: Callable[[Examined, None], None]
+) -> list[Examined]:
+    found = [Examined(context, note, said, exit_code, None) for context in contexts]
+    for each in found:
+        on_end(each, None)
+    return found
 
 
 def _examined(document: dict[str, Any], directory: Path) -> Examined:

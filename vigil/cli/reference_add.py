@@ -77,11 +77,9 @@ def run(arguments: argparse.Namespace) -> int:
         runs_directory(),
         command=arguments.command,
         data_directory=data_directory,
-        on_end=_keep_verification,
+        on_end=_tell_and_keep,
         **settings,
     )
-    for each in examined:
-        print(_told(each), flush=True)
     notes = {each.context: each.note for each in examined if each.note}
     requests = [
         Request(recipe, arguments.recipe, arguments.profile, context, (seed,), None, arguments.command)
@@ -124,9 +122,10 @@ def _samples(recipe: Recipe, profile: str, *, checksum: str) -> set[tuple[str, i
     }
 
 
-def _keep_verification(examined: Examined, document: dict[str, Any]) -> None:
-    """Draw what there is to draw of a verification, then upload it all."""
-    if document["verdict"]["name"] == INTERRUPTED:
+def _tell_and_keep(examined: Examined, document: dict[str, Any] | None) -> None:
+    """Print what was said of a context; draw what there is to draw of its verification, and upload it all."""
+    print(_told(examined), flush=True)
+    if document is None or document["verdict"]["name"] == INTERRUPTED:
         return
     if document["tensors"]:
         draw_picture(examined.directory)
