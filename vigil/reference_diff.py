@@ -227,10 +227,8 @@ def _describe_added(added: Sequence[Row], old: Side, summary: Mapping[str, Any],
 def _judged(rows: Sequence[Row], old: Side, summary: Mapping[str, Any], profile: str) -> str | None:
     """Return the verdict that these runs get from the old band; None where it is of another recipe, metric or data."""
     first = rows[0]
-    of = first["recipe"]["version"], first["recipe"]["hash"], first["data"]["checksum"]
-    if not have_band(summary["bands"]) or of != (summary["version"], summary["hash"], summary["checksum"]):
-        return None
-    if why_not_used(first, old.recipe):
+    is_other = why_not_used(first, old.recipe) or first["data"]["checksum"] != summary["checksum"]
+    if is_other or not have_band(summary["bands"]):
         return None
     training = old.recipe.resolve(profile)
     verdict = judge(
