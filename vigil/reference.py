@@ -1,64 +1,42 @@
-"""Reading and appending raw reference samples: one JSON object a line, appended and never edited.
+"""The raw samples of a recipe: read, chosen for a verdict, and appended to.
 
-A row is what docs/architecture.md lists under "A reference row", no key more and none less. Whatever cannot be a sample
-(a run that failed, one with a planted fault, a number that is not finite, a run that is there already) is refused here,
-on the way in and again on the way out.
+Rows are never edited or removed. Those that an entry supersedes judge nothing, and still count as present.
 """
 
 from __future__ import annotations
 
-import json
-import math
-import os
 import re
-import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from vigil.errors import CannotRun
+from vigil import reference_entry
+from vigil.reference_entry import Entry, parse_entries, superseded_by
+from vigil.reference_file import append_lines, locked
+from vigil.reference_row import RECIPE_KEYS, ReferenceError_, Row, check_row, parse_object, row_from_record
 
-REFERENCE_SCHEMA = 1
+__all__ = [
+    "MIN_SAMPLES",
+    "MIN_SEEDS",
+    "Reference",
+    "ReferenceError_",
+    "Row",
+    "Selection",
+    "append_rows",
+    "how_to_make",
+    "load_reference",
+    "load_rows",
+    "parse_rows",
+    "row_from_record",
+    "sample_of",
+    "select",
+]
+
 # Below these a band says more about luck than about the recipe: the t quantile grows fast under 8 samples, and how far
 # seeds differ cannot be seen from a few of them, however many contexts each ran in.
 MIN_SAMPLES = 8
 MIN_SEEDS = 5
-
-_NUMBER, _TEXT, _TEXT_OR_NONE = (int, float), str, (str, type(None))
-_ROW_TYPES: dict[str, Any] = {
-    "schema": int,
-    "kind": _TEXT,
-    "recipe": dict,
-    "metric": _TEXT,
-    "unit": _TEXT,
-    "value": _NUMBER,
-    "seed": int,
-    "context": dict,
-    "framework_version": _TEXT,
-    "packages": dict,
-    "python": _TEXT,
-    "hardware": (str, dict, type(None)),
-    "environment": dict,
-    "data": dict,
-    "commit": _TEXT_OR_NONE,
-    "dirty": (bool, type(None)),
-    "date": _TEXT,
-    "run_id": _TEXT,
-    "state_sha256": _TEXT_OR_NONE,
-}
-_NESTED_KEYS = {
-    "recipe": ("name", "version", "hash", "profile"),
-    "context": ("framework", "text"),
-    "data": ("name", "checksum"),
-}
-_PACKAGES = ("numpy", "torch", "tensorflow", "keras", "jax", "jaxlib", "flax", "optax", "ml_dtypes")
-
-Row = dict[str, Any]
-
-
-class ReferenceError_(CannotRun):
-    """A reference file cannot be read, or a run cannot be a reference sample."""
 
 
 @dataclass(frozen=True)
@@ -69,16 +47,46 @@ class Selection:
     reason: str | None
 
 
+@dataclass(frozen=True)
+class Reference:
+    """All that is kept of one recipe: every row, and by run the entry that supersedes it."""
+
+    rows: tuple[Row, ...]
+    superseded: Mapping[str, Entry]
+
+    @property
+    def standing(self) -> list[Row]:
+        """The rows that may judge."""
+        return [row for row in self.rows if row["run_id"] not in self.superseded]
+
+
 def load_rows(directory: Path, recipe_name: str) -> list[Row]:
-    """Return every row of the *.jsonl files in `directory`/`recipe_name`; none if the folder is not there."""
+    """Return every row in `directory`/`recipe_name` that is not superseded; none if the folder is not there."""
+    return load_reference(directory, recipe_name).standing
+
+
+def load_reference(directory: Path, recipe_name: str) -> Reference:
+    """Return what the *.jsonl files in `directory`/`recipe_name` hold. Raises ReferenceError_ with file and line."""
+    folder = Path(directory) / recipe_name
+    place = folder / reference_entry.FILE_NAME
+    # Entries before rows: one that is written meanwhile must not name a row that was not there yet when rows were read.
+    entries = parse_entries(place.read_text(encoding="utf-8") if place.exists() else "", where=str(place))
+    texts = {path.name: path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.jsonl")) if path != place}
+    rows = parse_rows(texts, recipe_name=recipe_name, place=str(folder))
+    return Reference(tuple(rows), superseded_by(entries, rows))
+
+
+def parse_rows(texts: Mapping[str, str], *, recipe_name: str, place: str) -> list[Row]:
+    """Return the rows of a recipe's files, given as name -> content. Raises ReferenceError_ with file and line."""
     rows: list[Row] = []
     first_seen: dict[str, tuple[str, Row]] = {}
-    for path in sorted((Path(directory) / recipe_name).glob("*.jsonl")):
-        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+    for name, text in texts.items():
+        for number, line in enumerate(text.split("\n"), start=1):
             if not line.strip():
                 continue
-            where = f"{path}:{number}"
-            row = _parse(line, where=where)
+            where = f"{place}/{name}:{number}"
+            row = parse_object(line, where=where)
+            check_row(row, where=where)
             if row["recipe"]["name"] != recipe_name:
                 raise ReferenceError_(
                     f"{where}: recipe.name: found {row['recipe']['name']!r}, allowed in this folder is "
@@ -131,122 +139,38 @@ def select(rows: Sequence[Row], *, recipe: Mapping[str, Any], metric: str, data:
 
 def how_to_make(recipe: Mapping[str, Any]) -> str:
     """Return what to run to get reference samples."""
-    return f"to make them: make reference RECIPE={recipe['name']} PROFILE={recipe['profile']}"
-
-
-def row_from_record(record: Mapping[str, Any]) -> Row:
-    """Return the reference row of a finished run; raise ReferenceError_ for a run that cannot be a sample.
-
-    A run of code with uncommitted changes is taken, and its row says so.
-    """
-    who = f"run {record.get('run_id', '(no run_id)')}"
-    try:
-        if record["fault"] is not None:
-            raise ReferenceError_(
-                f"{who}: fault: found {record['fault']['name']!r}. A run with a planted fault is never a reference: "
-                "run it without --fault."
-            )
-        if record["status"] != "finished":
-            raise ReferenceError_(f"{who}: status: found {record['status']!r}, allowed is 'finished'.")
-        environment = record["environment"]
-        row = {
-            "schema": REFERENCE_SCHEMA,
-            "kind": "measured",
-            "recipe": {key: record["recipe"][key] for key in _NESTED_KEYS["recipe"]},
-            "metric": record["metric"]["name"],
-            "unit": record["metric"]["unit"],
-            "value": record["metric"]["value"],
-            "seed": record["seed"],
-            "context": dict(record["context"]),
-            "framework_version": environment["framework_version"],
-            "packages": {name: environment[name] for name in _PACKAGES if name in environment},
-            "python": environment["python"],
-            "hardware": environment["hardware"],
-            "environment": {key: value for key, value in environment.items() if not _is_local_path(value)},
-            "data": {key: record["data"][key] for key in _NESTED_KEYS["data"]},
-            "commit": record["code"]["commit"],
-            "dirty": record["code"]["dirty"],
-            "date": record["created"][:10],
-            "run_id": record["run_id"],
-            "state_sha256": record["state_sha256"],
-        }
-    except KeyError as missing:
-        raise ReferenceError_(f"{who}: {missing.args[0]}: missing from its record; a reference row needs it.") from None
-    _check(row, where=who)
-    return row
+    return (
+        f"to make them: make reference RECIPE={recipe['name']} PROFILE={recipe['profile']}; "
+        f"what there is: vigil reference show {recipe['name']}"
+    )
 
 
 def append_rows(directory: Path, rows: Sequence[Row]) -> list[Path]:
     """Append rows to `directory`/<recipe>/<profile>-<framework>-<date>.jsonl and return the files written.
 
     Everything is checked before anything is written, and each file is replaced whole, so that a kill leaves it as it
-    was or complete. Two processes that append to the same file at once would lose rows: run one at a time.
+    was or complete. Another process that appends at the same time waits.
     """
     for number, row in enumerate(rows, start=1):
-        _check(row, where=f"new row {number}")
-    names = sorted({row["recipe"]["name"] for row in rows})
-    _refuse_repeats(rows, existing=[row for name in names for row in load_rows(directory, name)])
+        check_row(row, where=f"new row {number}")
     by_file: dict[Path, list[Row]] = {}
     for row in rows:
         by_file.setdefault(_file_of(Path(directory), row), []).append(row)
-    for path, added in by_file.items():
-        _append_whole(path, added)
+    with locked(Path(directory)):
+        for name in sorted({row["recipe"]["name"] for row in rows}):
+            _refuse_repeats([row for row in rows if row["recipe"]["name"] == name], of=load_reference(directory, name))
+        for path, added in by_file.items():
+            append_lines(path, added)
     return sorted(by_file)
 
 
-def _parse(line: str, *, where: str) -> Row:
-    try:
-        row = json.loads(line)
-    except json.JSONDecodeError as error:
-        raise ReferenceError_(
-            f"{where}: broken JSON at column {error.colno}: {error.msg}. One whole object a line is needed; "
-            "restore the file from version control."
-        ) from None
-    _check(row, where=where)
-    return row
-
-
-def _check(row: Any, *, where: str) -> None:
-    """Raise ReferenceError_ unless `row` is a whole and sound reference row."""
-    if not isinstance(row, dict):
-        raise ReferenceError_(f"{where}: found {type(row).__name__}, needed is one JSON object a line.")
-    if row.get("schema", REFERENCE_SCHEMA) != REFERENCE_SCHEMA:
-        raise ReferenceError_(
-            f"{where}: schema: found {row['schema']!r}, this Vigil reads {REFERENCE_SCHEMA}. Use the Vigil that wrote it."
-        )
-    _check_keys(row, _ROW_TYPES, where=where)
-    for key, types in _ROW_TYPES.items():
-        value, allowed = row[key], types if isinstance(types, tuple) else (types,)
-        if not isinstance(value, allowed) or (isinstance(value, bool) and bool not in allowed):
-            names = " or ".join(kind.__name__ for kind in allowed)
-            raise ReferenceError_(f"{where}: {key}: found {value!r}, allowed is {names}.")
-    for key, nested in _NESTED_KEYS.items():
-        for name in nested:
-            if name not in row[key]:
-                raise ReferenceError_(f"{where}: {key}.{name}: missing. A reference row needs it.")
-    if row["kind"] != "measured":
-        raise ReferenceError_(f"{where}: kind: found {row['kind']!r}, allowed is 'measured'.")
-    if not math.isfinite(row["value"]):
-        raise ReferenceError_(f"{where}: value: found {row['value']}, allowed are finite numbers.")
-    if row["unit"] == "percent" and not 0.0 <= row["value"] <= 100.0:
-        raise ReferenceError_(f"{where}: value: found {row['value']} percent, allowed is 0 to 100.")
-
-
-def _check_keys(row: Row, allowed: Iterable[str], *, where: str) -> None:
-    missing, unknown = sorted(set(allowed) - set(row)), sorted(set(row) - set(allowed))
-    if missing:
-        raise ReferenceError_(f"{where}: {', '.join(missing)}: missing. A reference row needs every key.")
-    if unknown:
-        raise ReferenceError_(f"{where}: {', '.join(unknown)}: not a key of a reference row. Take it out.")
-
-
-def _refuse_repeats(rows: Sequence[Row], *, existing: Sequence[Row]) -> None:
-    run_ids = {row["run_id"] for row in existing}
-    samples = {_sample(row): row["run_id"] for row in existing}
+def _refuse_repeats(rows: Sequence[Row], *, of: Reference) -> None:
+    run_ids = {row["run_id"] for row in of.rows}
+    samples = {sample_of(row): row["run_id"] for row in of.standing}
     for row in rows:
         if row["run_id"] in run_ids:
             raise ReferenceError_(f"run {row['run_id']}: already a reference sample. A run counts once.")
-        same = samples.get(_sample(row))
+        same = samples.get(sample_of(row))
         if same is not None:
             raise ReferenceError_(
                 f"run {row['run_id']}: seed {row['seed']} in {row['context']['text']} with framework version "
@@ -254,11 +178,12 @@ def _refuse_repeats(rows: Sequence[Row], *, existing: Sequence[Row]) -> None:
                 "another seed."
             )
         run_ids.add(row["run_id"])
-        samples[_sample(row)] = row["run_id"]
+        samples[sample_of(row)] = row["run_id"]
 
 
-def _sample(row: Row) -> tuple[Any, ...]:
-    recipe = tuple(row["recipe"][key] for key in _NESTED_KEYS["recipe"])
+def sample_of(row: Row) -> tuple[Any, ...]:
+    """Return what two runs have in common that count as one sample."""
+    recipe = tuple(row["recipe"][key] for key in RECIPE_KEYS)
     return (*recipe, row["metric"], row["seed"], row["context"]["text"], row["framework_version"])
 
 
@@ -271,27 +196,3 @@ def _file_of(directory: Path, row: Row) -> Path:
             )
     name, profile, framework, date = parts
     return directory / name / f"{profile}-{framework}-{date}.jsonl"
-
-
-def _append_whole(path: Path, rows: Sequence[Row]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    before = path.read_text(encoding="utf-8") if path.exists() else ""
-    if before and not before.endswith("\n"):
-        before += "\n"
-    text = before + "".join(json.dumps(row, allow_nan=False, ensure_ascii=False) + "\n" for row in rows)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(temporary, 0o644)  # mkstemp makes it private; the file belongs to the repository
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
-
-
-def _is_local_path(value: Any) -> bool:
-    # Where one machine keeps its files says nothing about its numbers, and rows are published.
-    return isinstance(value, str) and os.path.isabs(value)

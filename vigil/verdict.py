@@ -46,6 +46,42 @@ def exit_code(verdict_name: str) -> int:
     return _EXIT_CODES[verdict_name]
 
 
+def band_of(
+    rows: Sequence[Row], *, recipe: Mapping[str, Any], metric: Mapping[str, Any], data: Mapping[str, Any], context: str
+) -> dict[str, Any]:
+    """Return what `judge` holds further runs of a context against, whatever they turn out to be.
+
+    It asks `judge` about runs that nobody made, of seeds that are in no row, so that what is shown is what judges.
+
+    Args:
+        rows, recipe, metric, data, context: as `judge` takes them.
+    Returns:
+        band: the `band` of a verdict on one run; None where there is none.
+        reason: why there is none, else None.
+        catches: by number of runs, 1 and 3, the `detectable_drop` of a verdict on so many.
+    """
+    first = max((row["seed"] for row in rows), default=-1) + 1
+    usual = math.fsum(row["value"] for row in rows) / max(len(rows), 1)
+    judged = {
+        count: judge(
+            [(first + seed, usual) for seed in range(count)],
+            rows=rows,
+            recipe=recipe,
+            metric=metric,
+            data=data,
+            context=context,
+            profile=recipe["profile"],
+        )
+        for count in (1, 3)
+    }
+    band = judged[1]["band"]
+    return {
+        "band": band,
+        "reason": None if band else judged[1]["reason"],
+        "catches": {count: verdict["detectable_drop"] for count, verdict in judged.items()},
+    }
+
+
 def judge(
     values: Sequence[tuple[int, float]],
     *,

@@ -17,6 +17,8 @@ from vigil.cli.main import VERBS, main
 from vigil.recipe import load_recipe, recipe_names
 
 VERB_NAMES = [verb.__name__.rsplit(".", 1)[1] for verb in VERBS]
+SUPERSEDE = ["reference", "supersede", "resnet_cifar", "--profile", "quick"]
+REASON = "Measured with the wrong padding at stride 2"
 REPRODUCE = ["reproduce", "resnet_cifar", "--framework", "torch", "--profile", "smoke"]
 
 
@@ -71,7 +73,21 @@ WRONG = [
     (["matrix", "resnet_cifar", "--framework", "torch,jaxx"], "--framework: found 'jaxx'", "Did you mean jax?"),
     (["matrix", "resnet_cifar", "--devices", "1,0"], "--devices: found '0'", "a whole number from 1"),
     (["matrix", "resnet_cifar", "--jobs", "0"], "--jobs: found '0'", "a whole number from 1"),
-    (["reference", "resnet_cifar", "--framework", "pytorch"], "--framework: found 'pytorch'", "Did you mean torch?"),
+    (["reference", "add", "resnet_cifar", "--framework", "pytorch"], "--framework: found 'pytorch'", "Did you mean torch?"),
+    (["reference", "resnet_cifar", "--framework", "torch"], "invalid choice: 'resnet_cifar'", "`vigil reference add RECIPE ...`"),
+    (["reference"], "required: ACTION", "vigil reference --help"),
+    (["reference", "add", "resnet_cifar", "--force"], "--force: no such option of `vigil reference add`", "Allowed: --help"),
+    (["reference", "add", "resnet_cifar", "--no-verify"], "--no-verify: no such option of `vigil reference add`", "Allowed: "),
+    (["reference", "add", "resnet_cifar", "--fault", "x.py"], "--fault: no such option of `vigil reference add`", "Allowed: "),
+    (["reference", "show", "resnet_cifr"], "recipe: found 'resnet_cifr'", "Did you mean resnet_cifar?"),
+    (["reference", "show", "--profile", "quik"], "--profile: there are no samples of profile 'quik'", "resnet_cifar"),
+    (["reference", "diff", "no_such_branch"], "BASE: found 'no_such_branch'", "Allowed: a revision"),
+    (["reference", "supersede", "resnet_cifar", "--reason", "x"], "required: --profile", "vigil reference supersede --help"),
+    (["reference", "supersede", "resnet_cifar", "--profile", "quick"], "required: --reason", "supersede --help"),
+    ([*SUPERSEDE, "--reason", " "], "--reason: found ''", "a sentence of 20 characters or more"),
+    ([*SUPERSEDE, "--reason", "aaaaaaaaaaaaaaaaaaaaaaaaa"], "--reason: found 'aaaa", "what is wrong with these samples"),
+    ([*SUPERSEDE, "--reason", REASON, "--framework", "jx"], "--framework: found 'jx'", "Did you mean jax?"),
+    ([*SUPERSEDE, "--reason", REASON, "--release", "1.0"], "--release: resnet_cifar, profile quick has no", "2.21.0"),
     (["resume", "nowhere"], "holds no invocation.json", "Give an invocation directory"),
     (["dashboard", "--port", "none"], "--port: found 'none'", "1 to 65535"),
     (["check", "gone.yaml"], "gone.yaml: cannot be read", "Allowed: a file"),
@@ -140,8 +156,8 @@ def test_a_missing_framework_is_exit_code_3_with_its_command(command, places, mo
     assert "make setup FRAMEWORK=jax" in err
     assert not places.exists()
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    for verb in ("matrix", "reference"):
-        code, _, err = command(verb, "resnet_cifar")
+    for verb in (["matrix"], ["reference", "add"]):
+        code, _, err = command(*verb, "resnet_cifar")
         assert (code, "no framework is installed" in err) == (3, True)
 
 

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import json
 import math
+import subprocess
+import sys
+import threading
 
 import pytest
 
-from vigil import reference
+import vigil.reference
+from vigil import reference_file
 from vigil.errors import CannotRun
 from vigil.reference import ReferenceError_, append_rows, load_rows, row_from_record, select
 
 RECIPE = {"name": "resnet_cifar", "version": 1, "hash": "aa11", "profile": "quick"}
+VERIFIED = {"verdict": "reproduced", "reason": "589 tensors within their limits", "verify_id": "one", "golden": "ab" * 32}
 
 
 @pytest.fixture
@@ -82,6 +88,42 @@ def test_a_faulted_or_unfinished_run_is_no_sample(record, key, found, said):
     record[key] = found
     with pytest.raises(ReferenceError_, match=said):
         row_from_record(record)
+
+
+@pytest.mark.parametrize("verdict", ["regressed", "known-finding", "failed:crash", "failed:hang", "unsupported"])
+def test_a_run_that_verify_rejects_is_no_sample(record, verdict):
+    """A run whose invocation began with a step that is wrong is refused, and so is a row that says it was."""
+    record["verify"] = {"verdict": {"name": verdict, "reason": "9 of 589 tensors are out"}, "origin": None}
+    with pytest.raises(ReferenceError_, match=f"verify.verdict: found '{verdict}'"):
+        row_from_record(record)
+    del record["verify"]
+    with pytest.raises(ReferenceError_, match=f"verify.verdict: found '{verdict}'"):
+        row_from_record(record, verify={**VERIFIED, "verdict": verdict})
+
+
+def test_a_row_says_what_verify_said_of_its_context(record, tmp_path):
+    """The note arrives in the row and is read back; a row from before there were notes is as good."""
+    rows = [row_from_record(record, verify=VERIFIED), make_row(record, seed=4)]
+    append_rows(tmp_path, rows)
+    assert [row.get("verify") for row in load_rows(tmp_path, "resnet_cifar")] == [VERIFIED, None]
+
+
+@pytest.mark.parametrize(
+    ("note", "said"),
+    [
+        ({**VERIFIED, "forced": True}, None),
+        ({key: value for key, value in VERIFIED.items() if key != "golden"}, "verify.golden: missing"),
+        ({**VERIFIED, "reason": None}, "verify.reason: found None"),
+        ({}, "verify.verdict: missing"),
+    ],
+)
+def test_a_note_of_a_verification_is_whole(record, note, said):
+    """What lacks a key or has one of another type is refused."""
+    if said is None:
+        assert row_from_record(record, verify=note)["verify"] == note  # nested objects may say more, as `context` does
+        return
+    with pytest.raises(ReferenceError_, match=said):
+        row_from_record(record, verify=note)
 
 
 @pytest.mark.parametrize("value", [None, math.nan, math.inf, "nan", True, 101.0])
@@ -173,11 +215,71 @@ def test_a_kill_while_writing_leaves_the_old_file(tmp_path, record, monkeypatch)
     def fail(source, target):
         raise OSError("no space left on device")
 
-    monkeypatch.setattr(reference.os, "replace", fail)
+    monkeypatch.setattr(reference_file.os, "replace", fail)
     with pytest.raises(OSError, match="no space"):
         append_rows(tmp_path, [make_row(record, seed=1)])
     assert path.read_bytes() == before
     assert list(path.parent.iterdir()) == [path]
+
+
+@pytest.mark.parametrize(("is_locked", "kept"), [(True, 2), (False, 1)])
+def test_two_that_append_at_once_lose_no_row(tmp_path, record, monkeypatch, is_locked, kept):
+    """Before it writes, each waits for the other to have read: under the lock it has not, and without it one row is lost."""
+    both_have_read = threading.Barrier(2)
+    replace = reference_file.os.replace
+
+    def wait_and_replace(source, target):
+        with contextlib.suppress(threading.BrokenBarrierError):
+            both_have_read.wait(timeout=0.3 if is_locked else 30.0)
+        replace(source, target)
+
+    monkeypatch.setattr(reference_file.os, "replace", wait_and_replace)
+    if not is_locked:
+        monkeypatch.setattr(vigil.reference, "locked", lambda directory: contextlib.nullcontext())
+    threads = [threading.Thread(target=append_rows, args=(tmp_path, [make_row(record, seed=seed)])) for seed in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(load_rows(tmp_path, "resnet_cifar")) == kept
+
+
+def test_processes_that_append_to_one_file_all_keep_their_rows(tmp_path, record):
+    """Four processes with five rows each leave twenty, and no lock file that git would show."""
+    rows = [make_row(record, seed=seed) for seed in range(20)]
+    source = (
+        "import json, sys; from pathlib import Path; from vigil.reference import append_rows\n"
+        "for row in json.load(sys.stdin): append_rows(Path(sys.argv[1]), [row])"
+    )
+    running = []
+    for number in range(4):
+        process = subprocess.Popen([sys.executable, "-c", source, str(tmp_path)], stdin=subprocess.PIPE, text=True)
+        process.stdin.write(json.dumps(rows[number::4]))
+        running.append(process)
+    for process in running:  # all at once: each waits for the end of what it is told
+        process.stdin.close()
+    assert [process.wait() for process in running] == [0] * 4
+    assert sorted(row["seed"] for row in load_rows(tmp_path, "resnet_cifar")) == list(range(20))
+    assert [path.name for path in tmp_path.rglob("*") if path.is_file()] == ["quick-jax-2024-06-12.jsonl"]
+
+
+def test_the_same_sample_appended_twice_at_once_is_refused_once(tmp_path, record):
+    """What is there is read under the lock: of two processes that bring one run, one is told that it is there."""
+    refused = []
+
+    def append() -> None:
+        try:
+            append_rows(tmp_path, [make_row(record, seed=0)])
+        except ReferenceError_ as error:
+            refused.append(str(error))
+
+    threads = [threading.Thread(target=append) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(refused) == 3
+    assert len(load_rows(tmp_path, "resnet_cifar")) == 1
 
 
 def test_no_folder_means_no_rows(tmp_path):

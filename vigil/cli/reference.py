@@ -1,94 +1,131 @@
-"""`vigil reference`: measure raw samples for a recipe's profile and append them to reference_results/."""
+"""`vigil reference`: what references there are, add to them, take samples out with a reason, see what a change does to them."""
 
 from __future__ import annotations
 
 import argparse
+import functools
+import json
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
-from reports.run_pictures import draw_pictures
-from runners.contract import datasets
-from vigil.cli import options
-from vigil.context import FRAMEWORKS, make_context
-from vigil.data import ensure_cifar10
-from vigil.environment import installed_frameworks
-from vigil.errors import EXIT_COULD_NOT_RUN, EXIT_REPRODUCED, FrameworkMissing
-from vigil.invocation import Request
-from vigil.paths import reference_directory, runs_directory
-from vigil.progress import RunDisplay, duration
-from vigil.recipe import load_recipe, recipe_hash
-from vigil.record import read_record
-from vigil.reference import append_rows, load_rows, row_from_record
-from vigil.sweep import sweep
-
-# Far from 0, where a user's seeds begin: a run should not be judged by its own seed.
-_FIRST_SEED = 1000
+from reports.reference import show, supersede_lines
+from reports.reference_diff import diff_lines, diff_markdown
+from vigil.cli import options, reference_add
+from vigil.context import FRAMEWORKS
+from vigil.errors import EXIT_OUTSIDE, EXIT_REPRODUCED, UsageError
+from vigil.paths import project_root, reference_directory
+from vigil.recipe import Recipe, load_recipe, recipe_names
+from vigil.reference import load_reference
+from vigil.reference_diff import compare
+from vigil.reference_overview import overview, recipes_with_rows
+from vigil.reference_revision import default_base, is_tracked, merge_base
+from vigil.reference_supersede import supersede
 
 
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
-    """Add the verb to the command line."""
-    parser = subparsers.add_parser("reference", help="measure raw reference samples of a recipe's profile")
-    options.add_recipe(parser)
-    parser.add_argument("--framework", metavar="A,B", help="default: every installed one")
-    parser.add_argument("--mode", default="jit", help="the mode that is measured (default: jit)")
-    parser.add_argument("--device", default="cpu", help="cpu or gpu (default: cpu)")
-    options.add_seeds(parser, count=10, first=_FIRST_SEED)
-    parser.add_argument("--jobs", default="1", metavar="N", help="runs side by side, each on its share of the cores (default: 1)")
-    options.add_timeouts(parser)
-    parser.set_defaults(run=run)
+    """Add the verb, and what it can do, to the command line."""
+    parser = subparsers.add_parser("reference", help="show, add, supersede and compare raw reference samples")
+    parser.error = functools.partial(_explain, parser.error)
+    actions = parser.add_subparsers(metavar="ACTION", required=True, parser_class=type(parser))
+    shown = actions.add_parser("show", help="what references there are, and what judges")
+    shown.add_argument("recipe", metavar="RECIPE", nargs="?", help="a name, or a recipe's path (default: all that have samples)")
+    shown.add_argument("--profile", metavar="P", help="only this one (default: all)")
+    shown.add_argument("--json", action="store_true", help="print one JSON document instead of tables")
+    shown.set_defaults(run=run_show)
+    reference_add.add_parser(actions)
+    taken = actions.add_parser("supersede", help="take samples out of the bands, with a reason; no row is touched")
+    taken.add_argument("recipe", metavar="RECIPE", help="a name in recipes/, or the path of a recipe file")
+    taken.add_argument("--profile", metavar="P", required=True, help="of this profile")
+    taken.add_argument("--framework", metavar="F", help="only samples of this framework")
+    taken.add_argument("--release", metavar="R", help="only samples of this release")
+    taken.add_argument("--reason", metavar="TEXT", required=True, help="what is wrong with them, in a sentence")
+    taken.add_argument("--by", metavar="CHANGE", help="the change, issue or link that supersedes them")
+    taken.set_defaults(run=run_supersede)
+    compared = actions.add_parser(
+        "diff",
+        help="what the working tree does to the references of a revision",
+        epilog="exit codes: 0 nothing but appended, 1 rows or entries were edited, removed or repeated, 2 wrong usage, "
+        "3 references that cannot be read",
+    )
+    compared.add_argument(
+        "base",
+        metavar="BASE",
+        nargs="?",
+        help="a revision; what is compared is where HEAD left it (default: the default branch, else HEAD)",
+    )
+    compared.add_argument("--markdown", type=Path, metavar="FILE", help="write it to a file, too, as for a pull request")
+    compared.set_defaults(run=run_diff)
 
 
-def run(arguments: argparse.Namespace) -> int:
-    """Measure what is missing, append it row by row, return 0 when every run finished and 3 otherwise."""
+def _explain(error: Any, message: str) -> NoReturn:
+    if "invalid choice" in message:
+        raise UsageError(
+            f"{message}. Measuring samples is `vigil reference add RECIPE ...`, with the options that "
+            "`vigil reference RECIPE ...` had. See `vigil reference --help`."
+        )
+    error(message)
+
+
+def run_show(arguments: argparse.Namespace) -> int:
+    """Print what there is of one recipe or of all, as tables or as JSON."""
+    directory = reference_directory()
+    recipes = _named(arguments.recipe) if arguments.recipe is not None else dict.fromkeys(recipes_with_rows(directory))
+    documents = [
+        document
+        for name, recipe in recipes.items()
+        for document in overview(load_reference(directory, name), recipe=recipe or _shipped(name), profile=arguments.profile)
+    ]
+    if arguments.profile and not documents:
+        raise UsageError(f"--profile: there are no samples of profile {arguments.profile!r} of {', '.join(recipes)}.")
+    if arguments.json:
+        print(json.dumps(documents, indent=1, allow_nan=False))
+    else:
+        show(documents, of=list(recipes), in_detail=arguments.recipe is not None)
+    return EXIT_REPRODUCED
+
+
+def run_supersede(arguments: argparse.Namespace) -> int:
+    """Append the entry, and print what it does and how it is undone."""
     recipe = load_recipe(arguments.recipe)
     recipe.profile(arguments.profile)
-    frameworks = options.names("--framework", arguments.framework, FRAMEWORKS) if arguments.framework else installed_frameworks()
-    if not frameworks:
-        raise FrameworkMissing("no framework is installed. Install one with `make setup FRAMEWORK=torch`, tensorflow or jax.")
-    training = recipe.resolve(arguments.profile)
-    identity = {
-        "name": recipe.name,
-        "version": recipe.version,
-        "hash": recipe_hash(training),
-        "profile": arguments.profile,
-    }
-    directory = ensure_cifar10(progress=RunDisplay().data) if training["data"]["name"] == "cifar10" else None
-    data = datasets.load(training["data"], directory).checksum
-    have = {
-        (row["context"]["text"], row["seed"])
-        for row in load_rows(reference_directory(), recipe.name)
-        if row["recipe"] == identity and row["data"]["checksum"] == data
-    }
-    contexts = [make_context(framework=name, mode=arguments.mode, device=arguments.device) for name in frameworks]
-    requests = [
-        Request(recipe, arguments.recipe, arguments.profile, context, (seed,), None, arguments.command)
-        for seed in options.seeds_from(arguments)
-        for context in contexts
-        if (context.text, seed) not in have
-    ]
-    print(f"{len(requests)} runs to measure, {len(have)} samples of this recipe and profile are there already", flush=True)
-    failed = []
-
-    def keep(done: int, invocation: dict[str, Any], directory: Path) -> None:
-        record = read_record(directory / invocation["runs"][0])
-        text = f"[{done}/{len(requests)}] {invocation['context']['text']} seed {invocation['seeds'][0]}: "
-        if record["status"] == "finished":
-            append_rows(reference_directory(), [row_from_record(record)])
-            text += f"{record['metric']['value']:.2f} {record['metric']['unit']}"
-        else:
-            failed.append(directory)
-            text += f"{record['status']}, {record['failure']['message']}"
-        print(f"{text} ({duration(record['timing']['wall_seconds'])})", flush=True)
-
-    sweep(
-        requests,
-        runs_directory(),
-        jobs=options.whole_number("--jobs", arguments.jobs, least=1),
-        on_end=keep,
-        progress_timeout=options.seconds("--hang-timeout", arguments.hang_timeout),
-        on_data=RunDisplay().data,
-        on_recorded=draw_pictures,
+    if arguments.framework is not None:
+        options.names("--framework", arguments.framework, FRAMEWORKS)
+    path, found = supersede(
+        reference_directory(),
+        recipe,
+        profile=arguments.profile,
+        reason=arguments.reason,
+        framework=arguments.framework,
+        release=arguments.release,
+        by=arguments.by,
     )
-    for directory in failed:
-        print(f"not measured: {directory}")
-    return EXIT_COULD_NOT_RUN if failed else EXIT_REPRODUCED
+    print("\n".join(supersede_lines(path, found, undo=_undo(path))))
+    return EXIT_REPRODUCED
+
+
+def run_diff(arguments: argparse.Namespace) -> int:
+    """Print what has changed since the base, and return 1 where something was not only appended."""
+    root = project_root()
+    base = merge_base(root, arguments.base) if arguments.base is not None else default_base(root)
+    found = compare(root, base)
+    if arguments.markdown:
+        arguments.markdown.write_text(diff_markdown(found), encoding="utf-8")
+    print("\n".join(diff_lines(found)))
+    return EXIT_OUTSIDE if found["problems"] else EXIT_REPRODUCED
+
+
+def _named(name_or_path: str) -> dict[str, Recipe | None]:
+    """Return the recipe that was asked for; None for one that has samples, and whose file lies elsewhere."""
+    if name_or_path not in recipe_names() and name_or_path in recipes_with_rows(reference_directory()):
+        return {name_or_path: None}
+    recipe = load_recipe(name_or_path)
+    return {recipe.name: recipe}
+
+
+def _shipped(name: str) -> Recipe | None:
+    return load_recipe(name) if name in recipe_names() else None
+
+
+def _undo(path: Path) -> str:
+    """Return what takes back all that was written there since the last commit."""
+    return f"git checkout -- {path}" if is_tracked(path) else f"rm {path}"

@@ -1,0 +1,142 @@
+"""`vigil reference add`: verify each context, measure raw samples there, and append them to reference_results/."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from reports.run_pictures import draw_pictures
+from reports.verify_picture import draw_picture
+from runners.contract import datasets
+from vigil.cli import options
+from vigil.context import FRAMEWORKS, Context, make_context
+from vigil.data import ensure_data
+from vigil.environment import installed_frameworks, require_framework
+from vigil.errors import EXIT_COULD_NOT_RUN, EXIT_OUTSIDE, EXIT_REPRODUCED, FrameworkMissing
+from vigil.invocation import Request
+from vigil.paths import reference_directory, runs_directory
+from vigil.progress import RunDisplay, duration
+from vigil.recipe import Recipe, load_recipe
+from vigil.record import read_record
+from vigil.reference import append_rows, load_rows, row_from_record
+from vigil.reference_gate import Examined, examine_contexts
+from vigil.reference_overview import identity
+from vigil.rung import INTERRUPTED
+from vigil.sweep import sweep
+from vigil.tracking import upload_or_note
+
+# Far from 0, where a user's seeds begin: a run should not be judged by its own seed.
+_FIRST_SEED = 1000
+# A context that is wrong is worse than one that could not be looked at.
+_WORST_FIRST = (EXIT_OUTSIDE, EXIT_COULD_NOT_RUN)
+
+
+def add_parser(actions: argparse._SubParsersAction) -> None:
+    """Add the action to the verb."""
+    parser = actions.add_parser(
+        "add",
+        help="verify, then measure raw samples and append them",
+        epilog="exit codes: 0 all measured, 1 a context was refused because verify finds it wrong, 2 wrong usage, "
+        "3 refused because it could not be verified, or a run failed",
+    )
+    options.add_recipe(parser)
+    parser.add_argument("--framework", metavar="A,B", help="default: every installed one")
+    parser.add_argument("--mode", default="jit", help="the mode that is measured (default: jit)")
+    parser.add_argument("--device", default="cpu", help="cpu or gpu (default: cpu)")
+    options.add_seeds(parser, count=10, first=_FIRST_SEED)
+    parser.add_argument("--jobs", default="1", metavar="N", help="runs side by side, each on its share of the cores (default: 1)")
+    options.add_timeouts(parser)
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Measure what is missing where verify finds nothing wrong, append it row by row, and say what was refused or failed."""
+    recipe = load_recipe(arguments.recipe)
+    recipe.profile(arguments.profile)
+    frameworks = options.names("--framework", arguments.framework, FRAMEWORKS) if arguments.framework else installed_frameworks()
+    if not frameworks:
+        raise FrameworkMissing("no framework is installed. Install one with `make setup FRAMEWORK=torch`, tensorflow or jax.")
+    contexts = [make_context(framework=name, mode=arguments.mode, device=arguments.device) for name in frameworks]
+    seeds = options.seeds_from(arguments)
+    settings = {
+        "jobs": options.whole_number("--jobs", arguments.jobs, least=1),
+        "progress_timeout": options.seconds("--hang-timeout", arguments.hang_timeout),
+    }
+    for name in frameworks:
+        require_framework(name)
+    training = recipe.resolve(arguments.profile)
+    data_directory = ensure_data(training["data"], progress=RunDisplay().data)
+    have = _samples(recipe, arguments.profile, checksum=datasets.load(training["data"], data_directory).checksum)
+    missing = [(seed, context) for seed in seeds for context in contexts if (context.text, seed) not in have]
+    print(f"{len(missing)} runs to measure, {len(have)} samples of this recipe and profile are there already", flush=True)
+    examined = examine_contexts(
+        recipe,
+        arguments.profile,
+        [context for context in contexts if any(context == each for _, each in missing)],
+        runs_directory(),
+        command=arguments.command,
+        data_directory=data_directory,
+        on_end=_tell_and_keep,
+        **settings,
+    )
+    notes = {each.context: each.note for each in examined if each.note}
+    requests = [
+        Request(recipe, arguments.recipe, arguments.profile, context, (seed,), None, arguments.command)
+        for seed, context in missing
+        if context in notes
+    ]
+    failed = _measure(requests, notes, settings)
+    for directory in failed:
+        print(f"not measured: {directory}")
+    codes = {each.exit_code for each in examined} | ({EXIT_COULD_NOT_RUN} if failed else set())
+    return next((code for code in _WORST_FIRST if code in codes), EXIT_REPRODUCED)
+
+
+def _measure(requests: list[Request], notes: dict[Context, dict[str, Any]], settings: dict[str, Any]) -> list[Path]:
+    """Train every request and append its row as it ends; return the directories of those that did not finish."""
+    failed = []
+
+    def keep(done: int, invocation: dict[str, Any], directory: Path) -> None:
+        record = read_record(directory / invocation["runs"][0])
+        text = f"[{done}/{len(requests)}] {invocation['context']['text']} seed {invocation['seeds'][0]}: "
+        if record["status"] == "finished":
+            row = row_from_record(record, verify=notes[Context.from_dict(invocation["context"])])
+            append_rows(reference_directory(), [row])
+            text += f"{record['metric']['value']:.2f} {record['metric']['unit']}"
+        else:
+            failed.append(directory)
+            text += f"{record['status']}, {record['failure']['message']}"
+        print(f"{text} ({duration(record['timing']['wall_seconds'])})", flush=True)
+
+    sweep(requests, runs_directory(), on_end=keep, on_data=RunDisplay().data, on_recorded=draw_pictures, **settings)
+    return failed
+
+
+def _samples(recipe: Recipe, profile: str, *, checksum: str) -> set[tuple[str, int]]:
+    """Return (context, seed) of the samples that the recipe's profile has of these data."""
+    return {
+        (row["context"]["text"], row["seed"])
+        for row in load_rows(reference_directory(), recipe.name)
+        if row["recipe"] == identity(recipe, profile) and row["data"]["checksum"] == checksum
+    }
+
+
+def _tell_and_keep(examined: Examined, document: dict[str, Any] | None) -> None:
+    """Print what was said of a context; draw what there is to draw of its verification, and upload it all."""
+    print(_told(examined), flush=True)
+    if document is None or document["verdict"]["name"] == INTERRUPTED:
+        return
+    if document["tensors"]:
+        draw_picture(examined.directory)
+    upload_or_note(examined.directory)
+
+
+def _told(examined: Examined) -> str:
+    """Return one line on what verify said of a context, and what follows."""
+    where = f" ({examined.directory})" if examined.directory else ""
+    if examined.note is None:
+        return f"REFUSED {examined.context.text}: {examined.said}. Nothing of this context is measured or added{where}"
+    if examined.note["verdict"] != "reproduced":
+        return f"remark: {examined.context.text} is not verified: {examined.note['reason']}; its rows will say so"
+    return f"verified {examined.context.text}: {examined.note['reason']}{where}"
