@@ -16,7 +16,8 @@ from scipy import stats
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # so that it runs as a script, uninstalled
 
-from vigil.bands import POWER, detectable_drop, effective_size, is_outside, welch_from_moments
+from vigil.bands import POWER, detectable_drop, is_outside, welch_from_moments
+from vigil.pooling import effective_size
 
 COVERAGE = 0.99
 N_TRIALS = 40_000

@@ -14,7 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
-from vigil.bands import POWER, WELCH_DECIDES_FROM, BandUndefined, MeanDifference, deviation, finite, welch
+from vigil.bands import POWER, WELCH_DECIDES_FROM
+from vigil.samples import BandUndefined, deviation, finite
+from vigil.welch import MeanDifference, welch
 
 # What runs of one seed are expected to have in common, before any is made: the reference runs of one seed in different
 # frameworks correlate by 0.1 to 0.6 in the two classifiers and by 0.7 to 0.9 in the detector. It chooses the method
