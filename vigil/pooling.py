@@ -136,6 +136,16 @@ def frameworks_differ(samples: Sequence[float], *, seeds: Sequence[Hashable], fr
     return float(special.fdtrc(n_explained, n_left, (explained / n_explained) / (left / n_left)))
 
 
+def spread_within_seeds(samples: Sequence[float], *, seeds: Sequence[Hashable], frameworks: Sequence[Hashable]) -> float | None:
+    """Return the standard deviation of what neither seed nor framework explains; None where no seed has several rows.
+
+    What is left of a run's spread when runs of one seed are subtracted from each other, over sqrt(2).
+    """
+    values = np.asarray(samples, dtype=float)
+    left, rank = _residual(values, np.hstack([_indicators(seeds), _indicators(frameworks)]))
+    return float(np.sqrt(left / (len(values) - rank))) if len(values) > rank else None
+
+
 def _likeness(rest: np.ndarray, *, same_seed: np.ndarray, n_lost: int) -> Any:
     """Return the intraclass correlation (B - W) / (B + (k0 - 1) W), cut to 0..1, of values whose means are taken off.
 

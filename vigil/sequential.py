@@ -17,6 +17,9 @@ import numpy as np
 
 ALPHA, BETA, DELTA, CAP = 0.01, 0.1, 2.0, 12
 OUTSIDE, INSIDE = "outside", "reproduced"
+# A tenth of the evidence is for an effect four times as large, 8 standard deviations at least: evidence for a small effect
+# alone has a bound that even a run at chance level stays below, and would ask for run after run of it.
+REMOTE_WEIGHT, REMOTE_LEAST = 0.1, 2.0
 _LARGEST = 700.0  # exp of more is infinite, which JSON cannot hold
 _PRECISION = 1e-14
 
@@ -57,6 +60,21 @@ def log_e_value(statistic: Any, *, freedom: Any, n: Any, delta: Any) -> Any:
     return _log_kummer((np.asarray(freedom, dtype=float) + 1.0) / 2.0, noncentrality / 2.0 * share) - noncentrality / 2.0
 
 
+def log_evidence(statistic: Any, *, freedom: Any, n: Any, delta: Any) -> Any:
+    """Return log of the e-value that decides: nine tenths for an effect of `delta`, one tenth for one far beyond.
+
+    A mean of e-values is one. It is at least nine tenths of the first, so that 0.9 * beta bounds misses as beta does there.
+    """
+    far = 4.0 * np.maximum(delta, REMOTE_LEAST)
+    near = log_e_value(statistic, freedom=freedom, n=n, delta=delta) + math.log1p(-REMOTE_WEIGHT)
+    return np.logaddexp(near, log_e_value(statistic, freedom=freedom, n=n, delta=far) + math.log(REMOTE_WEIGHT))
+
+
+def lower_bound(beta: float) -> float:
+    """Return the e-value at which runs are called reproduced."""
+    return (1.0 - REMOTE_WEIGHT) * beta
+
+
 def looks(
     values: Sequence[float],
     *,
@@ -73,7 +91,7 @@ def looks(
 
     T compares the mean of the values with the reference's; the spread is that of both together, each with its degrees of
     freedom, and never below the floor. `outside` once the e-value is 1 / alpha or more, which happens with probability
-    alpha at most while runs are as the reference; `reproduced` once it is beta or less, which happens with
+    alpha at most while runs are as the reference; `reproduced` once it is `lower_bound` or less, which happens with
     probability beta at most while they are delta standard deviations off.
 
     Args:
@@ -93,8 +111,8 @@ def looks(
         degrees, n = freedom + k - 1.0, 1.0 / (1.0 / k + 1.0 / n_reference)
         together = max(math.sqrt(squares / degrees), spread_floor)
         statistic = (float(seen.mean()) - mean) / together * math.sqrt(n)
-        log_e = float(log_e_value(statistic, freedom=degrees, n=n, delta=delta))
-        decision = OUTSIDE if log_e >= -math.log(alpha) else INSIDE if log_e <= math.log(beta) else None
+        log_e = float(log_evidence(statistic, freedom=degrees, n=n, delta=delta))
+        decision = OUTSIDE if log_e >= -math.log(alpha) else INSIDE if log_e <= math.log(lower_bound(beta)) else None
         found.append(Look(k, statistic, degrees, log_e, decision))
         if decision is not None:
             break

@@ -14,7 +14,7 @@ from typing import Any
 from vigil.bands import Band
 from vigil.metric import amount
 from vigil.record import read_record, write_json
-from vigil.sequential import ALPHA, BETA, DELTA, INSIDE, looks
+from vigil.sequential import ALPHA, BETA, DELTA, INSIDE, looks, lower_bound
 
 FILE_NAME = "invocation.json"
 Judge = Callable[[dict[str, Any], list[dict[str, Any]]], dict[str, Any]]
@@ -96,7 +96,7 @@ def say_in_turn(found: Mapping[str, Any], *, unit: str) -> tuple[str | None, str
     effect = f"a difference of {amount(found['effect'], unit)}"
     rates = f"false alarms {found['alpha']:.2g}, misses {found['beta']:.2g}, looked at after each run"
     if found["decision"] is None:
-        bounds = f"{1.0 / found['alpha']:.3g} to call it outside, {found['beta']:.3g} to call it reproduced"
+        bounds = f"{1.0 / found['alpha']:.3g} to call it outside, {lower_bound(found['beta']):.3g} to call it reproduced"
         return None, f"undecided {counted}: {away}, {last['e_value']:.3g} to 1 for {effect}; needed are {bounds} ({rates})"
     if found["decision"] == INSIDE:
         odds = f"{1.0 / last['e_value']:.3g}" if last["e_value"] > 0.0 else "infinitely many"
