@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import stats
+from scipy import special
 
 from vigil.pooling import pool
 from vigil.samples import deviation, finite
-from vigil.welch import MeanDifference, welch, welch_from_moments
+from vigil.welch import MeanDifference, t_test, welch, welch_from_moments
 
 # Welch's statistic estimates the new runs' variance from these runs alone, and its degrees-of-freedom approximation is
 # poor for few of them: at a nominal 1 % it alarms falsely at 7 % with 2 runs, 3 % with 3, 1.2 % with 8 (30 reference
@@ -91,7 +91,7 @@ def half_width(spread: Any, *, n: Any, n_new: int, coverage: float, freedom: Any
     samples of the same mean and variance. n may be an effective size, and is then not whole; f is n - 1 unless given.
     """
     degrees = n - 1.0 if freedom is None else freedom
-    return stats.t.ppf((1.0 + coverage) / 2.0, degrees) * spread * np.sqrt(1.0 / n_new + 1.0 / n)
+    return special.stdtrit(degrees, (1.0 + coverage) / 2.0) * spread * np.sqrt(1.0 / n_new + 1.0 / n)
 
 
 def prediction_band(
@@ -182,9 +182,7 @@ def decision_p_value(
     """
     degrees = n_reference - 1.0 if freedom is None else freedom
     error = spread_reference * np.sqrt(1.0 / n_new + 1.0 / n_reference)
-    size = np.abs(difference)
-    statistic = np.divide(size, error, out=np.where(size > 0.0, np.inf, 0.0), where=np.asarray(error) > 0.0)
-    p_value = 2.0 * stats.t.sf(statistic, degrees)
+    p_value = t_test(difference, error=error, freedom=degrees, coverage=0.99).p_value
     if n_new < WELCH_DECIDES_FROM:
         return p_value
     test = welch_from_moments(
@@ -266,4 +264,4 @@ def detectable_drop(
         framework=framework,
     )
     error = max(band.spread, spread_floor) * math.sqrt(1.0 / n_new + 1.0 / band.n_effective)
-    return (band.high - band.low) / 2.0 + float(stats.t.ppf(power, band.degrees_of_freedom)) * error
+    return (band.high - band.low) / 2.0 + float(special.stdtrit(band.degrees_of_freedom, power)) * error

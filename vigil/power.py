@@ -7,11 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from scipy import stats
-
-from vigil.bands import POWER, detectable_drop, prediction_band
+from vigil.bands import detectable_drop, prediction_band
 from vigil.metric import spread_floor
-from vigil.pairs import EXPECTED_CORRELATION
+from vigil.pairs import EXPECTED_CORRELATION, found_with
 from vigil.pooling import spread_within_seeds
 from vigil.reference import Row
 
@@ -67,16 +65,16 @@ def basis(rows: Sequence[Row], *, metric: Mapping[str, Any], n_test: int) -> Bas
 def power(known: Basis, n: int, *, coverage: float = 0.99) -> Power:
     """Return what n runs can see.
 
-    Two releases, the seeds ignored: (t(2n - 2; (1 + coverage) / 2) + t(2n - 2; 0.9)) * spread * sqrt(2 / n). Paired by
-    seed: (t(n - 1; ...) + t(n - 1; 0.9)) * s * sqrt(2 / n), with s the spread within seeds of the reference. That is
-    the noise between frameworks that train one seed; two releases of one framework are at least as alike. Never below
-    the floor (see `pairs.paired`).
+    Two releases: by the noncentral t distribution, with a standard error of s * sqrt(2 / n). Where the seeds are ignored s
+    is the spread of a run, with 2n - 2 degrees of freedom; paired by seed it is the spread within seeds of the
+    reference, with n - 1. That is the noise between frameworks that train one seed; two releases of one framework should
+    be no less alike. Never below the floor (see `pairs.paired`).
     """
-    released = None if n < 2 else _found(known.spread * math.sqrt(2.0 / n), freedom=2 * n - 2, coverage=coverage)
+    released = None if n < 2 else found_with(known.spread * math.sqrt(2.0 / n), freedom=2 * n - 2, coverage=coverage)
     paired = None
     if n >= 2 and known.within_seeds is not None:
         spread = max(known.within_seeds * math.sqrt(2.0), known.floor * math.sqrt(2.0 * (1.0 - EXPECTED_CORRELATION)))
-        paired = _found(spread / math.sqrt(n), freedom=n - 1, coverage=coverage)
+        paired = found_with(spread / math.sqrt(n), freedom=n - 1, coverage=coverage)
     against = detectable_drop(known.samples, n_new=n, coverage=coverage, spread_floor=known.floor, **known.labels)
     return Power(n, against, released, paired)
 
@@ -98,7 +96,3 @@ def seeds_needed(known: Basis, effect: float, *, column: str) -> int | None:
 def _sees(known: Basis, n: int, effect: float, *, column: str) -> bool:
     found = getattr(power(known, n), column)
     return found is not None and found <= effect
-
-
-def _found(error: float, *, freedom: int, coverage: float) -> float:
-    return float(stats.t.ppf([(1.0 + coverage) / 2.0, POWER], freedom).sum()) * error

@@ -1,6 +1,6 @@
-"""Welch's test: a difference of means whose two sides scatter differently.
+"""Tests of a difference of means: the t test that all of them are, and Welch's, whose two sides scatter differently.
 
-The formula also takes numpy arrays, one element a trial of benchmarks/band_calibration.py.
+The formulas also take numpy arrays, one element a trial of benchmarks/band_calibration.py.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import stats
+from scipy import special
 
 from vigil.pooling import pool
 from vigil.samples import BandUndefined, deviation, finite
@@ -26,6 +26,15 @@ class MeanDifference:
     p_value: float
     low: float
     high: float
+
+
+def t_test(difference: Any, *, error: Any, freedom: Any, coverage: float) -> MeanDifference:
+    """Return the two-sided t test of a difference with this standard error; without any error only 0 is no difference."""
+    size = np.abs(difference)
+    statistic = np.divide(size, error, out=np.where(size > 0.0, np.inf, 0.0), where=np.asarray(error) > 0.0)
+    half = special.stdtrit(freedom, (1.0 + coverage) / 2.0) * error
+    p_value = 2.0 * special.stdtr(freedom, -statistic)
+    return MeanDifference(difference, error, freedom, p_value, difference - half, difference + half)
 
 
 def welch_from_moments(
@@ -47,9 +56,7 @@ def welch_from_moments(
     new, reference = spread_new**2 / n_new, spread_reference**2 / n_reference
     error = np.sqrt(new + reference)
     freedom = (new + reference) ** 2 / (new**2 / (n_new - 1.0) + reference**2 / known)
-    half = stats.t.ppf((1.0 + coverage) / 2.0, freedom) * error
-    p_value = 2.0 * stats.t.sf(np.abs(difference) / error, freedom)
-    return MeanDifference(difference, error, freedom, p_value, difference - half, difference + half)
+    return t_test(difference, error=error, freedom=freedom, coverage=coverage)
 
 
 def welch(
@@ -82,4 +89,9 @@ def welch(
         coverage=coverage,
         freedom_reference=float(found.degrees_of_freedom),
     )
-    return MeanDifference(*(float(getattr(result, name)) for name in MeanDifference.__dataclass_fields__))
+    return plain(result)
+
+
+def plain(found: MeanDifference) -> MeanDifference:
+    """Return a test of one pair of sides with Python's numbers, as JSON takes them."""
+    return MeanDifference(*(float(getattr(found, name)) for name in MeanDifference.__dataclass_fields__))

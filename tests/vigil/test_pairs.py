@@ -131,10 +131,10 @@ def test_a_value_that_is_not_finite_is_an_error(wrong):
 
 
 def test_the_counts_choose_the_method():
-    """Pairs from five on where every seed has one; without partners, Student's test below eight runs and Welch's from there."""
-    assert [n for n in range(2, 9) if prefers_pairs(n_new=n, n_old=n, n_pairs=n)] == [5, 6, 7, 8]
-    assert not prefers_pairs(n_new=30, n_old=30, n_pairs=5)
-    assert not prefers_pairs(n_new=5, n_old=30, n_pairs=5)
+    """Pairs from six on where every seed has one; without partners, Student's test below eight runs and Welch's from there."""
+    assert [n for n in range(2, 9) if prefers_pairs(n_new=n, n_old=n, n_pairs=n)] == [6, 7, 8]
+    assert not prefers_pairs(n_new=30, n_old=30, n_pairs=6)
+    assert not prefers_pairs(n_new=6, n_old=30, n_pairs=6)
     other = {seed + 100: value for seed, value in OLD.items()}
     assert compare_releases(NEW, OLD).method == "paired"
     assert compare_releases(NEW, other).method == "pooled"
