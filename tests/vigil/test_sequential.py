@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 from scipy import integrate, special, stats
 
-from vigil.sequential import ALPHA, BETA, CAP, DELTA, INSIDE, OUTSIDE, log_e_value, log_evidence, looks, lower_bound
+from benchmarks.calibration.in_turn import in_turn
+from vigil.pooling import Pool
+from vigil.sequential import ALPHA, BETA, CAP, INSIDE, OUTSIDE, log_e_value, looks
 
 TRIALS = 6000
 
@@ -85,46 +87,29 @@ def test_nothing_overflows(statistic, delta):
     assert math.isfinite(log_e_value(statistic, freedom=30.0, n=9.0, delta=delta))
 
 
-def reference(generator, n=16):
+def reference(generator, n=16) -> Pool:
     rows = generator.standard_normal((TRIALS, n))
-    return rows.mean(axis=1), rows.std(axis=1, ddof=1), float(n)
-
-
-def in_turn(mean, spread, n_reference, new, *, delta=DELTA):
-    """Return the decision of every trial [trial, run], as `looks` makes it: 1 outside, -1 reproduced, 0 undecided."""
-    decision, freedom = np.zeros(len(new), dtype=int), n_reference - 1.0
-    for k in range(1, new.shape[1] + 1):
-        seen = new[:, :k]
-        squares = freedom * spread**2 + ((seen - seen.mean(axis=1, keepdims=True)) ** 2).sum(axis=1)
-        n = 1.0 / (1.0 / k + 1.0 / n_reference)
-        statistic = (seen.mean(axis=1) - mean) / np.sqrt(squares / (freedom + k - 1.0)) * math.sqrt(n)
-        log_e = log_evidence(statistic, freedom=freedom + k - 1.0, n=n, delta=delta)
-        open_ = decision == 0
-        decision = np.where(
-            open_ & (log_e >= -math.log(ALPHA)), 1, np.where(open_ & (log_e <= math.log(lower_bound(BETA))), -1, decision)
-        )
-    return decision
+    return Pool(rows.mean(axis=1), rows.std(axis=1, ddof=1), float(n), n - 1.0)
 
 
 def test_the_loop_on_arrays_is_the_one_that_judges():
-    """What the rates below are measured with decides as `looks` does."""
+    """What the benchmark and the rates below are measured with decides as `looks` does, and after as many runs."""
     generator = np.random.default_rng(1)
-    mean, spread, n = reference(generator)
-    new = generator.standard_normal((TRIALS, CAP)) - 1.5
-    decided = in_turn(mean, spread, n, new)
+    known, new = reference(generator), generator.standard_normal((TRIALS, CAP)) - 1.5
+    decided = in_turn(known, new)
     names = {OUTSIDE: 1, INSIDE: -1, None: 0}
-    for trial in range(60):
-        found = looks(list(new[trial]), mean=mean[trial], spread=spread[trial], n_reference=n, freedom=n - 1.0)
-        assert names[found[-1].decision] == decided[trial]
+    for trial in range(40):
+        found = looks(list(new[trial]), mean=known.mean[trial], spread=known.spread[trial], n_reference=16.0, freedom=15.0)
+        assert (names[found[-1].decision], found[-1].n) == (decided.decision[trial], decided.runs[trial])
         assert all(each.decision is None for each in found[:-1])
-    assert len(set(decided[:60])) == 3
+    assert len(set(decided.decision[:40])) == 3
 
 
 @pytest.mark.parametrize("delta", [1.0, 2.0])
 def test_false_alarms_stay_below_alpha_at_any_stop(delta):
     """Looked at after each of 12 clean runs: at most 1 % ever outside (and 3 standard errors)."""
     generator = np.random.default_rng(2)
-    decided = in_turn(*reference(generator), generator.standard_normal((TRIALS, CAP)), delta=delta)
+    decided = in_turn(reference(generator), generator.standard_normal((TRIALS, CAP)), delta=delta).decision
     assert np.mean(decided == 1) < ALPHA + 3.0 * math.sqrt(ALPHA / TRIALS)
 
 
@@ -132,7 +117,7 @@ def test_false_alarms_stay_below_alpha_at_any_stop(delta):
 def test_misses_stay_below_beta(shift):
     """Runs off by the effect or more are called reproduced at most 10 % of the time."""
     generator = np.random.default_rng(3)
-    decided = in_turn(*reference(generator), generator.standard_normal((TRIALS, CAP)) + shift)
+    decided = in_turn(reference(generator), generator.standard_normal((TRIALS, CAP)) + shift).decision
     assert np.mean(decided == -1) < BETA
     assert np.mean(decided == 1) > 0.8
 
@@ -140,7 +125,7 @@ def test_misses_stay_below_beta(shift):
 def test_clean_runs_are_decided_early():
     """At the default effect most clean cells end as reproduced before the cap."""
     generator = np.random.default_rng(4)
-    decided = in_turn(*reference(generator), generator.standard_normal((TRIALS, CAP)))
+    decided = in_turn(reference(generator), generator.standard_normal((TRIALS, CAP))).decision
     assert np.mean(decided == -1) > 0.9
 
 
@@ -155,11 +140,11 @@ def test_a_run_at_chance_level_needs_no_second():
 def test_a_t_test_that_peeks_breaks_its_rate():
     """A t test at 1 % after each of 12 clean runs alarms at over 2.5 %: the simulation can see a broken rule."""
     generator = np.random.default_rng(2)
-    mean, spread, n = reference(generator)
+    known = reference(generator)
     new, ever = generator.standard_normal((TRIALS, CAP)), np.zeros(TRIALS, dtype=bool)
     for k in range(1, CAP + 1):
-        statistic = (new[:, :k].mean(axis=1) - mean) / (spread * math.sqrt(1.0 / k + 1.0 / n))
-        ever |= 2.0 * special.stdtr(n - 1.0, -np.abs(statistic)) < ALPHA
+        statistic = (new[:, :k].mean(axis=1) - known.mean) / (known.spread * math.sqrt(1.0 / k + 1.0 / 16.0))
+        ever |= 2.0 * special.stdtr(15.0, -np.abs(statistic)) < ALPHA
     assert ever.mean() > 0.025
 
 
