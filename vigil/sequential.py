@@ -22,6 +22,7 @@ OUTSIDE, INSIDE = "outside", "reproduced"
 REMOTE_WEIGHT, REMOTE_LEAST = 0.1, 2.0
 _LARGEST = 700.0  # exp of more is infinite, which JSON cannot hold
 _PRECISION = 1e-14
+_HUGE = 1e200
 
 
 @dataclass(frozen=True)
@@ -122,19 +123,18 @@ def looks(
 def _log_kummer(a: Any, x: Any) -> Any:
     """Return log 1F1(a; 1/2; x) for a > 0 and x >= 0, by its series.
 
-    Every term is positive, so that nothing cancels, and in logarithms nothing overflows. scipy.special.hyp1f1 overflows at
-    x = 700, and scipy.stats.nct.pdf has no digit left in its tails.
+    Every term is positive, so that nothing cancels; sums that grow too large are scaled down on the way. scipy.special.hyp1f1
+    overflows at x = 700, and scipy.stats.nct.pdf has no digit left in its tails.
     """
     a, x = np.broadcast_arrays(np.asarray(a, dtype=float), np.asarray(x, dtype=float))
-    with np.errstate(divide="ignore"):
-        log_x = np.log(x)
-    total = np.zeros(a.shape)
-    term = np.zeros(a.shape)
-    # The ratio of terms falls for good once it is below 1/2, and the rest is then no more than the last one.
+    total, term, scale = np.ones(a.shape), np.ones(a.shape), np.zeros(a.shape)
     for j in range(100_000):
-        ratio = np.log(a + j) - np.log(0.5 + j) - np.log1p(j) + log_x
-        term = term + ratio
-        total = np.logaddexp(total, term)
-        if np.all((ratio < -math.log(2.0)) & (term - total < math.log(_PRECISION))):
-            return total[()]
+        ratio = (a + j) * x / ((0.5 + j) * (1.0 + j))
+        term = term * ratio
+        total = total + term
+        shrink = np.where(total > _HUGE, 1.0 / _HUGE, 1.0)
+        term, total, scale = term * shrink, total * shrink, scale - np.log(shrink)
+        # The ratio of terms falls, and once it is below 1/2 the rest of the series is no more than the last term.
+        if np.all((ratio < 0.5) & (term < _PRECISION * total)):
+            return (np.log(total) + scale)[()]
     raise ValueError(f"a {a.max():g}, x {x.max():g}: allowed is what 100,000 terms of the series can reach.")

@@ -27,18 +27,18 @@ class Decisions:
 def in_turn(reference: Pool, new: np.ndarray, *, delta: float | np.ndarray = DELTA) -> Decisions:
     """Return what `sequential.looks` decides on every trial [trial, run], without a floor."""
     decision, runs = np.zeros(len(new), dtype=int), np.full(len(new), new.shape[1])
+    looked_for = np.broadcast_to(delta, decision.shape)
+    size, free = (np.broadcast_to(each, decision.shape) for each in (reference.n_effective, reference.degrees_of_freedom))
     for k in range(1, new.shape[1] + 1):
-        seen = new[:, :k]
-        freedom = reference.degrees_of_freedom + k - 1.0
-        squares = reference.degrees_of_freedom * reference.spread**2 + ((seen - seen.mean(axis=1, keepdims=True)) ** 2).sum(
-            axis=1
-        )
-        n = 1.0 / (1.0 / k + 1.0 / reference.n_effective)
-        statistic = (seen.mean(axis=1) - reference.mean) / np.sqrt(squares / freedom) * np.sqrt(n)
-        log_e = log_evidence(statistic, freedom=freedom, n=n, delta=delta)
+        left = np.flatnonzero(decision == 0)
+        seen, freedom = new[left, :k], free[left] + k - 1.0
+        squares = free[left] * reference.spread[left] ** 2 + ((seen - seen.mean(axis=1, keepdims=True)) ** 2).sum(axis=1)
+        n = 1.0 / (1.0 / k + 1.0 / size[left])
+        statistic = (seen.mean(axis=1) - reference.mean[left]) / np.sqrt(squares / freedom) * np.sqrt(n)
+        log_e = log_evidence(statistic, freedom=freedom, n=n, delta=looked_for[left])
         now = np.where(log_e >= -math.log(ALPHA), 1, np.where(log_e <= math.log(lower_bound(BETA)), -1, 0))
-        ends = (decision == 0) & (now != 0)
-        decision, runs = np.where(ends, now, decision), np.where(ends, k, runs)
+        decision[left] = now
+        runs[left[now != 0]] = k
     return Decisions(decision, runs)
 
 
@@ -46,7 +46,7 @@ def _reference(generator: np.random.Generator, draw: Draw) -> tuple[Pool, np.nda
     trials = draw_trials(generator, draw, n_seeds=8, likeness=0.4, framework_spread=0.5)
     found = own_rows(trials)
     first = slice(0, _TRIALS)
-    pool = Pool(found.mean[first], found.spread[first], found.n_effective, found.degrees_of_freedom[first])
+    pool = Pool(found.mean[first], found.spread[first], found.n_effective[first], found.degrees_of_freedom[first])
     return pool, trials.own[first, np.newaxis]
 
 
@@ -63,7 +63,8 @@ def until_decided(generator: np.random.Generator) -> Table:
                 reference, own = _reference(generator, draw)
                 found = in_turn(reference, draw(generator, (_TRIALS, CAP)) + own + shift, delta=delta)
                 outside, inside = float(np.mean(found.decision == 1)), float(np.mean(found.decision == -1))
-                cells = [percent(outside), percent(inside), percent(1.0 - outside - inside), f"{found.runs.mean():.1f}"]
+                undecided = float(np.mean(found.decision == 0))
+                cells = [percent(outside), percent(inside), percent(undecided), f"{found.runs.mean():.1f}"]
                 table.rows.append([name, f"{delta:g} sd", f"{shift:+g} sd", *cells])
                 case = f"{name}, effect {delta:g} sd, shift {shift:+g} sd"
                 if shift == 0.0:
