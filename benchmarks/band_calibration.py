@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 import scipy
 
-from benchmarks.calibration import frameworks, in_turn, one_side, sweeps, two_sides
+from benchmarks.calibration import committed, frameworks, in_turn, one_side, sweeps, two_sides
 from benchmarks.calibration.draws import N_TRIALS, Table, percent
 from reports.tables import markdown_table
 from vigil.environment import describe_machine
@@ -30,6 +30,7 @@ TABLES = (
     frameworks.alternatives,
     frameworks.calibration,
     frameworks.scatter,
+    committed.bands,
     two_sides.false_alarms,
     two_sides.power,
     two_sides.unequal_numbers,
