@@ -186,8 +186,8 @@ def report(what: str, groups: list[Group], verdicts: list[dict[str, Any]], recor
     versions = {record["context"]["framework"]: record["environment"]["framework_version"] for record in every}
     allowed = ", ".join(f"{each['low']:.2f} to {each['high']:.2f} ({name})" for name, each in bands.items())
     print(
-        f"\n{outside} of {len(verdicts)} outside. Reference: s = {band['spread']:.2f}, {band['n']} runs of {band['n_seeds']} seeds, "
-        f"{dates(band['dates'])}; one run may lie in {allowed}."
+        f"\n{outside} of {len(verdicts)} outside. Reference: s = {band['spread']:.2f}, {band['n']} runs of {band['n_seeds']} "
+        f"seeds, {dates(band['dates'])}; one run may lie in {allowed}."
     )
     seeds = sorted({record["seed"] for record in every})
     mean = math.fsum(record["timing"]["wall_seconds"] for record in every) / len(every)
