@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -68,3 +70,13 @@ def test_every_table_has_rows_as_wide_as_its_header(monkeypatch):
     assert all(len(row) == len(table.header) for table in tables for row in table.rows)
     text = band_calibration.page(tables, seconds=1.0)
     assert all(f"## {table.title}" in text for table in tables)
+
+
+def test_the_page_quotes_the_tables_as_they_were_generated():
+    """Every line of the summary in docs/statistics-tables.md stands in docs/statistics.md."""
+    docs = Path(__file__).resolve().parent.parent / "docs"
+    generated = (docs / "statistics-tables.md").read_text(encoding="utf-8")
+    summary = generated.split("## Nominal and actual")[1].split("###")[0].strip().splitlines()
+    text = (docs / "statistics.md").read_text(encoding="utf-8").splitlines()
+    assert len(summary) > 5
+    assert [line for line in summary if line not in text] == []
