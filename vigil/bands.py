@@ -16,7 +16,7 @@ import numpy as np
 from scipy import special
 
 from vigil.pooling import pool
-from vigil.samples import deviation, finite
+from vigil.samples import beyond_rounding, deviation, finite
 from vigil.welch import MeanDifference, t_test, welch, welch_from_moments
 
 # Welch's statistic estimates the new runs' variance from these runs alone, and its degrees-of-freedom approximation is
@@ -121,7 +121,7 @@ def prediction_band(
         )
     found = pool(values, seeds=groups, frameworks=frameworks, framework=framework)
     mean, size, freedom = float(found.mean), float(found.n_effective), float(found.degrees_of_freedom)
-    spread = float(found.spread) if deviation(values) > 0.0 else 0.0
+    spread = beyond_rounding(float(found.spread), scale=float(np.abs(values).max()))
     half = float(half_width(max(spread, spread_floor), n=size, n_new=n_new, coverage=coverage, freedom=freedom))
     what = "one further run" if n_new == 1 else f"the mean of {n_new} further runs"
     n_own = 0 if frameworks is None else sum(name == framework for name in frameworks)

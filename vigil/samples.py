@@ -17,9 +17,12 @@ def deviation(values: np.ndarray, *, scale: float | None = None) -> float:
     Equal numbers can have a mean that is none of them: three times 0.1 has a deviation of 1e-17, and any difference
     would be infinitely many of those. `scale` is the largest of the values unless given.
     """
-    largest = float(np.abs(values).max()) if scale is None else scale
-    found = float(values.std(ddof=1))
-    return found if found > 8.0 * np.finfo(float).eps * largest else 0.0
+    return beyond_rounding(float(values.std(ddof=1)), scale=float(np.abs(values).max()) if scale is None else scale)
+
+
+def beyond_rounding(spread: float, *, scale: float) -> float:
+    """Return a spread, and 0 where it is no more than rounding of numbers as large as `scale`."""
+    return spread if spread > 8.0 * np.finfo(float).eps * scale else 0.0
 
 
 def finite(samples: Sequence[float], *, name: str, needed: int) -> np.ndarray:

@@ -17,6 +17,7 @@ from vigil.bands import (
     Comparison,
     compare,
     detectable_drop,
+    prediction_band,
 )
 from vigil.context import parse_context
 from vigil.errors import EXIT_COULD_NOT_RUN, EXIT_OUTSIDE, EXIT_REPRODUCED, EXIT_UNKNOWN
@@ -99,8 +100,8 @@ def judge(
     if problem is None:
         floor = spread_floor([row["value"] for row in used], metric=metric, n_test=data["n_test"])
         samples, labels = [float(row["value"]) for row in used], _labels(used, framework=parse_context(context).framework)
-        if floor == 0.0 and len(set(samples)) == 1:
-            problem = f"the {len(samples)} reference samples are all equal, and no floor is known for {metric['unit']}"
+        if floor == 0.0 and prediction_band(samples, **labels).spread == 0.0:
+            problem = f"the {len(samples)} reference samples have no spread, and no floor is known for {metric['unit']}"
         else:
             comparison = compare(numbers, samples, coverage=coverage, spread_floor=floor, **labels)
             drop = detectable_drop(samples, n_new=len(numbers), coverage=coverage, power=POWER, spread_floor=floor, **labels)

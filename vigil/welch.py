@@ -13,7 +13,7 @@ import numpy as np
 from scipy import special
 
 from vigil.pooling import pool
-from vigil.samples import BandUndefined, deviation, finite
+from vigil.samples import BandUndefined, beyond_rounding, deviation, finite
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ def welch(
     left, right = finite(new, name="new", needed=2), finite(reference, name="reference", needed=2)
     found = pool(right, seeds=groups, frameworks=frameworks, framework=framework)
     spread_new = max(deviation(left), spread_floor)
-    spread_reference = max(float(found.spread) if deviation(right) > 0.0 else 0.0, spread_floor)
+    spread_reference = max(beyond_rounding(float(found.spread), scale=float(np.abs(right).max())), spread_floor)
     if spread_new == 0.0 and spread_reference == 0.0:
         raise BandUndefined("neither the new runs nor the reference have any spread, and the floor under it is 0.")
     result = welch_from_moments(

@@ -326,3 +326,13 @@ def test_a_sequential_verdict_is_plain_json_and_leaves_out_planned_seeds():
     assert verdict["band"]["n"] == 27
     assert verdict["sequential"]["effect"] == pytest.approx(2.0 * verdict["band"]["spread"])
     assert verdict["sequential"]["planned"] == 3
+
+
+def test_rows_that_are_equal_within_each_framework_have_no_spread():
+    """What three frameworks repeat to the last digit says nothing of noise, though they differ from each other."""
+    rows = make_rows(unit="nats")
+    for row in rows:
+        row["value"] = {"jax": 0.1, "tensorflow": 0.3, "torch": 0.7}[row["context"]["framework"]]
+    verdict = run_judge([(100, 0.1 + 1e-9)], rows=rows, metric={**METRIC, "unit": "nats"})
+    assert (verdict["name"], verdict["p_value"]) == ("unknown", None)
+    assert "no spread" in verdict["reason"]
