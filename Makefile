@@ -44,8 +44,8 @@ verify: $(VENV)/.core $(CHOSEN) ## Hold single training steps of RECIPE against 
 matrix: $(VENV)/.core $(CHOSEN) ## Run every context of every installed framework: RECIPE (default: all), PROFILE
 	@$(VIGIL) matrix $(NAMED_RECIPE) $(CONTEXT) $(RUNS)
 
-reference: $(VENV)/.core $(CHOSEN) ## Add raw samples to reference_results/: RECIPE, FRAMEWORK, PROFILE, SEEDS
-	@$(VIGIL) reference '$(RECIPE)' $(CONTEXT) $(RUNS)
+reference: $(VENV)/.core $(CHOSEN) ## Verify, then add raw samples to reference_results/: RECIPE, FRAMEWORK, PROFILE, SEEDS
+	@$(VIGIL) reference add '$(RECIPE)' $(CONTEXT) $(RUNS)
 
 golden: $(VENV)/.core $(ALL) ## Make the golden tape of RECIPE again, all frameworks agreeing: RECIPE, PROFILE
 	@$(VIGIL) golden '$(RECIPE)' $(call option,profile,PROFILE) $(ARGS)
