@@ -1,0 +1,218 @@
+"""Three questions to one series: is the newest release away from the reference, is it away from the releases before, is there a step?
+
+The first two are direct tests, always asked where there are values for them. The third is asked of series that are long enough.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from scipy import stats
+
+from vigil.bands import WELCH_DECIDES_FROM, BandUndefined, half_width, prediction_band, welch
+from vigil.drift.series import Series
+from vigil.drift.steps import Place, Scan, Step, arrangements, locate, make_design, residual_square, step_at, strata_of
+
+# Below these a permutation test of a step cannot be significant, or the direct test sees more (docs/drift-tables.md).
+SCAN_FROM = 8
+_ARRANGEMENTS = np.log(10_000.0)
+_ON_EACH_SIDE = 2
+# A night's own verdict judges its runs; the question here is about several, so that a small distance shows too.
+_SEEDS_AGAINST_REFERENCE = 5
+# Under this a series is looked at for where its change began; that it drifts is decided over all series together.
+_WORTH_LOCATING = 0.05
+COVERAGE = 0.95
+PLACE_COVERAGE = 0.9
+
+
+@dataclass(frozen=True)
+class Reference:
+    """The reference samples of a recipe's profile, and the floor under their spread."""
+
+    values: tuple[float, ...]
+    seeds: tuple[int, ...]
+    contexts: tuple[str, ...]
+    floor: float
+
+
+@dataclass(frozen=True)
+class Against:
+    """The newest values against the reference; `spread` is that of one run, floored."""
+
+    difference: float
+    low: float
+    high: float
+    p_value: float
+    spread: float
+    n_seeds: int
+    n_reference: int
+
+
+@dataclass(frozen=True)
+class Since:
+    """Where a change began: nights by number. `night` is None for a series that was away from the reference all along."""
+
+    night: int | None
+    release: str | None
+    before: int | None
+    release_before: str | None
+    low: int | None
+    high: int | None
+
+
+@dataclass
+class Examined:
+    """A series and the answers. `released` is the boundary of the newest release that moved any bit."""
+
+    series: Series
+    floor: float
+    against: Against | None
+    released: int | None
+    release: Step | None
+    scan: Scan | None
+    p_values: dict[str, float] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Take over what the scan has found by now."""
+        answers = {"reference": self.against, "release": self.release, "step": self.scan}
+        self.p_values = {name: float(answer.p_value) for name, answer in answers.items() if answer is not None}
+
+    @property
+    def p_value(self) -> float | None:
+        """One p-value for the series: the smallest times their number (Bonferroni), for they look at the same values."""
+        return min(1.0, len(self.p_values) * min(self.p_values.values())) if self.p_values else None
+
+    @property
+    def spread(self) -> float | None:
+        """The standard deviation of one value: the reference's where there is one, else the series' own."""
+        if self.against is not None:
+            return self.against.spread
+        freedom = len(self.series.values) - int(strata_of(self.series.seeds).max()) - 1
+        if freedom < 1:
+            return None
+        own = np.sqrt(residual_square(self.series.values, make_design(self.series.seeds, [])) / freedom)
+        return max(float(own), self.floor) or None
+
+
+def examine(series: Series, *, reference: Reference | None = None) -> Examined:
+    """Ask all that can be asked, but for the permutations of the scan."""
+    floor = 0.0 if reference is None else reference.floor
+    released = released_boundary(series)
+    release = None if released is None else step_at(series.values, series.seeds, released, spread_floor=floor)
+    return Examined(series, floor, _against(series, reference), released, release, _scan(series, floor))
+
+
+def release_starts(series: Series) -> np.ndarray:
+    """Return the nights on which a release was the first time, or again, the one that ran."""
+    return series.visits[1:][series.visit_releases[1:] != series.visit_releases[:-1]]
+
+
+def released_boundary(series: Series) -> int | None:
+    """Return the boundary at which the newest release began, or the one before it if that moved no bit, and so on."""
+    for night in release_starts(series)[::-1]:
+        found = series.boundaries[_begins(series, series.boundaries, [night])]
+        if len(found):
+            return int(found[0])
+    return None
+
+
+def since(examined: Examined) -> Since:
+    """Return where the change in a series began."""
+    series = examined.series
+    place = _place(examined)
+    if place is None:
+        return Since(None, None, None, None, None, None)
+    night = int(series.first[place.boundary])
+    before = series.visit_before(night)
+    return Since(
+        night,
+        series.release_of(night),
+        before,
+        None if before is None else series.release_of(before),
+        int(series.first[place.low]),
+        int(series.first[place.high]),
+    )
+
+
+def size_of(examined: Examined) -> tuple[float, float, float]:
+    """Return the size of the change and its 95 % interval: the step where it began, else the distance to the reference."""
+    place = _place(examined)
+    step = None
+    if place is not None:
+        step = step_at(examined.series.values, examined.series.seeds, place.boundary, spread_floor=examined.floor)
+    if step is not None:
+        return (step.size, *step.interval(COVERAGE))
+    if examined.against is not None:
+        return examined.against.difference, examined.against.low, examined.against.high
+    return (examined.release.size, *examined.release.interval(COVERAGE))
+
+
+def _place(examined: Examined) -> Place | None:
+    series = examined.series
+    if min(examined.p_values.get("release", 1.0), examined.p_values.get("step", 1.0)) > _WORTH_LOCATING:
+        return None
+    design = make_design(series.seeds, series.boundaries)
+    begins = _begins(series, design.boundaries, release_starts(series))
+    found = locate(series.values, design, begins_release=begins, spread_floor=examined.floor, coverage=PLACE_COVERAGE)
+    if found is None and examined.released is not None:
+        return Place(examined.released, examined.released, examined.released, 1.0)
+    return found
+
+
+def _begins(series: Series, boundaries: np.ndarray, starts: np.ndarray | list[int]) -> np.ndarray:
+    """Return, for each boundary, whether a release that starts on one of the nights may have made it."""
+    latest = np.maximum.accumulate(series.last)
+    nights = np.asarray(starts, dtype=int)
+    return ((latest[boundaries - 1, np.newaxis] < nights) & (nights <= series.first[boundaries, np.newaxis])).any(axis=1)
+
+
+def _against(series: Series, reference: Reference | None) -> Against | None:
+    """Return the newest values against the reference's, as vigil/bands.py judges several runs; None without enough reference."""
+    if reference is None:
+        return None
+    newest = _newest(series)
+    own = [
+        not (context == series.cell["context"] and seed in newest)
+        for seed, context in zip(reference.seeds, reference.contexts, strict=True)
+    ]
+    samples = [value for value, keep in zip(reference.values, own, strict=True) if keep]
+    groups = [seed for seed, keep in zip(reference.seeds, own, strict=True) if keep]
+    values, n_new = list(newest.values()), len(newest)
+    try:
+        band = prediction_band(samples, spread_floor=reference.floor, n_new=n_new, groups=groups)
+    except BandUndefined:
+        return None
+    spread, freedom = max(band.spread, band.spread_floor), band.n_effective - 1.0
+    error = spread * np.sqrt(1.0 / n_new + 1.0 / band.n_effective)
+    if error <= 0.0 or freedom <= 0.0:
+        return None
+    difference = float(np.mean(values)) - band.mean
+    p_value = float(2.0 * stats.t.sf(abs(difference) / error, freedom))
+    if n_new >= WELCH_DECIDES_FROM:
+        test = welch(values, samples, spread_floor=reference.floor, groups=groups)
+        p_value = min(1.0, 2.0 * min(p_value, test.p_value))
+    half = float(half_width(spread, n=band.n_effective, n_new=n_new, coverage=COVERAGE))
+    return Against(difference, difference - half, difference + half, p_value, spread, n_new, band.n)
+
+
+def _newest(series: Series) -> dict[int, float]:
+    """Return the value of each seed under the newest release, and under those before as far as that leaves fewer than five seeds."""
+    begins = [int(series.visits[0]), *release_starts(series).tolist()]
+    for start in begins[::-1]:
+        chosen = series.last >= start
+        seeds = series.seeds[chosen]
+        if len(set(seeds.tolist())) >= _SEEDS_AGAINST_REFERENCE:
+            break
+    return {seed: float(series.values[chosen & (series.seeds == seed)].mean()) for seed in dict.fromkeys(seeds.tolist())}
+
+
+def _scan(series: Series, floor: float) -> Scan | None:
+    inner = series.boundaries[(series.boundaries >= _ON_EACH_SIDE) & (series.boundaries <= len(series.values) - _ON_EACH_SIDE)]
+    if len(series.values) < SCAN_FROM or not len(inner) or arrangements(series.seeds) < _ARRANGEMENTS:
+        return None
+    design = make_design(series.seeds, inner)
+    return Scan(series.values, design, floor) if len(design.boundaries) else None
