@@ -1,4 +1,5 @@
-"""Three questions to one series: is the newest release away from the reference, is it away from the releases before, is there a step?
+"""Three questions to one series: is the newest release away from the reference, is it away from the releases before, is there a
+step?
 
 The first two are direct tests, always asked where there are values for them. The third is asked of series that are long enough.
 """
@@ -200,7 +201,7 @@ def _against(series: Series, reference: Reference | None) -> Against | None:
 
 
 def _newest(series: Series) -> dict[int, float]:
-    """Return the value of each seed under the newest release, and under those before as far as that leaves fewer than five seeds."""
+    """Return the value of each seed under the newest release, or under the last releases, as many as have five seeds."""
     begins = [int(series.visits[0]), *release_starts(series).tolist()]
     for start in begins[::-1]:
         chosen = series.last >= start

@@ -1,4 +1,4 @@
-"""All series together: what is examined, which of it is a finding at a false discovery rate of 5 %, and what is said of each finding."""
+"""All series together: which of them are findings at a false discovery rate of 5 %, and what is said of each finding."""
 
 from __future__ import annotations
 
@@ -120,10 +120,11 @@ def detect(
 
 
 def judge(tested: Sequence[Examined]) -> np.ndarray:
-    """Return the q-value of each series (Benjamini and Hochberg, J. R. Stat. Soc. B 57 (1995) 289), permuting where that may matter.
+    """Return the q-value of each series (Benjamini and Hochberg, J. R. Stat. Soc. B 57 (1995) 289), permuting where that may
+    matter.
 
-    A p-value by permutation is no smaller than one over their number. So the series that are no finding yet, and whose few permutations
-    do not settle them, are permuted more often, until nothing changes any more.
+    A p-value by permutation is no smaller than one over their number. So the series that are no finding yet, and whose few
+    permutations do not settle them, are permuted more often, until nothing changes any more.
     """
     for times in STAGES:
         q_values = _q_values(tested)
@@ -175,7 +176,7 @@ def _drift(each: Examined, q: float, number: int | None, points: Points, bits: M
 
 
 def _gaps(collected: Collected) -> list[Gap]:
-    """Return the cells that were tried since their last value, and those that a framework's other cells left behind over a week ago."""
+    """Return the cells that were tried since their last value, and those that others of the framework left behind."""
     end, found = len(collected.nights.names) - 1, []
     newest: dict[str, tuple[int, str]] = {}
     for series in collected.series:

@@ -1,8 +1,9 @@
 """Numbers that moved: the same seed of the same cell gives other bits under another release, and which side is nearer to float64.
 
-Other bits are no fault: a release may sum in another order. Whether they are worse is not decided by looking at the metric harder, but by
-the verification of both releases, one step at a time against float64. Other bits under the same release are something else: the
-cell is not deterministic (or ran on another machine), and then nothing follows from bits that differ between releases.
+Other bits are no fault: a release may sum in another order. Whether they are worse is not decided by looking at the metric
+harder, but by the verification of both releases, one step at a time against float64. Other bits under the same release are
+something else: the cell is not deterministic (or ran on another machine), and then nothing follows from bits that differ
+between releases.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ NOT_WORSE, WORSE, UNDECIDED, NOT_DETERMINISTIC = (
 
 @dataclass(frozen=True)
 class Side:
-    """The last verification of a cell under one release: its verdict, and its worst tensor in noise floors and against its limit."""
+    """The last verification of a cell under one release; its worst tensor in noise floors (ratio) and of its limit (score)."""
 
     release: str
     night: str | None

@@ -1,7 +1,7 @@
 """From the runs of a history to one series of independent values for each cell.
 
-A deterministic cell that runs one seed again on unchanged numerics gives the same bits again. That is no new sample, however many nights
-repeat it: such runs are one point, with the first and the last night on which it was seen.
+A deterministic cell that runs one seed again on unchanged numerics gives the same bits again. That is no new sample, however
+many nights repeat it: such runs are one point, with the first and the last night on which it was seen.
 """
 
 from __future__ import annotations
@@ -78,8 +78,8 @@ class Collected:
 def collect(samples: pd.DataFrame, *, include_faults: bool = False, all_runs: bool = False) -> Collected:
     """Return the series of the newest recipe hash of each cell.
 
-    A run of no night is left out, or, with `all_runs`, belongs to the night of its day. A run with a planted fault is left out unless
-    they are included. A value that is not finite is a gap, never a value.
+    A run of no night is left out, or, with `all_runs`, belongs to the night of its day. A run with a planted fault is left out
+    unless they are included. A value that is not finite is a gap, never a value.
     """
     faulty = samples["fault"].fillna("none") != "none"
     frame = samples if include_faults else samples[~faulty]
@@ -167,8 +167,8 @@ def _series(runs: _Runs, cell: dict[str, Any]) -> Series | None:
 def _points(valued: _Runs) -> tuple[_Runs, np.ndarray]:
     """Return the first of each row of equal results of a seed, and the last night of each.
 
-    Equal are the same bits, or, where no bits are known, the same value under the same release: under another release it may be another
-    result that happens to agree. Such results are one sample, but no proof that nothing changed between.
+    Equal are the same bits, or, where no bits are known, the same value under the same release: under another release it may be
+    another result that happens to agree. Such results are one sample, but no proof that nothing changed between.
     """
     order = np.lexsort((valued.night, valued.seed))
     ordered = valued.chosen(order)

@@ -1,14 +1,13 @@
 """Who else moved: cells of a framework pooled, and each kind of sibling at the night when a cell began to drift.
 
-Cells of one night share seeds, machine and data, so that a hundred of them are not a hundred witnesses. The unit is the night: the mean
-over cells of the values of that night, each in standard deviations of its own cell from its own cell's mean.
+Cells of one night share seeds, machine and data, so that a hundred of them are not a hundred witnesses. The unit is the night:
+the mean over cells of the values of that night, each in standard deviations of its own cell from its own cell's mean.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -46,8 +45,8 @@ class Siblings:
 class Points:
     """The points of every series, in standard deviations.
 
-    series, night, z, release: [point]. framework, and by kind what else siblings may differ in: [series]. keys: [night], its seeds.
-    present: [series], whether it has any point.
+    series, night, z, release: [point]. framework, and by kind what else siblings may differ in: [series]. keys: [night], its
+    seeds. present: [series], whether it has any point.
     """
 
     series: np.ndarray

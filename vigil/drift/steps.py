@@ -1,13 +1,15 @@
 """The statistics of one step in a series of values: its size, whether it is one, and where it began. Pure functions on arrays.
 
-Values of one seed resemble each other, so a value is compared with those of its own seed (a fixed effect for each seed that has two or
-more; seeds that were run once are compared with each other). With the same seeds on both sides of the step and two values of each this
-is the paired t-test, and with no seed twice the t-test of two samples; with several releases before the step, every one of them helps to
-estimate the spread, where a paired test of the last two would have as few degrees of freedom as there are seeds.
+Values of one seed resemble each other, so a value is compared with those of its own seed (a fixed effect for each seed that has
+two or more; seeds that were run once are compared with each other). With the same seeds on both sides of the step and two
+values of each this is the paired t-test, and with no seed twice the t-test of two samples; with several releases before the
+step, every one of them helps to estimate the spread, where a paired test of the last two would have as few degrees of freedom
+as there are seeds.
 
-The place of a step is searched by the likelihood-ratio statistic of a shift of the mean, its largest value over all places, and judged by
-permutation within seeds (A. Sen and M. Srivastava, Ann. Statist. 3 (1975) 98, doi:10.1214/aos/1176343001, for the statistic): exact for
-any distribution, as long as values of a seed could as well have come in another order. docs/drift-tables.md compares it with E-divisive.
+The place of a step is searched by the likelihood-ratio statistic of a shift of the mean, its largest value over all places, and
+judged by permutation within seeds (A. Sen and M. Srivastava, Ann. Statist. 3 (1975) 98, doi:10.1214/aos/1176343001, for the
+statistic): exact for any distribution, as long as values of a seed could as well have come in another order.
+docs/drift-tables.md compares it with E-divisive.
 """
 
 from __future__ import annotations
@@ -33,8 +35,8 @@ _RELEASE_SHARE = 0.5
 class Design:
     """Which values are compared with which, at each boundary.
 
-    contrasts [boundary, point]: contrasts @ values is the step times its weight; weights [boundary] is 1 / (its variance in units of the
-    variance of a value). boundaries [boundary]: the first point after.
+    contrasts [boundary, point]: contrasts @ values is the step times its weight; weights [boundary] is 1 / (its variance in
+    units of the variance of a value). boundaries [boundary]: the first point after.
     """
 
     strata: np.ndarray
@@ -64,7 +66,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a step began: the likeliest boundary, and the shortest set of boundaries that hold it with the coverage, as a range."""
+    """Where a step began: the likeliest boundary, and where the likeliest with together the coverage begin and end."""
 
     boundary: int
     low: int
@@ -154,7 +156,7 @@ class Scan:
 
     @property
     def p_value(self) -> float:
-        """The share of permutations with as large a step, counting the one that happened; larger where the floor explains the step."""
+        """The share of permutations with as large a step, the real order included; larger where the floor explains the step."""
         if not self.permuted:
             return 1.0
         by_chance = (self.exceeding + 1) / (self.permuted + 1)
@@ -164,7 +166,7 @@ class Scan:
 
     @property
     def settled(self) -> bool:
-        """Whether more permutations would tell nothing more: enough were as extreme (J. Besag and P. Clifford, Biometrika 78 (1991) 301)."""
+        """Whether more permutations tell nothing: enough were as extreme (J. Besag, P. Clifford, Biometrika 78 (1991) 301)."""
         return self.exceeding >= _EXCEEDANCES_THAT_SETTLE or self.permuted >= STAGES[-1]
 
     def permute(self, times: int) -> None:
@@ -206,8 +208,9 @@ def locate(
 ) -> Place | None:
     """Return where a step began, given that there is one; None if no boundary can be judged.
 
-    The posterior of the boundary under normal noise of unknown spread (A. Smith, Biometrika 62 (1975) 407, doi:10.1093/biomet/62.2.407),
-    with a normal prior of 3 standard deviations for the step, and half of the prior for boundaries that begin a release.
+    The posterior of the boundary under normal noise of unknown spread (A. Smith, Biometrika 62 (1975) 407,
+    doi:10.1093/biomet/62.2.407), with a normal prior of 3 standard deviations for the step, and half of the prior for
+    boundaries that begin a release.
 
     Args:
         begins_release: [boundary of the design].

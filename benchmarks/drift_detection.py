@@ -1,0 +1,386 @@
+"""How often `vigil drift` is right: planted drifts found, with the right night, and alarms on clean histories.
+
+Nights are simulated as frames of a history and judged by the functions that judge real ones. Run from the project root:
+python -m benchmarks.drift_detection --markdown docs/drift-tables.md
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from benchmarks.band_calibration import DISTRIBUTIONS, Draw
+from reports.tables import markdown_table
+from vigil.drift.examine import Examined, Reference, examine, since, size_of
+from vigil.drift.findings import detect, judge
+from vigil.drift.series import collect
+from vigil.drift.steps import Scan, make_design, step_at
+
+NIGHTS = 20
+FIRST_NIGHT = 12  # counted from 1, as people count
+SIZES = (1.0, 2.0, 4.0)
+CORRELATION = 0.5
+ALPHA = 0.05
+SPREAD = 0.8
+MEAN = 88.0
+VERIFICATIONS = pd.DataFrame(
+    columns=[
+        *("verify_id", "invocation_id", "night", "created", "recipe", "recipe_version", "recipe_hash", "profile", "context"),
+        *("framework", "mode", "precision", "device", "devices", "determinism", "randomness", "release", "verdict", "reason"),
+        *("tensors", "tensors_out", "worst_ratio", "worst_score", "origin_layer", "origin_phase", "origin_quantity", "fault"),
+        "seconds",
+    ]
+)
+
+
+@dataclass(frozen=True)
+class Nightly:
+    """How nights are simulated: seeds in turn, the nights (from 1) that bring a release, and what a repeated seed gives."""
+
+    name: str
+    releases: tuple[int, ...]
+    seeds: int
+    repeats: str  # "other bits" every night, or "same bits" within a release
+
+
+PLANS = (
+    Nightly("4 releases, 5 seeds in turn, other bits each night", (1, 6, 12, 17), 5, "other bits"),
+    Nightly("4 releases, 2 seeds in turn, same bits within a release", (1, 6, 12, 17), 2, "same bits"),
+    Nightly("a release each night, 5 seeds in turn", tuple(range(1, NIGHTS + 1)), 5, "other bits"),
+    Nightly("releases on other nights than the drift", (1, 5, 9, 15), 5, "other bits"),
+)
+
+
+def simulate(
+    generator: np.random.Generator,
+    draw: Draw,
+    *,
+    plan: Nightly,
+    cells: int,
+    shift: np.ndarray | float = 0.0,
+    shared_seeds: bool = False,
+    frameworks: Sequence[str] = ("jax",),
+    nights: int = NIGHTS,
+) -> pd.DataFrame:
+    """Return the samples of a history of clean nights, with `shift` [cell, night] in standard deviations added.
+
+    A value is a seed's effect and a run's own, with a correlation of 0.5 within a seed. `shared_seeds`: the effect of a seed
+    is the same in every cell, as where all frameworks train from the same bits.
+    """
+    night = np.arange(nights)
+    seed, release = night % plan.seeds, np.searchsorted(plan.releases, night + 1, side="right")
+    effect = draw(generator, (1 if shared_seeds else cells, plan.seeds))
+    own = draw(generator, (cells, nights))
+    shift = np.broadcast_to(shift, (cells, nights))
+    bits = np.broadcast_to(night, (cells, nights))
+    if plan.repeats == "same bits":
+        # The night that first gave these bits: same seed, same release, same shift.
+        for late in range(nights):
+            same = (seed[:late] == seed[late]) & (release[:late] == release[late]) & (shift[:, :late] == shift[:, [late]])
+            if late:
+                bits = np.where(
+                    (np.arange(nights) == late) & same.any(axis=1)[:, np.newaxis], same.argmax(axis=1)[:, np.newaxis], bits
+                )
+    own = np.take_along_axis(own, np.array(bits), axis=1)
+    z = np.sqrt(CORRELATION) * effect[:, seed] + np.sqrt(1.0 - CORRELATION) * own + shift
+    cell, number = np.divmod(np.arange(cells * nights), nights)
+    modes, precisions = ("eager", "jit", "compile"), ("fp32", "bf16")
+    which = np.array([frameworks[each % len(frameworks)] for each in range(cells)], dtype=object)
+    place = np.arange(cells) // len(frameworks)
+    mode = np.array([modes[each % 3] for each in place], dtype=object)
+    precision = np.array([precisions[each // 3 % 2] for each in place], dtype=object)
+    recipe = np.array([f"recipe_{each // 6:04d}" for each in place], dtype=object)
+    context = which + "-" + mode + "-" + precision + "-x1"
+    constant = {
+        "recipe_version": 1, "recipe_hash": "aa11", "profile": "quick", "device": "cpu", "devices": 1, "determinism": "off",
+        "randomness": "shared", "metric": "test_accuracy", "unit": "percent", "direction": "higher", "verdict": "reproduced",
+        "reason": "", "band_low": np.nan, "band_high": np.nan, "fault": "none", "seconds": 60.0,
+    }  # fmt: skip
+    return pd.DataFrame(
+        {
+            "invocation_id": [f"{a}-{b}" for a, b in zip(cell, number, strict=True)],
+            "run_id": [f"{a}-{b}" for a, b in zip(cell, number, strict=True)],
+            "night": [f"night-{each + 1:03d}" for each in number],
+            "created": pd.Timestamp("2026-01-01", tz="UTC") + pd.to_timedelta(number, unit="D"),
+            "recipe": recipe[cell],
+            "context": context[cell],
+            "framework": which[cell],
+            "mode": mode[cell],
+            "precision": precision[cell],
+            "release": [f"{each}.0" for each in release[number]],
+            "seed": seed[number],
+            "value": MEAN + SPREAD * z.ravel(),
+            "state_sha256": [f"{a}-{b}" for a, b in zip(cell, np.array(bits).ravel(), strict=True)],
+            **constant,
+        }
+    )
+
+
+def reference(generator: np.random.Generator, draw: Draw) -> Reference:
+    """Return 30 samples: ten seeds in three frameworks, with the correlation of the runs that it judges."""
+    seeds = np.repeat(np.arange(1000, 1010), 3)
+    z = np.sqrt(CORRELATION) * np.repeat(draw(generator, (10,)), 3) + np.sqrt(1.0 - CORRELATION) * draw(generator, (30,))
+    values = tuple((MEAN + SPREAD * z).tolist())
+    return Reference(values, tuple(seeds.tolist()), ("jax-jit-fp32-x1", "torch-jit-fp32-x1", "tensorflow-jit-fp32-x1") * 10, 0.25)
+
+
+def examined(generator: np.random.Generator, draw: Draw, samples: pd.DataFrame, *, references: bool = True) -> list[Examined]:
+    """Return every cell examined as if it were alone, with a reference of its own."""
+    found = [examine(series, reference=reference(generator, draw) if references else None) for series in collect(samples).series]
+    for each in found:
+        judge([each])
+    return found
+
+
+def share(of: Sequence[bool] | np.ndarray) -> str:
+    """Return a share in percent with the half width of its 95 % interval."""
+    array = np.asarray(of, dtype=bool)
+    if not len(array):
+        return "-"
+    value = float(array.mean())
+    low, high = stats.binomtest(int(array.sum()), len(array)).proportion_ci(0.95, method="wilson")
+    return f"{100.0 * value:.1f} ({100.0 * low:.1f} to {100.0 * high:.1f})"
+
+
+def planted(cells: int, *, size: float, first: int = FIRST_NIGHT, nights: int = NIGHTS) -> np.ndarray:
+    """Return a drop of `size` standard deviations from the first night on, [cell, night]."""
+    return np.tile(np.where(np.arange(1, nights + 1) >= first, -size, 0.0), (cells, 1))
+
+
+def clean(generator: np.random.Generator, trials: int) -> tuple[list[str], list[list[str]]]:
+    """Return alarms on clean histories of one cell, at 5 % for each question and for the three together."""
+    rows = []
+    for name, draw in DISTRIBUTIONS.items():
+        for plan in PLANS:
+            cells = examined(generator, draw, simulate(generator, draw, plan=plan, cells=trials))
+            asked = {
+                question: [each.p_values[question] <= ALPHA for each in cells if question in each.p_values]
+                for question in ("reference", "release", "step")
+            }
+            rows.append([name, plan.name, *map(share, asked.values()), share([each.p_value <= ALPHA for each in cells])])
+    return ["distribution", "nights", "reference", "release", "step", "the cell (nominal: at most 5)"], rows
+
+
+def whole_histories(generator: np.random.Generator, trials: int) -> tuple[list[str], list[list[str]]]:
+    """Return how many clean histories of 100 cells have any finding, cells sharing seeds, pools included."""
+    rows = []
+    for name, draw in DISTRIBUTIONS.items():
+        for plan in PLANS[:2]:
+            alarms, wrong = [], 0
+            for _ in range(trials):
+                samples = simulate(
+                    generator, draw, plan=plan, cells=100, shared_seeds=True, frameworks=("jax", "tensorflow", "torch")
+                )
+                references = {name: reference(generator, draw) for name in samples["recipe"].unique()}
+                report = detect(samples, VERIFICATIONS, reference_for=lambda cell, known=references: known[cell["recipe"]])
+                alarms.append(bool(report.drifts))
+                wrong += len(report.drifts)
+            rows.append([name, plan.name, share(alarms), f"{wrong / trials:.3f}"])
+    return ["distribution", "nights", "histories with a finding (nominal: at most 5)", "findings a history"], rows
+
+
+def found(generator: np.random.Generator, trials: int) -> tuple[list[str], list[list[str]]]:
+    """Return how often a drop from night 12 on is found, and what is said of it where it is."""
+    rows = []
+    for name, draw in DISTRIBUTIONS.items():
+        for plan in PLANS:
+            for size in SIZES:
+                samples = simulate(generator, draw, plan=plan, cells=trials, shift=planted(trials, size=size))
+                cells = examined(generator, draw, samples)
+                hits = [each for each in cells if each.p_value <= ALPHA and size_of(each)[0] < 0.0]
+                places = [(since(each), size_of(each)) for each in hits]
+                told = [(place, interval) for place, interval in places if place.night is not None]
+                rows.append(
+                    [
+                        name,
+                        plan.name,
+                        f"{size:.0f}",
+                        share([each.p_value <= ALPHA for each in cells]),
+                        share([each.p_value <= ALPHA / 100 for each in cells]),
+                        share([place.night == FIRST_NIGHT - 1 for place, _ in places]),
+                        share([place.night is not None and abs(place.night - FIRST_NIGHT + 1) <= 1 for place, _ in places]),
+                        share([place.low <= FIRST_NIGHT - 1 <= place.high for place, _ in told]),
+                        share([low <= -size * SPREAD <= high for _, (_, low, high) in told]),
+                    ]
+                )
+    header = ["distribution", "nights", "drop, sd", "found", "found among 100 cells", "right night", "within one night"]
+    return [*header, "interval holds the night (90)", "interval holds the size (95)"], rows
+
+
+def e_divisive(values: np.ndarray, generator: np.random.Generator, *, times: int = 199, least: int = 2) -> float:
+    """Return the p-value of E-divisive's first change point, alpha = 1, by permutation.
+
+    D. Matteson and N. James, JASA 109 (2014) 334, doi:10.1080/01621459.2013.849605: the largest over places of
+    m n / (m + n) * (2 mean|X - Y| - mean|X - X'| - mean|Y - Y'|).
+    """
+    number = len(values)
+    sizes = np.arange(least, number - least + 1)
+
+    def statistic(orders: np.ndarray) -> np.ndarray:
+        distances = np.abs(values[orders][:, :, np.newaxis] - values[orders][:, np.newaxis, :])
+        sums = np.pad(distances.cumsum(axis=1).cumsum(axis=2), ((0, 0), (1, 0), (1, 0)))
+        left, total = sums[:, sizes, sizes], sums[:, -1:, -1]
+        edge = sums[:, sizes, -1]
+        between, right = edge - left, total - 2.0 * edge + left
+        m, n = sizes, number - sizes
+        energy = 2.0 * between / (m * n) - left / (m * (m - 1.0)) - right / (n * (n - 1.0))
+        return (m * n / number * energy).max(axis=1)
+
+    observed = statistic(np.arange(number)[np.newaxis])[0]
+    orders = np.argsort(generator.random((times, number)), axis=1)
+    return float((1 + (statistic(orders) >= observed - 1e-9).sum()) / (times + 1))
+
+
+def methods(generator: np.random.Generator, trials: int) -> tuple[list[str], list[list[str]]]:
+    """Return how often each method finds a drop that few nights of 20 have, independent values, at 5 %."""
+    rows = []
+    for name, draw in DISTRIBUTIONS.items():
+        for after, size in ((9, 0.0), (2, 3.0), (3, 3.0), (5, 2.0), (9, 1.0), (9, 2.0)):
+            values = draw(generator, (trials, NIGHTS)) + planted(trials, size=size, first=NIGHTS - after + 1)
+            seeds = np.arange(NIGHTS)
+            design = make_design(seeds, np.arange(2, NIGHTS - 1))
+            ratio = []
+            for row in values:
+                scan = Scan(row, design, 0.0)
+                scan.permute(199)
+                ratio.append(scan.p_value <= ALPHA)
+            energy = [e_divisive(row, generator) <= ALPHA for row in values]
+            direct = [step_at(row, seeds, NIGHTS - after).p_value <= ALPHA for row in values]
+            rows.append([name, str(after), f"{size:.0f}", share(ratio), share(energy), share(direct)])
+    header = ["distribution", "nights after", "drop, sd", "likelihood ratio, permuted", "E-divisive, permuted"]
+    return [*header, "t-test at the known release"], rows
+
+
+def lengths(generator: np.random.Generator, trials: int) -> tuple[list[str], list[list[str]]]:
+    """Return what the scan sees in short series whose second half is 3 standard deviations lower."""
+    rows = []
+    for number in (6, 8, 10, 14, 20):
+        values = DISTRIBUTIONS["Gaussian"](generator, (trials, number))
+        values += planted(trials, size=3.0, first=number // 2 + 1, nights=number)
+        cells = []
+        for seeds in (np.arange(number), np.arange(number) % 2, np.arange(number) % 4):
+            design, p_values = make_design(seeds, np.arange(2, number - 1)), []
+            for row in values:
+                scan = Scan(row, design, 0.0)
+                scan.permute(999)
+                p_values.append(scan.p_value)
+            cells += [share(np.array(p_values) <= ALPHA), share(np.array(p_values) <= ALPHA / 25)]
+        rows.append([str(number), *cells])
+    kinds = ("each seed once", "2 seeds", "4 seeds")
+    return ["values", *(f"{kind}, at {level} %" for kind in kinds for level in ("5", "0.2"))], rows
+
+
+def slow(generator: np.random.Generator, trials: int) -> tuple[list[str], list[list[str]]]:
+    """Return how often a drift that grows a little each night is found, and by which question."""
+    rows, plan = [], PLANS[2]
+    for a_night in (0.05, 0.1, 0.2):
+        ramp = np.tile(-a_night * np.arange(NIGHTS), (trials, 1))
+        draw = DISTRIBUTIONS["Gaussian"]
+        cells = examined(generator, draw, simulate(generator, draw, plan=plan, cells=trials, shift=ramp))
+        asked = [[each.p_values.get(name, 1.0) <= ALPHA for each in cells] for name in ("reference", "release", "step")]
+        rows.append([f"{a_night:.2f}", *map(share, asked), share([each.p_value <= ALPHA for each in cells])])
+    return ["sd a night", "reference", "release", "step", "the cell"], rows
+
+
+def together(generator: np.random.Generator, trials: int) -> tuple[list[str], list[list[str]]]:
+    """Return what pooling adds: 36 cells, those of one framework a little lower from night 12 on, cells sharing seeds."""
+    rows, plan, draw = [], PLANS[0], DISTRIBUTIONS["Gaussian"]
+    frameworks = ("jax", "tensorflow", "torch")
+    for kind, size in (("all of jax", 0.5), ("all of jax", 1.0), ("only jax, jit", 2.0), ("every framework", 1.0)):
+        pools, some, right = [], [], []
+        for _ in range(trials):
+            samples = simulate(generator, draw, plan=plan, cells=36, shared_seeds=True, frameworks=frameworks)
+            hit = np.array(samples["night"] >= f"night-{FIRST_NIGHT:03d}")
+            if kind != "every framework":
+                hit &= (samples["framework"] == "jax").to_numpy()
+            if kind == "only jax, jit":
+                hit &= (samples["mode"] == "jit").to_numpy()
+            samples["value"] -= SPREAD * size * hit
+            references = {name: reference(generator, draw) for name in samples["recipe"].unique()}
+            report = detect(samples, VERIFICATIONS, reference_for=lambda cell, known=references: known[cell["recipe"]])
+            wanted = "every framework" if kind == "every framework" else "jax"
+            pools.append(any(each.siblings is None and each.cell["framework"] == wanted for each in report.drifts))
+            hits = [each for each in report.drifts if each.siblings is not None and each.what == "dropped"]
+            some.append(bool(hits))
+            words = {"all of jax": "all of jax", "only jax, jit": "only jit", "every framework": "look at the machine"}[kind]
+            right += [words in each.siblings.summary for each in hits]
+        rows.append([kind, f"{size:.1f}", share(pools), share(some), share(right)])
+    return ["who drops", "sd", "the pool is found", "some cell is found", "found cells name their siblings rightly"], rows
+
+
+TABLES: dict[str, tuple[Callable[..., tuple[list[str], list[list[str]]]], int, str]] = {
+    "Alarms on clean cells": (clean, 2000, "Share in % of clean histories of one cell, 20 nights, with its 95 % interval."),
+    "Alarms on clean histories": (
+        whole_histories,
+        100,
+        "100 cells that share seeds, and their pools, judged at a false discovery rate of 5 %.",
+    ),
+    "A drop from night 12 of 20": (
+        found,
+        500,
+        "Found at 5 % as the only cell, and at 0.05 % as the only one of 100 that drifts. The rest is of those found at 5 %.",
+    ),
+    "Which method for the step": (
+        methods,
+        500,
+        "20 independent values, 199 permutations, at 5 %; a drop of 0 is a false alarm.",
+    ),
+    "How long a series must be": (
+        lengths,
+        1000,
+        "A drop of 3 sd in the second half, found by the scan at a p-value of 5 % and of 0.2 %.",
+    ),
+    "A slow drift": (slow, 500, "A release each night, each a little lower."),
+    "Pools and siblings": (together, 100, "36 cells of three frameworks, judged together."),
+}
+
+
+def page(*, seed: int, scale: float, command: str, say: Callable[[str], None]) -> str:
+    """Return every table in Markdown."""
+    lines = [
+        "# Drift: what is found, and how often it is wrong",
+        "",
+        f"Made by `{command}`; what it means: [drift.md](drift.md).",
+        "",
+    ]
+    for number, (title, (make, trials, note)) in enumerate(TABLES.items()):
+        started = time.perf_counter()
+        count = max(10, round(trials * scale))
+        header, rows = make(np.random.default_rng([seed, number]), count)
+        lines += [f"## {title}", "", f"{note} {count} trials a row.", "", *markdown_table(header, rows), ""]
+        say(f"{title}: {time.perf_counter() - started:.0f} s")
+        for row in rows:
+            say("  " + " | ".join(row))
+    return "\n".join(lines)
+
+
+def main(given: Sequence[str]) -> int:
+    """Print the tables, and write them to a file if asked."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.drift_detection", description=__doc__)
+    parser.add_argument("--markdown", type=Path, metavar="FILE")
+    parser.add_argument("--scale", type=float, default=1.0, help="share of the trials (default: 1)")
+    parser.add_argument("--seed", type=int, default=20)
+    arguments = parser.parse_args(given)
+
+    def say(line: Any) -> None:
+        print(line, file=sys.stderr, flush=True)
+
+    command = " ".join(["python -m benchmarks.drift_detection", *given])
+    text = page(seed=arguments.seed, scale=arguments.scale, command=command, say=say)
+    print(text)
+    if arguments.markdown:
+        arguments.markdown.write_text(text, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
