@@ -32,7 +32,7 @@ def notes(report: Report, *, remarks: Sequence[str]) -> list[str]:
     releases = "; ".join(f"{name} {_range(found)}" for name, found in seen["releases"].items())
     return [
         f"looked at: {seen['cells']} cells, {nights}, {releases}",
-        f"{seen['independent_values']} independent values in {seen['values']} nights of cells: the same bits again are no new value",
+        f"{seen['independent_values']} independent values from {seen['values']} nights: the same bits again are no new value",
         f"tested: {seen['tested']} cells and {seen['pools']} pools; {asked['reference']} against the reference, "
         f"{asked['release']} newest release against earlier ones, {asked['step']} for a step anywhere; "
         f"{seen['too_short']} cells have too few values for any test",

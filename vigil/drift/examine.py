@@ -15,8 +15,8 @@ from vigil.bands import WELCH_DECIDES_FROM, BandUndefined, half_width, predictio
 from vigil.drift.series import Series
 from vigil.drift.steps import Place, Scan, Step, arrangements, locate, make_design, residual_square, step_at, strata_of
 
-# Below these a permutation test of a step cannot be significant, or the direct test sees more (docs/drift-tables.md).
-SCAN_FROM = 8
+# Below these a permutation test of a step cannot be significant among a hundred cells (docs/drift-tables.md).
+SCAN_FROM = 12
 _ARRANGEMENTS = np.log(10_000.0)
 _ON_EACH_SIDE = 2
 # A night's own verdict judges its runs; the question here is about several, so that a small distance shows too.
@@ -62,6 +62,14 @@ class Since:
     high: int | None
 
 
+@dataclass(frozen=True)
+class Releases:
+    """The search for a step at any release, in a series too short to permute: the smallest p-value times their number."""
+
+    p_value: float
+    number: int
+
+
 @dataclass
 class Examined:
     """A series and the answers. `released` is the boundary of the newest release that moved any bit."""
@@ -72,6 +80,7 @@ class Examined:
     released: int | None
     release: Step | None
     scan: Scan | None
+    releases: Releases | None
     p_values: dict[str, float] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -79,7 +88,7 @@ class Examined:
 
     def refresh(self) -> None:
         """Take over what the scan has found by now."""
-        answers = {"reference": self.against, "release": self.release, "step": self.scan}
+        answers = {"reference": self.against, "release": self.release, "step": self.scan or self.releases}
         self.p_values = {name: float(answer.p_value) for name, answer in answers.items() if answer is not None}
 
     @property
@@ -104,7 +113,9 @@ def examine(series: Series, *, reference: Reference | None = None) -> Examined:
     floor = 0.0 if reference is None else reference.floor
     released = released_boundary(series)
     release = None if released is None else step_at(series.values, series.seeds, released, spread_floor=floor)
-    return Examined(series, floor, _against(series, reference), released, release, _scan(series, floor))
+    scan = _scan(series, floor)
+    releases = _releases(series, floor) if scan is None else None
+    return Examined(series, floor, _against(series, reference), released, release, scan, releases)
 
 
 def release_starts(series: Series) -> np.ndarray:
@@ -203,12 +214,24 @@ def _against(series: Series, reference: Reference | None) -> Against | None:
 def _newest(series: Series) -> dict[int, float]:
     """Return the value of each seed under the newest release, or under the last releases, as many as have five seeds."""
     begins = [int(series.visits[0]), *release_starts(series).tolist()]
-    for start in begins[::-1]:
-        chosen = series.last >= start
-        seeds = series.seeds[chosen]
-        if len(set(seeds.tolist())) >= _SEEDS_AGAINST_REFERENCE:
+    chosen = series.last >= begins[-1]
+    for start in begins[-2::-1]:
+        before, now = set(series.seeds[series.last >= start].tolist()), set(series.seeds[chosen].tolist())
+        # Further values of the same seeds would only thin out what is new.
+        if len(now) >= _SEEDS_AGAINST_REFERENCE or before == now:
             break
-    return {seed: float(series.values[chosen & (series.seeds == seed)].mean()) for seed in dict.fromkeys(seeds.tolist())}
+        chosen = series.last >= start
+    seeds = dict.fromkeys(series.seeds[chosen].tolist())
+    return {seed: float(series.values[chosen & (series.seeds == seed)].mean()) for seed in seeds}
+
+
+def _releases(series: Series, floor: float) -> Releases | None:
+    """Return the search over the releases, or None for fewer than two: one is asked about anyway."""
+    starts = release_starts(series)
+    begins = series.boundaries[_begins(series, series.boundaries, starts)] if len(starts) else np.array([], dtype=int)
+    steps = [step_at(series.values, series.seeds, int(place), spread_floor=floor) for place in begins]
+    p_values = [step.p_value for step in steps if step is not None]
+    return Releases(min(1.0, len(p_values) * min(p_values)), len(p_values)) if len(p_values) > 1 else None
 
 
 def _scan(series: Series, floor: float) -> Scan | None:
