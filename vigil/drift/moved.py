@@ -99,23 +99,27 @@ def _sides(verifications: pd.DataFrame) -> dict[tuple[str, ...], Side]:
 def _one(
     series: Series, bits: dict[tuple[str, ...], dict[tuple[str, int], frozenset[str]]], sides: dict[tuple[str, ...], Side]
 ) -> Moved | None:
-    key, newest = _key(series), str(series.visit_releases[-1])
-    earlier = [str(release) for release in series.visit_releases if release != newest]
-    old = earlier[-1] if earlier else None
-    by_seed = bits.get(key, {})
-    unsteady = sorted(seed for (release, seed), states in by_seed.items() if release in (old, newest) and len(states) > 1)
+    key, newest, by_seed = _key(series), str(series.visit_releases[-1]), bits.get(_key(series), {})
+    earlier = list(dict.fromkeys(str(release) for release in series.visit_releases[::-1] if release != newest))
+    seeds = {release: {seed for under, seed in by_seed if under == release} for release in (newest, *earlier)}
+    # Seeds come in turn: the release before may have run none of those that the newest has run.
+    old = next((release for release in earlier if seeds[release] & seeds[newest]), None)
+    unsteady = tuple(
+        dict.fromkeys(sorted(seed for (release, seed), states in by_seed.items() if release in (old, newest) and len(states) > 1))
+    )
     if unsteady:
         reason = f"seed {unsteady[0]} gave different bits under one release: not deterministic, or not the same machine"
-        return Moved(NOT_DETERMINISTIC, old, newest, tuple(dict.fromkeys(unsteady)), None, None, reason)
-    if old is None:
-        return None
-    shared = sorted(seed for release, seed in by_seed if release == newest and (old, seed) in by_seed)
+        return Moved(NOT_DETERMINISTIC, old, newest, unsteady, None, None, reason)
+    shared = sorted(seeds[newest] & seeds[old]) if old is not None else []
     differ = tuple(seed for seed in shared if by_seed[newest, seed] != by_seed[old, seed])
-    before, after = sides.get((*key, old)), sides.get((*key, newest))
-    if after is not None and after.outside and before is not None and before.within:
-        return Moved(WORSE, old, newest, differ, before, after, _distances(before, after))
+    after = sides.get((*key, newest))
+    verified = next((release for release in earlier if (*key, release) in sides), None)
+    if after is not None and after.outside and verified is not None and sides[(*key, verified)].within:
+        before = sides[(*key, verified)]
+        return Moved(WORSE, verified, newest, differ, before, after, _distances(before, after))
     if not differ:
         return None
+    before = sides.get((*key, old))
     if before is not None and after is not None and before.within and after.within:
         return Moved(NOT_WORSE, old, newest, differ, before, after, _distances(before, after))
     missing = [release for release, side in ((old, before), (newest, after)) if side is None]

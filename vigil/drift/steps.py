@@ -27,8 +27,8 @@ _EXCEEDANCES_THAT_SETTLE = 10
 _CHUNK = 5_000
 # How many steps of its standard deviation a change is before it is looked at (a normal prior): wide, so that it hardly matters.
 _PRIOR_STEP = 3.0
-# The part of the prior that is shared among the nights with a new release alone. More would place a change on a release that
-# did not bring it: at a half the 90 % interval holds the night of a faint drop between releases in 87 % of cases, at this in 89 %.
+# The part of the prior that nights with a new release share alone. More would place a change on a release that did not bring it:
+# at a half, the 90 % interval holds the night of a faint drop between releases in 87 % of cases, at this in 89 %.
 _RELEASE_SHARE = 0.25
 
 
