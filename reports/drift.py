@@ -58,8 +58,7 @@ def show(report: Report, *, title: str, remarks: Sequence[str]) -> None:
 def _drift_row(drift: Drift, nights: Sequence[str]) -> tuple[str, ...]:
     words = [drift.siblings.summary] if drift.siblings is not None else []
     if drift.moved is not None and drift.moved.what in (NOT_WORSE, WORSE):
-        within = "both within their limits" if drift.moved.what == NOT_WORSE else WORSE
-        words.append(f"{within}: {drift.moved.reason}")
+        words.append(_float64(drift.moved))
     began = drift.since
     since, release = "all along", "away from the reference in every release"
     if began.night is not None:
@@ -78,6 +77,12 @@ def _drift_row(drift: Drift, nights: Sequence[str]) -> tuple[str, ...]:
         f"{drift.q:.1g}",
         "; ".join(words),
     )
+
+
+def _float64(moved: Moved) -> str:
+    """Return how far from float64 both sides are; only for what was verified under both releases."""
+    said = "float64: within limits before and after" if moved.what == NOT_WORSE else WORSE
+    return f"{said}, worst ratio {moved.old.worst_ratio:.3g} -> {moved.new.worst_ratio:.3g}"
 
 
 def _size(drift: Drift) -> str:

@@ -13,7 +13,7 @@ from scipy import stats
 
 from vigil.bands import WELCH_DECIDES_FROM, BandUndefined, half_width, prediction_band, welch
 from vigil.drift.series import Series
-from vigil.drift.steps import Place, Scan, Step, arrangements, locate, make_design, residual_square, step_at, strata_of
+from vigil.drift.steps import Place, Scan, Step, arrangements, locate, make_design, residual_square, step_at
 
 # Below these a permutation test of a step cannot be significant among a hundred cells (docs/drift-tables.md).
 SCAN_FROM = 12
@@ -98,14 +98,19 @@ class Examined:
 
     @property
     def spread(self) -> float | None:
-        """The standard deviation of one value: the reference's where there is one, else the series' own."""
+        """The standard deviation of one value: the reference's where there is one, else the series' own within a seed."""
         if self.against is not None:
             return self.against.spread
-        freedom = len(self.series.values) - int(strata_of(self.series.seeds).max()) - 1
-        if freedom < 1:
-            return None
-        own = np.sqrt(residual_square(self.series.values, make_design(self.series.seeds, [])) / freedom)
-        return max(float(own), self.floor) or None
+        return max(self._own_spread(), self.floor) or None
+
+    def _own_spread(self) -> float:
+        """Return the standard deviation within a seed that the likeliest step leaves: the step itself is no spread."""
+        series = self.series
+        design = make_design(series.seeds, series.boundaries)
+        steps = (design.contrasts @ series.values) ** 2 / design.weights
+        freedom = len(series.values) - design.n_strata - len(steps[:1])
+        left = residual_square(series.values, design) - (steps.max() if len(steps) else 0.0)
+        return float(np.sqrt(max(left, 0.0) / freedom)) if freedom > 0 else 0.0
 
 
 def examine(series: Series, *, reference: Reference | None = None) -> Examined:

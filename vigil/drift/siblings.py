@@ -150,7 +150,9 @@ def siblings_of(number: int, points: Points, *, night: int, size: float) -> Sibl
 
 
 def _named(kind: str, level: str) -> str:
-    return f"{level} devices" if kind == "devices" else level
+    if kind == "devices":
+        return f"{level} device{'s' * (level != '1')}"
+    return f"recipe {level}" if kind == "recipe" else level
 
 
 def _group(name: str, points: Points, chosen: np.ndarray, *, night: int, size: float) -> Group:
@@ -191,17 +193,26 @@ def _summary(
         here = [group for group, is_own in levels if is_own]
         if away and all(group.state == "not moved" for group in away) and all(group.state == "moved" for group in here):
             only.append(own_names[kind])
-    still = [group.name for levels in kinds.values() for group, _ in levels if group.state == "not moved"]
-    moved = [group.name for levels in kinds.values() for group, _ in levels if group.state == "moved"]
+    split = {
+        kind: ([group.name for group, _ in levels if group.state == "moved"], _not_moved(levels))
+        for kind, levels in kinds.items()
+    }
     if only:
         return f"only {', '.join(only)}{others}"
     if family.cells == 0:
         return f"the only cell of {framework}{others}"
-    if family.state == "moved" and not still:
+    if family.state == "moved" and not any(still for _, still in split.values()):
         return f"all of {framework}{others}"
-    if family.state == "not moved" and not moved:
+    if family.state == "not moved" and not any(moved for moved, _ in split.values()):
         return f"only this cell of {family.cells + 1}{others}"
-    if moved or still:
-        parts = [f"moved: {', '.join(moved)}" if moved else "", f"not moved: {', '.join(still)}" if still else ""]
-        return f"{'; '.join(part for part in parts if part)}{others}"
-    return f"cannot tell{others}"
+    # What tells them apart is of interest: kinds of which some moved and some did not.
+    parts = [f"{_some(moved)} moved, not {_some(still)}" for moved, still in split.values() if moved and still]
+    return f"{'; '.join(parts) or 'cannot tell'}{others}"
+
+
+def _not_moved(levels: Sequence[tuple[Group, bool]]) -> list[str]:
+    return [group.name for group, _ in levels if group.state == "not moved"]
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(names) if len(names) <= 3 else f"{', '.join(names[:2])} and {len(names) - 2} more"
