@@ -329,26 +329,26 @@ TABLES: dict[str, tuple[Callable[..., tuple[list[str], list[list[str]]]], int, s
     "Alarms on clean cells": (clean, 2000, "Share in % of clean histories of one cell, 20 nights, with its 95 % interval."),
     "Alarms on clean histories": (
         whole_histories,
-        100,
+        60,
         "100 cells that share seeds, and their pools, judged at a false discovery rate of 5 %.",
     ),
     "A drop from night 12 of 20": (
         found,
-        300,
+        200,
         "Found at 5 % as the only cell, and at 0.05 % as the only one of 100 that drifts. The rest is of those found at 5 %.",
     ),
     "Which method for the step": (
         methods,
-        500,
+        400,
         "20 independent values, 199 permutations, at 5 %; a drop of 0 is a false alarm.",
     ),
     "How long a series must be": (
         lengths,
-        1000,
+        500,
         "A drop of 3 sd in the second half, found by the scan at a p-value of 5 % and of 0.2 %.",
     ),
-    "A slow drift": (slow, 500, "A release each night, each a little lower."),
-    "Pools and siblings": (together, 100, "36 cells of three frameworks, judged together."),
+    "A slow drift": (slow, 300, "A release each night, each a little lower."),
+    "Pools and siblings": (together, 60, "36 cells of three frameworks, judged together."),
 }
 
 

@@ -64,7 +64,7 @@ def verified() -> Callable[..., pd.DataFrame]:
     """Return a function that makes verifications: (release, verdict, worst ratio, worst score) each."""
 
     def make(*rows: tuple[str, str, float, float], **fields: Any) -> pd.DataFrame:
-        fields = {name: value for name, value in SAMPLES.items() if name not in ("metric", "unit", "direction")} | VERIFIED | fields
+        fields = SAMPLES | VERIFIED | fields
         fields.setdefault("context", f"{fields['framework']}-{fields['mode']}-{fields['precision']}-x{fields['devices']}")
         return pd.DataFrame(
             [

@@ -6,19 +6,22 @@ The first two are direct tests, always asked where there are values for them. Th
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 from scipy import stats
 
 from vigil.bands import WELCH_DECIDES_FROM, BandUndefined, half_width, prediction_band, welch
+from vigil.drift.place import Place, locate
 from vigil.drift.series import Series
-from vigil.drift.steps import Place, Scan, Step, arrangements, locate, make_design, residual_square, step_at
+from vigil.drift.steps import Scan, Step, arrangements, make_design, residual_square, step_at
 
 # Below these a permutation test of a step cannot be significant among a hundred cells (docs/drift-tables.md).
 SCAN_FROM = 12
 _ARRANGEMENTS = np.log(10_000.0)
 _ON_EACH_SIDE = 2
+_LAST_RELEASES = 3
 # A night's own verdict judges its runs; the question here is about several, so that a small distance shows too.
 _SEEDS_AGAINST_REFERENCE = 5
 # Under this a series is looked at for where its change began; that it drifts is decided over all series together.
@@ -63,8 +66,8 @@ class Since:
 
 
 @dataclass(frozen=True)
-class Releases:
-    """The search for a step at any release, in a series too short to permute: the smallest p-value times their number."""
+class Places:
+    """A search for a step at several places: the smallest p-value times their number (Bonferroni)."""
 
     p_value: float
     number: int
@@ -72,15 +75,15 @@ class Releases:
 
 @dataclass
 class Examined:
-    """A series and the answers. `released` is the boundary of the newest release that moved any bit."""
+    """A series and the answers. `release` is the step at the newest release that moved any bit, `releases` at the last ones."""
 
     series: Series
     floor: float
     against: Against | None
-    released: int | None
     release: Step | None
+    releases: Places | None
     scan: Scan | None
-    releases: Releases | None
+    places: Places | None
     p_values: dict[str, float] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -88,7 +91,7 @@ class Examined:
 
     def refresh(self) -> None:
         """Take over what the scan has found by now."""
-        answers = {"reference": self.against, "release": self.release, "step": self.scan or self.releases}
+        answers = {"reference": self.against, "release": self.releases, "step": self.scan or self.places}
         self.p_values = {name: float(answer.p_value) for name, answer in answers.items() if answer is not None}
 
     @property
@@ -116,11 +119,11 @@ class Examined:
 def examine(series: Series, *, reference: Reference | None = None) -> Examined:
     """Ask all that can be asked, but for the permutations of the scan."""
     floor = 0.0 if reference is None else reference.floor
-    released = released_boundary(series)
-    release = None if released is None else step_at(series.values, series.seeds, released, spread_floor=floor)
+    last = released_boundaries(series)
+    release = step_at(series.values, series.seeds, last[0], spread_floor=floor) if last else None
     scan = _scan(series, floor)
-    releases = _releases(series, floor) if scan is None else None
-    return Examined(series, floor, _against(series, reference), released, release, scan, releases)
+    places = None if scan is not None else _searched(series, _inner(series), floor)
+    return Examined(series, floor, _against(series, reference), release, _searched(series, last, floor), scan, places)
 
 
 def release_starts(series: Series) -> np.ndarray:
@@ -128,13 +131,13 @@ def release_starts(series: Series) -> np.ndarray:
     return series.visits[1:][series.visit_releases[1:] != series.visit_releases[:-1]]
 
 
-def released_boundary(series: Series) -> int | None:
-    """Return the boundary at which the newest release began, or the one before it if that moved no bit, and so on."""
+def released_boundaries(series: Series) -> list[int]:
+    """Return the boundaries at which the last releases began that moved any bit, the newest first."""
+    found: list[int] = []
     for night in release_starts(series)[::-1]:
-        found = series.boundaries[_begins(series, series.boundaries, [night])]
-        if len(found):
-            return int(found[0])
-    return None
+        begun = series.boundaries[_begins(series, series.boundaries, [night])]
+        found += [int(place) for place in begun[:1] if int(place) not in found]
+    return found[:_LAST_RELEASES]
 
 
 def since(examined: Examined) -> Since:
@@ -165,18 +168,32 @@ def size_of(examined: Examined) -> tuple[float, float, float]:
         return (step.size, *step.interval(COVERAGE))
     if examined.against is not None:
         return examined.against.difference, examined.against.low, examined.against.high
-    return (examined.release.size, *examined.release.interval(COVERAGE))
+    return float("nan"), float("nan"), float("nan")
 
 
 def _place(examined: Examined) -> Place | None:
-    series = examined.series
-    if min(examined.p_values.get("release", 1.0), examined.p_values.get("step", 1.0)) > _WORTH_LOCATING:
+    """Return where the change began; None for a series that was as far from the reference before any step in it."""
+    series, by_itself = examined.series, min(examined.p_values.get("release", 1.0), examined.p_values.get("step", 1.0))
+    if by_itself > _WORTH_LOCATING:
         return None
-    design = make_design(series.seeds, series.boundaries)
-    begins = _begins(series, design.boundaries, release_starts(series))
-    found = locate(series.values, design, begins_release=begins, spread_floor=examined.floor, coverage=PLACE_COVERAGE)
-    if found is None and examined.released is not None:
-        return Place(examined.released, examined.released, examined.released, 1.0)
+    found = locate(
+        series.values,
+        series.seeds,
+        series.boundaries,
+        begins_release=_begins(series, series.boundaries, release_starts(series)),
+        spread_floor=examined.floor,
+        coverage=PLACE_COVERAGE,
+    )
+    if found is None:
+        return None
+    step, against = step_at(series.values, series.seeds, found.boundary, spread_floor=examined.floor), examined.against
+    if (
+        step is not None
+        and against is not None
+        and against.p_value < by_itself
+        and abs(step.size) < 0.5 * abs(against.difference)
+    ):
+        return None
     return found
 
 
@@ -230,18 +247,21 @@ def _newest(series: Series) -> dict[int, float]:
     return {seed: float(series.values[chosen & (series.seeds == seed)].mean()) for seed in seeds}
 
 
-def _releases(series: Series, floor: float) -> Releases | None:
-    """Return the search over the releases, or None for fewer than two: one is asked about anyway."""
-    starts = release_starts(series)
-    begins = series.boundaries[_begins(series, series.boundaries, starts)] if len(starts) else np.array([], dtype=int)
-    steps = [step_at(series.values, series.seeds, int(place), spread_floor=floor) for place in begins]
+def _inner(series: Series) -> list[int]:
+    """Return the boundaries with two values or more on each side: one value is a step, or an outlier."""
+    most = len(series.values) - _ON_EACH_SIDE
+    return [int(place) for place in series.boundaries if _ON_EACH_SIDE <= place <= most]
+
+
+def _searched(series: Series, boundaries: Sequence[int], floor: float) -> Places | None:
+    """Return the search over boundaries, or None if none can be judged."""
+    steps = [step_at(series.values, series.seeds, place, spread_floor=floor) for place in boundaries]
     p_values = [step.p_value for step in steps if step is not None]
-    return Releases(min(1.0, len(p_values) * min(p_values)), len(p_values)) if len(p_values) > 1 else None
+    return Places(min(1.0, len(p_values) * min(p_values)), len(p_values)) if p_values else None
 
 
 def _scan(series: Series, floor: float) -> Scan | None:
-    inner = series.boundaries[(series.boundaries >= _ON_EACH_SIDE) & (series.boundaries <= len(series.values) - _ON_EACH_SIDE)]
-    if len(series.values) < SCAN_FROM or not len(inner) or arrangements(series.seeds) < _ARRANGEMENTS:
+    if len(series.values) < SCAN_FROM or arrangements(series.seeds) < _ARRANGEMENTS:
         return None
-    design = make_design(series.seeds, inner)
+    design = make_design(series.seeds, _inner(series))
     return Scan(series.values, design, floor) if len(design.boundaries) else None

@@ -142,7 +142,7 @@ def _q_values(tested: Sequence[Examined]) -> np.ndarray:
 
 
 def _pools(points: Points) -> list[Series]:
-    """Return the nights' means of each framework, and of all where there are several."""
+    """Return the nights' medians of each framework, and of all where there are several."""
     frameworks = sorted(set(points.framework.tolist()))
     pools = [pooled(points, points.framework == name, name=name, one_timeline=True) for name in frameworks]
     if len(frameworks) > 1:

@@ -43,67 +43,62 @@ class Siblings:
 
 @dataclass(frozen=True)
 class Points:
-    """The points of every series, in standard deviations.
+    """The values of every series night by night, in standard deviations from its own mean.
 
-    series, night, z, release: [point]. framework, and by kind what else siblings may differ in: [series]. keys: [night], its
-    seeds. present: [series], whether it has any point.
+    z: [series, night], NaN where there is no new value; releases: [series, night]. framework, and by kind what else siblings may
+    differ in: [series]. keys: [night], its seeds.
     """
 
-    series: np.ndarray
-    night: np.ndarray
     z: np.ndarray
-    release: np.ndarray
+    releases: np.ndarray
     framework: np.ndarray
     kinds: dict[str, np.ndarray]
     keys: np.ndarray
-    present: np.ndarray
+
+    @property
+    def present(self) -> np.ndarray:
+        """Whether a series has any value here: [series]."""
+        return np.isfinite(self.z).any(axis=1)
 
 
 def standardised(examined: Sequence[Examined]) -> Points:
-    """Return the points of the series that have a spread, each from its series' mean."""
-    present = np.array([bool(each.spread) and len(each.series.values) > 1 for each in examined], dtype=bool)
-    kept = [(number, each) for number, each in enumerate(examined) if present[number]]
-    series = [each.series for _, each in kept]
-
-    def joined(parts: Sequence[np.ndarray], kind: type) -> np.ndarray:
-        return np.concatenate([np.array([], dtype=kind), *parts])
-
-    night, seeds = joined([each.first for each in series], int), joined([each.seeds for each in series], int)
-    of_night: dict[int, set[int]] = {}
-    for one_night, seed in zip(night.tolist(), seeds.tolist(), strict=True):
-        of_night.setdefault(one_night, set()).add(seed)
+    """Return the points of the series that have a spread; several of one night are their mean."""
+    nights = 1 + max((int(each.series.first[-1]) for each in examined), default=-1)
+    z, releases = np.full((len(examined), nights), np.nan), np.full((len(examined), nights), "", dtype=object)
+    seeds: list[set[int]] = [set() for _ in range(nights)]
+    for row, each in enumerate(examined):
+        series, spread = each.series, each.spread
+        if spread and len(series.values) > 1:
+            counts = np.bincount(series.first, minlength=nights)
+            sums = np.bincount(series.first, weights=(series.values - series.values.mean()) / spread, minlength=nights)
+            z[row, counts > 0] = sums[counts > 0] / counts[counts > 0]
+            releases[row, series.first] = series.releases
+            for night, seed in zip(series.first.tolist(), series.seeds.tolist(), strict=True):
+                seeds[night].add(seed)
     return Points(
-        series=joined([np.full(len(each.series.values), number) for number, each in kept], int),
-        night=night,
-        z=joined([(each.series.values - each.series.values.mean()) / each.spread for _, each in kept], float),
-        release=joined([each.releases for each in series], object),
+        z=z,
+        releases=releases,
         framework=np.array([each.series.cell["framework"] for each in examined], dtype=object),
         kinds={kind: np.array([str(each.series.cell[kind]) for each in examined], dtype=object) for kind in KINDS},
-        keys=np.array([_key(of_night.get(number, set())) for number in range(max(of_night, default=-1) + 1)], dtype=object),
-        present=present,
+        keys=np.array([" ".join(map(str, sorted(each))) for each in seeds], dtype=object),
     )
 
 
-def _key(seeds: set[int]) -> str:
-    return " ".join(map(str, sorted(seeds)))
-
-
 def pooled(points: Points, chosen: np.ndarray, *, name: str, one_timeline: bool) -> Series | None:
-    """Return the nights' means of chosen series [series] as one series, or None for fewer than two cells or nights.
+    """Return the nights' medians over chosen series [series] as one series, or None for fewer than two cells or nights.
 
     Its seed is the set of seeds of the night. `one_timeline`: the cells are of one framework, and each night has its release.
     """
     cells = int((chosen & points.present).sum())
-    nights, means = _means(points, chosen)
+    nights, medians = _medians(points, chosen)
     if cells < 2 or len(nights) < 2:
         return None
     releases = np.full(len(nights), "", dtype=object)
     if one_timeline:
-        those = chosen[points.series]
-        releases[np.searchsorted(nights, points.night[those])] = points.release[those]
+        releases = np.array([max(points.releases[chosen, night]) for night in nights], dtype=object)
     return Series(
         cell={"framework": name, "unit": "standard deviations", "cells": cells},
-        values=means,
+        values=medians,
         seeds=points.keys[nights],
         first=nights,
         last=nights,
@@ -115,13 +110,13 @@ def pooled(points: Points, chosen: np.ndarray, *, name: str, one_timeline: bool)
     )
 
 
-def _means(points: Points, chosen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the nights that points of chosen series lie on, and the mean of each."""
-    those = chosen[points.series]
-    counts = np.bincount(points.night[those], minlength=len(points.keys))
-    sums = np.bincount(points.night[those], weights=points.z[those], minlength=len(points.keys))
+def _medians(points: Points, chosen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the nights on which chosen series have a value, and the median of each."""
+    ordered = np.sort(points.z[chosen], axis=0)  # NaN is last
+    counts = np.isfinite(ordered).sum(axis=0)
     nights = np.flatnonzero(counts)
-    return nights, sums[nights] / counts[nights]
+    counts = counts[nights]
+    return nights, 0.5 * (ordered[(counts - 1) // 2, nights] + ordered[counts // 2, nights])
 
 
 def siblings_of(number: int, points: Points, *, night: int, size: float) -> Siblings:
@@ -159,10 +154,10 @@ def _group(name: str, points: Points, chosen: np.ndarray, *, night: int, size: f
     """Return whether a group moved at a night by about `size`: seen at 1 % on the same side, or excluded at 95 %, or neither."""
     cells, step = int((chosen & points.present).sum()), None
     if cells:
-        nights, means = _means(points, chosen)
+        nights, medians = _medians(points, chosen)
         boundary = int(np.searchsorted(nights, night))
         if 0 < boundary < len(nights):
-            step = step_at(means, points.keys[nights], boundary)
+            step = step_at(medians, points.keys[nights], boundary)
     if step is None:
         return Group(name, cells, "cannot tell", None)
     low, high = step.interval(_COVERAGE)

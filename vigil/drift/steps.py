@@ -1,4 +1,4 @@
-"""The statistics of one step in a series of values: its size, whether it is one, and where it began. Pure functions on arrays.
+"""The statistics of one step in a series of values: its size, and whether it is one. Pure functions on arrays.
 
 Values of one seed resemble each other, so a value is compared with those of its own seed (a fixed effect for each seed that has
 two or more; seeds that were run once are compared with each other). With the same seeds on both sides of the step and two
@@ -25,11 +25,6 @@ from scipy import stats
 STAGES = (999, 9_999, 49_999)
 _EXCEEDANCES_THAT_SETTLE = 10
 _CHUNK = 5_000
-# How many steps of its standard deviation a change is before it is looked at (a normal prior): wide, so that it hardly matters.
-_PRIOR_STEP = 3.0
-# The part of the prior that nights with a new release share alone. More would place a change on a release that did not bring it:
-# at a half, the 90 % interval holds the night of a faint drop between releases in 87 % of cases, at this in 89 %.
-_RELEASE_SHARE = 0.25
 
 
 @dataclass(frozen=True)
@@ -63,16 +58,6 @@ class Step:
         """Return the t interval around the size."""
         half = float(stats.t.ppf((1.0 + coverage) / 2.0, self.freedom)) * self.error
         return self.size - half, self.size + half
-
-
-@dataclass(frozen=True)
-class Place:
-    """Where a step began: the likeliest boundary, and where the likeliest with together the coverage begin and end."""
-
-    boundary: int
-    low: int
-    high: int
-    probability: float
 
 
 def strata_of(seeds: Sequence[object] | np.ndarray) -> np.ndarray:
@@ -197,46 +182,3 @@ def arrangements(seeds: np.ndarray) -> float:
     """Return the natural logarithm of how many orders there are within seeds: with few, no permutation can be rare."""
     from_strata = np.bincount(strata_of(seeds))
     return float(sum(np.log(np.arange(1, size + 1)).sum() for size in from_strata))
-
-
-def locate(
-    values: np.ndarray,
-    design: Design,
-    *,
-    begins_release: np.ndarray,
-    spread_floor: float = 0.0,
-    coverage: float = 0.9,
-) -> Place | None:
-    """Return where a step began, given that there is one; None if no boundary can be judged.
-
-    The posterior of the boundary under normal noise of unknown spread (A. Smith, Biometrika 62 (1975) 407,
-    doi:10.1093/biomet/62.2.407), with a normal prior of 3 standard deviations for the step, and half of the prior for
-    boundaries that begin a release.
-
-    Args:
-        begins_release: [boundary of the design].
-    """
-    freedom = len(values) - design.n_strata
-    if not len(design.boundaries) or freedom < 2:
-        return None
-    total = residual_square(values, design) + spread_floor**2
-    explained = (design.contrasts @ values) ** 2 / (design.weights + _PRIOR_STEP**-2)
-    left = np.maximum(total - explained, 1e-12 * max(total, 1e-300))
-    if total <= 0.0:
-        return None
-    prior = np.full(len(design.boundaries), 1.0 / len(design.boundaries))
-    if begins_release.any():
-        prior = (1.0 - _RELEASE_SHARE) * prior + _RELEASE_SHARE * begins_release / begins_release.sum()
-    logarithm = np.log(prior) - 0.5 * np.log1p(_PRIOR_STEP**2 * design.weights) - 0.5 * freedom * np.log(left)
-    posterior = np.exp(logarithm - logarithm.max())
-    posterior /= posterior.sum()
-    order = np.argsort(-posterior, kind="stable")
-    needed = int(np.searchsorted(np.cumsum(posterior[order]), coverage - 1e-12)) + 1
-    held = order[:needed]
-    best = int(order[0])
-    return Place(
-        int(design.boundaries[best]),
-        int(design.boundaries[held.min()]),
-        int(design.boundaries[held.max()]),
-        float(posterior[best]),
-    )
