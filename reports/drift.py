@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 
 from reports.tables import print_table
-from vigil.drift.findings import Drift, Gap, Report
+from vigil.drift.findings import Drift, Gap, Report, something_drifts
 from vigil.drift.moved import NOT_WORSE, WORSE, Moved
 
 COLUMNS = ("cell", "what", "size [95 %]", "in sd", "since night", "release", "p", "q", "siblings, and float64")
@@ -45,12 +45,14 @@ def notes(report: Report, *, remarks: Sequence[str]) -> list[str]:
 
 
 def show(report: Report, *, title: str, remarks: Sequence[str]) -> None:
-    """Print the table and its notes."""
+    """Print the table and its notes; where nothing drifts, that stands above them."""
     found = rows(report)
+    if not something_drifts(report):
+        title += ": nothing drifts" if report.looked_at["tested"] else ": nothing could be tested"
     if found:
         print_table(title, COLUMNS, found, notes=notes(report, remarks=remarks))
         return
-    print(f"{title}: {'nothing drifts' if report.looked_at['tested'] else 'nothing could be tested'}")
+    print(title)
     for line in notes(report, remarks=remarks):
         print(line)
 

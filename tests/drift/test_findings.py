@@ -10,7 +10,8 @@ import pytest
 from scipy import stats
 
 from benchmarks.band_calibration import gaussian
-from benchmarks.drift_detection import PLANS, VERIFICATIONS, examined, planted, simulate
+from benchmarks.drift_detection import examined
+from benchmarks.simulated_nights import PLANS, VERIFICATIONS, planted, simulate
 from vigil.drift.examine import Reference, examine, since
 from vigil.drift.findings import detect, judge, something_drifts
 from vigil.drift.series import collect
@@ -143,7 +144,7 @@ def test_a_gap_is_told_and_is_no_drift(cell_runs):
 
 
 def test_a_cell_that_is_left_behind_by_a_new_release_is_told(cell_runs):
-    """Not run for over a week while other cells of the framework ran a new release is told; under the old release nothing is missed."""
+    """A cell not run for over a week is told when others of its framework ran a new release, and not under the old one."""
     stopped = cell_runs(noise(3, 8).tolist(), mode="eager")
     for release, count in (("0.10.2", 1), ("0.9.2", 0)):
         going = cell_runs(noise(4).tolist(), releases=["0.9.2"] * 11 + [release] * 9)

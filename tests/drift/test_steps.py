@@ -72,7 +72,7 @@ def test_the_detectable_step_is_found_nine_times_in_ten():
 
 @pytest.mark.parametrize("seeds", [np.arange(20), np.arange(20) % 5, np.repeat(np.arange(2), 10)])
 def test_permutation_keeps_its_rate_whatever_seeds_share(seeds):
-    """With a correlation of 0.5 within a seed, 3 to 7 % of 600 clean series are significant at 5 %, whatever the order of seeds."""
+    """With a correlation of 0.5 within a seed, 3 to 7 % of 600 clean series are significant at 5 %, in turn or in blocks."""
     generator = np.random.default_rng(4)
     effects = generator.standard_normal((600, seeds.max() + 1))
     values = np.sqrt(0.5) * effects[:, seeds] + np.sqrt(0.5) * generator.standard_normal((600, 20))

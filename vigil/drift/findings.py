@@ -11,7 +11,7 @@ import pandas as pd
 from scipy import stats
 
 from vigil.drift.examine import Examined, Reference, Since, examine, since, size_of
-from vigil.drift.moved import NOT_WORSE, WORSE, Moved, moved
+from vigil.drift.moved import WORSE, Moved, moved
 from vigil.drift.series import Collected, Series, collect
 from vigil.drift.siblings import Points, Siblings, pooled, siblings_of, standardised
 from vigil.drift.steps import STAGES, detectable
@@ -244,11 +244,6 @@ def _in_time(series: Sequence[Series]) -> list[str]:
 def something_drifts(report: Report) -> bool:
     """Return whether a number drifts, or a cell is worse against float64."""
     return bool(report.drifts) or any(found.what == WORSE for _, found in report.moves)
-
-
-def not_worse(report: Report) -> int:
-    """Return how many cells moved and are not worse."""
-    return sum(found.what == NOT_WORSE for _, found in report.moves)
 
 
 def _median(values: Sequence[float]) -> float | None:
