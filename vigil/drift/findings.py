@@ -200,12 +200,9 @@ def _looked_at(
     collected: Collected, cells: Sequence[Examined], tested: Sequence[Examined], drifts: Sequence[Drift]
 ) -> dict[str, Any]:
     testable = [each for each in cells if each.p_value is not None]
-    alone = FALSE_DISCOVERIES / max(len(tested), 1)
+    levels = {"alone": FALSE_DISCOVERIES / max(len(tested), 1), "with all others": FALSE_DISCOVERIES}
     seen = {
-        name: _median(
-            [detectable(each.release, alpha=alpha) / each.spread for each in testable if each.release is not None and each.spread]
-        )
-        for name, alpha in (("alone", alone), ("with all others", FALSE_DISCOVERIES))
+        name: _median([size for each in testable if (size := _detectable(each, alpha=alpha))]) for name, alpha in levels.items()
     }
     return {
         "cells": len(cells),
@@ -230,6 +227,13 @@ def _looked_at(
         "false_discovery_rate": FALSE_DISCOVERIES,
         "expected_false": FALSE_DISCOVERIES * len(drifts),
     }
+
+
+def _detectable(each: Examined, *, alpha: float) -> float | None:
+    """Return the change with the newest release that the question about releases finds nine times in ten, in standard deviations."""
+    if each.release is None or each.releases is None or not each.spread:
+        return None
+    return detectable(each.release, alpha=alpha / len(each.p_values) / each.releases.number) / each.spread
 
 
 def _in_time(series: Sequence[Series]) -> list[str]:
