@@ -223,7 +223,7 @@ TABLES: dict[str, tuple[Callable[..., tuple[list[str], list[list[str]]]], int, s
     ),
     "A drop from night 12 of 20": (
         found,
-        150,
+        400,
         "Found at 5 % as the only cell, and at 0.05 % as the only one of 100 that drifts. The rest is of those found at 5 %.",
     ),
     "Which method for the step": (

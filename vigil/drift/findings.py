@@ -230,7 +230,7 @@ def _looked_at(
 
 
 def _detectable(each: Examined, *, alpha: float) -> float | None:
-    """Return the change with the newest release that the question about releases finds nine times in ten, in standard deviations."""
+    """Return the change with the newest release, in standard deviations, that is found nine times in ten."""
     if each.release is None or each.releases is None or not each.spread:
         return None
     return detectable(each.release, alpha=alpha / len(each.p_values) / each.releases.number) / each.spread
