@@ -32,7 +32,7 @@ NOTE = "mlflow.note.content"
 PARENT = "mlflow.parentRunId"
 
 METRICS_PER_BATCH = 1000  # the limit of MLflow's log_batch
-RUNS_PER_PAGE = 1000
+RUNS_PER_PAGE = 500  # of 1000 a server on a busy machine takes longer than ANSWER_SECONDS to tell
 LONGEST_TAG = 5000  # MLflow's limit for tags is 8000, and was 5000
 LONGEST_PARAMETER = 500  # MLflow's limit for parameters is 6000, and was 500
 
@@ -140,12 +140,14 @@ class Store:
         # Last of all, and both in one write: a reader that goes by the time must not find the one without the other.
         self.log(run_id, tags={UPLOADED_AT: now().isoformat(timespec="seconds"), UPLOADED: entry.content_hash()})
 
-    def runs(self, experiment_ids: Iterable[str], *, query: str = "") -> Iterator[list[Held]]:
-        """Yield pages of the runs that are not deleted, oldest first, each run once.
+    def runs(self, experiment_ids: Iterable[str], *, query: str = "", deleted: bool = False) -> Iterator[list[Held]]:
+        """Yield pages of the runs that are not deleted, or of those that are, oldest first, each run once.
 
         A page begins at the start time that the last one ended with, not at a count of runs: one that is deleted or made
         while the pages are read moves no other out of sight.
         """
+        from mlflow.entities import ViewType
+
         ids, token, since = list(experiment_ids), None, None
         seen: set[str] = set()
         while ids:
@@ -153,6 +155,7 @@ class Store:
             page = self._client.search_runs(
                 ids,
                 filter_string=" and ".join(conditions),
+                run_view_type=ViewType.DELETED_ONLY if deleted else ViewType.ACTIVE_ONLY,
                 max_results=RUNS_PER_PAGE,
                 order_by=["attributes.start_time ASC"],
                 page_token=token,
