@@ -71,6 +71,22 @@ def test_other_bits_under_one_release_are_not_called_moved(cell_runs, verified):
     assert "not deterministic, or not the same machine" in found.reason
 
 
+def test_a_cell_that_is_not_deterministic_is_still_told_to_be_worse(cell_runs, verified):
+    """Verification does not need training to repeat itself: a tensor that is out is told whatever the bits do."""
+    samples = cell_runs([88.0, 88.4, 88.1], seeds=[0, 0, 0], releases=["0.9.2", "0.9.2", "0.10.2"], states=["a", "b", "c"])
+    report = report_of(samples, verified(("0.9.2", *GOOD), ("0.10.2", *OUT)))
+    assert [found.what for _, found in report.moves] == [WORSE]
+    assert something_drifts(report)
+
+
+@pytest.mark.parametrize("change", [{"fault": "half"}, {"night": None}])
+def test_bits_of_planted_faults_and_of_runs_by_hand_are_not_compared(runs, verified, change):
+    """A seed that gave other bits with a fault, or on someone's changed code, does not make its cell non-deterministic."""
+    samples = pd.concat([runs(), runs(["p", "q", "r", "s"]).assign(**change)])
+    ((_, found),) = report_of(samples, verified(("0.9.2", *GOOD), ("0.10.2", *GOOD))).moves
+    assert found.what == NOT_WORSE
+
+
 def test_seeds_that_differ_are_not_compared(cell_runs, verified):
     """Other seeds have other bits: releases that share no seed say nothing, and the last one that does is asked."""
     releases = ["0.9.2", "0.10.1", "0.10.2"]

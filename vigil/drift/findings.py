@@ -106,7 +106,7 @@ def detect(
     everything = cells + [examine(series) for series in _pools(points)]
     tested = [each for each in everything if each.p_value is not None]
     q_values = judge(tested)
-    bits = moved([each.series for each in cells], samples, verifications)
+    bits = moved(collected.series, collected.runs, verifications)
     place = {id(each): number for number, each in enumerate(cells)}
     drifts = [
         _drift(each, float(q), place.get(id(each)), points, bits)

@@ -61,7 +61,7 @@ def moved(series: Sequence[Series], samples: pd.DataFrame, verifications: pd.Dat
     """Return, by the place of the series, what moved; series whose bits are the same or not known are not in it.
 
     Args:
-        samples: the runs that the series were made from, or more.
+        samples: the runs that the series were made from: a planted fault has other bits, and so may a run by hand.
     """
     bits, sides = _bits(samples), _sides(verifications)
     found = {}
@@ -104,19 +104,20 @@ def _one(
     seeds = {release: {seed for under, seed in by_seed if under == release} for release in (newest, *earlier)}
     # Seeds come in turn: the release before may have run none of those that the newest has run.
     old = next((release for release in earlier if seeds[release] & seeds[newest]), None)
+    shared = sorted(seeds[newest] & seeds[old]) if old is not None else []
+    differ = tuple(seed for seed in shared if by_seed[newest, seed] != by_seed[old, seed])
+    # Training need not repeat itself for this: verification asks single steps.
+    after = sides.get((*key, newest))
+    verified = next((release for release in earlier if (*key, release) in sides), None)
+    if after is not None and after.outside and verified is not None and sides[(*key, verified)].within:
+        before = sides[(*key, verified)]
+        return Moved(WORSE, verified, newest, differ, before, after, _distances(before, after))
     unsteady = tuple(
         dict.fromkeys(sorted(seed for (release, seed), states in by_seed.items() if release in (old, newest) and len(states) > 1))
     )
     if unsteady:
         reason = f"seed {unsteady[0]} gave different bits under one release: not deterministic, or not the same machine"
         return Moved(NOT_DETERMINISTIC, old, newest, unsteady, None, None, reason)
-    shared = sorted(seeds[newest] & seeds[old]) if old is not None else []
-    differ = tuple(seed for seed in shared if by_seed[newest, seed] != by_seed[old, seed])
-    after = sides.get((*key, newest))
-    verified = next((release for release in earlier if (*key, release) in sides), None)
-    if after is not None and after.outside and verified is not None and sides[(*key, verified)].within:
-        before = sides[(*key, verified)]
-        return Moved(WORSE, verified, newest, differ, before, after, _distances(before, after))
     if not differ:
         return None
     before = sides.get((*key, old))

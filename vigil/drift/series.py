@@ -68,6 +68,7 @@ class Collected:
     """Every series of a history that still goes on, and what is not among them."""
 
     series: tuple[Series, ...]
+    runs: pd.DataFrame  # what they were made from
     nights: Nights
     ended: int  # series of an earlier recipe hash
     never: int  # cells without any value
@@ -103,7 +104,7 @@ def collect(samples: pd.DataFrame, *, include_faults: bool = False, all_runs: bo
     made = [_series(runs.part(low, high), cell) for low, high, cell in zip(edges[:-1], edges[1:], carried, strict=True)]
     found = tuple(series for series in made if series is not None)
     left_out = 0 if include_faults else int(faulty.sum())
-    return Collected(found, nights, ended, len(made) - len(found), 0 if all_runs else int(no_night.sum()), left_out)
+    return Collected(found, frame, nights, ended, len(made) - len(found), 0 if all_runs else int(no_night.sum()), left_out)
 
 
 @dataclass(frozen=True)
