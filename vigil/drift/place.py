@@ -27,7 +27,6 @@ class Place:
     boundary: int
     low: int
     high: int
-    probability: float
 
 
 def locate(
@@ -71,4 +70,4 @@ def locate(
     order = np.argsort(-posterior, kind="stable")
     held = order[: int(np.searchsorted(np.cumsum(posterior[order]), coverage - 1e-12)) + 1]
     best, low, high = order[0], held.min(), held.max()
-    return Place(int(boundaries[best]), int(boundaries[low]), int(boundaries[high]), float(posterior[best]))
+    return Place(int(boundaries[best]), int(boundaries[low]), int(boundaries[high]))
