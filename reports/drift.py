@@ -1,0 +1,147 @@
+"""What drifts, as a table on a terminal, and what stands below it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+
+from reports.tables import print_table
+from vigil.drift.findings import Drift, Gap, Report, something_drifts
+from vigil.drift.moved import NOT_WORSE, WORSE, Moved
+
+COLUMNS = ("cell", "what", "size [95 %]", "in sd", "since night", "release", "p", "q", "siblings, and float64")
+
+
+def rows(report: Report) -> list[tuple[str, ...]]:
+    """Return one row a finding: what drifts, what is worse against float64, what gives no value, and what moved and is not worse.
+
+    Cells of one framework that moved between the same releases with the same outcome are one row.
+    """
+    drifts = [_drift_row(each, report.nights) for each in report.drifts]
+    gaps = [_gap_row(each, report.nights) for each in report.gaps]
+    told = {NOT_WORSE: 1, WORSE: 0}
+    moves = sorted(report.moves, key=lambda pair: (told.get(pair[1].what, 2), *_transition(pair)))
+    moved = [_moved_row(list(cells)) for _, cells in groupby(moves, key=_transition)]
+    return [*drifts, *(row for row in moved if row[1] == WORSE), *gaps, *(row for row in moved if row[1] != WORSE)]
+
+
+def notes(report: Report, *, remarks: Sequence[str]) -> list[str]:
+    """Return what was looked at, what could have been seen, and how often the table is wrong by chance."""
+    seen, asked, rate = report.looked_at, report.looked_at["asked"], f"{report.looked_at['false_discovery_rate']:.0%}"
+    nights = f"{seen['nights']} nights, {seen['first_night']} to {seen['last_night']}" if seen["nights"] else "no night"
+    releases = "; ".join(f"{name} {_range(found)}" for name, found in seen["releases"].items())
+    return [
+        f"looked at: {seen['cells']} cells, {nights}, {releases}",
+        f"{seen['independent_values']} independent values from {seen['values']} nights: the same bits again are no new value",
+        f"tested: {seen['tested']} cells and {seen['pools']} pools; {asked['reference']} against the reference, "
+        f"{asked['release']} newest release against earlier ones, {asked['step']} for a step anywhere; "
+        f"{seen['too_short']} cells have too few values for any test",
+        f"false discovery rate {rate}: of {len(report.drifts)} findings {seen['expected_false']:.2f} are expected to be false; "
+        f"where nothing drifts, any finding at all is expected in {rate} of such tables",
+        *_detectable(seen["detectable_sd"]),
+        *_left_out(seen),
+        *remarks,
+    ]
+
+
+def show(report: Report, *, title: str, remarks: Sequence[str]) -> None:
+    """Print the table and its notes; where nothing drifts, that stands above them."""
+    found = rows(report)
+    if not something_drifts(report):
+        title += ": nothing drifts" if report.looked_at["tested"] else ": nothing could be tested"
+    if found:
+        print_table(title, COLUMNS, found, notes=notes(report, remarks=remarks))
+        return
+    print(title)
+    for line in notes(report, remarks=remarks):
+        print(line)
+
+
+def _drift_row(drift: Drift, nights: Sequence[str]) -> tuple[str, ...]:
+    words = [drift.siblings.summary] if drift.siblings is not None else []
+    if drift.moved is not None and drift.moved.what in (NOT_WORSE, WORSE):
+        words.append(_float64(drift.moved))
+    began = drift.since
+    since, release = "all along", "away from the reference in every release"
+    if began.night is not None:
+        since, release = nights[began.night], _release(began.release, began.release_before)
+        if began.low != began.high:
+            since += f" (90 %: {nights[began.low]} to {nights[began.high]})"
+    p_values = ", ".join(f"{name} {p:.1g}" for name, p in drift.p_values.items())
+    return (
+        drift.label,
+        drift.what + {True: ", worse", False: ", better", None: ""}[drift.worse],
+        _size(drift),
+        f"{drift.size_sd:+.1f}",
+        since,
+        release,
+        f"{drift.p:.1g} ({p_values})",
+        f"{drift.q:.1g}",
+        "; ".join(words),
+    )
+
+
+def _float64(moved: Moved) -> str:
+    """Return how far from float64 both sides are; only for what was verified under both releases."""
+    said = "float64: within limits before and after" if moved.what == NOT_WORSE else WORSE
+    return f"{said}, worst ratio {moved.old.worst_ratio:.3g} -> {moved.new.worst_ratio:.3g}"
+
+
+def _size(drift: Drift) -> str:
+    unit = {"percent": "points"}.get(drift.cell["unit"], drift.cell["unit"])
+    return f"{drift.size:+.3g} {unit} [{drift.low:+.3g}, {drift.high:+.3g}]"
+
+
+def _release(release: str | None, before: str | None) -> str:
+    if not release:
+        return "of several frameworks"
+    return f"{release}, no new release" if release == before else f"{before} -> {release}"
+
+
+def _gap_row(gap: Gap, nights: Sequence[str]) -> tuple[str, ...]:
+    tries = f"{gap.tries} night{'s' * (gap.tries != 1)} tried since; " if gap.tries else ""
+    return gap.label, "no value since", "-", "-", nights[gap.last_night], "-", "-", "-", f"{tries}{gap.reason}"
+
+
+def _transition(pair: tuple[dict, Moved]) -> tuple[str, str, str, str]:
+    cell, found = pair
+    return cell["framework"], found.what, str(found.old_release), found.new_release
+
+
+def _moved_row(moves: Sequence[tuple[dict, Moved]]) -> tuple[str, ...]:
+    cell, found = moves[0]
+    label = f"{cell['framework']}, {len(moves)} cells"
+    if len(moves) == 1:
+        label = f"{cell['recipe']} {cell['profile']} {cell['context']}"
+    reasons = list(dict.fromkeys(each.reason for _, each in moves))
+    sides = [(each.old.worst_ratio, each.new.worst_ratio) for _, each in moves if each.old is not None and each.new is not None]
+    if len(sides) == len(moves) > 1:
+        old, new = (max(side) for side in zip(*sides, strict=True))
+        reasons = [f"largest worst ratio {old:.3g} before, {new:.3g} after"]
+    more = f", and {len(reasons) - 1} others" if len(reasons) > 1 else ""
+    release = found.new_release if found.old_release is None else f"{found.old_release} -> {found.new_release}"
+    return label, found.what, "-", "-", "-", release, "-", "-", f"{reasons[0]}{more}"
+
+
+def _detectable(seen: dict[str, float | None]) -> Iterable[str]:
+    if seen["alone"] is not None:
+        yield (
+            "could have been seen nine times in ten, median over cells, newest release against earlier ones: "
+            f"{seen['alone']:.1f} sd in one cell alone, {seen['with all others']:.1f} sd where many cells move"
+        )
+
+
+def _left_out(seen: dict) -> Iterable[str]:
+    words = {
+        "ended_by_a_new_recipe": "series ended because their recipe changed",
+        "without_any_value": "cells never gave a value",
+        "runs_outside_nights": "runs belong to no night (--all-runs takes them by day)",
+        "runs_with_fault": "runs have a planted fault (--include-faults takes them)",
+    }
+    told = [f"{seen[key]} {text}" for key, text in words.items() if seen[key]]
+    if told:
+        yield f"left out: {'; '.join(told)}"
+
+
+def _range(releases: Sequence[str]) -> str:
+    return releases[0] if len(releases) == 1 else f"{len(releases)} releases, {releases[0]} to {releases[-1]}"

@@ -1,0 +1,136 @@
+"""`vigil drift [RECIPE]`: what is drifting, since which night and release, and how sure that is."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from vigil.errors import EXIT_OUTSIDE, EXIT_REPRODUCED, EXIT_UNKNOWN, CannotRun, UsageError, VigilError, nearest
+
+if TYPE_CHECKING:
+    from vigil.drift.examine import Reference
+
+
+def add_parser(subparsers: argparse._SubParsersAction) -> None:
+    """Add the verb to the command line."""
+    parser = subparsers.add_parser(
+        "drift",
+        help="what is drifting over nights and releases, since when, how sure",
+        epilog="exit codes: 0 nothing drifts, 1 something does, 3 no history, 4 nothing found, but not everything gives values",
+    )
+    parser.add_argument("recipe", metavar="RECIPE", nargs="?", help="the name of a recipe in the history (default: every one)")
+    parser.add_argument("--profile", help="only this profile (default: every profile)")
+    parser.add_argument("--all-runs", action="store_true", help="runs of no night too, each as of the night of its day")
+    parser.add_argument("--include-faults", action="store_true", help="runs with a planted fault too, to see whether it is found")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write everything that was found to a file, too")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the table, and return 1 if anything drifts."""
+    # pandas and the tracker take a second to import, which no other verb should wait for.
+    from reports.drift import show
+    from vigil.drift.findings import detect, something_drifts
+    from vigil.history import load_history
+
+    history = load_history()
+    samples, verifications = history.samples, history.verifications
+    for column in ("recipe", "profile"):
+        name = getattr(arguments, column)
+        if name is not None:
+            _check_known(samples, column, name)
+            samples, verifications = samples[samples[column] == name], verifications[verifications[column] == name]
+    report = detect(
+        samples,
+        verifications,
+        reference_for=References(),
+        include_faults=arguments.include_faults,
+        all_runs=arguments.all_runs,
+    )
+    if not report.looked_at["cells"]:
+        raise CannotRun(_no_history(report.looked_at))
+    as_of = [] if history.as_of is None else [f"history as of {history.as_of}"]
+    skipped = [f"{history.skipped} runs left out: a value in the tracker is not what it should be"] if history.skipped else []
+    title = " ".join(["drift", *filter(None, (arguments.recipe, arguments.profile))])
+    show(report, title=title, remarks=[*as_of, *skipped, *history.remarks])
+    if arguments.json is not None:
+        found = {**report.as_json(), "as_of": None if history.as_of is None else str(history.as_of)}
+        arguments.json.write_text(json.dumps(found, indent=2, allow_nan=False) + "\n", encoding="utf-8")
+    if something_drifts(report):
+        return EXIT_OUTSIDE
+    return EXIT_UNKNOWN if report.gaps or not report.looked_at["tested"] else EXIT_REPRODUCED
+
+
+class References:
+    """The reference samples of each recipe hash and profile, read once.
+
+    The history does not hold the checksum of a run's data. Of reference rows on several data the newest are taken, which are
+    those that new runs are judged by.
+    """
+
+    def __init__(self) -> None:
+        self._found: dict[tuple[Any, ...], Reference | None] = {}
+
+    def __call__(self, cell: Mapping[str, Any]) -> Reference | None:
+        key = (cell["recipe"], cell["recipe_version"], cell["recipe_hash"], cell["profile"], cell["metric"], cell["unit"])
+        if key not in self._found:
+            self._found[key] = _reference(cell)
+        return self._found[key]
+
+
+def _reference(cell: Mapping[str, Any]) -> Reference | None:
+    from vigil.drift.examine import Reference
+    from vigil.paths import reference_directory
+    from vigil.reference import MIN_SAMPLES, MIN_SEEDS, load_rows, select
+
+    name, profile, digest = cell["recipe"], cell["profile"], cell["recipe_hash"]
+    identity = {"name": name, "version": int(cell["recipe_version"]), "hash": digest, "profile": profile}
+    rows = [row for row in load_rows(reference_directory(), name) if row["recipe"] == identity and row["unit"] == cell["unit"]]
+    if not rows:
+        return None
+    newest = max(rows, key=lambda row: row["date"])["data"]["checksum"]
+    chosen = select(rows, recipe=identity, metric=cell["metric"], data=newest).rows
+    values = tuple(float(row["value"]) for row in chosen)
+    if len(chosen) < MIN_SAMPLES or len({row["seed"] for row in chosen}) < MIN_SEEDS:
+        return None
+    floor = _floor(values, cell)
+    if floor == 0.0 and len(set(values)) == 1:
+        return None
+    return Reference(values, tuple(row["seed"] for row in chosen), tuple(row["context"]["text"] for row in chosen), floor)
+
+
+def _floor(values: tuple[float, ...], cell: Mapping[str, Any]) -> float:
+    """Return the floor under the spread of a share of right answers; 0 for another metric, or a recipe that is no longer here."""
+    from vigil.bands import binomial_floor
+    from vigil.recipe import load_recipe, recipe_hash
+
+    if cell["unit"] != "percent":
+        return 0.0
+    try:
+        training = load_recipe(cell["recipe"]).resolve(cell["profile"])
+    except VigilError:
+        return 0.0
+    if recipe_hash(training) != cell["recipe_hash"]:
+        return 0.0
+    return binomial_floor(sum(values) / len(values), n_test=training["data"]["n_test"])
+
+
+def _check_known(samples: Any, column: str, name: str) -> None:
+    known = sorted(samples[column].unique())
+    if known and name not in known:
+        raise UsageError(f"{column}: found {name!r}. Allowed: {', '.join(known)}, which the history has.{nearest(name, known)}")
+
+
+def _no_history(seen: Mapping[str, Any]) -> str:
+    left = []
+    if seen["runs_outside_nights"]:
+        left.append(f"{seen['runs_outside_nights']} runs are of no night: take them with --all-runs")
+    if seen["runs_with_fault"]:
+        left.append(f"{seen['runs_with_fault']} runs have a planted fault: take them with --include-faults")
+    if seen["without_any_value"]:
+        left.append(f"{seen['without_any_value']} cells never gave a value")
+    hint = "; ".join(left) or "run `vigil nightly`, or upload with `vigil sync` what the tracker has not seen"
+    return f"no history: no night has a run with a value; {hint}."
