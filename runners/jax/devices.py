@@ -68,9 +68,15 @@ def collect(array: jax.Array, shards: tuple[int, ...]) -> np.ndarray:
 
 
 def spread_between(tree) -> float:
-    """Return the largest difference between devices of any element of replicated arrays."""
-    held = [np.stack([np.asarray(shard.data) for shard in leaf.addressable_shards]) for leaf in jax.tree_util.tree_leaves(tree)]
-    return max((float(np.ptp(values, axis=0).max(initial=0)) for values in held), default=0.0)
+    """Return the largest difference of any element between the devices that hold it.
+
+    Op by op an array may come out spread over devices, as a queue does that takes up a spread batch: each holds rows of its own.
+    """
+    held: dict[tuple[int, str], list[np.ndarray]] = {}
+    for number, leaf in enumerate(jax.tree_util.tree_leaves(tree)):
+        for shard in leaf.addressable_shards:
+            held.setdefault((number, str(shard.index)), []).append(np.asarray(shard.data))
+    return max((float(np.ptp(np.stack(copies), axis=0).max(initial=0)) for copies in held.values()), default=0.0)
 
 
 def valid_rows(shards: tuple[int, ...], *, mesh: Mesh) -> jax.Array | None:
