@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from benchmarks.band_calibration import DISTRIBUTIONS, Draw
+from benchmarks.calibration.draws import DISTRIBUTIONS, Draw
 from benchmarks.e_divisive import e_divisive
 from benchmarks.simulated_nights import FIRST_NIGHT, NIGHTS, PLANS, SPREAD, VERIFICATIONS, planted, reference, simulate
 from benchmarks.synthetic_history import synthetic_history

@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 import yaml
 
-from benchmarks.band_calibration import DISTRIBUTIONS, Draw
+from benchmarks.calibration.draws import DISTRIBUTIONS, Draw
 from reports.drift import show
 from vigil.drift.examine import Reference
 from vigil.drift.findings import detect, something_drifts

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from benchmarks.band_calibration import gaussian
+from benchmarks.calibration.draws import gaussian
 from benchmarks.drift_detection import examined
 from benchmarks.simulated_nights import PLANS, VERIFICATIONS, planted, simulate
 from vigil.drift.examine import Reference, examine, since

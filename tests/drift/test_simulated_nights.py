@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.band_calibration import DISTRIBUTIONS, gaussian
+from benchmarks.calibration.draws import DISTRIBUTIONS, gaussian
 from benchmarks.e_divisive import e_divisive
 from benchmarks.simulated_nights import PLANS, SPREAD, main, plant, read_drifts, simulate
 from vigil.errors import UsageError

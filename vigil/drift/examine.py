@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from scipy import stats
 
-from vigil.bands import WELCH_DECIDES_FROM, BandUndefined, half_width, prediction_band, welch
+from vigil.bands import compare, half_width
 from vigil.drift.place import Place, locate
 from vigil.drift.series import Series
 from vigil.drift.steps import Scan, Step, arrangements, make_design, residual_square, step_at
+from vigil.samples import BandUndefined
 
 # Below these a permutation test of a step cannot be significant among a hundred cells (docs/drift-tables.md).
 SCAN_FROM = 12
@@ -214,23 +214,26 @@ def _against(series: Series, reference: Reference | None) -> Against | None:
         for seed, context in zip(reference.seeds, reference.contexts, strict=True)
     ]
     samples = [value for value, keep in zip(reference.values, own, strict=True) if keep]
-    groups = [seed for seed, keep in zip(reference.seeds, own, strict=True) if keep]
+    labels = {
+        "groups": [seed for seed, keep in zip(reference.seeds, own, strict=True) if keep],
+        "frameworks": [_framework(text) for text, keep in zip(reference.contexts, own, strict=True) if keep],
+        "framework": _framework(series.cell["context"]),
+    }
     values, n_new = list(newest.values()), len(newest)
     try:
-        band = prediction_band(samples, spread_floor=reference.floor, n_new=n_new, groups=groups)
+        found = compare(values, samples, spread_floor=reference.floor, **labels)
     except BandUndefined:
         return None
-    spread, freedom = max(band.spread, band.spread_floor), band.n_effective - 1.0
-    error = spread * np.sqrt(1.0 / n_new + 1.0 / band.n_effective)
-    if error <= 0.0 or freedom <= 0.0:
+    band, difference = found.run_band, found.difference
+    spread = max(band.spread, band.spread_floor)
+    if spread <= 0.0 or band.degrees_of_freedom <= 0.0:
         return None
-    difference = float(np.mean(values)) - band.mean
-    p_value = float(2.0 * stats.t.sf(abs(difference) / error, freedom))
-    if n_new >= WELCH_DECIDES_FROM:
-        test = welch(values, samples, spread_floor=reference.floor, groups=groups)
-        p_value = min(1.0, 2.0 * min(p_value, test.p_value))
-    half = float(half_width(spread, n=band.n_effective, n_new=n_new, coverage=COVERAGE))
-    return Against(difference, difference - half, difference + half, p_value, spread, n_new, band.n)
+    half = float(half_width(spread, n=band.n_effective, n_new=n_new, coverage=COVERAGE, freedom=band.degrees_of_freedom))
+    return Against(difference, difference - half, difference + half, found.p_value, spread, n_new, band.n)
+
+
+def _framework(context: str) -> str:
+    return context.partition("-")[0]
 
 
 def _newest(series: Series) -> dict[int, float]:
