@@ -17,7 +17,7 @@ from vigil.context import Context
 from vigil.errors import VigilError
 
 if TYPE_CHECKING:
-    from vigil.invocation import Watch
+    from vigil.watch import Watch
 
 DIRECTORY = "verify"
 # An invocation that is to be verified, and is not yet. None stands for one that is not to be.
@@ -33,7 +33,7 @@ def verify_first(
 
     Whatever an earlier, interrupted attempt left there is removed. What cannot be verified is `unknown`, with the reason.
     """
-    # They stand on invocation.py, which stands on this module.
+    # Only here: they load the oracle, and a run without a first rung has no use for it.
     from vigil.verify.golden import load_golden, path_of
     from vigil.verify.limits import load_limits
     from vigil.verify.request import Standard, verify_context

@@ -199,7 +199,7 @@ def test_preflight_refuses_what_would_fail_late(places, tmp_path, monkeypatch):
     monkeypatch.setattr(module, "ensure_data", missing)
     with pytest.raises(DataError, match="no data"):
         preflight(request(profile="paper"), places, on_data=nothing)
-    monkeypatch.setattr(module.shutil, "disk_usage", lambda path: type("Usage", (), {"free": 2**20})())
+    monkeypatch.setattr(vigil.run_directories.shutil, "disk_usage", lambda path: type("Usage", (), {"free": 2**20})())
     with pytest.raises(DirectoryError, match="1 MiB free, 300 MiB are needed"):
         preflight(request(), places, on_data=nothing)
 

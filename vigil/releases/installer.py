@@ -49,8 +49,9 @@ def resolve(requirements: Sequence[str], *, indexes: Sequence[str], what: str) -
     failed = f"{what}: no set of packages fits, says {name}"
     with _file_of(requirements, indexes) as asked:
         if name == "uv":
-            found = _run([*call, "compile", "--quiet", "--no-header", "--no-annotate", *_uv(), str(asked)], failed)
-            return _pins_of_uv(found)
+            # By itself uv resolves for whichever Python it finds first.
+            options = ["--quiet", "--no-header", "--no-annotate", "--python", sys.executable]
+            return _pins_of_uv(_run([*call, "compile", *options, *_uv(), str(asked)], failed))
         report = asked.with_name("report.json")
         options = ["--quiet", "--dry-run", "--ignore-installed", "--report", str(report)]
         _run([*call, "install", *options, *_pip(), "-r", str(asked)], failed)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -11,8 +13,10 @@ import pytest
 from vigil.errors import EnvironmentFailed
 from vigil.releases import installer
 from vigil.releases.naming import parse_release
+from vigil.releases.resolve import resolve
 from vigil.releases.store import held, listed, obtain
 
+UV = shutil.which("uv")
 SECRET = "https://user:hidden-word@127.0.0.1:9/simple"
 
 
@@ -101,6 +105,46 @@ def test_uv_comes_first_and_pip_second(monkeypatch, executable, modules, expecte
             installer.installer()
     else:
         assert installer.installer()[0] == expected
+
+
+@pytest.mark.skipif(UV is None, reason="not covered: uv is not installed")
+def test_uv_builds_the_same_environment(frameworks, tmp_path, monkeypatch):
+    """The pins are pip's, so the environment is: what one has built the other finds. Pre-releases and wheels go the same way."""
+    by_pip = obtain(parse_release("jax==0.9.0"))
+    folder = os.environ["PIP_FIND_LINKS"]
+    for name, value in {"UV_OFFLINE": "1", "UV_FIND_LINKS": folder, "UV_CACHE_DIR": str(tmp_path / "uv")}.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(installer.shutil, "which", lambda name: UV)
+    assert resolve(parse_release("jax==0.9.0")).pins == by_pip.pins
+    assert dict(installer.resolve(parse_release("jax@pre").requirements(), indexes=(), what=""))["numpy"] == "1.0"
+    wheel = frameworks("jax", "0.9.5", requires=("jaxlib", "numpy"), into=tmp_path)
+    with held(obtain(parse_release(str(wheel)))) as python:
+        done = subprocess.run([python, "-c", "import jax; print(jax.__version__)"], capture_output=True, text=True, check=True)
+    assert done.stdout == "0.9.5\n"
+    with pytest.raises(EnvironmentFailed, match="says uv") as caught:
+        obtain(parse_release("jax==0.8.0"))
+    assert any("jax==0.8.0" in line for line in caught.value.log_tail)
+
+
+@pytest.mark.parametrize("name", ["uv", "pip"])
+def test_packages_are_resolved_for_this_python_and_installed_as_pinned(monkeypatch, tmp_path, name):
+    """uv would resolve for the first Python that it finds; neither may add a package to the pins."""
+    commands = []
+
+    def run(command, failed):
+        commands.append(command)
+        if "--report" in command:
+            Path(command[command.index("--report") + 1]).write_text('{"install": []}')
+        return ""
+
+    monkeypatch.setattr(installer, "installer", lambda: (name, [sys.executable, "-m", name]))
+    monkeypatch.setattr(installer, "_run", run)
+    installer.resolve(["jax"], indexes=(), what="jax")
+    installer.install(tmp_path / "python", ["jax==0.9.2"], indexes=(), what="jax")
+    resolving, installing = commands
+    assert name == "pip" or resolving[resolving.index("--python") + 1] == sys.executable
+    assert installing[installing.index("--python") + 1] == str(tmp_path / "python")
+    assert "--no-deps" in installing
 
 
 def test_what_uv_writes_is_read():
