@@ -19,6 +19,7 @@ from vigil.invocation import FILE_NAME, Request, Watch, carry_out, plan, preflig
 from vigil.recipe import load_recipe
 from vigil.record import read_record
 from vigil.reference import append_rows, row_from_record
+from vigil.run_directories import alone_in
 from vigil.rung import with_first_rung
 from vigil.tracking import TrackingUnavailable
 
@@ -217,7 +218,7 @@ def test_two_processes_do_not_work_in_one_directory(scripted, planned):
     """While one is at work a second is refused, and nothing of it starts; afterwards the directory is free."""
     started = scripted({0: 80.0})
     directory = planned(seeds=[0])
-    with module._alone_in(directory), pytest.raises(CannotRun, match="another vigil is at work here"):
+    with alone_in(directory), pytest.raises(CannotRun, match="another vigil is at work here"):
         carry_out(directory, watch=QUIET)
     assert started == []
     assert carry_out(directory, watch=QUIET)["verdict"]["name"] == "unknown"

@@ -27,7 +27,6 @@ from vigil.releases.store import obtain_or_say_why
 from vigil.run_directories import new_directory, require_writable
 from vigil.side_by_side import side_by_side
 from vigil.spec import available_cores
-from vigil.tracking_entry import redact
 from vigil.verify.request import recipe_facts
 from vigil.watch import Watch
 
@@ -71,7 +70,7 @@ def run(arguments: argparse.Namespace) -> int:
         context=options.context_from(arguments),
         seeds=options.seeds_from(arguments),
         fault=None,
-        command=redact(arguments.command),
+        command=arguments.command,
         verify=True,
     )
     display, runs = RunDisplay(), runs_directory()

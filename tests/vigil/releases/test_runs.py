@@ -269,6 +269,22 @@ def test_a_release_names_its_framework_on_the_command_line(fake: FakeInstaller, 
     assert "| ERROR: no matching distribution" in capsys.readouterr().err
 
 
+def test_a_password_is_written_nowhere(fake: FakeInstaller, scripted, places, cache, capsys):
+    """Not into an invocation, a spec, a record or a marker, and it is not shown; without redaction it would be in the command."""
+    scripted({0: 80.0})
+    index = "https://user:hidden-word@example.com/simple"
+    smoke = ["resnet_cifar", "--profile", "smoke", "--no-verify"]
+    main(["reproduce", *smoke, "--release", "jax==0.9.2", "--extra-index", index])
+    written = [path for folder in (places, cache) for path in folder.rglob("*") if path.is_file() and not path.is_symlink()]
+    assert len(written) > 5
+    assert not [path for path in written if b"hidden-word" in path.read_bytes()]
+    [invocation] = [read_invocation(path.parent) for path in places.glob("*/invocation.json")]
+    assert invocation["release"]["extra_index"] == ["https://***@example.com/simple"]
+    assert "--extra-index https://***@example.com/simple" in invocation["command"]
+    out, err = capsys.readouterr()
+    assert "hidden-word" not in out + err
+
+
 def test_a_matrix_of_releases(fake: FakeInstaller, scripted, places, capsys, monkeypatch):
     """Releases name the frameworks; one that cannot be had leaves the other's cells alone and decides the exit code."""
     started = scripted({0: 80.0})

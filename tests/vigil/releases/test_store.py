@@ -31,6 +31,21 @@ def test_a_release_is_built_once_and_needs_no_network_again(fake, cache):
     assert (marker["python"], marker["size"] > 0) == ("3.11.7", True)
 
 
+def test_a_wheel_that_was_built_needs_no_network_again(fake, tmp_path):
+    """It is known by its content, wherever it lies; a changed one is built, and its version names no release of an index."""
+    wheel = tmp_path / "jax-0.9.2-py3-none-any.whl"
+    wheel.write_bytes(b"one")
+    first = obtain(parse_release(str(wheel)))
+    (tmp_path / "moved").mkdir()
+    moved = wheel.rename(tmp_path / "moved" / wheel.name)
+    assert obtain(parse_release(str(moved))).key == first.key
+    assert len(fake.resolved) == 1
+    moved.write_bytes(b"two")
+    assert obtain(parse_release(str(moved))).key != first.key
+    assert obtain(parse_release(JAX)).key not in (first.key, None)
+    assert len(fake.resolved) == len(fake.installed) == 3
+
+
 def test_the_newest_release_is_asked_for_each_time(fake):
     """When a newer one is out it is another environment; what was newest is still found by its version."""
     first = obtain(parse_release("jax"))
