@@ -131,15 +131,15 @@ def held(resolved: Resolved, *, tell: Tell = _silent) -> Iterator[Path]:
                 break
             _take(lock, fcntl.LOCK_EX, tell=tell, what=f"another process is building {resolved.request}; waiting for it")
             if not is_complete(directory):
-                build(resolved, directory, tell=tell)
+                build(resolved, directory, lock=lock, tell=tell)
             # Back to a shared lock by letting go first: between the two it may be removed again.
             fcntl.flock(lock, fcntl.LOCK_UN)
         (directory / LAST_USED).touch()
         yield python_of(directory)
 
 
-def build(resolved: Resolved, directory: Path, *, tell: Tell = _silent) -> None:
-    """Make an environment, whatever lies there. To be called under its lock alone.
+def build(resolved: Resolved, directory: Path, *, lock: IO[str], tell: Tell = _silent) -> None:
+    """Make an environment, whatever lies there. To be called with its lock held alone.
 
     Raises:
         EnvironmentFailed: with the installer's last lines; nothing is left of the environment then.
@@ -149,7 +149,13 @@ def build(resolved: Resolved, directory: Path, *, tell: Tell = _silent) -> None:
     shutil.rmtree(directory, ignore_errors=True)
     try:
         _make_venv(directory)
-        installer.install(python_of(directory), packages_of(resolved), indexes=resolved.indexes, what=resolved.request)
+        installer.install(
+            python_of(directory),
+            packages_of(resolved),
+            indexes=resolved.indexes,
+            what=resolved.request,
+            holds=[lock.fileno()],
+        )
         marker = {
             "schema": SCHEMA,
             "release": resolved.as_dict(),

@@ -73,8 +73,9 @@ class FakeInstaller:
             return self.newest[name]
         return rest[0].rsplit("/", 1)[-1].split("-")[1] if "/" in rest[0] else rest[0]
 
-    def install(self, python, packages, *, indexes, what) -> None:
+    def install(self, python, packages, *, indexes, what, holds) -> None:
         self.installed.append(list(packages))
+        self.held = list(holds)
         self.on_install()
         if self.problem == "install":
             raise EnvironmentFailed(f"{what}: could not install", log_tail=["ERROR: disk full"])

@@ -131,7 +131,7 @@ def test_packages_are_resolved_for_this_python_and_installed_as_pinned(monkeypat
     """uv would resolve for the first Python that it finds; neither may add a package to the pins."""
     commands = []
 
-    def run(command, failed):
+    def run(command, failed, *, holds=()):
         commands.append(command)
         if "--report" in command:
             Path(command[command.index("--report") + 1]).write_text('{"install": []}')
@@ -156,6 +156,15 @@ def test_what_uv_writes_is_read():
         torch @ file:///x/torch-2.13.0%2Bcpu-cp311-cp311-linux_x86_64.whl
     """
     assert installer._pins_of_uv(text) == [("jax", "0.9.2"), ("ml-dtypes", "0.6.0"), ("torch", "2.13.0+cpu")]
+
+
+def test_the_installer_has_the_lock_open_as_well(tmp_path):
+    """A file that is passed on is open in its process, and one that is not is closed there."""
+    with open(tmp_path / "lock", "w") as lock:
+        look = [sys.executable, "-I", "-S", "-c", f"import os; os.fstat({lock.fileno()})"]
+        installer._run(look, "failed", holds=[lock.fileno()])
+        with pytest.raises(EnvironmentFailed, match="failed"):
+            installer._run(look, "failed")
 
 
 def test_what_steers_this_environment_does_not_steer_another(monkeypatch):

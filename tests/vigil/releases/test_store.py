@@ -168,6 +168,27 @@ def test_two_builders_without_a_lock_are_caught(fake, monkeypatch):
         test_the_second_of_two_builders_waits_says_so_and_uses_what_is_there(fake)
 
 
+def test_a_lock_lasts_as_long_as_an_installer_whose_conductor_was_killed(fake, cache, monkeypatch):
+    """pip lives on when vigil is killed, and writes on: who comes next must not build between its files."""
+    install, locks = fake.install, []
+
+    def killed(*facts, holds, **options) -> None:
+        # What the installer's process has inherited is the same open file: a copy of it stands for that process.
+        locks.extend(map(os.dup, holds))
+        install(*facts, holds=holds, **options)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(store.installer, "install", killed)
+    with pytest.raises(KeyboardInterrupt):
+        obtain(parse_release(JAX))
+    [path] = cache.glob("*.lock")
+    with open(path, "a") as other:
+        with pytest.raises(BlockingIOError):
+            store.fcntl.flock(other, store.fcntl.LOCK_SH | store.fcntl.LOCK_NB)
+        os.close(locks[0])
+        store.fcntl.flock(other, store.fcntl.LOCK_SH | store.fcntl.LOCK_NB)
+
+
 def test_prune_removes_what_was_not_used_and_says_what_that_freed(fake, cache):
     """Age decides; use is what makes an environment young again."""
     old, young = obtain(parse_release(JAX)), obtain(parse_release("jax==0.9.1"))
