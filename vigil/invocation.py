@@ -167,6 +167,8 @@ def _work(directory: Path, *, watch: Watch) -> Generator[None, None, dict[str, A
     invocation = read_invocation(directory)
     if (invocation["verdict"] or {}).get("name") == _NO_ENVIRONMENT:
         invocation["runs"] = _run_names(invocation["seeds"])
+        if (invocation["verify"] or {"verdict": {}})["verdict"].get("name") == _NO_ENVIRONMENT:
+            invocation["verify"] = rung.PENDING
     try:
         with interpreter(invocation.get("release"), tell=watch.on_build) as (python, release):
             return (yield from _carry_out(directory, invocation | {"release": release}, watch=watch, python=python))
@@ -232,7 +234,9 @@ def give_up(directory: Path, error: EnvironmentFailed) -> dict[str, Any]:
     names = _run_names(invocation["seeds"])
     metric = read_spec(directory / names[0]).training["metric"]
     failure = {"category": "environment", "phase": "start", "step": 0, "message": error.reason, "log_tail": error.log_tail}
-    invocation["verdict"] = _failed(failure, metric=metric, seed=invocation["seeds"][0], values=[])
+    invocation["verdict"] = verdict.failed(failure, metric=metric, seed=invocation["seeds"][0], values=[])
+    if invocation.get("verify") == rung.PENDING:
+        invocation["verify"] = rung.unverified({"name": _NO_ENVIRONMENT, "reason": error.reason})
     invocation["wall_seconds"] = 0.0
     invocation["runs"] = [name for name in names if read_record(directory / name)]  # the others never began
     write_json(directory / FILE_NAME, invocation)
@@ -252,7 +256,7 @@ def judge_records(invocation: dict[str, Any], records: list[dict[str, Any]]) -> 
             for record in records
             if record["status"] == "finished"
         ]
-        return _failed(stopped["failure"], metric=stopped["metric"], seed=stopped["seed"], values=values)
+        return verdict.failed(stopped["failure"], metric=stopped["metric"], seed=stopped["seed"], values=values)
     rows = load_rows(reference_directory(), invocation["recipe"]["name"])
     return verdict.judge(
         [(record["seed"], record["metric"]["value"]) for record in records],
@@ -264,25 +268,6 @@ def judge_records(invocation: dict[str, Any], records: list[dict[str, Any]]) -> 
         profile=invocation["recipe"]["profile"],
         targets=invocation["targets"],
     )
-
-
-def _failed(failure: dict[str, Any], *, metric: dict[str, Any], seed: int, values: list[dict[str, Any]]) -> dict[str, Any]:
-    return {
-        "name": "unsupported" if failure["category"] == "unsupported" else f"failed:{failure['category']}",
-        "reason": failure["message"],
-        "metric": metric["name"],
-        "unit": metric["unit"],
-        "direction": metric["direction"],
-        "values": values,
-        "mean": None,
-        "band": None,
-        "mean_band": None,
-        "welch": None,
-        "detectable_drop": None,
-        "power": verdict.POWER,
-        "targets": [],
-        "failure": {"seed": seed, **{key: failure[key] for key in ("category", "phase", "step", "log_tail")}},
-    }
 
 
 def track(directory: Path) -> dict[str, Any]:

@@ -60,8 +60,7 @@ def verify_first(
             on_event=watch.on_verify(place),
         )
     except VigilError as error:
-        verdict = {"name": "unknown", "reason": str(error)}
-        return {"verdict": verdict, "origin": None, "worst": None, "seconds": None, "path": None}
+        return unverified({"name": "unknown", "reason": str(error)})
     except KeyboardInterrupt:
         failure = {"category": "interrupted", "phase": DIRECTORY, "step": 0, "message": "stopped by the user", "log_tail": []}
         return {"verdict": {"name": INTERRUPTED, "reason": failure["message"], "failure": failure}}
@@ -69,6 +68,11 @@ def verify_first(
         watch.on_verified(document, place)
     facts = {key: document[key] for key in ("verdict", "origin", "worst", "seconds")}
     return {**facts, "path": f"{DIRECTORY}/verify.json"}
+
+
+def unverified(verdict: dict[str, Any]) -> dict[str, Any]:
+    """Return the summary of a first rung that was not climbed."""
+    return {"verdict": verdict, "origin": None, "worst": None, "seconds": None, "path": None}
 
 
 def with_first_rung(judged: dict[str, Any], summary: Mapping[str, Any] | None) -> dict[str, Any]:

@@ -10,10 +10,9 @@ import pytest
 
 import vigil.invocation as module
 import vigil.verify.ask as ask
+from reports.block import verdict_block
 from reports.matrix import markdown, outcome, read_cell, rows
 from runners.contract.spec import read_spec
-from tests.vigil.releases.conftest import FakeInstaller
-from vigil.cli.main import main
 from vigil.context import make_context
 from vigil.errors import EnvironmentFailed
 from vigil.execute import execute
@@ -25,6 +24,7 @@ from vigil.releases.resolve import Unavailable
 from vigil.releases.store import obtain, prune
 from vigil.rung import verify_first
 from vigil.sweep import sweep
+from vigil.tracking_entry import parent_entry
 from vigil.verify.ask import Setting
 
 FAILURE = EnvironmentFailed("jax==9.9: no set of packages fits", log_tail=["ERROR: no matching distribution"])
@@ -208,6 +208,19 @@ def test_a_failed_cell_can_be_resumed_once_its_release_is_there(fake, scripted, 
     assert carry_out(again, watch=QUIET)["verdict"]["name"] == "failed:environment"
 
 
+def test_a_failed_cell_that_was_to_be_verified_is_shown_tracked_and_verified_later(fake, scripted, places, monkeypatch):
+    """Block and entry of MLflow can tell of it; the first rung is climbed once there is an environment."""
+    scripted({0: 80.0})
+    asked = dataclasses.replace(request(release=Unavailable("torch==1.0", FAILURE), seeds=[0]), verify=True)
+    directory = plan(asked, places, data_directory=None)
+    failed = module.give_up(directory, FAILURE)
+    assert "verify          FAILED:ENVIRONMENT" in verdict_block(failed, directory=str(directory))
+    assert parent_entry(failed, []).labels["verify"] == "failed:environment"
+    right = {"verdict": {"name": "reproduced", "reason": ""}, "origin": None, "worst": None, "seconds": 1.0, "path": None}
+    monkeypatch.setattr(module.rung, "verify_first", lambda *facts, **options: right)
+    assert carry_out(directory, watch=QUIET)["verify"] == right
+
+
 def test_an_invocation_from_before_releases_is_still_carried_out(scripted, planned):
     """Without the key it ran what is installed, and does so again."""
     scripted({0: 80.0, 1: 81.0})
@@ -238,61 +251,3 @@ def test_what_stops_one_of_several_stops_all(scripted, planned):
     assert all("interrupted" in invocation and invocation["verdict"] is None for invocation in invocations)
     scripted({0: 80.0, 1: 81.0})
     assert [carry_out(directory, watch=QUIET)["verdict"]["mean"] for directory in directories] == [80.5, 80.5]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["reproduce", "resnet_cifar", "--release", "jaxx"], "found 'jaxx'"),
-        (["reproduce", "resnet_cifar", "--framework", "torch", "--release", "jax"], "found jax, and --framework torch"),
-        (["reproduce", "resnet_cifar", "--release", "jax", "--release", "jax@pre"], "found two of jax"),
-        (["reproduce", "resnet_cifar", "--release", "jax", "--release", "torch"], "found 2. Allowed: one"),
-        (["reproduce", "resnet_cifar", "--framework", "jax", "--extra-index", "https://x"], "--extra-index: it is where"),
-        (["verify", "resnet_cifar", "--framework", "torch", "--release", "jax"], "found jax, and --framework torch"),
-        (["matrix", "resnet_cifar", "--framework", "torch", "--release", "jax"], "found jax, and --framework torch"),
-    ],
-)
-def test_a_release_that_contradicts_the_rest_is_refused(places, capsys, arguments, message):
-    """Wrong usage is exit code 2, before anything is resolved."""
-    assert main(arguments) == 2
-    assert message in capsys.readouterr().err
-
-
-def test_a_release_names_its_framework_on_the_command_line(fake: FakeInstaller, scripted, places, capsys):
-    """Without --framework; and a release that cannot be had ends the command with exit code 3 and the last lines."""
-    started = scripted({0: 80.0})
-    smoke = ["resnet_cifar", "--profile", "smoke", "--no-verify"]
-    assert main(["reproduce", *smoke, "--release", "jax==0.9.2"]) == 4
-    assert started == [("jax", 0)]
-    fake.problem = "resolve"
-    assert main(["reproduce", *smoke, "--release", "jax==0.9.3"]) == 3
-    assert "| ERROR: no matching distribution" in capsys.readouterr().err
-
-
-def test_a_password_is_written_nowhere(fake: FakeInstaller, scripted, places, cache, capsys):
-    """Not into an invocation, a spec, a record or a marker, and it is not shown; without redaction it would be in the command."""
-    scripted({0: 80.0})
-    index = "https://user:hidden-word@example.com/simple"
-    smoke = ["resnet_cifar", "--profile", "smoke", "--no-verify"]
-    main(["reproduce", *smoke, "--release", "jax==0.9.2", "--extra-index", index])
-    written = [path for folder in (places, cache) for path in folder.rglob("*") if path.is_file() and not path.is_symlink()]
-    assert len(written) > 5
-    assert not [path for path in written if b"hidden-word" in path.read_bytes()]
-    [invocation] = [read_invocation(path.parent) for path in places.glob("*/invocation.json")]
-    assert invocation["release"]["extra_index"] == ["https://***@example.com/simple"]
-    assert "--extra-index https://***@example.com/simple" in invocation["command"]
-    out, err = capsys.readouterr()
-    assert "hidden-word" not in out + err
-
-
-def test_a_matrix_of_releases(fake: FakeInstaller, scripted, places, capsys, monkeypatch):
-    """Releases name the frameworks; one that cannot be had leaves the other's cells alone and decides the exit code."""
-    started = scripted({0: 80.0})
-    monkeypatch.setattr(module, "require_framework", nothing)
-    obtain(parse_release("torch==1.0"))
-    fake.problem = "resolve"
-    cells = ["--mode", "eager", "--precision", "fp32", "--devices", "1"]
-    releases = ["--release", "torch==1.0", "--release", "jax==0.9.3"]
-    assert main(["matrix", "resnet_cifar", "--profile", "smoke", *cells, *releases]) == 3
-    assert started == [("torch", 0)]
-    assert "jax-eager-fp32-x1: failed:environment" in capsys.readouterr().out
