@@ -36,8 +36,9 @@ def data_directory() -> Path:
 
 
 def cache_directory() -> Path:
-    """Return the folder for what can be made again: $VIGIL_CACHE_DIR, else $XDG_CACHE_HOME/vigil, else ~/.cache/vigil."""
-    chosen = os.environ.get("VIGIL_CACHE_DIR")
-    if chosen:
+    """Return the folder for what can be made again: $VIGIL_CACHE_DIR, $XDG_CACHE_HOME/vigil, or ~/.cache/vigil."""
+    if chosen := os.environ.get("VIGIL_CACHE_DIR"):
         return Path(chosen).expanduser().resolve()
-    return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser().resolve() / "vigil"
+    # The XDG base directory specification: a path that is not absolute is to be ignored.
+    shared = Path(os.environ.get("XDG_CACHE_HOME") or "")
+    return (shared if shared.is_absolute() else Path.home() / ".cache") / "vigil"

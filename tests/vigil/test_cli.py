@@ -66,7 +66,7 @@ WRONG = [
     ([*REPRODUCE, "--devices", "2", "--shards", "30,30"], "shards: found 30+30 = 60", "batch size, 64"),
     ([*REPRODUCE, "--shards", "32,32"], "shards: found 2 sizes", "one for each device"),
     ([*REPRODUCE, "--fault", "gone.py"], "--fault: gone.py: no such file", "a Python file that defines install()"),
-    (["reproduce", "resnet_cifar"], "required: --framework", "vigil reproduce --help"),
+    (["reproduce", "resnet_cifar"], "--framework: missing", "or --release, which names its framework"),
     ([], "required: VERB", "vigil --help"),
     (["reproduce", "gone.yaml", "--framework", "torch"], "gone.yaml: cannot be read", "Allowed: a file"),
     (["matrix", "resnet_cifar", "--mode", "eager,jt"], "--mode: found 'jt'", "Did you mean jit?"),
@@ -174,7 +174,7 @@ def test_a_runs_directory_that_cannot_be_written_is_exit_code_3(command, tmp_pat
 def test_a_full_disk_is_exit_code_3(command, places, monkeypatch):
     """Said before training, with what is free and what is needed."""
     usage = type("Usage", (), {"free": 5 * 2**20})()
-    monkeypatch.setattr(vigil.invocation.shutil, "disk_usage", lambda path: usage)
+    monkeypatch.setattr(vigil.run_directories.shutil, "disk_usage", lambda path: usage)
     code, _, err = command(*REPRODUCE)
     assert code == 3
     assert f"{places}: 5 MiB free, 300 MiB are needed" in err

@@ -12,8 +12,10 @@ from vigil import __version__
 from vigil.cli import (
     check,
     coco,
+    compare,
     dashboard,
     drift,
+    env,
     golden,
     matrix,
     power,
@@ -26,8 +28,26 @@ from vigil.cli import (
     verify,
 )
 from vigil.errors import EXIT_COULD_NOT_RUN, UsageError, VigilError, nearest
+from vigil.tracking.entry import redact
 
-VERBS = (reproduce, verify, matrix, power, resume, reference, golden, recipes, check, schema, coco, drift, sync, dashboard)
+VERBS = (
+    reproduce,
+    verify,
+    matrix,
+    compare,
+    drift,
+    power,
+    resume,
+    reference,
+    golden,
+    recipes,
+    check,
+    schema,
+    coco,
+    env,
+    sync,
+    dashboard,
+)
 EXIT_CODES = (
     "exit codes: 0 reproduced, 1 outside the band, 2 wrong usage or recipe, 3 could not run, "
     "4 unknown (no or too little reference)"
@@ -72,7 +92,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parsed, unknown = build_parser().parse_known_args(given)
         if unknown:
             _refuse(unknown, given)
-        parsed.command = "vigil " + " ".join(given)
+        parsed.command = redact("vigil " + " ".join(given))  # it is recorded, and an index may have a password
         return parsed.run(parsed)
     except VigilError as error:
         print(f"vigil: {error}", file=sys.stderr)
