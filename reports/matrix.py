@@ -37,7 +37,8 @@ class Cell:
 
 def read_cell(invocation: dict[str, Any], directory: Path) -> Cell:
     """Return the cell of an invocation and its first run."""
-    return Cell(invocation, read_record(directory / invocation["runs"][0]))
+    runs = invocation["runs"]  # none where there was no environment for the release
+    return Cell(invocation, read_record(directory / runs[0]) if runs else None)
 
 
 def outcome(cell: Cell) -> str:
@@ -88,14 +89,14 @@ def markdown(cells: Sequence[Cell], *, missing: Sequence[str]) -> str:
     versions = {
         cell.record["context"]["framework"]: cell.record["environment"].get("framework_version") for cell in cells if cell.record
     }
-    recorded = next(cell.record for cell in cells if cell.record)
+    environment = next((cell.record["environment"] for cell in cells if cell.record), {"python": "-", "hardware": "nothing ran"})
     recipe = cells[0].invocation["recipe"]
     lines += ["", *(f"- {line}" for line in notes(cells, missing=missing))]
     lines += [
         f"- {recipe['name']} v{recipe['version']} ({recipe['hash']}), profile {recipe['profile']}, seeds "
         f"{', '.join(map(str, cells[0].invocation['seeds']))}; "
-        f"{', '.join(f'{name} {version}' for name, version in versions.items())}; Python {recorded['environment']['python']}; "
-        f"{recorded['environment']['hardware']}; {cells[0].invocation['created'][:10]}"
+        f"{', '.join(f'{name} {version}' for name, version in versions.items())}; Python {environment['python']}; "
+        f"{environment['hardware']}; {cells[0].invocation['created'][:10]}"
     ]
     return "\n".join(lines) + "\n"
 

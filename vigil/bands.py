@@ -49,8 +49,8 @@ class Band:
 
 
 @dataclass(frozen=True)
-class WelchResult:
-    """Welch's test of the difference new - reference, and the interval of the same test around the difference."""
+class MeanDifference:
+    """A two-sided test of a difference of means, new - reference, and the interval of the same test around it."""
 
     difference: float
     standard_error: float
@@ -68,7 +68,7 @@ class Comparison:
     difference: float
     run_band: Band
     mean_band: Band
-    welch: WelchResult | None
+    welch: MeanDifference | None
 
 
 def binomial_floor(percent: float, *, n_test: int) -> float:
@@ -149,13 +149,13 @@ def prediction_band(
     Raises BandUndefined for fewer than two samples, any non-finite sample, or samples of one group only. Samples
     without spread give a band of the floor's width; with a floor of 0 the band is a point.
     """
-    values = _finite(samples, name="samples", needed=2)
+    values = finite(samples, name="samples", needed=2)
     if n_new < 1 or not 0.0 < coverage < 1.0 or not (math.isfinite(spread_floor) and spread_floor >= 0.0):
         raise ValueError(
             f"n_new {n_new}, coverage {coverage}, spread_floor {spread_floor}: allowed are n_new from 1, "
             "coverage between 0 and 1, a finite floor from 0."
         )
-    mean, spread = float(values.mean()), float(values.std(ddof=1))
+    mean, spread = float(values.mean()), deviation(values)
     n_effective = float(len(values)) if groups is None else float(effective_size(values, groups=groups))
     half = float(half_width(max(spread, spread_floor), n=n_effective, n_new=n_new, coverage=coverage))
     what = "one further run" if n_new == 1 else f"the mean of {n_new} further runs"
@@ -180,7 +180,7 @@ def welch_from_moments(
     spread_reference: Any,
     n_reference: Any,
     coverage: float = 0.99,
-) -> WelchResult:
+) -> MeanDifference:
     """Return Welch's test from means and spreads: t = difference / sqrt(s1^2 / n1 + s2^2 / n2).
 
     Degrees of freedom by Welch and Satterthwaite: (v1 + v2)^2 / (v1^2 / (n1 - 1) + v2^2 / (n2 - 1)), v = s^2 / n.
@@ -191,7 +191,7 @@ def welch_from_moments(
     freedom = (new + reference) ** 2 / (new**2 / (n_new - 1.0) + reference**2 / (n_reference - 1.0))
     half = stats.t.ppf((1.0 + coverage) / 2.0, freedom) * error
     p_value = 2.0 * stats.t.sf(np.abs(difference) / error, freedom)
-    return WelchResult(difference, error, freedom, p_value, difference - half, difference + half)
+    return MeanDifference(difference, error, freedom, p_value, difference - half, difference + half)
 
 
 def welch(
@@ -201,15 +201,15 @@ def welch(
     spread_floor: float,
     coverage: float = 0.99,
     groups: Sequence[Hashable] | None = None,
-) -> WelchResult:
+) -> MeanDifference:
     """Return Welch's test of new - reference, the spread of either side lifted to the floor.
 
     Raises BandUndefined for fewer than two samples or a non-finite one on either side, and where neither side has any
     spread and the floor is 0.
     """
-    left, right = _finite(new, name="new", needed=2), _finite(reference, name="reference", needed=2)
-    spread_new = max(float(left.std(ddof=1)), spread_floor)
-    spread_reference = max(float(right.std(ddof=1)), spread_floor)
+    left, right = finite(new, name="new", needed=2), finite(reference, name="reference", needed=2)
+    spread_new = max(deviation(left), spread_floor)
+    spread_reference = max(deviation(right), spread_floor)
     if spread_new == 0.0 and spread_reference == 0.0:
         raise BandUndefined("neither the new runs nor the reference have any spread, and the floor under it is 0.")
     result = welch_from_moments(
@@ -220,7 +220,7 @@ def welch(
         n_reference=float(len(right)) if groups is None else float(effective_size(right, groups=groups)),
         coverage=coverage,
     )
-    return WelchResult(*(float(getattr(result, name)) for name in WelchResult.__dataclass_fields__))
+    return MeanDifference(*(float(getattr(result, name)) for name in MeanDifference.__dataclass_fields__))
 
 
 def decision_coverage(coverage: float, *, n_new: int) -> float:
@@ -257,7 +257,7 @@ def compare(
 
     Raises BandUndefined where `prediction_band` does, and for no new run or a non-finite one.
     """
-    values = _finite(new, name="new", needed=1)
+    values = finite(new, name="new", needed=1)
     run_band = prediction_band(reference, coverage=coverage, spread_floor=spread_floor, groups=groups)
     each = decision_coverage(coverage, n_new=len(values))
     mean_band = prediction_band(reference, coverage=each, spread_floor=spread_floor, n_new=len(values), groups=groups)
@@ -307,7 +307,19 @@ def detectable_drop(
     return (band.high - band.low) / 2.0 + float(stats.t.ppf(power, band.n_effective - 1.0)) * error
 
 
-def _finite(samples: Sequence[float], *, name: str, needed: int) -> np.ndarray:
+def deviation(values: np.ndarray, *, scale: float | None = None) -> float:
+    """Return the standard deviation, and 0 where it is no more than rounding of numbers as large as `scale`.
+
+    Equal numbers can have a mean that is none of them: three times 0.1 has a deviation of 1e-17, and any difference
+    would be infinitely many of those. `scale` is the largest of the values unless given.
+    """
+    largest = float(np.abs(values).max()) if scale is None else scale
+    found = float(values.std(ddof=1))
+    return found if found > 8.0 * np.finfo(float).eps * largest else 0.0
+
+
+def finite(samples: Sequence[float], *, name: str, needed: int) -> np.ndarray:
+    """Return samples as an array. Raises BandUndefined for fewer than `needed`, or one that is not finite."""
     values = np.asarray(samples, dtype=float)
     if values.ndim != 1 or len(values) < needed:
         raise BandUndefined(f"{name}: found {values.size} samples, needed are {needed} or more.")

@@ -5,6 +5,7 @@ VigilError                  3
 |   `-- RecipeError         2   a recipe that cannot be read
 `-- CannotRun               3   nothing wrong with the request, but it cannot be carried out here
     |-- FrameworkMissing    3   the framework is not installed
+    |-- EnvironmentFailed   3   the packages of a release cannot be resolved, installed or imported
     |-- DataError           3   data are missing, truncated or altered
     `-- DirectoryError      3   a directory cannot be written, or the disk is full
 """
@@ -12,7 +13,7 @@ VigilError                  3
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 EXIT_REPRODUCED = 0
 EXIT_OUTSIDE = 1
@@ -41,6 +42,14 @@ class CannotRun(VigilError):
 
 class FrameworkMissing(CannotRun):
     pass
+
+
+class EnvironmentFailed(CannotRun):
+    """No environment for a release: `log_tail` holds the installer's last lines."""
+
+    def __init__(self, message: str, *, log_tail: Sequence[str] = ()) -> None:
+        super().__init__("\n".join([message, *(f"    | {line}" for line in log_tail)]))
+        self.reason, self.log_tail = message, list(log_tail)
 
 
 class DataError(CannotRun):

@@ -44,12 +44,16 @@ def execute(
     heartbeat_timeout: float = HEARTBEAT_TIMEOUT_SECONDS,
     progress_timeout: float = PROGRESS_TIMEOUT_SECONDS,
     stop: threading.Event | None = None,
+    python: Path | None = None,
 ) -> Ending:
     """Run `python -m runners.<framework> RUN_DIR` to its end.
 
     A runner hangs when it has been silent for `heartbeat_timeout` seconds, or has made no progress for `progress_timeout`;
     it is then ended with all its children. On Ctrl-C, or when `stop` is set (a worker thread sees no Ctrl-C), the runner is
     asked to end and has ten seconds to write its last event.
+
+    Args:
+        python: the interpreter, whose environment has the framework; the one that runs this unless given.
     """
     environment = {
         **os.environ,
@@ -61,7 +65,7 @@ def execute(
     earlier = len(reader.new())
     with open(run_directory / LOG_NAME, "ab") as log:
         process = subprocess.Popen(
-            [sys.executable, "-m", f"runners.{framework}", str(run_directory)],
+            [str(python or sys.executable), "-m", f"runners.{framework}", str(run_directory)],
             cwd=project_root(),
             env=environment,
             stdin=subprocess.DEVNULL,

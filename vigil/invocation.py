@@ -9,11 +9,12 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import fcntl
+import itertools
 import json
 import os
 import shutil
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -23,22 +24,28 @@ from vigil import rung, tracking, verdict
 from vigil.context import Context
 from vigil.data import ensure_data
 from vigil.environment import require_framework
-from vigil.errors import CannotRun, DirectoryError, UsageError
+from vigil.errors import CannotRun, DirectoryError, EnvironmentFailed, UsageError
 from vigil.execute import HEARTBEAT_TIMEOUT_SECONDS, PROGRESS_TIMEOUT_SECONDS, execute
 from vigil.paths import reference_directory
 from vigil.recipe import Recipe, recipe_hash
 from vigil.record import make_record, read_record, write_json
 from vigil.reference import load_rows
+from vigil.releases.recorded import interpreter
+from vigil.releases.resolve import Resolved, Unavailable
 from vigil.spec import build_spec, rows_of_part
 
 SCHEMA = 1
 FILE_NAME = "invocation.json"
 _FREE_BYTES = 300 * 2**20
+_NO_ENVIRONMENT = "failed:environment"
 
 
 @dataclasses.dataclass(frozen=True)
 class Request:
-    """What is asked for: a recipe's profile, in one context, with these seeds; `verify`: one training step first."""
+    """What is asked for: a recipe's profile, in one context, with these seeds; `verify`: one training step first.
+
+    release: the framework's release, in an environment of its own; None for the one that is installed beside Vigil.
+    """
 
     recipe: Recipe
     recipe_source: str
@@ -49,6 +56,7 @@ class Request:
     command: str
     cores: list[int] | None = None
     verify: bool = False
+    release: Resolved | Unavailable | None = None
 
 
 def _ignore(*facts: Any) -> None:
@@ -61,6 +69,7 @@ class Watch:
 
     on_verify: told the directory of the first rung, returns what is told its events. on_verified: told its document.
     on_recorded: told the directory of a run whose record is written, before it is tracked.
+    on_build: told in words that an environment is built or waited for.
     """
 
     on_start: Callable[[dict, int, int], None]
@@ -73,6 +82,7 @@ class Watch:
     on_verify: Callable[[Path], Callable[[dict], None]] = lambda directory: _ignore
     on_verified: Callable[[dict[str, Any], Path], None] = _ignore
     on_recorded: Callable[[Path], None] = _ignore
+    on_build: Callable[[str], None] = _ignore
 
 
 def preflight(request: Request, runs: Path, *, on_data: Callable[[int, int | None], None]) -> Path | None:
@@ -85,7 +95,8 @@ def preflight(request: Request, runs: Path, *, on_data: Callable[[int, int | Non
     training = request.recipe.resolve(request.profile)
     request.context.shard_sizes(training["batch_size"], rows=rows_of_part(training))
     request.context.evaluation_shards(training["evaluation_batch_size"])
-    require_framework(request.context.framework)
+    if request.release is None:
+        require_framework(request.context.framework)
     require_writable(runs)
     return ensure_data(training["data"], progress=on_data)
 
@@ -101,7 +112,7 @@ def plan(request: Request, runs: Path, *, data_directory: Path | None) -> Path:
     }
     now = datetime.now(timezone.utc)
     directory = new_directory(runs, f"{now:%Y%m%d-%H%M%S}-{recipe['name']}-{request.profile}-{request.context.text}")
-    names = [f"seed{seed}" for seed in request.seeds]
+    names = _run_names(request.seeds)
     for seed, name in zip(request.seeds, names, strict=True):
         (directory / name).mkdir()
         write_spec(
@@ -128,6 +139,7 @@ def plan(request: Request, runs: Path, *, data_directory: Path | None) -> Path:
             "context": request.context.as_dict(),
             "seeds": list(request.seeds),
             "fault": request.fault["name"] if request.fault else None,
+            "release": request.release.as_dict() if request.release else None,
             "targets": [target.model_dump(mode="json") for target in request.recipe.targets],
             "runs": names,
             # Native randomness has weights and batches of its own, which no golden tape can know.
@@ -148,19 +160,60 @@ def carry_out(directory: Path, *, watch: Watch) -> dict[str, Any]:
     Raises:
         CannotRun: Another process is at work in this directory.
     """
-    with _alone_in(directory):
-        return _carry_out(directory, watch=watch)
+    return carry_out_in_turn([directory], watch=watch)[0]
 
 
-def _carry_out(directory: Path, *, watch: Watch) -> dict[str, Any]:
+def carry_out_in_turn(directories: Sequence[Path], *, watch: Watch) -> list[dict[str, Any]]:
+    """Carry out several invocations, one seed of each in turn: broken off, what is there are runs of the same seeds.
+
+    Returns each invocation in the order given. After Ctrl-C none of them goes on, and those without a verdict can be resumed.
+
+    Raises:
+        CannotRun: Another process is at work in one of the directories.
+    """
+    with contextlib.ExitStack() as stack:
+        for directory in directories:
+            stack.enter_context(_alone_in(directory))
+        work = {directory: stack.enter_context(contextlib.closing(_work(directory, watch=watch))) for directory in directories}
+        ended: dict[Path, dict[str, Any]] = {}
+        stopped = None
+        for directory in itertools.cycle(directories):
+            if len(ended) == len(directories) or stopped:
+                break
+            if directory in ended:
+                continue
+            try:
+                next(work[directory])
+            except StopIteration as end:
+                ended[directory] = end.value
+                stopped = end.value.get("interrupted")
+        # Those that were stopped by what stopped another one are interrupted by the same.
+        return [ended.get(directory) or {**read_invocation(directory), "interrupted": stopped} for directory in directories]
+
+
+def _work(directory: Path, *, watch: Watch) -> Generator[None, None, dict[str, Any]]:
+    """Carry out one invocation, pausing after the verification and after each run; return it."""
     invocation = read_invocation(directory)
+    if (invocation["verdict"] or {}).get("name") == _NO_ENVIRONMENT:
+        invocation["runs"] = _run_names(invocation["seeds"])
+    try:
+        with interpreter(invocation.get("release"), tell=watch.on_build) as (python, release):
+            return (yield from _carry_out(directory, invocation | {"release": release}, watch=watch, python=python))
+    except EnvironmentFailed as error:
+        return give_up(directory, error)
+
+
+def _carry_out(
+    directory: Path, invocation: dict[str, Any], *, watch: Watch, python: Path | None
+) -> Generator[None, None, dict[str, Any]]:
     context = Context.from_dict(invocation["context"])
     if invocation.get("verify") == rung.PENDING:
-        found = rung.verify_first(directory, invocation, watch=watch)
+        found = rung.verify_first(directory, invocation, watch=watch, python=python)
         if found["verdict"]["name"] == rung.INTERRUPTED:
             return {**invocation, "interrupted": found["verdict"]["failure"]}
         invocation["verify"] = found
         write_json(directory / FILE_NAME, invocation)
+        yield
     records = []
     for index, name in enumerate(invocation["runs"]):
         record, ending = read_record(directory / name), None
@@ -176,6 +229,7 @@ def _carry_out(directory: Path, *, watch: Watch) -> dict[str, Any]:
                 heartbeat_timeout=watch.heartbeat_timeout,
                 progress_timeout=watch.progress_timeout,
                 stop=watch.stop,
+                python=python,
             )
             record = make_record(
                 directory / name,
@@ -194,43 +248,40 @@ def _carry_out(directory: Path, *, watch: Watch) -> dict[str, Any]:
         if record["status"] == "unsupported":
             invocation["runs"] = invocation["runs"][: len(records)]  # another seed would be refused alike
             break
+        yield
     invocation["verdict"] = rung.with_first_rung(judge_records(invocation, records), invocation.get("verify"))
     invocation["wall_seconds"] = round(sum(record["timing"]["wall_seconds"] for record in records), 1)
     write_json(directory / FILE_NAME, invocation)
     return track(directory)
 
 
+def give_up(directory: Path, error: EnvironmentFailed) -> dict[str, Any]:
+    """Write down, and track, that there is no environment for an invocation's release; return the invocation."""
+    invocation = read_invocation(directory)
+    names = _run_names(invocation["seeds"])
+    metric = read_spec(directory / names[0]).training["metric"]
+    failure = {"category": "environment", "phase": "start", "step": 0, "message": error.reason, "log_tail": error.log_tail}
+    invocation["verdict"] = _failed(failure, metric=metric, seed=invocation["seeds"][0], values=[])
+    invocation["wall_seconds"] = 0.0
+    invocation["runs"] = [name for name in names if read_record(directory / name)]  # the others never began
+    write_json(directory / FILE_NAME, invocation)
+    return track(directory)
+
+
+def _run_names(seeds: Sequence[int]) -> list[str]:
+    return [f"seed{seed}" for seed in seeds]
+
+
 def judge_records(invocation: dict[str, Any], records: list[dict[str, Any]]) -> dict[str, Any]:
     """Return the verdict of an invocation: a failed or refused run decides it, whatever the others reached."""
     stopped = next((record for record in records if record["failure"]), None)
     if stopped is not None:
-        failure = stopped["failure"]
-        name = "unsupported" if failure["category"] == "unsupported" else f"failed:{failure['category']}"
         values = [
             {"seed": record["seed"], "value": record["metric"]["value"], "verdict": "not judged"}
             for record in records
             if record["status"] == "finished"
         ]
-        metric = stopped["metric"]
-        return {
-            "name": name,
-            "reason": failure["message"],
-            "metric": metric["name"],
-            "unit": metric["unit"],
-            "direction": metric["direction"],
-            "values": values,
-            "mean": None,
-            "band": None,
-            "mean_band": None,
-            "welch": None,
-            "detectable_drop": None,
-            "power": verdict.POWER,
-            "targets": [],
-            "failure": {
-                "seed": stopped["seed"],
-                **{key: failure[key] for key in ("category", "phase", "step", "log_tail")},
-            },
-        }
+        return _failed(stopped["failure"], metric=stopped["metric"], seed=stopped["seed"], values=values)
     rows = load_rows(reference_directory(), invocation["recipe"]["name"])
     return verdict.judge(
         [(record["seed"], record["metric"]["value"]) for record in records],
@@ -242,6 +293,25 @@ def judge_records(invocation: dict[str, Any], records: list[dict[str, Any]]) -> 
         profile=invocation["recipe"]["profile"],
         targets=invocation["targets"],
     )
+
+
+def _failed(failure: dict[str, Any], *, metric: dict[str, Any], seed: int, values: list[dict[str, Any]]) -> dict[str, Any]:
+    return {
+        "name": "unsupported" if failure["category"] == "unsupported" else f"failed:{failure['category']}",
+        "reason": failure["message"],
+        "metric": metric["name"],
+        "unit": metric["unit"],
+        "direction": metric["direction"],
+        "values": values,
+        "mean": None,
+        "band": None,
+        "mean_band": None,
+        "welch": None,
+        "detectable_drop": None,
+        "power": verdict.POWER,
+        "targets": [],
+        "failure": {"seed": seed, **{key: failure[key] for key in ("category", "phase", "step", "log_tail")}},
+    }
 
 
 def track(directory: Path) -> dict[str, Any]:

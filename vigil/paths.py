@@ -33,3 +33,12 @@ def data_directory() -> Path:
     """Return the folder that holds or receives official data: $VIGIL_DATA_DIR, or data/ in the checkout."""
     chosen = os.environ.get("VIGIL_DATA_DIR")
     return Path(chosen).expanduser().resolve() if chosen else project_root() / "data"
+
+
+def cache_directory() -> Path:
+    """Return the folder for what can be made again: $VIGIL_CACHE_DIR, $XDG_CACHE_HOME/vigil, or ~/.cache/vigil."""
+    if chosen := os.environ.get("VIGIL_CACHE_DIR"):
+        return Path(chosen).expanduser().resolve()
+    # The XDG base directory specification: a path that is not absolute is to be ignored.
+    shared = Path(os.environ.get("XDG_CACHE_HOME") or "")
+    return (shared if shared.is_absolute() else Path.home() / ".cache") / "vigil"

@@ -102,6 +102,10 @@ class RunDisplay:
         """Close the line of a verification."""
         self._cases.end(f"{document['verdict']['name']} after {duration(document['seconds'])}")
 
+    def say(self, text: str) -> None:
+        """Show what is done before the first run: an environment is built, or waited for."""
+        self._console.print(text, markup=False, soft_wrap=True)
+
     def data(self, done: int, total: int | None) -> None:
         """Show a download: bytes so far, and in all where that is known."""
         if time.monotonic() - getattr(self, "_data_printed", 0.0) > 2.0 or done == total:

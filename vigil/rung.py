@@ -26,7 +26,9 @@ INTERRUPTED = "failed:interrupted"
 WRONG = ("regressed", "known-finding")
 
 
-def verify_first(directory: Path, invocation: Mapping[str, Any], *, watch: Watch) -> dict[str, Any]:
+def verify_first(
+    directory: Path, invocation: Mapping[str, Any], *, watch: Watch, python: Path | None = None
+) -> dict[str, Any]:
     """Verify an invocation's context in a directory of its own below the invocation's; return the summary that is recorded.
 
     Whatever an earlier, interrupted attempt left there is removed. What cannot be verified is `unknown`, with the reason.
@@ -53,6 +55,8 @@ def verify_first(directory: Path, invocation: Mapping[str, Any], *, watch: Watch
             cores=list(spec.cores) if spec.cores else None,
             progress_timeout=watch.progress_timeout,
             stop=watch.stop,
+            release=invocation.get("release"),
+            python=python,
             on_event=watch.on_verify(place),
         )
     except VigilError as error:

@@ -8,7 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from vigil.invocation import Request, Watch, carry_out, plan, preflight
+from vigil.invocation import Request, Watch, carry_out, give_up, plan, preflight
+from vigil.releases.resolve import Unavailable
 from vigil.side_by_side import side_by_side
 
 
@@ -31,7 +32,10 @@ def sweep(
     Ctrl-C ends the cells that are running, each with its record, starts no more, and is raised again.
     """
     data_directory = None
-    kinds = {(request.context, request.recipe.profiles[request.profile].data.name): request for request in requests}
+    kinds = {
+        (request.context, request.release is None, request.recipe.profiles[request.profile].data.name): request
+        for request in requests
+    }
     for request in kinds.values():  # all of them, before the first trains
         data_directory = preflight(request, runs, on_data=on_data) or data_directory
     stop = threading.Event()
@@ -41,6 +45,8 @@ def sweep(
 
     def work(request: Request, cores: list[int] | None) -> tuple[dict[str, Any], Path]:
         directory = plan(replace(request, cores=cores), runs, data_directory=data_directory)
+        if isinstance(request.release, Unavailable):
+            return give_up(directory, request.release.failure), directory
         return carry_out(directory, watch=watch), directory
 
     return side_by_side(requests, work, jobs=jobs, stop=stop, on_end=lambda done, result: on_end(done, *result))

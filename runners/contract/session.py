@@ -6,6 +6,7 @@ The three training loops are their framework's own; what must be the same text i
 from __future__ import annotations
 
 import math
+import platform
 import resource
 import time
 from collections.abc import Iterator
@@ -59,7 +60,7 @@ class Session:
     def report_environment(self, environment: dict[str, Any]) -> None:
         """Record what can only be seen inside the process."""
         if self._events:
-            self._events.emit("environment", environment=environment)
+            self._events.emit("environment", environment={"python": platform.python_version(), **environment})
 
     def load_batches(self, order=None) -> Batches:
         """Load the data set and return its batches. `order`: epoch -> index array, under native randomness."""

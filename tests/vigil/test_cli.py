@@ -64,7 +64,7 @@ WRONG = [
     ([*REPRODUCE, "--devices", "2", "--shards", "30,30"], "shards: found 30+30 = 60", "batch size, 64"),
     ([*REPRODUCE, "--shards", "32,32"], "shards: found 2 sizes", "one for each device"),
     ([*REPRODUCE, "--fault", "gone.py"], "--fault: gone.py: no such file", "a Python file that defines install()"),
-    (["reproduce", "resnet_cifar"], "required: --framework", "vigil reproduce --help"),
+    (["reproduce", "resnet_cifar"], "--framework: missing", "or --release, which names its framework"),
     ([], "required: VERB", "vigil --help"),
     (["reproduce", "gone.yaml", "--framework", "torch"], "gone.yaml: cannot be read", "Allowed: a file"),
     (["matrix", "resnet_cifar", "--mode", "eager,jt"], "--mode: found 'jt'", "Did you mean jit?"),

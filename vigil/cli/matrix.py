@@ -11,11 +11,12 @@ from reports.run_pictures import draw_pictures
 from vigil.cli import options
 from vigil.context import FRAMEWORKS, MODES, PRECISIONS
 from vigil.environment import installed_frameworks, is_installed
-from vigil.errors import EXIT_COULD_NOT_RUN, FrameworkMissing
+from vigil.errors import EXIT_COULD_NOT_RUN, FrameworkMissing, UsageError
 from vigil.invocation import Request
 from vigil.paths import runs_directory
 from vigil.plan import MATRIX_DEVICES, MATRIX_MODES, MATRIX_PRECISIONS, matrix_contexts
 from vigil.progress import RunDisplay
+from vigil.releases.store import obtain_or_say_why
 from vigil.sweep import sweep
 from vigil.verdict import exit_code
 
@@ -27,7 +28,8 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     """Add the verb to the command line."""
     parser = subparsers.add_parser("matrix", help="run a recipe, or all, in every context of every installed framework")
     options.add_recipe(parser, or_all="default")
-    parser.add_argument("--framework", metavar="A,B", help="default: every installed one")
+    parser.add_argument("--framework", metavar="A,B", help="default: those of --release, or every installed one")
+    options.add_release(parser, several=True)
     parser.add_argument("--mode", metavar="A,B", default=",".join(MATRIX_MODES), help="default: %(default)s")
     parser.add_argument("--precision", metavar="A,B", default=",".join(MATRIX_PRECISIONS), help="default: %(default)s")
     parser.add_argument("--devices", metavar="A,B", default=",".join(map(str, MATRIX_DEVICES)), help="default: %(default)s")
@@ -44,7 +46,12 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run every cell, print the tables, return the worst cell's exit code; an unsupported context is no failure here."""
     recipes = options.recipes_from(arguments)
-    frameworks = options.names("--framework", arguments.framework, FRAMEWORKS) if arguments.framework else installed_frameworks()
+    releases = options.releases_from(arguments)
+    frameworks = list(releases) or installed_frameworks()
+    if arguments.framework:
+        frameworks = options.names("--framework", arguments.framework, FRAMEWORKS)
+    if strange := [release.text for name, release in releases.items() if name not in frameworks]:
+        raise UsageError(f"--release: found {strange[0]}, and --framework {arguments.framework}, which leaves it out.")
     if not frameworks:
         raise FrameworkMissing("no framework is installed. Install one with `make setup FRAMEWORK=torch`, tensorflow or jax.")
     contexts = matrix_contexts(
@@ -55,8 +62,14 @@ def run(arguments: argparse.Namespace) -> int:
         devices=[options.whole_number("--devices", text, least=1) for text in arguments.devices.split(",")],
     )
     seeds = options.seeds_from(arguments)
+    jobs = options.whole_number("--jobs", arguments.jobs, least=1)
+    timeout = options.seconds("--hang-timeout", arguments.hang_timeout)
+    # One that cannot be had fails its own cells, and no other's.
+    under = {name: obtain_or_say_why(release, tell=RunDisplay().say) for name, release in releases.items()}
     requests = [
-        Request(recipe, source, arguments.profile, context, seeds, None, arguments.command)
+        Request(
+            recipe, source, arguments.profile, context, seeds, None, arguments.command, release=under.get(context.framework)
+        )
         for source, recipe in recipes.items()
         for context in contexts
     ]
@@ -69,13 +82,14 @@ def run(arguments: argparse.Namespace) -> int:
     results = sweep(
         requests,
         runs_directory(),
-        jobs=options.whole_number("--jobs", arguments.jobs, least=1),
+        jobs=jobs,
         on_end=line,
-        progress_timeout=options.seconds("--hang-timeout", arguments.hang_timeout),
+        progress_timeout=timeout,
         on_data=RunDisplay().data,
         on_recorded=draw_pictures,
     )
-    cells, missing = [read_cell(*result) for result in results], [name for name in FRAMEWORKS if not is_installed(name)]
+    cells = [read_cell(*result) for result in results]
+    missing = [name for name in FRAMEWORKS if name not in releases and not is_installed(name)]
     tables = [cells[first : first + len(contexts)] for first in range(0, len(cells), len(contexts))]
     for table in tables:
         show(table, missing=missing)

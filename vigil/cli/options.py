@@ -9,6 +9,7 @@ import math
 from vigil.context import DETERMINISM, DEVICES, FRAMEWORKS, MODES, PRECISIONS, RANDOMNESS, Context, make_context
 from vigil.errors import UsageError, nearest
 from vigil.recipe import DEFAULT_PROFILE, Recipe, load_recipe, recipe_names
+from vigil.releases.naming import Release, parse_release
 
 # Together below 2**32: every framework's own generator takes such a seed.
 _LARGEST_FIRST_SEED = 2**31 - 1
@@ -42,6 +43,59 @@ def add_context(parser: argparse.ArgumentParser, *, framework_is_required: bool 
     parser.add_argument("--devices", metavar="N", help="how many of them (default: 1)")
     parser.add_argument("--shards", metavar="A,B", help="images of the global batch on each device (default: even)")
     parser.add_argument("--determinism", help=f"{_one_of(DETERMINISM)} (default: off, the framework as it is)")
+
+
+def add_release(parser: argparse.ArgumentParser, *, several: bool = False) -> None:
+    """Add the framework's release. `several`: one for each framework."""
+    what = "; once for each framework" if several else ""
+    parser.add_argument(
+        "--release",
+        action="append",
+        metavar="RELEASE",
+        help="a release in an environment of its own, as jax==0.9.2, jax (the newest), jax@pre, or a wheel "
+        f"(default: what is installed here){what}",
+    )
+    add_extra_index(parser)
+
+
+def add_extra_index(parser: argparse.ArgumentParser) -> None:
+    """Add where packages of a release are looked for besides the installer's own indexes."""
+    parser.add_argument(
+        "--extra-index", action="append", default=[], metavar="URL", help="look for a release's packages here too (repeatable)"
+    )
+
+
+def releases_from(arguments: argparse.Namespace) -> dict[str, Release]:
+    """Return the releases that were asked for, by framework. Raises UsageError for two of one framework, or none for an index."""
+    found: dict[str, Release] = {}
+    for text in arguments.release or []:
+        release = parse_release(text, indexes=arguments.extra_index)
+        if release.framework in found:
+            raise UsageError(f"--release: found two of {release.framework}, {found[release.framework].text} and {release.text}.")
+        found[release.framework] = release
+    if arguments.extra_index and not found:
+        raise UsageError("--extra-index: it is where a --release is looked for. Name one, or leave it out.")
+    return found
+
+
+def release_of_context(arguments: argparse.Namespace) -> Release | None:
+    """Return the one release that was asked for, and let it name the framework where no --framework does. Raises UsageError."""
+    found = releases_from(arguments)
+    if len(found) > 1:
+        raise UsageError(f"--release: found {len(found)}. Allowed: one, of the context's framework.")
+    for release in found.values():
+        if arguments.framework is None:
+            arguments.framework = release.framework
+        if arguments.framework != release.framework:
+            raise UsageError(f"--release: found {release.text}, and --framework {arguments.framework}. Allowed: one of the two.")
+        return release
+    return None
+
+
+def require_framework_named(arguments: argparse.Namespace) -> None:
+    """Raise UsageError where neither --framework nor --release says which framework is meant."""
+    if arguments.framework is None:
+        raise UsageError(f"--framework: missing. Allowed: {', '.join(FRAMEWORKS)}; or --release, which names its framework.")
 
 
 def add_randomness(parser: argparse.ArgumentParser) -> None:

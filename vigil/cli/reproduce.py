@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from vigil.invocation import Request, Watch, carry_out, plan, preflight
 from vigil.paths import runs_directory
 from vigil.progress import RunDisplay
 from vigil.recipe import load_recipe
+from vigil.releases.store import obtain
 from vigil.spec import fault_entry
 from vigil.verdict import exit_code
 
@@ -23,7 +25,8 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     """Add the verb to the command line."""
     parser = subparsers.add_parser("reproduce", help="train a recipe in one context and judge the metric")
     options.add_recipe(parser)
-    options.add_context(parser)
+    options.add_context(parser, framework_is_required=False)
+    options.add_release(parser)
     options.add_randomness(parser)
     options.add_seeds(parser, count=1, first=0)
     parser.add_argument("--fault", metavar="FILE.py", help="plant a fault: the file's install() runs before the model is built")
@@ -36,6 +39,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Reproduce, print the verdict block, return the verdict's exit code."""
     recipe = load_recipe(arguments.recipe)
     recipe.profile(arguments.profile)
+    release = options.release_of_context(arguments)
+    options.require_framework_named(arguments)
     request = Request(
         recipe=recipe,
         recipe_source=arguments.recipe,
@@ -48,6 +53,8 @@ def run(arguments: argparse.Namespace) -> int:
     )
     timeout = options.seconds("--hang-timeout", arguments.hang_timeout)
     with RunDisplay() as display:
+        if release:
+            request = replace(request, release=obtain(release, tell=display.say))
         data_directory = preflight(request, runs_directory(), on_data=display.data)
         directory = plan(request, runs_directory(), data_directory=data_directory)
         invocation = carry_out(directory, watch=watch(display, progress_timeout=timeout))
@@ -71,6 +78,7 @@ def watch(display: RunDisplay, *, progress_timeout: float) -> Watch:
         on_verify=display.verify,
         on_verified=verified,
         on_recorded=draw_pictures,
+        on_build=display.say,
     )
 
 

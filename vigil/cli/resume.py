@@ -26,7 +26,8 @@ def run(arguments: argparse.Namespace) -> int:
     given = arguments.directory
     directory = given if (given / FILE_NAME).exists() else given.resolve().parent
     invocation = read_invocation(directory if (directory / FILE_NAME).exists() else given)
-    require_framework(Context.from_dict(invocation["context"]).framework)
+    if invocation.get("release") is None:
+        require_framework(Context.from_dict(invocation["context"]).framework)
     timeout = options.seconds("--hang-timeout", arguments.hang_timeout)
     with RunDisplay() as display:
         invocation = carry_out(directory, watch=watch(display, progress_timeout=timeout))

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import shlex
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from reports.verify import verify_block
 from reports.verify_picture import draw_picture
@@ -20,6 +21,7 @@ from vigil.paths import runs_directory
 from vigil.plan import ALL_PRECISIONS, every_context
 from vigil.progress import RunDisplay
 from vigil.recipe import DEFAULT_PROFILE, Recipe, recipe_names
+from vigil.releases.store import held, obtain
 from vigil.rung import INTERRUPTED, WRONG
 from vigil.spec import fault_entry, rows_of_part
 from vigil.tracking import upload_or_note
@@ -42,6 +44,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     )
     options.add_recipe(parser, or_all="default with --all")
     options.add_context(parser, framework_is_required=False)
+    options.add_release(parser)
     parser.add_argument(
         "--all",
         action="store_true",
@@ -62,12 +65,26 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError(f"RECIPE: missing. Allowed: {names}, a file; or --all for every context of all of them.")
     recipes = options.recipes_from(arguments)
     _refuse(arguments, _ONE_CONTEXT_ONLY if arguments.all else _ALL_ONLY)
-    if arguments.all:
-        return _run_all(arguments, recipes)
-    if arguments.framework is None:
+    release = options.release_of_context(arguments)
+    if arguments.framework is None and not arguments.all:
         raise UsageError(f"--framework: missing. Allowed: {', '.join(FRAMEWORKS)}; or --all for every context of all of them.")
-    [recipe] = recipes.values()
-    return _run_one(arguments, recipe, recipe.resolve(arguments.profile))
+    with contextlib.ExitStack() as stack:
+        under = _Release()
+        if release:
+            say = RunDisplay().say
+            resolved = obtain(release, tell=say)
+            under = _Release(resolved.as_dict(), stack.enter_context(held(resolved, tell=say)))
+        if arguments.all:
+            return _run_all(arguments, recipes, under)
+        [recipe] = recipes.values()
+        return _run_one(arguments, recipe, recipe.resolve(arguments.profile), under)
+
+
+class _Release(NamedTuple):
+    """The release that was named, as it is recorded, and its interpreter; two times None for what is installed here."""
+
+    recorded: dict[str, Any] | None = None
+    python: Path | None = None
 
 
 def _refuse(arguments: argparse.Namespace, names: Sequence[str]) -> None:
@@ -77,11 +94,12 @@ def _refuse(arguments: argparse.Namespace, names: Sequence[str]) -> None:
             raise UsageError(f"--{name}: not allowed {where}.")
 
 
-def _run_one(arguments: argparse.Namespace, recipe: Recipe, training: dict[str, Any]) -> int:
+def _run_one(arguments: argparse.Namespace, recipe: Recipe, training: dict[str, Any], under: _Release) -> int:
     context = options.context_from(arguments)
     context.shard_sizes(training["batch_size"], rows=rows_of_part(training))
     fault, timeout = fault_entry(arguments.fault), options.seconds("--hang-timeout", arguments.hang_timeout)
-    require_framework(context.framework)
+    if under.python is None:
+        require_framework(context.framework)
     with RunDisplay() as display:
         data_directory = _data_directory(training, display)
         standard = load_standard(recipe, arguments.profile, data_directory=data_directory)
@@ -94,6 +112,8 @@ def _run_one(arguments: argparse.Namespace, recipe: Recipe, training: dict[str, 
             data_directory=data_directory,
             fault=fault,
             progress_timeout=timeout,
+            release=under.recorded,
+            python=under.python,
             on_event=display.verify(directory),
         )
         display.verified(document)
@@ -105,7 +125,7 @@ def _run_one(arguments: argparse.Namespace, recipe: Recipe, training: dict[str, 
     return exit_code(document["verdict"]["name"])
 
 
-def _run_all(arguments: argparse.Namespace, recipes: dict[str, Recipe]) -> int:
+def _run_all(arguments: argparse.Namespace, recipes: dict[str, Recipe], under: _Release) -> int:
     frameworks = options.names("--framework", arguments.framework, FRAMEWORKS) if arguments.framework else installed_frameworks()
     if not frameworks:
         raise FrameworkMissing("no framework is installed. Install one with `make setup FRAMEWORK=torch`, tensorflow or jax.")
@@ -113,7 +133,7 @@ def _run_all(arguments: argparse.Namespace, recipes: dict[str, Recipe]) -> int:
     precisions = options.names("--precision", arguments.precision, PRECISIONS) if arguments.precision else ALL_PRECISIONS
     jobs = options.whole_number("--jobs", arguments.jobs or "1", least=1)
     fault, timeout = fault_entry(arguments.fault), options.seconds("--hang-timeout", arguments.hang_timeout)
-    for name in frameworks:
+    for name in frameworks if under.python is None else ():
         require_framework(name)
     standards: list[tuple[Standard, Path | None]] = []
     for recipe in recipes.values():  # all of them, before the first is verified
@@ -134,6 +154,8 @@ def _run_all(arguments: argparse.Namespace, recipes: dict[str, Recipe]) -> int:
             on_end=_teller(len(contexts), of=recipe.name if len(recipes) > 1 else None),
             fault=fault,
             progress_timeout=timeout,
+            release=under.recorded,
+            python=under.python,
         )
         documents.append([document for document, _ in results])
     missing = [name for name in FRAMEWORKS if not is_installed(name)]
@@ -179,4 +201,5 @@ def _command(arguments: argparse.Namespace) -> str:
     """Return the command line up to the context."""
     words = ["vigil", "verify", arguments.recipe]
     words += ["--profile", arguments.profile] if arguments.profile != DEFAULT_PROFILE else []
+    words += [word for text in arguments.release or [] for word in ("--release", text)]
     return shlex.join(words + (["--fault", arguments.fault] if arguments.fault else []))

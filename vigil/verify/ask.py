@@ -30,7 +30,7 @@ Tensors = dict[str, np.ndarray]
 
 @dataclasses.dataclass(frozen=True)
 class Setting:
-    """Where cases are put to a framework, and what is planted there."""
+    """Where cases are put to a framework, and what is planted there. python: as in `execute`."""
 
     context: Context
     directory: Path
@@ -40,6 +40,7 @@ class Setting:
     cores: list[int] | None = None
     progress_timeout: float = PROGRESS_TIMEOUT_SECONDS
     stop: threading.Event | None = None
+    python: Path | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -121,7 +122,12 @@ def ask(
     (directory / "cases.json").write_text(json.dumps(lines, indent=1) + "\n", encoding="utf-8")
     np.savez(directory / "probes.npz", **_arrays(tape, lines), **(more or {}))
     ending = execute(
-        directory, context.framework, on_event=on_event, progress_timeout=setting.progress_timeout, stop=setting.stop
+        directory,
+        context.framework,
+        on_event=on_event,
+        progress_timeout=setting.progress_timeout,
+        stop=setting.stop,
+        python=setting.python,
     )
     record = make_record(directory, invocation_id=directory.parent.name, context=context, ending=ending)
     found, seconds = {}, {}

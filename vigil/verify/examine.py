@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -106,12 +106,14 @@ def verify(
     command: str,
     known: list[Known],
     quick: bool = False,
+    release: Mapping[str, Any] | None = None,
     on_event: Callable[[dict], None] = lambda event: None,
 ) -> dict[str, Any]:
     """Examine a context, localise what is out, and write verify.json one level above the runner's directory; return it.
 
     Args:
         quick: only training steps on margin batches, which is one program to compile.
+        release: the release that was named for it, as it is recorded.
 
     Raises:
         CannotRun: The tape has no noise floors of this precision, or there are no clean runs of it.
@@ -138,6 +140,7 @@ def verify(
         "recipe": tape.header["recipe"],
         "context": setting.context.as_dict(),
         "fault": record["fault"],
+        "release": dict(release) if release else None,
         "golden": {
             "sha256": tape.sha256,
             "created": tape.header.get("created"),

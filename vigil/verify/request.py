@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -57,12 +57,15 @@ def verify_context(
     progress_timeout: float = PROGRESS_TIMEOUT_SECONDS,
     stop: threading.Event | None = None,
     quick: bool = False,
+    release: Mapping[str, Any] | None = None,
+    python: Path | None = None,
     on_event: Callable[[dict], None] = lambda event: None,
 ) -> dict[str, Any]:
     """Verify one context in a directory of its own; return verify.json's content.
 
     Args:
         quick: only training steps on margin batches, as before a training run.
+        release, python: the release that was named, as it is recorded, and the interpreter that has it.
 
     Raises:
         FrameworkMissing: The framework is not installed.
@@ -73,7 +76,8 @@ def verify_context(
     context.shard_sizes(training["batch_size"], rows=rows_of_part(training))
     if context.devices > min(case.rows for case in tape.cases):
         raise CannotRun(f"devices: found {context.devices}; a margin batch has {min(case.rows for case in tape.cases)} images")
-    require_framework(context.framework)
+    if python is None:
+        require_framework(context.framework)
     setting = Setting(
         context=context,
         directory=directory / RUNNER,
@@ -83,8 +87,18 @@ def verify_context(
         cores=cores,
         progress_timeout=progress_timeout,
         stop=stop,
+        python=python,
     )
-    return verify(setting, tape, standard.limits, command=command, known=load_known(), quick=quick, on_event=on_event)
+    return verify(
+        setting,
+        tape,
+        standard.limits,
+        command=command,
+        known=load_known(),
+        quick=quick,
+        release=release,
+        on_event=on_event,
+    )
 
 
 def new_verify_directory(runs: Path, recipe: dict[str, Any], context: Context) -> Path:
@@ -106,13 +120,16 @@ def verify_contexts(
     fault: dict[str, str] | None = None,
     quick: bool = False,
     progress_timeout: float = PROGRESS_TIMEOUT_SECONDS,
+    release: Mapping[str, Any] | None = None,
+    python: Path | None = None,
 ) -> list[tuple[dict[str, Any], Path]]:
     """Verify many contexts, `jobs` side by side; return (document, directory) in the order given.
 
     Ctrl-C ends those that are running, starts no more, and is raised again.
     """
     for context in contexts:
-        require_framework(context.framework)
+        if python is None:
+            require_framework(context.framework)
         standard.limits.require(context.precision)
     stop = threading.Event()
 
@@ -129,6 +146,8 @@ def verify_contexts(
             cores=cores,
             progress_timeout=progress_timeout,
             stop=stop,
+            release=release,
+            python=python,
         )
         return document, directory
 

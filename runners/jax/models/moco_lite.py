@@ -69,9 +69,11 @@ class SplitBatchNorm(nnx.BatchNorm):
         n = self.rows * x.shape[1] * x.shape[2]
         # An uneven shard is filled up with whole parts, of which no row is kept.
         kept = None if mask is None else mask.reshape(-1, self.rows)[:, :1]
-        for running, found in ((self.mean, mean), (self.var, variance * (n / (n - 1)))):
-            found = found.reshape(len(parts), -1).mean(axis=0, where=kept)
-            running[...] = running[...] + (found - running[...]) * (1.0 - self.momentum)
+        # DIFFERS(flax 0.10): a variable takes no new content by index there; a new variable does in every release.
+        self.mean, self.var = (
+            nnx.BatchStat(running + (found.reshape(len(parts), -1).mean(axis=0, where=kept) - running) * (1.0 - self.momentum))
+            for running, found in ((self.mean[...], mean), (self.var[...], variance * (n / (n - 1))))
+        )
         y = (parts - mean) * (self.scale[...] * jax.lax.rsqrt(variance + self.epsilon)) + self.bias[...]
         return y.reshape(x.shape).astype(x.dtype)
 
@@ -154,12 +156,12 @@ class MocoLite(nnx.Module):
 
     def enqueue(self, keys):
         """Put new keys at the front of the queue; the oldest leave it."""
-        self.queue[...] = jnp.concatenate([keys, self.queue[...][: -len(keys)]])
+        self.queue = nnx.BatchStat(jnp.concatenate([keys, self.queue[...][: -len(keys)]]))
 
     def begin(self, rngs):
         """Make the key encoder the query encoder's copy, and fill the queue with noise."""
         nnx.update(self.key, nnx.state(self.encoder))
-        self.queue[...] = normalised(jax.random.normal(rngs.params(), self.queue.shape, self.queue.dtype))
+        self.queue = nnx.BatchStat(normalised(jax.random.normal(rngs.params(), self.queue.shape, self.queue.dtype)))
 
 
 def normalised(x):

@@ -1,0 +1,205 @@
+"""`vigil compare`: the same seeds under two releases of a framework, and whether the number moved between them."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import threading
+from collections.abc import Sequence
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from reports import compare as report
+from reports.run_pictures import draw_pictures
+from vigil.cli import options
+from vigil.errors import UsageError
+from vigil.invocation import (
+    Request,
+    Watch,
+    carry_out,
+    carry_out_in_turn,
+    new_directory,
+    plan,
+    preflight,
+    read_invocation,
+    require_writable,
+)
+from vigil.paths import runs_directory
+from vigil.plan import share_cores
+from vigil.progress import RunDisplay, duration
+from vigil.recipe import load_recipe
+from vigil.record import write_json
+from vigil.releases.compare import FILE_NAME, SCHEMA, Side, judge, read_side, unavailable_side
+from vigil.releases.naming import ALLOWED, Release, parse_release
+from vigil.releases.resolve import Resolved, Unavailable
+from vigil.releases.store import obtain_or_say_why
+from vigil.side_by_side import side_by_side
+from vigil.spec import available_cores
+from vigil.tracking_entry import redact
+from vigil.verify.request import recipe_facts
+
+NAMES = ("OLD", "NEW")
+EXIT_CODES = (
+    "exit codes: 0 no difference, 1 a difference or a wrong training step under NEW, 2 wrong usage or recipe, 3 could not run, "
+    "4 too few runs to tell"
+)
+
+
+def add_parser(subparsers: argparse._SubParsersAction) -> None:
+    """Add the verb to the command line."""
+    parser = subparsers.add_parser(
+        "compare", help="run the same seeds under two releases of a framework, side by side", epilog=EXIT_CODES
+    )
+    options.add_recipe(parser)
+    for name in NAMES:
+        parser.add_argument(name.lower(), metavar=name, help=ALLOWED)
+    options.add_extra_index(parser)
+    options.add_context(parser, framework_is_required=False)
+    options.add_seeds(parser, count=3, first=0)
+    parser.add_argument(
+        "--jobs", default="1", metavar="N", help="2: both releases at once, each on half of the cores (default: 1)"
+    )
+    parser.add_argument("--markdown", type=Path, metavar="FILE", help="write the comparison to a file, too")
+    options.add_timeouts(parser)
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Build both environments, run both sides, print and write the comparison, return its exit code."""
+    recipe = load_recipe(arguments.recipe)
+    recipe.profile(arguments.profile)
+    releases = _releases(arguments)
+    jobs = options.whole_number("--jobs", arguments.jobs, least=1, most=len(NAMES))
+    timeout = options.seconds("--hang-timeout", arguments.hang_timeout)
+    request = Request(
+        recipe=recipe,
+        recipe_source=arguments.recipe,
+        profile=arguments.profile,
+        context=options.context_from(arguments),
+        seeds=options.seeds_from(arguments),
+        fault=None,
+        command=redact(arguments.command),
+        verify=True,
+    )
+    display, runs = RunDisplay(), runs_directory()
+    require_writable(runs)
+    under = [obtain_or_say_why(release, tell=display.say) for release in releases]
+    if any(isinstance(each, Unavailable) for each in under):
+        sides = [unavailable_side(name, each) for name, each in zip(NAMES, under, strict=True)]
+    else:
+        sides = _run_both(request, under, runs, jobs=jobs, timeout=timeout, display=display)
+    directory, document = write_comparison(request, sides, runs)
+    report.show(document)
+    print(f"Written to {directory / FILE_NAME}")
+    if arguments.markdown:
+        arguments.markdown.write_text(report.markdown(document), encoding="utf-8")
+    return document["verdict"]["exit_code"]
+
+
+def write_comparison(request: Request, sides: Sequence[Side], runs: Path) -> tuple[Path, dict[str, Any]]:
+    """Judge two sides and write compare.json in a directory of its own; return the directory and the document."""
+    now = datetime.now(timezone.utc)
+    training = request.recipe.resolve(request.profile)
+    recipe = recipe_facts(request.recipe, request.profile)
+    directory = new_directory(runs, f"{now:%Y%m%d-%H%M%S}-compare-{recipe['name']}-{request.profile}-{request.context.text}")
+    old, new = sides
+    document = {
+        "schema": SCHEMA,
+        "compare_id": directory.name,
+        "created": now.isoformat(timespec="seconds"),
+        "command": request.command,
+        "recipe": recipe,
+        "context": request.context.as_dict(),
+        "seeds": list(request.seeds),
+        "metric": {key: training["metric"][key] for key in ("name", "unit", "direction")},
+        **{side.name.lower(): _as_dict(side) for side in sides},
+        **judge(old, new, metric=training["metric"], n_test=training["data"]["n_test"]),
+    }
+    write_json(directory / FILE_NAME, document)
+    return directory, document
+
+
+def _releases(arguments: argparse.Namespace) -> list[Release]:
+    """Return both releases, and let them name the framework. Raises UsageError unless they are of one framework."""
+    releases = [parse_release(text, indexes=arguments.extra_index) for text in (arguments.old, arguments.new)]
+    frameworks = {release.framework for release in releases} | ({arguments.framework} if arguments.framework else set())
+    if len(frameworks) > 1:
+        raise UsageError(f"OLD and NEW: found releases of {' and '.join(sorted(frameworks))}. Allowed: two of one framework.")
+    [arguments.framework] = frameworks
+    return releases
+
+
+def _run_both(
+    request: Request, under: Sequence[Resolved], runs: Path, *, jobs: int, timeout: float, display: RunDisplay
+) -> list[Side]:
+    """Run both sides, a seed of each in turn, or both at once; after Ctrl-C, return what is there."""
+    cores = share_cores(available_cores(), jobs)
+    data_directory = preflight(dataclasses.replace(request, release=under[0]), runs, on_data=display.data)
+    directories = [
+        plan(dataclasses.replace(request, release=each, cores=cores[index % jobs]), runs, data_directory=data_directory)
+        for index, each in enumerate(under)
+    ]
+    stop = threading.Event()
+    watch = _watch(directories, under, timeout=timeout, display=display, stop=stop)
+    invocations: list[dict[str, Any]] = []
+    try:
+        if jobs == 1:
+            invocations = carry_out_in_turn(directories, watch=watch)
+        else:
+            invocations = side_by_side(
+                directories,
+                lambda directory, _: carry_out(directory, watch=watch),
+                jobs=jobs,
+                stop=stop,
+                on_end=lambda done, invocation: None,
+            )
+    except KeyboardInterrupt:
+        invocations = [read_invocation(directory) for directory in directories]
+    return [read_side(*each) for each in zip(NAMES, directories, invocations, strict=True)]
+
+
+def _watch(
+    directories: Sequence[Path],
+    under: Sequence[Resolved],
+    *,
+    timeout: float,
+    display: RunDisplay,
+    stop: threading.Event,
+) -> Watch:
+    """Return the watch that says, in a line, how each verification and each run of either side ended."""
+    titles = {
+        directory.name: f"{name} {release.framework} {release.version}"
+        for directory, name, release in zip(directories, NAMES, under, strict=True)
+    }
+
+    def ended(record: dict[str, Any]) -> None:
+        metric, failure = record["metric"], record["failure"]
+        text = f"{failure['category']}: {failure['message']}" if failure else f"{metric['name']} {metric['value']:.2f}"
+        seconds = duration(record["timing"]["wall_seconds"])
+        display.say(f"{titles[record['invocation_id']]}, seed {record['seed']}: {text} ({seconds})")
+
+    def verified(document: dict[str, Any], directory: Path) -> None:
+        seconds = duration(document["seconds"])
+        display.say(f"{titles[directory.parent.name]}, one training step: {document['verdict']['name']} ({seconds})")
+
+    return Watch(
+        _ignore,
+        _ignore,
+        ended,
+        _ignore,
+        progress_timeout=timeout,
+        stop=stop,
+        on_verified=verified,
+        on_recorded=draw_pictures,
+        on_build=display.say,
+    )
+
+
+def _as_dict(side: Side) -> dict[str, Any]:
+    by_seed = {key: {str(seed): value for seed, value in getattr(side, key).items()} for key in ("values", "states")}
+    return {**dataclasses.asdict(side), **by_seed, "log_tail": list(side.log_tail), "versions": side.versions}
+
+
+def _ignore(*facts: Any) -> None:
+    """A comparison reports when something ends, not on the way."""

@@ -1,0 +1,108 @@
+"""`vigil env`: the environments of releases in the cache, listed, built and pruned."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import time
+from datetime import datetime, timezone
+
+from reports.tables import print_table
+from vigil.cli import options
+from vigil.errors import EXIT_REPRODUCED, UsageError
+from vigil.progress import RunDisplay, duration
+from vigil.releases.naming import ALLOWED, parse_release
+from vigil.releases.store import Environment, environments_directory, listed, obtain, prune
+
+COLUMNS = ("key", "release", "framework", "packages", "size", "created", "last used")
+_DAY = 86_400.0
+_UNUSED_DAYS = 30.0
+
+
+def add_parser(subparsers: argparse._SubParsersAction) -> None:
+    """Add the verb, and its three actions, to the command line."""
+    parser = subparsers.add_parser("env", help="list, build and prune the environments of releases")
+    actions = parser.add_subparsers(metavar="ACTION", required=True)
+    listing = actions.add_parser("list", help="show the environments in the cache")
+    listing.set_defaults(run=run_list)
+    building = actions.add_parser("build", help="build the environment of a release, or find it built")
+    building.add_argument("release", metavar="RELEASE", help=ALLOWED)
+    options.add_extra_index(building)
+    building.set_defaults(run=run_build)
+    pruning = actions.add_parser("prune", help="remove environments that were not used for long; never one in use")
+    pruning.add_argument(
+        "--unused-days", metavar="N", help=f"those that were not used for so many days (default: {_UNUSED_DAYS:.0f})"
+    )
+    pruning.add_argument("--all", action="store_true", help="every one that nobody is using")
+    pruning.set_defaults(run=run_prune)
+
+
+def run_list(arguments: argparse.Namespace) -> int:
+    """Print the table, and what all of them take."""
+    found = listed()
+    if not found:
+        print(f"no environments in {environments_directory()}")
+        return EXIT_REPRODUCED
+    total = sum(environment.size for environment in found)
+    print_table(
+        f"environments in {environments_directory()}",
+        COLUMNS,
+        map(_row, found),
+        notes=[f"{len(found)} environments, {size(total)}; `vigil env prune` removes those that are not used"],
+    )
+    return EXIT_REPRODUCED
+
+
+def run_build(arguments: argparse.Namespace) -> int:
+    """Build an environment, or find it, and say what is in it."""
+    resolved = obtain(parse_release(arguments.release, indexes=arguments.extra_index), tell=RunDisplay().say)
+    print(f"{resolved.request}: {resolved.framework} {resolved.version}, environment {resolved.key}")
+    print(f"    {', '.join(resolved.pins)}")
+    return EXIT_REPRODUCED
+
+
+def run_prune(arguments: argparse.Namespace) -> int:
+    """Remove what was asked for and say what that freed, and what is left because it is in use."""
+    if arguments.all and arguments.unused_days is not None:
+        raise UsageError("--unused-days: not allowed with --all, which removes them whenever they were used.")
+    outcomes = prune(unused_seconds=0.0 if arguments.all else _DAY * _days(arguments.unused_days))
+    for outcome in outcomes:
+        name = f"{outcome.key} ({outcome.resolved.request if outcome.resolved else 'not complete'})"
+        print(f"{name}: in use, left as it is" if outcome.is_in_use else f"{name}: removed, {size(outcome.freed)}")
+    removed = [outcome for outcome in outcomes if not outcome.is_in_use]
+    print(f"{len(removed)} removed, {size(sum(outcome.freed for outcome in removed))} freed; {len(listed())} left")
+    return EXIT_REPRODUCED
+
+
+def size(count: int) -> str:
+    """Return bytes as MiB or GiB.
+
+    >>> size(3 * 2**20), size(1536 * 2**20)
+    ('3 MiB', '1.5 GiB')
+    """
+    return f"{count / 2**20:.0f} MiB" if count < 2**30 else f"{count / 2**30:.1f} GiB"
+
+
+def _days(text: str | None) -> float:
+    try:
+        days = _UNUSED_DAYS if text is None else float(text)
+    except ValueError:
+        days = math.nan
+    if not 0 <= days < math.inf:
+        raise UsageError(f"--unused-days: found {text!r}. Allowed: a number of days from 0.")
+    return days
+
+
+def _row(environment: Environment) -> tuple[str, ...]:
+    resolved = environment.resolved
+    ago = time.time() - environment.last_used
+    used = datetime.fromtimestamp(environment.last_used, timezone.utc)
+    return (
+        resolved.key,
+        resolved.request,
+        f"{resolved.framework} {resolved.version}, Python {environment.python_version}",
+        str(len(resolved.pins)),
+        size(environment.size),
+        environment.created[:16].replace("T", " "),
+        f"{used:%Y-%m-%d %H:%M} ({duration(ago) if ago < _DAY else f'{ago / _DAY:.0f} days'} ago)",
+    )

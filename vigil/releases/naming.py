@@ -1,0 +1,127 @@
+"""What a person calls a release, and which packages that asks for.
+
+`jax==0.9.2` is that release, `jax` the newest, `jax@pre` the newest with pre-releases allowed, `./jaxlib-0.10.2-...whl` a wheel.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import platform
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from vigil.context import FRAMEWORKS
+from vigil.errors import UsageError, nearest
+from vigil.tracking_entry import redact
+
+ALLOWED = "NAME==VERSION, NAME (the newest), NAME@pre (pre-releases too), or a wheel's path; NAME is torch, tensorflow or jax"
+# What a runner imports besides numpy, the framework first. Which versions of the others go with it is the resolver's to say.
+_PACKAGES = {"torch": ("torch",), "tensorflow": ("tensorflow",), "jax": ("jax", "flax", "optax")}
+# Packages that are released together with the framework: a pre-release of it may need one of them.
+_SIBLINGS = {"torch": (), "tensorflow": (), "jax": ("jaxlib",)}
+_OWNERS = {"torch": "torch", "tensorflow": "tensorflow", "tensorflow_cpu": "tensorflow", "jax": "jax", "jaxlib": "jax"}
+# PEP 440's versions, without its spellings that nobody publishes under.
+_VERSION = re.compile(r"\d+!?(\.\d+)*((a|b|rc)\d+)?(\.post\d+)?(\.dev\d+)?(\+[a-z0-9.]+)?")
+
+
+@dataclasses.dataclass(frozen=True)
+class Release:
+    """One release of a framework, as it was asked for.
+
+    text: as it is recorded; a wheel by its absolute path. distribution: the package that carries the framework's version.
+    version: None for the newest. indexes: as given, passwords included; only `shown_indexes` may be recorded.
+    """
+
+    text: str
+    framework: str
+    distribution: str
+    version: str | None = None
+    is_pre: bool = False
+    wheel: Path | None = None
+    indexes: tuple[str, ...] = ()
+
+    @property
+    def shown_indexes(self) -> tuple[str, ...]:
+        """Return the extra indexes without the secrets in them."""
+        return tuple(redact(index) for index in self.indexes)
+
+    def requirements(self) -> list[str]:
+        """Return what is asked of the installer: numpy, the framework, and the libraries that its runner is written in."""
+        asked = {"numpy": ""} | dict.fromkeys(_PACKAGES[self.framework], "")
+        if self.framework == "tensorflow":
+            asked = {"numpy": "", self.distribution: ""}
+        if self.is_pre:
+            # PEP 440: a specifier that names a pre-release allows them, for this package and no other.
+            asked |= dict.fromkeys((self.distribution, *_SIBLINGS[self.framework]), ">=0.dev0")
+        elif self.wheel:
+            asked[self.distribution] = f" @ {self.wheel.as_uri()}"
+        elif self.version:
+            asked[self.distribution] = f"=={self.version}"
+        return [f"{name}{specifier}" for name, specifier in asked.items()]
+
+
+def parse_release(text: str, *, indexes: Sequence[str] = ()) -> Release:
+    """Return the release that a text names. Raises UsageError with what is allowed."""
+    given = text.strip()
+    for index in indexes:
+        if not re.match(r"(https?|file)://.|/.", index) or re.search(r"\s", index):
+            raise UsageError(f"--extra-index: found {redact(index)!r}. Allowed: an http, https or file URL, or an absolute path.")
+    if given.endswith(".whl"):
+        return _wheel(given, tuple(indexes))
+    name, version, is_pre = given, None, False
+    if "==" in given:
+        name, version = (part.strip() for part in given.split("==", 1))
+        if not _VERSION.fullmatch(version):
+            raise UsageError(f"release: found {text!r}, whose version is {version!r}. Allowed: {ALLOWED}. As in jax==0.9.2.")
+    elif "@" in given:
+        name, _, suffix = given.partition("@")
+        is_pre = suffix == "pre"
+        if not is_pre:
+            raise UsageError(f"release: found {text!r}. Allowed: {ALLOWED}.{nearest(given, [f'{name}@pre'])}")
+    owned = name.replace("-", "_")
+    if owned not in ("torch", "tensorflow", "tensorflow_cpu", "jax"):
+        raise UsageError(f"release: found {text!r}. Allowed: {ALLOWED}.{nearest(name, FRAMEWORKS)}")
+    distribution = name.replace("_", "-") if owned != "tensorflow" else tensorflow_distribution()
+    return Release(
+        text=given.replace(" ", ""),
+        framework=_OWNERS[owned],
+        distribution=distribution,
+        version=version,
+        is_pre=is_pre,
+        indexes=tuple(indexes),
+    )
+
+
+def tensorflow_distribution() -> str:
+    """Return the package that `tensorflow` stands for on this machine: the one that pyproject.toml installs."""
+    has_cpu_package = sys.platform == "win32" or (sys.platform == "linux" and platform.machine() == "x86_64")
+    return "tensorflow-cpu" if has_cpu_package else "tensorflow"
+
+
+def file_sha256(path: Path) -> str:
+    """Return the SHA-256 of a file, which may be large."""
+    digest = hashlib.sha256()
+    with open(path, "rb") as file:
+        while block := file.read(2**20):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def _wheel(text: str, indexes: tuple[str, ...]) -> Release:
+    path = Path(text).expanduser().resolve()
+    # The binary distribution format: name-version(-build)-python-abi-platform, of the first two `-` is no part.
+    parts = path.stem.split("-")
+    owner = _OWNERS.get(parts[0].lower())
+    if owner is None or len(parts) not in (5, 6):
+        names = ", ".join(_OWNERS)
+        raise UsageError(
+            f"release: found {text!r}. Allowed: the wheel of a framework, named as its build named it "
+            f"(NAME-VERSION-PYTHON-ABI-PLATFORM.whl); NAME is {names}.{nearest(parts[0], _OWNERS)}"
+        )
+    if not path.is_file():
+        raise UsageError(f"release: {text}: no such file. Allowed: {ALLOWED}.")
+    distribution = parts[0].lower().replace("_", "-")
+    return Release(str(path), owner, distribution, version=parts[1], wheel=path, indexes=indexes)

@@ -1,0 +1,145 @@
+"""From a name to exact pins, and the key that stands for them."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import platform
+import sysconfig
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from vigil.errors import EnvironmentFailed
+from vigil.releases import installer
+from vigil.releases.naming import Release, file_sha256
+
+_KEY_DIGITS = 16
+# The package that carries a framework's version. No framework needs another one, so a set of pins has one of these.
+_CARRIERS = {"torch": "torch", "tensorflow-cpu": "tensorflow", "tensorflow": "tensorflow", "jax": "jax"}
+
+
+@dataclasses.dataclass(frozen=True)
+class Resolved:
+    """A release that can be had, with every package that goes with it.
+
+    request: the release as it was asked for, `Release.text`. pins: `name==version`, sorted; of a wheel that was named by its path
+    also ` sha256:...`. extra_index: what was searched besides the installer's own indexes, without secrets.
+    secrets: the same with them, where they are known; never recorded.
+    """
+
+    request: str
+    key: str
+    pins: tuple[str, ...]
+    extra_index: tuple[str, ...] = ()
+    secrets: tuple[str, ...] = dataclasses.field(default=(), repr=False, compare=False)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return what invocation.json and verify.json say of it."""
+        shown = {"request": self.request, "key": self.key, "pins": list(self.pins)}
+        return shown | ({"extra_index": list(self.extra_index)} if self.extra_index else {})
+
+    @classmethod
+    def from_dict(cls, fields: Mapping[str, Any]) -> Resolved:
+        """Return what `as_dict` wrote."""
+        return cls(fields["request"], fields["key"], tuple(fields["pins"]), tuple(fields.get("extra_index", ())))
+
+    @property
+    def framework(self) -> str:
+        """Return the framework that is among the pins."""
+        return next(framework for distribution, framework in _CARRIERS.items() if version_in(self.pins, distribution))
+
+    @property
+    def version(self) -> str:
+        """Return the version of the framework's package."""
+        return next(version for distribution in _CARRIERS if (version := version_in(self.pins, distribution)))
+
+    @property
+    def indexes(self) -> tuple[str, ...]:
+        """Return the extra indexes as an installer can use them: without the secrets it is left to ask netrc or a keyring."""
+        return self.secrets or tuple(index.replace("://***@", "://") for index in self.extra_index)
+
+
+@dataclasses.dataclass(frozen=True)
+class Unavailable:
+    """A release that cannot be had: what asks for it is recorded as failed, and the rest of a sweep goes on."""
+
+    request: str
+    failure: EnvironmentFailed
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return what invocation.json says of it."""
+        return {"request": self.request, "key": None, "pins": None}
+
+
+def resolve(release: Release) -> Resolved:
+    """Return the pins of a release on this Python and platform. Raises EnvironmentFailed."""
+    found = installer.resolve(release.requirements(), indexes=release.indexes, what=release.text)
+    pins = [f"{name}=={version}" for name, version in found]
+    if release.wheel:
+        digest = file_sha256(release.wheel)
+        pins = [f"{pin} sha256:{digest}" if pin.startswith(f"{release.distribution}==") else pin for pin in pins]
+    if version_in(pins, release.distribution) is None:
+        raise EnvironmentFailed(f"{release.text}: {release.distribution} is not among the packages that were resolved: {pins}.")
+    return Resolved(release.text, key_of(pins, release.shown_indexes), tuple(pins), release.shown_indexes, release.indexes)
+
+
+def key_of(pins: Sequence[str], extra_index: Sequence[str]) -> str:
+    """Return the name of the environment of these pins: two that could differ in a byte of an installed file have two names.
+
+    That is the pins, where they come from, the Python that runs them, and the platform that their wheels are made for.
+    """
+    parts = {
+        "python": f"{platform.python_implementation()} {platform.python_version()}",
+        "platform": sysconfig.get_platform(),
+        "pins": sorted(pins),
+        "extra_index": list(extra_index),
+    }
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:_KEY_DIGITS]
+
+
+def packages_of(resolved: Resolved) -> list[str]:
+    """Return what an installer is to install for the pins.
+
+    Raises:
+        EnvironmentFailed: a wheel that was named by its path is gone, or is another one than was resolved.
+    """
+    packages = []
+    for pin in resolved.pins:
+        package, _, digest = pin.partition(" sha256:")
+        if digest:
+            path = Path(resolved.request)
+            if not path.is_file() or file_sha256(path) != digest:
+                state = "is another one now" if path.is_file() else "is gone"
+                raise EnvironmentFailed(f"{path}: the wheel {state}; it was {pin}. Put it back, or name another release.")
+            package = f"{package.partition('==')[0]} @ {path.as_uri()}"
+        packages.append(package)
+    return packages
+
+
+def version_in(pins: Sequence[str], distribution: str) -> str | None:
+    """Return the version that pins give a package.
+
+    >>> version_in(["jax==0.9.2", "jaxlib==0.9.1 sha256:ab"], "jaxlib")
+    '0.9.1'
+    """
+    versions = (pin.split(" ")[0].partition("==")[2] for pin in pins if pin.startswith(f"{distribution}=="))
+    return next(versions, None)
+
+
+def is_same_version(asked: str, found: str) -> bool:
+    """Does a version that a person wrote stand for one that was resolved? Zeros and a local part may be left out (PEP 440).
+
+    >>> is_same_version("0.9", "0.9.0"), is_same_version("2.13.0", "2.13.0+cpu"), is_same_version("0.9.1", "0.9.10")
+    (True, True, False)
+    """
+    if "+" not in asked:
+        found = found.split("+")[0]
+    return _without_zeros(asked) == _without_zeros(found)
+
+
+def _without_zeros(version: str) -> str:
+    while version.endswith(".0"):
+        version = version[:-2]
+    return version

@@ -1,0 +1,277 @@
+"""The environments in the cache: made once under a lock, complete when their marker is written, held while they are used.
+
+    <cache>/environments/<key>/             a virtual environment
+    <cache>/environments/<key>/vigil.json   the marker: written last, so what lacks it is torn and is made again
+    <cache>/environments/<key>/last-used    touched when it is used
+    <cache>/environments/<key>.lock         held alone by who makes or removes it, shared by who uses it
+
+The locks are the kernel's: they end with the process that holds them, however that ends.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import fcntl
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import IO, Any
+
+from vigil.errors import DirectoryError, EnvironmentFailed
+from vigil.paths import cache_directory
+from vigil.record import write_json
+from vigil.releases import installer
+from vigil.releases.naming import Release
+from vigil.releases.resolve import Resolved, Unavailable, is_same_version, key_of, packages_of, resolve, version_in
+
+MARKER, LAST_USED = "vigil.json", "last-used"
+SCHEMA = 1
+Tell = Callable[[str], None]
+
+
+def _silent(text: str) -> None:
+    """Nobody is told."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Environment:
+    """One complete environment in the cache. size: bytes."""
+
+    resolved: Resolved
+    directory: Path
+    python_version: str
+    size: int
+    created: str
+    last_used: float
+
+    @property
+    def python(self) -> Path:
+        return python_of(self.directory)
+
+
+def environments_directory() -> Path:
+    return cache_directory() / "environments"
+
+
+def python_of(directory: Path) -> Path:
+    """Return the interpreter of an environment. Its link is not followed: the link is what makes it one."""
+    return directory / "bin" / "python"
+
+
+def obtain(release: Release, *, tell: Tell = _silent) -> Resolved:
+    """Return the pins of a release, its environment being there; what is named exactly and was built before needs no network.
+
+    The newest release is asked for each time: it is another one tomorrow.
+
+    Raises:
+        EnvironmentFailed: not to be resolved or built.
+    """
+    resolved = known(release)
+    if resolved is None:
+        tell(f"resolving {release.text}")
+        resolved = resolve(release)
+    with held(resolved, tell=tell):
+        return resolved
+
+
+def obtain_or_say_why(release: Release, *, tell: Tell = _silent) -> Resolved | Unavailable:
+    """Return the pins of a release, or why it cannot be had, where other work does not depend on it."""
+    try:
+        return obtain(release, tell=tell)
+    except EnvironmentFailed as error:
+        return Unavailable(release.text, error)
+
+
+def known(release: Release) -> Resolved | None:
+    """Return the pins that a release named exactly has in an environment of the cache, the newest of them.
+
+    What is in an environment is its marker's to say. An index of requests beside them could only come to disagree with it; and
+    `jax==0.10.2` finds what was built for `jax` when that was the newest.
+    """
+    if release.version is None or release.wheel:
+        return None
+    fitting = [
+        environment
+        for environment in listed()
+        if environment.resolved.extra_index == release.shown_indexes
+        and environment.resolved.key == key_of(environment.resolved.pins, release.shown_indexes)  # of this Python
+        and not any(" sha256:" in pin for pin in environment.resolved.pins)
+        and is_same_version(release.version, version_in(environment.resolved.pins, release.distribution) or "")
+    ]
+    newest = max(fitting, key=lambda environment: environment.created, default=None)
+    return newest and dataclasses.replace(newest.resolved, request=release.text, secrets=release.indexes)
+
+
+@contextlib.contextmanager
+def held(resolved: Resolved, *, tell: Tell = _silent) -> Iterator[Path]:
+    """Yield the interpreter of an environment, which nobody removes meanwhile; it is built first where it is not there.
+
+    Raises:
+        EnvironmentFailed: the packages cannot be installed. DirectoryError: the cache cannot be written.
+    """
+    directory = environments_directory() / resolved.key
+    with _lock_of(directory) as lock:
+        while True:
+            _take(lock, fcntl.LOCK_SH, tell=tell, what=f"another process is building {resolved.request}; waiting for it")
+            if is_complete(directory):
+                break
+            _take(lock, fcntl.LOCK_EX, tell=tell, what=f"another process is building {resolved.request}; waiting for it")
+            if not is_complete(directory):
+                build(resolved, directory, tell=tell)
+            # Back to a shared lock by letting go first: between the two it may be removed again.
+            fcntl.flock(lock, fcntl.LOCK_UN)
+        (directory / LAST_USED).touch()
+        yield python_of(directory)
+
+
+def build(resolved: Resolved, directory: Path, *, tell: Tell = _silent) -> None:
+    """Make an environment, whatever lies there. To be called under its lock alone.
+
+    Raises:
+        EnvironmentFailed: with the installer's last lines; nothing is left of the environment then.
+    """
+    tell(f"building the environment of {resolved.request} ({len(resolved.pins)} packages) in {directory}")
+    began = time.monotonic()
+    shutil.rmtree(directory, ignore_errors=True)
+    try:
+        _make_venv(directory)
+        installer.install(python_of(directory), packages_of(resolved), indexes=resolved.indexes, what=resolved.request)
+        marker = {
+            "schema": SCHEMA,
+            "release": resolved.as_dict(),
+            "python": _python_version(python_of(directory)),
+            "size": size_of(directory),
+            "seconds": round(time.monotonic() - began, 1),
+            "created": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        }
+        (directory / LAST_USED).touch()
+        write_json(directory / MARKER, marker)
+    except BaseException:
+        shutil.rmtree(directory, ignore_errors=True)
+        raise
+
+
+def is_complete(directory: Path) -> bool:
+    """Was this environment built to its end, and is the interpreter that it links to still there?"""
+    return _marker(directory) is not None and os.access(python_of(directory), os.X_OK)
+
+
+def listed() -> list[Environment]:
+    """Return the complete environments, the last used first."""
+    found = []
+    for directory in environments_directory().glob("*/"):
+        marker = _marker(directory)
+        if marker is None or not is_complete(directory):
+            continue
+        stamp = directory / LAST_USED
+        found.append(
+            Environment(
+                resolved=Resolved.from_dict(marker["release"]),
+                directory=directory,
+                python_version=marker["python"],
+                size=marker["size"],
+                created=marker["created"],
+                last_used=stamp.stat().st_mtime if stamp.exists() else 0.0,
+            )
+        )
+    return sorted(found, key=lambda environment: -environment.last_used)
+
+
+@dataclasses.dataclass(frozen=True)
+class Pruned:
+    """What became of one environment: how much was freed, or that it is in use. resolved: None of a torn one."""
+
+    key: str
+    resolved: Resolved | None
+    freed: int
+    is_in_use: bool
+
+
+def prune(*, unused_seconds: float) -> list[Pruned]:
+    """Remove the environments that were not used for so long, and torn ones; one that anybody uses or builds is left."""
+    outcomes = []
+    for directory in sorted(path for path in environments_directory().glob("*/") if path.is_dir()):
+        with _lock_of(directory) as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                outcomes.append(Pruned(directory.name, _resolved(directory), 0, True))
+                continue
+            stamp = directory / LAST_USED
+            used = stamp.stat().st_mtime if stamp.exists() else 0.0
+            if not is_complete(directory) or time.time() - used >= unused_seconds:
+                resolved, freed = _resolved(directory), size_of(directory)
+                # The marker goes first: a removal that is broken off leaves a torn one.
+                (directory / MARKER).unlink(missing_ok=True)
+                shutil.rmtree(directory)
+                outcomes.append(Pruned(directory.name, resolved, freed, False))
+    return outcomes
+
+
+def size_of(directory: Path) -> int:
+    """Return the bytes that a folder takes on the disk; a file that has two names in it counts once."""
+    sizes: dict[tuple[int, int], int] = {}
+    for folder, _, files in os.walk(directory):
+        for name in files:
+            status = os.lstat(os.path.join(folder, name))
+            sizes[status.st_dev, status.st_ino] = status.st_blocks * 512 if hasattr(status, "st_blocks") else status.st_size
+    return sum(sizes.values())
+
+
+@contextlib.contextmanager
+def _lock_of(directory: Path) -> Iterator[IO[str]]:
+    try:
+        directory.parent.mkdir(parents=True, exist_ok=True)
+        lock = open(directory.with_suffix(".lock"), "a", encoding="utf-8")  # noqa: SIM115  closed below
+    except OSError as error:
+        raise DirectoryError(
+            f"{directory.parent}: cannot be written ({error.strerror}). Set VIGIL_CACHE_DIR to a directory that can."
+        ) from error
+    with lock:
+        yield lock
+
+
+def _take(lock: IO[str], kind: int, *, tell: Tell, what: str) -> None:
+    try:
+        fcntl.flock(lock, kind | fcntl.LOCK_NB)
+    except BlockingIOError:
+        tell(what)
+        fcntl.flock(lock, kind)
+
+
+def _make_venv(directory: Path) -> None:
+    """Make a virtual environment of the Python that runs this, without pip: it is installed into from outside."""
+    command = [sys.executable, "-m", "venv", "--without-pip", str(directory)]
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace")
+    if done.returncode:
+        said = (done.stdout + done.stderr).splitlines()
+        raise EnvironmentFailed(f"{directory}: no virtual environment can be made there.", log_tail=said[-12:])
+
+
+def _python_version(python: Path) -> str:
+    """Return the version that an interpreter says it is. Raises EnvironmentFailed where it does not start."""
+    code = "import platform; print(platform.python_version())"
+    done = subprocess.run([str(python), "-I", "-c", code], stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    if done.returncode:
+        raise EnvironmentFailed(f"{python}: does not start.", log_tail=done.stderr.splitlines()[-12:])
+    return done.stdout.strip()
+
+
+def _marker(directory: Path) -> dict[str, Any] | None:
+    try:
+        marker = json.loads((directory / MARKER).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return marker if marker.get("schema") == SCHEMA else None
+
+
+def _resolved(directory: Path) -> Resolved | None:
+    marker = _marker(directory)
+    return marker and Resolved.from_dict(marker["release"])
