@@ -45,6 +45,7 @@ class Request:
     """What is asked for: a recipe's profile, in one context, with these seeds; `verify`: one training step first.
 
     release: the framework's release, in an environment of its own; None for the one that is installed beside Vigil.
+    night: the id of the night that it is part of, if of any.
     """
 
     recipe: Recipe
@@ -57,6 +58,7 @@ class Request:
     cores: list[int] | None = None
     verify: bool = False
     release: Resolved | Unavailable | None = None
+    night: str | None = None
 
 
 def _ignore(*facts: Any) -> None:
@@ -135,6 +137,7 @@ def plan(request: Request, runs: Path, *, data_directory: Path | None) -> Path:
             "invocation_id": directory.name,
             "created": now.isoformat(timespec="seconds"),
             "command": request.command,
+            "night": request.night,
             "recipe": recipe,
             "context": request.context.as_dict(),
             "seeds": list(request.seeds),

@@ -36,7 +36,7 @@ from vigil.releases.resolve import Resolved, Unavailable
 from vigil.releases.store import obtain_or_say_why
 from vigil.side_by_side import side_by_side
 from vigil.spec import available_cores
-from vigil.tracking_entry import redact
+from vigil.tracking import redact
 from vigil.verify.request import recipe_facts
 
 NAMES = ("OLD", "NEW")

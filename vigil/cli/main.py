@@ -17,6 +17,7 @@ from vigil.cli import (
     env,
     golden,
     matrix,
+    nightly,
     recipes,
     reference,
     reproduce,
@@ -27,7 +28,9 @@ from vigil.cli import (
 )
 from vigil.errors import EXIT_COULD_NOT_RUN, UsageError, VigilError, nearest
 
-VERBS = (reproduce, verify, matrix, compare, resume, reference, golden, recipes, check, schema, coco, env, sync, dashboard)
+VERBS = (
+    reproduce, verify, matrix, compare, nightly, resume, reference, golden, recipes, check, schema, coco, env, sync, dashboard,
+)  # fmt: skip
 EXIT_CODES = (
     "exit codes: 0 reproduced, 1 outside the band, 2 wrong usage or recipe, 3 could not run, "
     "4 unknown (no or too little reference)"

@@ -26,6 +26,7 @@ from vigil.nightly.pool import Clock, Outcome, Work, fail, run_cells
 from vigil.plan import share_cores
 from vigil.recipe import Recipe, recipe_hash
 from vigil.spec import available_cores
+from vigil.verdict import UNKNOWN
 from vigil.verify.golden import path_of
 
 SEEDS = 16
@@ -105,7 +106,12 @@ def begin(
         "jobs": order.jobs,
         "seeds": [(number + offset) % SEEDS for offset in range(order.n_seeds)],
         "recipes": {
-            recipe.name: {"source": source, "version": recipe.version, "hash": hashes[recipe.name]}
+            recipe.name: {
+                "source": source,
+                "version": recipe.version,
+                "hash": hashes[recipe.name],
+                "metric": recipe.resolve(order.profile)["metric"],
+            }
             for source, recipe in order.recipes.items()
         },
         "releases": resolved,
@@ -147,7 +153,8 @@ def resume(
                 f"{facts['source']}: profile {document['profile']} has changed since night {night.id} began (hash "
                 f"{facts['hash']}, now {hashes.get(name)}). Begin a new night: `vigil nightly`."
             )
-    document |= {"finished": None, "budget_seconds": budget or document["budget_seconds"], "jobs": jobs or document["jobs"]}
+    document |= {"finished": None, "verdict": None, "tracking": None}
+    document |= {"budget_seconds": budget or document["budget_seconds"], "jobs": jobs or document["jobs"]}
     clock = Clock(budget=document["budget_seconds"], spent=document["spent_seconds"])
     ledger = Ledger([each.document for each in earlier])
     bases = Bases({name: release["key"] for name, release in document["releases"].items()}, hashes)
@@ -316,12 +323,14 @@ def _held(night: Night, frameworks: Sequence[str], releases: Releases, *, tell: 
 
 
 def _standing(cells: Sequence[Cell], bases: Bases, ledger: Ledger, due: Sequence[Due]) -> list[dict[str, Any]]:
-    """Return what earlier nights found wrong on the basis of tonight, and tonight does not look at again."""
+    """Return what is covered on the basis of tonight, and is not fine: no number that is wrong or unknown falls silent."""
     looked_at = {each.cell.key for each in due}
     standing = []
     for cell in cells:
         look = ledger.last(cell, basis=bases.of(cell))
-        if cell.key not in looked_at and look is not None and look.is_outside and (look.stands or cell.kind == VERIFY):
+        if cell.key in looked_at or look is None:
+            continue
+        if look.verdict == UNKNOWN or (look.is_outside and (look.stands or cell.kind == VERIFY)):
             facts = {"key": cell.key, "night": look.night, "verdict": look.verdict, "reason": look.reason}
             standing.append(facts | {"directory": look.directory})
     return standing

@@ -8,6 +8,7 @@ still holds (Benjamini and Yekutieli, doi:10.1214/aos/1013699998).
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from scipy import stats
@@ -39,18 +40,29 @@ def judge_night(document: dict[str, Any], ledger: Ledger) -> dict[str, Any]:
             release = document["releases"][row["context"]["framework"]].get("version")
             again = ledger.was_outside(cell_of(row), verdict=row["verdict"], release=release)
             row["stands"] = row["kind"] != REPRODUCE or beyond.get(row["key"], True) or again
-    codes = [code_of(row) for row in document["cells"]] + [EXIT_OUTSIDE for _ in document["standing"]]
+    codes = [code_of(row) for row in document["cells"]] + [standing_code(each["verdict"]) for each in document["standing"]]
     counts: dict[str, int] = {}
     for row in document["cells"]:
         name = row["verdict"] if row["status"] == DONE else LEFT
         counts[name] = counts.get(name, 0) + 1
     return {
-        "exit_code": next(code for code in WORST_FIRST if code in {EXIT_REPRODUCED, *codes}),
+        "exit_code": worst(codes),
         "counts": counts,
         "judged": len(judged),
         "false_alarms_expected": round(FALSE_ALARMS * len(judged), 2),
         "by_chance": [row["key"] for row in document["cells"] if row["stands"] is False],
     }
+
+
+def worst(codes: Iterable[int]) -> int:
+    """Return the worst of exit codes, 0 for none."""
+    found = {EXIT_REPRODUCED, *codes}
+    return next(code for code in WORST_FIRST if code in found)
+
+
+def standing_code(verdict: str) -> int:
+    """Return the exit code of what an earlier night has found and nothing has changed since."""
+    return EXIT_UNKNOWN if verdict == UNKNOWN else EXIT_OUTSIDE
 
 
 def code_of(row: dict[str, Any]) -> int:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from typing import Protocol
 
-from vigil.errors import DataError, VigilError
+from vigil.errors import DataError, EnvironmentFailed, VigilError
 from vigil.nightly.cells import Cell
 from vigil.nightly.document import DONE, LEFT, RUNNING, Night
 from vigil.nightly.estimate import Estimator
@@ -174,6 +174,8 @@ def failure_of(error: BaseException) -> Outcome:
     """Return the outcome of a cell that could not be carried out."""
     if isinstance(error, DataError):
         return Outcome("failed:data", str(error))
+    if isinstance(error, EnvironmentFailed):
+        return Outcome("failed:environment", str(error))
     if isinstance(error, VigilError):
         return Outcome("failed:could_not_start", str(error))
     return Outcome("failed:crash", f"the conductor failed: {type(error).__name__}: {error}")
