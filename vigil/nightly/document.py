@@ -21,7 +21,6 @@ from typing import Any
 from vigil.context import Context
 from vigil.errors import CannotRun, DirectoryError
 from vigil.nightly.cells import Cell
-from vigil.record import write_json
 
 SCHEMA = 1
 FILE_NAME, LOCK_NAME = "night.json", "night.lock"
@@ -44,12 +43,26 @@ class Night:
 
     def save(self) -> None:
         """Replace night.json as a whole."""
-        write_json(self.directory / FILE_NAME, self.document)
+        replace(self.directory / FILE_NAME, text_of(self.document))
 
     def update(self, cell: Cell, **facts: Any) -> None:
         """Change what stands in a cell's row, and save."""
         self.cells[cell.key].update(facts)
         self.save()
+
+
+def text_of(document: dict[str, Any]) -> str:
+    """Return night.json's content: a cell a line. It is written at every change: indenting all of it takes long."""
+    rows = [json.dumps(row, allow_nan=False) for row in document["cells"]]
+    rest = json.dumps({**document, "cells": []}, indent=1, allow_nan=False)
+    return rest.replace('\n "cells": []', '\n "cells": [\n  ' + ",\n  ".join(rows) + "\n ]", 1) + "\n"
+
+
+def replace(path: Path, text: str) -> None:
+    """Replace a file as a whole."""
+    partial = path.with_suffix(".partial")
+    partial.write_text(text, encoding="utf-8")
+    os.replace(partial, path)
 
 
 def nights_directory(runs: Path) -> Path:

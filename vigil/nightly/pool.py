@@ -99,14 +99,14 @@ def run_cells(
                 for future in wait(running, timeout=TICK_SECONDS, return_when=FIRST_COMPLETED).done:
                     started = running.pop(future)
                     free.append(started.cores)
-                    _end(night, started, _result(future), estimator=estimator, on_end=on_end)
+                    _end(night, started, _result(future), is_stopped=stop.is_set(), estimator=estimator, on_end=on_end)
                 night.document["spent_seconds"] = round(clock.spent(), 1)
                 night.save()
         except BaseException:
             stop.set()
             wait(running)
             for future, started in running.items():
-                _end(night, started, _result(future), estimator=estimator, on_end=on_end)
+                _end(night, started, _result(future), is_stopped=stop.is_set(), estimator=estimator, on_end=on_end)
             night.document["spent_seconds"] = round(clock.spent(), 1)
             night.save()
             raise
@@ -150,11 +150,16 @@ def _begin(
     return _Started(cell, cores, time.monotonic(), row["seconds"] or 0.0)
 
 
-def _end(night: Night, started: _Started, outcome: Outcome, *, estimator: Estimator, on_end: Callable[[Cell], None]) -> None:
+def _end(
+    night: Night, started: _Started, outcome: Outcome, *, is_stopped: bool, estimator: Estimator, on_end: Callable[[Cell], None]
+) -> None:
     seconds = round(started.earlier + time.monotonic() - started.at, 1)
-    if outcome.verdict is None:
+    if outcome.verdict is None and is_stopped:
         night.update(started.cell, seconds=seconds)
         return
+    if outcome.verdict is None:
+        # Not by us: to go on with it would be to do so for ever.
+        outcome = Outcome("failed:interrupted", "its runner was ended from outside")
     _close(night, started.cell, outcome, seconds=seconds)
     estimator.see(started.cell, seconds)
     on_end(started.cell)
