@@ -60,7 +60,7 @@ def whole(tmp_path, monkeypatch):
 
 @pytest.fixture
 def bench(whole, monkeypatch):
-    """Return a bench with five cells: jit in fp32, verified on one device, two, and two uneven ones, and reproduced on the first."""
+    """Return a bench with five cells: jit in fp32, verified on one device, two, and two uneven ones, reproduced on two."""
     real = conduct.night_cells
 
     def some(recipe, profile, *, frameworks, is_verified=True):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -65,7 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
     require_writable(runs)
     with alone(nights_directory(runs)):
         earlier, remarks = read_nights(nights_directory(runs))
-        for remark in (*remarks, *bring_all(earlier, runs)):
+        for remark in (*remarks, *bring_nights(earlier, runs)):
             _tell(remark)
         if arguments.resume:
             return _resume(arguments, earlier, runs, budget=budget, jobs=jobs)
@@ -138,6 +138,15 @@ def _resume(arguments: argparse.Namespace, earlier: list[Night], runs: Path, *, 
     return _end(night, runs)
 
 
+def bring_nights(nights: Sequence[Night], runs: Path) -> list[str]:
+    """Bring finished nights to MLflow that it lacks, and return remarks. The lock on the nights is the caller's to hold."""
+    for night in nights:
+        # Broken off between its end and its summary.
+        if night.document["finished"] and not (night.directory / report.MARKDOWN).is_file():
+            report.write_summary(night.directory, night.document)
+    return bring_all(nights, runs)
+
+
 def time_seconds(option: str, text: str) -> float:
     """Return the seconds of a text as 30m. Raises UsageError."""
     found = re.fullmatch(r"(\d+(?:\.\d+)?)([smh])", text.strip())
@@ -176,7 +185,7 @@ def _end(night: Night, runs: Path) -> int:
     """Write the summary of a night that is finished, bring it to MLflow, print it, and return its exit code."""
     document = night.document
     paths = report.write_summary(night.directory, document)
-    remarks = bring_all([night], runs)
+    remarks = bring_nights([night], runs)
     print()
     print_table("releases", report.RELEASE_COLUMNS, report.releases(document), notes=())
     print_table("cells of tonight", report.COLUMNS, report.table(document), notes=report.notes(document))
