@@ -8,13 +8,9 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import fcntl
 import itertools
 import json
-import os
-import shutil
-import threading
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -24,19 +20,20 @@ from vigil import rung, tracking, verdict
 from vigil.context import Context
 from vigil.data import ensure_data
 from vigil.environment import require_framework
-from vigil.errors import CannotRun, DirectoryError, EnvironmentFailed, UsageError
-from vigil.execute import HEARTBEAT_TIMEOUT_SECONDS, PROGRESS_TIMEOUT_SECONDS, execute
+from vigil.errors import CannotRun, EnvironmentFailed, UsageError
+from vigil.execute import execute
 from vigil.paths import reference_directory
 from vigil.recipe import Recipe, recipe_hash
 from vigil.record import make_record, read_record, write_json
 from vigil.reference import load_rows
 from vigil.releases.recorded import interpreter
 from vigil.releases.resolve import Resolved, Unavailable
+from vigil.run_directories import alone_in, new_directory, require_writable
 from vigil.spec import build_spec, rows_of_part
+from vigil.watch import Watch
 
 SCHEMA = 1
 FILE_NAME = "invocation.json"
-_FREE_BYTES = 300 * 2**20
 _NO_ENVIRONMENT = "failed:environment"
 
 
@@ -59,32 +56,6 @@ class Request:
     verify: bool = False
     release: Resolved | Unavailable | None = None
     night: str | None = None
-
-
-def _ignore(*facts: Any) -> None:
-    """Nobody is told."""
-
-
-@dataclasses.dataclass(frozen=True)
-class Watch:
-    """Who is told what happens, and how long silence may last.
-
-    on_verify: told the directory of the first rung, returns what is told its events. on_verified: told its document.
-    on_recorded: told the directory of a run whose record is written, before it is tracked.
-    on_build: told in words that an environment is built or waited for.
-    """
-
-    on_start: Callable[[dict, int, int], None]
-    on_event: Callable[[dict], None]
-    on_end: Callable[[dict], None]
-    on_data: Callable[[int, int | None], None]
-    heartbeat_timeout: float = HEARTBEAT_TIMEOUT_SECONDS
-    progress_timeout: float = PROGRESS_TIMEOUT_SECONDS
-    stop: threading.Event | None = None
-    on_verify: Callable[[Path], Callable[[dict], None]] = lambda directory: _ignore
-    on_verified: Callable[[dict[str, Any], Path], None] = _ignore
-    on_recorded: Callable[[Path], None] = _ignore
-    on_build: Callable[[str], None] = _ignore
 
 
 def preflight(request: Request, runs: Path, *, on_data: Callable[[int, int | None], None]) -> Path | None:
@@ -176,7 +147,7 @@ def carry_out_in_turn(directories: Sequence[Path], *, watch: Watch) -> list[dict
     """
     with contextlib.ExitStack() as stack:
         for directory in directories:
-            stack.enter_context(_alone_in(directory))
+            stack.enter_context(alone_in(directory))
         work = {directory: stack.enter_context(contextlib.closing(_work(directory, watch=watch))) for directory in directories}
         ended: dict[Path, dict[str, Any]] = {}
         stopped = None
@@ -199,6 +170,8 @@ def _work(directory: Path, *, watch: Watch) -> Generator[None, None, dict[str, A
     invocation = read_invocation(directory)
     if (invocation["verdict"] or {}).get("name") == _NO_ENVIRONMENT:
         invocation["runs"] = _run_names(invocation["seeds"])
+        if (invocation["verify"] or {"verdict": {}})["verdict"].get("name") == _NO_ENVIRONMENT:
+            invocation["verify"] = rung.PENDING
     try:
         with interpreter(invocation.get("release"), tell=watch.on_build) as (python, release):
             return (yield from _carry_out(directory, invocation | {"release": release}, watch=watch, python=python))
@@ -264,7 +237,9 @@ def give_up(directory: Path, error: EnvironmentFailed) -> dict[str, Any]:
     names = _run_names(invocation["seeds"])
     metric = read_spec(directory / names[0]).training["metric"]
     failure = {"category": "environment", "phase": "start", "step": 0, "message": error.reason, "log_tail": error.log_tail}
-    invocation["verdict"] = _failed(failure, metric=metric, seed=invocation["seeds"][0], values=[])
+    invocation["verdict"] = verdict.failed(failure, metric=metric, seed=invocation["seeds"][0], values=[])
+    if invocation.get("verify") == rung.PENDING:
+        invocation["verify"] = rung.unverified({"name": _NO_ENVIRONMENT, "reason": error.reason})
     invocation["wall_seconds"] = 0.0
     invocation["runs"] = [name for name in names if read_record(directory / name)]  # the others never began
     write_json(directory / FILE_NAME, invocation)
@@ -284,7 +259,7 @@ def judge_records(invocation: dict[str, Any], records: list[dict[str, Any]]) -> 
             for record in records
             if record["status"] == "finished"
         ]
-        return _failed(stopped["failure"], metric=stopped["metric"], seed=stopped["seed"], values=values)
+        return verdict.failed(stopped["failure"], metric=stopped["metric"], seed=stopped["seed"], values=values)
     rows = load_rows(reference_directory(), invocation["recipe"]["name"])
     return verdict.judge(
         [(record["seed"], record["metric"]["value"]) for record in records],
@@ -296,25 +271,6 @@ def judge_records(invocation: dict[str, Any], records: list[dict[str, Any]]) -> 
         profile=invocation["recipe"]["profile"],
         targets=invocation["targets"],
     )
-
-
-def _failed(failure: dict[str, Any], *, metric: dict[str, Any], seed: int, values: list[dict[str, Any]]) -> dict[str, Any]:
-    return {
-        "name": "unsupported" if failure["category"] == "unsupported" else f"failed:{failure['category']}",
-        "reason": failure["message"],
-        "metric": metric["name"],
-        "unit": metric["unit"],
-        "direction": metric["direction"],
-        "values": values,
-        "mean": None,
-        "band": None,
-        "mean_band": None,
-        "welch": None,
-        "detectable_drop": None,
-        "power": verdict.POWER,
-        "targets": [],
-        "failure": {"seed": seed, **{key: failure[key] for key in ("category", "phase", "step", "log_tail")}},
-    }
 
 
 def track(directory: Path) -> dict[str, Any]:
@@ -336,16 +292,6 @@ def read_invocation(directory: Path) -> dict[str, Any]:
         raise CannotRun(f"{path}: not JSON ({error}). It was altered; start a new invocation.") from error
 
 
-@contextlib.contextmanager
-def _alone_in(directory: Path) -> Iterator[None]:
-    with open(directory / "conductor.lock", "w", encoding="utf-8") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise CannotRun(f"{directory}: another vigil is at work here. Wait for it, or end it first.") from error
-        yield
-
-
 def _spec_facts(run_directory: Path) -> dict[str, Any]:
     spec = read_spec(run_directory)
     return {
@@ -355,34 +301,3 @@ def _spec_facts(run_directory: Path) -> dict[str, Any]:
         "metric": spec.training["metric"],
         "steps_per_epoch": spec.training["data"]["n_train"] // spec.training["batch_size"],
     }
-
-
-def require_writable(runs: Path) -> None:
-    """Raise DirectoryError unless the folder of runs can be written and has room."""
-    try:
-        runs.mkdir(parents=True, exist_ok=True)
-        probe = runs / f".writable-{os.getpid()}-{threading.get_ident()}"
-        probe.write_bytes(b"vigil")
-        probe.unlink()
-        free = shutil.disk_usage(runs).free
-    except OSError as error:
-        raise DirectoryError(
-            f"{runs}: cannot be written ({error.strerror}). Set VIGIL_RUNS_DIR to a directory that can."
-        ) from error
-    if free < _FREE_BYTES:
-        raise DirectoryError(
-            f"{runs}: {free / 2**20:.0f} MiB free, {_FREE_BYTES / 2**20:.0f} MiB are needed. "
-            "Free some space, or set VIGIL_RUNS_DIR to another disk."
-        )
-
-
-def new_directory(runs: Path, name: str) -> Path:
-    """Create a directory of this name, with a number behind it if there is one already. Raises DirectoryError."""
-    for attempt in range(1, 1000):
-        directory = runs / (name if attempt == 1 else f"{name}-{attempt}")
-        try:
-            directory.mkdir(parents=True)
-            return directory
-        except FileExistsError:
-            continue
-    raise DirectoryError(f"{runs}: a thousand invocations named {name} exist already")

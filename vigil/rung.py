@@ -17,7 +17,7 @@ from vigil.context import Context
 from vigil.errors import VigilError
 
 if TYPE_CHECKING:
-    from vigil.invocation import Watch
+    from vigil.watch import Watch
 
 DIRECTORY = "verify"
 # An invocation that is to be verified, and is not yet. None stands for one that is not to be.
@@ -33,7 +33,7 @@ def verify_first(
 
     Whatever an earlier, interrupted attempt left there is removed. What cannot be verified is `unknown`, with the reason.
     """
-    # They stand on invocation.py, which stands on this module.
+    # Only here: they load the oracle, and a run without a first rung has no use for it.
     from vigil.verify.golden import load_golden, path_of
     from vigil.verify.limits import load_limits
     from vigil.verify.request import Standard, verify_context
@@ -60,8 +60,7 @@ def verify_first(
             on_event=watch.on_verify(place),
         )
     except VigilError as error:
-        verdict = {"name": "unknown", "reason": str(error)}
-        return {"verdict": verdict, "origin": None, "worst": None, "seconds": None, "path": None}
+        return unverified({"name": "unknown", "reason": str(error)})
     except KeyboardInterrupt:
         failure = {"category": "interrupted", "phase": DIRECTORY, "step": 0, "message": "stopped by the user", "log_tail": []}
         return {"verdict": {"name": INTERRUPTED, "reason": failure["message"], "failure": failure}}
@@ -71,6 +70,11 @@ def verify_first(
     out = sum(float(each["score"]) > 1.0 for each in document["tensors"])
     facts |= {"tensors": len(document["tensors"]) or None, "tensors_out": out if document["tensors"] else None}
     return {**facts, "path": f"{DIRECTORY}/verify.json"}
+
+
+def unverified(verdict: dict[str, Any]) -> dict[str, Any]:
+    """Return the summary of a first rung that was not climbed."""
+    return {"verdict": verdict, "origin": None, "worst": None, "seconds": None, "path": None}
 
 
 def with_first_rung(judged: dict[str, Any], summary: Mapping[str, Any] | None) -> dict[str, Any]:

@@ -8,9 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from vigil.invocation import Request, Watch, carry_out, give_up, plan, preflight
+from vigil.invocation import Request, carry_out, give_up, plan, preflight
 from vigil.releases.resolve import Unavailable
 from vigil.side_by_side import side_by_side
+from vigil.watch import Watch
 
 
 def _ignore(*facts: Any) -> None:

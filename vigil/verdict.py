@@ -46,6 +46,32 @@ def exit_code(verdict_name: str) -> int:
     return _EXIT_CODES[verdict_name]
 
 
+def failed(
+    failure: Mapping[str, Any], *, metric: Mapping[str, Any], seed: int, values: Sequence[Mapping[str, Any]]
+) -> dict[str, Any]:
+    """Return the `verdict` object of an invocation that a failed or refused run decides.
+
+    Args:
+        failure: of the run of this seed, as it is recorded. values: of the seeds that finished, not judged.
+    """
+    return {
+        "name": UNSUPPORTED if failure["category"] == UNSUPPORTED else f"{FAILED}{failure['category']}",
+        "reason": failure["message"],
+        "metric": metric["name"],
+        "unit": metric["unit"],
+        "direction": metric["direction"],
+        "values": list(values),
+        "mean": None,
+        "band": None,
+        "mean_band": None,
+        "welch": None,
+        "detectable_drop": None,
+        "power": POWER,
+        "targets": [],
+        "failure": {"seed": seed, **{key: failure[key] for key in ("category", "phase", "step", "log_tail")}},
+    }
+
+
 def judge(
     values: Sequence[tuple[int, float]],
     *,

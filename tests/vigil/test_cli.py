@@ -158,7 +158,7 @@ def test_a_runs_directory_that_cannot_be_written_is_exit_code_3(command, tmp_pat
 def test_a_full_disk_is_exit_code_3(command, places, monkeypatch):
     """Said before training, with what is free and what is needed."""
     usage = type("Usage", (), {"free": 5 * 2**20})()
-    monkeypatch.setattr(vigil.invocation.shutil, "disk_usage", lambda path: usage)
+    monkeypatch.setattr(vigil.run_directories.shutil, "disk_usage", lambda path: usage)
     code, _, err = command(*REPRODUCE)
     assert code == 3
     assert f"{places}: 5 MiB free, 300 MiB are needed" in err

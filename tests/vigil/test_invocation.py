@@ -20,6 +20,7 @@ from vigil.invocation import FILE_NAME, Request, Watch, carry_out, plan, preflig
 from vigil.recipe import load_recipe
 from vigil.record import read_record
 from vigil.reference import append_rows, row_from_record
+from vigil.run_directories import alone_in
 from vigil.rung import with_first_rung
 from vigil.tracking import TrackingUnavailable
 
@@ -200,7 +201,7 @@ def test_preflight_refuses_what_would_fail_late(places, tmp_path, monkeypatch):
     monkeypatch.setattr(module, "ensure_data", missing)
     with pytest.raises(DataError, match="no data"):
         preflight(request(profile="paper"), places, on_data=nothing)
-    monkeypatch.setattr(module.shutil, "disk_usage", lambda path: type("Usage", (), {"free": 2**20})())
+    monkeypatch.setattr(vigil.run_directories.shutil, "disk_usage", lambda path: type("Usage", (), {"free": 2**20})())
     with pytest.raises(DirectoryError, match="1 MiB free, 300 MiB are needed"):
         preflight(request(), places, on_data=nothing)
 
@@ -218,7 +219,7 @@ def test_two_processes_do_not_work_in_one_directory(scripted, planned):
     """While one is at work a second is refused, and nothing of it starts; afterwards the directory is free."""
     started = scripted({0: 80.0})
     directory = planned(seeds=[0])
-    with module._alone_in(directory), pytest.raises(CannotRun, match="another vigil is at work here"):
+    with alone_in(directory), pytest.raises(CannotRun, match="another vigil is at work here"):
         carry_out(directory, watch=QUIET)
     assert started == []
     assert carry_out(directory, watch=QUIET)["verdict"]["name"] == "unknown"

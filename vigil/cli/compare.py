@@ -14,17 +14,7 @@ from reports import compare as report
 from reports.run_pictures import draw_pictures
 from vigil.cli import options
 from vigil.errors import UsageError
-from vigil.invocation import (
-    Request,
-    Watch,
-    carry_out,
-    carry_out_in_turn,
-    new_directory,
-    plan,
-    preflight,
-    read_invocation,
-    require_writable,
-)
+from vigil.invocation import Request, carry_out, carry_out_in_turn, plan, preflight, read_invocation
 from vigil.paths import runs_directory
 from vigil.plan import share_cores
 from vigil.progress import RunDisplay, duration
@@ -34,10 +24,11 @@ from vigil.releases.compare import FILE_NAME, SCHEMA, Side, judge, read_side, un
 from vigil.releases.naming import ALLOWED, Release, parse_release
 from vigil.releases.resolve import Resolved, Unavailable
 from vigil.releases.store import obtain_or_say_why
+from vigil.run_directories import new_directory, require_writable
 from vigil.side_by_side import side_by_side
 from vigil.spec import available_cores
-from vigil.tracking import redact
 from vigil.verify.request import recipe_facts
+from vigil.watch import Watch
 
 NAMES = ("OLD", "NEW")
 EXIT_CODES = (
@@ -79,7 +70,7 @@ def run(arguments: argparse.Namespace) -> int:
         context=options.context_from(arguments),
         seeds=options.seeds_from(arguments),
         fault=None,
-        command=redact(arguments.command),
+        command=arguments.command,
         verify=True,
     )
     display, runs = RunDisplay(), runs_directory()

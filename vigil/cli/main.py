@@ -27,6 +27,7 @@ from vigil.cli import (
     verify,
 )
 from vigil.errors import EXIT_COULD_NOT_RUN, UsageError, VigilError, nearest
+from vigil.tracking_entry import redact
 
 VERBS = (
     reproduce, verify, matrix, compare, nightly, resume, reference, golden, recipes, check, schema, coco, env, sync, dashboard,
@@ -75,7 +76,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parsed, unknown = build_parser().parse_known_args(given)
         if unknown:
             _refuse(unknown, given)
-        parsed.command = "vigil " + " ".join(given)
+        parsed.command = redact("vigil " + " ".join(given))  # it is recorded, and an index may have a password
         return parsed.run(parsed)
     except VigilError as error:
         print(f"vigil: {error}", file=sys.stderr)

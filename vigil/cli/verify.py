@@ -37,6 +37,13 @@ EXIT_CODES = (
 _WORST_FIRST = (EXIT_OUTSIDE, EXIT_COULD_NOT_RUN, EXIT_REPRODUCED)
 
 
+class _Release(NamedTuple):
+    """The release that was named, as it is recorded, and its interpreter; two times None for what is installed here."""
+
+    recorded: dict[str, Any] | None = None
+    python: Path | None = None
+
+
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
     """Add the verb to the command line."""
     parser = subparsers.add_parser(
@@ -78,13 +85,6 @@ def run(arguments: argparse.Namespace) -> int:
             return _run_all(arguments, recipes, under)
         [recipe] = recipes.values()
         return _run_one(arguments, recipe, recipe.resolve(arguments.profile), under)
-
-
-class _Release(NamedTuple):
-    """The release that was named, as it is recorded, and its interpreter; two times None for what is installed here."""
-
-    recorded: dict[str, Any] | None = None
-    python: Path | None = None
 
 
 def _refuse(arguments: argparse.Namespace, names: Sequence[str]) -> None:

@@ -162,10 +162,12 @@ def _remarks(old: Side, new: Side, *, is_identical: bool) -> list[str]:
     remarks = []
     if old.release["key"] and old.release["key"] == new.release["key"]:
         remarks.append("OLD and NEW are the same packages: this compares a release with itself")
+    not_right: dict[str, list[str]] = {}
     for side in (old, new):
         if side.verify and not side.is_verified:
             verdict = side.verify["verdict"]
-            remarks.append(f"{side.name}, one training step: {verdict['name']}: {verdict['reason']}")
+            not_right.setdefault(f"{verdict['name']}: {verdict['reason']}".rstrip("."), []).append(side.name)
+    remarks += [f"one training step under {' and '.join(names)}: {what}" for what, names in not_right.items()]
     if old.values and new.values and not is_identical:
         remarks.append("without --determinism on, final states may differ from run to run under one release, too")
     if old.first_step_seconds and new.first_step_seconds:

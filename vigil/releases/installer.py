@@ -49,8 +49,9 @@ def resolve(requirements: Sequence[str], *, indexes: Sequence[str], what: str) -
     failed = f"{what}: no set of packages fits, says {name}"
     with _file_of(requirements, indexes) as asked:
         if name == "uv":
-            found = _run([*call, "compile", "--quiet", "--no-header", "--no-annotate", *_uv(), str(asked)], failed)
-            return _pins_of_uv(found)
+            # By itself uv resolves for whichever Python it finds first.
+            options = ["--quiet", "--no-header", "--no-annotate", "--python", sys.executable]
+            return _pins_of_uv(_run([*call, "compile", *options, *_uv(), str(asked)], failed))
         report = asked.with_name("report.json")
         options = ["--quiet", "--dry-run", "--ignore-installed", "--report", str(report)]
         _run([*call, "install", *options, *_pip(), "-r", str(asked)], failed)
@@ -58,8 +59,16 @@ def resolve(requirements: Sequence[str], *, indexes: Sequence[str], what: str) -
         return sorted((_normal(each["metadata"]["name"]), each["metadata"]["version"]) for each in packages)
 
 
-def install(python: Path, packages: Sequence[str], *, indexes: Sequence[str], what: str) -> None:
-    """Install exactly these packages into the environment of an interpreter. Raises EnvironmentFailed."""
+def install(python: Path, packages: Sequence[str], *, indexes: Sequence[str], what: str, holds: Sequence[int] = ()) -> None:
+    """Install exactly these packages into the environment of an interpreter.
+
+    Args:
+        holds: files that the installer's process has open as well. A lock on one of them lasts as long as it works, even where
+            whoever started it was killed.
+
+    Raises:
+        EnvironmentFailed: with the installer's last lines.
+    """
     name, call = installer()
     with _file_of(packages, indexes) as asked:
         if name == "uv":
@@ -68,7 +77,7 @@ def install(python: Path, packages: Sequence[str], *, indexes: Sequence[str], wh
         else:
             # pip installs into another environment, so that this one needs no pip of its own.
             command = [*call, "--python", str(python), "install", "--quiet", "--no-deps", *_pip(), "-r", str(asked)]
-        _run(command, f"{what}: {name} could not install its packages")
+        _run(command, f"{what}: {name} could not install its packages", holds=holds)
 
 
 def _uv() -> list[str]:
@@ -90,12 +99,20 @@ def _file_of(requirements: Sequence[str], indexes: Sequence[str]) -> Iterator[Pa
         yield path
 
 
-def _run(command: Sequence[str], failed: str) -> str:
+def _run(command: Sequence[str], failed: str, *, holds: Sequence[int] = ()) -> str:
     """Return what a command writes to its output; on failure raise with the last lines of all that it said."""
     # What belongs to the conductor's own environment must not steer the installer of another one.
     inherited = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV")}
     try:
-        done = subprocess.run(command, env=inherited, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace")
+        done = subprocess.run(
+            command,
+            env=inherited,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            pass_fds=tuple(holds),
+        )
     except OSError as error:
         raise EnvironmentFailed(f"{failed}: {command[0]}: {error.strerror}") from error
     if done.returncode:

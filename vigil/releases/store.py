@@ -19,7 +19,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import IO, Any
@@ -28,7 +28,7 @@ from vigil.errors import DirectoryError, EnvironmentFailed
 from vigil.paths import cache_directory
 from vigil.record import write_json
 from vigil.releases import installer
-from vigil.releases.naming import Release
+from vigil.releases.naming import Release, file_sha256
 from vigil.releases.resolve import Resolved, Unavailable, is_same_version, key_of, packages_of, resolve, version_in
 
 MARKER, LAST_USED = "vigil.json", "last-used"
@@ -95,15 +95,22 @@ def known(release: Release) -> Resolved | None:
     What is in an environment is its marker's to say. An index of requests beside them could only come to disagree with it; and
     `jax==0.10.2` finds what was built for `jax` when that was the newest.
     """
-    if release.version is None or release.wheel:
+    if release.version is None:
         return None
+    digest = file_sha256(release.wheel) if release.wheel else None
+
+    def is_it(pins: Sequence[str]) -> bool:
+        found = [pin.partition(" sha256:")[2] for pin in pins if " sha256:" in pin]
+        if digest or found:
+            return found == [digest]
+        return is_same_version(release.version, version_in(pins, release.distribution) or "")
+
     fitting = [
         environment
         for environment in listed()
-        if environment.resolved.extra_index == release.shown_indexes
-        and environment.resolved.key == key_of(environment.resolved.pins, release.shown_indexes)  # of this Python
-        and not any(" sha256:" in pin for pin in environment.resolved.pins)
-        and is_same_version(release.version, version_in(environment.resolved.pins, release.distribution) or "")
+        if environment.resolved.key
+        == key_of(environment.resolved.pins, release.shown_indexes)  # of this Python and these indexes
+        and is_it(environment.resolved.pins)
     ]
     newest = max(fitting, key=lambda environment: environment.created, default=None)
     return newest and dataclasses.replace(newest.resolved, request=release.text, secrets=release.indexes)
@@ -124,15 +131,15 @@ def held(resolved: Resolved, *, tell: Tell = _silent) -> Iterator[Path]:
                 break
             _take(lock, fcntl.LOCK_EX, tell=tell, what=f"another process is building {resolved.request}; waiting for it")
             if not is_complete(directory):
-                build(resolved, directory, tell=tell)
+                build(resolved, directory, lock=lock, tell=tell)
             # Back to a shared lock by letting go first: between the two it may be removed again.
             fcntl.flock(lock, fcntl.LOCK_UN)
         (directory / LAST_USED).touch()
         yield python_of(directory)
 
 
-def build(resolved: Resolved, directory: Path, *, tell: Tell = _silent) -> None:
-    """Make an environment, whatever lies there. To be called under its lock alone.
+def build(resolved: Resolved, directory: Path, *, lock: IO[str], tell: Tell = _silent) -> None:
+    """Make an environment, whatever lies there. To be called with its lock held alone.
 
     Raises:
         EnvironmentFailed: with the installer's last lines; nothing is left of the environment then.
@@ -142,7 +149,13 @@ def build(resolved: Resolved, directory: Path, *, tell: Tell = _silent) -> None:
     shutil.rmtree(directory, ignore_errors=True)
     try:
         _make_venv(directory)
-        installer.install(python_of(directory), packages_of(resolved), indexes=resolved.indexes, what=resolved.request)
+        installer.install(
+            python_of(directory),
+            packages_of(resolved),
+            indexes=resolved.indexes,
+            what=resolved.request,
+            holds=[lock.fileno()],
+        )
         marker = {
             "schema": SCHEMA,
             "release": resolved.as_dict(),

@@ -1,0 +1,122 @@
+"""What a person calls a release: what each form asks for, and what is no form of one."""
+
+from __future__ import annotations
+
+import platform
+import sys
+from pathlib import Path
+
+import pytest
+
+from vigil.errors import UsageError
+from vigil.releases import naming
+from vigil.releases.naming import parse_release, tensorflow_distribution
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+@pytest.mark.parametrize(
+    ("text", "framework", "requirements"),
+    [
+        ("jax==0.9.2", "jax", ["numpy", "jax==0.9.2", "flax", "optax"]),
+        ("jax == 0.9.2", "jax", ["numpy", "jax==0.9.2", "flax", "optax"]),
+        ("jax", "jax", ["numpy", "jax", "flax", "optax"]),
+        ("jax@pre", "jax", ["numpy", "jax>=0.dev0", "flax", "optax", "jaxlib>=0.dev0"]),
+        ("torch==2.13.0+cpu", "torch", ["numpy", "torch==2.13.0+cpu"]),
+        ("torch@pre", "torch", ["numpy", "torch>=0.dev0"]),
+        ("tensorflow==2.20.0rc1", "tensorflow", ["numpy", "tensorflow-cpu==2.20.0rc1"]),
+        ("tensorflow_cpu", "tensorflow", ["numpy", "tensorflow-cpu"]),
+    ],
+)
+def test_a_release_asks_for_its_framework_and_what_its_runner_is_written_in(monkeypatch, text, framework, requirements):
+    """numpy, the framework, and in JAX flax and optax, whose versions are left to the resolver; nothing else."""
+    monkeypatch.setattr(naming, "tensorflow_distribution", lambda: "tensorflow-cpu")
+    release = parse_release(text)
+    assert (release.framework, release.requirements()) == (framework, requirements)
+    assert release.text == text.replace(" ", "")
+
+
+@pytest.mark.parametrize(
+    ("name", "framework", "distribution", "version"),
+    [
+        ("torch-2.13.0+cpu-cp311-cp311-manylinux_2_28_x86_64.whl", "torch", "torch", "2.13.0+cpu"),
+        ("tensorflow_cpu-2.21.0-cp311-cp311-manylinux_2_27_x86_64.whl", "tensorflow", "tensorflow-cpu", "2.21.0"),
+        ("tensorflow-2.21.0-1-cp311-cp311-macosx_12_0_arm64.whl", "tensorflow", "tensorflow", "2.21.0"),
+        ("jaxlib-0.11.0.dev20261122-cp311-cp311-manylinux_2_27_x86_64.whl", "jax", "jaxlib", "0.11.0.dev20261122"),
+    ],
+)
+def test_a_wheel_is_of_the_framework_that_its_name_says(tmp_path, name, framework, distribution, version):
+    """A wheel takes the place of its own package; JAX of its own accord goes with a jaxlib."""
+    (tmp_path / name).touch()
+    release = parse_release(str(tmp_path / name))
+    assert (release.framework, release.distribution, release.version) == (framework, distribution, version)
+    assert f"{distribution} @ {(tmp_path / name).as_uri()}" in release.requirements()
+    assert (f"{framework}" in release.requirements()) == (distribution == "jaxlib")
+    assert release.text == str(tmp_path / name)
+
+
+@pytest.mark.parametrize(
+    ("text", "found", "hint"),
+    [
+        ("jaxx==0.9.2", "found 'jaxx==0.9.2'", "Did you mean jax?"),
+        ("jax=0.9.2", "found 'jax=0.9.2'", "NAME==VERSION"),
+        ("jax>=0.9", "found 'jax>=0.9'", "NAME==VERSION"),
+        ("jax==", "whose version is ''", "As in jax==0.9.2"),
+        ("jax==newest", "whose version is 'newest'", "As in jax==0.9.2"),
+        ("jax==0.9.*", "whose version is '0.9.*'", "As in jax==0.9.2"),
+        ("jax==0.9.2 --index-url=https://x", "whose version is", "As in jax==0.9.2"),
+        ("jax==0.9.2\n--index-url=https://x", "whose version is", "As in jax==0.9.2"),
+        ("jax@nightly", "found 'jax@nightly'", "NAME@pre"),
+        ("jaxlib==0.9.2", "found 'jaxlib==0.9.2'", "Did you mean jax?"),
+        ("", "found ''", "NAME==VERSION"),
+        ("gone/jax-0.9.2-py3-none-any.whl", "no such file", "NAME==VERSION"),
+        ("scipy-1.0-py3-none-any.whl", "found 'scipy-1.0-py3-none-any.whl'", "the wheel of a framework"),
+        ("jax.whl", "found 'jax.whl'", "NAME-VERSION-PYTHON-ABI-PLATFORM.whl"),
+    ],
+)
+def test_what_is_no_release_is_refused_with_what_is_allowed(text, found, hint):
+    """Each malformed name is quoted; nothing that an installer would read as an option gets through."""
+    with pytest.raises(UsageError) as caught:
+        parse_release(text)
+    assert found in str(caught.value)
+    assert hint in str(caught.value)
+
+
+@pytest.mark.parametrize("index", ["", "example.com/simple", "https://x/simple --trusted-host x", "https://x/\n-e .", "-r file"])
+def test_an_index_is_a_url_or_a_path(index):
+    """What is written into a requirements file must not be able to hold another line of it."""
+    with pytest.raises(UsageError, match="--extra-index: found"):
+        parse_release("jax", indexes=[index])
+
+
+def test_the_password_of_an_index_is_shown_nowhere():
+    """The installer gets it; what is shown and recorded has three stars."""
+    release = parse_release("jax", indexes=["https://user:hidden-word@example.com/simple"])
+    assert release.indexes == ("https://user:hidden-word@example.com/simple",)
+    assert release.shown_indexes == ("https://***@example.com/simple",)
+    with pytest.raises(UsageError) as caught:
+        parse_release("jax", indexes=["ftp://user:hidden-word@example.com/simple"])
+    assert "hidden-word" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("system", "machine", "expected"),
+    [
+        ("linux", "x86_64", "tensorflow-cpu"),
+        ("win32", "AMD64", "tensorflow-cpu"),
+        ("linux", "aarch64", "tensorflow"),
+        ("darwin", "arm64", "tensorflow"),
+    ],
+)
+def test_tensorflow_is_the_package_that_the_project_installs(monkeypatch, system, machine, expected):
+    """The rule in the code is the markers of pyproject.toml, on each kind of machine."""
+    markers = {
+        line.split(">=")[0].strip(' "'): line.split(";")[1].strip(' ",')
+        for line in (ROOT / "pyproject.toml").read_text(encoding="utf-8").splitlines()
+        if line.strip().startswith('"tensorflow') and ";" in line
+    }
+    values = {"sys_platform": system, "platform_machine": machine}
+    true = [name for name, marker in markers.items() if eval(marker, {}, values)]
+    monkeypatch.setattr(sys, "platform", system)
+    monkeypatch.setattr(platform, "machine", lambda: machine)
+    assert true == [expected] == [tensorflow_distribution()]

@@ -1,0 +1,86 @@
+"""Pins and their key: whatever can change an installed byte changes the key, and nothing else does."""
+
+from __future__ import annotations
+
+import platform
+import sysconfig
+
+import pytest
+
+from vigil.errors import EnvironmentFailed
+from vigil.releases import resolve as module
+from vigil.releases.naming import parse_release
+from vigil.releases.resolve import Resolved, is_same_version, key_of, packages_of, resolve
+
+PINS = ["flax==0.12.8", "jax==0.10.2", "jaxlib==0.10.2", "numpy==2.4.6"]
+
+
+@pytest.mark.parametrize("index", range(len(PINS)))
+def test_the_key_depends_on_every_pin(index):
+    """Another version of any one package, or one package less, is another environment."""
+    other = [pin if place != index else pin[:-1] + "9" for place, pin in enumerate(PINS)]
+    fewer = [pin for place, pin in enumerate(PINS) if place != index]
+    assert len({key_of(PINS, ()), key_of(other, ()), key_of(fewer, ())}) == 3
+
+
+def test_the_key_depends_on_python_platform_and_indexes_and_on_nothing_else(monkeypatch):
+    """The order of the pins is nothing; each of the others makes another key."""
+    keys = [key_of(PINS, ()), key_of(PINS, ("https://example.com",))]
+    assert key_of(PINS[::-1], ()) == keys[0]
+    with monkeypatch.context() as patch:
+        patch.setattr(platform, "python_version", lambda: "3.12.1")
+        keys.append(key_of(PINS, ()))
+    with monkeypatch.context() as patch:
+        patch.setattr(sysconfig, "get_platform", lambda: "linux-aarch64")
+        keys.append(key_of(PINS, ()))
+    assert len(set(keys)) == 4
+
+
+def test_a_wheel_is_known_by_its_content(fake, tmp_path):
+    """Two builds of one name and version have two keys, and the changed one is not installed for the first."""
+    path = tmp_path / "jax-0.11.0-py3-none-any.whl"
+    path.write_bytes(b"one")
+    first = resolve(parse_release(str(path)))
+    assert packages_of(first)[1] == f"jax @ {path.as_uri()}"
+    path.write_bytes(b"two")
+    assert resolve(parse_release(str(path))).key != first.key
+    with pytest.raises(EnvironmentFailed, match="the wheel is another one now"):
+        packages_of(first)
+    path.unlink()
+    with pytest.raises(EnvironmentFailed, match="the wheel is gone"):
+        packages_of(first)
+
+
+def test_what_is_recorded_can_be_read_back_and_holds_no_secret(fake):
+    """The request, the key and the pins come back; a password does not get in."""
+    resolved = resolve(parse_release("jax==0.9.2", indexes=["https://user:hidden-word@example.com/simple"]))
+    recorded = resolved.as_dict()
+    assert "hidden-word" not in f"{recorded}{resolved!r}"
+    assert resolved.indexes == ("https://user:hidden-word@example.com/simple",)
+    again = Resolved.from_dict(recorded)
+    assert again == resolved
+    assert again.indexes == ("https://example.com/simple",)
+    assert (again.framework, again.version) == ("jax", "0.9.2")
+
+
+def test_a_resolution_without_the_framework_is_none(fake, monkeypatch):
+    """An installer that answers with other packages is not believed."""
+    monkeypatch.setattr(module.installer, "resolve", lambda *facts, **options: [("numpy", "2.4.6")])
+    with pytest.raises(EnvironmentFailed, match="jax is not among the packages"):
+        resolve(parse_release("jax==0.9.2"))
+
+
+@pytest.mark.parametrize(
+    ("asked", "found", "same"),
+    [
+        ("0.9", "0.9.0", True),
+        ("0.9.0", "0.9", True),
+        ("2.13.0", "2.13.0+cpu", True),
+        ("2.13.0+cpu", "2.13.0", False),
+        ("0.9.1", "0.9.10", False),
+        ("0.10", "0.1", False),
+    ],
+)
+def test_versions_are_compared_as_versions(asked, found, same):
+    """Trailing zeros say nothing, and a local part only where it was asked for."""
+    assert is_same_version(asked, found) is same

@@ -1,0 +1,253 @@
+"""Environments in the cache: built once, torn ones again, held while used, and pruned when nobody does."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+import time
+
+import pytest
+
+from vigil.errors import DirectoryError, EnvironmentFailed
+from vigil.releases import store
+from vigil.releases.naming import parse_release
+from vigil.releases.recorded import interpreter
+from vigil.releases.resolve import Unavailable
+from vigil.releases.store import MARKER, held, listed, obtain, obtain_or_say_why, prune
+
+JAX = "jax==0.9.2"
+YEAR = 365 * 86_400.0
+
+
+def test_a_release_is_built_once_and_needs_no_network_again(fake, cache):
+    """The second time neither resolver nor installer is asked, and the marker says what is there."""
+    first = obtain(parse_release(JAX))
+    fake.problem = "resolve"
+    assert obtain(parse_release(JAX)) == first
+    assert (len(fake.resolved), len(fake.installed)) == (1, 1)
+    marker = json.loads((cache / first.key / MARKER).read_text())
+    assert marker["release"] == first.as_dict() == {"request": JAX, "key": first.key, "pins": list(first.pins)}
+    assert (marker["python"], marker["size"] > 0) == ("3.11.7", True)
+
+
+def test_a_wheel_that_was_built_needs_no_network_again(fake, tmp_path):
+    """It is known by its content, wherever it lies; a changed one is built, and its version names no release of an index."""
+    wheel = tmp_path / "jax-0.9.2-py3-none-any.whl"
+    wheel.write_bytes(b"one")
+    first = obtain(parse_release(str(wheel)))
+    (tmp_path / "moved").mkdir()
+    moved = wheel.rename(tmp_path / "moved" / wheel.name)
+    assert obtain(parse_release(str(moved))).key == first.key
+    assert len(fake.resolved) == 1
+    moved.write_bytes(b"two")
+    assert obtain(parse_release(str(moved))).key != first.key
+    assert obtain(parse_release(JAX)).key not in (first.key, None)
+    assert len(fake.resolved) == len(fake.installed) == 3
+
+
+def test_the_newest_release_is_asked_for_each_time(fake):
+    """When a newer one is out it is another environment; what was newest is still found by its version."""
+    first = obtain(parse_release("jax"))
+    fake.newest["jax"] = "0.11.0"
+    second = obtain(parse_release("jax"))
+    assert (first.version, second.version, len(fake.resolved)) == ("0.10.2", "0.11.0", 2)
+    fake.problem = "resolve"
+    assert obtain(parse_release("jax==0.10.2")).key == first.key
+    with pytest.raises(EnvironmentFailed, match="no set of packages fits"):
+        obtain(parse_release("jax"))
+
+
+@pytest.mark.parametrize("other", ["jax==0.9.1", "jax==0.9.20", "tensorflow-cpu==0.9.2"])
+def test_an_environment_stands_for_no_other_release(fake, other):
+    """A neighbouring version, and the same version of another framework, are built."""
+    key = obtain(parse_release(JAX)).key
+    assert obtain(parse_release(other)).key != key
+    assert len(fake.installed) == 2
+
+
+def test_an_environment_stands_for_no_other_index_or_python(fake, monkeypatch):
+    """The same pins from elsewhere, or under another Python, are other files."""
+    obtain(parse_release(JAX))
+    obtain(parse_release(JAX, indexes=["https://example.com/simple"]))
+    monkeypatch.setattr(store.sys.modules["platform"], "python_version", lambda: "3.12.1")
+    obtain(parse_release(JAX))
+    assert len({environment.resolved.key for environment in listed()}) == len(fake.installed) == 3
+
+
+@pytest.mark.parametrize("damage", ["no marker", "half a marker", "another schema", "no interpreter"])
+def test_a_torn_environment_is_built_again(fake, cache, damage):
+    """What a killed build, or a Python that was removed, leaves behind is no environment."""
+    resolved = obtain(parse_release(JAX))
+    marker = cache / resolved.key / MARKER
+    if damage == "no marker":
+        marker.unlink()
+    elif damage == "no interpreter":
+        (cache / resolved.key / "bin" / "python").unlink()
+        (cache / resolved.key / "bin" / "python").symlink_to("/nowhere/python")
+    else:
+        marker.write_text(marker.read_text()[:40] if damage == "half a marker" else '{"schema": 0}')
+    (cache / resolved.key / "left-over").touch()
+    assert listed() == []
+    assert obtain(parse_release(JAX)) == resolved
+    assert len(fake.installed) == 2
+    assert not (cache / resolved.key / "left-over").exists()
+
+
+def test_a_torn_environment_that_counts_is_caught(fake, cache, monkeypatch):
+    """Were a directory enough, nothing would be built over what a killed build left."""
+    monkeypatch.setattr(store, "is_complete", lambda directory: directory.is_dir())
+    resolved = obtain(parse_release(JAX))
+    (cache / resolved.key / MARKER).unlink()
+    with held(resolved):
+        assert len(fake.installed) == 1
+
+
+@pytest.mark.parametrize("problem", ["install", "resolve"])
+def test_a_failed_build_leaves_nothing_and_can_be_tried_again(fake, cache, problem):
+    """The error has the installer's last lines; where other work goes on it is kept as the reason."""
+    fake.problem = problem
+    outcome = obtain_or_say_why(parse_release(JAX))
+    assert isinstance(outcome, Unavailable)
+    assert outcome.failure.exit_code == 3
+    assert outcome.failure.log_tail[0].startswith("ERROR: ")
+    assert f"    | {outcome.failure.log_tail[0]}" in str(outcome.failure)
+    assert not [path for path in cache.glob("*/") if path.is_dir()]
+    fake.problem = None
+    assert obtain(parse_release(JAX)).version == "0.9.2"
+
+
+def test_ctrl_c_in_a_build_leaves_nothing(fake, cache):
+    """An interrupted build removes what it made, and its lock is free."""
+
+    def press() -> None:
+        raise KeyboardInterrupt
+
+    fake.on_install = press
+    with pytest.raises(KeyboardInterrupt):
+        obtain(parse_release(JAX))
+    fake.on_install = lambda: None
+    assert obtain(parse_release(JAX)).version == "0.9.2"
+
+
+def concurrent_builds(fake) -> tuple[int, list[str]]:
+    """Let two ask for one release at once; return how often it was installed, and what both were told."""
+    is_building, may_end, told = threading.Event(), threading.Event(), []
+
+    def slow() -> None:
+        is_building.set()
+        may_end.wait(1.0)
+
+    fake.on_install = slow
+
+    def tell(text: str) -> None:
+        told.append(text)
+        if "waiting" in text:
+            may_end.set()
+
+    threads = [threading.Thread(target=obtain, args=(parse_release(JAX),), kwargs={"tell": tell}) for _ in range(2)]
+    threads[0].start()
+    assert is_building.wait(5.0)
+    threads[1].start()
+    for thread in threads:
+        thread.join(10.0)
+    return len(fake.installed), told
+
+
+def test_the_second_of_two_builders_waits_says_so_and_uses_what_is_there(fake):
+    """One build, and one message that another is awaited."""
+    installs, told = concurrent_builds(fake)
+    assert installs == 1
+    assert sum("another process is building jax==0.9.2; waiting" in text for text in told) == 1
+
+
+def test_two_builders_without_a_lock_are_caught(fake, monkeypatch):
+    """Were nothing locked, both would build, into one directory."""
+    monkeypatch.setattr(store.fcntl, "flock", lambda lock, kind: None)
+    with pytest.raises(AssertionError):
+        test_the_second_of_two_builders_waits_says_so_and_uses_what_is_there(fake)
+
+
+def test_a_lock_lasts_as_long_as_an_installer_whose_conductor_was_killed(fake, cache, monkeypatch):
+    """pip lives on when vigil is killed, and writes on: who comes next must not build between its files."""
+    install, locks = fake.install, []
+
+    def killed(*facts, holds, **options) -> None:
+        # What the installer's process has inherited is the same open file: a copy of it stands for that process.
+        locks.extend(map(os.dup, holds))
+        install(*facts, holds=holds, **options)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(store.installer, "install", killed)
+    with pytest.raises(KeyboardInterrupt):
+        obtain(parse_release(JAX))
+    [path] = cache.glob("*.lock")
+    with open(path, "a") as other:
+        with pytest.raises(BlockingIOError):
+            store.fcntl.flock(other, store.fcntl.LOCK_SH | store.fcntl.LOCK_NB)
+        os.close(locks[0])
+        store.fcntl.flock(other, store.fcntl.LOCK_SH | store.fcntl.LOCK_NB)
+
+
+def test_prune_removes_what_was_not_used_and_says_what_that_freed(fake, cache):
+    """Age decides; use is what makes an environment young again."""
+    old, young = obtain(parse_release(JAX)), obtain(parse_release("jax==0.9.1"))
+    for resolved in (old, young):
+        os.utime(cache / resolved.key / store.LAST_USED, (time.time() - YEAR,) * 2)
+    obtain(parse_release("jax==0.9.1"))
+    [outcome] = prune(unused_seconds=YEAR / 2)
+    assert (outcome.key, outcome.is_in_use) == (old.key, False)
+    assert outcome.freed >= 4096
+    assert [environment.resolved.key for environment in listed()] == [young.key]
+    assert not (cache / old.key).exists()
+
+
+def test_prune_leaves_what_is_in_use(fake, cache):
+    """However old it is and whatever is asked for; afterwards it goes."""
+    resolved = obtain(parse_release(JAX))
+    with held(resolved) as python:
+        [outcome] = prune(unused_seconds=0.0)
+        assert (outcome.is_in_use, outcome.freed, python.exists()) == (True, 0, True)
+    assert not prune(unused_seconds=0.0)[0].is_in_use
+    assert listed() == []
+
+
+def test_prune_leaves_what_is_being_built(fake, cache):
+    """An environment without its marker is torn only where nobody is at work on it."""
+    outcomes = []
+    fake.on_install = lambda: outcomes.extend(prune(unused_seconds=0.0))
+    obtain(parse_release(JAX))
+    assert [outcome.is_in_use for outcome in outcomes] == [True]
+
+
+def test_prune_removes_torn_ones_whatever_their_age(fake, cache):
+    """What lacks its marker is of no use to anybody."""
+    resolved = obtain(parse_release(JAX))
+    (cache / resolved.key / MARKER).unlink()
+    [outcome] = prune(unused_seconds=YEAR)
+    assert (outcome.resolved, outcome.is_in_use, outcome.freed > 0) == (None, False, True)
+
+
+def test_what_was_pruned_is_built_again_from_its_pins(fake):
+    """A recorded release needs no resolver, even where the newest packages are others by now."""
+    recorded = obtain(parse_release(JAX)).as_dict()
+    prune(unused_seconds=0.0)
+    fake.newest["numpy"], fake.problem = "3.0", "resolve"
+    with interpreter(recorded, tell=lambda text: None) as (python, again):
+        assert python.exists()
+        assert again == recorded
+    assert fake.installed[0] == fake.installed[1] == recorded["pins"]
+
+
+def test_without_a_release_the_interpreter_is_this_one():
+    """None stands for it, and nothing is recorded."""
+    with interpreter(None, tell=lambda text: None) as found:
+        assert found == (None, None)
+
+
+def test_a_cache_that_cannot_be_written_is_named(fake, tmp_path, monkeypatch):
+    """The message says which folder, and how another is chosen."""
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("VIGIL_CACHE_DIR", str(tmp_path / "file" / "cache"))
+    with pytest.raises(DirectoryError, match="Set VIGIL_CACHE_DIR"):
+        obtain(parse_release(JAX))
