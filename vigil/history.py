@@ -1,8 +1,8 @@
 """Everything that was measured, over all nights, as two tables: brought up to date from MLflow, cached on this machine.
 
 MLflow takes minutes to tell a hundred thousand runs, so it is asked only for what was uploaded since. That goes by the day of
-the upload, not by that of the run: what `vigil sync` brings late is seen. The last day read and the day before it are read
-again each time, so a machine whose clock is behind by less than a day is heard, too.
+the upload, not by that of the run: what `vigil sync` brings late is seen. A week before the last upload is looked through again
+each time, so a machine whose clock is behind by days is heard, and what was deleted meanwhile goes.
 """
 
 from __future__ import annotations
@@ -24,9 +24,10 @@ from vigil.errors import CannotRun
 from vigil.history_cache import TABLES, Cache, Cached, State, table_of
 from vigil.tracking import TrackingUnavailable, redact, tracking_uri
 from vigil.tracking.client import Store
-from vigil.tracking.reading import Page, experiments_of, open_store, read_pages
+from vigil.tracking.reading import Page, experiments_of, open_store, read_deleted, read_pages
 
-MOST_DAYS = 31  # beyond, one reading of everything is quicker than one for each day
+MARGIN_DAYS = 7  # by which clocks may be wrong
+MOST_DAYS = 60  # beyond, one reading of everything is quicker than one for each day
 PLAIN_SECONDS = 10.0
 
 
@@ -54,9 +55,13 @@ class History:
 
 @dataclass(frozen=True)
 class Found(Cached):
-    """What one reading found. identities: of every run seen, also of those that gave no row."""
+    """What one reading found.
+
+    identities: of every run seen, also of those that gave no row. deleted: MLflow runs that are gone.
+    """
 
     identities: set[str]
+    deleted: set[str]
 
 
 def load_history(uri: str | None = None, *, refresh: bool = True, rebuild: bool = False) -> History:
@@ -66,7 +71,7 @@ def load_history(uri: str | None = None, *, refresh: bool = True, rebuild: bool 
 
     Args:
         refresh: ask MLflow for what is new. If not, what is cached is returned as it is.
-        rebuild: read everything anew. Runs that were deleted days after their upload go only so.
+        rebuild: read everything anew. Runs that were deleted more than a week after their upload go only so.
 
     Raises:
         TrackingUnavailable: MLflow cannot be read, and nothing is cached.
@@ -99,12 +104,35 @@ def _up_to_date(uri: str, cached: Cached | None) -> Cached:
     store = open_store(uri)
     days = _days_to_read(store, cached, today=now.date()) if cached else None
     with _told() as on_page:
-        found = _collected(read_pages(store, days), now=now, on_page=on_page)
+        deleted = read_deleted(store, days) if days else set()
+        found = _collected(read_pages(store, days), deleted=deleted, now=now, on_page=on_page)
     return found if days is None or cached is None else _merged(cached, found, days=days)
 
 
-def _collected(pages: Iterable[Page], *, now: datetime, on_page: Callable[[int], None]) -> Found:
-    """Return the pages as tables, each run once: of what two machines uploaded at one time, the later."""
+def _days_to_read(store: Store, cached: Cached, *, today: date) -> dict[str, list[str]] | None:
+    """Return the days whose uploads are to be read, each with the MLflow runs known of it; None for everything."""
+    if cached.state.watermark is None or not set(cached.state.experiments) <= set(experiments_of(store).values()):
+        return None  # nothing says its day; or an experiment is gone, and its runs with it
+    margin = timedelta(days=MARGIN_DAYS)
+    last_read = date.fromisoformat(cached.state.watermark)
+    first, last = last_read - margin, max(today, last_read) + margin
+    count = (last - first).days + 1
+    if count > MOST_DAYS:
+        return None
+    known: dict[str, list[str]] = {(first + timedelta(days=offset)).isoformat(): [] for offset in range(count)}
+    for table in cached.tables.values():
+        recent = table.filter(pc.is_in(_day(table), pa.array(list(known), pa.string())))
+        for day, run_id in zip(_day(recent).to_pylist(), recent["mlflow_run_id"].to_pylist(), strict=True):
+            known[day].append(run_id)
+    return known
+
+
+def _day(table: pa.Table) -> pa.ChunkedArray:
+    return pc.utf8_slice_codeunits(table["uploaded_at"], 0, 10)
+
+
+def _collected(pages: Iterable[Page], *, deleted: set[str], now: datetime, on_page: Callable[[int], None]) -> Found:
+    """Return the pages as tables, each run once."""
     parts: dict[str, list[pa.Table]] = {name: [table_of(name, [])] for name in TABLES}
     skipped, identities, experiments, latest = {}, set(), set(), ""
     for page in pages:
@@ -118,35 +146,30 @@ def _collected(pages: Iterable[Page], *, now: datetime, on_page: Callable[[int],
     # A clock that is ahead must not hide what others upload until then.
     watermark = min(latest[:10], now.date().isoformat()) if latest else None
     state = State(now.isoformat(timespec="seconds"), watermark, skipped, tuple(sorted(experiments)))
-    return Found(state, {name: _sorted(_newest(pa.concat_tables(tables))) for name, tables in parts.items()}, identities)
+    return Found(state, {name: _newest(pa.concat_tables(tables)) for name, tables in parts.items()}, identities, deleted)
 
 
 def _newest(table: pa.Table) -> pa.Table:
-    """Return one row for each identity: the one uploaded last, and of equals the same one every time."""
+    """Return one row for each identity, by time: the one uploaded last, and of equals the same one every time.
+
+    Two machines may have uploaded one run at one time.
+    """
     table = table.sort_by([("uploaded_at", "ascending"), ("mlflow_run_id", "ascending")])
     last = {identity: index for index, identity in enumerate(table["identity"].to_pylist())}
-    return table.take(pa.array(sorted(last.values()), pa.int64()))
+    table = table.take(pa.array(sorted(last.values()), pa.int64()))
+    return table.sort_by([("created", "ascending"), ("identity", "ascending")])
 
 
-def _days_to_read(store: Store, cached: Cached, *, today: date) -> list[str] | None:
-    """Return the days whose uploads are to be read, or None for everything."""
-    if cached.state.watermark is None or not set(cached.state.experiments) <= set(experiments_of(store).values()):
-        return None  # nothing says its day; or an experiment is gone, and its runs with it
-    first = date.fromisoformat(cached.state.watermark) - timedelta(days=1)
-    last = max(today, first) + timedelta(days=1)
-    count = (last - first).days + 1
-    return [(first + timedelta(days=offset)).isoformat() for offset in range(count)] if count <= MOST_DAYS else None
-
-
-def _merged(cached: Cached, found: Found, *, days: list[str]) -> Cached:
-    """Return the cached rows, those uploaded on `days` or again since then replaced by what was found."""
+def _merged(cached: Cached, found: Found, *, days: Iterable[str]) -> Cached:
+    """Return the cached rows, less what is gone, with what was found."""
+    before, after, days = cached.state, found.state, set(days)
     tables = {}
     for name, table in cached.tables.items():
-        is_read = pc.is_in(pc.utf8_slice_codeunits(table["uploaded_at"], 0, 10), pa.array(days, pa.string()))
-        is_again = pc.is_in(table["identity"], pa.array(sorted(found.identities), pa.string()))
-        kept = table.filter(pc.invert(pc.or_(is_read, is_again)))
-        tables[name] = _sorted(pa.concat_tables([kept, found.tables[name]]))
-    before, after = cached.state, found.state
+        without_row = found.identities - set(found.tables[name]["identity"].to_pylist())
+        is_gone = pc.is_in(table["mlflow_run_id"], pa.array(sorted(found.deleted), pa.string()))
+        is_replaced = pc.is_in(table["identity"], pa.array(sorted(without_row), pa.string()))
+        kept = table.filter(pc.invert(pc.or_(is_gone, is_replaced)))
+        tables[name] = _newest(pa.concat_tables([kept, found.tables[name]]))
     skipped = {
         run_id: each
         for run_id, each in before.skipped.items()
@@ -159,10 +182,6 @@ def _merged(cached: Cached, found: Found, *, days: list[str]) -> Cached:
         experiments=tuple(sorted({*before.experiments, *after.experiments})),
     )
     return Cached(state, tables)
-
-
-def _sorted(table: pa.Table) -> pa.Table:
-    return table.sort_by([("created", "ascending"), ("identity", "ascending")])
 
 
 def _history(cached: Cached, remarks: list[str]) -> History:

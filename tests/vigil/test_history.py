@@ -126,9 +126,9 @@ def test_a_late_upload_of_an_old_run_is_seen(uri, clock, bring):
     assert names(load_history(rebuild=True)) == ["first", "late", "missed", "second"]
 
 
-@pytest.mark.parametrize(("hours", "is_seen"), [(-1, True), (-23, True), (1, True), (-60, False)])
+@pytest.mark.parametrize(("hours", "is_seen"), [(-1, True), (-150, True), (1, True), (150, True), (-200, False)])
 def test_a_clock_that_is_wrong_by_hours_hides_nothing(uri, clock, bring, hours, is_seen):
-    """Just after midnight a clock an hour behind still writes the day before; beyond the margin, days, it is not heard."""
+    """Just after midnight a clock an hour behind still writes the day before; beyond the margin, a week, it is not heard."""
     midnight = NOON + timedelta(hours=12.5)
     clock(midnight)
     bring("first")
@@ -193,7 +193,7 @@ def test_an_incomplete_upload_is_left_out_until_it_is_complete(uri, clock, bring
     assert names(load_history()) == ["first"]
 
 
-def test_a_run_deleted_on_the_day_of_its_upload_goes(uri, clock, bring):
+def test_a_run_deleted_within_a_week_goes(uri, clock, bring):
     """What a person removed from MLflow judges nothing; one of long ago goes when all is read anew, or with its experiment."""
     bring("first")
     load_history()
