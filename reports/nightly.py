@@ -119,6 +119,9 @@ def notes(document: Mapping[str, Any]) -> list[str]:
         f"{verdict['judged']} numbers judged at 1% false alarms each: {verdict['false_alarms_expected']} expected outside by "
         "chance; those that stand are held to 5% false discoveries (Benjamini-Hochberg)",
     ]
+    too_long = [row for row in document["cells"] if row["status"] != "done" and _is_too_long(row, document)]
+    if too_long:
+        lines.append(f"{len(too_long)} of these take longer than the whole budget: only a longer one reaches them")
     if verdict["by_chance"]:
         lines.append(f"{len(verdict['by_chance'])} outside, not beyond chance: they come first in the next night")
     known = sum(row["verdict"] == "known-finding" for row in document["cells"])
@@ -130,6 +133,10 @@ def notes(document: Mapping[str, Any]) -> list[str]:
         for each in document["standing"]
     ]
     return lines
+
+
+def _is_too_long(row: Row, document: Mapping[str, Any]) -> bool:
+    return (row["estimate_seconds"] or 0.0) > document["budget_seconds"]
 
 
 def releases(document: Mapping[str, Any]) -> list[tuple[str, ...]]:

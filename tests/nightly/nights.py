@@ -23,9 +23,7 @@ FIRST = datetime(2026, 11, 1, 2, 0, tzinfo=timezone.utc)
 def a_cell(kind: str = REPRODUCE, context: str = "jax-jit-fp32-x1", *, recipe: str = "resnet_cifar") -> Cell:
     """Return a cell of the quick profile."""
     framework, mode, precision, devices = context.split("-")
-    return Cell(
-        kind, recipe, "quick", make_context(framework=framework, mode=mode, precision=precision, devices=devices[1:])
-    )
+    return Cell(kind, recipe, "quick", make_context(framework=framework, mode=mode, precision=precision, devices=devices[1:]))
 
 
 def a_row(cell: Cell, *, basis: str = "b", verdict: str | None = "reproduced", **facts: Any) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import threading
 
 import psutil
@@ -348,16 +349,25 @@ def test_a_night_that_cannot_be_read_stops_no_other(bench):
     assert nights == []
     assert "JSONDecodeError" in remarks[0]
     night = bench.begin(FakeWork())
-    assert (night.document["number"], night.id) == (2, "2026-11-01-2")
+    assert (night.document["number"], night.id) == (305, "2026-11-01-2")
 
 
 def test_seeds_take_turns(bench):
     """The night's number chooses them, and they recur after 16 nights, so that two releases share them."""
-    (bench.nights / "2026-10-01-1").mkdir()
-    for number in range(14):
-        (bench.nights / f"2026-10-{number + 2:02d}-1").mkdir()
-    night = bench.begin(FakeWork(), n_seeds=2)
-    assert (night.document["number"], night.document["seeds"]) == (16, [0, 1])
+    nights = [bench.begin(FakeWork(), n_seeds=2, is_again=True, when=when) for when in (0, 1, 16)]
+    first, second, later = (night.document["seeds"] for night in nights)
+    assert first == later == [nights[0].document["number"] % 16, (nights[0].document["number"] + 1) % 16]
+    assert first[1] == second[0]
+
+
+def test_numbers_grow_whatever_became_of_earlier_nights(bench):
+    """Twice on a date, on the next, and after the folder was cleared: MLflow's timelines take no number twice."""
+    nights = [bench.begin(FakeWork(), is_again=True, when=when) for when in (0, 0, 1)]
+    numbers = [night.document["number"] for night in nights]
+    assert numbers == [304, 305, 306]
+    for night in nights:
+        shutil.rmtree(night.directory)
+    assert bench.begin(FakeWork(), when=3).document["number"] == 307
 
 
 def test_as_many_jobs_as_memory_bears():

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from tests.nightly.nights import a_cell, a_document, a_row, day
+from vigil.errors import CannotRun
 from vigil.nightly import tracked
 from vigil.nightly.cells import VERIFY
 from vigil.nightly.document import Night
@@ -65,6 +66,21 @@ def test_a_night_that_could_not_be_brought_is_brought_later(tmp_path, sent):
     sent["down"] = False
     assert bring_all(nights, tmp_path, uri="u") == []
     assert [number for _, number, _ in sent["nights"]] == [1, 2]
+
+
+def test_a_night_that_is_refused_keeps_no_other_back(tmp_path, sent, monkeypatch):
+    """Its number is another's: the nights after it are brought, and it is told."""
+    real = tracked.record_night
+
+    def refusing(uri, points, **facts):
+        if facts["number"] == 1:
+            raise CannotRun("another night has this number")
+        real(uri, points, **facts)
+
+    monkeypatch.setattr(tracked, "record_night", refusing)
+    nights = [a_night(tmp_path, a_row(a_cell()), number=number) for number in (1, 2)]
+    assert "another night has this number" in bring_all(nights, tmp_path, uri="u")[0]
+    assert [number for _, number, _ in sent["nights"]] == [2]
 
 
 def test_what_is_there_is_not_brought_again(tmp_path, sent):

@@ -11,7 +11,7 @@ from vigil.nightly.cells import VERIFY
 from vigil.nightly.ledger import Ledger
 from vigil.nightly.outcome import judge_night
 
-HOSTILE = "a <b> & \"c\" | d\n]]> \x00\x1b[31mred\x1b[0m \x0b\x85\u2028 \ud800 \ufffe \U0001f600 `x` ' end"
+HOSTILE = 'a <b> & "c" | d\n]]> \x00\x1b[31mred\x1b[0m \x0b\x85\u2028 \ud800 \ufffe \U0001f600 `x` \' end'
 OUTSIDE = "outside its band, not beyond chance"
 
 
@@ -129,6 +129,12 @@ def test_what_failed_says_what_it_cost():
     document = a_night(a_row(a_cell(), verdict="failed:hang", seconds=900.0), releases={"jax": a_release("jax", error=error)})
     assert nightly.seconds_lost(document) == 907.5
     assert "what failed took 15 min 08 s" in nightly.notes(document)
+
+
+def test_cells_that_no_such_budget_reaches_are_told():
+    """A cell of twelve minutes is left by every night of ten."""
+    document = a_night(a_row(a_cell(), verdict=None, estimate_seconds=720.0), a_row(a_cell(VERIFY)), budget_seconds=600.0)
+    assert any(line.startswith("1 of these take longer than the whole budget") for line in nightly.notes(document))
 
 
 def test_what_is_still_wrong_is_told():

@@ -16,15 +16,16 @@ from reports.verify_picture import draw_picture
 from vigil.cli import options
 from vigil.context import FRAMEWORKS
 from vigil.errors import EXIT_COULD_NOT_RUN, UsageError
-from vigil.invocation import require_writable
-from vigil.nightly.conduct import SEEDS, Nothing, Order, begin, release_text, resume
+from vigil.nightly.conduct import SEEDS, Nothing, Order, begin, resume
 from vigil.nightly.document import Night, alone, nights_directory, read_nights
+from vigil.nightly.environments import release_text
 from vigil.nightly.newest import Newest
 from vigil.nightly.outcome import standing_code, worst
 from vigil.nightly.tracked import bring_all
 from vigil.nightly.work import Workplace
 from vigil.paths import runs_directory
 from vigil.recipe import DEFAULT_PROFILE, Recipe, load_recipe, recipe_names
+from vigil.run_directories import require_writable
 from vigil.tracking import read_document
 
 DEFAULT_BUDGET = "8h"
@@ -192,7 +193,7 @@ def _end(night: Night, runs: Path) -> int:
     if found := report.not_fine(document):
         print_table("what is not fine", report.NOT_FINE_COLUMNS, found, notes=(f"directories are below {runs}",))
     for remark in remarks:
-        print(f"{remark}\nNothing is lost: `vigil sync`, or the next nightly, brings it.")
+        print(f"{remark} The next nightly tries it again.")
     print(report.headline(document))
     print("\n".join(str(path) for path in paths))
     return document["verdict"]["exit_code"]

@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
-import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import psutil
 
-from vigil.errors import EnvironmentFailed, UsageError
+from vigil.errors import UsageError
 from vigil.nightly.basis import Bases
 from vigil.nightly.cells import VERIFY, Cell, night_cells
 from vigil.nightly.document import DONE, LEFT, PENDING, RUNNING, Night, cell_of, create_night, created, next_number, row_of
+from vigil.nightly.environments import Releases, Tell, held, resolve_all
 from vigil.nightly.estimate import Estimator
 from vigil.nightly.ledger import Due, Ledger
 from vigil.nightly.outcome import judge_night
 from vigil.nightly.plan import make_plan
-from vigil.nightly.pool import Clock, Outcome, Work, fail, run_cells
+from vigil.nightly.pool import Clock, Work, run_cells
 from vigil.plan import share_cores
 from vigil.recipe import Recipe, recipe_hash
 from vigil.spec import available_cores
@@ -30,22 +27,9 @@ from vigil.verdict import UNKNOWN
 from vigil.verify.golden import path_of
 
 SEEDS = 16
-NO_ENVIRONMENT = "failed:environment"
 # The largest peak in the records of clean runs of the quick profiles: PyTorch's tiny_mask_rcnn.
 _PEAK_BYTES = int(4.3 * 2**30)
 _SHARE_OF_MEMORY = 0.8
-
-Tell = Callable[[str], None]
-
-
-class Releases(Protocol):
-    """Where releases come from. Tests put a fake in its place."""
-
-    def resolve(self, framework: str) -> dict[str, Any]:
-        """Return the release to test, as it is recorded, with its `version`. Raises EnvironmentFailed."""
-
-    def hold(self, release: Mapping[str, Any], *, tell: Tell) -> AbstractContextManager[Path]:
-        """Yield the interpreter that has a release, which is built first where it is not there. Raises EnvironmentFailed."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -89,7 +73,7 @@ def begin(
     when, clock = when or datetime.now(timezone.utc), Clock(budget=order.budget)
     documents = [night.document for night in earlier]
     ledger = Ledger(documents)
-    resolved = _resolve(order.frameworks, releases, documents, tell=tell)
+    resolved = resolve_all(order.frameworks, releases, documents, tell=tell)
     cells = cells_of(order.recipes, order.profile, frameworks=order.frameworks, tell=tell)
     hashes = {recipe.name: recipe_hash(recipe.resolve(order.profile)) for recipe in order.recipes.values()}
     bases = Bases({name: release["key"] for name, release in resolved.items()}, hashes)
@@ -98,7 +82,7 @@ def begin(
     standing = _standing(cells, bases, ledger, due)
     if not due:
         return Nothing(documents[-1]["id"], resolved, len(all_due), standing)
-    number = next_number(nights, documents)
+    number = next_number(nights, documents, when=when)
     facts = {
         "command": order.command,
         "profile": order.profile,
@@ -120,7 +104,7 @@ def begin(
         "cells": [row_of(each.cell, basis=each.basis, chosen=each.chosen) for each in due],
     }
     night = create_night(nights, number=number, when=when, facts=facts)
-    tell(f"night {night.id}, the {number}{_ordinal(number)}: {len(due)} cells are due, {facts['covered']} are covered")
+    tell(f"night {night.id}: {len(due)} cells are due, {facts['covered']} are covered")
     _carry_on(night, due, ledger=ledger, cells=cells, clock=clock, releases=releases, make_work=make_work, tell=tell)
     return night
 
@@ -204,7 +188,7 @@ def _carry_on(
     tell: Tell,
 ) -> None:
     document = night.document
-    with _held(night, [each.cell.framework for each in due], releases, tell=tell) as pythons:
+    with held(night, [each.cell.framework for each in due], releases, tell=tell) as pythons:
         due = [each for each in due if night.cells[each.cell.key]["status"] != DONE]
         if due:
             _run(night, due, ledger=ledger, cells=cells, clock=clock, work=make_work(document, pythons), tell=tell)
@@ -219,8 +203,8 @@ def _run(
 ) -> None:
     document, estimator = night.document, Estimator(ledger, n_seeds=len(night.document["seeds"]))
     for row in document["cells"]:
-        if row["status"] == DONE and row["seconds"]:
-            estimator.see(cell_of(row), row["seconds"])
+        if row["status"] == DONE:
+            estimator.see(cell_of(row), row["seconds"] or 0.0, row["verdict"])
     cores = available_cores()
     if document["jobs"] is None:
         available = psutil.virtual_memory().available
@@ -253,75 +237,6 @@ def _run(
     run_cells(night, order, work=work, shares=shares, clock=clock, estimator=estimator, on_end=on_end)
 
 
-def _resolve(
-    frameworks: Sequence[str], releases: Releases, documents: Sequence[dict[str, Any]], *, tell: Tell
-) -> dict[str, dict[str, Any]]:
-    """Return what is to be tested of each framework, or why it cannot be had, and whether it is new."""
-    found = {}
-    for framework in frameworks:
-        tested = [document["releases"].get(framework, {}) for document in documents]
-        previous = next((release for release in reversed(tested) if release.get("key")), {})
-        try:
-            release = {**releases.resolve(framework), "error": None}
-        except EnvironmentFailed as error:
-            release = {"request": framework, "version": None, "key": None, "pins": None}
-            release["error"] = {"reason": error.reason, "log_tail": error.log_tail, "seconds": 0.0}
-        release |= {"is_new": release["key"] != previous.get("key"), "previous": previous.get("version")}
-        tell(f"{framework}: {release_text(release)}")
-        found[framework] = release
-    return found
-
-
-def release_text(release: Mapping[str, Any]) -> str:
-    """Return a release as a person is told of it."""
-    if release["error"]:
-        return f"cannot be had: {release['error']['reason']}"
-    if not release["is_new"]:
-        return f"{release['version']}, as before"
-    if release["previous"] is None:
-        return f"{release['version']}, for the first time"
-    if release["previous"] == release["version"]:
-        return f"{release['version']}, with other packages than before"
-    return f"{release['version']} is new (was {release['previous']})"
-
-
-@contextlib.contextmanager
-def _held(night: Night, frameworks: Sequence[str], releases: Releases, *, tell: Tell) -> Iterator[dict[str, Path]]:
-    """Yield the interpreters of the frameworks that are due; the cells of one that cannot be built are closed as failed."""
-    needed = [name for name in night.document["releases"] if name in frameworks]
-    with contextlib.ExitStack() as stack:
-        pythons: dict[str, Path] = {}
-        lock = threading.Lock()
-
-        def hold(name: str) -> None:
-            release = night.document["releases"][name]
-            if release["key"] is None:
-                return
-            began = datetime.now(timezone.utc)
-            try:
-                held = releases.hold(release, tell=tell)
-                python = held.__enter__()
-            except EnvironmentFailed as error:
-                seconds = round((datetime.now(timezone.utc) - began).total_seconds(), 1)
-                release["error"] = {"reason": error.reason, "log_tail": error.log_tail, "seconds": seconds}
-                tell(f"{name}: cannot be had: {error.reason}")
-                return
-            with lock:
-                stack.push(held)
-                pythons[name] = python
-
-        with ThreadPoolExecutor(max_workers=max(len(needed), 1)) as pool:
-            list(pool.map(hold, needed))
-        for name in needed:
-            if name not in pythons:
-                error = night.document["releases"][name]["error"]
-                reason = "\n".join([error["reason"], *error["log_tail"]])
-                cells = [cell for row in night.document["cells"] if (cell := cell_of(row)).framework == name]
-                fail(night, cells, Outcome(NO_ENVIRONMENT, reason))
-        night.save()
-        yield pythons
-
-
 def _standing(cells: Sequence[Cell], bases: Bases, ledger: Ledger, due: Sequence[Due]) -> list[dict[str, Any]]:
     """Return what is covered on the basis of tonight, and is not fine: no number that is wrong or unknown falls silent."""
     looked_at = {each.cell.key for each in due}
@@ -334,9 +249,3 @@ def _standing(cells: Sequence[Cell], bases: Bases, ledger: Ledger, due: Sequence
             facts = {"key": cell.key, "night": look.night, "verdict": look.verdict, "reason": look.reason}
             standing.append(facts | {"directory": look.directory})
     return standing
-
-
-def _ordinal(number: int) -> str:
-    if number % 100 in (11, 12, 13):
-        return "th"
-    return {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")

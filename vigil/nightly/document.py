@@ -14,7 +14,7 @@ import fcntl
 import json
 import os
 from collections.abc import Iterator, Sequence
-from datetime import datetime, timezone
+from datetime import date, datetime, timezone
 from pathlib import Path
 from typing import Any
 
@@ -82,10 +82,16 @@ def cell_of(row: dict[str, Any]) -> Cell:
     return Cell(row["kind"], row["recipe"], row["profile"], Context.from_dict(row["context"]))
 
 
-def next_number(nights: Path, earlier: Sequence[dict[str, Any]]) -> int:
-    """Return the number of the next night; a night whose document nobody can read has had its number all the same."""
-    places = [path.name for path in nights.glob("*-*") if path.is_dir()]
-    return max([len(places), *(document["number"] for document in earlier)]) + 1
+def next_number(nights: Path, earlier: Sequence[dict[str, Any]], *, when: datetime) -> int:
+    """Return the number of the next night: days since 2026 began, and one more for each night of the same date.
+
+    A count of nights would begin anew where their folder was cleared, or not kept by a hosted machine; MLflow's timelines, whose
+    steps the numbers are, would refuse it there.
+    """
+    day = (when.date() - date(2026, 1, 1)).days
+    # A night whose document nobody can read has had its number all the same.
+    of_today = [path for path in nights.glob(f"{when:%Y-%m-%d}-*") if path.is_dir()]
+    return max([day + len(of_today), *(document["number"] + 1 for document in earlier)])
 
 
 def create_night(nights: Path, *, number: int, when: datetime, facts: dict[str, Any]) -> Night:
@@ -156,9 +162,9 @@ def alone(nights: Path) -> Iterator[None]:
         yield
 
 
-def _new_directory(nights: Path, date: str) -> Path:
+def _new_directory(nights: Path, day: str) -> Path:
     for number in range(1, 1000):
-        directory = nights / f"{date}-{number}"
+        directory = nights / f"{day}-{number}"
         try:
             directory.mkdir(parents=True)
             return directory
@@ -166,4 +172,4 @@ def _new_directory(nights: Path, date: str) -> Path:
             continue
         except OSError as error:
             raise DirectoryError(f"{nights}: cannot be written ({error.strerror}).") from error
-    raise DirectoryError(f"{nights}: a thousand nights of {date} exist already")
+    raise DirectoryError(f"{nights}: a thousand nights of {day} exist already")

@@ -6,6 +6,7 @@ import statistics
 
 from vigil.nightly.cells import REPRODUCE, VERIFY, Cell
 from vigil.nightly.ledger import Ledger
+from vigil.verdict import FAILED, UNSUPPORTED
 
 # Seconds on one of two cores (AMD EPYC), by framework and mode.
 # Verifications: medians of docs/verify-contexts.md (`vigil verify resnet_cifar --all --jobs 2`); one device, two.
@@ -43,34 +44,43 @@ class Estimator:
     """Estimates that learn: from earlier nights, and from each cell that ends."""
 
     def __init__(self, ledger: Ledger, *, n_seeds: int) -> None:
-        self._ledger, self._n_seeds = ledger, n_seeds
-        # Cells are known here by what they say, so that a look at one in an earlier night and tonight count once each.
-        self._last = {key: looks[-1].seconds for key, looks in ledger.looks.items() if looks[-1].seconds > 0.0}
-        self._ratios: dict[str, dict[str, float]] = {}
-        for key, seconds in self._last.items():
-            kind, recipe, _, context = key.split(" ")
-            self._ratios.setdefault(recipe, {})[key] = seconds / _default(kind, context)
+        self._n_seeds = n_seeds
+        self._last: dict[str, float] = {}
+        # By recipe and profile, and within them by cell: one that was looked at twice counts once.
+        self._ratios: dict[tuple[str, str], dict[str, float]] = {}
+        for key, looks in ledger.looks.items():
+            self._learn(key, looks[-1].seconds, looks[-1].verdict)
 
-    def see(self, cell: Cell, seconds: float) -> None:
+    def see(self, cell: Cell, seconds: float, verdict: str) -> None:
         """Learn how long a cell took tonight, with all its seeds."""
-        each = seconds / self._seeds(cell)
-        if each > 0.0:
-            self._last[cell.key] = each
-            self._ratios.setdefault(cell.recipe, {})[cell.key] = each / _default(cell.kind, cell.context.text)
+        self._learn(cell.key, seconds / self._seeds(cell), verdict)
 
     def seconds(self, cell: Cell) -> float:
         """Return the seconds that a cell will take, with all its seeds."""
         if (last := self._last.get(cell.key)) is not None:
             return last * self._seeds(cell)
-        return _default(cell.kind, cell.context.text) * self._correction(cell.recipe) * self._seeds(cell)
+        default = _default(cell.kind, cell.context.text)
+        return default * self._correction(cell.recipe, cell.profile) * self._seeds(cell)
+
+    def _learn(self, key: str, seconds: float, verdict: str) -> None:
+        kind, recipe, profile, context = key.split(" ")
+        default = _default(kind, context)
+        if verdict.startswith(FAILED):
+            # What crashed at once takes its time when it is mended; what hung takes as long as it hung.
+            self._last[key] = max(seconds, default * self._correction(recipe, profile))
+        elif seconds > 0.0:
+            self._last[key] = seconds
+            if verdict != UNSUPPORTED:
+                self._ratios.setdefault((recipe, profile), {})[key] = seconds / default
 
     def _seeds(self, cell: Cell) -> int:
         return self._n_seeds if cell.kind == REPRODUCE else 1
 
-    def _correction(self, recipe: str) -> float:
-        own = list(self._ratios.get(recipe, {}).values())
-        known = own if len(own) >= _ENOUGH else [ratio for ratios in self._ratios.values() for ratio in ratios.values()]
-        return statistics.median(known) if known else 1.0
+    def _correction(self, recipe: str, profile: str) -> float:
+        own = list(self._ratios.get((recipe, profile), {}).values())
+        if len(own) < _ENOUGH:
+            own = [ratio for (_, of), ratios in self._ratios.items() if of == profile for ratio in ratios.values()]
+        return statistics.median(own) if own else 1.0
 
 
 def _default(kind: str, context: str) -> float:

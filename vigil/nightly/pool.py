@@ -20,6 +20,7 @@ from vigil.nightly.document import DONE, LEFT, RUNNING, Night
 from vigil.nightly.estimate import Estimator
 
 TICK_SECONDS = 10.0
+NO_ENVIRONMENT = "failed:environment"
 Cores = list[int] | None
 
 
@@ -161,7 +162,7 @@ def _end(
         # Not by us: to go on with it would be to do so for ever.
         outcome = Outcome("failed:interrupted", "its runner was ended from outside")
     _close(night, started.cell, outcome, seconds=seconds)
-    estimator.see(started.cell, seconds)
+    estimator.see(started.cell, seconds, outcome.verdict)
     on_end(started.cell)
 
 
@@ -180,7 +181,7 @@ def failure_of(error: BaseException) -> Outcome:
     if isinstance(error, DataError):
         return Outcome("failed:data", str(error))
     if isinstance(error, EnvironmentFailed):
-        return Outcome("failed:environment", str(error))
+        return Outcome(NO_ENVIRONMENT, str(error))
     if isinstance(error, VigilError):
         return Outcome("failed:could_not_start", str(error))
     return Outcome("failed:crash", f"the conductor failed: {type(error).__name__}: {error}")

@@ -9,12 +9,20 @@ from typing import Any
 from vigil.errors import EXIT_COULD_NOT_RUN, EXIT_OUTSIDE, EXIT_REPRODUCED, EXIT_UNKNOWN, CannotRun
 from vigil.nightly.cells import REPRODUCE, VERIFY
 from vigil.nightly.document import DONE, Night, created
-from vigil.tracking import NightPoint, read_document, record_night, record_night_summary, redact, tracking_uri
+from vigil.tracking import (
+    NightPoint,
+    TrackingUnavailable,
+    read_document,
+    record_night,
+    record_night_summary,
+    redact,
+    tracking_uri,
+)
 
 WORST = {EXIT_REPRODUCED: "fine", EXIT_OUTSIDE: "wrong", EXIT_COULD_NOT_RUN: "failed", EXIT_UNKNOWN: "unknown"}
 
 
-def bring(night: Night, runs: Path, *, uri: str | None = None) -> str | None:
+def bring(night: Night, runs: Path, *, uri: str | None = None) -> CannotRun | None:
     """Bring MLflow to hold a finished night, and write into its document what became of it; return why it could not be.
 
     What is there already is not doubled: to call it again completes what was broken off.
@@ -38,7 +46,7 @@ def bring(night: Night, runs: Path, *, uri: str | None = None) -> str | None:
     except CannotRun as error:
         document["tracking"] = {"error": redact(str(error))}
         night.save()
-        return document["tracking"]["error"]
+        return error
     document["tracking"] = {"uri": redact(uri), "run_id": run_id}
     night.save()
     return None
@@ -100,9 +108,12 @@ def _document_of(row: dict[str, Any] | None, runs: Path) -> dict[str, Any]:
 def bring_all(nights: Sequence[Night], runs: Path, *, uri: str | None = None) -> list[str]:
     """Bring every night that MLflow lacks, the oldest first, and return a remark for each that could not be brought.
 
-    A tracker that fails once is not asked again: it would fail for each, and take its time to.
+    A tracker that is down is not asked again: it would fail for each, and take its time to.
     """
+    remarks = []
     for night in nights:
         if is_to_bring(night) and (problem := bring(night, runs, uri=uri)):
-            return [f"night {night.id} is not in MLflow: {problem}"]
-    return []
+            remarks.append(f"night {night.id} is not in MLflow: {redact(str(problem))}")
+            if isinstance(problem, TrackingUnavailable):
+                break
+    return remarks

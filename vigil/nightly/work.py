@@ -10,7 +10,7 @@ from typing import Any
 
 from vigil import tracking
 from vigil.data import ensure_data
-from vigil.invocation import Request, Watch, carry_out, plan
+from vigil.invocation import Request, carry_out, plan
 from vigil.nightly.cells import VERIFY, Cell
 from vigil.nightly.pool import Cores, Outcome
 from vigil.recipe import Recipe
@@ -19,6 +19,7 @@ from vigil.releases.resolve import Resolved
 from vigil.rung import INTERRUPTED
 from vigil.verify.examine import FILE_NAME as VERIFICATION
 from vigil.verify.request import RUNNER, Standard, load_standard, new_verify_directory, recipe_facts, verify_context
+from vigil.watch import Watch
 
 
 def _ignore(*facts: Any) -> None:
