@@ -373,9 +373,12 @@ def test_numbers_grow_whatever_became_of_earlier_nights(bench):
 def test_as_many_jobs_as_memory_bears():
     """Never more than cores; fewer where the largest that was seen would not fit; one at the least."""
     cell = a_cell()
-    ledger = Ledger([a_document([a_row(cell, peak_memory_bytes=4 * 2**30)])])
+    ledger = Ledger([a_document([a_row(cell, peak_memory_bytes=2 * 2**30)])])
     sizes = [jobs_for([cell], ledger, available_bytes=free * 2**30, cores=8) for free in (64, 16, 1)]
-    assert sizes == [8, 3, 1]
+    assert sizes == [8, 6, 1]
+    # What a small recipe took says nothing of a large one that was never run.
+    other = a_cell(recipe="tiny_mask_rcnn")
+    assert jobs_for([cell, other], ledger, available_bytes=16 * 2**30, cores=8) == 2
     assert jobs_for([cell], Ledger([]), available_bytes=psutil.virtual_memory().total * 1000, cores=2) == 2
 
 

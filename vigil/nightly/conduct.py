@@ -170,9 +170,12 @@ def cells_of(recipes: Mapping[str, Recipe], profile: str, *, frameworks: Sequenc
 
 
 def jobs_for(cells: Sequence[Cell], ledger: Ledger, *, available_bytes: int, cores: int) -> int:
-    """Return how many cells may run side by side: no more than there are cores, and than fit into the free memory."""
-    peaks = ledger.peaks(cells)
-    largest = max(peaks) if peaks else _PEAK_BYTES
+    """Return how many cells may run side by side: no more than there are cores, and than fit into the free memory.
+
+    Of what was never looked at, a cell is taken to need as much as the largest that is known.
+    """
+    is_all_known = all(cell.key in ledger.looks for cell in cells)
+    largest = max([*ledger.peaks(cells), *([] if is_all_known else [_PEAK_BYTES])])
     return max(1, min(cores, int(_SHARE_OF_MEMORY * available_bytes / largest)))
 
 
