@@ -59,6 +59,11 @@ def test_the_first_cell_is_chosen_whatever_it_takes():
     assert keys(planned.chosen) == ["verify resnet_cifar quick jax-jit-fp32-x1"]
 
 
+def test_a_night_that_is_begun_chooses_nothing_without_time():
+    """Its first cell had its turn before the night was broken off."""
+    assert make_plan(due_of(*all_cells()), seconds=seconds_of, budget=1.0, jobs=1, total=0.0, is_begun=True).chosen == []
+
+
 def test_a_verification_comes_before_its_reproduction():
     """Whatever a reproduction is worth by the minute, and even if it alone is urgent."""
     due = [*due_of(a_cell(), is_urgent=True), *due_of(a_cell(VERIFY))]

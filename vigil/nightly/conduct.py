@@ -216,7 +216,15 @@ def _run(
     started = [each for each in due if night.cells[each.cell.key]["status"] == RUNNING]
     fresh = [each for each in due if night.cells[each.cell.key]["status"] != RUNNING]
     total = sum(estimator.seconds(cell) for cell in cells)
-    plan = make_plan(fresh, seconds=estimator.seconds, budget=clock.left(), jobs=jobs, total=total)
+    promised = sum(estimator.seconds(each.cell) for each in started) / jobs
+    plan = make_plan(
+        fresh,
+        seconds=estimator.seconds,
+        budget=max(clock.left() - promised, 0.0),
+        jobs=jobs,
+        total=total,
+        is_begun=night.is_begun,
+    )
     for each in (*plan.chosen, *plan.left):
         status = PENDING if each in plan.chosen else LEFT
         night.cells[each.cell.key].update(status=status, estimate_seconds=round(estimator.seconds(each.cell), 1))

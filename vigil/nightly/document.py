@@ -41,6 +41,11 @@ class Night:
     def id(self) -> str:
         return self.document["id"]
 
+    @property
+    def is_begun(self) -> bool:
+        """Has any cell been started?"""
+        return any(row["directory"] for row in self.document["cells"])
+
     def save(self) -> None:
         """Replace night.json as a whole."""
         replace(self.directory / FILE_NAME, text_of(self.document))

@@ -40,8 +40,9 @@ def make_plan(
     budget: float,
     jobs: int,
     total: float,
+    is_begun: bool = False,
 ) -> Plan:
-    """Return which cells to look at tonight. The first is chosen whatever it takes.
+    """Return which cells to look at tonight. The first of a night that is not begun is chosen whatever it takes.
 
     Args:
         seconds: how long a cell will take.
@@ -56,7 +57,7 @@ def make_plan(
     choice.take(sorted(choice.by_density(rest), key=lambda each: _day(each.since)), share=total / _NIGHTS_OF_A_ROUND)
     choice.take(choice.by_density(rest), share=budget * jobs)
     choice.take(choice.by_density(urgent), share=budget * jobs)
-    if not choice.chosen and due:
+    if not choice.chosen and due and not is_begun:
         choice.add(choice.by_density(urgent or rest)[0])
     taken = {each.cell.key for each in choice.chosen}
     return Plan(choice.chosen, [each for each in choice.by_density(due) if each.cell.key not in taken])

@@ -81,12 +81,13 @@ def run_cells(
     Ctrl-C the cells that run are ended and stay `running`, to be gone on with; it is raised again.
     """
     stop, free, running = threading.Event(), deque(shares), {}
-    has_started = any(row["status"] in (DONE, RUNNING) and row["directory"] for row in night.cells.values())
     with ThreadPoolExecutor(max_workers=len(shares)) as pool:
         try:
             while True:
                 active = {started.cell.key for started in running.values()}
-                while free and (cell := _next(night, order, active, clock=clock, estimator=estimator, is_first=not has_started)):
+                while free and (
+                    cell := _next(night, order, active, clock=clock, estimator=estimator, is_first=not night.is_begun)
+                ):
                     cores = free.popleft()
                     if (started := _begin(night, cell, cores, work=work, estimator=estimator, on_end=on_end)) is None:
                         free.append(cores)
@@ -94,7 +95,6 @@ def run_cells(
                     directory = night.cells[cell.key]["directory"]
                     running[pool.submit(work.carry_out, cell, directory, cores, stop)] = started
                     active.add(cell.key)
-                    has_started = True
                 if not running:
                     break
                 for future in wait(running, timeout=TICK_SECONDS, return_when=FIRST_COMPLETED).done:
