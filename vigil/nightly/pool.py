@@ -117,11 +117,9 @@ def run_cells(
     night.save()
 
 
-def _next(
-    night: Night, order: Sequence[Cell], active: set[str], *, clock: Clock, estimator: Estimator, is_first: bool
-) -> Cell | None:
+def _next(night: Night, order: Sequence[Cell], active: set[str], *, clock: Clock, estimator: Estimator) -> Cell | None:
     """Return the first cell that may start now, if any."""
-    left = clock.left()
+    left, is_first = clock.left(), not night.is_begun
     for cell in order:
         row = night.cells[cell.key]
         if row["status"] == DONE or cell.key in active:
