@@ -85,9 +85,7 @@ def run_cells(
         try:
             while True:
                 active = {started.cell.key for started in running.values()}
-                while free and (
-                    cell := _next(night, order, active, clock=clock, estimator=estimator, is_first=not night.is_begun)
-                ):
+                while free and (cell := _next(night, order, active, clock=clock, estimator=estimator)):
                     cores = free.popleft()
                     if (started := _begin(night, cell, cores, work=work, estimator=estimator, on_end=on_end)) is None:
                         free.append(cores)
