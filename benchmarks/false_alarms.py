@@ -25,10 +25,10 @@ from pathlib import Path
 from typing import Any
 
 from reports.verify_table import markdown
-from vigil.cli.verify import ALL_PRECISIONS, uneven_shards
 from vigil.context import FRAMEWORKS, MODES, Context, parse_context
 from vigil.environment import describe_code, describe_machine, installed_frameworks
 from vigil.paths import reference_directory, runs_directory
+from vigil.plan import ALL_PRECISIONS, uneven_shards
 from vigil.recipe import Recipe, load_recipe
 from vigil.side_by_side import side_by_side
 from vigil.spec import rows_of_part

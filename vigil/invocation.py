@@ -43,6 +43,7 @@ class Request:
 
     sequential: the rule by which seeds are added one at a time (`vigil.until_decided`); None trains them all.
     release: the framework's release, in an environment of its own; None for the one that is installed beside Vigil.
+    night: the id of the night that it is part of, if of any.
     """
 
     recipe: Recipe
@@ -56,6 +57,7 @@ class Request:
     verify: bool = False
     sequential: dict[str, Any] | None = None
     release: Resolved | Unavailable | None = None
+    night: str | None = None
 
 
 def preflight(request: Request, runs: Path, *, on_data: Callable[[int, int | None], None]) -> Path | None:
@@ -108,6 +110,7 @@ def plan(request: Request, runs: Path, *, data_directory: Path | None) -> Path:
             "invocation_id": directory.name,
             "created": now.isoformat(timespec="seconds"),
             "command": request.command,
+            "night": request.night,
             "recipe": recipe,
             "context": request.context.as_dict(),
             "seeds": list(request.seeds),

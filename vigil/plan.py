@@ -1,4 +1,4 @@
-"""Which cells a matrix has, and how they are shared out over this machine's cores."""
+"""Which contexts a matrix and a verification of all of them have, and how they are shared out over this machine's cores."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from vigil.context import Context, make_context
 
+ALL_PRECISIONS = ("fp32", "bf16", "fp16", "fp64")
 MATRIX_MODES = ("eager", "jit", "compile")
 MATRIX_PRECISIONS = ("fp32", "bf16")
 MATRIX_DEVICES = (1, 2)
@@ -25,6 +26,30 @@ def matrix_contexts(
         make_context(framework=framework, mode=mode, precision=precision, device=device, devices=count)
         for framework, mode, precision, count in itertools.product(frameworks, modes, precisions, devices)
     ]
+
+
+def every_context(
+    frameworks: Sequence[str], *, modes: Sequence[str], precisions: Sequence[str], batch_size: int, rows: int = 1
+) -> list[Context]:
+    """Return every combination with one device, two, and two with uneven shards."""
+    uneven = uneven_shards(batch_size, rows=rows)
+    return [
+        make_context(framework=framework, mode=mode, precision=precision, devices=devices, shards=shards)
+        for framework, mode, precision, (devices, shards) in itertools.product(
+            frameworks, modes, precisions, ((1, None), (2, None), (2, uneven))
+        )
+    ]
+
+
+def uneven_shards(batch_size: int, *, rows: int = 1) -> tuple[int, int]:
+    """Return how many images each of two devices has when the first has more, about five eighths.
+
+    Args:
+        rows: of a part of the batch that no device may split.
+    """
+    parts = batch_size // rows
+    first = rows * min(max(parts * 5 // 8, parts // 2 + 1), parts - 1)
+    return first, batch_size - first
 
 
 def share_cores(cores: Sequence[int], jobs: int) -> list[list[int] | None]:

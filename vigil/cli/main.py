@@ -18,6 +18,7 @@ from vigil.cli import (
     env,
     golden,
     matrix,
+    nightly,
     power,
     recipes,
     reference,
@@ -28,26 +29,12 @@ from vigil.cli import (
     verify,
 )
 from vigil.errors import EXIT_COULD_NOT_RUN, UsageError, VigilError, nearest
-from vigil.tracking.entry import redact
+from vigil.tracking import redact
 
 VERBS = (
-    reproduce,
-    verify,
-    matrix,
-    compare,
-    drift,
-    power,
-    resume,
-    reference,
-    golden,
-    recipes,
-    check,
-    schema,
-    coco,
-    env,
-    sync,
+    reproduce, verify, matrix, compare, nightly, drift, power, resume, reference, golden, recipes, check, schema, coco, env, sync,
     dashboard,
-)
+)  # fmt: skip
 EXIT_CODES = (
     "exit codes: 0 reproduced, 1 outside the band, 2 wrong usage or recipe, 3 could not run, "
     "4 unknown (no or too little reference)"

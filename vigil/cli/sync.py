@@ -8,7 +8,9 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+from vigil.cli.nightly import bring_nights
 from vigil.errors import EXIT_COULD_NOT_RUN, CannotRun, UsageError
+from vigil.nightly.document import alone, nights_directory, read_nights
 from vigil.paths import runs_directory
 from vigil.rung import INTERRUPTED
 from vigil.tracking import (
@@ -48,7 +50,23 @@ def run(arguments: argparse.Namespace) -> int:
             break
     counts["not tried"] = len(found) - sum(counts.values())
     print(f"{directory}: " + ", ".join(f"{count} {outcome}" for outcome, count in counts.items()))
-    return EXIT_COULD_NOT_RUN if counts["failed"] else 0
+    is_whole = _sync_nights(directory)
+    return EXIT_COULD_NOT_RUN if counts["failed"] or not is_whole else 0
+
+
+def _sync_nights(directory: Path) -> bool:
+    """Bring finished nights to MLflow that it lacks; say which could not be."""
+    nights = nights_directory(directory)
+    if not nights.is_dir():
+        return True
+    try:
+        with alone(nights):
+            found, remarks = read_nights(nights)
+            remarks += bring_nights(found, directory)
+    except CannotRun as error:  # a nightly is at work: it brings them itself
+        remarks = [str(error)]
+    print("\n".join(remarks) or f"{nights}: every finished night is in MLflow")
+    return not remarks
 
 
 def sync_one(directory: Path, *, uri: str, is_check: bool) -> tuple[str, str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import itertools
 import shlex
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -14,11 +13,12 @@ from reports.verify import verify_block
 from reports.verify_picture import draw_picture
 from reports.verify_table import markdown, outcome, show
 from vigil.cli import options
-from vigil.context import FRAMEWORKS, MODES, PRECISIONS, Context, make_context
+from vigil.context import FRAMEWORKS, MODES, PRECISIONS
 from vigil.data import ensure_data
 from vigil.environment import installed_frameworks, is_installed, require_framework
 from vigil.errors import EXIT_COULD_NOT_RUN, EXIT_OUTSIDE, EXIT_REPRODUCED, FrameworkMissing, UsageError
 from vigil.paths import runs_directory
+from vigil.plan import ALL_PRECISIONS, every_context
 from vigil.progress import RunDisplay
 from vigil.recipe import DEFAULT_PROFILE, Recipe, recipe_names
 from vigil.releases.store import held, obtain
@@ -27,7 +27,6 @@ from vigil.spec import fault_entry, rows_of_part
 from vigil.tracking import upload_or_note
 from vigil.verify.request import Standard, load_standard, new_verify_directory, verify_context, verify_contexts
 
-ALL_PRECISIONS = ("fp32", "bf16", "fp16", "fp64")
 _ONE_CONTEXT_ONLY = ("device", "devices", "shards", "determinism")
 _ALL_ONLY = ("jobs", "markdown")
 EXIT_CODES = (
@@ -178,30 +177,6 @@ def _teller(count: int, *, of: str | None) -> Callable[[int, dict[str, Any], Pat
         print(f"[{done}/{count}] {f'{of} ' if of else ''}{document['context']['text']}: {outcome(document)}", flush=True)
 
     return ended
-
-
-def every_context(
-    frameworks: Sequence[str], *, modes: Sequence[str], precisions: Sequence[str], batch_size: int, rows: int = 1
-) -> list[Context]:
-    """Return every combination with one device, two, and two with uneven shards."""
-    uneven = uneven_shards(batch_size, rows=rows)
-    return [
-        make_context(framework=framework, mode=mode, precision=precision, devices=devices, shards=shards)
-        for framework, mode, precision, (devices, shards) in itertools.product(
-            frameworks, modes, precisions, ((1, None), (2, None), (2, uneven))
-        )
-    ]
-
-
-def uneven_shards(batch_size: int, *, rows: int = 1) -> tuple[int, int]:
-    """Return how many images each of two devices has when the first has more, about five eighths.
-
-    Args:
-        rows: of a part of the batch that no device may split.
-    """
-    parts = batch_size // rows
-    first = rows * min(max(parts * 5 // 8, parts // 2 + 1), parts - 1)
-    return first, batch_size - first
 
 
 def exit_code(verdict_name: str) -> int:

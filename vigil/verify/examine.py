@@ -107,6 +107,7 @@ def verify(
     known: list[Known],
     quick: bool = False,
     release: Mapping[str, Any] | None = None,
+    night: str | None = None,
     on_event: Callable[[dict], None] = lambda event: None,
 ) -> dict[str, Any]:
     """Examine a context, localise what is out, and write verify.json one level above the runner's directory; return it.
@@ -114,6 +115,7 @@ def verify(
     Args:
         quick: only training steps on margin batches, which is one program to compile.
         release: the release that was named for it, as it is recorded.
+        night: the id of the night that it is part of, if of any.
 
     Raises:
         CannotRun: The tape has no noise floors of this precision, or there are no clean runs of it.
@@ -137,6 +139,7 @@ def verify(
         "verify_id": setting.directory.parent.name,
         "created": datetime.now(timezone.utc).isoformat(timespec="seconds"),
         "command": command,
+        "night": night,
         "recipe": tape.header["recipe"],
         "context": setting.context.as_dict(),
         "fault": record["fault"],

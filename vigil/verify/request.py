@@ -59,6 +59,7 @@ def verify_context(
     quick: bool = False,
     release: Mapping[str, Any] | None = None,
     python: Path | None = None,
+    night: str | None = None,
     on_event: Callable[[dict], None] = lambda event: None,
 ) -> dict[str, Any]:
     """Verify one context in a directory of its own; return verify.json's content.
@@ -66,6 +67,7 @@ def verify_context(
     Args:
         quick: only training steps on margin batches, as before a training run.
         release, python: the release that was named, as it is recorded, and the interpreter that has it.
+        night: the id of the night that it is part of, if of any.
 
     Raises:
         FrameworkMissing: The framework is not installed.
@@ -97,6 +99,7 @@ def verify_context(
         known=load_known(),
         quick=quick,
         release=release,
+        night=night,
         on_event=on_event,
     )
 

@@ -1,0 +1,165 @@
+"""`vigil nightly` as it is typed: what it accepts, what it prints, and its exit codes."""
+
+import json
+
+import pytest
+
+import vigil.cli.nightly as nightly
+from tests.nightly.nights import FakeReleases, FakeWork
+from vigil.cli.main import main
+from vigil.nightly import conduct
+from vigil.nightly.document import alone
+from vigil.nightly.pool import Outcome
+from vigil.paths import project_root
+
+KEY = "verify resnet_cifar quick jax-jit-fp32-x1"
+
+
+@pytest.fixture
+def runs(tmp_path, monkeypatch):
+    """Make nights run on fakes, and few cells; return the folder of runs. `work`, `releases`: the fakes."""
+    monkeypatch.setenv("VIGIL_RUNS_DIR", str(tmp_path))
+    monkeypatch.setattr(nightly, "bring_all", lambda nights, runs: [])
+    real = conduct.night_cells
+
+    def some(recipe, profile, *, frameworks, is_verified=True):
+        return [cell for cell in real(recipe, profile, frameworks=frameworks) if cell.context.text.endswith("-jit-fp32-x1")]
+
+    monkeypatch.setattr(conduct, "night_cells", some)
+    use(monkeypatch, FakeWork())
+    return tmp_path
+
+
+def use(monkeypatch, work, **versions):
+    """Let the next night carry out its cells by this, on these releases."""
+    releases = FakeReleases({"torch": "2.0", "tensorflow": "2.1", "jax": "1.0"} | versions)
+    releases.held_at = []
+    monkeypatch.setattr(nightly, "Newest", lambda **options: releases)
+    monkeypatch.setattr(nightly, "Workplace", lambda *arguments, **options: work)
+
+
+def test_a_night_prints_what_it_covered_and_what_it_left(runs, capsys):
+    """A line a cell, the releases, a table, where the summary lies; exit code 0."""
+    assert main(["nightly", "resnet_cifar"]) == 0
+    told = capsys.readouterr().out
+    assert "[6/6] " in told
+    assert "verify resnet_cifar jax-jit-fp32-x1: reproduced (0 s)" in told
+    assert "6 reproduced." in told
+    for name in ("summary.md", "summary.json", "junit.xml"):
+        [path] = runs.glob(f"nights/*/{name}")
+        assert str(path) in told
+
+
+def test_run_twice_the_second_says_that_nothing_is_new(runs, capsys):
+    """With the releases that it looked up, and exit code 0."""
+    main(["nightly", "resnet_cifar"])
+    capsys.readouterr()
+    assert main(["nightly", "resnet_cifar"]) == 0
+    told = capsys.readouterr().out
+    assert "Nothing is new since night" in told
+    assert "jax 1.0, as before" in told
+    assert len(list(runs.glob("nights/*/night.json"))) == 1
+
+
+@pytest.mark.parametrize(("verdict", "code"), [("regressed", 1), ("failed:crash", 3), ("unknown", 4), ("known-finding", 0)])
+def test_the_exit_code_is_that_of_the_worst(runs, monkeypatch, capsys, verdict, code):
+    """And its cell is named with its reason; what stands keeps its code when nothing is new."""
+    use(monkeypatch, FakeWork({KEY: Outcome(verdict, "for this reason")}))
+    assert main(["nightly", "resnet_cifar"]) == code
+    assert "for this reason" in capsys.readouterr().out
+    if verdict != "failed:crash":
+        assert main(["nightly", "resnet_cifar"]) == code
+
+
+def test_a_framework_that_cannot_be_had_is_told(runs, monkeypatch, capsys):
+    """With the installer's last line; the others are looked at."""
+    use(monkeypatch, FakeWork(), torch=None)
+    assert main(["nightly", "resnet_cifar"]) == 3
+    told = capsys.readouterr().out
+    assert "torch: cannot be had: torch: no set of packages fits" in told
+    assert "4 reproduced" in told
+    assert "2 cells of torch" in told
+
+
+def test_a_second_nightly_is_refused(runs, capsys):
+    """Exit code 3, and whose process the other is."""
+    with alone(runs / "nights"):
+        assert main(["nightly"]) == 3
+    assert "another nightly is at work here, process" in capsys.readouterr().err
+
+
+def test_what_is_finished_is_not_gone_on_with(runs, capsys):
+    """`--resume` says so, writes the summary where it is missing, and ends as the night ended."""
+    main(["nightly", "resnet_cifar"])
+    [summary] = runs.glob("nights/*/summary.md")
+    summary.unlink()
+    assert main(["nightly", "--resume"]) == 0
+    assert summary.is_file()
+    assert "nothing to go on with" in capsys.readouterr().out
+
+
+def test_a_night_that_was_broken_off_goes_on(runs, monkeypatch, capsys):
+    """Only the cell that has no verdict is run."""
+    main(["nightly", "resnet_cifar"])
+    [path] = runs.glob("nights/*/night.json")
+    document = json.loads(path.read_text())
+    next(row for row in document["cells"] if row["key"] == KEY).update(status="running", verdict=None, directory="run-1")
+    path.write_text(json.dumps(document | {"finished": None, "verdict": None}))
+    work = FakeWork()
+    use(monkeypatch, work)
+    assert main(["nightly", "--resume"]) == 0
+    assert (work.started, work.prepared) == ([KEY], [])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--budget", "30"], "--budget: found '30'"),
+        (["--budget", "0m"], "--budget: found '0m'"),
+        (["--seeds", "17"], "--seeds: found '17'"),
+        (["--jobs", "0"], "--jobs: found '0'"),
+        (["--framework", "jaxx"], "Did you mean jax?"),
+        (["--profile", "quik"], "Did you mean quick?"),
+        (["--resume"], "there is no night"),
+        (["--resume", "--pre"], "--pre: not allowed with --resume"),
+        (["resnet_cifar", "--resume"], "RECIPE: not allowed with --resume"),
+        (["resnet_cifar", "recipes/resnet_cifar.yaml"], "found two named resnet_cifar"),
+    ],
+)
+def test_wrong_usage_is_told_before_anything_runs(runs, capsys, monkeypatch, arguments, message):
+    """Exit code 2, with what is allowed."""
+    monkeypatch.chdir(project_root())
+    assert main(["nightly", *arguments]) == 2
+    assert message in capsys.readouterr().err
+    assert list(runs.glob("nights/*/")) == []
+
+
+@pytest.mark.parametrize(("text", "seconds"), [("90s", 90.0), ("30m", 1800.0), ("2h", 7200.0), ("1.5h", 5400.0)])
+def test_a_budget_is_a_number_and_a_unit(text, seconds):
+    """Seconds, minutes or hours."""
+    assert nightly.time_seconds("--budget", text) == seconds
+
+
+def test_two_releases_of_one_framework_cannot_be_held(tmp_path, monkeypatch, capsys):
+    """Nor one that --framework leaves out."""
+    monkeypatch.setenv("VIGIL_RUNS_DIR", str(tmp_path))
+    assert main(["nightly", "--hold", "jax==0.9.2", "--hold", "jax==0.10.2"]) == 2
+    assert main(["nightly", "--hold", "jax==0.9.2", "--framework", "torch"]) == 2
+    told = capsys.readouterr().err
+    assert "found two of jax" in told
+    assert "which --framework torch leaves out" in told
+
+
+def test_the_page_quotes_the_workflow():
+    """docs/nightly.md shows docs/workflows/nightly.yml as it is."""
+    workflow = (project_root() / "docs" / "workflows" / "nightly.yml").read_text("utf-8")
+    assert f"```yaml\n{workflow}```" in (project_root() / "docs" / "nightly.md").read_text("utf-8")
+
+
+def test_sync_brings_the_nights(runs, monkeypatch, capsys):
+    """After the runs; what could not be brought is exit code 3."""
+    main(["nightly", "resnet_cifar"])
+    assert main(["sync"]) == 0
+    assert "every finished night is in MLflow" in capsys.readouterr().out
+    monkeypatch.setattr(nightly, "bring_all", lambda nights, runs: [f"night {nights[0].id} is not in MLflow: down"])
+    assert main(["sync"]) == 3

@@ -1,0 +1,218 @@
+"""`vigil nightly`: the newest release of each framework, every cell that is new since, under a time budget."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import threading
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from reports import nightly as report
+from reports.run_pictures import draw_pictures
+from reports.tables import print_table
+from reports.verify_picture import draw_picture
+from vigil.cli import options
+from vigil.context import FRAMEWORKS
+from vigil.errors import EXIT_COULD_NOT_RUN, UsageError
+from vigil.nightly.conduct import SEEDS, Nothing, Order, begin, resume
+from vigil.nightly.document import Night, alone, nights_directory, read_nights
+from vigil.nightly.environments import release_text
+from vigil.nightly.newest import Newest
+from vigil.nightly.outcome import standing_code, worst
+from vigil.nightly.tracked import bring_all
+from vigil.nightly.work import Workplace
+from vigil.paths import runs_directory
+from vigil.recipe import DEFAULT_PROFILE, Recipe, load_recipe, recipe_names
+from vigil.run_directories import require_writable
+from vigil.tracking import read_document
+
+DEFAULT_BUDGET = "8h"
+_UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
+_NEW_NIGHT_ONLY = ("recipes", "hold", "pre", "framework", "seeds", "again", "profile")
+EXIT_CODES = (
+    "exit codes, by the worst of the night: 0 fine, 1 a wrong number or step that stands, 2 wrong usage or recipe, 3 a cell "
+    "could not run, 4 unknown; what is unsupported, left, or a known finding counts as nothing"
+)
+
+
+def add_parser(subparsers: argparse._SubParsersAction) -> None:
+    """Add the verb to the command line."""
+    parser = subparsers.add_parser(
+        "nightly", help="verify and reproduce on the newest releases what is not covered yet, within a budget", epilog=EXIT_CODES
+    )
+    parser.add_argument("recipes", nargs="*", metavar="RECIPE", help="names in recipes/, or paths (default: all in recipes/)")
+    parser.add_argument("--budget", metavar="TIME", help=f"as 30m, 2h or 90s (default: {DEFAULT_BUDGET}); what runs is finished")
+    parser.add_argument("--pre", action="store_true", help="the newest with pre-releases allowed")
+    parser.add_argument("--hold", action="append", metavar="RELEASE", help="this in the place of the newest, as torch==2.13.0")
+    parser.add_argument("--framework", metavar="A,B", help=f"default: {','.join(FRAMEWORKS)}")
+    parser.add_argument("--seeds", metavar="N", help=f"seeds of a reproduction, of {SEEDS} that take turns (default: 1)")
+    parser.add_argument("--jobs", metavar="N", help="cells side by side (default: as many as cores and memory bear)")
+    parser.add_argument("--again", action="store_true", help="look at what is covered, too")
+    parser.add_argument(
+        "--resume", action="store_true", help="go on with the last night; with a longer --budget also with what it left"
+    )
+    parser.add_argument("--profile", help=f"how much of each recipe (default: {DEFAULT_PROFILE})")
+    options.add_extra_index(parser)
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run a night, or go on with one; say what it covered and what it left, and return the worst exit code."""
+    budget = None if arguments.budget is None else time_seconds("--budget", arguments.budget)
+    jobs = None if arguments.jobs is None else options.whole_number("--jobs", arguments.jobs, least=1)
+    runs = runs_directory()
+    require_writable(runs)
+    with alone(nights_directory(runs)):
+        earlier, remarks = read_nights(nights_directory(runs))
+        for remark in (*remarks, *bring_nights(earlier, runs)):
+            _tell(remark)
+        if arguments.resume:
+            return _resume(arguments, earlier, runs, budget=budget, jobs=jobs)
+        return _begin(arguments, earlier, runs, budget=budget or time_seconds("--budget", DEFAULT_BUDGET), jobs=jobs)
+
+
+def _begin(arguments: argparse.Namespace, earlier: list[Night], runs: Path, *, budget: float, jobs: int | None) -> int:
+    releases = Newest(held_at=arguments.hold or (), is_pre=arguments.pre, indexes=arguments.extra_index)
+    frameworks = options.names("--framework", arguments.framework, FRAMEWORKS) if arguments.framework else list(FRAMEWORKS)
+    if strange := [name for name in releases.held_at if name not in frameworks]:
+        raise UsageError(f"--hold: found a release of {strange[0]}, which --framework {arguments.framework} leaves out.")
+    order = Order(
+        recipes=_recipes(arguments.recipes or recipe_names()),
+        profile=arguments.profile or DEFAULT_PROFILE,
+        frameworks=frameworks,
+        budget=budget,
+        command=arguments.command,
+        n_seeds=options.whole_number("--seeds", arguments.seeds or "1", least=1, most=SEEDS),
+        jobs=jobs,
+        is_again=arguments.again,
+    )
+    for recipe in order.recipes.values():
+        recipe.profile(order.profile)
+    if earlier and earlier[-1].document["finished"] is None:
+        _tell(f"night {earlier[-1].id} was broken off: `vigil nightly --resume` would go on with it. This is a new one.")
+    make_work = _maker(order.recipes, runs)
+    try:
+        found = begin(
+            order,
+            nights_directory(runs),
+            earlier=earlier,
+            releases=releases,
+            make_work=make_work,
+            tell=_tell,
+        )
+    except KeyboardInterrupt:
+        print("Interrupted. Go on with: vigil nightly --resume")
+        return EXIT_COULD_NOT_RUN
+    return _nothing(found) if isinstance(found, Nothing) else _end(found, runs)
+
+
+def _resume(arguments: argparse.Namespace, earlier: list[Night], runs: Path, *, budget: float | None, jobs: int | None) -> int:
+    if given := [name for name in _NEW_NIGHT_ONLY if getattr(arguments, name)]:
+        shown = "RECIPE" if given[0] == "recipes" else f"--{given[0]}"
+        raise UsageError(
+            f"{shown}: not allowed with --resume: a night goes on as it was begun. Only --budget and --jobs may change."
+        )
+    if not earlier:
+        raise UsageError(f"--resume: there is no night in {nights_directory(runs)}. Begin one: `vigil nightly`.")
+    night = earlier[-1]
+    is_longer = budget is not None and budget > night.document["budget_seconds"]
+    if night.document["finished"] and not is_longer:
+        print(f"Night {night.id} is finished: there is nothing to go on with, unless with a longer --budget.")
+        return _end(night, runs)
+    recipes = _recipes([facts["source"] for facts in night.document["recipes"].values()])
+    try:
+        resume(
+            night,
+            recipes,
+            earlier=earlier[:-1],
+            releases=Newest(indexes=arguments.extra_index),
+            make_work=_maker(recipes, runs),
+            tell=_tell,
+            budget=budget,
+            jobs=jobs,
+        )
+    except KeyboardInterrupt:
+        print("Interrupted. Go on with: vigil nightly --resume")
+        return EXIT_COULD_NOT_RUN
+    return _end(night, runs)
+
+
+def bring_nights(nights: Sequence[Night], runs: Path) -> list[str]:
+    """Bring finished nights to MLflow that it lacks, and return remarks. The lock on the nights is the caller's to hold."""
+    for night in nights:
+        # Broken off between its end and its summary.
+        if night.document["finished"] and not (night.directory / report.MARKDOWN).is_file():
+            report.write_summary(night.directory, night.document)
+    return bring_all(nights, runs)
+
+
+def time_seconds(option: str, text: str) -> float:
+    """Return the seconds of a text as 30m. Raises UsageError."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)([smh])", text.strip())
+    seconds = float(found.group(1)) * _UNITS[found.group(2)] if found else 0.0
+    if seconds <= 0.0:
+        raise UsageError(f"{option}: found {text!r}. Allowed: a number above 0 with s, m or h behind it, as 90s, 30m or 2h.")
+    return seconds
+
+
+def _recipes(sources: list[str]) -> dict[str, Recipe]:
+    found: dict[str, Recipe] = {}
+    for source in sources:
+        recipe = load_recipe(source)
+        if recipe.name in [other.name for other in found.values()]:
+            raise UsageError(f"RECIPE: found two named {recipe.name}. A night's cells go by the names of their recipes.")
+        found[source] = recipe
+    return found
+
+
+def _maker(recipes: Mapping[str, Recipe], runs: Path) -> Any:
+    # Cells end on threads of one process, and Matplotlib is not made for several at a time.
+    one_at_a_time = threading.Lock()
+
+    def draw(place: Path) -> None:
+        if read_document(place).get("tensors"):
+            with one_at_a_time:
+                draw_picture(place)
+
+    def make(document: dict[str, Any], pythons: Mapping[str, Path]) -> Workplace:
+        return Workplace(document, pythons, recipes=recipes, runs=runs, draw_verification=draw, draw_run=draw_pictures)
+
+    return make
+
+
+def _end(night: Night, runs: Path) -> int:
+    """Write the summary of a night that is finished, bring it to MLflow, print it, and return its exit code."""
+    document = night.document
+    paths = report.write_summary(night.directory, document)
+    remarks = bring_nights([night], runs)
+    print()
+    print_table("releases", report.RELEASE_COLUMNS, report.releases(document), notes=())
+    print_table("cells of tonight", report.COLUMNS, report.table(document), notes=report.notes(document))
+    if found := report.not_fine(document):
+        print_table("what is not fine", report.NOT_FINE_COLUMNS, found, notes=(f"directories are below {runs}",))
+    for remark in remarks:
+        print(f"{remark} The next nightly tries it again.")
+    print(report.headline(document))
+    print("\n".join(str(path) for path in paths))
+    return document["verdict"]["exit_code"]
+
+
+def _nothing(found: Nothing) -> int:
+    """Say that nothing is new; what is still wrong keeps its exit code."""
+    shown = ", ".join(f"{name} {release_text(release)}" for name, release in found.releases.items())
+    print(f"Nothing is new since night {found.since}: {shown}.")
+    if found.left:
+        print(
+            f"{found.left} cells were left by today's budget and wait for coming nights. Now: `vigil nightly --resume` with a "
+            "longer --budget; all again: --again."
+        )
+    for each in found.standing:
+        shown = f"{each['key']}: {each['verdict']}: {each['reason']} ({each['directory']})"
+        print(f"Not fine since night {each['night']}: {shown}")
+    return worst(standing_code(each["verdict"]) for each in found.standing)
+
+
+def _tell(text: str) -> None:
+    print(text, flush=True)

@@ -1,0 +1,64 @@
+"""The cells of a night: for every recipe and framework a verification and a reproduction in each of their contexts."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+from vigil.context import MODES, Context
+from vigil.plan import ALL_PRECISIONS, every_context, matrix_contexts
+from vigil.recipe import Recipe
+from vigil.spec import rows_of_part
+
+VERIFY, REPRODUCE = "verify", "reproduce"
+
+# What a look is worth. A verification says where a framework is wrong, a reproduction only that it is. A context that more
+# people use is worth more.
+_KINDS = {VERIFY: 4.0, REPRODUCE: 1.0}
+_MODES = {"jit": 2.0}
+_PRECISIONS = {"fp32": 2.0, "bf16": 1.0}
+_RARE = 0.5
+
+
+@dataclasses.dataclass(frozen=True)
+class Cell:
+    """One kind of look at one recipe's profile in one context."""
+
+    kind: str
+    recipe: str
+    profile: str
+    context: Context
+
+    @property
+    def key(self) -> str:
+        """Return what stands for the cell in documents and tables, and is the same every night."""
+        return f"{self.kind} {self.recipe} {self.profile} {self.context.text}"
+
+    @property
+    def framework(self) -> str:
+        return self.context.framework
+
+    @property
+    def verification(self) -> Cell | None:
+        """Return the cell that comes before this one, if any does."""
+        return dataclasses.replace(self, kind=VERIFY) if self.kind == REPRODUCE else None
+
+    @property
+    def value(self) -> float:
+        """Return what a look at it is worth: jit, fp32, one device first."""
+        devices = 1.5 if self.context.devices == 1 else _RARE if self.context.shards else 1.0
+        mode, precision = _MODES.get(self.context.mode, 1.0), _PRECISIONS.get(self.context.precision, _RARE)
+        return _KINDS[self.kind] * mode * precision * devices
+
+
+def night_cells(recipe: Recipe, profile: str, *, frameworks: Sequence[str], is_verified: bool = True) -> list[Cell]:
+    """Return the cells of one recipe, framework by framework: the contexts of `vigil verify --all`, those of `vigil matrix`.
+
+    Args:
+        is_verified: whether there is a golden tape; without one there is nothing to verify against.
+    """
+    training = recipe.resolve(profile)
+    sizes = {"batch_size": training["batch_size"], "rows": rows_of_part(training)}
+    verified = every_context(frameworks, modes=MODES, precisions=ALL_PRECISIONS, **sizes) if is_verified else []
+    looks = [(VERIFY, context) for context in verified] + [(REPRODUCE, context) for context in matrix_contexts(frameworks)]
+    return [Cell(kind, recipe.name, profile, context) for kind, context in looks]

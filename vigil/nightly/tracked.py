@@ -1,0 +1,119 @@
+"""Nights in MLflow: a point in the timeline of every cell, and a run for the night. What is down today is brought another day."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from vigil.errors import EXIT_COULD_NOT_RUN, EXIT_OUTSIDE, EXIT_REPRODUCED, EXIT_UNKNOWN, CannotRun
+from vigil.nightly.cells import REPRODUCE, VERIFY
+from vigil.nightly.document import DONE, Night, created
+from vigil.tracking import (
+    NightPoint,
+    TrackingUnavailable,
+    read_document,
+    record_night,
+    record_night_summary,
+    redact,
+    tracking_uri,
+)
+
+WORST = {EXIT_REPRODUCED: "fine", EXIT_OUTSIDE: "wrong", EXIT_COULD_NOT_RUN: "failed", EXIT_UNKNOWN: "unknown"}
+
+
+def bring(night: Night, runs: Path, *, uri: str | None = None) -> CannotRun | None:
+    """Bring MLflow to hold a finished night, and write into its document what became of it; return why it could not be.
+
+    What is there already is not doubled: to call it again completes what was broken off.
+    """
+    document, uri = night.document, uri or tracking_uri()
+    try:
+        points = points_of(document, runs)
+        if points:
+            record_night(uri, points, night=night.id, number=document["number"], when=created(document))
+        run_id = record_night_summary(
+            uri,
+            night.directory,
+            night=night.id,
+            number=document["number"],
+            when=created(document),
+            seconds=document["spent_seconds"],
+            verdict=WORST[document["verdict"]["exit_code"]],
+            verdicts=document["verdict"]["counts"],
+            releases={name: release["version"] or "none" for name, release in document["releases"].items()},
+        )
+    except CannotRun as error:
+        document["tracking"] = {"error": redact(str(error))}
+        night.save()
+        return error
+    document["tracking"] = {"uri": redact(uri), "run_id": run_id}
+    night.save()
+    return None
+
+
+def is_to_bring(night: Night) -> bool:
+    """Is this night finished, and not in MLflow as it is now?"""
+    return bool(night.document["finished"]) and not (night.document["tracking"] or {}).get("run_id")
+
+
+def points_of(document: dict[str, Any], runs: Path) -> list[NightPoint]:
+    """Return one point for each context that was looked at, with the number and the worst tensor that it gave."""
+    looks: dict[tuple[str, str, str], dict[str, dict[str, Any]]] = {}
+    for row in document["cells"]:
+        if row["status"] == DONE:
+            looks.setdefault((row["recipe"], row["profile"], row["context"]["text"]), {})[row["kind"]] = row
+    return [_point(rows, document, runs) for rows in looks.values()]
+
+
+def _point(rows: dict[str, dict[str, Any]], document: dict[str, Any], runs: Path) -> NightPoint:
+    row = rows.get(REPRODUCE) or rows[VERIFY]
+    verification, reproduction = (_document_of(rows.get(kind), runs) for kind in (VERIFY, REPRODUCE))
+    judged, worst = reproduction.get("verdict") or {}, verification.get("worst") or {}
+    band = judged.get("mean_band") or judged.get("band") or {}
+    recipe, context = document["recipes"][row["recipe"]], row["context"]
+    metric = recipe["metric"]
+    fields = ("framework", "mode", "precision", "device", "devices", "determinism", "randomness")
+    return NightPoint(
+        recipe=row["recipe"],
+        recipe_version=recipe["version"],
+        recipe_hash=recipe["hash"],
+        profile=row["profile"],
+        context=context["text"],
+        **{name: context[name] for name in fields},
+        release=document["releases"][context["framework"]]["version"],
+        verdict=row["verdict"],
+        metric=metric["name"],
+        unit=metric["unit"],
+        direction=metric["direction"],
+        seeds=len(document["seeds"]) if REPRODUCE in rows else 0,
+        value=judged.get("mean"),
+        band_low=band.get("low"),
+        band_high=band.get("high"),
+        verify_worst_ratio=float(worst["ratio"]) if worst else None,
+        reason=row["reason"],
+    )
+
+
+def _document_of(row: dict[str, Any] | None, runs: Path) -> dict[str, Any]:
+    """Return the document that a cell's directory holds; a folder that was removed since has none."""
+    if row is None or row["directory"] is None:
+        return {}
+    try:
+        return read_document(runs / row["directory"])
+    except CannotRun:
+        return {}
+
+
+def bring_all(nights: Sequence[Night], runs: Path, *, uri: str | None = None) -> list[str]:
+    """Bring every night that MLflow lacks, the oldest first, and return a remark for each that could not be brought.
+
+    A tracker that is down is not asked again: it would fail for each, and take its time to.
+    """
+    remarks = []
+    for night in nights:
+        if is_to_bring(night) and (problem := bring(night, runs, uri=uri)):
+            remarks.append(f"night {night.id} is not in MLflow: {redact(str(problem))}")
+            if isinstance(problem, TrackingUnavailable):
+                break
+    return remarks

@@ -1,0 +1,136 @@
+"""One cell of a night, carried out as `vigil verify` and `vigil reproduce` would do it."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from vigil import tracking
+from vigil.data import ensure_data
+from vigil.invocation import Request, carry_out, plan
+from vigil.nightly.cells import VERIFY, Cell
+from vigil.nightly.pool import Cores, Outcome
+from vigil.recipe import Recipe
+from vigil.record import read_record
+from vigil.releases.resolve import Resolved
+from vigil.rung import INTERRUPTED
+from vigil.verify.examine import FILE_NAME as VERIFICATION
+from vigil.verify.request import RUNNER, Standard, load_standard, new_verify_directory, recipe_facts, verify_context
+from vigil.watch import Watch
+
+
+def _ignore(*facts: Any) -> None:
+    """Cells of a night report when they end, not on the way."""
+
+
+class Workplace:
+    """Carries out the cells of one night."""
+
+    def __init__(
+        self,
+        document: Mapping[str, Any],
+        pythons: Mapping[str, Path],
+        *,
+        recipes: Mapping[str, Recipe],
+        runs: Path,
+        draw_verification: Callable[[Path], Any] = _ignore,
+        draw_run: Callable[[Path], Any] = _ignore,
+    ) -> None:
+        """recipes: by where each was found. draw_...: what draws the pictures of a directory, before it is uploaded."""
+        self._document, self._pythons, self._runs = document, pythons, runs
+        self._recipes = {recipe.name: (source, recipe) for source, recipe in recipes.items()}
+        self._draw_verification, self._draw_run = draw_verification, draw_run
+        self._standards: dict[str, Standard] = {}
+        self._data: dict[str, Path | None] = {}
+        self._lock = threading.Lock()
+
+    def prepare(self, cell: Cell, cores: Cores) -> str:
+        """Make the directory of a cell, and return its name. Raises VigilError."""
+        source, recipe = self._recipes[cell.recipe]
+        if cell.kind == VERIFY:
+            return new_verify_directory(self._runs, recipe_facts(recipe, cell.profile), cell.context).name
+        request = Request(
+            recipe=recipe,
+            recipe_source=source,
+            profile=cell.profile,
+            context=cell.context,
+            seeds=tuple(self._document["seeds"]),
+            fault=None,
+            command=self._document["command"],
+            cores=cores,
+            # The verification of this context came before, and is a cell of its own.
+            verify=False,
+            release=self._resolved(cell),
+            night=self._document["id"],
+        )
+        return plan(request, self._runs, data_directory=self._data_directory(cell)).name
+
+    def carry_out(self, cell: Cell, directory: str, cores: Cores, stop: threading.Event) -> Outcome:
+        """Run a cell in its directory, or go on with what lies there. Raises VigilError."""
+        place = self._runs / directory
+        return self._verify(cell, place, cores, stop) if cell.kind == VERIFY else self._reproduce(place, stop)
+
+    def _verify(self, cell: Cell, place: Path, cores: Cores, stop: threading.Event) -> Outcome:
+        document = tracking.read_document(place) if (place / VERIFICATION).is_file() else None
+        if document is None or document["verdict"]["name"] == INTERRUPTED:
+            # What was answered until a verification was broken off belongs to no document.
+            shutil.rmtree(place, ignore_errors=True)
+            place.mkdir(parents=True)
+            document = verify_context(
+                self._standard(cell),
+                cell.context,
+                place,
+                command=self._document["command"],
+                data_directory=self._data_directory(cell),
+                cores=cores,
+                stop=stop,
+                release=self._resolved(cell).as_dict(),
+                python=self._pythons[cell.framework],
+                night=self._document["id"],
+            )
+        verdict = document["verdict"]
+        if verdict["name"] == INTERRUPTED:
+            return Outcome(None)
+        if not document.get("tracking"):
+            self._draw_verification(place)
+            tracking.upload_or_note(place)
+        return Outcome(verdict["name"], verdict["reason"], peak_memory_bytes=_peak([place / RUNNER]))
+
+    def _reproduce(self, place: Path, stop: threading.Event) -> Outcome:
+        watch = Watch(_ignore, _ignore, _ignore, _ignore, stop=stop, on_recorded=self._draw_run)
+        invocation = carry_out(place, watch=watch)
+        if invocation.get("interrupted") or invocation["verdict"] is None:
+            return Outcome(None)
+        verdict = invocation["verdict"]
+        peak = _peak([place / name for name in invocation["runs"]])
+        return Outcome(verdict["name"], verdict["reason"], p_value=verdict.get("p_value"), peak_memory_bytes=peak)
+
+    def _resolved(self, cell: Cell) -> Resolved:
+        return Resolved.from_dict(self._document["releases"][cell.framework])
+
+    def _standard(self, cell: Cell) -> Standard:
+        with self._lock:
+            if cell.recipe not in self._standards:
+                _, recipe = self._recipes[cell.recipe]
+                data_directory = self._data_of(cell)
+                self._standards[cell.recipe] = load_standard(recipe, cell.profile, data_directory=data_directory)
+            return self._standards[cell.recipe]
+
+    def _data_directory(self, cell: Cell) -> Path | None:
+        with self._lock:
+            return self._data_of(cell)
+
+    def _data_of(self, cell: Cell) -> Path | None:
+        if cell.recipe not in self._data:
+            _, recipe = self._recipes[cell.recipe]
+            self._data[cell.recipe] = ensure_data(recipe.resolve(cell.profile)["data"], progress=_ignore)
+        return self._data[cell.recipe]
+
+
+def _peak(directories: list[Path]) -> int | None:
+    """Return the largest peak of the runs that have a record."""
+    records = [read_record(directory) for directory in directories]
+    return max((record["peak_memory_bytes"] for record in records if record and record["peak_memory_bytes"]), default=None)
