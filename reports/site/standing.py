@@ -1,0 +1,153 @@
+"""What each cell is now: the newest look of each kind, unless it is too old to say anything of today."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from reports.site.looks import KINDS, Key, Look
+from reports.site.sources import Sources, begun, context_text
+from reports.site.verdicts import APPEARANCES, LEFT, NEVER, STALE, Appearance, appearance_of
+
+FRESH = timedelta(days=7)
+DONE = "done"
+
+
+@dataclass(frozen=True)
+class Standing:
+    """What is known of one kind of look at a cell.
+
+    stale: why the result says nothing of today, or None. remark: what else a reader must know.
+    """
+
+    verdict: str
+    reason: str
+    when: datetime | None = None
+    release: str | None = None
+    night: str | None = None
+    seconds: float | None = None
+    stale: str | None = None
+    remark: str | None = None
+
+    @property
+    def appearance(self) -> Appearance:
+        """How it looks: what is stale looks stale, whatever its verdict was."""
+        return APPEARANCES[STALE] if self.stale else appearance_of(self.verdict)
+
+    @property
+    def word(self) -> str:
+        """The word that stands in its field."""
+        word = appearance_of(self.verdict).word
+        return f"{APPEARANCES[STALE].word}: {word}" if self.stale else word
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A recipe's profile in one context: every look at it, oldest first, and how it stands."""
+
+    key: Key
+    framework: str
+    looks: tuple[Look, ...]
+    standings: Mapping[str, Standing]
+    planted: int
+
+    @property
+    def title(self) -> str:
+        return " ".join(self.key)
+
+
+def cells_of(sources: Sources, looks: Mapping[Key, Sequence[Look]]) -> dict[Key, Cell]:
+    """Return every cell that history or the night's document knows, in order."""
+    planned: dict[Key, dict[str, Mapping[str, Any]]] = {}
+    for row in sources.night["cells"] if sources.night else ():
+        planned.setdefault((row["recipe"], row["profile"], context_text(row)), {})[row["kind"]] = row
+    newest = _newest_hashes(looks)
+    cells = {}
+    for key in sorted({*looks, *planned}):
+        clean = [look for look in looks.get(key, ()) if look.is_clean]
+        standings = {}
+        for kind in KINDS:
+            last = next((look for look in reversed(clean) if look.kind == kind), None)
+            known = _of_look(last) if last else None
+            standing, is_last = _with_night(known, planned.get(key, {}).get(kind), sources.night)
+            stale = _stale(standing, last if is_last else None, key, sources=sources, newest=newest)
+            standings[kind] = replace(standing, stale=stale)
+        of_key = looks.get(key, ())
+        framework = of_key[-1].framework if of_key else key[2].split("-")[0]
+        cells[key] = Cell(key, framework, tuple(of_key), standings, planted=len(of_key) - len(clean))
+    return cells
+
+
+def _of_look(look: Look) -> Standing:
+    return Standing(
+        verdict=look.verdict,
+        reason=look.reason or "",
+        when=look.created,
+        release=look.release,
+        night=look.night,
+        seconds=look.seconds,
+    )
+
+
+def _with_night(known: Standing | None, row: Mapping[str, Any] | None, night: Mapping[str, Any] | None) -> tuple[Standing, bool]:
+    """Return how a cell stands with what the night's document says of it, and whether that is what history's last look says.
+
+    The document holds the verdict on all runs together. A look after the night is later than it, and stays.
+    """
+    if row is None:
+        return known or Standing(NEVER, "never run, as far as the history goes"), known is not None
+    if row["status"] != DONE or not row.get("verdict"):
+        why = row.get("reason") or row.get("chosen") or "no reason recorded"
+        text = f"night {night['id']}: {row['status']} ({why})"
+        return (replace(known, remark=text), True) if known else (Standing(LEFT, text), False)
+    began = begun(night)
+    if known and known.night != night["id"] and known.when > began:
+        return known, True
+    is_same = known is not None and known.night == night["id"]
+    chance = row.get("stands") is False
+    told = Standing(
+        verdict=row["verdict"],
+        reason=row.get("reason") or (known.reason if is_same else ""),
+        when=known.when if is_same else began,
+        release=known.release if is_same else _release(night, row),
+        night=night["id"],
+        seconds=row.get("seconds"),
+        remark="among so many cells, chance may explain it: the night does not count it" if chance else None,
+    )
+    return told, is_same
+
+
+def _release(night: Mapping[str, Any], row: Mapping[str, Any]) -> str | None:
+    release = night.get("releases", {}).get(context_text(row).split("-")[0]) or {}
+    return release.get("version")
+
+
+def _stale(
+    standing: Standing, look: Look | None, key: Key, *, sources: Sources, newest: Mapping[tuple[str, str], str]
+) -> str | None:
+    """Return why a result says nothing of today, or None."""
+    if standing.when is None:
+        return None
+    days = (sources.now - standing.when) / timedelta(days=1)
+    if days > FRESH.days:
+        return f"{days:.0f} days old"
+    if look is None:
+        return None
+    recipe = sources.recipes.get(key[0])
+    profile = recipe.profiles.get(key[1]) if recipe else None
+    # A recipe from elsewhere is not in the checkout: the newest of its hashes is then the best that is known.
+    current = profile.hash if profile else newest.get(key[:2])
+    if current is not None and look.recipe_hash != current:
+        return f"of recipe hash {look.recipe_hash}; it is {current} now"
+    return None
+
+
+def _newest_hashes(looks: Mapping[Key, Sequence[Look]]) -> dict[tuple[str, str], str]:
+    last: dict[tuple[str, str], Look] = {}
+    for key, of_key in looks.items():
+        place = key[:2]
+        if place not in last or of_key[-1].created > last[place].created:
+            last[place] = of_key[-1]
+    return {place: look.recipe_hash for place, look in last.items()}
