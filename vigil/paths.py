@@ -33,3 +33,11 @@ def data_directory() -> Path:
     """Return the folder that holds or receives official data: $VIGIL_DATA_DIR, or data/ in the checkout."""
     chosen = os.environ.get("VIGIL_DATA_DIR")
     return Path(chosen).expanduser().resolve() if chosen else project_root() / "data"
+
+
+def cache_directory() -> Path:
+    """Return the folder for what can be made again: $VIGIL_CACHE_DIR, else $XDG_CACHE_HOME/vigil, else ~/.cache/vigil."""
+    chosen = os.environ.get("VIGIL_CACHE_DIR")
+    if chosen:
+        return Path(chosen).expanduser().resolve()
+    return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser().resolve() / "vigil"

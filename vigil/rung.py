@@ -64,6 +64,8 @@ def verify_first(directory: Path, invocation: Mapping[str, Any], *, watch: Watch
     if document["verdict"]["name"] != INTERRUPTED:
         watch.on_verified(document, place)
     facts = {key: document[key] for key in ("verdict", "origin", "worst", "seconds")}
+    out = sum(float(each["score"]) > 1.0 for each in document["tensors"])
+    facts |= {"tensors": len(document["tensors"]) or None, "tensors_out": out if document["tensors"] else None}
     return {**facts, "path": f"{DIRECTORY}/verify.json"}
 
 

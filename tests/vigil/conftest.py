@@ -13,6 +13,7 @@ import pytest
 import vigil.execute
 import vigil.invocation
 import vigil.record
+import vigil.tracking.uploads
 import vigil.verify.golden
 from runners.contract.events import EventWriter
 from runners.contract.spec import read_spec, write_spec
@@ -35,6 +36,12 @@ def emit(kind, phase="train", **fields):
 def _known_commit(monkeypatch):
     """Records name a commit, whatever checkout the tests run in."""
     monkeypatch.setattr(vigil.record, "describe_code", lambda: {"commit": "c0ffee" * 6 + "c0ff", "dirty": False})
+
+
+@pytest.fixture(autouse=True)
+def _cache_of_its_own(monkeypatch, tmp_path):
+    """What is cached, and what locks lie beside it, is a test's own."""
+    monkeypatch.setenv("VIGIL_CACHE_DIR", str(tmp_path / "cache"))
 
 
 @pytest.fixture
@@ -79,7 +86,7 @@ def scripted(places, monkeypatch, tmp_path) -> Callable[[dict], list[tuple[str, 
     # A detector's runs, too, end with the figures of the dict.
     monkeypatch.setattr(vigil.record, "with_average_precision", lambda curve, *others: list(curve))
     tracked = {"uri": "u", "experiment": "e", "run_id": "r"}
-    monkeypatch.setattr(vigil.invocation.tracking, "upload", lambda directory: tracked)
+    monkeypatch.setattr(vigil.tracking.uploads, "upload", lambda directory: tracked)
     started: list[tuple[str, int]] = []
 
     def end(directory: Path, outcome: float | str) -> None:

@@ -7,6 +7,7 @@ import json
 import pytest
 
 import vigil.invocation as module
+import vigil.tracking.uploads
 import vigil.verify.golden
 import vigil.verify.request
 from reports.block import verdict_block
@@ -156,7 +157,7 @@ def test_a_tracker_that_fails_changes_no_verdict(reference, scripted, planned, m
     def fail(directory):
         raise error
 
-    monkeypatch.setattr(module.tracking, "upload", fail)
+    monkeypatch.setattr(vigil.tracking.uploads, "upload", fail)
     directory = planned(seeds=[0])
     invocation = carry_out(directory, watch=QUIET)
     assert invocation["verdict"]["name"] == "reproduced"
@@ -258,7 +259,7 @@ def test_one_step_is_verified_before_the_first_seed_and_recorded_everywhere(scri
     assert len(calls) == 1
     assert (calls[0]["quick"], calls[0]["fault"], calls[0]["directory"]) == (True, fault, directory / "verify")
     summary = invocation["verify"]
-    assert set(summary) == {"verdict", "origin", "worst", "seconds", "path"}
+    assert set(summary) == {"verdict", "origin", "worst", "seconds", "tensors", "tensors_out", "path"}
     assert (summary["verdict"]["name"], summary["path"]) == ("reproduced", "verify/verify.json")
     assert (directory / summary["path"]).is_file()
     assert [read_record(directory / name)["verify"] for name in ("seed0", "seed1")] == [summary] * 2

@@ -46,7 +46,7 @@ def test_upload_keeps_context_verdict_metrics_band_and_dates(uri, invocation_dir
     assert_held_once(uri)
     expected = {
         "framework": "jax",
-        "framework_version": "0.10.2",
+        "release": "0.10.2",
         "mode": "jit",
         "precision": "bf16",
         "device": "cpu",

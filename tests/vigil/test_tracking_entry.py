@@ -6,7 +6,7 @@ import pytest
 
 from tests.vigil.tracked import a_record, a_verdict, an_invocation, history, runs_in, write_invocation
 from vigil.tracking import upload
-from vigil.tracking_entry import child_entry, parent_entry, thinned
+from vigil.tracking.entry import child_entry, parent_entry, thinned
 
 
 def test_secrets_reach_neither_tags_nor_artifacts():

@@ -18,7 +18,7 @@ from tests.vigil.tracked import (
     write_invocation,
 )
 from vigil.tracking import TrackingUnavailable, upload, upload_or_note
-from vigil.tracking_entry import Attachment, parent_entry, verify_entry
+from vigil.tracking.entry import Attachment, parent_entry, verify_entry
 
 PICTURE = b"\x89PNG a picture"
 
@@ -37,12 +37,13 @@ def test_a_verification_is_a_run_with_verdict_origin_numbers_and_files(uri, veri
     ((run,), children) = runs_in(uri)
     assert children == []
     expected = {
-        "context": "torch-compile-fp32-x1", "framework_version": "2.13.0", "verdict": "regressed", "fault": "scaled",
+        "context": "torch-compile-fp32-x1", "release": "2.13.0", "verdict": "regressed", "fault": "scaled",
         "origin_layer": "stage1.block1.conv2", "origin_phase": "backward", "origin_quantity": "weight gradient",
         "vigil.verify_id": "20261122-verify-one",
     }  # fmt: skip
     assert {key: run.data.tags[key] for key in expected} == expected
     metrics = {"worst_ratio": 5134.4, "worst_score": pytest.approx(135.1158), "tensors_out": 9.0, "seconds": 21.3}
+    metrics |= {"tensors": 589.0}
     assert run.data.metrics == metrics
     assert (run.info.status, run.info.end_time - run.info.start_time) == ("FINISHED", 21_300)
     assert artifact(run, "verify.json")["origin"] == ORIGIN

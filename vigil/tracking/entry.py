@@ -1,7 +1,7 @@
 """What one invocation and each of its runs become in MLflow: plain values, computed before anything is sent.
 
-Cut off from tracking.py because it needs neither MLflow nor a tracker: the hash of what will be sent is known before
-anything is looked up.
+It needs neither MLflow nor a tracker: the hash of what will be sent is known before anything is looked up. All that history
+needs is among the tags and metrics, so that it can be read from MLflow alone.
 """
 
 from __future__ import annotations
@@ -19,21 +19,6 @@ RUN_ID = "vigil.run_id"
 VERIFY_ID = "vigil.verify_id"
 LOSS_POINTS = 1000  # a chart shows no more; the record, attached as an artifact, has every step
 STATUSES = {"finished": "FINISHED", "failed": "FAILED", "unsupported": "FAILED", "interrupted": "KILLED"}
-
-EXPERIMENT_NOTE = """\
-Runs of one Vigil recipe. A parent run is one command; each run nested in it trained with one seed.
-
-- `framework`, `framework_version`, `mode`, `precision`, `device`, `devices`, `determinism`, `randomness`: the context.
-- `recipe`, `recipe_version`, `profile`, `seed`: what was trained, and how much of it.
-- `verdict`: `reproduced`, `regressed`, `better-than-reference`, `unknown`, `unsupported` or `failed:<category>`.
-- `fault`: `none`, or the planted fault that the run carried on purpose.
-- A run named `verify ...` took single training steps instead: `verdict` is then `reproduced`, `regressed`, `known-finding`,
-  `unsupported` or `failed:<category>`, and `origin_layer`, `origin_phase`, `origin_quantity` name the first wrong tensor.
-- `verify`: the verdict of that rung where it ran before the training.
-- `band_low`, `band_high`: the reference band for the last value of the metric; draw them in one chart with the metric.
-- `loss`: the training loss, thinned to about a thousand steps. `record.json` among the artifacts holds every step.
-- `vigil.*`: what `vigil sync` goes by. Leave these as they are.
-"""
 
 
 @dataclass(frozen=True)
@@ -88,21 +73,24 @@ def thinned(losses: Sequence[float], *, limit: int = LOSS_POINTS) -> list[tuple[
     return [(step, losses[step - 1]) for step in steps]
 
 
-def child_entry(
-    record: dict[str, Any], invocation: dict[str, Any], *, attachments: tuple[Attachment, ...] = ()
-) -> Entry:
+def child_entry(record: dict[str, Any], invocation: dict[str, Any], *, attachments: tuple[Attachment, ...] = ()) -> Entry:
     """Return what one run, a nested one in MLflow, consists of."""
     start, end = _span(record["created"], (record["timing"] or {}).get("wall_seconds"))
     verdict = _child_verdict(record, invocation["verdict"])
-    fault = record["fault"] or {"name": "none"}
+    fault, failure, metric = record["fault"] or {"name": "none"}, record["failure"], record["metric"]
     labels = _context_labels(record) | {
-        "framework_version": _framework_version(record),
+        "release": _release(record),
+        "night": invocation.get("night"),
         "seed": record["seed"],
+        "metric": metric["name"],
+        "unit": metric["unit"],
+        "direction": metric["direction"],
         "verdict": verdict,
+        "reason": failure["message"] if failure else _shared_reason(verdict, invocation["verdict"]),
         "fault": fault["name"],
         "fault_sha256": fault.get("sha256"),
+        "state_sha256": record.get("state_sha256"),
     }
-    failure = record["failure"]
     note = f"**{verdict}** in phase {failure['phase']}: {failure['message']}" if failure else f"**{verdict}**"
     return Entry(
         name=f"{record['context']['text']} seed {record['seed']}",
@@ -123,24 +111,26 @@ def parent_entry(invocation: dict[str, Any], records: list[dict[str, Any]], *, a
     """Return what one invocation, the parent of its runs in MLflow, consists of."""
     start, end = _span(invocation["created"], invocation["wall_seconds"])
     verdict = invocation["verdict"]
-    versions = sorted({version for version in map(_framework_version, records) if version})
+    releases = sorted({release for release in map(_release, records) if release})
     faults = sorted({record["fault"]["name"] for record in records if record["fault"]})
     labels = _context_labels(invocation) | {
-        "framework_version": ", ".join(versions) or None,
+        "release": ", ".join(releases) or None,
+        "night": invocation.get("night"),
         "seeds": ", ".join(str(seed) for seed in invocation["seeds"]),
         "verdict": verdict["name"],
         "fault": ", ".join(faults) or "none",
     }
-    if verify := invocation.get("verify"):
-        labels |= {"verify": verify["verdict"]["name"]} | _origin_labels(verify["origin"])
-    band = verdict.get("band") or {}
+    verify, band = invocation.get("verify"), verdict.get("band") or {}
+    if verify:
+        labels |= {"verify": verify["verdict"]["name"], "verify_reason": verify["verdict"].get("reason")}
+        labels |= _origin_labels(verify["origin"])
     numbers = {
         f"mean_{verdict['metric']}": verdict.get("mean"),
         "band_low": band.get("low"),
         "band_high": band.get("high"),
         "detectable_drop": verdict.get("detectable_drop"),
         "wall_seconds": invocation["wall_seconds"],
-    }
+    } | (_rung_numbers(verify) if verify else {})
     statuses = {STATUSES[record["status"]] for record in records} or {"FAILED"}
     kept = {key: value for key, value in invocation.items() if key != "tracking"}  # a later upload must hash the same
     return Entry(
@@ -163,12 +153,15 @@ def verify_entry(document: dict[str, Any], *, attachments: tuple[Attachment, ...
     start, end = _span(document["created"], None)
     verdict, worst = document["verdict"], document["worst"]
     labels = _context_labels(document) | {
-        "framework_version": _framework_version(document),
+        "release": _release(document),
+        "night": document.get("night"),
         "verdict": verdict["name"],
+        "reason": verdict["reason"],
         "fault": (document["fault"] or {"name": "none"})["name"],
     }
     out = sum(float(each["score"]) > 1.0 for each in document["tensors"])
     numbers = {"seconds": document["seconds"], "tensors_out": out if document["tensors"] else None}
+    numbers |= {"tensors": len(document["tensors"]) or None}
     numbers |= {f"worst_{key}": worst[key] if worst else None for key in ("ratio", "score")}
     kept = {key: value for key, value in document.items() if key != "tracking"}  # a later upload must hash the same
     return Entry(
@@ -191,7 +184,15 @@ def _origin_labels(origin: dict[str, Any] | None) -> dict[str, Any]:
     return {f"origin_{key}": origin[key] for key in ("layer", "phase", "quantity")} if origin else {}
 
 
-def _framework_version(record: dict[str, Any]) -> str | None:
+def _rung_numbers(verify: dict[str, Any]) -> dict[str, Any]:
+    """Return the numbers of a first rung: its summary holds the worst tensor, and since there are nights their count."""
+    worst = verify.get("worst") or {}
+    numbers = {f"worst_{key}": worst.get(key) for key in ("ratio", "score")}
+    numbers |= {key: verify.get(key) for key in ("tensors", "tensors_out", "seconds")}
+    return {f"verify_{key}": value for key, value in numbers.items()}
+
+
+def _release(record: dict[str, Any]) -> str | None:
     return (record["environment"] or {}).get("framework_version")
 
 
@@ -216,6 +217,11 @@ def _child_verdict(record: dict[str, Any], verdict: dict[str, Any]) -> str:
         return f"failed:{record['failure']['category']}" if record["failure"] else f"failed:{record['status']}"
     judged = {row["seed"]: row["verdict"] for row in verdict["values"]}
     return judged.get(record["seed"]) or verdict["name"]
+
+
+def _shared_reason(verdict: str, of_all: dict[str, Any]) -> str | None:
+    """Return the reason of the invocation's verdict where it is this run's verdict, too: else it is not about this run."""
+    return of_all["reason"] if verdict == of_all["name"] else None
 
 
 def _child_metrics(

@@ -1,0 +1,35 @@
+"""MLflow: what is sent there, and what is read back. `client` alone imports it; whoever is outside uses the names below."""
+
+from vigil.tracking.address import TrackingUnavailable, artifact_directory, check_reachable, tracking_uri
+from vigil.tracking.entry import redact
+from vigil.tracking.nights import record_night_summary
+from vigil.tracking.timeline import NightPoint, record_night
+from vigil.tracking.uploads import (
+    INVOCATION,
+    RUN_PICTURES,
+    VERIFICATION,
+    document_path,
+    read_document,
+    record_tracking,
+    upload,
+    upload_or_note,
+)
+
+__all__ = [
+    "INVOCATION",
+    "RUN_PICTURES",
+    "VERIFICATION",
+    "NightPoint",
+    "TrackingUnavailable",
+    "artifact_directory",
+    "check_reachable",
+    "document_path",
+    "read_document",
+    "record_night",
+    "record_night_summary",
+    "record_tracking",
+    "redact",
+    "tracking_uri",
+    "upload",
+    "upload_or_note",
+]

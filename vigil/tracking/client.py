@@ -1,0 +1,235 @@
+"""MLflow's client, behind a few plain words: the only module that imports it, and only inside functions.
+
+The import alone takes seconds. Everything that goes in or comes out is a plain value, so whoever uses a store needs to know
+nothing of MLflow.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import logging
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from vigil.tracking.address import (
+    ANSWER_SECONDS,
+    TrackingUnavailable,
+    alone_in,
+    artifact_directory,
+    sqlite_file,
+)
+from vigil.tracking.entry import Attachment, Entry, redact
+from vigil.tracking.notes import EARLIER_NOTES
+
+UPLOADED = "vigil.uploaded"
+UPLOADED_AT = "vigil.uploaded_at"
+NOTE = "mlflow.note.content"
+PARENT = "mlflow.parentRunId"
+
+METRICS_PER_BATCH = 1000  # the limit of MLflow's log_batch
+RUNS_PER_PAGE = 500  # of 1000 a server on a busy machine takes longer than ANSWER_SECONDS to tell
+LONGEST_TAG = 5000  # MLflow's limit for tags is 8000, and was 5000
+LONGEST_PARAMETER = 500  # MLflow's limit for parameters is 6000, and was 500
+
+# A tracker that fails must fail soon, and a verdict must not be buried under MLflow's own messages. A user's choice
+# for one of these stays.
+MLFLOW_DEFAULTS = {
+    "MLFLOW_HTTP_REQUEST_TIMEOUT": str(ANSWER_SECONDS),
+    "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "1",
+    "MLFLOW_DISABLE_TELEMETRY": "true",
+    "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": "false",
+    "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true",
+}
+
+Point = tuple[str, float, int, int]  # name, value, time in milliseconds, step
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """`created` is in milliseconds since 1970, or None."""
+
+    experiment_id: str
+    name: str
+    created: int | None
+
+
+@dataclass(frozen=True)
+class Held:
+    """A run as MLflow holds it; `metrics` are the last values. Times are milliseconds since 1970, or None."""
+
+    run_id: str
+    experiment_id: str
+    status: str
+    start: int | None
+    end: int | None
+    tags: Mapping[str, str]
+    metrics: Mapping[str, float]
+
+
+class Store:
+    """A connection to MLflow at one address. Failures are whatever MLflow raises: callers wrap them in `failures_named`."""
+
+    def __init__(self, uri: str) -> None:
+        for name, value in MLFLOW_DEFAULTS.items():
+            os.environ.setdefault(name, value)
+        from mlflow.tracking import MlflowClient
+
+        logging.getLogger("mlflow").setLevel(logging.WARNING)
+        logging.getLogger("urllib3.connectionpool").setLevel(logging.ERROR)
+        self.uri = uri
+        with self._making_tables():
+            self._client: Any = MlflowClient(tracking_uri=uri)
+
+    def experiments(self) -> list[Experiment]:
+        """Return every experiment that is not deleted."""
+        found, token = [], None
+        while True:
+            page = self._client.search_experiments(page_token=token)
+            found += [Experiment(each.experiment_id, each.name, each.creation_time) for each in page]
+            token = page.token
+            if not token:
+                return found
+
+    def experiment_id(self, name: str, *, note: str) -> str:
+        """Return the id of an experiment, which is made with this note where it is missing."""
+        from mlflow.exceptions import MlflowException
+
+        with self._making_tables():
+            found = self._client.get_experiment_by_name(name)
+            if found is None:
+                directory = artifact_directory(self.uri)
+                location = (directory / name).as_uri() if directory else None
+                try:
+                    return self._client.create_experiment(name, artifact_location=location, tags={NOTE: note})
+                except MlflowException:
+                    found = self._client.get_experiment_by_name(name)
+                    if found is None:  # else another upload made it in between
+                        raise
+        if found.lifecycle_stage != "active":
+            raise TrackingUnavailable(
+                f"MLflow at {redact(self.uri)}: the experiment {name} was deleted. Bring it back with `mlflow experiments "
+                f"restore --experiment-id {found.experiment_id}`, or remove it for good with `mlflow gc`."
+            )
+        if hashlib.sha256(found.tags.get(NOTE, "").encode()).hexdigest() in EARLIER_NOTES:  # it explains other tags
+            self._client.set_experiment_tag(found.experiment_id, NOTE, note)
+        return found.experiment_id
+
+    def place(self, experiment_id: str, entry: Entry, *, parent_id: str | None = None) -> tuple[str, bool]:
+        """Return the MLflow run of this entry and whether it is complete, after deleting every other copy of it."""
+        query = " and ".join(f"tags.`{key}` = '{value}'" for key, value in entry.identity.items())
+        found = self._client.search_runs([experiment_id], filter_string=query)
+        complete = [run for run in found if run.data.tags.get(UPLOADED) == entry.content_hash()][:1]
+        for run in found:
+            if run not in complete:
+                self._client.delete_run(run.info.run_id)
+        if not complete:
+            return self._create(experiment_id, entry, parent_id=parent_id), False
+        kept = complete[0]
+        if parent_id and kept.data.tags.get(PARENT) != parent_id:
+            self._client.set_tag(kept.info.run_id, PARENT, parent_id)
+        return kept.info.run_id, True
+
+    def finish(self, run_id: str, entry: Entry) -> None:
+        """Say how a run ended, and that nothing of it is missing."""
+        self._client.set_terminated(run_id, status=entry.status, end_time=entry.end)
+        # Last of all, and both in one write: a reader that goes by the time must not find the one without the other.
+        self.log(run_id, tags={UPLOADED_AT: now().isoformat(timespec="seconds"), UPLOADED: entry.content_hash()})
+
+    def runs(self, experiment_ids: Iterable[str], *, query: str = "", deleted: bool = False) -> Iterator[list[Held]]:
+        """Yield pages of the runs that are not deleted, or of those that are, oldest first, each run once.
+
+        A page begins at the start time that the last one ended with, not at a count of runs: one that is deleted or made
+        while the pages are read moves no other out of sight.
+        """
+        from mlflow.entities import ViewType
+
+        ids, token, since = list(experiment_ids), None, None
+        seen: set[str] = set()
+        while ids:
+            conditions = [each for each in (query, f"attributes.start_time >= {since}" if since is not None else "") if each]
+            page = self._client.search_runs(
+                ids,
+                filter_string=" and ".join(conditions),
+                run_view_type=ViewType.DELETED_ONLY if deleted else ViewType.ACTIVE_ONLY,
+                max_results=RUNS_PER_PAGE,
+                order_by=["attributes.start_time ASC"],
+                page_token=token,
+            )
+            yield [_held(run) for run in page if run.info.run_id not in seen]
+            seen.update(run.info.run_id for run in page)
+            if not page.token:
+                return
+            last = page[-1].info.start_time
+            token = page.token if last == since else None  # a whole page of one millisecond can only be counted through
+            since = last
+
+    def make_run(self, experiment_id: str, *, name: str, start: int, tags: Mapping[str, str]) -> str:
+        """Return the id of a new run."""
+        texts = {key: value[:LONGEST_TAG] for key, value in tags.items()}
+        return self._client.create_run(experiment_id, start_time=start, tags=texts, run_name=name).info.run_id
+
+    def log(self, run_id: str, *, points: Iterable[Point] = (), tags: Mapping[str, str] | None = None) -> None:
+        """Write points, then tags, in one request."""
+        from mlflow.entities import Metric, RunTag
+
+        self._client.log_batch(
+            run_id,
+            metrics=[Metric(*point) for point in points],
+            tags=[RunTag(key, value[:LONGEST_TAG]) for key, value in (tags or {}).items()],
+            synchronous=True,
+        )
+
+    def steps(self, run_id: str, metric: str) -> set[int]:
+        """Return the steps at which a metric of a run has a point."""
+        return {point.step for point in self._client.get_metric_history(run_id, metric)}
+
+    def _create(self, experiment_id: str, entry: Entry, *, parent_id: str | None) -> str:
+        from mlflow.entities import Metric, Param
+
+        tags = entry.labels | entry.identity | {NOTE: entry.note} | ({PARENT: parent_id} if parent_id else {})
+        run_id = self.make_run(experiment_id, name=entry.name, start=entry.start, tags=tags)
+        parameters = [Param(key, value[:LONGEST_PARAMETER]) for key, value in entry.labels.items()]
+        self._client.log_batch(run_id, params=parameters, synchronous=True)
+        metrics = [Metric(*metric) for metric in entry.metrics]
+        for start in range(0, len(metrics), METRICS_PER_BATCH):
+            self._client.log_batch(run_id, metrics=metrics[start : start + METRICS_PER_BATCH], synchronous=True)
+        self._client.log_text(run_id, entry.text, entry.artifact)
+        for each in entry.attachments:
+            self._attach(run_id, each)
+        return run_id
+
+    def _attach(self, run_id: str, attachment: Attachment) -> None:
+        folder = attachment.name.rpartition("/")[0] or None
+        if attachment.name.endswith(".json"):  # its command line or its log may hold a URI with a password
+            text = redact(Path(attachment.path).read_text(encoding="utf-8"))
+            self._client.log_text(run_id, text, attachment.name)
+        else:
+            self._client.log_artifact(run_id, attachment.path, folder)
+
+    def _making_tables(self) -> contextlib.AbstractContextManager[None]:
+        """Two processes that make the tables of one new file break each other."""
+        is_file = self.uri.startswith("sqlite:")
+        return alone_in(sqlite_file(self.uri).resolve().parent) if is_file else contextlib.nullcontext()
+
+
+def now() -> datetime:
+    """Return the time at which an upload is complete."""
+    return datetime.now(timezone.utc)
+
+
+def _held(run: Any) -> Held:
+    info, data = run.info, run.data
+    return Held(
+        run_id=info.run_id,
+        experiment_id=info.experiment_id,
+        status=info.status,
+        start=info.start_time,
+        end=info.end_time,
+        tags=data.tags,
+        metrics=data.metrics,
+    )
