@@ -33,8 +33,8 @@ def history_chart(looks: Sequence[Look]) -> Figure | None:
     if not shown:
         return None
     runs = [(look, run) for look in shown for run in look.runs]
-    valued = [(look, run) for look, run in runs if run["value"] is not None]
-    without = [(look, run) for look, run in runs if run["value"] is None]
+    valued = [(look, run) for look, run in runs if _one(run["value"]) is not None]
+    without = [(look, run) for look, run in runs if _one(run["value"]) is None]
     unit, metric = _last(shown, "unit"), _last(shown, "metric")
     data = _band(shown)
     for name in dict.fromkeys(run["verdict"] for _, run in valued):
@@ -120,7 +120,7 @@ def _band(looks: Sequence[Look]) -> list[Figure]:
     edges = []
     for look in looks:
         run = next((run for run in look.runs if run["band_low"] is not None and run["band_high"] is not None), None)
-        edges.append((look.created, run["band_low"] if run else None, run["band_high"] if run else None))
+        edges.append((look.created, _one(run["band_low"]) if run else None, _one(run["band_high"]) if run else None))
     if all(low is None for _, low, _ in edges):
         return []
     # plotly fills between two lines across a gap, so each stretch without one is a pair of lines of its own.
@@ -220,6 +220,11 @@ def _drawable(value: float | None) -> float | None:
     if value is None or math.isnan(value):
         return None
     return min(max(value, _LOWEST), _HIGHEST)
+
+
+def _one(value: float | None) -> float | None:
+    """Return a number as JSON knows it."""
+    return value if value is not None and math.isfinite(value) else None
 
 
 def _finite(values: Sequence[float]) -> list[float | None]:

@@ -9,7 +9,7 @@ from typing import Any
 from reports.site.looks import KINDS, REPRODUCE, Key
 from reports.site.sources import Sources, context_text
 from reports.site.standing import DONE, Cell, Standing
-from reports.site.verdicts import APPEARANCES, FAILED, Appearance
+from reports.site.verdicts import APPEARANCES, FAILED, Appearance, appearance_of
 from vigil.context import FRAMEWORKS
 
 ATTENTION = ("regressed", "better-than-reference", "failed", "other")
@@ -73,14 +73,19 @@ def counts_of(cells: Mapping[Key, Cell]) -> list[tuple[Appearance, dict[str, int
 
 
 def attention(cells: Mapping[Key, Cell]) -> list[tuple[Cell, str, Standing]]:
-    """Return what needs a look, the worst first."""
+    """Return what needs a look, the worst first. What was wrong and has not run since is at the end, and is not forgotten."""
     found = [
         (cell, kind, standing)
         for cell in cells.values()
         for kind, standing in cell.standings.items()
-        if standing.appearance.name in ATTENTION
+        if appearance_of(standing.verdict).name in ATTENTION
     ]
-    return sorted(found, key=lambda each: (ATTENTION.index(each[2].appearance.name), each[0].key, each[1]))
+
+    def rank(each: tuple[Cell, str, Standing]) -> tuple[Any, ...]:
+        cell, kind, standing = each
+        return bool(standing.stale), ATTENTION.index(appearance_of(standing.verdict).name), cell.key, kind
+
+    return sorted(found, key=rank)
 
 
 def expected_by_chance(cells: Mapping[Key, Cell]) -> tuple[int, float]:
@@ -95,7 +100,7 @@ def releases_of(sources: Sources, cells: Mapping[Key, Cell]) -> list[Release]:
     if sources.night:
         return [
             Release(name, facts.get("request"), facts.get("version"), facts.get("error"))
-            for name, facts in sorted(sources.night.get("releases", {}).items())
+            for name, facts in sorted((sources.night.get("releases") or {}).items())
         ]
     newest: dict[str, Any] = {}
     for cell in cells.values():

@@ -10,6 +10,7 @@ from typing import Any
 from reports.site.looks import KINDS, Key, Look
 from reports.site.sources import Sources, begun, context_text
 from reports.site.verdicts import APPEARANCES, LEFT, NEVER, STALE, Appearance, appearance_of
+from reports.site.words import plain, shortened
 
 FRESH = timedelta(days=7)
 DONE = "done"
@@ -39,7 +40,10 @@ class Standing:
     @property
     def word(self) -> str:
         """The word that stands in its field."""
-        word = appearance_of(self.verdict).word
+        known = appearance_of(self.verdict)
+        word = known.word
+        if known is APPEARANCES["other"]:
+            word = f"{word}: {shortened(plain(self.verdict), 16)}"
         return f"{APPEARANCES[STALE].word}: {word}" if self.stale else word
 
 
@@ -75,7 +79,10 @@ def cells_of(sources: Sources, looks: Mapping[Key, Sequence[Look]]) -> dict[Key,
             stale = _stale(standing, last if is_last else None, key, sources=sources, newest=newest)
             standings[kind] = replace(standing, stale=stale)
         of_key = looks.get(key, ())
-        framework = of_key[-1].framework if of_key else key[2].split("-")[0]
+        framework = key[2].split("-")[0]
+        if problem := release_of(sources.night, framework).get("error"):
+            untested = f"the release that night {sources.night_id} asked for could not be tested: {problem}"
+            standings = {kind: replace(each, remark=each.remark or untested) for kind, each in standings.items()}
         cells[key] = Cell(key, framework, tuple(of_key), standings, planted=len(of_key) - len(clean))
     return cells
 
@@ -111,7 +118,7 @@ def _with_night(known: Standing | None, row: Mapping[str, Any] | None, night: Ma
         verdict=row["verdict"],
         reason=row.get("reason") or (known.reason if is_same else ""),
         when=known.when if is_same else began,
-        release=known.release if is_same else _release(night, row),
+        release=known.release if is_same else release_of(night, context_text(row).split("-")[0]).get("version"),
         night=night["id"],
         seconds=row.get("seconds"),
         remark="among so many cells, chance may explain it: the night does not count it" if chance else None,
@@ -119,9 +126,9 @@ def _with_night(known: Standing | None, row: Mapping[str, Any] | None, night: Ma
     return told, is_same
 
 
-def _release(night: Mapping[str, Any], row: Mapping[str, Any]) -> str | None:
-    release = night.get("releases", {}).get(context_text(row).split("-")[0]) or {}
-    return release.get("version")
+def release_of(night: Mapping[str, Any] | None, framework: str) -> Mapping[str, Any]:
+    """Return what a night's document says of the release of a framework; nothing where it says nothing."""
+    return ((night or {}).get("releases") or {}).get(framework) or {}
 
 
 def _stale(

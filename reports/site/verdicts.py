@@ -47,7 +47,7 @@ APPEARANCES = {
         ),
         Appearance(
             "failed", "✕", "failed", "ended without a number: neither a mismatch nor a pass",
-            light=(_BLACK, _WHITE), dark=("#f2f2f2", _BLACK), symbol="x",
+            light=(_BLACK, _WHITE), dark=(_WHITE, _BLACK), symbol="x",
         ),
         Appearance(
             "other", "!", "other", "a verdict that this report does not know; read its name", **_same("#e69f00", _BLACK),
@@ -70,7 +70,7 @@ APPEARANCES = {
             symbol="star",
         ),
         Appearance(
-            "unsupported", "-", "unsupported", "the framework refuses this context", **_same("#b0b0b0", _BLACK), symbol="square",
+            "unsupported", "-", "unsupported", "the framework refuses this context", **_same("#cccccc", _BLACK), symbol="square",
         ),
         Appearance("reproduced", "✓", "reproduced", "inside its band", **_same("#009e73", _BLACK), symbol="circle"),
         Appearance(
