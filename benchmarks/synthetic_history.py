@@ -94,7 +94,8 @@ def _common(nights: int, cells: int, *, recipe: np.ndarray, context: np.ndarray,
     fields = [CONTEXTS[index].as_dict() for index in context]
     names = [f"synthetic_{index:02d}" for index in recipe]
     begin = int(START.timestamp() * 1000)
-    columns = {"recipe": names, "recipe_hash": [f"{index:012x}" for index in recipe], "context": [each["text"] for each in fields]}
+    columns = {"recipe": names, "recipe_hash": [f"{index:012x}" for index in recipe]}
+    columns |= {"context": [each["text"] for each in fields]}
     columns |= {"recipe_version": [1] * cells, "profile": ["quick"] * cells, "fault": ["none"] * cells}
     names_of_context = ("framework", "mode", "precision", "device", "devices", "determinism", "randomness")
     columns |= {key: [each[key] for each in fields] for key in names_of_context}

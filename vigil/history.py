@@ -55,7 +55,10 @@ class History:
 
 @dataclass(frozen=True)
 class Found(Cached):
-    """What one reading found. identities: of every run seen, also of those that gave no row. deleted: MLflow runs that are gone."""
+    """What one reading found.
+
+    identities: of every run seen, also of those that gave no row. deleted: MLflow runs that are gone.
+    """
 
     identities: set[str]
     deleted: set[str]

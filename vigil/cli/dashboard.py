@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterator
 
 from vigil.errors import CannotRun
-from vigil.tracking import artifact_directory, redact, tracking_uri
+from vigil.tracking import TIMELINES, artifact_directory, experiment_page, redact, tracking_uri
 
 HOST = "127.0.0.1"
 START_SECONDS = 120
@@ -32,6 +32,7 @@ def run(arguments: argparse.Namespace) -> int:
     uri = tracking_uri()
     if uri.startswith(("http://", "https://")):
         print(f"MLFLOW_TRACKING_URI names a server: open {redact(uri)}")
+        _say_where_to_look(uri)
         return 0
     _check_free(arguments.port)
     with _signals_interrupt():
@@ -41,12 +42,19 @@ def run(arguments: argparse.Namespace) -> int:
         try:
             _wait_until_up(server, port=arguments.port)
             print(f"MLflow on http://{HOST}:{arguments.port} shows {redact(uri)}. Ctrl-C ends it.", flush=True)
+            _say_where_to_look(f"http://{HOST}:{arguments.port}")
             server.wait()
         except KeyboardInterrupt:
             return 0
         finally:
             _end(server)
     raise CannotRun(f"mlflow server ended by itself, exit code {server.returncode}. Its own message stands above.")
+
+
+def _say_where_to_look(server: str) -> None:
+    """Name the page on which drift is seen, where there have been nights."""
+    if page := experiment_page(server, TIMELINES):
+        print(f"Numbers over the nights, with their bands: {page}", flush=True)
 
 
 def server_command(uri: str, *, port: int) -> list[str]:

@@ -1,9 +1,9 @@
 """MLflow: what is sent there, and what is read back. `client` alone imports it; whoever is outside uses the names below."""
 
-from vigil.tracking.address import TrackingUnavailable, artifact_directory, check_reachable, tracking_uri
+from vigil.tracking.address import TrackingUnavailable, artifact_directory, check_reachable, experiment_page, tracking_uri
 from vigil.tracking.entry import redact
 from vigil.tracking.nights import record_night_summary
-from vigil.tracking.timeline import NightPoint, record_night
+from vigil.tracking.timeline import TIMELINES, NightPoint, record_night
 from vigil.tracking.uploads import (
     INVOCATION,
     RUN_PICTURES,
@@ -18,12 +18,14 @@ from vigil.tracking.uploads import (
 __all__ = [
     "INVOCATION",
     "RUN_PICTURES",
+    "TIMELINES",
     "VERIFICATION",
     "NightPoint",
     "TrackingUnavailable",
     "artifact_directory",
     "check_reachable",
     "document_path",
+    "experiment_page",
     "read_document",
     "record_night",
     "record_night_summary",

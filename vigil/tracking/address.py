@@ -51,6 +51,20 @@ def check_reachable(uri: str) -> None:
             socket.create_connection(address, timeout=CONNECT_SECONDS).close()
 
 
+def experiment_page(server: str, name: str) -> str | None:
+    """Return the page of an experiment on a tracking server; None where there is none, or the server does not say."""
+    import requests
+
+    server = server.rstrip("/")
+    try:
+        address = server + "/api/2.0/mlflow/experiments/get-by-name"
+        answer = requests.get(address, params={"experiment_name": name}, timeout=(CONNECT_SECONDS, ANSWER_SECONDS))
+        found = answer.json()["experiment"]["experiment_id"] if answer.ok else None
+    except (requests.exceptions.RequestException, ValueError, KeyError, TypeError):
+        return None
+    return f"{redact(server)}/#/experiments/{found}" if found else None
+
+
 def sqlite_file(uri: str) -> Path:
     """Return the file of a `sqlite:///` URI."""
     return Path(uri.removeprefix("sqlite:///").split("?")[0])

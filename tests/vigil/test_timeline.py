@@ -1,0 +1,196 @@
+"""A timeline has one point a night, whatever is recorded how often, and a night one run."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import multiprocessing
+from datetime import datetime, timedelta, timezone
+
+import pytest
+
+import vigil.tracking.client
+from tests.vigil.tracked import client_of, closed_port, history, interrupt_after
+from vigil.errors import CannotRun
+from vigil.history import load_history
+from vigil.tracking import NightPoint, TrackingUnavailable, record_night, record_night_summary
+
+WHEN = datetime(2026, 11, 20, 2, tzinfo=timezone.utc)
+POINT = NightPoint(
+    recipe="resnet_cifar", recipe_version=1, recipe_hash="ab12", profile="quick", context="jax-jit-fp32-x1", framework="jax",
+    mode="jit", precision="fp32", device="cpu", devices=1, determinism="off", randomness="shared", release="0.10.2",
+    verdict="reproduced", metric="test_accuracy", unit="percent", direction="higher", seeds=3, value=88.5, band_low=87.0,
+    band_high=90.0, verify_worst_ratio=4.2, reason="within",
+)  # fmt: skip
+OTHER = dataclasses.replace(POINT, context="torch-jit-fp32-x1", framework="torch", value=88.0)
+CURVES = ("test_accuracy", "band_low", "band_high", "verify_worst_ratio")
+
+
+def a_night(number: int, **changes) -> dict:
+    """Return a night's id, number and time."""
+    return {"night": f"n{number}", "number": number, "when": WHEN + timedelta(days=number)} | changes
+
+
+def timelines(uri: str) -> dict[str, object]:
+    """Return the runs of the experiment by name."""
+    client = client_of(uri)
+    runs = client.search_runs([client.get_experiment_by_name("timelines").experiment_id])
+    assert len({run.info.run_name for run in runs}) == len(runs), "a cell has two timelines"
+    return {run.info.run_name: run for run in runs}
+
+
+def points(uri: str, name: str = "resnet_cifar quick jax-jit-fp32-x1") -> dict[str, list[tuple[int, float]]]:
+    """Return step and value of all points of a cell."""
+    return {metric: history(uri, timelines(uri)[name].info.run_id, metric) for metric in CURVES}
+
+
+def test_nights_are_steps_and_tags_are_those_of_the_last(uri):
+    """Metric, band and worst ratio stand at the night's number; release and verdict are the last night's."""
+    record_night(uri, [POINT, OTHER], **a_night(1))
+    later = dataclasses.replace(POINT, value=86.0, verdict="regressed", release="0.11.0", reason="http://anna:s3cret@host")
+    record_night(uri, [later], **a_night(2))
+    assert points(uri) == {
+        "test_accuracy": [(1, 88.5), (2, 86.0)], "band_low": [(1, 87.0), (2, 87.0)], "band_high": [(1, 90.0), (2, 90.0)],
+        "verify_worst_ratio": [(1, 4.2), (2, 4.2)],
+    }  # fmt: skip
+    found = timelines(uri)
+    assert sorted(found) == ["resnet_cifar quick jax-jit-fp32-x1", "resnet_cifar quick torch-jit-fp32-x1"]
+    run = found["resnet_cifar quick jax-jit-fp32-x1"]
+    expected = {
+        "verdict": "regressed", "framework": "jax", "release": "0.11.0", "mode": "jit", "precision": "fp32", "devices": "1",
+        "recipe": "resnet_cifar", "profile": "quick", "night": "n2", "number": "2", "metric": "test_accuracy",
+    }  # fmt: skip
+    assert {key: run.data.tags[key] for key in expected} == expected
+    assert "s3cret" not in repr(run.data.tags)
+    note = run.data.tags["mlflow.note.content"]
+    assert f"(#/metric?runs=%5B%22{run.info.run_id}%22%5D" in note
+    (time,) = {point.timestamp for point in client_of(uri).get_metric_history(run.info.run_id, "band_low") if point.step == 2}
+    assert time == (WHEN + timedelta(days=2)).timestamp() * 1000
+    experiment = client_of(uri).get_experiment_by_name("timelines")
+    assert "`verdict`" in experiment.tags["mlflow.note.content"]
+
+
+@pytest.mark.parametrize("later", [timedelta(0), timedelta(hours=3)])
+def test_a_night_recorded_again_adds_and_alters_nothing(uri, later):
+    """Neither another time of recording nor other values double or move a point; older nights do not set tags back."""
+    record_night(uri, [POINT], **a_night(1))
+    record_night(uri, [POINT], **a_night(2))
+    before = points(uri)
+    for number in (1, 2):
+        again = dataclasses.replace(POINT, value=10.0, verdict="regressed" if number == 1 else "reproduced")
+        record_night(uri, [again], **a_night(number, when=WHEN + timedelta(days=number) + later))
+    assert points(uri) == before
+    tags = timelines(uri)["resnet_cifar quick jax-jit-fp32-x1"].data.tags
+    assert (tags["verdict"], tags["number"]) == ("reproduced", "2")
+
+
+def test_a_cell_without_a_number_leaves_a_gap_and_its_verdict(uri):
+    """No zero and no last value stands in for it; the resumed night fills the gap."""
+    record_night(uri, [POINT], **a_night(1))
+    failed = dataclasses.replace(POINT, value=None, verify_worst_ratio=float("inf"), verdict="failed:crash")
+    record_night(uri, [failed], **a_night(2))
+    assert points(uri)["test_accuracy"] == [(1, 88.5)]
+    assert points(uri)["verify_worst_ratio"] == [(1, 4.2)]
+    assert timelines(uri)["resnet_cifar quick jax-jit-fp32-x1"].data.tags["verdict"] == "failed:crash"
+    record_night(uri, [POINT], **a_night(2))
+    assert points(uri)["test_accuracy"] == [(1, 88.5), (2, 88.5)]
+
+
+@pytest.mark.parametrize("calls", [0, 1, 2, 3, 5])
+def test_a_server_that_stops_half_way_loses_no_point_and_doubles_none(uri, monkeypatch, calls):
+    """After any of its writes recording may break off: recording again, later, completes the night."""
+    with monkeypatch.context() as patch:
+        interrupt_after(patch, calls=calls)
+        with pytest.raises(TrackingUnavailable, match="the server has died"):
+            record_night(uri, [POINT, OTHER], **a_night(1))
+    record_night(uri, [POINT, OTHER], **a_night(1, when=WHEN + timedelta(hours=9)))
+    assert points(uri)["test_accuracy"] == [(1, 88.5)]
+    assert points(uri, "resnet_cifar quick torch-jit-fp32-x1")["test_accuracy"] == [(1, 88.0)]
+
+
+def _record(uri: str, cells: list[NightPoint], night: dict) -> None:
+    record_night(uri, cells, **night)
+
+
+@pytest.mark.slow  # it starts two Python processes that import MLflow
+def test_two_processes_record_one_night_once(uri):
+    """Two that record the same night at one time make one timeline a cell, with one point."""
+    context = multiprocessing.get_context("spawn")
+    nights = [a_night(1), a_night(1, when=WHEN + timedelta(hours=1))]
+    processes = [context.Process(target=_record, args=(uri, [POINT, OTHER], night)) for night in nights]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join(120)
+    assert [process.exitcode for process in processes] == [0, 0]
+    assert points(uri)["test_accuracy"] == [(1, 88.5)]
+
+
+def test_a_number_belongs_to_one_night(uri):
+    """Two nights of one number, one night of two, a cell given twice and a time without a zone are refused."""
+    record_night(uri, [POINT], **a_night(1))
+    with pytest.raises(CannotRun, match=r"n2 cannot have the number 1: .* is the night n1"):
+        record_night(uri, [OTHER, POINT], **a_night(1, night="n2"))
+    with pytest.raises(CannotRun, match="n1 cannot have the number 2"):
+        record_night(uri, [POINT], **a_night(2, night="n1"))
+    with pytest.raises(CannotRun, match="recorded twice"):
+        record_night(uri, [POINT, POINT], **a_night(3))
+    with pytest.raises(CannotRun, match="no time zone"):
+        record_night(uri, [POINT], **a_night(3, when=datetime(2026, 11, 20)))
+    assert list(timelines(uri)) == ["resnet_cifar quick jax-jit-fp32-x1"]
+    assert points(uri)["test_accuracy"] == [(1, 88.5)]
+
+
+def test_another_recipe_hash_is_another_timeline(uri):
+    """Numbers that may have moved are not drawn into one curve."""
+    record_night(uri, [POINT, dataclasses.replace(POINT, recipe_hash="cd34")], **a_night(1))
+    client = client_of(uri)
+    runs = client.search_runs([client.get_experiment_by_name("timelines").experiment_id])
+    assert sorted(run.data.tags["recipe_hash"] for run in runs) == ["ab12", "cd34"]
+
+
+def test_an_unreachable_server_is_told(uri):
+    """Nothing is recorded, and the error says where."""
+    with pytest.raises(TrackingUnavailable, match=r"127\.0\.0\.1"):
+        record_night(f"http://anna:s3cret@127.0.0.1:{closed_port()}", [POINT], **a_night(1))
+
+
+def summarise(uri: str, directory, **changes) -> str:
+    given = a_night(4) | {"seconds": 1800.0, "verdict": "regressed", "verdicts": {"reproduced": 9, "failed:crash": 1}}
+    return record_night_summary(uri, directory, **given | {"releases": {"jax": "0.11.0"}} | changes)
+
+
+def test_a_night_is_one_run_with_its_summary(uri, tmp_path):
+    """Counts, releases and files are there once; a summary that changed replaces the run; history takes it for no sample."""
+    (tmp_path / "summary.md").write_text("# Night 4\nsee http://anna:s3cret@host")
+    (tmp_path / "junit.xml").write_text("<testsuite/>")
+    first = summarise(uri, tmp_path)
+    with pytest.MonkeyPatch.context() as patch:
+        interrupt_after(patch, calls=0)  # the planted defect: any write at all would raise
+        assert summarise(uri, tmp_path) == first
+    run = client_of(uri).get_run(first)
+    expected = {"night": "n4", "number": "4", "verdict": "regressed", "verdicts": "1 failed:crash, 9 reproduced"}
+    assert {key: run.data.tags[key] for key in expected} == expected
+    assert run.data.tags["release_jax"] == "0.11.0"
+    assert run.data.metrics == {"cells": 10, "seconds": 1800, "cells_reproduced": 9, "cells_failed_crash": 1}
+    assert {file.path for file in client_of(uri).list_artifacts(first)} == {"summary.md", "junit.xml"}
+    assert "s3cret" not in run.data.tags["mlflow.note.content"]
+    second = summarise(uri, tmp_path, verdicts={"reproduced": 10})
+    client = client_of(uri)
+    held = client.search_runs([client.get_experiment_by_name("nights").experiment_id])
+    assert [each.info.run_id for each in held] == [second] != [first]
+    assert load_history().samples.empty
+    with pytest.raises(CannotRun, match=r"summary\.md: missing"):
+        summarise(uri, tmp_path / "absent")
+
+
+def test_a_note_of_an_earlier_version_is_replaced_and_a_persons_is_not(uri, monkeypatch):
+    """The explanation of the tags keeps up with them; what somebody wrote there stays."""
+    client = client_of(uri)
+    experiment = client.create_experiment("timelines", tags={"mlflow.note.content": "ours"})
+    record_night(uri, [POINT], **a_night(1))
+    assert client.get_experiment(experiment).tags["mlflow.note.content"] == "ours"
+    digest = hashlib.sha256(b"ours").hexdigest()
+    monkeypatch.setattr(vigil.tracking.client, "EARLIER_NOTES", (digest,))
+    record_night(uri, [POINT], **a_night(1))
+    assert "`verdict`" in client.get_experiment(experiment).tags["mlflow.note.content"]
