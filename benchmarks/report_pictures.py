@@ -14,7 +14,7 @@ DRAWN = "[...document.querySelectorAll('[data-figure]')].every(place => place.qu
 def take(index: Path, directory: Path) -> None:
     """Write the pictures that the docs show."""
     with browser() as page:
-        picture(page, index, directory / "report.png", size=(1180, 1120))
+        picture(page, index, directory / "report.png", size=(1180, 960))
         cell = index.parent / "cells" / f"{CELL}.html"
         picture(page, cell, directory / "report-cell.png", size=(1180, 1400))
 

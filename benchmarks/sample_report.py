@@ -261,7 +261,7 @@ def _write_night(runs: Path, samples: list[dict[str, Any]], verifications: list[
         name: {"request": "newest", "version": versions[-1][1], "key": "", "pins": []} for name, versions in RELEASES.items()
     }
     document = {
-        "id": name, "number": NIGHTS, "created": LAST.isoformat(), "budget": 5400, "releases": releases, "cells": cells,
+        "id": name, "number": NIGHTS, "created": LAST.isoformat(), "budget_seconds": 5400.0, "releases": releases, "cells": cells,
     }  # fmt: skip
     place = runs / "nights" / name
     place.mkdir(parents=True)

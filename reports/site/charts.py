@@ -22,7 +22,8 @@ MOST_LOOKS = 400  # beyond, a chart is a carpet; the page says how many are left
 _BAND = "rgba(0,114,178,0.22)"
 _BAND_EDGE = "rgba(0,114,178,0.75)"
 _LINES = (("#d55e00", "solid"), ("#0072b2", "dash"), ("#cc79a7", "dot"))
-_EDGE = {"width": 1, "color": "#808080"}  # so that a yellow point is seen on white, and a black one on black
+_GREY = "#808080"
+_EDGE = {"width": 1, "color": _GREY}  # so that a yellow point is seen on white, and a black one on black
 _HALF_DAY = timedelta(hours=12)
 _LOWEST, _HIGHEST = 1e-6, 1e12  # where a ratio of zero and an infinite one are drawn on a logarithmic axis
 
@@ -157,6 +158,7 @@ def _stretches(edges: Sequence[_Edge]) -> list[list[_Edge]]:
 
 def _points(verdict: str, runs: Sequence[tuple[Look, Any]], *, unit: str | None) -> Figure:
     look_of = appearance_of(verdict)
+    colour = _GREY if look_of.name == "failed" else look_of.light[0]  # its field is black, or white: nothing on the same page
     return {
         "type": "scatter",
         "mode": "markers",
@@ -165,7 +167,7 @@ def _points(verdict: str, runs: Sequence[tuple[Look, Any]], *, unit: str | None)
         "y": [run["value"] for _, run in runs],
         "text": [_told(look, f"seed {run['seed']}: {points(run['value'], unit)}, {run['verdict']}") for look, run in runs],
         "hoverinfo": "text",
-        "marker": {"color": look_of.light[0], "symbol": look_of.symbol, "size": 8, "line": _EDGE},
+        "marker": {"color": colour, "symbol": look_of.symbol, "size": 8, "line": _EDGE},
     }
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from reports.site.looks import KINDS, REPRODUCE, Key
 from reports.site.sources import Sources, context_text
-from reports.site.standing import DONE, Cell, Standing
+from reports.site.standing import DONE, Cell, Standing, problem_of
 from reports.site.verdicts import APPEARANCES, FAILED, Appearance, appearance_of
 from vigil.context import FRAMEWORKS
 
@@ -99,7 +99,7 @@ def releases_of(sources: Sources, cells: Mapping[Key, Cell]) -> list[Release]:
     """Return what the night tested; without its document, the newest release that history knows of each framework."""
     if sources.night:
         return [
-            Release(name, facts.get("request"), facts.get("version"), facts.get("error"))
+            Release(name, facts.get("request"), facts.get("version"), problem_of(facts))
             for name, facts in sorted((sources.night.get("releases") or {}).items())
         ]
     newest: dict[str, Any] = {}

@@ -76,11 +76,12 @@ def cells_of(sources: Sources, looks: Mapping[Key, Sequence[Look]]) -> dict[Key,
             last = next((look for look in reversed(clean) if look.kind == kind), None)
             known = _of_look(last) if last else None
             standing, is_last = _with_night(known, planned.get(key, {}).get(kind), sources.night)
-            stale = _stale(standing, last if is_last else None, key, sources=sources, newest=newest)
+            of_hash = last.recipe_hash if last and is_last else _hash_of(sources.night, key[0])
+            stale = _stale(standing, of_hash, key, sources=sources, newest=newest)
             standings[kind] = replace(standing, stale=stale)
         of_key = looks.get(key, ())
         framework = key[2].split("-")[0]
-        if problem := release_of(sources.night, framework).get("error"):
+        if problem := problem_of(release_of(sources.night, framework)):
             untested = f"the release that night {sources.night_id} asked for could not be tested: {problem}"
             standings = {kind: replace(each, remark=each.remark or untested) for kind, each in standings.items()}
         cells[key] = Cell(key, framework, tuple(of_key), standings, planted=len(of_key) - len(clean))
@@ -131,8 +132,14 @@ def release_of(night: Mapping[str, Any] | None, framework: str) -> Mapping[str, 
     return ((night or {}).get("releases") or {}).get(framework) or {}
 
 
+def problem_of(release: Mapping[str, Any]) -> str | None:
+    """Return why a release could not be tested, or None."""
+    error = release.get("error")
+    return error.get("reason", "no reason recorded") if isinstance(error, Mapping) else error
+
+
 def _stale(
-    standing: Standing, look: Look | None, key: Key, *, sources: Sources, newest: Mapping[tuple[str, str], str]
+    standing: Standing, of_hash: str | None, key: Key, *, sources: Sources, newest: Mapping[tuple[str, str], str]
 ) -> str | None:
     """Return why a result says nothing of today, or None."""
     if standing.when is None:
@@ -140,15 +147,18 @@ def _stale(
     days = (sources.now - standing.when) / timedelta(days=1)
     if days > FRESH.days:
         return f"{days:.0f} days old"
-    if look is None:
-        return None
     recipe = sources.recipes.get(key[0])
     profile = recipe.profiles.get(key[1]) if recipe else None
     # A recipe from elsewhere is not in the checkout: the newest of its hashes is then the best that is known.
     current = profile.hash if profile else newest.get(key[:2])
-    if current is not None and look.recipe_hash != current:
-        return f"of recipe hash {look.recipe_hash}; it is {current} now"
+    if None not in (current, of_hash) and of_hash != current:
+        return f"of recipe hash {of_hash}; it is {current} now"
     return None
+
+
+def _hash_of(night: Mapping[str, Any] | None, recipe: str) -> str | None:
+    """Return the hash of a recipe that a night trained, where its document says."""
+    return (((night or {}).get("recipes") or {}).get(recipe) or {}).get("hash")
 
 
 def _newest_hashes(looks: Mapping[Key, Sequence[Look]]) -> dict[tuple[str, str], str]:

@@ -68,9 +68,9 @@ def moment(when: datetime | None) -> str:
     return "-" if when is None else f"{when.astimezone(timezone.utc):%Y-%m-%d %H:%M}"
 
 
-def duration(seconds: float | None) -> str:
-    """Return how long something took."""
-    if seconds is None or not math.isfinite(seconds):
+def duration(seconds: Any) -> str:
+    """Return how long something took; a dash where nobody knows."""
+    if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or not math.isfinite(seconds):
         return "-"
     if seconds < 120:
         return f"{seconds:.0f} s"

@@ -87,7 +87,8 @@ def night_row(kind: str, **changes: Any) -> dict[str, Any]:
 
 def night(*cells: dict[str, Any], **changes: Any) -> dict[str, Any]:
     """Return a night's document."""
-    document = {"id": "2026-11-22-1", "number": 3, "created": (NOW - timedelta(hours=4)).isoformat(), "budget": 1800}
+    document = {"id": "2026-11-22-1", "number": 3, "created": (NOW - timedelta(hours=4)).isoformat(), "budget_seconds": 1800.0}
+    document |= {"recipes": {KEY[0]: {"hash": HASH}}}
     return document | {"releases": {"jax": {"request": "newest", "version": "0.10.2"}}, "cells": list(cells)} | changes
 
 

@@ -126,6 +126,14 @@ def test_a_failure_that_only_the_night_knows_is_shown():
     assert standing_of(sources(history, night=document, night_id=document["id"])).verdict == "failed:environment"
 
 
+def test_what_only_the_night_knows_of_an_older_recipe_is_stale():
+    """A result that never came to history is of the recipe that the night's document names."""
+    document = night(night_row(REPRODUCE), recipes={KEY[0]: {"hash": "older"}})
+    found = standing_of(sources(frames(), night=document, night_id=document["id"]))
+    assert found.stale.startswith("of recipe hash older")
+    assert not standing_of(sources(frames(), night=night(night_row(REPRODUCE)), night_id="2026-11-22-1")).stale
+
+
 def test_a_look_after_the_night_is_later_than_the_night():
     """What somebody ran by hand in the morning is the newest look."""
     history = frames([sample(night=None, created=ago(hours=1))], [])
@@ -148,7 +156,7 @@ def test_what_was_not_run_is_left_or_keeps_its_last_result_with_a_remark(status)
 
 def test_a_release_that_could_not_be_tested_is_said_of_its_cells():
     """An earlier result of another release is not passed off as one of tonight's."""
-    document = night(releases={"jax": {"request": "newest", "error": "no wheel"}})
+    document = night(releases={"jax": {"request": "newest", "error": {"reason": "no wheel"}}})
     found = standing_of(sources(frames([sample()], []), night=document, night_id=document["id"]))
     assert "could not be tested: no wheel" in found.remark
 

@@ -68,7 +68,8 @@ def test_no_string_of_a_record_becomes_markup(tmp_path, text):
     document = night(
         night_row("verify", recipe=text, verdict=f"failed:{text}", reason=text),
         night_row("reproduce", context=text, status="left", reason=text),
-        id=text, number=text, budget=text, releases={text: {"request": text, "error": text}},
+        id=text, number=text, budget_seconds=text, recipes={text: {"hash": text}},
+        releases={text: {"request": text, "error": text}},
     )  # fmt: skip
     given = sources(history, night=document, night_id=text, note=text, remarks=(text,))
     write_site(given, tmp_path / "out")
@@ -163,13 +164,13 @@ def test_what_was_left_failed_and_cost_is_said(tmp_path):
         night_row("verify", verdict="failed:died", reason="killed", seconds=30.0),
         night_row("reproduce", verdict="failed:hang", reason="silent", seconds=300.0),
         night_row("verify", context="jax-jit-bf16-x1", status="left", verdict=None, reason="no time left"),
-        releases={"jax": {"request": "newest", "error": "no wheel for this Python"}},
+        releases={"jax": {"request": "newest", "version": None, "error": {"reason": "no wheel for this Python", "log_tail": []}}},
     )
     write_site(sources(usual_history(), night=document, night_id=document["id"]), tmp_path / "out")
     text = " ".join(part for _, _, part in read(tmp_path / "out" / "index.html").all("main"))
-    assert "2 failed, 6 min together" in text
-    assert text.index("silent") < text.index("no time left")
-    assert "1 cells were planned and not run; the budget was 30 min" in text
+    failed = text[text.index("2 failed, 6 min together") :]
+    assert failed.index("silent") < failed.index("killed") < failed.index("no time left")
+    assert "1 look was planned and not run; the budget was 30 min" in text
     assert "the release could not be tested" in text
     assert "no wheel for this Python" in text
 
