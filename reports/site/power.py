@@ -42,8 +42,8 @@ def powers(recipes: Mapping[str, RecipeFacts], rows: Mapping[str, Sequence[Row]]
 def _power(recipe: RecipeFacts, profile: Profile, rows: Sequence[Row]) -> Power:
     used = [
         row for row in rows
-        if row["recipe"]["profile"] == profile.name and row["recipe"]["hash"] == profile.hash
-        and row["metric"] == recipe.metric["name"]
+        if (row["recipe"]["version"], row["recipe"]["profile"], row["recipe"]["hash"], row["metric"])
+        == (recipe.version, profile.name, profile.hash, recipe.metric["name"])
     ]  # fmt: skip
     if used:  # rows of other data judge nothing of today's: those of the newest are what a run will be held to
         newest = max(used, key=lambda row: row["date"])["data"]["checksum"]

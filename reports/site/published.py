@@ -113,8 +113,8 @@ def _of_rows(
     """Yield the reference rows of a framework, release by release: the newest last."""
     used = [
         row for row in rows
-        if row["recipe"]["profile"] == profile.name and row["recipe"]["hash"] == profile.hash
-        and row["metric"] == recipe.metric["name"] and row["context"]["framework"] == framework
+        if (row["recipe"]["version"], row["recipe"]["profile"], row["recipe"]["hash"], row["metric"])
+        == (recipe.version, profile.name, profile.hash, recipe.metric["name"]) and row["context"]["framework"] == framework
     ]  # fmt: skip
     for release in dict.fromkeys(row["framework_version"] for row in sorted(used, key=lambda row: row["date"])):
         of_release = [row for row in used if row["framework_version"] == release]

@@ -68,6 +68,11 @@ def moment(when: datetime | None) -> str:
     return "-" if when is None else f"{when.astimezone(timezone.utc):%Y-%m-%d %H:%M}"
 
 
+def count(how_many: int, one: str, many: str | None = None) -> str:
+    """Return a number with its noun: 1 cell, 2 cells."""
+    return f"{how_many:,} {one if how_many == 1 else many or one + 's'}"
+
+
 def duration(seconds: Any) -> str:
     """Return how long something took; a dash where nobody knows."""
     if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or not math.isfinite(seconds):

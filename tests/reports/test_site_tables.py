@@ -16,11 +16,11 @@ from vigil.paths import reference_directory
 from vigil.reference import load_rows
 
 
-def row(seed: int, value: float, *, profile="quick", digest=HASH, framework="jax", release="0.10.2", **changes):
+def row(seed: int, value: float, *, profile="quick", digest=HASH, version=1, framework="jax", release="0.10.2", **changes):
     """Return what the tables read of a reference row."""
     return {
-        "recipe": {"name": "resnet_cifar", "profile": profile, "hash": digest}, "metric": "test_accuracy", "seed": seed,
-        "value": value, "context": {"framework": framework}, "framework_version": release, "date": "2026-11-21",
+        "recipe": {"name": "resnet_cifar", "version": version, "profile": profile, "hash": digest}, "metric": "test_accuracy",
+        "seed": seed, "value": value, "context": {"framework": framework}, "framework_version": release, "date": "2026-11-21",
         "data": {"checksum": "same"}, "run_id": f"{framework}{seed}",
     } | changes  # fmt: skip
 
@@ -79,10 +79,11 @@ def test_the_last_run_of_a_seed_counts_once():
     assert (own.values, own.seeds) == ((81.0,), 1)
 
 
-def test_reference_rows_of_another_hash_are_not_ours():
+@pytest.mark.parametrize("planted", [{"digest": "older"}, {"version": 0}, {"metric": "another"}])
+def test_reference_rows_of_another_recipe_are_not_ours(planted):
     """Rows of an older recipe are in no table."""
-    assert table_of([row(1000, 88.0, digest="older")])["quick"].measured == ()
-    older = [row(1000 + index, 88.0 + index, digest="older") for index in range(9)]
+    assert table_of([row(1000, 88.0, **planted)])["quick"].measured == ()
+    older = [row(1000 + index, 88.0 + index, **planted) for index in range(9)]
     assert [each.rows for each in powers({"resnet_cifar": RECIPE}, {"resnet_cifar": older})] == [0, 0]
 
 
