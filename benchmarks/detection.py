@@ -170,12 +170,13 @@ def judged(group: Group, records: list[dict[str, Any]], recipe: Recipe) -> dict[
 
 def report(what: str, groups: list[Group], verdicts: list[dict[str, Any]], records: list[list[dict[str, Any]]]) -> None:
     """Print the table and what it stands on."""
-    band = verdicts[0]["band"]
+    bands = {group.framework: verdict["band"] for group, verdict in zip(groups, verdicts, strict=True)}
     first, metric = "run" if what == "clean" else what[:-1], verdicts[0]["metric"]
     print(f"\n| {first} | framework | {metric} | away from the reference | verdict |")
     print("|---|---|---|---|---|")
     for group, verdict in zip(groups, verdicts, strict=True):
         values = ", ".join(f"{entry['value']:.2f}" for entry in verdict["values"])
+        band = verdict["band"]  # of the framework's own rows
         away = verdict["mean"] - band["mean"]
         print(
             f"| {group.name} | {group.framework} | {values} | {away:+.2f} = {away / band['spread']:+.1f} s | {verdict['name']} |"
@@ -183,9 +184,10 @@ def report(what: str, groups: list[Group], verdicts: list[dict[str, Any]], recor
     outside = sum(verdict["name"] != "reproduced" for verdict in verdicts)
     every = [record for group in records for record in group]
     versions = {record["context"]["framework"]: record["environment"]["framework_version"] for record in every}
+    allowed = ", ".join(f"{each['low']:.2f} to {each['high']:.2f} ({name})" for name, each in bands.items())
     print(
-        f"\n{outside} of {len(verdicts)} outside. Reference: mean {band['mean']:.2f}, s = {band['spread']:.2f}, {band['n']} "
-        f"runs of {band['n_seeds']} seeds, {dates(band['dates'])}; one run may lie in {band['low']:.2f} to {band['high']:.2f}."
+        f"\n{outside} of {len(verdicts)} outside. Reference: s = {band['spread']:.2f}, {band['n']} runs of {band['n_seeds']} "
+        f"seeds, {dates(band['dates'])}; one run may lie in {allowed}."
     )
     seeds = sorted({record["seed"] for record in every})
     mean = math.fsum(record["timing"]["wall_seconds"] for record in every) / len(every)

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from runners.contract.spec import read_spec, write_spec
-from vigil import rung, tracking, verdict
+from vigil import rung, tracking, until_decided, verdict
 from vigil.context import Context
 from vigil.data import ensure_data
 from vigil.environment import require_framework
@@ -38,7 +38,10 @@ _FREE_BYTES = 300 * 2**20
 
 @dataclasses.dataclass(frozen=True)
 class Request:
-    """What is asked for: a recipe's profile, in one context, with these seeds; `verify`: one training step first."""
+    """What is asked for: a recipe's profile, in one context, with these seeds; `verify`: one training step first.
+
+    sequential: the rule by which seeds are added one at a time (`vigil.until_decided`); None trains them all.
+    """
 
     recipe: Recipe
     recipe_source: str
@@ -49,6 +52,7 @@ class Request:
     command: str
     cores: list[int] | None = None
     verify: bool = False
+    sequential: dict[str, Any] | None = None
 
 
 def _ignore(*facts: Any) -> None:
@@ -132,6 +136,7 @@ def plan(request: Request, runs: Path, *, data_directory: Path | None) -> Path:
             "runs": names,
             # Native randomness has weights and batches of its own, which no golden tape can know.
             "verify": rung.PENDING if request.verify and request.context.randomness == "shared" else None,
+            "sequential": request.sequential,
             "verdict": None,
             "wall_seconds": None,
             "tracking": None,
@@ -194,6 +199,8 @@ def _carry_out(directory: Path, *, watch: Watch) -> dict[str, Any]:
         if record["status"] == "unsupported":
             invocation["runs"] = invocation["runs"][: len(records)]  # another seed would be refused alike
             break
+        if until_decided.is_over(directory, invocation, records, judge_records):
+            break
     invocation["verdict"] = rung.with_first_rung(judge_records(invocation, records), invocation.get("verify"))
     invocation["wall_seconds"] = round(sum(record["timing"]["wall_seconds"] for record in records), 1)
     write_json(directory / FILE_NAME, invocation)
@@ -220,9 +227,11 @@ def judge_records(invocation: dict[str, Any], records: list[dict[str, Any]]) -> 
             "direction": metric["direction"],
             "values": values,
             "mean": None,
+            "p_value": None,
             "band": None,
             "mean_band": None,
             "welch": None,
+            "sequential": None,
             "detectable_drop": None,
             "power": verdict.POWER,
             "targets": [],
@@ -241,6 +250,7 @@ def judge_records(invocation: dict[str, Any], records: list[dict[str, Any]]) -> 
         context=invocation["context"]["text"],
         profile=invocation["recipe"]["profile"],
         targets=invocation["targets"],
+        sequential=invocation.get("sequential"),
     )
 
 

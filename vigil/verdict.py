@@ -10,22 +10,26 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from scipy import stats
-
 from vigil.bands import (
     POWER,
     WELCH_DECIDES_FROM,
     Band,
     Comparison,
-    binomial_floor,
     compare,
     detectable_drop,
+    prediction_band,
 )
+from vigil.context import parse_context
 from vigil.errors import EXIT_COULD_NOT_RUN, EXIT_OUTSIDE, EXIT_REPRODUCED, EXIT_UNKNOWN
+from vigil.metric import amount, spread_floor
+from vigil.pooling import frameworks_differ
 from vigil.reference import MIN_SAMPLES, MIN_SEEDS, Row, how_to_make, select
+from vigil.targets import judge_target
+from vigil.until_decided import judge_in_turn, say_in_turn
 
 REPRODUCED, REGRESSED, BETTER, UNKNOWN = "reproduced", "regressed", "better-than-reference", "unknown"
 UNSUPPORTED, FAILED = "unsupported", "failed:"
+_FRAMEWORKS_COVERAGE = 0.99
 
 _EXIT_CODES = {
     REPRODUCED: EXIT_REPRODUCED,
@@ -57,11 +61,13 @@ def judge(
     profile: str,
     coverage: float = 0.99,
     targets: Sequence[Mapping[str, Any]] = (),
+    sequential: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Judge the metric of one or more runs of one context and return the `verdict` object of invocation.json.
 
     One run is judged by the prediction interval for one run, several by the one for their mean and, from 8 runs on, by
     Welch's test too (see `bands.is_outside`); each run also gets a verdict of its own from the interval for one run.
+    The reference is centred on its rows of the runs' framework where it has any (see `pooling.pool`).
 
     Args:
         values: (seed, value) of each run, every seed once.
@@ -73,6 +79,8 @@ def judge(
         context: the text of the runs' context. Reference rows of the same seed and context are left out: a run repeats
             them, and a sample must not judge itself.
         targets: the recipe's published targets; judged only under their own profile.
+        sequential: where runs are added until the evidence decides: the rule (`until_decided.rule`). The reference leaves out
+            all of its planned seeds then, so that it is the same at every look.
     Raises:
         ValueError: no value, one that is not finite, a seed given twice, or an unknown direction.
     """
@@ -81,19 +89,31 @@ def judge(
         raise ValueError(f"metric.direction: found {metric['direction']!r}, allowed are higher and lower.")
     seeds, numbers = [seed for seed, _ in values], [float(value) for _, value in values]
     used, problem, notes = _reference_for(
-        seeds, rows=rows, recipe=recipe, metric=metric, data=data["checksum"], context=context
+        seeds if sequential is None else sequential["planned"],
+        rows=rows,
+        recipe=recipe,
+        metric=metric,
+        data=data["checksum"],
+        context=context,
     )
-    comparison, drop = None, None
+    comparison, drop, in_turn = None, None, None
     if problem is None:
-        floor = _floor([row["value"] for row in used], metric=metric, n_test=data["n_test"])
-        samples, groups = [float(row["value"]) for row in used], [row["seed"] for row in used]
-        if floor == 0.0 and len(set(samples)) == 1:
-            problem = f"the {len(samples)} reference samples are all equal, and no floor is known for {metric['unit']}"
+        floor = spread_floor([row["value"] for row in used], metric=metric, n_test=data["n_test"])
+        samples, labels = [float(row["value"]) for row in used], _labels(used, framework=parse_context(context).framework)
+        if floor == 0.0 and prediction_band(samples, **labels).spread == 0.0:
+            problem = f"the {len(samples)} reference samples have no spread, and no floor is known for {metric['unit']}"
         else:
-            comparison = compare(numbers, samples, coverage=coverage, spread_floor=floor, groups=groups)
-            drop = detectable_drop(samples, n_new=len(numbers), coverage=coverage, power=POWER, spread_floor=floor, groups=groups)
+            comparison = compare(numbers, samples, coverage=coverage, spread_floor=floor, **labels)
+            drop = detectable_drop(samples, n_new=len(numbers), coverage=coverage, power=POWER, spread_floor=floor, **labels)
+            notes += _of_frameworks(samples, labels)
+            if sequential is not None:
+                in_turn = judge_in_turn(values, band=comparison.run_band, rule=sequential)
     names = _words(comparison, numbers, direction=metric["direction"])
     reason = problem if comparison is None else _explain(comparison, names, coverage=coverage, unit=metric["unit"])
+    if in_turn is not None:
+        side, reason = say_in_turn(in_turn, unit=metric["unit"])
+        names[0] = UNKNOWN if side is None else _word(side, direction=metric["direction"])
+    several = comparison is not None and len(numbers) > 1 and in_turn is None
     return {
         "name": names[0],
         "reason": "; ".join([reason, *notes]),
@@ -104,13 +124,15 @@ def judge(
             {"seed": seed, "value": value, "verdict": name} for seed, value, name in zip(seeds, numbers, names[1:], strict=True)
         ],
         "mean": math.fsum(numbers) / len(numbers),
+        "p_value": None if comparison is None else comparison.p_value if in_turn is None else in_turn["p_value"],
         "band": None if comparison is None else _describe(comparison.run_band, used),
-        "mean_band": asdict(comparison.mean_band) if comparison is not None and len(numbers) > 1 else None,
-        "welch": asdict(comparison.welch) if comparison is not None and comparison.welch is not None else None,
-        "detectable_drop": drop,
+        "mean_band": asdict(comparison.mean_band) if several else None,
+        "welch": asdict(comparison.welch) if several else None,
+        "sequential": in_turn,
+        "detectable_drop": drop if in_turn is None else None,
         "power": POWER,
         "targets": [
-            _judge_target(
+            judge_target(
                 target,
                 numbers,
                 metric=metric,
@@ -122,6 +144,27 @@ def judge(
             for target in targets
         ],
     }
+
+
+def _labels(rows: Sequence[Row], *, framework: str) -> dict[str, Any]:
+    """Return what the statistics must know of the rows: seed and framework of each, and the framework that is judged."""
+    return {
+        "groups": [row["seed"] for row in rows],
+        "frameworks": [row["context"]["framework"] for row in rows],
+        "framework": framework,
+    }
+
+
+def _of_frameworks(samples: Sequence[float], labels: Mapping[str, Any]) -> list[str]:
+    """Return what a reader should know of the frameworks in the reference."""
+    frameworks, own = labels["frameworks"], labels["framework"]
+    if own not in frameworks:
+        names = ", ".join(sorted(set(frameworks)))
+        return [f"the reference has no runs of {own}: what sets it apart from {names} for good is not allowed for"]
+    p_value = frameworks_differ(samples, seeds=labels["groups"], frameworks=frameworks)
+    if p_value is not None and p_value < 1.0 - _FRAMEWORKS_COVERAGE:
+        return [f"the reference's frameworks differ (p {p_value:.1g}): the band is around {own}'s own rows"]
+    return []
 
 
 def _check_values(values: Sequence[tuple[int, float]]) -> None:
@@ -172,30 +215,30 @@ def _seeds(seeds: Sequence[int]) -> str:
     return f"seed {seeds[0]} is" if len(seeds) == 1 else f"seeds {', '.join(str(seed) for seed in seeds)} are"
 
 
-def _floor(values: Sequence[float], *, metric: Mapping[str, Any], n_test: int) -> float:
-    # Only of a share of right answers is the measurement noise known from the number of examples.
-    return binomial_floor(math.fsum(values) / len(values), n_test=n_test) if metric["unit"] == "percent" else 0.0
-
-
 def _words(comparison: Comparison | None, numbers: Sequence[float], *, direction: str) -> list[str]:
     """Return the verdict on all runs, then one for each run."""
     if comparison is None:
         return [UNKNOWN] * (len(numbers) + 1)
-    worse = "below" if direction == "higher" else "above"
     band = comparison.run_band
     if len(numbers) == 1:
         sides = [comparison.side, comparison.side]
     else:
         each = ["inside" if band.contains(value) else "above" if value > band.mean else "below" for value in numbers]
         sides = [comparison.side, *each]
-    return [REPRODUCED if side == "inside" else REGRESSED if side == worse else BETTER for side in sides]
+    return [_word(side, direction=direction) for side in sides]
+
+
+def _word(side: str, *, direction: str) -> str:
+    if side == "inside":
+        return REPRODUCED
+    return REGRESSED if (side == "below") == (direction == "higher") else BETTER
 
 
 def _explain(comparison: Comparison, names: Sequence[str], *, coverage: float, unit: str) -> str:
     n_runs, band = len(names) - 1, comparison.mean_band
     what = "the value is" if n_runs == 1 else f"the mean of {n_runs} runs is"
-    away = f"{_amount(abs(comparison.difference), unit)} {'above' if comparison.difference > 0.0 else 'below'}"
-    allowed = f"allowed is {_amount((band.high - band.low) / 2.0, unit)} either way"
+    away = f"{amount(abs(comparison.difference), unit)} {'above' if comparison.difference > 0.0 else 'below'}"
+    allowed = f"allowed is {amount((band.high - band.low) / 2.0, unit)} either way"
     test = ""
     if n_runs >= WELCH_DECIDES_FROM:
         test = f" and p {1.0 - band.coverage:.3g} or more, Welch's p is {comparison.welch.p_value:.2g}"
@@ -206,10 +249,6 @@ def _explain(comparison: Comparison, names: Sequence[str], *, coverage: float, u
     return text
 
 
-def _amount(size: float, unit: str) -> str:
-    return f"{size:.2f} points" if unit == "percent" else f"{size:.4g} {unit}"
-
-
 def _describe(band: Band, rows: Sequence[Row]) -> dict[str, Any]:
     return {
         **asdict(band),
@@ -217,51 +256,3 @@ def _describe(band: Band, rows: Sequence[Row]) -> dict[str, Any]:
         "frameworks": sorted({row["context"]["framework"] for row in rows}),
         "dates": sorted({row["date"] for row in rows}),
     }
-
-
-def _judge_target(
-    target: Mapping[str, Any],
-    numbers: Sequence[float],
-    *,
-    metric: Mapping[str, Any],
-    profile: str,
-    n_test: int,
-    coverage: float,
-    band: Band | None,
-) -> dict[str, Any]:
-    """Return a published value beside ours, and whether the two are compatible where that can be told.
-
-    The published value is taken for one run. It is compatible within t * s * sqrt(1 + 1 / m) of the mean of our m runs,
-    on either side: s and its degrees of freedom from the reference where there is a band, else from our runs
-    where there are two or more, never below the floor.
-    """
-    shown = {key: target.get(key) for key in ("value", "published_as", "source", "link")}
-    shown |= {"judged": False, "meets": None, "tolerance": None}
-    mismatch = _why_not_judged(target, metric=metric, profile=profile)
-    if mismatch is not None:
-        return {**shown, "reason": mismatch}
-    n_runs, mean = len(numbers), math.fsum(numbers) / len(numbers)
-    if band is not None:
-        spread, freedom, source = max(band.spread, band.spread_floor), band.n_effective - 1.0, "the reference"
-    elif n_runs >= 2:
-        own = math.sqrt(math.fsum((number - mean) ** 2 for number in numbers) / (n_runs - 1))
-        spread = max(own, _floor(numbers, metric=metric, n_test=n_test))
-        freedom, source = n_runs - 1.0, f"these {n_runs} runs"
-    else:
-        return {**shown, "reason": "not judged: one run and no reference, so no spread is known"}
-    tolerance = float(stats.t.ppf((1.0 + coverage) / 2.0, freedom)) * spread * math.sqrt(1.0 + 1.0 / n_runs)
-    difference = mean - target["value"]
-    away = f"{_amount(abs(difference), metric['unit'])} {'above' if difference > 0.0 else 'below'}"
-    within = f"within {_amount(tolerance, metric['unit'])} counts as met (spread of {source})"
-    reason = f"ours is {away} the published value, {within}"
-    return {**shown, "judged": True, "meets": abs(difference) <= tolerance, "tolerance": tolerance, "reason": reason}
-
-
-def _why_not_judged(target: Mapping[str, Any], *, metric: Mapping[str, Any], profile: str) -> str | None:
-    if target["profile"] != profile:
-        return f"shown beside: its protocol is profile {target['profile']}, this is {profile}"
-    for key, own in (("metric", metric["name"]), ("selection", metric.get("selection"))):
-        published = target.get(key)
-        if published is not None and own is not None and published != own:
-            return f"shown beside: published for {key} {published}, this is {own}"
-    return None

@@ -10,16 +10,16 @@ from scipy import stats
 
 from vigil.bands import (
     WELCH_DECIDES_FROM,
-    BandUndefined,
     binomial_floor,
     compare,
     detectable_drop,
-    effective_size,
     half_width,
     is_outside,
     prediction_band,
     welch,
 )
+from vigil.pooling import effective_size
+from vigil.samples import BandUndefined
 
 REFERENCE = [80.1, 79.4, 80.9, 80.3, 79.8, 81.0, 80.2, 79.6, 80.5, 80.0]
 

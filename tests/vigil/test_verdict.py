@@ -90,16 +90,16 @@ def test_both_sides_are_outside_and_named_by_the_direction(value, direction, nam
 
 def test_several_runs_are_judged_by_their_mean():
     """Three runs, each inside its band, are regressed together when their mean is off."""
-    verdict = run_judge([(100, 78.4), (101, 78.2), (102, 78.3)])
+    verdict = run_judge([(100, 78.0), (101, 77.8), (102, 77.9)])
     assert verdict["name"] == "regressed"
     assert [entry["verdict"] for entry in verdict["values"]] == ["reproduced"] * 3
-    assert verdict["mean_band"]["low"] > 78.3
-    assert verdict["welch"]["difference"] == pytest.approx(-1.7)
+    assert verdict["mean_band"]["low"] > 77.9
+    assert verdict["welch"]["difference"] == pytest.approx(-1.697, abs=1e-3)
 
 
 def test_one_run_outside_among_several_is_told():
     """The mean is inside and one run is not: the verdict stands and the reason says it."""
-    verdict = run_judge([(100, 77.4), (101, 80.9), (102, 80.8), (103, 80.7), (104, 80.6)])
+    verdict = run_judge([(100, 77.2), (101, 80.9), (102, 80.8), (103, 80.7), (104, 80.6)])
     assert verdict["name"] == "reproduced"
     assert verdict["values"][0]["verdict"] == "regressed"
     assert "1 of 5 runs outside" in verdict["reason"]
@@ -289,3 +289,50 @@ def test_an_unheard_of_verdict_has_no_exit_code():
     """A misspelt name does not end in success."""
     with pytest.raises(ValueError, match="reproducd"):
         exit_code("reproducd")
+
+
+def test_the_p_value_is_of_the_rule_that_decides():
+    """Below 1 % for a value outside, above for one inside, and null where nothing was judged."""
+    assert run_judge([(100, 70.0)])["p_value"] < 0.01 < run_judge([(100, 80.4)])["p_value"]
+    assert run_judge([(100, 80.4)], rows=[])["p_value"] is None
+
+
+def test_a_run_is_judged_around_its_own_frameworks_rows():
+    """A framework that is four points lower for good reproduces itself, and is told to differ; another one there is regressed."""
+    rows = make_rows()
+    for row in rows:
+        row["value"] -= 4.0 if row["context"]["framework"] == "jax" else 0.0
+    low = run_judge([(100, 75.6)], rows=rows)
+    assert low["name"] == "reproduced"
+    assert "the reference's frameworks differ" in low["reason"]
+    assert "10 of jax" in low["band"]["method"]
+    assert run_judge([(100, 75.6)], rows=rows, context="torch-jit-fp32-x1")["name"] == "regressed"
+    assert "differ" not in run_judge([(100, 79.6)])["reason"]
+
+
+def test_a_framework_that_the_reference_lacks_is_told():
+    """It is judged around all rows, and the reason says what is not allowed for."""
+    verdict = run_judge([(100, 80.0)], rows=make_rows(frameworks=("tensorflow", "torch")))
+    assert verdict["name"] == "reproduced"
+    assert "the reference has no runs of jax" in verdict["reason"]
+    assert verdict["band"]["mean"] == pytest.approx(80.0)
+
+
+def test_a_sequential_verdict_is_plain_json_and_leaves_out_planned_seeds():
+    """The reference is the same at every look: all planned seeds are out of it from the first on."""
+    rule = {"alpha": 0.01, "beta": 0.1, "delta": 2.0, "effect": None, "planned": [7, 8, 9], "looks": []}
+    verdict = run_judge([(7, 80.0)], sequential=rule)
+    assert json.loads(json.dumps(verdict, allow_nan=False)) == verdict
+    assert verdict["band"]["n"] == 27
+    assert verdict["sequential"]["effect"] == pytest.approx(2.0 * verdict["band"]["spread"])
+    assert verdict["sequential"]["planned"] == 3
+
+
+def test_rows_that_are_equal_within_each_framework_have_no_spread():
+    """What three frameworks repeat to the last digit says nothing of noise, though they differ from each other."""
+    rows = make_rows(unit="nats")
+    for row in rows:
+        row["value"] = {"jax": 0.1, "tensorflow": 0.3, "torch": 0.7}[row["context"]["framework"]]
+    verdict = run_judge([(100, 0.1 + 1e-9)], rows=rows, metric={**METRIC, "unit": "nats"})
+    assert (verdict["name"], verdict["p_value"]) == ("unknown", None)
+    assert "no spread" in verdict["reason"]

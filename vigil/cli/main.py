@@ -9,10 +9,25 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from vigil import __version__
-from vigil.cli import check, coco, dashboard, golden, matrix, recipes, reference, report, reproduce, resume, schema, sync, verify
+from vigil.cli import (
+    check,
+    coco,
+    dashboard,
+    golden,
+    matrix,
+    power,
+    recipes,
+    reference,
+    report,
+    reproduce,
+    resume,
+    schema,
+    sync,
+    verify,
+)
 from vigil.errors import EXIT_COULD_NOT_RUN, UsageError, VigilError, nearest
 
-VERBS = (reproduce, verify, matrix, resume, reference, golden, recipes, check, schema, coco, sync, report, dashboard)
+VERBS = (reproduce, verify, matrix, power, resume, reference, golden, recipes, check, schema, coco, sync, report, dashboard)
 EXIT_CODES = (
     "exit codes: 0 reproduced, 1 outside the band, 2 wrong usage or recipe, 3 could not run, "
     "4 unknown (no or too little reference)"

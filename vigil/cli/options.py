@@ -5,10 +5,13 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import math
+from typing import Any
 
 from vigil.context import DETERMINISM, DEVICES, FRAMEWORKS, MODES, PRECISIONS, RANDOMNESS, Context, make_context
 from vigil.errors import UsageError, nearest
 from vigil.recipe import DEFAULT_PROFILE, Recipe, load_recipe, recipe_names
+from vigil.sequential import CAP, DELTA
+from vigil.until_decided import rule
 
 # Together below 2**32: every framework's own generator takes such a seed.
 _LARGEST_FIRST_SEED = 2**31 - 1
@@ -69,6 +72,27 @@ def seeds_from(arguments: argparse.Namespace) -> tuple[int, ...]:
     return tuple(range(first, first + whole_number("--seeds", arguments.seeds, least=1, most=_MOST_SEEDS)))
 
 
+def add_until_decided(parser: argparse.ArgumentParser) -> None:
+    """Add running seed after seed until the evidence decides; behind `add_seeds`, whose default becomes a cap."""
+    what = f"seeds one at a time until the evidence decides either way, --seeds at most (then {CAP} unless given)"
+    parser.add_argument("--until-decided", action="store_true", help=what)
+    effect = f"the smallest difference worth finding, in the metric's unit (default: {DELTA:g} standard deviations)"
+    parser.add_argument("--effect", metavar="X", help=f"with --until-decided: {effect}")
+    parser.set_defaults(seeds=None)
+
+
+def sequential_from(arguments: argparse.Namespace) -> dict[str, Any] | None:
+    """Return the rule of `--until-decided`, or None, and settle how many seeds there are. Raises UsageError."""
+    if arguments.seeds is None:
+        arguments.seeds = str(CAP if arguments.until_decided else 1)
+    if not arguments.until_decided:
+        if arguments.effect is not None:
+            raise UsageError("--effect: found without --until-decided. It says what --until-decided looks for: give both.")
+        return None
+    effect = None if arguments.effect is None else amount("--effect", arguments.effect)
+    return rule(seeds_from(arguments), effect=effect)
+
+
 def add_timeouts(parser: argparse.ArgumentParser) -> None:
     """Add how long a runner may show no progress."""
     parser.add_argument(
@@ -81,12 +105,17 @@ def add_timeouts(parser: argparse.ArgumentParser) -> None:
 
 def seconds(option: str, text: str) -> float:
     """Return a positive number of seconds. Raises UsageError."""
+    return amount(option, text, of=" of seconds")
+
+
+def amount(option: str, text: str, *, of: str = "") -> float:
+    """Return a positive number. Raises UsageError."""
     try:
         value = float(text)
     except ValueError:
         value = math.nan
     if not 0 < value < math.inf:
-        raise UsageError(f"{option}: found {text!r}. Allowed: a number of seconds above 0.")
+        raise UsageError(f"{option}: found {text!r}. Allowed: a number{of} above 0.")
     return value
 
 

@@ -26,6 +26,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     options.add_context(parser)
     options.add_randomness(parser)
     options.add_seeds(parser, count=1, first=0)
+    options.add_until_decided(parser)
     parser.add_argument("--fault", metavar="FILE.py", help="plant a fault: the file's install() runs before the model is built")
     parser.add_argument("--no-verify", action="store_true", help="train at once, without verifying one training step first")
     options.add_timeouts(parser)
@@ -36,6 +37,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Reproduce, print the verdict block, return the verdict's exit code."""
     recipe = load_recipe(arguments.recipe)
     recipe.profile(arguments.profile)
+    sequential = options.sequential_from(arguments)
     request = Request(
         recipe=recipe,
         recipe_source=arguments.recipe,
@@ -45,6 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
         fault=fault_entry(arguments.fault),
         command=arguments.command,
         verify=not arguments.no_verify,
+        sequential=sequential,
     )
     timeout = options.seconds("--hang-timeout", arguments.hang_timeout)
     with RunDisplay() as display:

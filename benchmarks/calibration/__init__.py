@@ -1,0 +1,1 @@
+"""The tables of benchmarks/band_calibration.py: one file a question."""

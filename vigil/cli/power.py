@@ -1,0 +1,115 @@
+"""`vigil power`: what so many runs of a recipe can see, and how many an effect needs."""
+
+from __future__ import annotations
+
+import argparse
+
+from reports.tables import print_table
+from vigil.bands import POWER
+from vigil.cli import options
+from vigil.errors import EXIT_REPRODUCED, EXIT_UNKNOWN
+from vigil.metric import amount
+from vigil.pairs import prefers_pairs
+from vigil.paths import reference_directory
+from vigil.power import MOST_SEEDS, Basis, Power, basis, power, seeds_needed
+from vigil.recipe import load_recipe, recipe_hash
+from vigil.reference import MIN_SAMPLES, MIN_SEEDS, Row, how_to_make, load_rows, select
+from vigil.samples import BandUndefined
+
+_COLUMNS = {
+    "against_reference": "against the reference",
+    "between_releases": "two releases, seeds ignored",
+    "paired": "two releases, paired by seed",
+}
+
+
+def add_parser(subparsers: argparse._SubParsersAction) -> None:
+    """Add the verb to the command line."""
+    parser = subparsers.add_parser("power", help="what so many runs of a recipe can see")
+    options.add_recipe(parser)
+    parser.add_argument("--seeds", default="1,2,3,5,8,10", metavar="A,B", help="numbers of runs (default: %(default)s)")
+    parser.add_argument("--effect", metavar="X", help="say how many runs find a difference of X, in the metric's unit")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the table; return 0, or 4 where there is no reference to know the noise from."""
+    recipe = load_recipe(arguments.recipe)
+    recipe.profile(arguments.profile)
+    counts = [options.whole_number("--seeds", text, least=1, most=MOST_SEEDS) for text in arguments.seeds.split(",")]
+    effect = None if arguments.effect is None else options.amount("--effect", arguments.effect)
+    training = recipe.resolve(arguments.profile)
+    identity = {"name": recipe.name, "version": recipe.version, "hash": recipe_hash(training), "profile": arguments.profile}
+    found = _rows(identity, metric=training["metric"]["name"])
+    if isinstance(found, str):
+        print(f"unknown: {found}")
+        return EXIT_UNKNOWN
+    try:
+        known = basis(found, metric=training["metric"], n_test=training["data"]["n_test"])
+    except BandUndefined as problem:
+        print(f"unknown: {problem}")
+        return EXIT_UNKNOWN
+    unit = training["metric"]["unit"]
+    print_table(
+        f"{recipe.name}, profile {arguments.profile}: the smallest difference of {training['metric']['name']} found "
+        f"{POWER:.0%} of the time",
+        ("runs", *_COLUMNS.values()),
+        [_row(power(known, n), known=known, unit=unit) for n in counts],
+        notes=[*_notes(found, known, unit=unit), *_needed(known, effect, unit=unit)],
+    )
+    return EXIT_REPRODUCED
+
+
+def _rows(identity: dict[str, object], *, metric: str) -> tuple[Row, ...] | str:
+    """Return the rows that would judge a run today, the newest data's; or why there are none."""
+    rows = load_rows(reference_directory(), str(identity["name"]))
+    keys = ("name", "version", "hash", "profile")
+    own = [row for row in rows if all(row["recipe"][key] == identity[key] for key in keys) and row["metric"] == metric]
+    data = max(own, key=lambda row: row["date"])["data"]["checksum"] if own else ""
+    selection = select(rows, recipe=identity, metric=metric, data=data)
+    if selection.reason is not None:
+        return selection.reason
+    n_seeds = len({row["seed"] for row in selection.rows})
+    if len(selection.rows) < MIN_SAMPLES or n_seeds < MIN_SEEDS:
+        return (
+            f"found {len(selection.rows)} reference samples of {n_seeds} seeds, needed are {MIN_SAMPLES} samples of "
+            f"{MIN_SEEDS} seeds; {how_to_make(identity)}"
+        )
+    return selection.rows
+
+
+def _row(found: Power, *, known: Basis, unit: str) -> tuple[str, ...]:
+    used = "paired" if prefers_pairs(n_new=found.n, n_old=found.n, n_pairs=found.n) else "between_releases"
+    cells = []
+    for column in _COLUMNS:
+        size = getattr(found, column)
+        mark = " *" if column == used and size is not None else ""
+        cells.append("not known" if size is None else f"{amount(size, unit)} = {size / known.spread:.1f} s{mark}")
+    return (str(found.n), *cells)
+
+
+def _notes(rows: tuple[Row, ...], known: Basis, *, unit: str) -> list[str]:
+    n_seeds = len({row["seed"] for row in rows})
+    lines = [
+        f"s = {amount(known.spread, unit)}: the spread of a run, of {len(rows)} reference runs of {n_seeds} seeds; two-sided, "
+        f"1% false alarms{f'; for {known.framework}, whose band is the widest' if known.framework else ''}",
+        "*: what `vigil compare` does with so many seeds under both releases",
+    ]
+    if known.within_seeds is not None:
+        lines.append(
+            f"paired: as if two releases differed within a seed by as much as the reference's frameworks do, "
+            f"{amount(known.within_seeds * 2.0**0.5, unit)} (standard deviation of a difference)"
+        )
+    return lines
+
+
+def _needed(known: Basis, effect: float | None, *, unit: str) -> list[str]:
+    """Return how many runs find the effect that was asked for, a line a column."""
+    if effect is None:
+        return []
+    lines = []
+    for column, name in _COLUMNS.items():
+        n = seeds_needed(known, effect, column=column)
+        many = f"not with {MOST_SEEDS} runs" if n is None else f"{n} run{'s' * (n > 1)}"
+        lines.append(f"a difference of {amount(effect, unit)}, {name}: {many}")
+    return lines

@@ -1,0 +1,140 @@
+"""Runs added one at a time until the evidence decides: a test that stays valid when it is looked at after each.
+
+A fixed test that is looked at after each run and stopped at the first p < 1 % alarms far more often than 1 % of the
+time. Here the evidence is an e-value: how many times more likely the statistic is if the runs differ than if they do
+not. Its mean is 1 while nothing differs, at any look and at any stop, so that it ever reaches 1 / alpha with
+probability alpha at most (Ville's inequality); and its inverse likewise while they differ.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+ALPHA, BETA, DELTA, CAP = 0.01, 0.1, 2.0, 12
+OUTSIDE, INSIDE = "outside", "reproduced"
+# A tenth of the evidence is for an effect four times as large, 8 standard deviations at least: evidence for a small effect
+# alone has a bound that even a run at chance level stays below, and would ask for run after run of it.
+REMOTE_WEIGHT, REMOTE_LEAST = 0.1, 2.0
+_LARGEST = 700.0  # exp of more is infinite, which JSON cannot hold
+_PRECISION = 1e-14
+_HUGE = 1e200
+
+
+@dataclass(frozen=True)
+class Look:
+    """The evidence after `n` runs: statistic, degrees of freedom, log of the e-value, what it decides (None: go on)."""
+
+    n: int
+    statistic: float
+    degrees_of_freedom: float
+    log_e_value: float
+    decision: str | None
+
+    @property
+    def e_value(self) -> float:
+        """The e-value, as far as a float goes."""
+        return math.exp(min(self.log_e_value, _LARGEST))
+
+
+def log_e_value(statistic: Any, *, freedom: Any, n: Any, delta: Any) -> Any:
+    """Return log of the mean over +-delta of nct(T; f, +-delta sqrt(n)) / t(T; f), densities of Student's t.
+
+    The sequential t test of S. Rushton (Biometrika 37 (1950) 326, doi:10.1093/biomet/37.3-4.326) and J. Hajnal (Biometrika
+    48 (1961) 65, doi:10.1093/biomet/48.1-2.65, two samples); that it is an e-process: M. Perez-Ortiz, T. Lardy, R. de
+    Heide and P. Grunwald, arXiv 2208.07610. The odd terms of the two densities cancel, and what is left is
+    exp(-m^2 / 2) 1F1((f + 1) / 2; 1 / 2; x) with m = delta sqrt(n) and x = m^2 T^2 / (2 (f + T^2)).
+
+    Args:
+        statistic: T of two samples, of `freedom` degrees of freedom. Arrays of one shape, or numbers.
+        n: 1 / (1 / k + 1 / n_reference).
+        delta: the true difference that is looked for, in standard deviations of a run.
+    """
+    square = np.asarray(statistic, dtype=float) ** 2
+    noncentrality = np.asarray(delta, dtype=float) ** 2 * n
+    # T^2 / (f + T^2), also where T is infinite.
+    share = np.where(np.isinf(square), 1.0, square / (np.asarray(freedom) + np.where(np.isinf(square), 0.0, square)))
+    return _log_kummer((np.asarray(freedom, dtype=float) + 1.0) / 2.0, noncentrality / 2.0 * share) - noncentrality / 2.0
+
+
+def log_evidence(statistic: Any, *, freedom: Any, n: Any, delta: Any) -> Any:
+    """Return log of the e-value that decides: nine tenths for an effect of `delta`, one tenth for one far beyond.
+
+    A mean of e-values is one. It is at least nine tenths of the first, so that 0.9 * beta bounds misses as beta does there.
+    """
+    far = 4.0 * np.maximum(delta, REMOTE_LEAST)
+    near = log_e_value(statistic, freedom=freedom, n=n, delta=delta) + math.log1p(-REMOTE_WEIGHT)
+    return np.logaddexp(near, log_e_value(statistic, freedom=freedom, n=n, delta=far) + math.log(REMOTE_WEIGHT))
+
+
+def lower_bound(beta: float) -> float:
+    """Return the e-value at which runs are called reproduced."""
+    return (1.0 - REMOTE_WEIGHT) * beta
+
+
+def looks(
+    values: Sequence[float],
+    *,
+    mean: float,
+    spread: float,
+    n_reference: float,
+    freedom: float,
+    delta: float = DELTA,
+    alpha: float = ALPHA,
+    beta: float = BETA,
+    spread_floor: float = 0.0,
+) -> list[Look]:
+    """Return the look after each value, up to the one that decides.
+
+    T compares the mean of the values with the reference's; the spread is that of both together, each with its degrees of
+    freedom, and never below the floor. `outside` once the e-value is 1 / alpha or more, which happens with probability
+    alpha at most while runs are as the reference; `reproduced` once it is `lower_bound` or less, which happens with
+    probability beta at most while they are delta standard deviations off.
+
+    Args:
+        mean, spread, n_reference, freedom: what the reference says (`pooling.Pool`).
+    Raises:
+        ValueError: no spread is known, or delta, alpha or beta make no sense.
+    """
+    if not (delta > 0.0 and 0.0 < alpha < 1.0 and 0.0 < beta < 1.0 and max(spread, spread_floor) > 0.0):
+        raise ValueError(
+            f"delta {delta}, alpha {alpha}, beta {beta}, spread {spread}: allowed are a delta and a spread above 0, and rates "
+            "between 0 and 1."
+        )
+    found: list[Look] = []
+    for k in range(1, len(values) + 1):
+        seen = np.asarray(values[:k], dtype=float)
+        squares = freedom * spread**2 + float(((seen - seen.mean()) ** 2).sum())
+        degrees, n = freedom + k - 1.0, 1.0 / (1.0 / k + 1.0 / n_reference)
+        together = max(math.sqrt(squares / degrees), spread_floor)
+        statistic = (float(seen.mean()) - mean) / together * math.sqrt(n)
+        log_e = float(log_evidence(statistic, freedom=degrees, n=n, delta=delta))
+        decision = OUTSIDE if log_e >= -math.log(alpha) else INSIDE if log_e <= math.log(lower_bound(beta)) else None
+        found.append(Look(k, statistic, degrees, log_e, decision))
+        if decision is not None:
+            break
+    return found
+
+
+def _log_kummer(a: Any, x: Any) -> Any:
+    """Return log 1F1(a; 1/2; x) for a > 0 and x >= 0, by its series.
+
+    Every term is positive, so that nothing cancels; sums that grow too large are scaled down on the way. scipy.special.hyp1f1
+    overflows at x = 700, and scipy.stats.nct.pdf has no digit left in its tails.
+    """
+    a, x = np.broadcast_arrays(np.asarray(a, dtype=float), np.asarray(x, dtype=float))
+    total, term, scale = np.ones(a.shape), np.ones(a.shape), np.zeros(a.shape)
+    for j in range(100_000):
+        ratio = (a + j) * x / ((0.5 + j) * (1.0 + j))
+        term = term * ratio
+        total = total + term
+        shrink = np.where(total > _HUGE, 1.0 / _HUGE, 1.0)
+        term, total, scale = term * shrink, total * shrink, scale - np.log(shrink)
+        # The ratio of terms falls, and once it is below 1/2 the rest of the series is no more than the last term.
+        if np.all((ratio < 0.5) & (term < _PRECISION * total)):
+            return (np.log(total) + scale)[()]
+    raise ValueError(f"a {a.max():g}, x {x.max():g}: allowed is what 100,000 terms of the series can reach.")
