@@ -7,6 +7,7 @@ from typing import Any
 
 from vigil.progress import duration
 from vigil.rung import origin_text
+from vigil.sequential import lower_bound
 
 _WIDTH = 110
 _RULE = "-" * _WIDTH
@@ -36,6 +37,8 @@ def verdict_block(invocation: dict[str, Any], *, directory: str) -> str:
                 f"{_amount(judged['detectable_drop'], judged)} with probability {judged['power']:g}",
             )
         )
+    if in_turn := judged.get("sequential"):
+        lines.append(_row("evidence", _in_turn(in_turn, judged)))
     lines += _verify(invocation.get("verify"))
     lines += [_row("published", _target(target)) for target in judged["targets"]]
     if failure := judged.get("failure"):
@@ -93,6 +96,14 @@ def _band(judged: dict[str, Any]) -> list[str]:
 def dates(days: list[str]) -> str:
     """Return one day, or the first and the last."""
     return days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}"
+
+
+def _in_turn(found: dict[str, Any], judged: dict[str, Any]) -> str:
+    """Return the e-value after each run, and what ends it."""
+    seen = ", ".join(f"{look['e_value']:.3g}" for look in found["looks"])
+    ends = f"{1.0 / found['alpha']:.3g} or more says outside, {lower_bound(found['beta']):.3g} or less reproduced"
+    effect = _amount(found["effect"], judged)
+    return f"{seen} to 1 for a difference of {effect}, run by run; {ends}; at most {found['planned']} runs"
 
 
 def _target(target: dict[str, Any]) -> str:

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from scipy import stats
+
 from reports.tables import markdown_table, print_table
 from vigil.progress import duration
 from vigil.record import read_record
@@ -15,6 +17,7 @@ from vigil.record import read_record
 COLUMNS = ("context", "verdict", "metric", "band", "losses differ by", "first step", "wall time", "reason")
 _JUDGED = ("reproduced", "regressed", "better-than-reference")
 _FALSE_ALARMS = 0.01
+_FALSE_DISCOVERIES = 0.05
 
 
 @dataclass(frozen=True)
@@ -72,7 +75,26 @@ def notes(cells: Sequence[Cell], *, missing: Sequence[str]) -> list[str]:
         "of the same seed; differences grow from step to step, whatever their cause",
         f"{judged} cells judged at {_FALSE_ALARMS:.0%} false alarms each: {judged * _FALSE_ALARMS:.2f} expected by chance",
     ]
+    lines += _discoveries(cells)
     return [*lines, f"not covered, because not installed: {', '.join(missing)}"] if missing else lines
+
+
+def _discoveries(cells: Sequence[Cell]) -> list[str]:
+    """Return which cells stand when all that were judged are taken together; each verdict stays what it is.
+
+    Benjamini and Hochberg, J. R. Statist. Soc. B 57 (1995) 289, doi:10.1111/j.2517-6161.1995.tb02031.x.
+    """
+    judged = [cell for cell in cells if cell.verdict in _JUDGED and cell.invocation["verdict"].get("p_value") is not None]
+    if not judged:
+        return []
+    adjusted = stats.false_discovery_control([cell.invocation["verdict"]["p_value"] for cell in judged])
+    found = [
+        f"{cell.invocation['context']['text']} (adjusted p {p_value:.2g})"
+        for cell, p_value in zip(judged, adjusted, strict=True)
+        if p_value <= _FALSE_DISCOVERIES
+    ]
+    what = f"taken together, at a false discovery rate of {_FALSE_DISCOVERIES:.0%}, the metric of "
+    return [what + (f"{', '.join(found)} is outside" if found else f"none of {len(judged)} cells is outside")]
 
 
 def show(cells: Sequence[Cell], *, missing: Sequence[str]) -> None:

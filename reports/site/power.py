@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from reports.site.sources import Profile, RecipeFacts
-from vigil.bands import BandUndefined, binomial_floor, detectable_drop, prediction_band
+from vigil.bands import prediction_band
+from vigil.power import basis, power
 from vigil.reference import MIN_SAMPLES, MIN_SEEDS, Row, how_to_make
+from vigil.samples import BandUndefined
 
 RUNS = (1, 2, 3, 5, 8, 10)
 
 
 @dataclass(frozen=True)
 class Power:
-    """One recipe's profile. drops: of each number of runs. why_none: why none are known."""
+    """One recipe's profile. drops: of each number of runs. framework: whose band it is. why_none: why none are known."""
 
     recipe: str
     profile: str
     metric: str
     unit: str
     drops: Mapping[int, float]
+    framework: str | None
     low: float | None
     high: float | None
     spread: float | None
@@ -51,17 +53,16 @@ def _power(recipe: RecipeFacts, profile: Profile, rows: Sequence[Row]) -> Power:
     seeds = [row["seed"] for row in used]
     facts = {"recipe": recipe.name, "profile": profile.name, "metric": recipe.metric["name"], "unit": recipe.metric["unit"]}
     facts |= {"rows": len(used), "seeds": len(set(seeds))}
-    none = {"drops": {}, "low": None, "high": None, "spread": None}
+    none = {"drops": {}, "framework": None, "low": None, "high": None, "spread": None}
     if len(used) < MIN_SAMPLES or len(set(seeds)) < MIN_SEEDS:
         place = {"name": recipe.name, "profile": profile.name}
         why = f"needed are {MIN_SAMPLES} reference rows of {MIN_SEEDS} seeds; {how_to_make(place)}"
         return Power(**facts, **none, why_none=why)
-    values = [float(row["value"]) for row in used]
-    is_share = recipe.metric["unit"] == "percent"
-    floor = binomial_floor(statistics.fmean(values), n_test=profile.n_test) if is_share else 0.0
     try:
-        band = prediction_band(values, spread_floor=floor, groups=seeds)
-        drops = {n: detectable_drop(values, n_new=n, spread_floor=floor, groups=seeds) for n in RUNS}
+        known = basis(used, metric=recipe.metric, n_test=profile.n_test)
+        band = prediction_band(known.samples, spread_floor=known.floor, **known.labels)
+        drops = {n: power(known, n).against_reference for n in RUNS}
     except BandUndefined as error:
         return Power(**facts, **none, why_none=str(error))
-    return Power(**facts, drops=drops, low=band.low, high=band.high, spread=max(band.spread, floor), why_none=None)
+    told = {"framework": known.labels["framework"], "low": band.low, "high": band.high, "spread": known.spread}
+    return Power(**facts, drops=drops, why_none=None, **told)
