@@ -14,6 +14,7 @@ from reports.site.words import plain, shortened
 
 FRESH = timedelta(days=7)
 DONE = "done"
+_FINDS_NOTHING = ("reproduced", "unknown", "unsupported")
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,7 @@ def cells_of(sources: Sources, looks: Mapping[Key, Sequence[Look]]) -> dict[Key,
         clean = [look for look in looks.get(key, ()) if look.is_clean]
         standings = {}
         for kind in KINDS:
-            last = next((look for look in reversed(clean) if look.kind == kind), None)
+            last = last_of([look for look in clean if look.kind == kind])
             known = _of_look(last) if last else None
             standing, is_last = _with_night(known, planned.get(key, {}).get(kind), sources.night)
             of_hash = last.recipe_hash if last and is_last else _hash_of(sources.night, key[0])
@@ -88,6 +89,19 @@ def cells_of(sources: Sources, looks: Mapping[Key, Sequence[Look]]) -> dict[Key,
     return cells
 
 
+def last_of(looks: Sequence[Look]) -> Look | None:
+    """Return the look that tells how a cell stands: the newest, but a short verification takes back no whole one.
+
+    The short one sees less. Where it finds nothing, a whole one of the same release and hash says more, though it is older.
+    """
+    newest = next(reversed(looks), None)
+    whole = next((look for look in reversed(looks) if not look.is_short), None)
+    if newest is None or whole is None or not newest.is_short or newest.verdict not in _FINDS_NOTHING:
+        return newest
+    is_same = (whole.release, whole.recipe_hash) == (newest.release, newest.recipe_hash)
+    return whole if is_same else newest
+
+
 def _of_look(look: Look) -> Standing:
     return Standing(
         verdict=look.verdict,
@@ -96,6 +110,7 @@ def _of_look(look: Look) -> Standing:
         release=look.release,
         night=look.night,
         seconds=look.seconds,
+        remark="the short verification before a reproduction, which sees less than a whole one" if look.is_short else None,
     )
 
 

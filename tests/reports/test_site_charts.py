@@ -102,6 +102,14 @@ def test_worst_ratios_lie_on_a_logarithmic_axis_whatever_they_are():
     json.dumps(figure, allow_nan=False)
 
 
+def test_short_verifications_are_no_line_with_whole_ones():
+    """They see less, so the two are drawn apart."""
+    rows = [verification("a", created=ago(days=2)), verification("b/verify", invocation_id="b", worst_ratio=1.0)]
+    found = {trace["name"]: (trace["mode"], trace["y"]) for trace in ratio_chart(looks_at([], rows))["data"]}
+    assert found["worst distance, in noise floors"] == ("lines+markers", [4.0])
+    assert found["worst distance, in noise floors (short)"] == ("markers", [1.0])
+
+
 def test_what_was_never_measured_is_no_chart():
     """Without a reproduction, a verification or a curve there is no figure to draw."""
     assert history_chart(looks_at([], [verification()])) is None

@@ -78,6 +78,23 @@ def test_the_newest_look_of_each_kind_counts():
     assert standing_of(sources(history), VERIFY).verdict == "regressed"
 
 
+@pytest.mark.parametrize(
+    ("whole", "short", "release", "expected"),
+    [
+        ("regressed", "reproduced", "0.10.2", "regressed"), ("regressed", "unknown", "0.10.2", "regressed"),
+        ("reproduced", "regressed", "0.10.2", "regressed"), ("reproduced", "failed:died", "0.10.2", "failed:died"),
+        ("regressed", "reproduced", "0.10.3", "reproduced"), (None, "reproduced", "0.10.2", "reproduced"),
+    ],
+)  # fmt: skip
+def test_a_short_verification_takes_back_no_whole_one(whole, short, release, expected):
+    """The step before a reproduction sees less: what it does not find is still there, until another release is looked at."""
+    rows = [verification("whole", created=ago(hours=2), verdict=whole)] if whole else []
+    rows.append(verification("one/verify", invocation_id="one", created=ago(hours=1), verdict=short, release=release))
+    found = standing_of(sources(frames([], rows)), VERIFY)
+    assert found.verdict == expected
+    assert bool(found.remark) == (expected == short)
+
+
 def test_a_planted_fault_is_no_look_at_the_framework():
     """A newer run with a fault leaves the verdict of the clean one; only faults leave the cell as never run."""
     clean, planted = sample(invocation="a", created=ago(days=1)), sample(invocation="b", fault="x.py", verdict="regressed")
