@@ -160,11 +160,9 @@ def _with_night(known: Standing | None, row: Mapping[str, Any] | None, night: Ma
     if row["status"] != DONE or not row.get("verdict"):
         why = row.get("reason") or row.get("chosen") or "no reason recorded"
         text = f"night {night['id']}: {row['status']} ({why})"
-        return (
-            (replace(known, remark="; ".join(filter(None, (text, known.remark)))), True)
-            if known
-            else (Standing(LEFT, text), False)
-        )
+        if known is None:
+            return Standing(LEFT, text), False
+        return replace(known, remark="; ".join(filter(None, (text, known.remark)))), True
     began = begun(night)
     if known and known.night != night["id"] and known.when > began:
         return known, True

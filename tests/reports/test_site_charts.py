@@ -140,15 +140,17 @@ def many(runs, *, count, recipe_hash=HASH, first=0, **changes):
 
 
 def test_the_envelope_is_made_of_reproduced_runs_that_are_not_drawn(tmp_path):
-    """Runs of another hash, of another verdict, with a planted fault, drawn here, or of another length are not in it."""
+    """Runs of another hash or verdict, with a planted fault or a wrong step, drawn here, or of another length are not in it."""
     own = sample()
     write_record(tmp_path, own, [9.0, 9.0])
     good = many(tmp_path, count=3)
     bad = many(tmp_path, count=1, first=30, recipe_hash="older") + many(tmp_path, count=1, first=40, verdict="regressed")
     bad += many(tmp_path, count=1, first=50, fault="x.py")
+    bad += many(tmp_path, count=1, first=60, reason=None)
+    rung = verification("other60/verify", invocation_id="other60", context="torch-jit-fp32-x1", verdict="regressed")
     longer = sample(7, invocation="longer", context="torch-jit-fp32-x1")
     write_record(tmp_path, longer, [1.0] * 5)
-    history = frames([own, *good, *bad, longer], [])
+    history = frames([own, *good, *bad, longer], [rung])
     looks = looks_of(history.samples, history.verifications)
     losses = Losses(tmp_path)
     drawn = losses.newest(looks[KEY])
