@@ -44,7 +44,9 @@ def write_cache(uri: str, history: History) -> Path:
         frame = getattr(history, name)
         identity = frame["run_id"] if name == "samples" else frame["verify_id"]
         own = {"identity": identity, "mlflow_run_id": identity, "uploaded_at": frame["created"].astype(str)}
-        tables[name] = pa.Table.from_pandas(frame.assign(**own), schema=schema_of(name), preserve_index=False)
+        # A naive time becomes one in UTC by the schema; of one with a zone pandas 3.1 warns on this way.
+        plain = frame.assign(created=frame["created"].dt.tz_localize(None), **own)
+        tables[name] = pa.Table.from_pandas(plain, schema=schema_of(name), preserve_index=False)
     with cache.alone():
         cache.write(Cached(State(datetime.now(timezone.utc).isoformat(timespec="seconds"), "2026-01-01"), tables))
     return cache.directory
@@ -70,7 +72,9 @@ def fill_store(path: Path, history: History, *, uploaded: datetime) -> int:
         child_numbers |= {name: row[name] for name in ("band_low", "band_high")}
         for kind, labels, found in (("parent", parent, numbers), ("child", child, child_numbers)):
             key = f"{row['invocation_id']}-{kind}"
-            runs.append((key, key, "FINISHED", start, start + 60_000, "active", experiment, "UNKNOWN", "", "", "", "", "file:///none"))
+            runs.append(
+                (key, key, "FINISHED", start, start + 60_000, "active", experiment, "UNKNOWN", "", "", "", "", "file:///none")
+            )
             tags += [(name, str(value), key) for name, value in labels.items()]
             metrics += [(name, float(value), start, 0, 0, key) for name, value in found.items()]
     with closing(sqlite3.connect(path)) as connection, connection:

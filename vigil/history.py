@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta, timezone
@@ -27,7 +27,6 @@ from vigil.tracking.client import Store
 from vigil.tracking.reading import Page, experiments_of, open_store, read_deleted, read_pages
 
 MARGIN_DAYS = 7  # by which clocks may be wrong
-MOST_DAYS = 60  # beyond, one reading of everything is quicker than one for each day
 PLAIN_SECONDS = 10.0
 
 
@@ -113,18 +112,28 @@ def _days_to_read(store: Store, cached: Cached, *, today: date) -> dict[str, lis
     """Return the days whose uploads are to be read, each with the MLflow runs known of it; None for everything."""
     if cached.state.watermark is None or not set(cached.state.experiments) <= set(experiments_of(store).values()):
         return None  # nothing says its day; or an experiment is gone, and its runs with it
-    margin = timedelta(days=MARGIN_DAYS)
-    last_read = date.fromisoformat(cached.state.watermark)
-    first, last = last_read - margin, max(today, last_read) + margin
-    count = (last - first).days + 1
-    if count > MOST_DAYS:
-        return None
-    known: dict[str, list[str]] = {(first + timedelta(days=offset)).isoformat(): [] for offset in range(count)}
+    last_read, margin = date.fromisoformat(cached.state.watermark), timedelta(days=MARGIN_DAYS)
+    known: dict[str, list[str]] = {day: [] for day in _days(last_read - margin, max(today, last_read) + margin)}
     for table in cached.tables.values():
-        recent = table.filter(pc.is_in(_day(table), pa.array(list(known), pa.string())))
-        for day, run_id in zip(_day(recent).to_pylist(), recent["mlflow_run_id"].to_pylist(), strict=True):
-            known[day].append(run_id)
+        for day, run_id in zip(_day(table).to_pylist(), table["mlflow_run_id"].to_pylist(), strict=True):
+            if found := _covering(day, known):
+                known[found].append(run_id)
     return known
+
+
+def _days(first: date, last: date) -> Iterator[str]:
+    """Yield every day from first to last; a month that lies between as a whole is one: there was a long pause."""
+    day = first
+    while day <= last:
+        next_month = (day.replace(day=1) + timedelta(days=31)).replace(day=1)
+        is_whole = day.day == 1 and next_month <= last
+        yield day.isoformat()[: 7 if is_whole else 10]
+        day = next_month if is_whole else day + timedelta(days=1)
+
+
+def _covering(day: str, days: Container[str]) -> str | None:
+    """Return the day or the month by which a day is read, or None."""
+    return next((each for each in (day[:10], day[:7]) if each in days), None)
 
 
 def _day(table: pa.Table) -> pa.ChunkedArray:
@@ -173,7 +182,7 @@ def _merged(cached: Cached, found: Found, *, days: Iterable[str]) -> Cached:
     skipped = {
         run_id: each
         for run_id, each in before.skipped.items()
-        if each["uploaded_at"][:10] not in days and each["identity"] not in found.identities
+        if not _covering(each["uploaded_at"], days) and each["identity"] not in found.identities
     }
     state = State(
         as_of=after.as_of,

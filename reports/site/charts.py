@@ -55,26 +55,12 @@ def ratio_chart(looks: Sequence[Look]) -> Figure | None:
     shown = [look for look in looks if look.kind == VERIFY and look.is_clean and look.measured["worst_ratio"] is not None]
     if not shown:
         return None
-    when = [_stamp(look.created) for look in shown]
     data = []
-    for name, title, colour, symbol in (
-        ("worst_ratio", "worst distance, in noise floors", "#0072b2", "circle"),
-        ("worst_score", "worst share of what is accepted", "#d55e00", "diamond"),
-    ):
-        values = [look.measured[name] for look in shown]
-        data.append(
-            {
-                "type": "scatter",
-                "mode": "lines+markers",
-                "name": title,
-                "x": when,
-                "y": [_drawable(value) for value in values],
-                "text": [_told(look, f"{number(value)}") for look, value in zip(shown, values, strict=True)],
-                "hoverinfo": "text",
-                "line": {"color": colour, "width": 1},
-                "marker": {"color": colour, "symbol": symbol, "size": 7, "line": _EDGE},
-            }
-        )
+    for is_short in (False, True):
+        of_form = [look for look in shown if look.is_short == is_short]
+        if of_form:
+            data.append(_ratios(of_form, "worst_ratio", "worst distance, in noise floors", "#0072b2", "circle"))
+            data.append(_ratios(of_form, "worst_score", "worst share of what is accepted", "#d55e00", "diamond"))
     limit = {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "yref": "y", "y0": 1, "y1": 1}
     layout = {
         "xaxis": {"type": "date", "title": {"text": "when it was verified (UTC)"}},
@@ -83,6 +69,23 @@ def ratio_chart(looks: Sequence[Look]) -> Figure | None:
     changes = _release_changes(shown)
     changes["shapes"].append(limit | {"line": {"color": "#d55e00", "width": 1, "dash": "dash"}})
     return {"data": data, "layout": layout | changes}
+
+
+def _ratios(looks: Sequence[Look], name: str, title: str, colour: str, symbol: str) -> Figure:
+    """Return one number of each verification; the short ones are no line, for they see less than those beside them."""
+    is_short = looks[0].is_short
+    values = [look.measured[name] for look in looks]
+    return {
+        "type": "scatter",
+        "mode": "markers" if is_short else "lines+markers",
+        "name": f"{title} (short)" if is_short else title,
+        "x": [_stamp(look.created) for look in looks],
+        "y": [_drawable(value) for value in values],
+        "text": [_told(look, number(value)) for look, value in zip(looks, values, strict=True)],
+        "hoverinfo": "text",
+        "line": {"color": colour, "width": 1},
+        "marker": {"color": colour, "symbol": f"{symbol}-open" if is_short else symbol, "size": 7},
+    }
 
 
 def loss_chart(drawn: Sequence[Curve], around: Envelope | None) -> Figure | None:

@@ -45,6 +45,11 @@ class Look:
     measured: Row | None = None
 
     @property
+    def is_short(self) -> bool:
+        """Whether it was the short verification before a reproduction, which sees less than one of its own."""
+        return self.measured is not None and self.measured["invocation_id"] is not None
+
+    @property
     def is_clean(self) -> bool:
         """Whether it was a run of the framework as released: a planted fault says nothing of that."""
         return self.fault == "none"

@@ -72,10 +72,10 @@ class Losses:
         return [curve for curve in curves if curve.row["recipe_hash"] == curves[0].row["recipe_hash"]]
 
     def reproduced(self, looks: Mapping[Key, Sequence[Look]]) -> dict[tuple[str, str, str], list[Curve]]:
-        """Return, by recipe, profile and hash, the curves of the newest reproduced runs."""
+        """Return, by recipe, profile and hash, the curves of the newest runs that were reproduced, alone and with the others."""
         rows: dict[tuple[str, str, str], list[Row]] = {}
         for (recipe, profile, _), of_key in looks.items():
-            for row in _runs(of_key):
+            for row in _runs([look for look in of_key if look.verdict == "reproduced"]):
                 if row["verdict"] == "reproduced":
                     rows.setdefault((recipe, profile, row["recipe_hash"]), []).append(row)
         found = {}

@@ -72,8 +72,7 @@ def environment() -> jinja2.Environment:
     )
     made.filters |= {
         "plain": words.plain, "number": words.number, "points": words.points, "moment": words.moment, "duration": words.duration,
-        "count": words.count,
-        "shortened": words.shortened, "script_json": words.script_json, "appearance": appearance_of,
+        "count": words.count, "shortened": words.shortened, "script_json": words.script_json, "appearance": appearance_of,
     }  # fmt: skip
     made.globals |= {"page_name": page_name, "KINDS": KINDS, "APPEARANCES": APPEARANCES}
     return made

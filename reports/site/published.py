@@ -128,7 +128,7 @@ def _of_rows(
 def _of_history(
     of_context: Sequence[tuple[str, Sequence[Look]]], recipe: RecipeFacts, profile: Profile, framework: str, value: float | None
 ) -> Iterator[Measured]:
-    """Yield the clean runs of the newest release in the usual context, the last of each seed."""
+    """Yield the clean runs of the release that ran last in the usual context, the last of each seed."""
     runs = [
         run for _, looks in of_context for look in looks
         if look.kind == REPRODUCE and look.is_clean and look.recipe_hash == profile.hash and look.framework == framework
@@ -143,7 +143,7 @@ def _of_history(
     last = {run["seed"]: run for run in runs if run["release"] == release}
     days = sorted({f"{run['created']:%Y-%m-%d}" for run in last.values()})
     yield _measured(
-        framework, "history, newest release", release or "release unknown", value,
+        framework, "history, last release run", release or "release unknown", value,
         runs=[(seed, run["value"]) for seed, run in last.items()], days=days,
     )  # fmt: skip
 

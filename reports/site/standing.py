@@ -14,6 +14,7 @@ from reports.site.words import plain, shortened
 
 FRESH = timedelta(days=7)
 DONE = "done"
+_FINDS_NOTHING = ("reproduced", "unknown", "unsupported")
 
 
 @dataclass(frozen=True)
@@ -67,14 +68,14 @@ def cells_of(sources: Sources, looks: Mapping[Key, Sequence[Look]]) -> dict[Key,
     planned: dict[Key, dict[str, Mapping[str, Any]]] = {}
     for row in sources.night["cells"] if sources.night else ():
         planned.setdefault((row["recipe"], row["profile"], context_text(row)), {})[row["kind"]] = row
-    newest = _newest_hashes(looks)
+    newest, tested = _newest_hashes(looks), _tested(sources, looks)
     cells = {}
     for key in sorted({*looks, *planned}):
         clean = [look for look in looks.get(key, ()) if look.is_clean]
         standings = {}
         for kind in KINDS:
-            last = next((look for look in reversed(clean) if look.kind == kind), None)
-            known = _of_look(last) if last else None
+            last, remark = _chosen([look for look in clean if look.kind == kind], tested.get(key[2].split("-")[0]))
+            known = replace(_of_look(last), remark=remark) if last else None
             standing, is_last = _with_night(known, planned.get(key, {}).get(kind), sources.night)
             of_hash = last.recipe_hash if last and is_last else _hash_of(sources.night, key[0])
             stale = _stale(standing, of_hash, key, sources=sources, newest=newest)
@@ -86,6 +87,56 @@ def cells_of(sources: Sources, looks: Mapping[Key, Sequence[Look]]) -> dict[Key,
             standings = {kind: replace(each, remark=each.remark or untested) for kind, each in standings.items()}
         cells[key] = Cell(key, framework, tuple(of_key), standings, planted=len(of_key) - len(clean))
     return cells
+
+
+def last_of(looks: Sequence[Look]) -> Look | None:
+    """Return the look that tells how a cell stands: the newest, but a short verification takes back no whole one.
+
+    The short one sees less. Where it finds nothing, a whole one of the same release and hash says more, though it is older.
+    """
+    newest = next(reversed(looks), None)
+    whole = next((look for look in reversed(looks) if not look.is_short), None)
+    if newest is None or whole is None or not newest.is_short or newest.verdict not in _FINDS_NOTHING:
+        return newest
+    is_same = (whole.release, whole.recipe_hash) == (newest.release, newest.recipe_hash)
+    return whole if is_same else newest
+
+
+def _chosen(looks: Sequence[Look], tested: str | None) -> tuple[Look | None, str | None]:
+    """Return the look that tells how a cell stands, and what must be said of that choice.
+
+    A look at the release that the night tested comes first: somebody may have compared it with an older one since.
+    """
+    of_tested = [look for look in looks if _public(look.release) == tested] if tested else []
+    last, newest = last_of(of_tested or looks), last_of(looks)
+    if last is None:
+        return None, None
+    remarks = []
+    if last.is_short:
+        remarks.append("the short verification before a reproduction, which sees less than a whole one")
+    if tested and not of_tested:
+        remarks.append(f"the night tested release {tested}, of which there is no look")
+    if newest is not last:
+        remarks.append(f"looked at later under release {newest.release}: {newest.verdict}")
+    return last, "; ".join(remarks) or None
+
+
+def _tested(sources: Sources, looks: Mapping[Key, Sequence[Look]]) -> dict[str, str]:
+    """Return the release that the night tested of each framework: as its document says, else as its looks do."""
+    found: dict[str, str] = {}
+    for key, of_key in looks.items():
+        for look in of_key:
+            if look.is_clean and look.night is not None and look.night == sources.night_id and look.release:
+                found[key[2].split("-")[0]] = _public(look.release)
+    for name in (sources.night or {}).get("releases") or {}:
+        if version := release_of(sources.night, name).get("version"):
+            found[name] = _public(version)
+    return found
+
+
+def _public(release: str | None) -> str | None:
+    """Return a release without its local part: `2.13.0+cpu` is a build of 2.13.0."""
+    return release.split("+")[0] if release else None
 
 
 def _of_look(look: Look) -> Standing:
@@ -109,7 +160,9 @@ def _with_night(known: Standing | None, row: Mapping[str, Any] | None, night: Ma
     if row["status"] != DONE or not row.get("verdict"):
         why = row.get("reason") or row.get("chosen") or "no reason recorded"
         text = f"night {night['id']}: {row['status']} ({why})"
-        return (replace(known, remark=text), True) if known else (Standing(LEFT, text), False)
+        if known is None:
+            return Standing(LEFT, text), False
+        return replace(known, remark="; ".join(filter(None, (text, known.remark)))), True
     began = begun(night)
     if known and known.night != night["id"] and known.when > began:
         return known, True

@@ -102,6 +102,14 @@ def test_worst_ratios_lie_on_a_logarithmic_axis_whatever_they_are():
     json.dumps(figure, allow_nan=False)
 
 
+def test_short_verifications_are_no_line_with_whole_ones():
+    """They see less, so the two are drawn apart."""
+    rows = [verification("a", created=ago(days=2)), verification("b/verify", invocation_id="b", worst_ratio=1.0)]
+    found = {trace["name"]: (trace["mode"], trace["y"]) for trace in ratio_chart(looks_at([], rows))["data"]}
+    assert found["worst distance, in noise floors"] == ("lines+markers", [4.0])
+    assert found["worst distance, in noise floors (short)"] == ("markers", [1.0])
+
+
 def test_what_was_never_measured_is_no_chart():
     """Without a reproduction, a verification or a curve there is no figure to draw."""
     assert history_chart(looks_at([], [verification()])) is None
@@ -132,15 +140,17 @@ def many(runs, *, count, recipe_hash=HASH, first=0, **changes):
 
 
 def test_the_envelope_is_made_of_reproduced_runs_that_are_not_drawn(tmp_path):
-    """Runs of another hash, of another verdict, with a planted fault, drawn here, or of another length are not in it."""
+    """Runs of another hash or verdict, with a planted fault or a wrong step, drawn here, or of another length are not in it."""
     own = sample()
     write_record(tmp_path, own, [9.0, 9.0])
     good = many(tmp_path, count=3)
     bad = many(tmp_path, count=1, first=30, recipe_hash="older") + many(tmp_path, count=1, first=40, verdict="regressed")
     bad += many(tmp_path, count=1, first=50, fault="x.py")
+    bad += many(tmp_path, count=1, first=60, reason=None)
+    rung = verification("other60/verify", invocation_id="other60", context="torch-jit-fp32-x1", verdict="regressed")
     longer = sample(7, invocation="longer", context="torch-jit-fp32-x1")
     write_record(tmp_path, longer, [1.0] * 5)
-    history = frames([own, *good, *bad, longer], [])
+    history = frames([own, *good, *bad, longer], [rung])
     looks = looks_of(history.samples, history.verifications)
     losses = Losses(tmp_path)
     drawn = losses.newest(looks[KEY])

@@ -78,6 +78,46 @@ def test_the_newest_look_of_each_kind_counts():
     assert standing_of(sources(history), VERIFY).verdict == "regressed"
 
 
+@pytest.mark.parametrize(
+    ("whole", "short", "release", "expected"),
+    [
+        ("regressed", "reproduced", "0.10.2", "regressed"), ("regressed", "unknown", "0.10.2", "regressed"),
+        ("reproduced", "regressed", "0.10.2", "regressed"), ("reproduced", "failed:died", "0.10.2", "failed:died"),
+        ("regressed", "reproduced", "0.10.3", "reproduced"), (None, "reproduced", "0.10.2", "reproduced"),
+    ],
+)  # fmt: skip
+def test_a_short_verification_takes_back_no_whole_one(whole, short, release, expected):
+    """The step before a reproduction sees less: what it does not find is still there, until another release is looked at."""
+    rows = [verification("whole", created=ago(hours=2), verdict=whole)] if whole else []
+    rows.append(verification("one/verify", invocation_id="one", created=ago(hours=1), verdict=short, release=release))
+    found = standing_of(sources(frames([], rows)), VERIFY)
+    assert found.verdict == expected
+    assert bool(found.remark) == (expected == short)
+
+
+@pytest.mark.parametrize("with_document", [True, False])
+def test_a_comparison_with_an_older_release_hides_nothing_of_the_tested_one(with_document):
+    """What the night found of its release stands, though an older release was looked at since, and reproduced."""
+    rows = [
+        sample(invocation="a", created=ago(hours=3), verdict="regressed", release="0.10.3"),
+        sample(invocation="b", created=ago(hours=1), night=None, release="0.4.38"),
+    ]
+    facts = {"night_id": "2026-11-22-1"}
+    if with_document:
+        facts["night"] = night(releases={"jax": {"request": "newest", "version": "0.10.3"}})
+    found = standing_of(sources(frames(rows, []), **facts))
+    assert (found.verdict, found.release) == ("regressed", "0.10.3")
+    assert found.remark == "looked at later under release 0.4.38: reproduced"
+
+
+def test_a_build_of_the_tested_release_is_that_release():
+    """`2.13.0+cpu` is 2.13.0; a cell that the tested release never reached says so."""
+    document = night(releases={"jax": {"request": "newest", "version": "0.10.2"}})
+    given = {"night": document, "night_id": document["id"]}
+    assert standing_of(sources(frames([sample(release="0.10.2+local")], []), **given)).remark is None
+    assert "no look" in standing_of(sources(frames([sample(release="0.10.1")], []), **given)).remark
+
+
 def test_a_planted_fault_is_no_look_at_the_framework():
     """A newer run with a fault leaves the verdict of the clean one; only faults leave the cell as never run."""
     clean, planted = sample(invocation="a", created=ago(days=1)), sample(invocation="b", fault="x.py", verdict="regressed")

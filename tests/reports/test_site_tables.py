@@ -65,11 +65,11 @@ def test_a_profile_of_our_own_says_why_nothing_is_published():
         {"release": "0.10.1", "created": ago(days=3)},
     ],
 )  # fmt: skip
-def test_only_clean_usual_runs_of_the_newest_release_are_ours(planted):
+def test_only_clean_usual_runs_of_the_last_release_are_ours(planted):
     """A run of an older recipe or release, another context, or with a planted fault changes no number."""
     clean = [sample(seed, value=88.0 + seed) for seed in (0, 1)]
     found = table_of(samples=[*clean, sample(2, invocation="two", **({"value": 10.0} | planted))])["quick"].measured
-    assert [(each.source, each.values) for each in found] == [("history, newest release", (88.0, 89.0))]
+    assert [(each.source, each.values) for each in found] == [("history, last release run", (88.0, 89.0))]
 
 
 def test_the_last_run_of_a_seed_counts_once():

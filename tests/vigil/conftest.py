@@ -6,6 +6,7 @@ import shutil
 import textwrap
 import warnings
 from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -13,12 +14,15 @@ import pytest
 import vigil.execute
 import vigil.invocation
 import vigil.record
+import vigil.tracking.client
 import vigil.tracking.uploads
 import vigil.verify.golden
 from runners.contract.events import EventWriter
 from runners.contract.spec import read_spec, write_spec
-from tests.vigil.tracked import write_invocation
+from tests.vigil.remembered import NOON, RUNG
+from tests.vigil.tracked import a_record, an_invocation, write_invocation
 from vigil.execute import Ending
+from vigil.tracking import upload
 
 _HEAD = """
 import json, os, signal, subprocess, sys, time
@@ -148,3 +152,34 @@ def uri(empty_store, tmp_path, monkeypatch) -> str:
 @pytest.fixture
 def invocation_directory(tmp_path) -> Path:
     return write_invocation(tmp_path / "runs" / "first")
+
+
+@pytest.fixture
+def clock(monkeypatch) -> Callable[..., None]:
+    """Return a function that sets the clock of the machine that uploads, and of the one that reads."""
+
+    import vigil.history  # of pandas and Arrow only tests of history need to know
+
+    def set_to(uploads: datetime, *, reads: datetime | None = None) -> None:
+        monkeypatch.setattr(vigil.tracking.client, "now", lambda: uploads)
+        monkeypatch.setattr(vigil.history, "_now", lambda: reads or uploads)
+
+    set_to(NOON)
+    return set_to
+
+
+@pytest.fixture
+def bring(tmp_path, uri) -> Callable[..., Path]:
+    """Return a function that uploads an invocation of one seed, or uploads it again with another value."""
+
+    def one(name: str, *, value: float = 82.5, **changes) -> Path:
+        metric = a_record(1)["metric"] | {"value": value}
+        record = a_record(1, invocation_id=name, run_id=f"{name}-seed1", metric=metric, losses=[], curve=[]) | changes
+        invocation = an_invocation(invocation_id=name, seeds=[1], runs=["seed1"], night=f"night of {name}", verify=RUNG)
+        directory = tmp_path / "runs" / f"{name} {value}"
+        upload(write_invocation(directory, invocation=invocation, records=[record]))
+        return directory
+
+    return one
+
+

@@ -8,6 +8,8 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
@@ -23,6 +25,51 @@ def test_dashboard_names_the_server_that_is_there(monkeypatch, capsys):
     monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://anna:s3cret@tracker:5000")
     assert dashboard.run(argparse.Namespace(port=5000)) == 0
     assert capsys.readouterr().out == "MLFLOW_TRACKING_URI names a server: open http://***@tracker:5000\n"
+
+
+@pytest.fixture
+def answering():
+    """Return a function that starts a server on loopback with one answer to everything, and returns its port."""
+    servers = []
+
+    def answer(status: int, content: str) -> int:
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self):
+                self.send_response(status)
+                self.end_headers()
+                self.wfile.write(content.encode())
+
+            def log_message(self, *arguments):
+                """Say nothing."""
+
+        servers.append(HTTPServer(("127.0.0.1", 0), Handler))
+        threading.Thread(target=servers[-1].serve_forever, args=(0.01,)).start()
+        return servers[-1].server_port
+
+    yield answer
+    for server in servers:
+        server.shutdown()
+        server.server_close()
+
+
+@pytest.mark.parametrize(
+    ("status", "content", "is_shown"),
+    [
+        (200, '{"experiment": {"experiment_id": "7"}}', True),
+        (404, '{"error_code": "RESOURCE_DOES_NOT_EXIST"}', False),
+        (200, "<html>a proxy's page</html>", False),
+    ],
+)
+def test_dashboard_says_where_drift_is_seen(monkeypatch, capsys, answering, status, content, is_shown):
+    """The page of the timelines is named once there are any; what is no answer of MLflow's is passed over."""
+    port = answering(status, content)
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"http://anna:s3cret@127.0.0.1:{port}")
+    assert dashboard.run(argparse.Namespace(port=5000)) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert "s3cret" not in "".join(lines)
+    page = f"Numbers over the nights, with their bands: http://***@127.0.0.1:{port}/#/experiments/7/runs?workflowType=machine_learning"
+    assert lines[1:2] == ([page] if is_shown else [])
+    assert len(lines) == (3 if is_shown else 1)
 
 
 def test_dashboard_refuses_a_taken_port(uri):

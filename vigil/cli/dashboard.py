@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from urllib.parse import quote
 
 from vigil.errors import CannotRun
 from vigil.tracking import TIMELINES, artifact_directory, experiment_page, redact, tracking_uri
@@ -18,6 +19,7 @@ from vigil.tracking import TIMELINES, artifact_directory, experiment_page, redac
 HOST = "127.0.0.1"
 START_SECONDS = 120
 STOP_SECONDS = 10
+OUT_NOW = "tags.verdict = 'regressed'"
 
 
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
@@ -55,6 +57,7 @@ def _say_where_to_look(server: str) -> None:
     """Name the page on which drift is seen, where there have been nights."""
     if page := experiment_page(server, TIMELINES):
         print(f"Numbers over the nights, with their bands: {page}", flush=True)
+        print(f"Those that are out of their band now: {page}&searchFilter={quote(OUT_NOW)}", flush=True)
 
 
 def server_command(uri: str, *, port: int) -> list[str]:

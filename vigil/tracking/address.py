@@ -62,7 +62,8 @@ def experiment_page(server: str, name: str) -> str | None:
         found = answer.json()["experiment"]["experiment_id"] if answer.ok else None
     except (requests.exceptions.RequestException, ValueError, KeyError, TypeError):
         return None
-    return f"{redact(server)}/#/experiments/{found}" if found else None
+    # Without the last part MLflow 3 opens an experiment among pages about language models, which are empty here.
+    return f"{redact(server)}/#/experiments/{found}/runs?workflowType=machine_learning" if found else None
 
 
 def sqlite_file(uri: str) -> Path:

@@ -20,7 +20,7 @@ from vigil.tracking.entry import INVOCATION_ID, RUN_ID, VERIFY_ID
 PARENT_RUN = "none"  # what a parent's `vigil.run_id` says
 RUNG = "verify"  # of a first rung, added to its invocation's id
 _TEXTS = ("recipe", "recipe_hash", "profile", "context", "framework", "mode", "precision", "device", "determinism", "randomness")
-MOST_NAMED = 2000  # MLflow's parser of queries takes some thousands of words
+MOST_NAMED = 4000  # MLflow's parser of queries takes these, and not 8000
 Row = dict[str, Any]
 
 
@@ -44,8 +44,13 @@ class Broken(ValueError):
 
 
 def experiments_of(store: Store) -> dict[str, str]:
-    """Return id -> what an experiment is known again by. One of another store has other times, whatever its name."""
-    return {each.experiment_id: f"{each.experiment_id} {each.name} {each.created}" for each in store.experiments()}
+    """Return id -> what an experiment is known again by. One of another store has other times, whatever its name.
+
+    Raises:
+        TrackingUnavailable: MLflow could not be reached, or refused.
+    """
+    with failures_named(store.uri):
+        return {each.experiment_id: f"{each.experiment_id} {each.name} {each.created}" for each in store.experiments()}
 
 
 def open_store(uri: str) -> Store:
@@ -59,7 +64,7 @@ def read_pages(store: Store, days: Mapping[str, Sequence[str]] | None) -> Iterat
     """Yield what was uploaded on these days, or ever, page by page: all of it at once may not fit in memory.
 
     Args:
-        days: day (`2026-11-22`) -> the MLflow runs of that day which are known, and need not be told again.
+        days: day (`2026-11-22`) or month -> the MLflow runs of then which are known, and need not be told again.
 
     Raises:
         TrackingUnavailable: MLflow could not be reached, or refused.
@@ -99,9 +104,9 @@ def _on_day(day: str) -> str:
 
 def _but(known: Sequence[str]) -> str:
     """Return the condition that leaves out known runs. MLflow takes ten times as long to tell a run as to pass over it."""
-    if not 0 < len(known) <= MOST_NAMED:
+    if not known:
         return ""
-    return " and attributes.run_id NOT IN (" + ", ".join(f"'{run_id}'" for run_id in known) + ")"
+    return " and attributes.run_id NOT IN (" + ", ".join(f"'{run_id}'" for run_id in known[:MOST_NAMED]) + ")"
 
 
 def identity_of(tags: Mapping[str, str]) -> str | None:

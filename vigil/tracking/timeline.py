@@ -114,6 +114,8 @@ def _record(store: Store, experiment_id: str, cell: NightPoint, held: Held | Non
         run_id = store.make_run(experiment_id, name=name, start=time, tags=cell.tags() | {TIMELINE: cell.key})
     else:
         run_id = held.run_id
+    if held is None or held.status == "RUNNING":
+        store.end_run(run_id, end=time)
     points = list(_points(cell, number=number, time=time))
     if last is None or number > last:
         # First that this night has begun, then its points: whoever finds the number looks which points are there.
