@@ -8,13 +8,14 @@ FRAMEWORKS := torch tensorflow jax
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup reproduce verify matrix reference golden resume recipes check dashboard sync test test-slow bench lint clean
+.PHONY: help setup reproduce verify matrix compare nightly drift report reference golden resume recipes check dashboard sync \
+  test test-slow bench calibrate lint clean
 
 # What is passed on, when it is given.
 option = $(if $($(2)),--$(1)='$($(2))')
 CONTEXT = $(call option,framework,FRAMEWORK) $(call option,mode,MODE) $(call option,precision,PRECISION) \
   $(call option,device,DEVICE) $(call option,devices,DEVICES) $(call option,shards,SHARDS) \
-  $(call option,determinism,DETERMINISM) $(call option,randomness,RANDOMNESS)
+  $(call option,determinism,DETERMINISM) $(call option,randomness,RANDOMNESS) $(call option,release,RELEASE)
 RUNS = $(call option,profile,PROFILE) $(call option,seeds,SEEDS) $(call option,fault,FAULT) \
   $(call option,jobs,JOBS) $(ARGS)
 
@@ -44,6 +45,19 @@ verify: $(VENV)/.core $(CHOSEN) ## Hold single training steps of RECIPE against 
 matrix: $(VENV)/.core $(CHOSEN) ## Run every context of every installed framework: RECIPE (default: all), PROFILE
 	@$(VIGIL) matrix $(NAMED_RECIPE) $(CONTEXT) $(RUNS)
 
+compare: $(VENV)/.core ## Same seeds under two releases, side by side: RECIPE, OLD=jax==0.9.2, NEW=jax==0.10.2
+	@$(VIGIL) compare '$(RECIPE)' '$(OLD)' '$(NEW)' $(call option,profile,PROFILE) $(call option,seeds,SEEDS) $(call option,jobs,JOBS) $(ARGS)
+
+nightly: $(VENV)/.core ## Newest releases, all that is not covered yet: BUDGET=30m, NIGHTLY=1 (pre-releases), HOLD=torch==2.13.0
+	@$(VIGIL) nightly $(NAMED_RECIPE) $(if $(NIGHTLY),--pre) $(call option,budget,BUDGET) $(call option,hold,HOLD) \
+	  $(call option,framework,FRAMEWORK) $(call option,profile,PROFILE) $(call option,seeds,SEEDS) $(call option,jobs,JOBS) $(ARGS)
+
+drift: $(VENV)/.core ## What is drifting over nights and releases: RECIPE (default: all), PROFILE
+	@$(VIGIL) drift $(NAMED_RECIPE) $(call option,profile,PROFILE) $(ARGS)
+
+report: $(VENV)/.core ## Write all results as one static site that opens from disk: reports/html/index.html
+	@$(VIGIL) report $(call option,night,NIGHT) $(call option,out,OUT) $(ARGS)
+
 reference: $(VENV)/.core $(CHOSEN) ## Verify, then add raw samples to reference_results/: RECIPE, FRAMEWORK, PROFILE, SEEDS
 	@$(VIGIL) reference add '$(RECIPE)' $(CONTEXT) $(RUNS)
 
@@ -59,7 +73,7 @@ recipes: $(VENV)/.core ## List the recipes, their profiles and published targets
 check: $(VENV)/.core ## Validate recipe files: RECIPE=my.yaml, or all in recipes/
 	@$(VIGIL) check $(if $(RECIPE),'$(RECIPE)',$(wildcard recipes/*.yaml))
 
-dashboard: $(VENV)/.core ## Open MLflow's pages on 127.0.0.1
+dashboard: $(VENV)/.core ## Open MLflow's pages on 127.0.0.1, timelines first
 	@$(VIGIL) dashboard $(ARGS)
 
 sync: $(VENV)/.core ## Upload finished runs that the tracking server has not seen
@@ -73,6 +87,9 @@ test-slow: $(VENV)/.test $(ALL) ## Run the slow tests
 
 bench: $(VENV)/.core $(or $(CHOSEN),$(ALL)) ## Compare each runner's speed with a bare hand-written loop
 	@$(VENV)/bin/python -m benchmarks $(call option,framework,FRAMEWORK) $(ARGS)
+
+calibrate: $(VENV)/.core ## Simulate every statistical rule: how often it is wrong, and what it sees
+	@$(VENV)/bin/python -m benchmarks.band_calibration --markdown docs/statistics-tables.md $(ARGS)
 
 lint: $(VENV)/.test ## Check the style of the code
 	@$(VENV)/bin/ruff check .

@@ -22,6 +22,7 @@ from vigil.cli import (
     power,
     recipes,
     reference,
+    report,
     reproduce,
     resume,
     schema,
@@ -33,7 +34,7 @@ from vigil.tracking import redact
 
 VERBS = (
     reproduce, verify, matrix, compare, nightly, drift, power, resume, reference, golden, recipes, check, schema, coco, env, sync,
-    dashboard,
+    report, dashboard,
 )  # fmt: skip
 EXIT_CODES = (
     "exit codes: 0 reproduced, 1 outside the band, 2 wrong usage or recipe, 3 could not run, "

@@ -7,7 +7,6 @@ import sys
 from types import SimpleNamespace
 
 import pytest
-from vigil.tracking_entry import parent_entry
 
 import vigil.invocation as module
 import vigil.verify.ask as ask
@@ -25,6 +24,7 @@ from vigil.releases.resolve import Unavailable
 from vigil.releases.store import obtain, prune
 from vigil.rung import verify_first
 from vigil.sweep import sweep
+from vigil.tracking.entry import parent_entry
 from vigil.verify.ask import Setting
 
 FAILURE = EnvironmentFailed("jax==9.9: no set of packages fits", log_tail=["ERROR: no matching distribution"])

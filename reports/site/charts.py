@@ -1,0 +1,241 @@
+"""The charts of a cell's page, as plain dicts in plotly's JSON. `charts.js` gives them the colours of the page, light or dark.
+
+Everything that a chart draws stands in the table below it, too. Strings that come from records go through `words.label`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from reports.site.looks import REPRODUCE, VERIFY, Look
+from reports.site.losses import Curve, Envelope
+from reports.site.verdicts import appearance_of
+from reports.site.words import label, moment, number, points
+
+Figure = dict[str, Any]
+_Edge = tuple[datetime, Any, Any]  # when, low, high
+
+MOST_LOOKS = 400  # beyond, a chart is a carpet; the page says how many are left out
+_BAND = "rgba(0,114,178,0.22)"
+_BAND_EDGE = "rgba(0,114,178,0.75)"
+_LINES = (("#d55e00", "solid"), ("#0072b2", "dash"), ("#cc79a7", "dot"))
+_GREY = "#808080"
+_EDGE = {"width": 1, "color": _GREY}  # so that a yellow point is seen on white, and a black one on black
+_HALF_DAY = timedelta(hours=12)
+_LOWEST, _HIGHEST = 1e-6, 1e12  # where a ratio of zero and an infinite one are drawn on a logarithmic axis
+
+
+def history_chart(looks: Sequence[Look]) -> Figure | None:
+    """Return the metric over time: every seed a point, the band that it was held to, a line where the release changes."""
+    shown = [look for look in looks if look.kind == REPRODUCE and look.is_clean]
+    if not shown:
+        return None
+    runs = [(look, run) for look in shown for run in look.runs]
+    valued = [(look, run) for look, run in runs if _one(run["value"]) is not None]
+    without = [(look, run) for look, run in runs if _one(run["value"]) is None]
+    unit, metric = _last(shown, "unit"), _last(shown, "metric")
+    data = _band(shown)
+    for name in dict.fromkeys(run["verdict"] for _, run in valued):
+        data.append(_points(name, [(look, run) for look, run in valued if run["verdict"] == name], unit=unit))
+    for name in dict.fromkeys(run["verdict"] for _, run in without):
+        data.append(_endings(name, [(look, run) for look, run in without if run["verdict"] == name]))
+    layout = {
+        "xaxis": {"type": "date", "title": {"text": "when it ran (UTC)"}},
+        "yaxis": {"title": {"text": label(f"{metric or 'metric'}{f' ({unit})' if unit else ''}")}},
+        "yaxis2": {"overlaying": "y", "range": [0, 1], "visible": False, "fixedrange": True},
+    }
+    return {"data": data, "layout": layout | _release_changes(shown)}
+
+
+def ratio_chart(looks: Sequence[Look]) -> Figure | None:
+    """Return verify's worst tensor over time, on a logarithmic axis: in noise floors, and as a share of what is accepted."""
+    shown = [look for look in looks if look.kind == VERIFY and look.is_clean and look.measured["worst_ratio"] is not None]
+    if not shown:
+        return None
+    data = []
+    for is_short in (False, True):
+        of_form = [look for look in shown if look.is_short == is_short]
+        if of_form:
+            data.append(_ratios(of_form, "worst_ratio", "worst distance, in noise floors", "#0072b2", "circle"))
+            data.append(_ratios(of_form, "worst_score", "worst share of what is accepted", "#d55e00", "diamond"))
+    limit = {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "yref": "y", "y0": 1, "y1": 1}
+    layout = {
+        "xaxis": {"type": "date", "title": {"text": "when it was verified (UTC)"}},
+        "yaxis": {"type": "log", "title": {"text": "ratio (log)"}, "exponentformat": "power"},
+    }
+    changes = _release_changes(shown)
+    changes["shapes"].append(limit | {"line": {"color": "#d55e00", "width": 1, "dash": "dash"}})
+    return {"data": data, "layout": layout | changes}
+
+
+def _ratios(looks: Sequence[Look], name: str, title: str, colour: str, symbol: str) -> Figure:
+    """Return one number of each verification; the short ones are no line, for they see less than those beside them."""
+    is_short = looks[0].is_short
+    values = [look.measured[name] for look in looks]
+    return {
+        "type": "scatter",
+        "mode": "markers" if is_short else "lines+markers",
+        "name": f"{title} (short)" if is_short else title,
+        "x": [_stamp(look.created) for look in looks],
+        "y": [_drawable(value) for value in values],
+        "text": [_told(look, number(value)) for look, value in zip(looks, values, strict=True)],
+        "hoverinfo": "text",
+        "line": {"color": colour, "width": 1},
+        "marker": {"color": colour, "symbol": f"{symbol}-open" if is_short else symbol, "size": 7},
+    }
+
+
+def loss_chart(drawn: Sequence[Curve], around: Envelope | None) -> Figure | None:
+    """Return the loss of some runs over steps, before the envelope of the reproduced ones."""
+    if not drawn:
+        return None
+    data = []
+    if around is not None:
+        ends = around.curves[0].ends
+        edge = {"type": "scatter", "mode": "lines", "x": ends, "hoverinfo": "skip", "line": {"color": _BAND_EDGE, "width": 1}}
+        data.append(edge | {"y": _finite(around.low), "name": "envelope, low", "showlegend": False})
+        name = f"envelope of {len(around.curves)} reproduced runs"
+        data.append(edge | {"y": _finite(around.high), "name": name, "fill": "tonexty", "fillcolor": _BAND})
+    for curve, (colour, dash) in zip(drawn, _LINES, strict=False):
+        name = f"{moment(curve.row['created'])}, seed {curve.row['seed']}, {curve.row['release'] or 'release unknown'}"
+        values = _finite(curve.means)
+        data.append(
+            {
+                "type": "scatter",
+                "mode": "lines",
+                "name": label(f"{name}: {curve.row['verdict']}"),
+                "x": curve.ends,
+                "y": values,
+                "text": [f"step {end}: {number(value)}" for end, value in zip(curve.ends, values, strict=True)],
+                "hoverinfo": "text+name",
+                "line": {"color": colour, "dash": dash, "width": 2},
+                "connectgaps": False,
+            }
+        )
+    layout = {"xaxis": {"title": {"text": "training step"}}, "yaxis": {"title": {"text": "training loss"}}}
+    return {"data": data, "layout": layout}
+
+
+def _band(looks: Sequence[Look]) -> list[Figure]:
+    """Return the two edges of the band that each look was held to, as steps; a gap where there was none."""
+    edges = []
+    for look in looks:
+        run = next((run for run in look.runs if run["band_low"] is not None and run["band_high"] is not None), None)
+        edges.append((look.created, _one(run["band_low"]) if run else None, _one(run["band_high"]) if run else None))
+    if all(low is None for _, low, _ in edges):
+        return []
+    # plotly fills between two lines across a gap, so each stretch without one is a pair of lines of its own.
+    traces: list[Figure] = []
+    for stretch in _stretches(edges):
+        if len(stretch) == 1:  # a line of one point is not seen
+            stretch = [(stretch[0][0] - _HALF_DAY, *stretch[0][1:]), (stretch[0][0] + _HALF_DAY, *stretch[0][1:])]
+        when = [_stamp(each[0]) for each in stretch]
+        edge = {
+            "type": "scatter",
+            "mode": "lines",
+            "x": when,
+            "line": {"color": _BAND_EDGE, "width": 1, "shape": "hv"},
+            "hoverinfo": "skip",
+            "legendgroup": "band",
+        }
+        is_first = not traces
+        traces.append(edge | {"y": [each[1] for each in stretch], "name": "band, low", "showlegend": False})
+        name = "band for one run, as it was judged"
+        high = {"y": [each[2] for each in stretch], "name": name, "showlegend": is_first}
+        traces.append(edge | high | {"fill": "tonexty", "fillcolor": _BAND})
+    return traces
+
+
+def _stretches(edges: Sequence[_Edge]) -> list[list[_Edge]]:
+    found: list[list[_Edge]] = [[]]
+    for edge in edges:
+        if edge[1] is None:
+            found.append([])
+        else:
+            found[-1].append(edge)
+    return [stretch for stretch in found if stretch]
+
+
+def _points(verdict: str, runs: Sequence[tuple[Look, Any]], *, unit: str | None) -> Figure:
+    look_of = appearance_of(verdict)
+    colour = _GREY if look_of.name == "failed" else look_of.light[0]  # its field is black, or white: nothing on the same page
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "name": label(verdict),
+        "x": [_stamp(run["created"]) for _, run in runs],
+        "y": [run["value"] for _, run in runs],
+        "text": [_told(look, f"seed {run['seed']}: {points(run['value'], unit)}, {run['verdict']}") for look, run in runs],
+        "hoverinfo": "text",
+        "marker": {"color": colour, "symbol": look_of.symbol, "size": 8, "line": _EDGE},
+    }
+
+
+def _endings(verdict: str, runs: Sequence[tuple[Look, Any]]) -> Figure:
+    """Return the runs without a number, along the foot of the chart: their height says nothing."""
+    return _points(verdict, runs, unit=None) | {
+        "name": label(f"{verdict} (no number)"),
+        "y": [0.02] * len(runs),
+        "yaxis": "y2",
+        "text": [_told(look, f"seed {run['seed']}: {run['verdict']}") for look, run in runs],
+    }
+
+
+def _release_changes(looks: Sequence[Look]) -> Figure:
+    """Return a vertical line, with the release, at the first look of every release but the one before it."""
+    shapes, notes, before = [], [], None
+    for look in looks:
+        if look.release is None or look.release == before:
+            continue
+        if before is not None:
+            line = {"type": "line", "xref": "x", "yref": "paper", "y0": 0, "y1": 1, "line": {"color": "#808080", "dash": "dot"}}
+            shapes.append(line | {"x0": _stamp(look.created), "x1": _stamp(look.created)})
+        notes.append(
+            {
+                "x": _stamp(look.created),
+                "y": 1,
+                "xref": "x",
+                "yref": "paper",
+                "text": label(look.release),
+                "showarrow": False,
+                "textangle": -90,
+                "xanchor": "left",
+                "yanchor": "top",
+                "font": {"size": 11},
+            }
+        )
+        before = look.release
+    return {"shapes": shapes, "annotations": notes}
+
+
+def _told(look: Look, what: str) -> str:
+    parts = [moment(look.created), what, look.release or "release unknown", f"night {look.night}" if look.night else ""]
+    return "<br>".join(label(part) for part in parts if part)
+
+
+def _last(looks: Sequence[Look], name: str) -> str | None:
+    return next((run[name] for look in reversed(looks) for run in look.runs if run[name]), None)
+
+
+def _drawable(value: float | None) -> float | None:
+    """Return where a ratio stands on a logarithmic axis: one of zero at the foot, an infinite one at the head."""
+    if value is None or math.isnan(value):
+        return None
+    return min(max(value, _LOWEST), _HIGHEST)
+
+
+def _one(value: float | None) -> float | None:
+    """Return a number as JSON knows it."""
+    return value if value is not None and math.isfinite(value) else None
+
+
+def _finite(values: Sequence[float]) -> list[float | None]:
+    """Return numbers as JSON knows them, to six digits."""
+    return [float(f"{value:.6g}") if math.isfinite(value) else None for value in values]
+
+
+def _stamp(when: datetime) -> str:
+    return f"{when:%Y-%m-%d %H:%M:%S}"

@@ -1,0 +1,104 @@
+"""How a verdict is shown: a mark, a word and a colour, and no two alike.
+
+The colours are those of Okabe and Ito (Color Universal Design, 2008, https://jfly.uni-koeln.de/color/), which readers of every
+kind of colour vision tell apart. The word beside the mark says the same without any colour.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+LEFT, NEVER, STALE = "left", "never", "stale"
+FAILED = "failed:"
+
+
+@dataclass(frozen=True)
+class Appearance:
+    """How one outcome looks. light, dark: background and text of its field. symbol: its points in a chart."""
+
+    name: str
+    mark: str
+    word: str
+    meaning: str
+    light: tuple[str, str]
+    dark: tuple[str, str]
+    symbol: str
+
+
+_BLACK, _WHITE = "#000000", "#ffffff"
+_PAPER, _NIGHT = "#ffffff", "#16181d"  # the page itself, light and dark
+
+
+def _same(background: str, text: str) -> dict[str, tuple[str, str]]:
+    return {"light": (background, text), "dark": (background, text)}
+
+
+# In the order in which they are counted: what needs a look comes first.
+APPEARANCES = {
+    each.name: each
+    for each in (
+        Appearance(
+            "regressed", "▼", "worse", "worse than its band allows, or a training step that is wrong",
+            **_same("#d55e00", _BLACK), symbol="triangle-down",
+        ),
+        Appearance(
+            "better-than-reference", "▲", "better", "better than its band allows: as suspicious as worse",
+            **_same("#56b4e9", _BLACK), symbol="triangle-up",
+        ),
+        Appearance(
+            "failed", "✕", "failed", "ended without a number: neither a mismatch nor a pass",
+            light=(_BLACK, _WHITE), dark=(_WHITE, _BLACK), symbol="x",
+        ),
+        Appearance(
+            "other", "!", "other", "a verdict that this report does not know; read its name", **_same("#e69f00", _BLACK),
+            symbol="hexagram",
+        ),
+        Appearance(
+            "unknown", "?", "unknown", "it ran, and nothing or too little is there to judge it by",
+            **_same("#f0e442", _BLACK), symbol="diamond",
+        ),
+        Appearance(
+            STALE, "○", "stale", "older than a week, or of another version of the recipe: says nothing of today",
+            light=("#e4e4e4", "#333333"), dark=("#3a3d44", "#e6e6e6"), symbol="circle-open",
+        ),
+        Appearance(
+            LEFT, "…", "left", "planned for the night, and not run", light=(_PAPER, "#333333"), dark=(_NIGHT, "#e6e6e6"),
+            symbol="line-ns-open",
+        ),
+        Appearance(
+            "known-finding", "K", "known", "wrong in a way that is on record as a finding", **_same("#cc79a7", _BLACK),
+            symbol="star",
+        ),
+        Appearance(
+            "unsupported", "-", "unsupported", "the framework refuses this context", **_same("#cccccc", _BLACK), symbol="square",
+        ),
+        Appearance("reproduced", "✓", "reproduced", "inside its band", **_same("#009e73", _BLACK), symbol="circle"),
+        Appearance(
+            NEVER, "·", "never", "never run, as far as the history goes", light=(_PAPER, "#595959"), dark=(_NIGHT, "#b3b3b3"),
+            symbol="line-ew-open",
+        ),
+    )
+}  # fmt: skip
+
+
+def appearance_of(verdict: str) -> Appearance:
+    """Return how a verdict looks. One that is not known looks like no other, and never like `reproduced`."""
+    if verdict.startswith(FAILED):
+        return APPEARANCES["failed"]
+    return APPEARANCES[verdict if verdict in APPEARANCES else "other"]
+
+
+def contrast(one: str, other: str) -> float:
+    """Return the contrast ratio of two colours `#rrggbb`, 1 to 21: WCAG 2.2, https://www.w3.org/TR/WCAG22/#dfn-contrast-ratio."""
+    low, high = sorted((luminance(one), luminance(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def luminance(colour: str) -> float:
+    """Return the relative luminance of a colour `#rrggbb`, 0 to 1."""
+    red, green, blue = (_linear(int(colour[first : first + 2], 16) / 255) for first in (1, 3, 5))
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def _linear(share: float) -> float:
+    return share / 12.92 if share <= 0.04045 else ((share + 0.055) / 1.055) ** 2.4

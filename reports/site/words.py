@@ -1,0 +1,83 @@
+"""Names, numbers and times as they stand on a page: for files, for people, for plotly, for a script element."""
+
+from __future__ import annotations
+
+import hashlib
+import html
+import json
+import math
+import re
+from datetime import datetime, timezone
+from typing import Any
+
+from markupsafe import Markup
+
+_LONGEST_NAME = 80
+_LONGEST_LABEL = 300
+# Controls, and the characters that turn the direction of the text after them: in a name they can only mislead.
+_TURNS = re.compile(r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]+")
+
+
+def file_name(*parts: str) -> str:
+    """Return a file name of these parts, letters, digits, `_`, `+` and `-` only, and not two parts lists with the same one."""
+    text = "-".join(parts)
+    plain = re.sub(r"[^A-Za-z0-9_+-]+", "_", text)[:_LONGEST_NAME].strip("-_") or "cell"
+    is_whole = plain == text and plain == plain.lower() and not any("-" in part for part in parts[:-1])
+    return plain if is_whole else f"{plain}-{hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:8]}"
+
+
+def plain(text: Any) -> str:
+    """Return a text without what turns its direction or controls a terminal; nothing for None."""
+    return "" if text is None else _TURNS.sub(" ", str(text)).strip()
+
+
+def label(text: Any) -> str:
+    """Return a text for plotly, which takes `<b>` and `<a href>` in its labels for markup."""
+    return html.escape(shortened(plain(text), _LONGEST_LABEL), quote=False)
+
+
+def shortened(text: str, length: int) -> str:
+    """Return the beginning of a text that is too long, with a mark that it goes on."""
+    return text if len(text) <= length else text[: length - 1] + "…"
+
+
+def script_json(content: Any) -> Markup:
+    """Return JSON for a script element: nothing in it can end the element or begin a comment."""
+    text = json.dumps(content, allow_nan=False, ensure_ascii=True, separators=(",", ":"))
+    return Markup(text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"))
+
+
+def number(value: float | None, *, digits: int = 4) -> str:
+    """Return a number with its meaningful digits; a dash for one that is not there."""
+    if value is None or math.isnan(value):
+        return "-"
+    if math.isinf(value):
+        return "infinite" if value > 0 else "minus infinite"
+    return f"{value:.{digits}g}" if abs(value) < 10**digits or abs(value) >= 1e7 else f"{value:,.0f}"
+
+
+def points(value: float | None, unit: str | None) -> str:
+    """Return a metric's value: percent with two digits behind the point."""
+    if value is not None and math.isfinite(value) and unit == "percent":
+        return f"{value:.2f}"
+    return number(value)
+
+
+def moment(when: datetime | None) -> str:
+    """Return a time to the minute, in UTC."""
+    return "-" if when is None else f"{when.astimezone(timezone.utc):%Y-%m-%d %H:%M}"
+
+
+def count(how_many: int, one: str, many: str | None = None) -> str:
+    """Return a number with its noun: 1 cell, 2 cells."""
+    return f"{how_many:,} {one if how_many == 1 else many or one + 's'}"
+
+
+def duration(seconds: Any) -> str:
+    """Return how long something took; a dash where nobody knows."""
+    if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or not math.isfinite(seconds):
+        return "-"
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    minutes = seconds / 60
+    return f"{minutes:.0f} min" if minutes < 120 else f"{minutes / 60:.1f} h"

@@ -1,0 +1,99 @@
+"""Rows of history, nights and recipes as tests need them: one sound row, and what a test changes in it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from reports.site.sources import Profile, RecipeFacts, Sources
+
+NOW = datetime(2026, 11, 22, 6, 0, tzinfo=timezone.utc)
+KEY = ("resnet_cifar", "quick", "jax-jit-fp32-x1")
+HASH = "8fb4c2a0d06a"
+_CELL = {
+    "night": "2026-11-22-1", "created": pd.Timestamp(NOW - timedelta(hours=3)), "recipe": KEY[0], "recipe_version": 1,
+    "recipe_hash": HASH, "profile": KEY[1], "context": KEY[2], "framework": "jax", "mode": "jit", "precision": "fp32",
+    "device": "cpu", "devices": 1, "determinism": "off", "randomness": "shared", "release": "0.10.2", "fault": "none",
+    "reason": "inside its band", "verdict": "reproduced", "seconds": 50.0,
+}  # fmt: skip
+RECIPE = RecipeFacts(
+    "resnet_cifar", 1, {"name": "test_accuracy", "unit": "percent", "direction": "higher", "selection": "last"},
+    ({"metric": "test_accuracy", "value": 91.25, "published_as": "8.75 % test error", "source": "He et al. 2015",
+      "link": "https://arxiv.org/abs/1512.03385", "selection": "last", "protocol": "64k steps", "profile": "paper"},),
+    {"quick": Profile("quick", "minutes", HASH, 4000), "paper": Profile("paper", "the published one", "0" * 12, 10000)},
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Frames:
+    """A history, as `vigil.history.History` is one."""
+
+    samples: pd.DataFrame
+    verifications: pd.DataFrame
+    as_of: datetime | None = NOW
+    skipped: int = 0
+    remarks: tuple[str, ...] = ()
+
+
+def ago(**length: float) -> pd.Timestamp:
+    """Return a time before NOW."""
+    return pd.Timestamp(NOW - timedelta(**length))
+
+
+def sample(seed: int = 0, *, invocation: str = "one", **changes: Any) -> dict[str, Any]:
+    """Return the row of a trained run."""
+    row = {
+        "invocation_id": invocation, "run_id": f"{invocation}-seed{seed}", "seed": seed, "metric": "test_accuracy",
+        "unit": "percent", "direction": "higher", "value": 88.5, "band_low": 85.98, "band_high": 91.43, "state_sha256": None,
+    }  # fmt: skip
+    return _CELL | row | changes
+
+
+def verification(name: str = "check", **changes: Any) -> dict[str, Any]:
+    """Return the row of a verification."""
+    row = {
+        "verify_id": name, "invocation_id": None, "tensors": 400.0, "tensors_out": 0.0, "worst_ratio": 4.0, "worst_score": 0.5,
+        "origin_layer": None, "origin_phase": None, "origin_quantity": None,
+    }  # fmt: skip
+    return _CELL | row | changes
+
+
+def frames(samples: list[dict[str, Any]] = (), verifications: list[dict[str, Any]] = (), **facts: Any) -> Frames:
+    """Return rows as a history; one without rows has its columns all the same."""
+    tables = []
+    for rows, pattern in ((samples, sample()), (verifications, verification())):
+        table = pd.DataFrame(list(rows), columns=list(dict.fromkeys([*pattern, *(key for row in rows for key in row)])))
+        table["created"] = pd.to_datetime(table["created"], utc=True)
+        tables.append(table)
+    return Frames(*tables, **facts)
+
+
+def sources(history: Frames, *, runs: Path = Path("no-runs"), **facts: Any) -> Sources:
+    """Return sources with one recipe and no reference rows."""
+    given = {"recipes": {"resnet_cifar": RECIPE}, "rows": {"resnet_cifar": ()}, "now": NOW} | facts
+    return Sources(history=history, runs=runs, **given)
+
+
+def night_row(kind: str, **changes: Any) -> dict[str, Any]:
+    """Return the row of a cell in a night's document."""
+    row = {"kind": kind, "recipe": KEY[0], "profile": KEY[1], "context": {"text": KEY[2]}, "seed": 0, "status": "done"}
+    return row | {"verdict": "reproduced", "reason": "inside", "seconds": 40.0, "directory": None} | changes
+
+
+def night(*cells: dict[str, Any], **changes: Any) -> dict[str, Any]:
+    """Return a night's document."""
+    document = {"id": "2026-11-22-1", "number": 3, "created": (NOW - timedelta(hours=4)).isoformat(), "budget_seconds": 1800.0}
+    document |= {"recipes": {KEY[0]: {"hash": HASH}}}
+    return document | {"releases": {"jax": {"request": "newest", "version": "0.10.2"}}, "cells": list(cells)} | changes
+
+
+def write_record(runs: Path, row: dict[str, Any], losses: list[Any]) -> None:
+    """Leave a record where `vigil.invocation` leaves it."""
+    place = runs / row["invocation_id"] / row["run_id"].removeprefix(f"{row['invocation_id']}-")
+    place.mkdir(parents=True)
+    (place / "record.json").write_text(json.dumps({"run_id": row["run_id"], "losses": losses}), encoding="utf-8")

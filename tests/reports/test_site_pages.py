@@ -1,0 +1,275 @@
+"""The report's pages: whole, escaped, loading nothing from elsewhere, and put in place at once."""
+
+from __future__ import annotations
+
+import json
+import re
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from reports.site import pages
+from reports.site.pages import environment, write_site
+from reports.site.words import file_name, label, script_json
+from tests.reports.site_frames import HASH, KEY, NOW, ago, frames, night, night_row, sample, sources, verification, write_record
+from tests.reports.site_pages import (
+    Page,
+    assert_every_verdict_has_words,
+    assert_links_lead_somewhere,
+    assert_loads_nothing_else,
+    assert_sound,
+    read,
+)
+from vigil.errors import DirectoryError
+
+HOSTILE = (
+    "<script>alert(1)</script>",
+    "</script><script>alert(2)</script>",
+    "\"><img src=x onerror='alert(3)'>",
+    "javascript:alert(4)",
+    "{{ 7 * 7 }}{% raw %}",
+    "<!--",
+    "\u202egnp.exe\u2066",
+    "../../etc/passwd",
+    "long " * 4000,
+)
+
+
+@pytest.fixture(autouse=True)
+def _small_plotly(monkeypatch):
+    """Plotly's five megabytes are not what these tests are about."""
+    monkeypatch.setattr("plotly.offline.get_plotlyjs", lambda: "/* plotly */")
+
+
+def usual_history():
+    """Return a history with a reproduction of two seeds and a verification."""
+    return frames([sample(0), sample(1)], [verification()])
+
+
+def test_every_page_is_sound_and_every_link_leads_somewhere(tmp_path):
+    """A report of one night has an index, a page of the cell, and the two tables."""
+    written = write_site(sources(usual_history(), night=night(night_row("verify")), night_id="2026-11-22-1"), tmp_path / "out")
+    found = sorted(path.relative_to(tmp_path / "out").as_posix() for path in (tmp_path / "out").rglob("*.html"))
+    assert found == ["cells/resnet_cifar-quick-jax-jit-fp32-x1.html", "index.html", "power.html", "reproduction.html"]
+    assert written.pages == 4
+    for name in found:
+        assert_sound(read(tmp_path / "out" / name))
+    assert_links_lead_somewhere(tmp_path / "out")
+
+
+@pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
+def test_no_string_of_a_record_becomes_markup(tmp_path, text):
+    """Names, reasons, releases, nights, ids, verdicts and remarks come from anywhere: all are shown as text."""
+    row = {"recipe": text, "profile": text, "context": text, "framework": text, "release": text, "night": text, "reason": text}
+    rows = [sample(0, **row, verdict=text), sample(1, **row, metric=text, unit=text), sample(2, **row, fault=text)]
+    origin = {"origin_layer": text, "origin_phase": text, "origin_quantity": text}
+    history = frames(rows, [verification(**row, **origin), verification("b", **row, verdict=text)], remarks=(text,))
+    document = night(
+        night_row("verify", recipe=text, verdict=f"failed:{text}", reason=text),
+        night_row("reproduce", context=text, status="left", reason=text),
+        id=text, number=text, budget_seconds=text, recipes={text: {"hash": text}},
+        releases={text: {"request": text, "error": text}},
+    )  # fmt: skip
+    given = sources(history, night=document, night_id=text, note=text, remarks=(text,))
+    write_site(given, tmp_path / "out")
+    assert not list(tmp_path.rglob("passwd*"))
+    for path in (tmp_path / "out").rglob("*.html"):
+        page = read(path)
+        assert_sound(page)
+        assert not re.search("[\u202a-\u202e\u2066-\u2069]", page.text)
+        for _, attributes, data in page.all("script"):
+            if attributes.get("type") == "application/json":
+                assert "<" not in data
+                json.loads(data)
+    index = read(tmp_path / "out" / "index.html")
+    if "alert(1)" in text:
+        assert any(text in shown for _, _, shown in index.all("li")), "what is escaped is still shown"
+    assert len(index.text) < 120_000
+
+
+@pytest.mark.parametrize(
+    "planted",
+    [
+        '<a href="javascript:alert(1)">x</a>', '<p onclick="f()">x</p>', "<script>f()</script>",
+        '<script src="//cdn.x/y.js"></script>', '<link rel="stylesheet" href="https://fonts.x/y.css">',
+        '<script src="https://cdn.x/plotly.js"></script>',
+        '<p style="background: url(//x)">x</p>', '<iframe src="x"></iframe>', '<img src="x">',
+    ],
+)  # fmt: skip
+def test_what_loads_or_runs_from_elsewhere_is_caught(planted):
+    """Each planted element fails the check that the pages pass."""
+    with pytest.raises(AssertionError):
+        assert_loads_nothing_else(Page(f"<div>{planted}</div>"))
+
+
+@pytest.mark.parametrize("planted", ['<a class="cell v-reproduced">✓</a>', '<span class="badge v-failed"></span>'])
+def test_a_verdict_that_is_only_a_colour_is_caught(planted):
+    """A field without a word fails the check that the pages pass."""
+    with pytest.raises(AssertionError, match="without a word"):
+        assert_every_verdict_has_words(Page(planted))
+
+
+def test_a_template_that_does_not_escape_is_caught(tmp_path, monkeypatch):
+    """With escaping switched off the same hostile report fails."""
+    made = environment()
+    made.autoescape = False
+    monkeypatch.setattr(pages, "environment", lambda: made)
+    history = frames([sample(0, reason=HOSTILE[0], verdict="regressed")], [])
+    write_site(sources(history), tmp_path / "out")
+    with pytest.raises(AssertionError, match="a script"):
+        assert_loads_nothing_else(read(tmp_path / "out" / "index.html"))
+
+
+def test_json_in_a_script_cannot_end_it():
+    """Neither an end of the element nor a comment survives, and reading it gives the same text."""
+    content = {"name": "</script><!-- \u2028 & 'x'"}
+    shown = str(script_json(content))
+    assert not set("<>&\u2028") & set(shown)
+    assert json.loads(shown) == content
+    with pytest.raises(ValueError, match="JSON"):
+        script_json(float("nan"))
+
+
+def test_plotly_gets_no_markup():
+    """What plotly would take for a link or bold text is text."""
+    assert label("<a href='https://x'>y</a> <b>z") == "&lt;a href='https://x'&gt;y&lt;/a&gt; &lt;b&gt;z"
+
+
+def test_names_of_pages_are_plain_and_differ():
+    """Whatever a cell is called, its page lies in its folder, and no two cells share one, whatever the file system folds."""
+    keys = [
+        KEY, ("a", "b-c", "d"), ("a-b", "c", "d"), ("A", "b", "c"), ("a", "b", "c"), ("../x", "..", "/"), ("", "", ""),
+        (".", "", ""), ("é", "b", "c"), ("è", "b", "c"), ("a" * 300, "b", "c"), ("a" * 301, "b", "c"),
+    ]  # fmt: skip
+    names = [file_name(*key) for key in keys]
+    assert names[0] == "-".join(KEY)
+    assert len({name.lower() for name in names}) == len(keys)
+    assert all(re.fullmatch(r"[A-Za-z0-9_+][A-Za-z0-9_+-]{0,99}", name) for name in names)
+
+
+def test_without_history_the_report_says_so(tmp_path):
+    """Nothing measured is no clean bill of health: the page says what to run, and shows no verdict."""
+    write_site(sources(frames()), tmp_path / "out")
+    page = read(tmp_path / "out" / "index.html")
+    assert_sound(page)
+    assert page.all("h1")[0][2] == "No history yet"
+    assert "make nightly" in page.text
+    assert "v-reproduced" not in page.text
+
+
+def test_what_was_left_failed_and_cost_is_said(tmp_path):
+    """The night's failures are listed with their seconds, the dearest first, and what it did not get to."""
+    document = night(
+        night_row("verify", verdict="failed:died", reason="killed", seconds=30.0),
+        night_row("reproduce", verdict="failed:hang", reason="silent", seconds=300.0),
+        night_row("verify", context="jax-jit-bf16-x1", status="left", verdict=None, reason="no time left"),
+        releases={"jax": {"request": "newest", "version": None, "error": {"reason": "no wheel for this Python", "log_tail": []}}},
+    )
+    write_site(sources(usual_history(), night=document, night_id=document["id"]), tmp_path / "out")
+    text = " ".join(part for _, _, part in read(tmp_path / "out" / "index.html").all("main"))
+    failed = text[text.index("2 failed, 6 min together") :]
+    assert failed.index("silent") < failed.index("killed") < failed.index("no time left")
+    assert "1 look was planned and not run; the budget was 30 min" in text
+    assert "the release could not be tested" in text
+    assert "no wheel for this Python" in text
+
+
+def test_dates_and_left_out_runs_stand_on_every_page(tmp_path):
+    """How old the data are, how many rows are missing and what else must be known is at the foot of each page."""
+    history = frames([sample()], [], skipped=3)
+    given = sources(history, remarks=("the tracker did not answer",), note="made up")
+    write_site(given, tmp_path / "out")
+    for path in (tmp_path / "out").rglob("*.html"):
+        page = read(path)
+        foot = page.all("footer")[0][2]
+        assert "2026-11-22 06:00 UTC; 3 runs left out" in foot
+        assert "the tracker did not answer" in foot
+        assert "made up" in page.all("header")[0][2]
+
+
+def test_a_planted_fault_is_shown_as_one_and_judges_nothing(tmp_path):
+    """Its run is in the table with the fault's name; the cell stands as its clean runs do."""
+    history = frames([sample(0), sample(0, invocation="two", created=ago(hours=1), fault="wrong.py", verdict="regressed")], [])
+    write_site(sources(history), tmp_path / "out")
+    page = read(tmp_path / "out" / "cells" / f"{'-'.join(KEY)}.html")
+    assert "planted fault: wrong.py" in page.text
+    assert "reproduced" in page.all("dd")[1][2]
+    figure = json.loads(next(text for _, attributes, text in page.all("script") if attributes.get("id") == "history-data"))
+    assert [trace["name"] for trace in figure["data"] if trace["mode"] == "markers"] == ["reproduced"]
+
+
+def test_a_cell_without_curves_says_why(tmp_path):
+    """Where this machine holds no record the page says so; where it does, the curve is drawn and its numbers stand below."""
+    row = sample()
+    write_site(sources(frames([row], [])), tmp_path / "out")
+    name = f"{'-'.join(KEY)}.html"
+    assert "This machine holds no record" in read(tmp_path / "out" / "cells" / name).text
+    write_record(tmp_path / "runs", row, [2.0, 1.5, "nan", 1.0])
+    write_site(sources(frames([row], []), runs=tmp_path / "runs"), tmp_path / "out")
+    page = read(tmp_path / "out" / "cells" / name)
+    assert "There is no envelope: fewer than 3" in page.text
+    cells = [text for _, _, text in page.all("td")]
+    assert {"4", "2", "3", "no envelope"} <= set(cells)
+
+
+def test_a_report_takes_the_place_of_a_report_only(tmp_path):
+    """An earlier report is replaced whole, a page of a cell that is gone with it; anything else is refused and kept."""
+    out = tmp_path / "out"
+    write_site(sources(usual_history()), out)
+    (out / "cells" / "gone.html").write_text("x")
+    write_site(sources(usual_history()), out)
+    assert not (out / "cells" / "gone.html").exists()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out"]
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    (mine / "index.html").write_text("my own page")
+    with pytest.raises(DirectoryError, match="no report of Vigil"):
+        write_site(sources(usual_history()), mine)
+    assert (mine / "index.html").read_text() == "my own page"
+
+
+def test_a_report_that_fails_leaves_the_one_before(tmp_path, monkeypatch):
+    """Half a report is never put in place, and nothing is left beside it."""
+    out = tmp_path / "out"
+    write_site(sources(usual_history()), out)
+    before = (out / "index.html").read_bytes()
+    monkeypatch.setattr(pages, "_cell", lambda *facts: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        write_site(sources(usual_history()), out)
+    assert (out / "index.html").read_bytes() == before
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out"]
+
+
+def test_the_numbers_of_a_chart_stand_in_a_table_below_it(tmp_path):
+    """Every value that the metric's chart draws is in the page's text, too."""
+    history = frames([sample(0, value=87.13), sample(1, value=89.42)], [verification(worst_ratio=7.25)])
+    write_site(sources(history), tmp_path / "out")
+    page = read(tmp_path / "out" / "cells" / f"{'-'.join(KEY)}.html")
+    shown = " ".join(text for _, _, text in page.all("table"))
+    for value in ("0: 87.13; 1: 89.42", "85.98 to 91.43", "7.25"):
+        assert value in shown
+    assert len(page.all("noscript")) == len(page.all("figure")) == 2
+
+
+@pytest.mark.parametrize(("days", "digest", "name"), [(1, HASH, "reproduced"), (8, HASH, "stale"), (1, "other", "stale")])
+def test_a_stale_result_is_not_green_on_the_heat_map(tmp_path, days, digest, name):
+    """Older than a week, or of another hash of the recipe: the field says so, in word and colour."""
+    history = frames([sample(created=ago(days=days), recipe_hash=digest)], [])
+    write_site(sources(history, now=NOW + timedelta(hours=1)), tmp_path / "out")
+    page = read(tmp_path / "out" / "index.html")
+    field = next(each for each in page.of_class("cell") if "#reproduce" in (each[1].get("href") or ""))
+    assert f"v-{name}" in field[1]["class"]
+    assert ("stale" in field[2]) == (name == "stale")
+    assert bool(page.of_class("v-reproduced")) == (name == "reproduced")
+
+
+def test_the_report_needs_nothing_beside_itself(tmp_path):
+    """What the pages load lies in the report, and the style and script load nothing in turn."""
+    write_site(sources(usual_history()), tmp_path / "out")
+    for name in ("style.css", "charts.js"):
+        text = (tmp_path / "out" / name).read_text(encoding="utf-8")
+        assert not re.search(r"https?:|//[a-z]|@import|url\(|fetch|import\(", re.sub(r"(?m)^//.*$|/\*.*?\*/", "", text))
+    loaded = {each[1].get("src") for path in Path(tmp_path / "out").rglob("*.html") for each in read(path).all("script")} - {None}
+    assert loaded == {"../plotly.min.js", "../charts.js"}
+    assert (tmp_path / "out" / "plotly.min.js").is_file()

@@ -1,0 +1,39 @@
+"""`vigil report`: all that was measured as one static site, which opens from disk."""
+
+from __future__ import annotations
+
+import argparse
+from datetime import datetime, timezone
+from pathlib import Path
+
+from vigil.paths import project_root, reference_directory, runs_directory
+
+
+def add_parser(subparsers: argparse._SubParsersAction) -> None:
+    """Add the verb to the command line."""
+    parser = subparsers.add_parser("report", help="write the results as one static site that opens from disk")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="where to (default: reports/html in the checkout)")
+    parser.add_argument("--night", metavar="ID", help="the night to show, as of its end (default: the newest)")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Write the site and say where it is; what it shows is no failure of this command."""
+    # pandas and plotly take a second to import, and no other verb waits for them.
+    from reports.site.pages import write_site
+    from reports.site.sources import gather
+    from vigil.history import load_history
+
+    sources = gather(
+        load_history(),
+        runs=runs_directory(),
+        references=reference_directory(),
+        now=datetime.now(timezone.utc),
+        night_id=arguments.night,
+    )
+    out = arguments.out if arguments.out is not None else project_root() / "reports" / "html"
+    written = write_site(sources, out.expanduser().resolve())
+    for remark in sources.remarks:
+        print(f"note: {remark}")
+    print(f"{written.pages} pages, {written.cells} cells: open {written.index}")
+    return 0
