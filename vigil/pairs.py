@@ -22,6 +22,9 @@ from vigil.welch import MeanDifference, plain, t_test, welch
 # frameworks correlate by 0.1 to 0.6 in the two classifiers and by 0.7 to 0.9 in the detector. It chooses the method
 # from the counts alone: chosen by the correlation that the same runs show, the method would raise the false alarms.
 EXPECTED_CORRELATION = 0.5
+# From such a quantile on the spread that the test estimates decides alone whether an effect is found, to 1e-3 of it; scipy's
+# inverse of the noncentral t distribution does not return for much larger ones.
+_LARGE = 500.0
 NO_DIFFERENCE, LOWER, HIGHER, IDENTICAL, TOO_FEW = "no difference seen", "lower", "higher", "identical", "too few"
 
 
@@ -189,6 +192,8 @@ def found_with(error: float, *, freedom: float, coverage: float, taken: float | 
         taken: what the test takes for it on average, where that is something else.
     """
     quantile = float(special.stdtrit(freedom, (1.0 + coverage) / 2.0)) * (taken or error) / error
+    if quantile > _LARGE:
+        return quantile * math.sqrt(float(special.chdtri(freedom, 1.0 - POWER)) / freedom) * error
     return float(special.nctdtrinc(freedom, 1.0 - POWER, quantile)) * error
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from vigil.pairs import compare_releases, paired, pooled, prefers_pairs
+from vigil.pairs import compare_releases, found_with, paired, pooled, prefers_pairs
 from vigil.samples import BandUndefined
 
 OLD = {0: 80.1, 1: 79.4, 2: 80.9, 3: 80.3, 4: 79.8, 5: 81.0}
@@ -178,3 +178,12 @@ def test_the_detectable_difference_is_found_nine_times_in_ten():
         reach = compare_releases(dict(enumerate(a)), dict(enumerate(b))).detectable
         hits.append(compare_releases(dict(enumerate(a + reach)), dict(enumerate(b))).decision == "higher")
     assert 0.88 < np.mean(hits) < 0.92
+
+
+@pytest.mark.parametrize("freedom", [1, 2])
+def test_what_is_found_at_an_extreme_coverage_is_known_at_once(freedom):
+    """Where scipy's inverse would search for ever, the limit stands in its place, and meets it where it takes over."""
+    near = 1.0 - 2.0 * stats.t.sf(499.0, freedom), 1.0 - 2.0 * stats.t.sf(501.0, freedom)
+    below, above = (found_with(1.0, freedom=freedom, coverage=coverage) for coverage in near)
+    assert above / below == pytest.approx(501.0 / 499.0, rel=1e-4)
+    assert math.isfinite(found_with(1.0, freedom=freedom, coverage=1.0 - 1e-12))
