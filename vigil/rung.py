@@ -74,7 +74,8 @@ def verify_first(
 
 def unverified(verdict: dict[str, Any]) -> dict[str, Any]:
     """Return the summary of a first rung that was not climbed."""
-    return {"verdict": verdict, "origin": None, "worst": None, "seconds": None, "path": None}
+    nothing = dict.fromkeys(("origin", "worst", "seconds", "tensors", "tensors_out", "path"))
+    return {"verdict": verdict, **nothing}
 
 
 def with_first_rung(judged: dict[str, Any], summary: Mapping[str, Any] | None) -> dict[str, Any]:

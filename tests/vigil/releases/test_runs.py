@@ -139,7 +139,7 @@ def test_the_interpreter_reaches_every_runner(fake, scripted, planned, monkeypat
 
     def verify_context(*facts, **options):
         asked.update(options)
-        return {"verdict": {"name": "reproduced", "reason": ""}, "origin": None, "worst": None, "seconds": 1.0}
+        return {"verdict": {"name": "reproduced", "reason": ""}, "origin": None, "worst": None, "seconds": 1.0, "tensors": []}
 
     monkeypatch.setattr("vigil.verify.request.verify_context", verify_context)
     verify_first(directory, read_invocation(directory), watch=QUIET, python=pythons[0])
