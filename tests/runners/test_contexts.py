@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from runners.contract.weights import initial_state
-from tests.runners.harness import finished, make_spec
+from tests.runners.harness import finished, frameworks, make_spec
 
 
 @pytest.mark.parametrize("mode", ["jit", pytest.param("compile", marks=pytest.mark.slow)])
@@ -25,6 +25,7 @@ def test_compile_in_tensorflow_and_jax(run):
         assert abs(compiled.losses[0] / eager.losses[0] - 1) < 2.0**-18
 
 
+@pytest.mark.parametrize("framework", frameworks("torch", "tensorflow"), indirect=True)
 def test_fp16_scales_the_loss(run, framework):
     """fp16 keeps a loss scale in its state, a power of two, and the reported loss is not scaled."""
     result = finished(run(framework, precision="fp16"))
@@ -57,6 +58,7 @@ def test_a_loss_that_is_not_finite_ends_the_run(run, framework):
     assert not any(event["kind"] == "finished" for event in result.events)
 
 
+@pytest.mark.parametrize("framework", frameworks("torch"), indirect=True)
 def test_native_randomness_draws_its_own_weights(run, framework):
     """Native initial weights have the recipe's spread, differ from the shared ones, and repeat with the seed."""
     still = {"learning_rate": {"kind": "piecewise", "boundaries": [2], "values": [1e-12, 1e-12]}, "steps": 3}

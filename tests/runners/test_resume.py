@@ -1,5 +1,6 @@
 """A run that is killed goes on from its checkpoint and ends with the same bits."""
 
+import itertools
 import os
 import signal
 import time
@@ -9,8 +10,10 @@ import pytest
 
 from runners.contract.checkpoint import CHECKPOINT, load_state, state_sha256
 from runners.contract.events import read_events
-from tests.runners.harness import finished, make_spec, outcome, start
+from tests.runners.harness import FRAMEWORKS, finished, frameworks, make_spec, outcome, start
 
+# On one device op by op in JAX, and in TensorFlow: what two devices in mode jit show of them is quicker.
+SLOW = (("jax", (12,)), ("tensorflow", (12,)))
 STEPS = 40
 LONG = {
     "steps": STEPS,
@@ -32,7 +35,14 @@ def kill_after_first_checkpoint(directory, process):
     process.wait(timeout=30)
 
 
-@pytest.mark.parametrize("shards", [(12,), (7, 5)])
+@pytest.mark.parametrize(
+    ("framework", "shards"),
+    [
+        pytest.param(*case, marks=[getattr(pytest.mark, case[0]), *([pytest.mark.slow] if case in SLOW else [])])
+        for case in itertools.product(FRAMEWORKS, [(12,), (7, 5)])
+    ],
+    indirect=["framework"],
+)
 def test_killed_and_resumed_is_bit_equal(run, framework, shards, tmp_path):
     """Kill -9 and resume gives the weights, statistics, momentum and metric of an uninterrupted run, bit for bit."""
     # Two devices op by op are slow in TensorFlow and JAX; PyTorch's traced program rounds otherwise when it is cold.
@@ -51,6 +61,7 @@ def test_killed_and_resumed_is_bit_equal(run, framework, shards, tmp_path):
     assert last["metrics"] == whole.metrics
 
 
+@pytest.mark.parametrize("framework", frameworks("torch"), indirect=True)
 def test_resume_needs_the_momentum(run, framework, tmp_path):
     """A checkpoint whose momentum is lost gives other weights: the comparison above can fail."""
     spec = make_spec(framework, **LONG)
@@ -64,6 +75,7 @@ def test_resume_needs_the_momentum(run, framework, tmp_path):
     assert state_sha256(resumed.state) != state_sha256(finished(run(framework, **LONG)).state)
 
 
+@pytest.mark.parametrize("framework", frameworks("torch", "jax"), indirect=True)
 def test_a_state_moves_between_frameworks(run, framework, tmp_path):
     """A checkpoint of one framework is continued by another: names, layouts and conventions are the same."""
     other = {"torch": "tensorflow", "tensorflow": "jax", "jax": "torch"}[framework]
