@@ -3,7 +3,8 @@
 import zipfile
 import zlib
 
-# What numpy raises for a damaged .npz file; the last where the damage names a compression that zipfile does not have.
+# What numpy and zipfile raise for a damaged .npz file, caught together; zipfile raises NotImplementedError where the damage names
+# a compression that it does not have (tests/verify/test_golden.py plants one).
 DAMAGED_ARCHIVE = (ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error, NotImplementedError)
 
 

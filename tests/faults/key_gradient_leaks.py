@@ -11,7 +11,9 @@ def install():
     if "torch" in sys.modules:
         _torch()
     elif "tensorflow" in sys.modules:
-        raise NotImplementedError("a tf.Variable that was assigned to passes no gradient on")
+        from runners.contract.errors import FaultError
+
+        raise FaultError("a tf.Variable that was assigned to passes no gradient on: TensorFlow cannot be wrong like that")
     else:
         import jax
 

@@ -159,5 +159,6 @@ def test_every_planted_fault_is_located(framework, fault, tmp_path):
     )  # fmt: skip
     if (framework, fault.name) in CANNOT_BE_EXPRESSED:
         assert document["verdict"]["name"] == "failed:fault"
+        assert "passes no gradient on" in document["verdict"]["reason"]
         return
     assert outcome_of(fault, document).is_located, document["origin"]
