@@ -104,7 +104,7 @@ def _reference(cell: Mapping[str, Any]) -> Reference | None:
 
 def _floor(values: tuple[float, ...], cell: Mapping[str, Any]) -> float:
     """Return the floor under the spread of a share of right answers; 0 for another metric, or a recipe that is no longer here."""
-    from vigil.bands import binomial_floor
+    from vigil.metric import spread_floor
     from vigil.recipe import load_recipe, recipe_hash
 
     if cell["unit"] != "percent":
@@ -115,7 +115,7 @@ def _floor(values: tuple[float, ...], cell: Mapping[str, Any]) -> float:
         return 0.0
     if recipe_hash(training) != cell["recipe_hash"]:
         return 0.0
-    return binomial_floor(sum(values) / len(values), n_test=training["data"]["n_test"])
+    return spread_floor(values, metric=training["metric"], n_test=training["data"]["n_test"])
 
 
 def _check_known(samples: Any, column: str, name: str) -> None:

@@ -6,14 +6,13 @@ Each side is an ordinary invocation, its first rung included. A side that did no
 from __future__ import annotations
 
 import dataclasses
-import math
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from vigil.bands import binomial_floor
 from vigil.errors import EXIT_COULD_NOT_RUN, EXIT_OUTSIDE, EXIT_REPRODUCED, EXIT_UNKNOWN
+from vigil.metric import spread_floor
 from vigil.pairs import HIGHER, LOWER, TOO_FEW, compare_releases
 from vigil.record import read_record
 from vigil.releases.resolve import Resolved, Unavailable
@@ -118,7 +117,7 @@ def judge(old: Side, new: Side, *, metric: Mapping[str, Any], n_test: int) -> di
     """
     difference = None
     if not (old.problem or new.problem) and new.values and old.values:
-        floor = _spread_floor([*old.values.values(), *new.values.values()], metric=metric, n_test=n_test)
+        floor = spread_floor([*old.values.values(), *new.values.values()], metric=metric, n_test=n_test)
         difference = dataclasses.asdict(compare_releases(new.values, old.values, coverage=COVERAGE, spread_floor=floor))
         difference |= {"coverage": COVERAGE, "spread_floor": floor}
     name, reason = _verdict(old, new, difference)
@@ -173,11 +172,6 @@ def _remarks(old: Side, new: Side, *, is_identical: bool) -> list[str]:
     if old.first_step_seconds and new.first_step_seconds:
         remarks.append("first step and images/second are medians of a few runs on a machine that may be busy: not judged")
     return remarks
-
-
-def _spread_floor(values: Sequence[float], *, metric: Mapping[str, Any], n_test: int) -> float:
-    # As in verdict.py: only of a share of right answers is the noise known from the number of examples.
-    return binomial_floor(math.fsum(values) / len(values), n_test=n_test) if metric["unit"] == "percent" else 0.0
 
 
 def _median(numbers: Any) -> float | None:
