@@ -29,7 +29,7 @@ from vigil.context import FRAMEWORKS, MODES, Context, parse_context
 from vigil.environment import describe_code, describe_machine, installed_frameworks
 from vigil.paths import reference_directory, runs_directory
 from vigil.plan import ALL_PRECISIONS, uneven_shards
-from vigil.recipe import Recipe, load_recipe
+from vigil.recipes.loading import Recipe, load_recipe
 from vigil.side_by_side import side_by_side
 from vigil.spec import rows_of_part
 from vigil.verify.ask import Setting, ask, lines_of

@@ -28,7 +28,7 @@ from runners.contract.faults import file_sha256
 from vigil.context import FRAMEWORKS, MODES, Context, make_context
 from vigil.environment import describe_machine, installed_frameworks
 from vigil.paths import project_root, runs_directory
-from vigil.recipe import load_recipe
+from vigil.recipes.loading import load_recipe
 from vigil.spec import fault_entry
 from vigil.verify.golden import load_golden, make_golden, path_of, save_golden
 from vigil.verify.limits import load_limits

@@ -25,7 +25,7 @@ from reports.site.power import powers
 from reports.site.sources import RecipeFacts, gather, read_recipes
 from vigil.context import parse_context
 from vigil.paths import project_root, reference_directory
-from vigil.reference import load_rows
+from vigil.references.samples import load_rows
 
 NOTE = (
     "A sample. The history in this report is made up by benchmarks/sample_report.py, to show every way in which a cell can "

@@ -7,7 +7,7 @@ from typing import Any
 
 from vigil.progress import duration
 from vigil.rung import origin_text
-from vigil.sequential import lower_bound
+from vigil.statistics.sequential import lower_bound
 
 _WIDTH = 110
 _RULE = "-" * _WIDTH

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from reports.tables import print_table
-from vigil.reference import MIN_SAMPLES, MIN_SEEDS
-from vigil.reference_overview import Bands, by_context, distinct, have_band, why_none
+from vigil.references.overview import Bands, by_context, distinct, have_band, why_none
+from vigil.references.samples import MIN_SAMPLES, MIN_SEEDS
 
 COLUMNS = (
     "recipe", "profile", "version", "rows", "seeds", "releases", "dates", "mean", "spread", "band for one run",

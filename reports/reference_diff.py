@@ -9,7 +9,7 @@ from typing import Any
 
 from reports.reference import amount, band_lines, interval, lots, seeds_text
 from reports.tables import markdown_table
-from vigil.reference_overview import distinct, have_band, why_none
+from vigil.references.overview import distinct, have_band, why_none
 
 ADDED = ("context", "release", "rows", "seeds", "mean", "spread", "recipe", "by the old band")
 BANDS = ("", "recipe", "samples", "mean", "spread", "band for one run", "1 run sees", "3 runs see")

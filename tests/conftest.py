@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from runners.contract.spec import SCHEMA, RunSpec
-from vigil.recipe import load_recipe
+from vigil.recipes.loading import load_recipe
 
 # The shipped recipe's numerics at a size of the tests' own, so that tuning a profile moves no test.
 _TINY = load_recipe("resnet_cifar").resolve("smoke") | {

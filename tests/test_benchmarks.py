@@ -22,7 +22,7 @@ from runners.contract.models import parameter_shapes
 from vigil.context import FRAMEWORKS, make_context
 from vigil.environment import is_installed
 from vigil.errors import UsageError
-from vigil.recipe import load_recipe, recipe_hash, recipe_names
+from vigil.recipes.loading import load_recipe, recipe_hash, recipe_names
 
 ROOT = Path(__file__).resolve().parent.parent
 CONTEXT = make_context(framework="jax", mode="jit", precision="bf16")

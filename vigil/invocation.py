@@ -16,20 +16,21 @@ from pathlib import Path
 from typing import Any
 
 from runners.contract.spec import read_spec, write_spec
-from vigil import rung, tracking, until_decided, verdict
+from vigil import rung, tracking, verdict
 from vigil.context import Context
 from vigil.data import ensure_data
 from vigil.environment import require_framework
 from vigil.errors import CannotRun, EnvironmentFailed, UsageError
 from vigil.execute import execute
 from vigil.paths import reference_directory
-from vigil.recipe import Recipe, recipe_hash
+from vigil.recipes.loading import Recipe, recipe_hash
 from vigil.record import make_record, read_record, write_json
-from vigil.reference import load_rows
+from vigil.references.samples import load_rows
 from vigil.releases.recorded import interpreter
 from vigil.releases.resolve import Resolved, Unavailable
 from vigil.run_directories import alone_in, new_directory, require_writable
 from vigil.spec import build_spec, rows_of_part
+from vigil.statistics import until_decided
 from vigil.watch import Watch
 
 SCHEMA = 1
@@ -41,7 +42,7 @@ _NO_ENVIRONMENT = "failed:environment"
 class Request:
     """What is asked for: a recipe's profile, in one context, with these seeds; `verify`: one training step first.
 
-    sequential: the rule by which seeds are added one at a time (`vigil.until_decided`); None trains them all.
+    sequential: the rule by which seeds are added one at a time (`vigil.statistics.until_decided`); None trains them all.
     release: the framework's release, in an environment of its own; None for the one that is installed beside Vigil.
     night: the id of the night that it is part of, if of any.
     """

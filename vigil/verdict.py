@@ -10,7 +10,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from vigil.bands import (
+from vigil.context import parse_context
+from vigil.errors import EXIT_COULD_NOT_RUN, EXIT_OUTSIDE, EXIT_REPRODUCED, EXIT_UNKNOWN
+from vigil.references.samples import MIN_SAMPLES, MIN_SEEDS, Row, how_to_make, select
+from vigil.statistics.bands import (
     POWER,
     WELCH_DECIDES_FROM,
     Band,
@@ -19,13 +22,10 @@ from vigil.bands import (
     detectable_drop,
     prediction_band,
 )
-from vigil.context import parse_context
-from vigil.errors import EXIT_COULD_NOT_RUN, EXIT_OUTSIDE, EXIT_REPRODUCED, EXIT_UNKNOWN
-from vigil.metric import amount, spread_floor
-from vigil.pooling import frameworks_differ
-from vigil.reference import MIN_SAMPLES, MIN_SEEDS, Row, how_to_make, select
-from vigil.targets import judge_target
-from vigil.until_decided import judge_in_turn, say_in_turn
+from vigil.statistics.metric import amount, spread_floor
+from vigil.statistics.pooling import frameworks_differ
+from vigil.statistics.targets import judge_target
+from vigil.statistics.until_decided import judge_in_turn, say_in_turn
 
 REPRODUCED, REGRESSED, BETTER, UNKNOWN = "reproduced", "regressed", "better-than-reference", "unknown"
 UNSUPPORTED, FAILED = "unsupported", "failed:"

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from benchmarks.calibration.draws import Table
-from vigil.bands import Band, prediction_band
-from vigil.metric import spread_floor
 from vigil.paths import reference_directory
-from vigil.pooling import frameworks_differ
-from vigil.recipe import load_recipe, recipe_hash, recipe_names
-from vigil.reference import load_rows
+from vigil.recipes.loading import load_recipe, recipe_hash, recipe_names
+from vigil.references.samples import load_rows
+from vigil.statistics.bands import Band, prediction_band
+from vigil.statistics.metric import spread_floor
+from vigil.statistics.pooling import frameworks_differ
 
 _PROFILE = "quick"
 

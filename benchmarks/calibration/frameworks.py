@@ -8,8 +8,8 @@ import numpy as np
 from scipy import special
 
 from benchmarks.calibration.draws import COVERAGE, DISTRIBUTIONS, N_TRIALS, Draw, Rate, Table, gaussian, percent
-from vigil.bands import is_outside
-from vigil.pooling import Pool, pool
+from vigil.statistics.bands import is_outside
+from vigil.statistics.pooling import Pool, pool
 
 N_FRAMEWORKS = 3
 

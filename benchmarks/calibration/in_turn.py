@@ -10,8 +10,8 @@ from scipy import special
 
 from benchmarks.calibration.draws import DISTRIBUTIONS, N_TRIALS, Draw, Rate, Table, percent
 from benchmarks.calibration.frameworks import draw_trials, own_rows
-from vigil.pooling import Pool
-from vigil.sequential import ALPHA, BETA, CAP, DELTA, log_evidence, lower_bound
+from vigil.statistics.pooling import Pool
+from vigil.statistics.sequential import ALPHA, BETA, CAP, DELTA, log_evidence, lower_bound
 
 _TRIALS = N_TRIALS // 2
 

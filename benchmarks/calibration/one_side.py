@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from benchmarks.calibration.draws import COVERAGE, DISTRIBUTIONS, N_TRIALS, Rate, Table, percent, spread
-from vigil.bands import POWER, detectable_drop, is_outside
-from vigil.welch import welch_from_moments
+from vigil.statistics.bands import POWER, detectable_drop, is_outside
+from vigil.statistics.welch import welch_from_moments
 
 N_NEW = (1, 2, 3, 5, 8, 10)
 SHIFTS = (1.0, 2.0, 3.0, 4.0)

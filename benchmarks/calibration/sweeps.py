@@ -7,7 +7,7 @@ from scipy import special, stats
 
 from benchmarks.calibration.draws import N_TRIALS, Rate, Table, gaussian, percent
 from benchmarks.calibration.frameworks import draw_trials
-from vigil.pooling import pool
+from vigil.statistics.pooling import pool
 
 _FALSE_DISCOVERIES = 0.05
 _TRIALS = N_TRIALS // 4

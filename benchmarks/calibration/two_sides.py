@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from benchmarks.calibration.draws import COVERAGE, DISTRIBUTIONS, N_TRIALS, Draw, Rate, Table, gaussian, percent, spread
-from vigil.pairs import prefers_pairs
-from vigil.welch import t_test, welch_from_moments
+from vigil.statistics.pairs import prefers_pairs
+from vigil.statistics.welch import t_test, welch_from_moments
 
 
 def p_values(new: np.ndarray, old: np.ndarray) -> dict[str, np.ndarray]:

@@ -23,7 +23,7 @@ from runners.contract.spec import RunSpec, write_spec
 from vigil.context import Context
 from vigil.errors import CannotRun
 from vigil.paths import project_root
-from vigil.recipe import load_recipe, recipe_hash
+from vigil.recipes.loading import load_recipe, recipe_hash
 from vigil.spec import build_spec
 
 RECIPE, PROFILE = "resnet_cifar", "quick"

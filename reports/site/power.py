@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from reports.site.sources import Profile, RecipeFacts
-from vigil.bands import prediction_band
-from vigil.power import basis, power
-from vigil.reference import MIN_SAMPLES, MIN_SEEDS, Row, how_to_make
-from vigil.samples import BandUndefined
+from vigil.references.samples import MIN_SAMPLES, MIN_SEEDS, Row, how_to_make
+from vigil.statistics.bands import prediction_band
+from vigil.statistics.power import basis, power
+from vigil.statistics.samples import BandUndefined
 
 RUNS = (1, 2, 3, 5, 8, 10)
 

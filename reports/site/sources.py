@@ -12,8 +12,8 @@ from typing import Any, Protocol
 import pandas as pd
 
 from vigil.errors import UsageError, VigilError, nearest
-from vigil.recipe import load_recipe, recipe_hash, recipe_names
-from vigil.reference import Row, load_rows
+from vigil.recipes.loading import load_recipe, recipe_hash, recipe_names
+from vigil.references.samples import Row, load_rows
 
 NIGHTS, NIGHT_FILE = "nights", "night.json"
 

@@ -7,7 +7,7 @@ import math
 import pytest
 
 from runners.contract import models
-from vigil.recipe import load_recipe
+from vigil.recipes.loading import load_recipe
 
 
 def n_parameters(model: dict) -> int:

@@ -11,7 +11,7 @@ from runners.contract.datasets import DataSet
 from runners.contract.make_batches import make_batches
 from runners.contract.pairs import PairBatches, shuffled
 from runners.contract.views import make_view
-from vigil.recipe import load_recipe
+from vigil.recipes.loading import load_recipe
 
 
 @pytest.fixture

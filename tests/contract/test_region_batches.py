@@ -11,7 +11,7 @@ from runners.contract.errors import NanDetections
 from runners.contract.make_batches import make_batches
 from runners.contract.region_batches import RegionBatches, mirrored
 from runners.contract.scenes import box_of
-from vigil.recipe import load_recipe
+from vigil.recipes.loading import load_recipe
 
 
 @pytest.fixture(scope="module")

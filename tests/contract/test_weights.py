@@ -8,7 +8,7 @@ from scipy import stats
 
 from runners.contract import models, streams, weights
 from runners.contract.checkpoint import state_sha256
-from vigil.recipe import load_recipe
+from vigil.recipes.loading import load_recipe
 
 
 @pytest.fixture

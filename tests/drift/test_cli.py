@@ -13,7 +13,7 @@ from benchmarks.simulated_nights import VERIFICATIONS
 from vigil.cli.drift import References
 from vigil.cli.main import main
 from vigil.history import History
-from vigil.recipe import load_recipe, recipe_hash
+from vigil.recipes.loading import load_recipe, recipe_hash
 
 TRAINING = load_recipe("resnet_cifar").resolve("quick")
 RELEASES = ["0.9.2"] * 11 + ["0.10.2"] * 9

@@ -14,7 +14,7 @@ from vigil.errors import EnvironmentFailed
 from vigil.nightly.cells import REPRODUCE, Cell, night_cells
 from vigil.nightly.document import DONE, LEFT, row_of
 from vigil.nightly.pool import Outcome
-from vigil.recipe import load_recipe
+from vigil.recipes.loading import load_recipe
 
 RECIPE = load_recipe("resnet_cifar")
 FIRST = datetime(2026, 11, 1, 2, 0, tzinfo=timezone.utc)

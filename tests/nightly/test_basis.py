@@ -16,9 +16,9 @@ FILES = {
     "runners/torch/train.py": "another framework",
     "vigil/verify/compare.py": "verify",
     "vigil/verify/oracle/step.py": "verify, deeper",
-    "vigil/verdict.py": "from vigil.bands import Band",
-    "vigil/bands.py": "from vigil import metric",
-    "vigil/metric.py": "SCALE = 1",
+    "vigil/verdict.py": "from vigil.statistics.bands import Band",
+    "vigil/statistics/bands.py": "from vigil.statistics import metric",
+    "vigil/statistics/metric.py": "SCALE = 1",
     "vigil/cli/main.py": "no part of it",
     "reference/known_findings.yaml": "findings",
     "reference/resnet_cifar/quick-jax-2026.jsonl": "rows",
@@ -48,14 +48,16 @@ OF_BOTH = [
     "reference/known_findings.yaml", "reference/resnet_cifar/verify/golden-quick.npz",
     "reference/resnet_cifar/verify/clean-tape.jsonl",
 ]  # fmt: skip
-OF_A_REPRODUCTION = ["vigil/verdict.py", "vigil/bands.py", "vigil/metric.py", "reference/resnet_cifar/quick-jax-2026.jsonl"]
+OF_A_REPRODUCTION = [
+    "vigil/verdict.py", "vigil/statistics/bands.py", "vigil/statistics/metric.py", "reference/resnet_cifar/quick-jax-2026.jsonl",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", [*OF_BOTH, *OF_A_REPRODUCTION])
 def test_a_changed_file_makes_a_reproduction_due(root, name):
     """Runner, verification, judgement with all that it imports, golden tape, clean runs, reference rows."""
     before = basis_of(root)
-    (root / name).write_text("from vigil.bands import Band  # changed")
+    (root / name).write_text("from vigil.statistics.bands import Band  # changed")
     assert basis_of(root) != before
 
 
@@ -119,7 +121,8 @@ def test_a_basis_that_forgets_an_ingredient_is_caught(root, monkeypatch):
 def test_the_judgement_of_this_checkout_is_found():
     """The imports of the real verdict lead to the real bands."""
     found = with_imports([project_root() / "vigil" / "verdict.py"], root=project_root())
-    assert {"verdict.py", "bands.py", "reference.py"} <= {path.name for path in found}
+    needed = {"vigil/verdict.py", "vigil/statistics/bands.py", "vigil/references/samples.py"}
+    assert needed <= {path.relative_to(project_root()).as_posix() for path in found}
 
 
 def test_moved_folders_do_not_move_the_basis(root, tmp_path_factory):

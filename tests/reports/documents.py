@@ -11,7 +11,7 @@ from typing import Any
 from runners.contract.models import parameter_shapes, statistic_shapes
 from runners.contract.spec import SCHEMA, RunSpec, write_spec
 from vigil.context import make_context
-from vigil.recipe import load_recipe, recipe_hash
+from vigil.recipes.loading import load_recipe, recipe_hash
 
 RECIPE = load_recipe("resnet_cifar")
 TRAINING = RECIPE.resolve("quick")

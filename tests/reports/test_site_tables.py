@@ -11,9 +11,9 @@ from reports.site.power import RUNS, powers
 from reports.site.published import comparisons
 from reports.site.sources import read_recipes
 from tests.reports.site_frames import HASH, RECIPE, ago, frames, sample, sources
-from vigil.bands import binomial_floor, detectable_drop
 from vigil.paths import reference_directory
-from vigil.reference import load_rows
+from vigil.references.samples import load_rows
+from vigil.statistics.bands import binomial_floor, detectable_drop
 
 
 def row(seed: int, value: float, *, profile="quick", digest=HASH, version=1, framework="jax", release="0.10.2", **changes):

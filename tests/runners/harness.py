@@ -16,7 +16,7 @@ from runners.contract.checkpoint import FINAL, load_state
 from runners.contract.detections import Detections
 from runners.contract.events import read_events
 from runners.contract.spec import RunSpec, write_spec
-from vigil.recipe import load_recipe
+from vigil.recipes.loading import load_recipe
 from vigil.spec import available_cores
 
 ROOT = Path(__file__).resolve().parents[2]

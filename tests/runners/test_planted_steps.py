@@ -10,7 +10,7 @@ from runners.contract.faults import file_sha256
 from runners.contract.streams import normal
 from runners.contract.weights import initial_state
 from tests.runners.harness import FRAMEWORKS, ROOT, finished, frameworks, make_spec
-from vigil.recipe import load_recipe
+from vigil.recipes.loading import load_recipe
 
 DECAY = 0.01
 HEAD = "head.kernel"

@@ -9,7 +9,7 @@ import pytest
 
 from runners.contract.models import parameter_shapes, statistic_shapes
 from tests.runners.harness import FRAMEWORKS, ROOT
-from vigil.recipe import load_recipe
+from vigil.recipes.loading import load_recipe
 from vigil.verify.oracle import step as oracle
 
 FILES = (

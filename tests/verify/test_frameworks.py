@@ -12,7 +12,7 @@ from vigil.cli.main import main
 from vigil.context import FRAMEWORKS, make_context
 from vigil.environment import installed_frameworks, is_installed
 from vigil.paths import project_root
-from vigil.recipe import load_recipe
+from vigil.recipes.loading import load_recipe
 from vigil.spec import fault_entry
 from vigil.verify.golden import path_of
 from vigil.verify.request import load_standard, recipe_facts, verify_context

@@ -9,7 +9,7 @@ import pytest
 from runners.contract import datasets, weights
 from runners.contract.make_batches import make_batches
 from runners.contract.regions import anchors
-from vigil.recipe import load_recipe
+from vigil.recipes.loading import load_recipe
 from vigil.verify import given
 from vigil.verify.cases import answer, standard_cases
 from vigil.verify.layers import look_at

@@ -9,7 +9,7 @@ import pytest
 
 from runners.contract import datasets, models, streams, weights
 from runners.contract.make_batches import make_batches
-from vigil.recipe import load_recipe
+from vigil.recipes.loading import load_recipe
 from vigil.verify.oracle import operations, step
 from vigil.verify.oracle.graph import Graph
 

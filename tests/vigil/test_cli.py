@@ -14,7 +14,7 @@ import vigil.environment
 import vigil.invocation
 import vigil.paths
 from vigil.cli.main import VERBS, main
-from vigil.recipe import load_recipe, recipe_names
+from vigil.recipes.loading import load_recipe, recipe_names
 
 VERB_NAMES = [verb.__name__.rsplit(".", 1)[1] for verb in VERBS]
 SUPERSEDE = ["reference", "supersede", "resnet_cifar", "--profile", "quick"]

@@ -8,7 +8,7 @@ from pydantic import ValidationError
 from runners.contract import instances
 from vigil.data import ensure_instances, write_instances
 from vigil.errors import DataError, DirectoryError
-from vigil.recipe_blocks import InstanceData
+from vigil.recipes.blocks import InstanceData
 
 SIZES = {"n_train": 3, "n_test": 2}
 

@@ -17,9 +17,9 @@ from vigil.context import make_context
 from vigil.data import DataError
 from vigil.errors import CannotRun, DirectoryError, UsageError
 from vigil.invocation import FILE_NAME, Request, Watch, carry_out, plan, preflight, read_invocation
-from vigil.recipe import load_recipe
+from vigil.recipes.loading import load_recipe
 from vigil.record import read_record
-from vigil.reference import append_rows, row_from_record
+from vigil.references.samples import append_rows, row_from_record
 from vigil.run_directories import alone_in
 from vigil.rung import with_first_rung
 from vigil.tracking import TrackingUnavailable

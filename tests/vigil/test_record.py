@@ -13,7 +13,7 @@ from runners.contract.spec import write_spec
 from vigil import record as module
 from vigil.context import make_context
 from vigil.execute import Ending
-from vigil.recipe import load_recipe
+from vigil.recipes.loading import load_recipe
 from vigil.record import make_record, read_record, write_json
 
 CONTEXT = make_context(framework="torch", mode="eager")

@@ -14,7 +14,7 @@ from vigil.context import make_context
 from vigil.errors import FrameworkMissing
 from vigil.invocation import Request
 from vigil.plan import matrix_contexts
-from vigil.recipe import load_recipe
+from vigil.recipes.loading import load_recipe
 from vigil.sweep import sweep
 
 

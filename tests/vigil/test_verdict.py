@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pytest
 
-from vigil.reference import MIN_SAMPLES
+from vigil.references.samples import MIN_SAMPLES
 from vigil.verdict import exit_code, judge
 
 RECIPE = {"name": "resnet_cifar", "version": 1, "hash": "aa11", "profile": "quick"}

@@ -20,7 +20,7 @@ from vigil.context import MODES
 from vigil.errors import CannotRun
 from vigil.invocation import read_invocation
 from vigil.progress import RunDisplay
-from vigil.recipe import recipe_names
+from vigil.recipes.loading import recipe_names
 from vigil.verify.golden import Golden
 from vigil.verify.vote import Vote
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from vigil.errors import UsageError
-from vigil.recipe import load_recipe, recipe_hash
+from vigil.recipes.loading import load_recipe, recipe_hash
 
 
 def add_parser(subparsers: argparse._SubParsersAction) -> None:

@@ -18,7 +18,7 @@ from vigil.invocation import Request, carry_out, carry_out_in_turn, plan, prefli
 from vigil.paths import runs_directory
 from vigil.plan import share_cores
 from vigil.progress import RunDisplay, duration
-from vigil.recipe import load_recipe
+from vigil.recipes.loading import load_recipe
 from vigil.record import write_json
 from vigil.releases.compare import FILE_NAME, SCHEMA, Side, judge, read_side, unavailable_side
 from vigil.releases.naming import ALLOWED, Release, parse_release

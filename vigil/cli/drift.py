@@ -84,7 +84,7 @@ class References:
 def _reference(cell: Mapping[str, Any]) -> Reference | None:
     from vigil.drift.examine import Reference
     from vigil.paths import reference_directory
-    from vigil.reference import MIN_SAMPLES, MIN_SEEDS, load_rows, select
+    from vigil.references.samples import MIN_SAMPLES, MIN_SEEDS, load_rows, select
 
     name, profile, digest = cell["recipe"], cell["profile"], cell["recipe_hash"]
     identity = {"name": name, "version": int(cell["recipe_version"]), "hash": digest, "profile": profile}
@@ -104,8 +104,8 @@ def _reference(cell: Mapping[str, Any]) -> Reference | None:
 
 def _floor(values: tuple[float, ...], cell: Mapping[str, Any]) -> float:
     """Return the floor under the spread of a share of right answers; 0 for another metric, or a recipe that is no longer here."""
-    from vigil.metric import spread_floor
-    from vigil.recipe import load_recipe, recipe_hash
+    from vigil.recipes.loading import load_recipe, recipe_hash
+    from vigil.statistics.metric import spread_floor
 
     if cell["unit"] != "percent":
         return 0.0

@@ -15,7 +15,7 @@ from vigil.environment import describe_code, describe_machine, is_installed
 from vigil.errors import EXIT_OUTSIDE, EXIT_REPRODUCED, FrameworkMissing
 from vigil.paths import runs_directory
 from vigil.progress import RunDisplay, StageDisplay
-from vigil.recipe import load_recipe
+from vigil.recipes.loading import load_recipe
 from vigil.run_directories import new_directory, require_writable
 from vigil.verify.cases import has_taps
 from vigil.verify.golden import Golden, make_golden, path_of, save_golden

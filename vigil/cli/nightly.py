@@ -24,7 +24,7 @@ from vigil.nightly.outcome import standing_code, worst
 from vigil.nightly.tracked import bring_all
 from vigil.nightly.work import Workplace
 from vigil.paths import runs_directory
-from vigil.recipe import DEFAULT_PROFILE, Recipe, load_recipe, recipe_names
+from vigil.recipes.loading import DEFAULT_PROFILE, Recipe, load_recipe, recipe_names
 from vigil.run_directories import require_writable
 from vigil.tracking import read_document
 

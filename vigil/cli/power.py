@@ -5,16 +5,16 @@ from __future__ import annotations
 import argparse
 
 from reports.tables import print_table
-from vigil.bands import POWER
 from vigil.cli import options
 from vigil.errors import EXIT_REPRODUCED, EXIT_UNKNOWN
-from vigil.metric import amount
-from vigil.pairs import prefers_pairs
 from vigil.paths import reference_directory
-from vigil.power import MOST_SEEDS, Basis, Power, basis, power, seeds_needed
-from vigil.recipe import load_recipe, recipe_hash
-from vigil.reference import MIN_SAMPLES, MIN_SEEDS, Row, how_to_make, load_rows, select
-from vigil.samples import BandUndefined
+from vigil.recipes.loading import load_recipe, recipe_hash
+from vigil.references.samples import MIN_SAMPLES, MIN_SEEDS, Row, how_to_make, load_rows, select
+from vigil.statistics.bands import POWER
+from vigil.statistics.metric import amount
+from vigil.statistics.pairs import prefers_pairs
+from vigil.statistics.power import MOST_SEEDS, Basis, Power, basis, power, seeds_needed
+from vigil.statistics.samples import BandUndefined
 
 _COLUMNS = {
     "against_reference": "against the reference",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from vigil.errors import UsageError
-from vigil.recipe import DEFAULT_PROFILE, Recipe, load_recipe, recipe_names
+from vigil.recipes.loading import DEFAULT_PROFILE, Recipe, load_recipe, recipe_names
 
 
 def add_parser(subparsers: argparse._SubParsersAction) -> None:

@@ -14,12 +14,12 @@ from vigil.cli import options, reference_add
 from vigil.context import FRAMEWORKS
 from vigil.errors import EXIT_OUTSIDE, EXIT_REPRODUCED, UsageError
 from vigil.paths import project_root, reference_directory
-from vigil.recipe import Recipe, load_recipe, recipe_names
-from vigil.reference import load_reference
-from vigil.reference_diff import compare
-from vigil.reference_overview import overview, recipes_with_rows
-from vigil.reference_revision import default_base, is_tracked, merge_base
-from vigil.reference_supersede import supersede
+from vigil.recipes.loading import Recipe, load_recipe, recipe_names
+from vigil.references.diff import compare
+from vigil.references.overview import overview, recipes_with_rows
+from vigil.references.revision import default_base, is_tracked, merge_base
+from vigil.references.samples import load_reference
+from vigil.references.supersede import supersede
 
 
 def add_parser(subparsers: argparse._SubParsersAction) -> None:

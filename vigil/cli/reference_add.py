@@ -17,11 +17,11 @@ from vigil.errors import EXIT_COULD_NOT_RUN, EXIT_OUTSIDE, EXIT_REPRODUCED, Fram
 from vigil.invocation import Request
 from vigil.paths import reference_directory, runs_directory
 from vigil.progress import RunDisplay, duration
-from vigil.recipe import Recipe, load_recipe
+from vigil.recipes.loading import Recipe, load_recipe
 from vigil.record import read_record
-from vigil.reference import append_rows, load_rows, row_from_record
-from vigil.reference_gate import Examined, examine_contexts
-from vigil.reference_overview import identity
+from vigil.references.gate import Examined, examine_contexts
+from vigil.references.overview import identity
+from vigil.references.samples import append_rows, load_rows, row_from_record
 from vigil.rung import INTERRUPTED
 from vigil.sweep import sweep
 from vigil.tracking import upload_or_note

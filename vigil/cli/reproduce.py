@@ -15,7 +15,7 @@ from vigil.errors import EXIT_COULD_NOT_RUN
 from vigil.invocation import Request, carry_out, plan, preflight
 from vigil.paths import runs_directory
 from vigil.progress import RunDisplay
-from vigil.recipe import load_recipe
+from vigil.recipes.loading import load_recipe
 from vigil.releases.store import obtain
 from vigil.spec import fault_entry
 from vigil.verdict import exit_code

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from vigil.recipe import recipe_schema_text
+from vigil.recipes.loading import recipe_schema_text
 
 
 def add_parser(subparsers: argparse._SubParsersAction) -> None:

@@ -20,7 +20,7 @@ from vigil.errors import EXIT_COULD_NOT_RUN, EXIT_OUTSIDE, EXIT_REPRODUCED, Fram
 from vigil.paths import runs_directory
 from vigil.plan import ALL_PRECISIONS, every_context
 from vigil.progress import RunDisplay
-from vigil.recipe import DEFAULT_PROFILE, Recipe, recipe_names
+from vigil.recipes.loading import DEFAULT_PROFILE, Recipe, recipe_names
 from vigil.releases.store import held, obtain
 from vigil.rung import INTERRUPTED, WRONG
 from vigil.spec import fault_entry, rows_of_part

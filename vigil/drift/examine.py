@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from vigil.bands import compare, half_width
 from vigil.drift.place import Place, locate
 from vigil.drift.series import Series
 from vigil.drift.steps import Scan, Step, arrangements, make_design, residual_square, step_at
-from vigil.samples import BandUndefined
+from vigil.statistics.bands import compare, half_width
+from vigil.statistics.samples import BandUndefined
 
 # Below these a permutation test of a step cannot be significant among a hundred cells (docs/drift-tables.md).
 SCAN_FROM = 12
@@ -205,7 +205,7 @@ def _begins(series: Series, boundaries: np.ndarray, starts: np.ndarray | list[in
 
 
 def _against(series: Series, reference: Reference | None) -> Against | None:
-    """Return the newest values against the reference's, as vigil/bands.py judges several runs; None without enough reference."""
+    """Return the newest values against the reference's, judged as `vigil.statistics.bands` judges several; None if too few."""
     if reference is None:
         return None
     newest = _newest(series)

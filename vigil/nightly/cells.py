@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from vigil.context import MODES, Context
 from vigil.plan import ALL_PRECISIONS, every_context, matrix_contexts
-from vigil.recipe import Recipe
+from vigil.recipes.loading import Recipe
 from vigil.spec import rows_of_part
 
 VERIFY, REPRODUCE = "verify", "reproduce"

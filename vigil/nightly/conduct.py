@@ -21,7 +21,7 @@ from vigil.nightly.outcome import judge_night
 from vigil.nightly.plan import make_plan
 from vigil.nightly.pool import Clock, Work, run_cells
 from vigil.plan import share_cores
-from vigil.recipe import Recipe, recipe_hash
+from vigil.recipes.loading import Recipe, recipe_hash
 from vigil.spec import available_cores
 from vigil.verdict import UNKNOWN
 from vigil.verify.golden import path_of

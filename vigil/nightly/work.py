@@ -13,7 +13,7 @@ from vigil.data import ensure_data
 from vigil.invocation import Request, carry_out, plan
 from vigil.nightly.cells import VERIFY, Cell
 from vigil.nightly.pool import Cores, Outcome
-from vigil.recipe import Recipe
+from vigil.recipes.loading import Recipe
 from vigil.record import read_record
 from vigil.releases.resolve import Resolved
 from vigil.rung import INTERRUPTED

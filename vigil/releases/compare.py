@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from vigil.errors import EXIT_COULD_NOT_RUN, EXIT_OUTSIDE, EXIT_REPRODUCED, EXIT_UNKNOWN
-from vigil.metric import spread_floor
-from vigil.pairs import HIGHER, LOWER, TOO_FEW, compare_releases
 from vigil.record import read_record
 from vigil.releases.resolve import Resolved, Unavailable
 from vigil.rung import WRONG, origin_text
+from vigil.statistics.metric import spread_floor
+from vigil.statistics.pairs import HIGHER, LOWER, TOO_FEW, compare_releases
 
 SCHEMA = 1
 FILE_NAME = "compare.json"

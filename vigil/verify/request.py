@@ -13,7 +13,7 @@ from vigil.context import Context
 from vigil.environment import require_framework
 from vigil.errors import CannotRun
 from vigil.execute import PROGRESS_TIMEOUT_SECONDS
-from vigil.recipe import Recipe, recipe_hash
+from vigil.recipes.loading import Recipe, recipe_hash
 from vigil.run_directories import new_directory, require_writable
 from vigil.side_by_side import side_by_side
 from vigil.spec import rows_of_part

@@ -17,7 +17,7 @@ from vigil.context import make_context
 from vigil.errors import EnvironmentFailed
 from vigil.execute import execute
 from vigil.invocation import Request, Watch, carry_out, carry_out_in_turn, plan, preflight, read_invocation
-from vigil.recipe import load_recipe
+from vigil.recipes.loading import load_recipe
 from vigil.record import read_record, write_json
 from vigil.releases.naming import parse_release
 from vigil.releases.resolve import Unavailable

@@ -1,0 +1,67 @@
+"""Reference rows made by hand, whole enough to be read back, and the recipe that they are of."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from vigil.recipes.loading import load_recipe, recipe_hash
+from vigil.verdict import band_of
+
+RECIPE = load_recipe("resnet_cifar")
+QUICK = {"name": "resnet_cifar", "version": RECIPE.version, "hash": recipe_hash(RECIPE.resolve("quick")), "profile": "quick"}
+CHECKSUM = "c0de" * 8
+RELEASES = {"jax": "0.10.2", "torch": "2.13.0+cpu"}
+REASON = "Measured with the wrong padding at stride 2"
+
+
+def make_row(*, framework: str = "jax", seed: int = 1000, value: float = 88.5, **changes: Any) -> dict[str, Any]:
+    """Return the row of one run; `changes` replace keys."""
+    release = changes.get("framework_version", RELEASES.get(framework, "1.0"))
+    return {
+        "schema": 1, "kind": "measured", "recipe": dict(QUICK), "metric": "test_accuracy", "unit": "percent", "value": value,
+        "seed": seed, "context": {"framework": framework, "text": f"{framework}-jit-fp32-x1"}, "framework_version": release,
+        "packages": {"numpy": "2.4.0"}, "python": "3.12.3", "hardware": "2 cores", "environment": {"threads": 1},
+        "data": {"name": "generated", "checksum": CHECKSUM}, "commit": "c0ffee" * 6 + "c0ff", "dirty": False,
+        "date": "2026-11-21", "run_id": f"{framework}-{release}-{seed}", "state_sha256": "ff00", **changes,
+    }  # fmt: skip
+
+
+def make_rows(
+    n_seeds: int = 6, *, frameworks: Iterable[str] = RELEASES, mean: float = 88.5, first: int = 1000, **changes: Any
+) -> list[dict[str, Any]]:
+    """Return rows of so many seeds in each framework, around a mean; always the same ones."""
+    draws = np.random.default_rng(5).standard_normal((n_seeds, 3)).round(2)
+    return [
+        make_row(framework=framework, seed=first + seed, value=float(mean + draws[seed, place]), **changes)
+        for place, framework in enumerate(frameworks)
+        for seed in range(n_seeds)
+    ]
+
+
+def make_entry(rows: Iterable[dict[str, Any]], **changes: Any) -> dict[str, Any]:
+    """Return an entry that supersedes rows of one group; `changes` replace keys."""
+    rows = list(rows)
+    return {
+        "schema": 1, "kind": "superseded", "recipe": dict(rows[0]["recipe"]), "metric": rows[0]["metric"], "unit": "percent",
+        "data": dict(rows[0]["data"]), "run_ids": [row["run_id"] for row in rows], "reason": REASON, "by": None,
+        "date": "2026-11-22", "commit": None, "old_bands": {}, "new_bands": {"jax": None}, **changes,
+    }  # fmt: skip
+
+
+def band(rows: Iterable[dict[str, Any]], *, framework: str = "jax") -> dict[str, Any] | None:
+    """Return the band that judges one run of the recipe in a framework by these rows."""
+    data = {"checksum": CHECKSUM, "n_test": RECIPE.resolve("quick")["data"]["n_test"]}
+    metric = RECIPE.resolve("quick")["metric"]
+    return band_of(list(rows), recipe=QUICK, metric=metric, data=data, context=f"{framework}-jit-fp32-x1")["band"]
+
+
+def write_lines(path: Path, objects: Iterable[dict[str, Any]]) -> Path:
+    """Write objects one a line, whatever they hold."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(json.dumps(each) + "\n" for each in objects), encoding="utf-8")
+    return path

@@ -1,0 +1,53 @@
+"""What every kind of recipe has: its head, its profiles by name, and the types that kinds share."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field, ValidationError, model_validator
+from pydantic_core import InitErrorDetails, PydanticCustomError
+
+from vigil.errors import UsageError, nearest
+from vigil.recipes.blocks import Closed, Count, Name, Optimizer, Positive, Profile, Text
+from vigil.recipes.checks import inconsistencies
+
+DEFAULT_PROFILE = "quick"
+ImageShape = Annotated[tuple[Count, Count, Count], Field(strict=False)]
+Share = Annotated[float, Field(ge=0, le=1)]
+
+
+class Recipe(Closed):
+    """What is trained, what was published of it, and how much of it each profile does."""
+
+    name: Name = Field(description="The name in commands, tables and file names.")
+    version: Count = Field(description="Raised when a number can move; results of two versions are not compared.")
+    description: Text = Field(description="One line for `vigil recipes`.")
+    optimizer: Optimizer = Field(description="The update rule.")
+
+    @model_validator(mode="after")
+    def _check_across_keys(self) -> Recipe:
+        errors = [
+            InitErrorDetails(type=PydanticCustomError("inconsistent", "{text}", {"text": text}), loc=location, input=None)
+            for location, text in inconsistencies(self)
+        ]
+        if errors:
+            raise ValidationError.from_exception_data("Recipe", errors)
+        return self
+
+    def profile(self, name: str = DEFAULT_PROFILE) -> Profile:
+        """Return a profile by name.
+
+        Raises:
+            UsageError: This recipe has no such profile.
+        """
+        if name not in self.profiles:
+            allowed = ", ".join(self.profiles)
+            raise UsageError(f"profile: found {name!r}. Allowed for recipe {self.name}: {allowed}.{nearest(name, self.profiles)}")
+        return self.profiles[name]
+
+
+class GivenNormalisation(Closed):
+    """How pixels from 0 to 1 are centred and scaled, channel by channel."""
+
+    mean: Annotated[tuple[Share, Share, Share], Field(strict=False)] = Field(description="What is subtracted.")
+    deviation: Annotated[tuple[Positive, Positive, Positive], Field(strict=False)] = Field(description="What is divided by.")

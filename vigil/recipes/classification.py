@@ -1,0 +1,125 @@
+"""A classifier's recipe: model, loss, input, metric and profiles."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from vigil.recipes.base import DEFAULT_PROFILE, ImageShape, Recipe
+from vigil.recipes.blocks import (
+    BatchNorm,
+    Closed,
+    Convolution,
+    Count,
+    Init,
+    Name,
+    PercentMetric,
+    PiecewiseRate,
+    Profile,
+    Target,
+    Zero,
+)
+
+
+class PaddedShortcut(Closed):
+    """The identity shortcut where a stage changes the shape."""
+
+    kind: Literal["option_a"] = Field(description="Every second row and column, and channels padded with zeros.")
+    channel_padding: Literal["both_sides"] = Field(description="Half of the zero channels before, half after.")
+
+
+class DeviceBatchNorm(BatchNorm):
+    """Batch normalisation over devices."""
+
+    across_devices: Literal["sync", "per_device"] = Field(
+        description="sync: statistics of the global batch. per_device: each shard its own, averaged for evaluation."
+    )
+
+
+class ResnetCifar(Closed):
+    """The network, except for its depth, which is a profile's."""
+
+    name: Literal["resnet_cifar"] = Field(description="Which model: runners/<framework>/models/<name>.py.")
+    image_shape: ImageShape = Field(description="Height, width and channels of an image.")
+    n_classes: Annotated[int, Field(ge=2)] = Field(description="How many classes there are.")
+    widths: Annotated[tuple[Count, Count, Count], Field(strict=False)] = Field(description="Channels of each stage.")
+    convolution: Convolution = Field(description="The convolutions.")
+    shortcut: PaddedShortcut = Field(description="The shortcuts.")
+    batch_norm: DeviceBatchNorm = Field(description="Batch normalisation.")
+    init: Init = Field(description="Initial weights.")
+
+
+class CrossEntropy(Closed):
+    """What is minimised."""
+
+    name: Literal["softmax_cross_entropy"] = Field(description="Which loss.")
+    reduction: Literal["mean"] = Field(description="The mean over the global batch, whatever the shards.")
+    label_smoothing: Zero = Field(description="How much of the label is spread over all classes.")
+
+
+class OwnNormalisation(Closed):
+    """How pixels are centred and scaled, by statistics of the training set."""
+
+    mean: Literal["per_pixel"] = Field(description="The mean that is subtracted.")
+    deviation: Literal["per_channel"] = Field(description="The standard deviation that is divided by.")
+
+
+class CropAndFlip(Closed):
+    """Random crops and flips of training images."""
+
+    padding: Annotated[int, Field(ge=0)] = Field(description="Pixels added on each side before the crop; 0 for none.")
+    padding_value: Literal["mean"] = Field(description="What is added: the mean image's value, 0 after normalisation.")
+    crop: Count = Field(description="Side of the random crop, in pixels: that of the image.")
+    flip_probability: Annotated[float, Field(ge=0, le=1)] = Field(description="How often an image is mirrored.")
+
+
+class ImageInput(Closed):
+    """From stored images to a training batch."""
+
+    normalisation: OwnNormalisation = Field(description="Centring and scaling.")
+    augmentation: CropAndFlip = Field(description="Random crops and flips.")
+    shuffle: Literal["every_epoch"] = Field(description="When the order of the images is drawn anew.")
+    last_batch: Literal["drop"] = Field(description="What becomes of an epoch's last batch if it is not full.")
+
+
+class AccuracyMetric(PercentMetric):
+    """The number that is judged."""
+
+    name: Literal["test_accuracy"] = Field(description="Which metric of an evaluation is judged.")
+
+
+class AccuracyTarget(Target):
+    """A published value; shown beside a measured one, and judged only under the profile of its protocol."""
+
+    metric: Literal["test_accuracy"] = Field(description="The metric that was published.")
+
+
+class ClassificationProfile(Profile):
+    """How much of the recipe: smoke in seconds, quick in minutes, paper as published."""
+
+    depth: Count = Field(description="Layers: 6n + 2.")
+    learning_rate: PiecewiseRate = Field(description="The learning rate by step.")
+
+
+class ClassificationRecipe(Recipe):
+    """A classifier."""
+
+    metric: AccuracyMetric = Field(description="The number that is judged.")
+    model: ResnetCifar = Field(description="The network.")
+    loss: CrossEntropy = Field(description="What is minimised.")
+    input: ImageInput = Field(description="From stored images to a batch.")
+    targets: list[AccuracyTarget] = Field(description="Published values; an empty list if there are none.")
+    profiles: dict[Name, ClassificationProfile] = Field(
+        min_length=1,
+        description="smoke, quick (the default), paper, or others.",
+        json_schema_extra={"additionalProperties": False},
+    )
+
+    def resolve(self, profile_name: str = DEFAULT_PROFILE) -> dict[str, object]:
+        """Return all that is trained under a profile, as nested JSON values with nothing left to a default."""
+        profile = self.profile(profile_name).model_dump(mode="json", exclude={"description"})
+        shared = self.model_dump(mode="json", by_alias=True, include={"metric", "model", "loss", "input", "optimizer"})
+        shared["model"]["depth"] = profile.pop("depth")
+        shared["optimizer"]["weight_decay"] = profile.pop("weight_decay")
+        return {**shared, **profile}

@@ -1,0 +1,166 @@
+"""A detector's recipe: model, loss, input, metric and profiles."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from vigil.recipes.base import DEFAULT_PROFILE, GivenNormalisation, ImageShape, Recipe, Share
+from vigil.recipes.blocks import (
+    BatchNorm,
+    Closed,
+    Convolution,
+    CosineRate,
+    Count,
+    DetectorInit,
+    InstanceData,
+    Name,
+    PercentMetric,
+    PiecewiseRate,
+    Positive,
+    Profile,
+    Target,
+)
+
+
+class SynchronisedBatchNorm(BatchNorm):
+    """Batch normalisation over the global batch; in the heads, over its regions that are in use."""
+
+    across_devices: Literal["sync"] = Field(description="sync: statistics of the global batch, each value counted once.")
+
+
+class Anchors(Closed):
+    """The boxes that proposals are made from; one scale a level, around the centre of each of its cells."""
+
+    scales: Annotated[tuple[Positive, Positive], Field(strict=False)] = Field(description="Square roots of areas, in pixels.")
+    ratios: Annotated[tuple[Positive, ...], Field(strict=False, min_length=1)] = Field(description="Height over width.")
+
+
+class Sampling(Closed):
+    """Which anchors or proposals a step learns from, and how it learns their boxes."""
+
+    low: Share = Field(description="Below this overlap with every instance: background.")
+    high: Share = Field(description="From this overlap on: an instance's. Between the two: left out.")
+    count: Count = Field(description="How many are drawn of an image; its loss is divided by this, however many there are.")
+    most_positive: Count = Field(description="How many of them may be instances'.")
+    weights: Annotated[tuple[Positive, Positive, Positive, Positive], Field(strict=False)] = Field(
+        description="What deltas are multiplied by: of x, y, width, height."
+    )
+    beta: Positive = Field(description="Below this distance the loss of a delta is a square, above it a line.")
+
+
+class Proposals(Closed):
+    """From anchors to proposals."""
+
+    considered: Count = Field(description="How many anchors of an image, the most probable ones, are decoded.")
+    least_side: Positive = Field(description="A box with a shorter side, in pixels, is dropped.")
+    overlap: Share = Field(description="Of two boxes that overlap more, the less probable is dropped.")
+    count: Count = Field(description="How many are kept of an image.")
+
+
+class Pooling(Closed):
+    """How what lies in a box is cut out of the pyramid (He et al. 2017, arXiv 1703.06870, section 3)."""
+
+    canonical: Positive = Field(description="From a box of so many pixels squared on, the coarser of the two levels is read.")
+    samples: Count = Field(description="Bilinear samples of a bin, in each direction.")
+    box: Count = Field(description="Rows and columns of bins for classes and boxes.")
+    mask: Count = Field(description="Rows and columns of bins for masks, which have twice as many.")
+
+
+class Detection(Closed):
+    """What is reported of an image."""
+
+    least_score: Share = Field(description="A box is reported above this probability of its class.")
+    overlap: Share = Field(description="Of two boxes of a class that overlap more, the less probable is dropped.")
+    count: Count = Field(description="How many are reported of an image at most.")
+
+
+class TinyMaskRcnn(Closed):
+    """Backbone, pyramid of two levels, proposals and heads, except for their widths, which are a profile's."""
+
+    name: Literal["tiny_mask_rcnn"] = Field(description="Which model: runners/<framework>/models/<name>.py.")
+    image_shape: ImageShape = Field(description="Height, width and channels of an image.")
+    n_classes: Count = Field(description="How many classes there are, without the background.")
+    strides: Annotated[tuple[Literal[8], Literal[16]], Field(strict=False)] = Field(
+        description="Pixels of the image per cell of each level: the stem and each stage halve the image."
+    )
+    anchors: Anchors = Field(description="The boxes that proposals are made from.")
+    convolution: Convolution = Field(description="The convolutions that batch norm follows.")
+    batch_norm: SynchronisedBatchNorm = Field(description="Batch normalisation.")
+    anchor_sampling: Sampling = Field(description="How proposals are learned.")
+    proposals: Proposals = Field(description="From anchors to proposals.")
+    region_sampling: Sampling = Field(description="How classes, boxes and masks are learned.")
+    pooling: Pooling = Field(description="From a box to its features.")
+    detection: Detection = Field(description="What is reported of an image.")
+    init: DetectorInit = Field(description="Initial weights.")
+
+
+class MaskRcnnLoss(Closed):
+    """What is minimised: the sum of five terms, two of the proposals and three of the heads."""
+
+    name: Literal["mask_rcnn"] = Field(description="Which loss.")
+    reduction: Literal["mean"] = Field(description="The mean over the images of the global batch, whatever the shards.")
+
+
+class Flip(Closed):
+    """Mirrored images, boxes and masks."""
+
+    flip_probability: Share = Field(description="How often an image is mirrored.")
+
+
+class InstanceInput(Closed):
+    """From stored images to a training batch."""
+
+    normalisation: GivenNormalisation = Field(description="Centring and scaling.")
+    augmentation: Flip = Field(description="Random changes.")
+    shuffle: Literal["every_epoch"] = Field(description="When the order of the images is drawn anew.")
+    last_batch: Literal["drop"] = Field(description="What becomes of an epoch's last batch if it is not full.")
+
+
+class MaskMetric(PercentMetric):
+    """The number that is judged: COCO's average precision of masks, over ten overlaps."""
+
+    name: Literal["mask_ap"] = Field(description="Which metric of an evaluation is judged.")
+
+
+class MaskTarget(Target):
+    """A published value; shown beside a measured one, and judged only under the profile of its protocol."""
+
+    metric: Literal["mask_ap"] = Field(description="The metric that was published.")
+
+
+class DetectionProfile(Profile):
+    """How much of the recipe: smoke in seconds, quick in minutes, standard in an hour."""
+
+    data: InstanceData = Field(description="The data set.")
+    widths: Annotated[tuple[Count, Count, Count, Count], Field(strict=False)] = Field(
+        description="Channels of the stem and of each of the three stages."
+    )
+    blocks: Annotated[tuple[Count, Count, Count], Field(strict=False)] = Field(description="Convolutions of each stage.")
+    channels: Count = Field(description="Channels of the pyramid and of the heads' convolutions.")
+    hidden: Count = Field(description="Numbers between the two dense layers of the box head.")
+    learning_rate: PiecewiseRate | CosineRate = Field(description="The learning rate by step.", discriminator="kind")
+
+
+class DetectionRecipe(Recipe):
+    """A detector of instances with their masks."""
+
+    metric: MaskMetric = Field(description="The number that is judged.")
+    model: TinyMaskRcnn = Field(description="The network.")
+    loss: MaskRcnnLoss = Field(description="What is minimised.")
+    input: InstanceInput = Field(description="From stored images to a batch.")
+    targets: list[MaskTarget] = Field(description="Published values; an empty list if there are none.")
+    profiles: dict[Name, DetectionProfile] = Field(
+        min_length=1,
+        description="smoke, quick (the default), standard, or others.",
+        json_schema_extra={"additionalProperties": False},
+    )
+
+    def resolve(self, profile_name: str = DEFAULT_PROFILE) -> dict[str, object]:
+        """Return all that is trained under a profile, as nested JSON values with nothing left to a default."""
+        profile = self.profile(profile_name).model_dump(mode="json", exclude={"description"})
+        shared = self.model_dump(mode="json", by_alias=True, include={"metric", "model", "loss", "input", "optimizer"})
+        shared["model"] |= {name: profile.pop(name) for name in ("widths", "blocks", "channels", "hidden")}
+        shared["optimizer"]["weight_decay"] = profile.pop("weight_decay")
+        return {**shared, **profile}

@@ -1,0 +1,262 @@
+"""Reading a recipe file so that a mistake in it can be pointed at: YAML with line numbers, and messages from a schema.
+
+Kept apart from `vigil/recipes/loading.py`, which says what a recipe is. Nothing here knows a key of it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import yaml
+
+from vigil.errors import RecipeError, nearest
+
+Location = tuple[str | int, ...]
+
+KINDS = {bool: "", type(None): "", int: " (a whole number)", float: " (a number)", str: " (text)", list: " (a list)"}
+NUMBER_READ_AS_TEXT = re.compile(r"([+-]?)(\d+\.?\d*|\.\d+)[eE]([+-]?)(\d+)")
+
+
+@dataclass(frozen=True)
+class Document:
+    """The content of a YAML file, and the line on which each key and list item stands."""
+
+    name: str
+    content: object
+    lines: Mapping[Location, int]
+
+    def line(self, location: Location) -> int:
+        """Return the line of a location, or of the nearest block around it that the file does have."""
+        while location and location not in self.lines:
+            location = location[:-1]
+        return self.lines.get(location, 1)
+
+    def value(self, location: Location) -> object:
+        """Return what stands at a location."""
+        found = self.content
+        for part in location:
+            found = found[part]
+        return found
+
+
+class _Loader(yaml.SafeLoader):
+    """Safe loading that also refuses what YAML would settle silently: duplicate keys, and values written elsewhere."""
+
+    def compose_node(self, parent: yaml.Node | None, index: object) -> yaml.Node:
+        if self.check_event(yaml.AliasEvent):
+            mark = self.peek_event().start_mark
+            raise yaml.constructor.ConstructorError(None, None, "found an alias (*); write the value out instead", mark)
+        return super().compose_node(parent, index)
+
+    def construct_object(self, node: yaml.Node, deep: bool = False) -> object:
+        try:
+            return super().construct_object(node, deep=deep)
+        except ValueError as error:  # a date such as 2026-13-45, or a number of thousands of digits
+            problem = f"found a value that YAML cannot read: {error}"
+            raise yaml.constructor.ConstructorError(None, None, problem, node.start_mark) from error
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict:
+        first_lines: dict[str, int] = {}
+        for key_node, _ in node.value:
+            mark = key_node.start_mark
+            key = key_node.value
+            if key_node.tag != self.DEFAULT_SCALAR_TAG:
+                written = f"the key {key}, which YAML does not read as text" if isinstance(key, str) else "a block as key"
+                raise yaml.constructor.ConstructorError(None, None, f"found {written}", mark)
+            if key in first_lines:
+                problem = f"found the key {key!r} a second time; the first is on line {first_lines[key]}"
+                raise yaml.constructor.ConstructorError(None, None, problem, mark)
+            first_lines[key] = mark.line + 1
+        return super().construct_mapping(node, deep=deep)
+
+
+def read_document(content: bytes, name: str) -> Document:
+    """Return the one YAML document in `content`; `name` is how messages call the file.
+
+    Raises:
+        RecipeError: The text is not UTF-8, not YAML, empty, or has a duplicate key: with file, line and column.
+    """
+    try:
+        text = content.decode("utf-8-sig")
+        loader = _Loader(text)
+        node = loader.get_single_node()
+        data = None if node is None else loader.construct_document(node)
+    except UnicodeDecodeError as error:
+        line, column = _position(content[: error.start].decode("utf-8-sig"))
+        raise RecipeError(f"{name}:{line}:{column}: found a byte that is not UTF-8. Allowed: UTF-8 text.") from error
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        problem = ", ".join(part for part in (error.context, error.problem) if part)
+        raise RecipeError(f"{name}:{mark.line + 1}:{mark.column + 1}: not a recipe's YAML: {problem}.") from error
+    except yaml.reader.ReaderError as error:
+        line, column = _position(text[: error.position])
+        raise RecipeError(f"{name}:{line}:{column}: found a character that YAML does not allow.") from error
+    except RecursionError as error:
+        raise RecipeError(f"{name}:1:1: found lists or blocks nested too deep to read.") from error
+    if node is None:
+        raise RecipeError(f"{name}:1:1: found an empty file. Allowed: a recipe.")
+    return Document(name=name, content=data, lines=_lines(node))
+
+
+def explain(document: Document, errors: Sequence[Mapping[str, object]], schema: Mapping[str, object]) -> str:
+    """Return one line for each validation error: file, line, key, what was found, what is allowed, what to do.
+
+    Args:
+        errors: pydantic's `ValidationError.errors()`; one of type `inconsistent` brings its own whole message.
+        schema: The JSON Schema that the document was validated against; what is allowed is read from it.
+    """
+    messages = []
+    for error in errors:
+        location, kind = _location_and_kind(error)
+        message = str(error["msg"]) if kind == "inconsistent" else None
+        if kind.startswith("union_tag"):
+            location, message = _explain_tag(document, location, schema)
+        message = message or _explain_one(document, location, kind, schema)
+        location = _without_tags(location, schema)
+        key = ".".join(map(str, location)) or "(the whole file)"
+        line = document.line(location)
+        messages.append((line, f"{document.name}:{line}: {key}: {message}"))
+    return "\n".join(message for _, message in sorted(messages, key=lambda each: each[0]))
+
+
+def _location_and_kind(error: Mapping[str, object]) -> tuple[Location, str]:
+    location: Location = tuple(error["loc"])
+    if location[-1:] == ("[key]",):
+        return location[:-1], "key"
+    if error["type"] == "missing" and isinstance(location[-1], int):
+        return location[:-1], "too_short"
+    return location, str(error["type"])
+
+
+def _explain_one(document: Document, location: Location, kind: str, schema: Mapping[str, object]) -> str:
+    if kind == "extra_forbidden":
+        keys = list(_at(schema, location[:-1])["properties"])
+        return f"found an unknown key. Allowed: {', '.join(keys)}.{nearest(location[-1], keys)}"
+    if kind == "key":
+        (pattern,) = _at(schema, location[:-1])["patternProperties"]
+        return f"found the key {shown(location[-1])}. Allowed: a short name that matches {pattern}."
+    node = _at(schema, location)
+    allowed = describe(node, schema)
+    if kind == "missing":
+        return f"missing, and there are no defaults. Allowed: {allowed}."
+    found = document.value(_without_tags(location, schema))
+    return f"found {shown(found)}. Allowed: {allowed}.{nearest(found, node.get('enum', []))}{_number_hint(found, node)}"
+
+
+def _explain_tag(document: Document, location: Location, schema: Mapping[str, object]) -> tuple[Location, str]:
+    """Return where a block says of which kind it is, and what it may say there."""
+    choice = _at(schema, location)["discriminator"]
+    location, allowed = (*location, choice["propertyName"]), list(choice["mapping"])
+    if location[-1] not in document.value(location[:-1]):
+        return location, f"missing, and there are no defaults. Allowed: {' or '.join(allowed)}."
+    found = document.value(location)
+    return location, f"found {shown(found)}. Allowed: {' or '.join(allowed)}.{nearest(found, allowed)}"
+
+
+def _without_tags(location: Location, schema: Mapping[str, object]) -> Location:
+    """Return the location in the document: within a block that is of one of several kinds, pydantic names the kind as well."""
+    return tuple(part for index, part in enumerate(location) if part not in _kinds_of(schema, location[:index]))
+
+
+def _kinds_of(schema: Mapping[str, object], location: Location) -> Mapping[str, str]:
+    return _at(schema, location).get("discriminator", {}).get("mapping", {})
+
+
+def describe(node: Mapping[str, object], schema: Mapping[str, object]) -> str:
+    """Return in words what a node of a JSON Schema admits."""
+    node = _resolve(node, schema)
+    if "const" in node or "enum" in node:
+        return " or ".join(_plain(value) for value in node.get("enum", [node.get("const")]))
+    kind = node.get("type")
+    if kind in ("number", "integer"):
+        return ("a number" if kind == "number" else "a whole number") + _range(node)
+    if kind == "array":
+        items = node.get("prefixItems") or [node.get("items", {})]
+        count = f"{len(items)} items, each " if "prefixItems" in node else ""
+        return f"a list of {count}{describe(items[0], schema)}"
+    if kind == "object":
+        keys = node.get("properties")
+        return f"a block with the keys {', '.join(keys)}" if keys else "a block of named blocks"
+    if kind == "boolean":
+        return "true or false"
+    return f"text that matches {node['pattern']}" if "pattern" in node else "text, not empty"
+
+
+def shown(found: object) -> str:
+    """Return a found value with its kind in words, cut short."""
+    if isinstance(found, dict):
+        return f"a block with the keys {', '.join(map(str, found))}"[:100] if found else "an empty block"
+    plain = f'"{found}"' if isinstance(found, str) else _plain(found)
+    plain = plain if len(plain) <= 60 else plain[:57] + "..."
+    return plain + KINDS.get(type(found), f" (a {type(found).__name__})")
+
+
+def _plain(value: object) -> str:
+    words = {None: "nothing", True: "true", False: "false"}
+    return words[value] if value is None or isinstance(value, bool) else str(value)
+
+
+def _range(node: Mapping[str, object]) -> str:
+    low, high = node.get("minimum"), node.get("maximum")
+    above, below = node.get("exclusiveMinimum"), node.get("exclusiveMaximum")
+    if low is not None and low == high:
+        return f", {low:g} only"
+    if low is not None and high is not None:
+        return f" from {low:g} to {high:g}"
+    lower = f" above {above:g}" if above is not None else f" of {low:g} or more" if low is not None else ""
+    upper = f" below {below:g}" if below is not None else f" up to {high:g}" if high is not None else ""
+    return f"{lower}{' and' if lower and upper else ''}{upper}"
+
+
+def _number_hint(found: object, node: Mapping[str, object]) -> str:
+    """Return how to write a float that YAML 1.1 reads as text: it wants a point, and a sign in the exponent."""
+    match = NUMBER_READ_AS_TEXT.fullmatch(found) if isinstance(found, str) else None
+    if match is None or node.get("type") != "number":
+        return ""
+    sign, mantissa, exponent_sign, exponent = match.groups()
+    mantissa = mantissa if "." in mantissa else f"{mantissa}.0"
+    return f" YAML reads {found} as text: write {sign}{mantissa}e{exponent_sign or '+'}{exponent}."
+
+
+def _at(schema: Mapping[str, object], location: Location) -> Mapping[str, object]:
+    """Return the node of a JSON Schema that describes a location of the document."""
+    node = _resolve(schema, schema)
+    for part in location:
+        if isinstance(part, int):
+            prefix = node.get("prefixItems")
+            child = prefix[min(part, len(prefix) - 1)] if prefix else node["items"]
+        elif part in node.get("discriminator", {}).get("mapping", {}):
+            child = {"$ref": node["discriminator"]["mapping"][part]}
+        elif part in node.get("properties", {}):
+            child = node["properties"][part]
+        elif "patternProperties" not in node:
+            return {}
+        else:
+            (child,) = node["patternProperties"].values()
+        node = _resolve(child, schema)
+    return node
+
+
+def _resolve(node: Mapping[str, object], schema: Mapping[str, object]) -> Mapping[str, object]:
+    while "$ref" in node:
+        node = schema["$defs"][node["$ref"].rsplit("/", 1)[1]]
+    return node
+
+
+def _lines(node: yaml.Node, location: Location = ()) -> dict[Location, int]:
+    found = {location: node.start_mark.line + 1} if not location else {}
+    if isinstance(node, yaml.MappingNode):
+        for key, value in node.value:
+            here = (*location, key.value)
+            found |= {here: key.start_mark.line + 1, **_lines(value, here)}
+    elif isinstance(node, yaml.SequenceNode):
+        for index, value in enumerate(node.value):
+            here = (*location, index)
+            found |= {here: value.start_mark.line + 1, **_lines(value, here)}
+    return found
+
+
+def _position(before: str) -> tuple[int, int]:
+    return before.count("\n") + 1, len(before) - before.rfind("\n")

@@ -1,0 +1,99 @@
+"""Recipes by name: loading, the hash of what is trained, and the JSON Schema for editors."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from vigil.errors import RecipeError, UsageError, nearest
+from vigil.paths import project_root
+from vigil.recipes.base import DEFAULT_PROFILE, Recipe
+from vigil.recipes.file import Document, explain, read_document, shown
+from vigil.recipes.kinds import RECIPES
+
+__all__ = ["DEFAULT_PROFILE", "Recipe", "load_recipe", "recipe_hash", "recipe_names", "recipe_schema_text"]
+NOT_HASHED = ("checkpoint_every_steps",)  # a checkpoint copies the state and cannot move a number
+
+
+def recipe_hash(resolved: dict[str, object]) -> str:
+    """Return 12 hexadecimal digits of the SHA-256 of what is trained, whatever its key order and checkpoint cadence."""
+    hashed = {key: value for key, value in resolved.items() if key not in NOT_HASHED}
+    canonical = json.dumps(hashed, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return hashlib.sha256(canonical.encode()).hexdigest()[:12]
+
+
+def recipe_json_schema() -> dict[str, object]:
+    """Return the JSON Schema of recipes, for editors: one for each model. The checks across keys are `vigil check`'s alone."""
+    kinds, definitions = [], {}
+    for model, kind in RECIPES.items():
+        schema = kind.model_json_schema(by_alias=True)
+        definitions |= schema.pop("$defs")
+        is_this = {"properties": {"model": {"properties": {"name": {"const": model}}}}}
+        kinds.append({"if": is_this, "then": schema})
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Vigil recipe",
+        "allOf": kinds,
+        "$defs": definitions,
+    }
+
+
+def recipe_schema_text() -> str:
+    """Return recipes/recipe.schema.json as it is committed."""
+    return json.dumps(recipe_json_schema(), indent=2) + "\n"
+
+
+def recipe_names() -> list[str]:
+    """Return the names of the recipes in recipes/."""
+    return sorted(path.stem for path in (project_root() / "recipes").glob("*.yaml"))
+
+
+def load_recipe(name_or_path: str) -> Recipe:
+    """Return a recipe by its name in recipes/, or from a file anywhere (a name with a separator, or ending in .yaml).
+
+    Raises:
+        UsageError: There is no such recipe.
+        RecipeError: The file is broken; one line for each mistake.
+    """
+    shown_name, path = _recipe_path(name_or_path)
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        names = ", ".join(recipe_names())
+        raise UsageError(f"{shown_name}: cannot be read ({error.strerror}). Allowed: a file, or {names}.") from error
+    document = read_document(content, shown_name)
+    kind = _kind(document)
+    try:
+        return kind.model_validate(document.content, by_alias=True)
+    except ValidationError as error:
+        raise RecipeError(explain(document, error.errors(), kind.model_json_schema(by_alias=True))) from error
+
+
+def _kind(document: Document) -> type[Recipe]:
+    """Return the kind of recipe that the document's model makes it. Raises RecipeError for a model that is not known."""
+    location = ("model", "name")
+    model = document.content.get("model") if isinstance(document.content, dict) else None
+    name = model.get("name") if isinstance(model, dict) else None
+    if name is None:
+        return next(iter(RECIPES.values()))  # whose schema says what is missing
+    if name not in RECIPES:
+        raise RecipeError(
+            f"{document.name}:{document.line(location)}: model.name: found {shown(name)}. Allowed: {' or '.join(RECIPES)}."
+            f"{nearest(name, RECIPES)}"
+        )
+    return RECIPES[name]
+
+
+def _recipe_path(name_or_path: str) -> tuple[str, Path]:
+    if name_or_path.endswith((".yaml", ".yml")) or "/" in name_or_path or "\\" in name_or_path:
+        return name_or_path, Path(name_or_path).expanduser()
+    names = recipe_names()
+    if name_or_path not in names:
+        found = repr(name_or_path) if name_or_path else "nothing"
+        raise UsageError(
+            f"recipe: found {found}. Allowed: {', '.join(names)}, or the path of a .yaml file.{nearest(name_or_path, names)}"
+        )
+    return f"recipes/{name_or_path}.yaml", project_root() / "recipes" / f"{name_or_path}.yaml"

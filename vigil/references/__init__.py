@@ -1,0 +1,1 @@
+"""Raw samples that bands are computed from: read, shown, added to, superseded; never changed or removed."""

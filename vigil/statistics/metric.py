@@ -1,0 +1,22 @@
+"""What a metric's unit decides: how its amounts are told, and how small a spread can be."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from vigil.statistics.bands import binomial_floor
+
+
+def amount(size: float, unit: str) -> str:
+    """Return a difference as it is told: percent in points."""
+    return f"{size:.2f} points" if unit == "percent" else f"{size:.4g} {unit}"
+
+
+def spread_floor(values: Sequence[float], *, metric: Mapping[str, Any], n_test: int) -> float:
+    """Return the least spread to believe of values of this metric.
+
+    Only of a share of right answers is the measurement noise known from the number of examples; it is 0 otherwise.
+    """
+    return binomial_floor(math.fsum(values) / len(values), n_test=n_test) if metric["unit"] == "percent" else 0.0
