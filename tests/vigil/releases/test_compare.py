@@ -194,7 +194,7 @@ def scripted_releases(places, monkeypatch, tmp_path):
     return make
 
 
-COMPARE = ["compare", "resnet_cifar", "jax==0.9.1", "jax==0.9.2", "--profile", "smoke"]
+COMPARE = ["compare", "resnet_cifar", "jax==0.9.1", "jax==0.9.2", "--profile", "smoke", "--seeds", "3"]
 
 
 def documents(places) -> list[dict]:
@@ -216,6 +216,15 @@ def test_seeds_take_turns_between_the_releases(fake, scripted_releases, places, 
     assert "Verdict: numbers moved, not worse" in out
     assert "NEW jax 0.9.2, seed 1: test_accuracy 56.00" in err
     assert "Verdict: numbers moved" in (tmp_path / "compare.md").read_text()
+
+
+def test_without_a_count_there_are_seeds_enough_for_pairs(fake, scripted_releases, places, capsys):
+    """Seeds differ by far more than releases do: only pairs see that NEW is 15 points higher."""
+    scripted_releases(lambda version, seed: 10.0 + 13 * seed + (version == "0.9.2") * (15.0 + seed / 10))
+    assert main(COMPARE[:-2]) == 1
+    [document] = documents(places)
+    assert (document["difference"]["method"], document["verdict"]["name"]) == ("paired", "NEW is higher")
+    assert "(paired; 6 seeds under both, correlation 1.00)" in capsys.readouterr().out
 
 
 def test_both_releases_at_once(fake, scripted_releases, places, monkeypatch):
