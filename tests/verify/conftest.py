@@ -31,7 +31,8 @@ def tape():
 def limits():
     """Limits as they come from 40 clean rows whose statistics lie around 5."""
     generator = np.random.default_rng(1)
-    families = ("loss", "logits", "params", "momentum", "stats", "parameter_gradient", "output", "leaf_gradient")
+    kept, made = ("params", "momentum", "stats", "average", "content"), ("parameter_gradient", "output", "leaf_gradient")
+    families = ("loss", "logits", *kept, *made)
     cases = ("late/margin", "late/full", "late/margin/layers", "late/full/layers", "late/margin/tapped", "late/full/tapped")
     rows = []
     for _ in range(40):

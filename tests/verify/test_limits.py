@@ -51,6 +51,25 @@ def test_few_contexts_that_differ_much_do_not_pass_anything():
     assert table["fp16", "full/layers", "loss", "distance"].value == 20.0
 
 
+def test_averages_of_weights_do_not_widen_the_limit_of_running_statistics(monkeypatch):
+    """Compilers sum an average in two ways, 0.5 or 22 deviations apart: a limit of both would pass a variance 30 off."""
+    tensors = {"stats/key.bn.variance": (1.0, 1.2), "stats/key.conv.kernel": (0.5, 22.0), "stats/queue": (0.5, 0.9)}
+    case = "late/margin"
+    wrong = Difference(case, "stats/key.bn.variance", 0.5, 1.01, 0.0, 30.0, 0.0)
+
+    def score() -> float:
+        rows = [
+            summary_row([Difference(case, name, 1.0, 1.0, 0.0, values[n % 2], 0.0) for name, values in tensors.items()],
+                        precision="bf16", case=case, seed=0)
+            for n in range(8)
+        ]  # fmt: skip
+        return make_limits(rows).score(wrong, "bf16")
+
+    assert score() > 1
+    monkeypatch.setattr("vigil.verify.limits.family", lambda tensor: tensor.split("/")[0])
+    assert score() < 1
+
+
 def test_states_with_one_context_each_make_no_limit():
     """Nothing tells then how far contexts are apart."""
     difference = Difference("late/margin", "loss", 5.0, 1.0, 0.0, 0.0, 0.0)

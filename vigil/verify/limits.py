@@ -33,6 +33,8 @@ _LEAST_FREEDOM = 3
 # No correct program is so many floors off: of 3,555 clean rows in three recipes the largest is 12.5 (a layer alone in float16).
 _NO_ROUNDING = 20.0
 
+_RUNNING = ("mean", "variance")
+
 Key = tuple[str, str, str, str]
 State = tuple[int, str]
 
@@ -40,11 +42,22 @@ State = tuple[int, str]
 def family(tensor: str) -> str:
     """Return what a tensor is, whichever layer it belongs to; a repeated call's number is left out.
 
+    Of what a step keeps beside its parameters, running statistics are as far off as activations are, but averages of weights
+    only as far as their own sum is rounded, and a queue holds outputs: together they would have one limit that fits none.
+
     >>> family("params/stem.bn.scale"), family("loss"), family("49/momentum/head.kernel")
     ('params', 'loss', 'momentum')
+    >>> family("stats/key.stem.bn.variance"), family("stats/key.stem.conv.kernel"), family("stats/queue")
+    ('stats', 'average', 'content')
     """
-    first, *rest = tensor.split("/")
-    return rest[0] if first.isdigit() else first
+    parts = tensor.split("/")
+    first, *rest = parts[1:] if parts[0].isdigit() else parts
+    if first != "stats":
+        return first
+    layer, _, leaf = rest[0].rpartition(".")
+    if not layer:
+        return "content"
+    return "stats" if leaf in _RUNNING else "average"
 
 
 def size_of(case: str) -> str:
