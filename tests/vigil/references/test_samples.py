@@ -332,7 +332,7 @@ def test_a_file_that_is_no_text_is_named(tmp_path, record):
         load_rows(tmp_path, "resnet_cifar")
     path.write_bytes(whole)
     (path.parent / "superseded.jsonl").write_bytes(b"\xff")
-    with pytest.raises(ReferenceError_, match="superseded.jsonl: byte 0"):
+    with pytest.raises(ReferenceError_, match=r"superseded\.jsonl: byte 0"):
         load_rows(tmp_path, "resnet_cifar")
 
 
