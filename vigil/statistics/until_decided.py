@@ -80,7 +80,7 @@ def judge_in_turn(values: Sequence[tuple[int, float]], *, band: Band, rule: Mapp
         "delta": delta,
         "effect": delta * spread,
         "planned": len(rule["planned"]),
-        "p_value": min(1.0, *(min(math.exp(-each.log_e_value), each.p_reference) for each in found)),
+        "p_value": min(1.0, *(min(math.exp(min(0.0, -each.log_e_value)), each.p_reference) for each in found)),
         "looks": [
             {"seed": seed, "n": each.n, "difference": math.fsum(numbers[: each.n]) / each.n - band.mean, "e_value": each.e_value}
             for (seed, _), each in zip(values, found, strict=False)
