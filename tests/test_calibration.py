@@ -10,7 +10,7 @@ import pytest
 from benchmarks import band_calibration
 from benchmarks.calibration import frameworks, one_side, two_sides
 from benchmarks.calibration.draws import DISTRIBUTIONS, Rate, Table
-from vigil.statistics.pairs import paired, pooled
+from vigil.statistics.pairs import compare_releases, paired, pooled
 
 
 @pytest.mark.parametrize(
@@ -47,6 +47,11 @@ def test_the_array_methods_are_those_that_compare_releases():
         sides = dict(enumerate(new[trial])), dict(enumerate(old[trial]))
         assert found["paired"][trial] == pytest.approx(paired(*sides).p_value)
         assert found["pooled"][trial] == pytest.approx(pooled(*sides).p_value)
+    new[::2, 0] -= 90.0  # a run that fails, which one side's spread alone finds
+    alarms = two_sides.alarms(new, old, two_sides.p_values(new, old), "paired")
+    each = [compare_releases(dict(enumerate(a)), dict(enumerate(b))).decision for a, b in zip(new, old, strict=True)]
+    assert list(alarms) == [decision == "lower" for decision in each]
+    assert alarms.sum() >= 8
 
 
 def test_the_alternatives_agree_where_they_must(monkeypatch):

@@ -1,6 +1,6 @@
 """Samples + reference -> verdict, with what it could have caught: the `verdict` object of invocation.json.
 
-The statistics are in bands.py. Here stands what may be compared with what, and which words the outcome gets.
+The statistics are in statistics/bands.py, which rows may judge in references/usable.py. Here stands which words the outcome gets.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from typing import Any
 
 from vigil.context import parse_context
 from vigil.errors import EXIT_COULD_NOT_RUN, EXIT_OUTSIDE, EXIT_REPRODUCED, EXIT_UNKNOWN
-from vigil.references.samples import MIN_SAMPLES, MIN_SEEDS, Row, how_to_make, select
+from vigil.references.samples import Row
+from vigil.references.usable import labels_of, remarks_on, usable_for
 from vigil.statistics.bands import (
     POWER,
     WELCH_DECIDES_FROM,
@@ -23,13 +24,11 @@ from vigil.statistics.bands import (
     prediction_band,
 )
 from vigil.statistics.metric import amount, spread_floor
-from vigil.statistics.pooling import frameworks_differ
 from vigil.statistics.targets import judge_target
 from vigil.statistics.until_decided import judge_in_turn, say_in_turn
 
 REPRODUCED, REGRESSED, BETTER, UNKNOWN = "reproduced", "regressed", "better-than-reference", "unknown"
 UNSUPPORTED, FAILED = "unsupported", "failed:"
-_FRAMEWORKS_COVERAGE = 0.99
 
 _EXIT_CODES = {
     REPRODUCED: EXIT_REPRODUCED,
@@ -152,7 +151,7 @@ def judge(
     if metric["direction"] not in ("higher", "lower"):
         raise ValueError(f"metric.direction: found {metric['direction']!r}, allowed are higher and lower.")
     seeds, numbers = [seed for seed, _ in values], [float(value) for _, value in values]
-    used, problem, notes = _reference_for(
+    used, problem, notes = usable_for(
         seeds if sequential is None else sequential["planned"],
         rows=rows,
         recipe=recipe,
@@ -163,13 +162,13 @@ def judge(
     comparison, drop, in_turn = None, None, None
     if problem is None:
         floor = spread_floor([row["value"] for row in used], metric=metric, n_test=data["n_test"])
-        samples, labels = [float(row["value"]) for row in used], _labels(used, framework=parse_context(context).framework)
+        samples, labels = [float(row["value"]) for row in used], labels_of(used, framework=parse_context(context).framework)
         if floor == 0.0 and prediction_band(samples, **labels).spread == 0.0:
             problem = f"the {len(samples)} reference samples have no spread, and no floor is known for {metric['unit']}"
         else:
             comparison = compare(numbers, samples, coverage=coverage, spread_floor=floor, **labels)
             drop = detectable_drop(samples, n_new=len(numbers), coverage=coverage, power=POWER, spread_floor=floor, **labels)
-            notes += _of_frameworks(samples, labels)
+            notes += remarks_on(samples, labels)
             if sequential is not None:
                 in_turn = judge_in_turn(values, band=comparison.run_band, rule=sequential)
     names = _words(comparison, numbers, direction=metric["direction"])
@@ -210,27 +209,6 @@ def judge(
     }
 
 
-def _labels(rows: Sequence[Row], *, framework: str) -> dict[str, Any]:
-    """Return what the statistics must know of the rows: seed and framework of each, and the framework that is judged."""
-    return {
-        "groups": [row["seed"] for row in rows],
-        "frameworks": [row["context"]["framework"] for row in rows],
-        "framework": framework,
-    }
-
-
-def _of_frameworks(samples: Sequence[float], labels: Mapping[str, Any]) -> list[str]:
-    """Return what a reader should know of the frameworks in the reference."""
-    frameworks, own = labels["frameworks"], labels["framework"]
-    if own not in frameworks:
-        names = ", ".join(sorted(set(frameworks)))
-        return [f"the reference has no runs of {own}: what sets it apart from {names} for good is not allowed for"]
-    p_value = frameworks_differ(samples, seeds=labels["groups"], frameworks=frameworks)
-    if p_value is not None and p_value < 1.0 - _FRAMEWORKS_COVERAGE:
-        return [f"the reference's frameworks differ (p {p_value:.1g}): the band is around {own}'s own rows"]
-    return []
-
-
 def _check_values(values: Sequence[tuple[int, float]]) -> None:
     if not values:
         raise ValueError("values: found none, needed is one or more.")
@@ -241,42 +219,6 @@ def _check_values(values: Sequence[tuple[int, float]]) -> None:
     twice = sorted({seed for seed in seeds if seeds.count(seed) > 1})
     if twice:
         raise ValueError(f"values: seed {twice[0]} is given twice; a repeat of a seed is no second sample.")
-
-
-def _reference_for(
-    seeds: Sequence[int],
-    *,
-    rows: Sequence[Row],
-    recipe: Mapping[str, Any],
-    metric: Mapping[str, Any],
-    data: str,
-    context: str,
-) -> tuple[list[Row], str | None, list[str]]:
-    """Return the rows that may judge these seeds, what is wrong with them, and what a reader should know."""
-    selection = select(rows, recipe=recipe, metric=metric["name"], data=data)
-    if selection.reason is not None:
-        return [], selection.reason, []
-    units = sorted({row["unit"] for row in selection.rows} - {metric["unit"]})
-    if units:
-        return [], f"the reference samples are in {', '.join(units)}, the recipe's metric is in {metric['unit']}", []
-    used = [row for row in selection.rows if not (row["seed"] in seeds and row["context"]["text"] == context)]
-    n_own, shared = len(selection.rows) - len(used), sorted({row["seed"] for row in selection.rows} & set(seeds))
-    notes = []
-    if shared:
-        left_out = f"{n_own} of the same context left out of the band" if n_own else "in other contexts only"
-        notes.append(f"{_seeds(shared)} also in the reference, {left_out}")
-    n_seeds = len({row["seed"] for row in used})
-    if len(used) < MIN_SAMPLES or n_seeds < MIN_SEEDS:
-        problem = (
-            f"found {len(used)} usable reference samples of {n_seeds} seeds, needed are {MIN_SAMPLES} samples of "
-            f"{MIN_SEEDS} seeds; {how_to_make(recipe)}"
-        )
-        return [], problem, notes
-    return used, None, notes
-
-
-def _seeds(seeds: Sequence[int]) -> str:
-    return f"seed {seeds[0]} is" if len(seeds) == 1 else f"seeds {', '.join(str(seed) for seed in seeds)} are"
 
 
 def _words(comparison: Comparison | None, numbers: Sequence[float], *, direction: str) -> list[str]:

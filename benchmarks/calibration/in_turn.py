@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +10,7 @@ from scipy import special
 from benchmarks.calibration.draws import DISTRIBUTIONS, N_TRIALS, Draw, Rate, Table, percent
 from benchmarks.calibration.frameworks import draw_trials, own_rows
 from vigil.statistics.pooling import Pool
-from vigil.statistics.sequential import ALPHA, BETA, CAP, DELTA, log_evidence, lower_bound
+from vigil.statistics.sequential import ALPHA, BETA, CAP, DELTA, decide, log_evidence
 
 _TRIALS = N_TRIALS // 2
 
@@ -34,9 +33,11 @@ def in_turn(reference: Pool, new: np.ndarray, *, delta: float | np.ndarray = DEL
         seen, freedom = new[left, :k], free[left] + k - 1.0
         squares = free[left] * reference.spread[left] ** 2 + ((seen - seen.mean(axis=1, keepdims=True)) ** 2).sum(axis=1)
         n = 1.0 / (1.0 / k + 1.0 / size[left])
-        statistic = (seen.mean(axis=1) - reference.mean[left]) / np.sqrt(squares / freedom) * np.sqrt(n)
+        difference = seen.mean(axis=1) - reference.mean[left]
+        statistic = difference / np.sqrt(squares / freedom) * np.sqrt(n)
         log_e = log_evidence(statistic, freedom=freedom, n=n, delta=looked_for[left])
-        now = np.where(log_e >= -math.log(ALPHA), 1, np.where(log_e <= math.log(lower_bound(BETA)), -1, 0))
+        p_mean = 2.0 * special.stdtr(free[left], -np.abs(difference) / reference.spread[left] * np.sqrt(n))
+        now = decide(log_e, p_mean, alpha=ALPHA, beta=BETA, planned=new.shape[1])
         decision[left] = now
         runs[left[now != 0]] = k
     return Decisions(decision, runs)

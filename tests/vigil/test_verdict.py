@@ -336,3 +336,25 @@ def test_rows_that_are_equal_within_each_framework_have_no_spread():
     verdict = run_judge([(100, 0.1 + 1e-9)], rows=rows, metric={**METRIC, "unit": "nats"})
     assert (verdict["name"], verdict["p_value"]) == ("unknown", None)
     assert "no spread" in verdict["reason"]
+
+
+@pytest.mark.parametrize("failed_at", [0, 1])
+def test_a_sequential_verdict_is_not_hidden_by_the_run_that_fails(failed_at):
+    """A seed at chance level ends it as regressed, whatever it does to the spread, and the p value says so, too."""
+    rule = {"alpha": 0.01, "beta": 0.1, "delta": 2.0, "effect": None, "planned": list(range(100, 112)), "looks": []}
+    values = [(100, 78.5), (101, 78.5)]
+    values[failed_at] = (100 + failed_at, 10.0)
+    verdict = run_judge(values, rows=make_rows(n_seeds=5, frameworks=("jax", "torch")), sequential=rule)
+    assert (verdict["name"], verdict["sequential"]["decision"]) == ("regressed", "outside")
+    assert verdict["p_value"] <= 0.01
+    assert ("by the reference's spread alone" in verdict["reason"]) == (failed_at == 1)
+
+
+@pytest.mark.parametrize(("value", "name"), [(80.0, "reproduced"), (10.0, "regressed")])
+def test_an_effect_far_beyond_the_noise_has_a_verdict(value, name):
+    """Fifty points are hundreds of deviations of this reference: e^-20000 to 1 is no number that exp can invert."""
+    rule = {"alpha": 0.01, "beta": 0.1, "delta": 2.0, "effect": 50.0, "planned": [100], "looks": []}
+    verdict = run_judge([(100, value)], rows=make_rows(spread=0.1), sequential=rule, data={"checksum": "c0de", "n_test": 100_000})
+    assert verdict["name"] == name
+    assert (verdict["p_value"] == 1.0) == (name == "reproduced")
+    assert json.loads(json.dumps(verdict, allow_nan=False)) == verdict

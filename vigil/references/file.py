@@ -44,14 +44,14 @@ def locked(directory: Path) -> Iterator[None]:
 def append_lines(path: Path, objects: Sequence[Mapping[str, Any]]) -> None:
     """Append objects to a file, and keep the lines that are there byte for byte. A kill leaves it as it was, or complete."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    before = path.read_text(encoding="utf-8") if path.exists() else ""
-    if before and not before.endswith("\n"):
-        before += "\n"
-    text = before + "".join(json.dumps(each, allow_nan=False, ensure_ascii=False) + "\n" for each in objects)
+    before = path.read_bytes() if path.exists() else b""
+    if before and not before.endswith(b"\n"):
+        before += b"\n"
+    added = "".join(json.dumps(each, allow_nan=False, ensure_ascii=False) + "\n" for each in objects)
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
     try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
+        with os.fdopen(handle, "wb") as file:
+            file.write(before + added.encode("utf-8"))
             file.flush()
             os.fsync(file.fileno())
         os.chmod(temporary, 0o644)  # mkstemp makes it private; the file belongs to the repository

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from vigil.errors import CannotRun, RecipeError, UsageError
 from vigil.recipes.loading import Recipe, load_recipe
+from vigil.references.row import decoded, read_text
 
 FOLDER = "reference_results"
 # Where a checkout's default branch is looked for, the remote's own word first.
@@ -67,7 +68,7 @@ def texts_at(root: Path, commit: str) -> Texts:
         content = git(root, "show", f"{commit}:./{path}")
         if content is None:
             raise CannotRun(f"{commit[:12]}:{path}: git cannot read it. Check the repository with `git fsck`.")
-        found.setdefault(recipe, {})[name] = content.decode("utf-8")
+        found.setdefault(recipe, {})[name] = decoded(content, where=f"{commit[:12]}:{path}")
     return found
 
 
@@ -75,7 +76,7 @@ def texts_now(root: Path) -> Texts:
     """Return the files of samples and entries of the working tree, those that git does not know yet too."""
     found: Texts = {}
     for path in sorted((root / FOLDER).glob("*/*.jsonl")):
-        found.setdefault(path.parent.name, {})[path.name] = path.read_text(encoding="utf-8")
+        found.setdefault(path.parent.name, {})[path.name] = read_text(path)
     return found
 
 

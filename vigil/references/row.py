@@ -11,6 +11,7 @@ import json
 import math
 import os
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from vigil.errors import CannotRun
@@ -104,6 +105,24 @@ def row_from_record(record: Mapping[str, Any], *, verify: Mapping[str, Any] | No
         row["verify"] = dict(verify)
     check_row(row, where=who)
     return row
+
+
+def read_text(path: Path) -> str:
+    """Return the content of a file of rows or entries. Raises ReferenceError_ for one that cannot be read, or is no text."""
+    try:
+        return decoded(path.read_bytes(), where=str(path))
+    except OSError as error:
+        raise ReferenceError_(f"{path}: cannot be read ({error.strerror}).") from error
+
+
+def decoded(content: bytes, *, where: str) -> str:
+    """Return content as text. Raises ReferenceError_ for bytes that are no UTF-8."""
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise ReferenceError_(
+            f"{where}: byte {error.start} is no UTF-8: the file is damaged; restore it from version control."
+        ) from None
 
 
 def parse_object(line: str, *, where: str) -> Any:

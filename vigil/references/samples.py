@@ -14,7 +14,7 @@ from typing import Any
 from vigil.references import entry
 from vigil.references.entry import Entry, parse_entries, superseded_by
 from vigil.references.file import append_lines, locked
-from vigil.references.row import RECIPE_KEYS, ReferenceError_, Row, check_row, parse_object, row_from_record
+from vigil.references.row import RECIPE_KEYS, ReferenceError_, Row, check_row, parse_object, read_text, row_from_record
 
 __all__ = [
     "MIN_SAMPLES",
@@ -70,8 +70,8 @@ def load_reference(directory: Path, recipe_name: str) -> Reference:
     folder = Path(directory) / recipe_name
     place = folder / entry.FILE_NAME
     # Entries before rows: one that is written meanwhile must not name a row that was not there yet when rows were read.
-    entries = parse_entries(place.read_text(encoding="utf-8") if place.exists() else "", where=str(place))
-    texts = {path.name: path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.jsonl")) if path != place}
+    entries = parse_entries(read_text(place) if place.exists() else "", where=str(place))
+    texts = {path.name: read_text(path) for path in sorted(folder.glob("*.jsonl")) if path != place}
     rows = parse_rows(texts, recipe_name=recipe_name, place=str(folder))
     return Reference(tuple(rows), superseded_by(entries, rows))
 
@@ -182,9 +182,9 @@ def _refuse_repeats(rows: Sequence[Row], *, of: Reference) -> None:
 
 
 def sample_of(row: Row) -> tuple[Any, ...]:
-    """Return what two runs have in common that count as one sample."""
+    """Return what two runs have in common that count as one sample. On other data a seed is another sample."""
     recipe = tuple(row["recipe"][key] for key in RECIPE_KEYS)
-    return (*recipe, row["metric"], row["seed"], row["context"]["text"], row["framework_version"])
+    return (*recipe, row["metric"], row["data"]["checksum"], row["seed"], row["context"]["text"], row["framework_version"])
 
 
 def _file_of(directory: Path, row: Row) -> Path:

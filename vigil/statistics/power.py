@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from vigil.references.samples import Row
-from vigil.statistics.bands import detectable_drop, prediction_band
+from vigil.statistics.bands import WELCH_DECIDES_FROM, detectable_drop, prediction_band
 from vigil.statistics.metric import spread_floor
 from vigil.statistics.pairs import EXPECTED_CORRELATION, found_with
 from vigil.statistics.pooling import spread_within_seeds
@@ -84,7 +84,12 @@ def seeds_needed(known: Basis, effect: float, *, column: str) -> int | None:
     fewest, most = 1, MOST_SEEDS
     if not _sees(known, most, effect, column=column):
         return None
-    while fewest < most:  # what runs can see only becomes smaller with their number, but for the step where Welch's test joins
+    # What runs can see becomes smaller with their number on either side of where Welch's test joins, and is larger just there.
+    if _sees(known, WELCH_DECIDES_FROM - 1, effect, column=column):
+        most = WELCH_DECIDES_FROM - 1
+    else:
+        fewest = WELCH_DECIDES_FROM
+    while fewest < most:
         middle = (fewest + most) // 2
         if _sees(known, middle, effect, column=column):
             most = middle

@@ -14,25 +14,36 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy import special
+
+from vigil.statistics.welch import t_test
 
 ALPHA, BETA, DELTA, CAP = 0.01, 0.1, 2.0, 12
 OUTSIDE, INSIDE = "outside", "reproduced"
 # A tenth of the evidence is for an effect four times as large, 8 standard deviations at least: evidence for a small effect
 # alone has a bound that even a run at chance level stays below, and would ask for run after run of it.
 REMOTE_WEIGHT, REMOTE_LEAST = 0.1, 2.0
+# A run that fails widens the spread of reference and runs together until any mean lies within it. The reference's spread alone
+# is not widened: at this share of alpha, divided by the looks, it calls runs outside, on top of the e-value's alpha.
+_REFERENCE_SHARE = 0.02
 _LARGEST = 700.0  # exp of more is infinite, which JSON cannot hold
 _PRECISION = 1e-14
 _HUGE = 1e200
+_ASYMPTOTIC_FROM = 10_000.0
 
 
 @dataclass(frozen=True)
 class Look:
-    """The evidence after `n` runs: statistic, degrees of freedom, log of the e-value, what it decides (None: go on)."""
+    """The evidence after `n` runs: statistic, degrees of freedom, log of the e-value, what it decides (None: go on).
+
+    p_reference: of the mean, by the reference's spread alone; times what makes it valid at any of the looks.
+    """
 
     n: int
     statistic: float
     degrees_of_freedom: float
     log_e_value: float
+    p_reference: float
     decision: str | None
 
     @property
@@ -76,6 +87,20 @@ def lower_bound(beta: float) -> float:
     return (1.0 - REMOTE_WEIGHT) * beta
 
 
+def decide(log_e: Any, p_mean: Any, *, alpha: float, beta: float, planned: int) -> Any:
+    """Return 1 for outside, -1 for reproduced and 0 for go on, of numbers or of arrays of trials.
+
+    Args:
+        log_e: log of the e-value.
+        p_mean: of the t test of the mean by the reference's spread alone. Below alpha nothing is reproduced, however little the
+            e-value leaves of the effect: the mean is where a fixed number of runs would be called outside.
+        planned: how many looks there may be.
+    """
+    is_outside = (log_e >= -math.log(alpha)) | (_at_any_look(p_mean, planned=planned) <= alpha)
+    is_inside = (log_e <= math.log(lower_bound(beta))) & (p_mean >= alpha)
+    return np.where(is_outside, 1, np.where(is_inside, -1, 0))
+
+
 def looks(
     values: Sequence[float],
     *,
@@ -86,6 +111,7 @@ def looks(
     delta: float = DELTA,
     alpha: float = ALPHA,
     beta: float = BETA,
+    planned: int = CAP,
     spread_floor: float = 0.0,
 ) -> list[Look]:
     """Return the look after each value, up to the one that decides.
@@ -93,10 +119,12 @@ def looks(
     T compares the mean of the values with the reference's; the spread is that of both together, each with its degrees of
     freedom, and never below the floor. `outside` once the e-value is 1 / alpha or more, which happens with probability
     alpha at most while runs are as the reference; `reproduced` once it is `lower_bound` or less, which happens with
-    probability beta at most while they are delta standard deviations off.
+    probability beta at most while they are delta standard deviations off. What the reference's spread alone says is asked
+    beside it (`decide`), with a fiftieth of alpha on top.
 
     Args:
         mean, spread, n_reference, freedom: what the reference says (`pooling.Pool`).
+        planned: how many looks there may be.
     Raises:
         ValueError: no spread is known, or delta, alpha or beta make no sense.
     """
@@ -113,20 +141,30 @@ def looks(
         together = max(math.sqrt(squares / degrees), spread_floor)
         statistic = (float(seen.mean()) - mean) / together * math.sqrt(n)
         log_e = float(log_evidence(statistic, freedom=degrees, n=n, delta=delta))
-        decision = OUTSIDE if log_e >= -math.log(alpha) else INSIDE if log_e <= math.log(lower_bound(beta)) else None
-        found.append(Look(k, statistic, degrees, log_e, decision))
+        error = max(spread, spread_floor) / math.sqrt(n)
+        p_mean = float(t_test(float(seen.mean()) - mean, error=error, freedom=freedom, coverage=1.0 - alpha).p_value)
+        decision = {1: OUTSIDE, -1: INSIDE, 0: None}[int(decide(log_e, p_mean, alpha=alpha, beta=beta, planned=planned))]
+        found.append(Look(k, statistic, degrees, log_e, float(_at_any_look(p_mean, planned=planned)), decision))
         if decision is not None:
             break
     return found
 
 
+def _at_any_look(p_mean: Any, *, planned: int) -> Any:
+    return np.minimum(1.0, p_mean * planned / _REFERENCE_SHARE)
+
+
 def _log_kummer(a: Any, x: Any) -> Any:
-    """Return log 1F1(a; 1/2; x) for a > 0 and x >= 0, by its series.
+    """Return log 1F1(a; 1/2; x) for a > 0 and x >= 0, by its series, and far out by the asymptotic one.
 
     Every term is positive, so that nothing cancels; sums that grow too large are scaled down on the way. scipy.special.hyp1f1
-    overflows at x = 700, and scipy.stats.nct.pdf has no digit left in its tails.
+    overflows at x = 700, and scipy.stats.nct.pdf has no digit left in its tails. The series needs about 2 x terms; where x is
+    large and beyond a^2, the asymptotic one (`_far_out`) is as exact.
     """
     a, x = np.broadcast_arrays(np.asarray(a, dtype=float), np.asarray(x, dtype=float))
+    is_far = x > np.maximum(_ASYMPTOTIC_FROM, a**2)
+    if is_far.any():
+        return np.where(is_far, _far_out(a, np.where(is_far, x, 1e300)), _log_kummer(a, np.where(is_far, 0.0, x)))[()]
     total, term, scale = np.ones(a.shape), np.ones(a.shape), np.zeros(a.shape)
     for j in range(100_000):
         ratio = (a + j) * x / ((0.5 + j) * (1.0 + j))
@@ -138,3 +176,18 @@ def _log_kummer(a: Any, x: Any) -> Any:
         if np.all((ratio < 0.5) & (term < _PRECISION * total)):
             return (np.log(total) + scale)[()]
     raise ValueError(f"a {a.max():g}, x {x.max():g}: allowed is what 100,000 terms of the series can reach.")
+
+
+def _far_out(a: Any, x: Any) -> Any:
+    """Return the log of Gamma(1/2) / Gamma(a) exp(x) x^(a - 1/2) sum over s of (1 - a)_s (1/2 - a)_s / (s! x^s).
+
+    https://dlmf.nist.gov/13.7.E1.
+    """
+    total, term = np.ones(a.shape), np.ones(a.shape)
+    for s in range(100):
+        following = term * (s + 1.0 - a) * (s + 0.5 - a) / ((s + 1.0) * x)
+        if np.all(np.abs(following) < _PRECISION * total):
+            break
+        term = following
+        total = total + term
+    return special.gammaln(0.5) - special.gammaln(a) + x + (a - 0.5) * np.log(x) + np.log(total)

@@ -52,8 +52,8 @@ def is_over(directory: Path, invocation: dict[str, Any], records: list[dict[str,
 def judge_in_turn(values: Sequence[tuple[int, float]], *, band: Band, rule: Mapping[str, Any]) -> dict[str, Any]:
     """Return the `sequential` entry of a verdict: the evidence after each run, up to the one that decides.
 
-    `p_value` is the inverse of the largest e-value so far: valid at any stop. `delta` is the effect in standard deviations
-    of the reference; `difference`, of the mean of the runs of a look from the reference's.
+    `p_value` is the inverse of the largest e-value so far, or that of the reference's spread alone: valid at any stop. `delta`
+    is the effect in standard deviations of the reference; `difference`, of the mean of the runs of a look from the reference's.
 
     Args:
         band: what the reference says of one run.
@@ -70,6 +70,7 @@ def judge_in_turn(values: Sequence[tuple[int, float]], *, band: Band, rule: Mapp
         delta=delta,
         alpha=rule["alpha"],
         beta=rule["beta"],
+        planned=len(rule["planned"]),
         spread_floor=band.spread_floor,
     )
     return {
@@ -79,7 +80,7 @@ def judge_in_turn(values: Sequence[tuple[int, float]], *, band: Band, rule: Mapp
         "delta": delta,
         "effect": delta * spread,
         "planned": len(rule["planned"]),
-        "p_value": min(1.0, math.exp(-max(each.log_e_value for each in found))),
+        "p_value": min(1.0, *(min(math.exp(min(0.0, -each.log_e_value)), each.p_reference) for each in found)),
         "looks": [
             {"seed": seed, "n": each.n, "difference": math.fsum(numbers[: each.n]) / each.n - band.mean, "e_value": each.e_value}
             for (seed, _), each in zip(values, found, strict=False)
@@ -97,8 +98,13 @@ def say_in_turn(found: Mapping[str, Any], *, unit: str) -> tuple[str | None, str
     rates = f"false alarms {found['alpha']:.2g}, misses {found['beta']:.2g}, looked at after each run"
     if found["decision"] is None:
         bounds = f"{1.0 / found['alpha']:.3g} to call it outside, {lower_bound(found['beta']):.3g} to call it reproduced"
-        return None, f"undecided {counted}: {away}, {last['e_value']:.3g} to 1 for {effect}; needed are {bounds} ({rates})"
+        text = f"undecided {counted}: {away}, {last['e_value']:.3g} to 1 for {effect}; needed are {bounds} ({rates})"
+        if last["e_value"] <= lower_bound(found["beta"]):
+            text += "; not reproduced, since the mean is outside by the reference's spread alone: runs that scatter more hide it"
+        return None, text
     if found["decision"] == INSIDE:
         odds = f"{1.0 / last['e_value']:.3g}" if last["e_value"] > 0.0 else "infinitely many"
         return "inside", f"decided {counted}: {away}, {odds} to 1 against {effect} ({rates})"
+    if last["e_value"] < 1.0 / found["alpha"]:
+        return side, f"decided {counted}: {away}, p {found['p_value']:.1g} by the reference's spread alone ({rates})"
     return side, f"decided {counted}: {away}, {last['e_value']:.3g} to 1 for {effect} ({rates})"

@@ -156,9 +156,9 @@ def test_appended_rows_are_read_back(tmp_path, record):
 
 
 def test_appending_keeps_the_lines_that_are_there(tmp_path, record):
-    """Old lines stay byte for byte, even where the last one lacks its line end."""
+    """Old lines stay byte for byte, even where one ends as on Windows and the last one lacks its line end."""
     (path,) = append_rows(tmp_path, [make_row(record, seed=0)])
-    old = path.read_bytes().rstrip(b"\n")
+    old = b"\r\n" + path.read_bytes().rstrip(b"\n")
     path.write_bytes(old)
     append_rows(tmp_path, [make_row(record, seed=1)])
     assert path.read_bytes().startswith(old + b"\n")
@@ -182,6 +182,15 @@ def test_a_repeat_of_a_seed_is_no_new_sample(tmp_path, record):
     record["environment"]["framework_version"] = "0.11.0"
     append_rows(tmp_path, [make_row(record, seed=0, run_id="other")])
     assert len(load_rows(tmp_path, "resnet_cifar")) == 2
+
+
+def test_a_seed_on_other_data_is_another_sample(tmp_path, record):
+    """Where the data's code has changed the same seeds are measured again, beside rows that judge nothing any more."""
+    append_rows(tmp_path, [make_row(record, seed=0)])
+    record["data"]["checksum"] = "beef"
+    append_rows(tmp_path, [make_row(record, seed=0, run_id="other")])
+    rows = load_rows(tmp_path, "resnet_cifar")
+    assert [row["run_id"] for row in select(rows, recipe=RECIPE, metric="test_accuracy", data="beef").rows] == ["other"]
 
 
 def test_one_bad_row_keeps_all_from_being_written(tmp_path, record):
@@ -312,6 +321,19 @@ def test_a_damaged_line_is_named_by_file_and_line(tmp_path, record, change, said
         load_rows(tmp_path, "resnet_cifar")
     assert f"{path}:2: " in str(caught.value)
     assert said in str(caught.value)
+
+
+def test_a_file_that_is_no_text_is_named(tmp_path, record):
+    """A byte that a broken disk turned is an error with file and place, for rows and for entries, and no crash."""
+    (path,) = append_rows(tmp_path, [make_row(record, seed=0)])
+    whole = path.read_bytes()
+    path.write_bytes(whole[:40] + b"\xff" + whole[41:])
+    with pytest.raises(ReferenceError_, match=f"{path.name}: byte 40 is no UTF-8"):
+        load_rows(tmp_path, "resnet_cifar")
+    path.write_bytes(whole)
+    (path.parent / "superseded.jsonl").write_bytes(b"\xff")
+    with pytest.raises(ReferenceError_, match=r"superseded\.jsonl: byte 0"):
+        load_rows(tmp_path, "resnet_cifar")
 
 
 def test_selected_rows_are_of_the_recipe_as_it_is(record):

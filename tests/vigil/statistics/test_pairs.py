@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from vigil.statistics.pairs import compare_releases, found_with, paired, pooled, prefers_pairs
+from vigil.statistics.pairs import compare_releases, found_with, one_side, paired, pooled, prefers_pairs
 from vigil.statistics.samples import BandUndefined
 
 OLD = {0: 80.1, 1: 79.4, 2: 80.9, 3: 80.3, 4: 79.8, 5: 81.0}
@@ -187,3 +187,42 @@ def test_what_is_found_at_an_extreme_coverage_is_known_at_once(freedom):
     below, above = (found_with(1.0, freedom=freedom, coverage=coverage) for coverage in near)
     assert above / below == pytest.approx(501.0 / 499.0, rel=1e-4)
     assert math.isfinite(found_with(1.0, freedom=freedom, coverage=1.0 - 1e-12))
+
+
+@pytest.mark.parametrize(("n", "n_failed"), [(3, 1), (6, 1), (6, 2), (6, 4), (8, 3), (12, 5)])
+@pytest.mark.parametrize("side", ["new", "old"])
+def test_runs_that_fail_do_not_hide_in_the_spread_they_make(n, n_failed, side):
+    """One of six seeds at chance level has t = 1, four have 3.2: the release that is steady says that they do not belong."""
+    steady = {seed: 90.0 + (seed * 7 % n) / 10 for seed in range(n)}
+    failing = {seed: 10.0 if seed < n_failed else value + 0.1 for seed, value in steady.items()}
+    new, old = (failing, steady) if side == "new" else (steady, failing)
+    found = compare_releases(new, old, spread_floor=0.15)
+    assert (found.decision, found.method) == ("lower" if side == "new" else "higher", "one side's spread")
+    assert found.p_value < 0.01
+    assert found.low < found.difference < found.high
+    assert found.low * found.high > 0.0
+    chosen = (paired if n >= 6 else pooled)(new, old, spread_floor=0.15)
+    assert chosen.p_value > 0.01
+    assert found.detectable > 40.0
+
+
+def test_runs_that_fail_under_both_releases_are_no_difference():
+    """A seed that ends at chance level whatever the release says nothing of either."""
+    old = {**OLD, 3: 10.0}
+    assert compare_releases({**NEW, 3: 10.0}, old, spread_floor=0.15).decision == "no difference seen"
+
+
+def test_equal_values_of_one_side_are_no_spread_of_zero():
+    """Without a floor, a coarse metric that repeats on one side alone does not make any difference certain."""
+    found = compare_releases({0: 3.0, 1: 4.0, 2: 5.0, 3: 3.5}, {10: 4.0, 11: 4.0, 12: 4.0})
+    assert (found.decision, found.method) == ("no difference seen", "pooled")
+
+
+def test_one_sides_spread_adds_a_fiftieth_of_the_false_alarms():
+    """At a nominal 50 %, where it can be counted: two tests at 0.5 % each, which mostly do not alarm together."""
+    new, old = np.random.default_rng(6).standard_normal((2, 40_000, 5))
+    sides = {"spread_new": new.std(axis=1, ddof=1), "n_new": 5, "spread_old": old.std(axis=1, ddof=1), "n_old": 5}
+    tests = one_side(new.mean(axis=1) - old.mean(axis=1), **sides, coverage=0.5)
+    assert 0.0075 < np.mean(np.min([test.p_value for test in tests], axis=0) < 0.5) < 0.0105
+    for test in tests:
+        assert np.array_equal(test.p_value < 0.5, test.low * test.high > 0.0)

@@ -75,6 +75,16 @@ def test_the_runs_needed_are_the_fewest_that_see_it(column):
     assert getattr(power(table, n), column) <= 1.0 < getattr(power(table, n - 1), column)
 
 
+@pytest.mark.parametrize("n", [1, 4, 7, 8, 9, 30])
+def test_the_runs_needed_are_the_fewest_where_welchs_test_joins(n):
+    """Seven runs see less than eight do, for two tests share the false alarms from there: what seven see needs no ten."""
+    table = known()
+    effect = power(table, n).against_reference
+    sees = [count for count in range(1, n + 1) if power(table, count).against_reference <= effect]
+    assert seeds_needed(table, effect, column="against_reference") == sees[0]
+    assert power(table, 8).against_reference > power(table, 7).against_reference
+
+
 def test_no_number_of_runs_sees_beyond_the_references_own_error():
     """The reference's mean is itself uncertain: below that, more runs do not help."""
     table = known()

@@ -10,7 +10,7 @@ from scipy import integrate, special, stats
 
 from benchmarks.calibration.in_turn import in_turn
 from vigil.statistics.pooling import Pool
-from vigil.statistics.sequential import ALPHA, BETA, CAP, INSIDE, OUTSIDE, log_e_value, looks
+from vigil.statistics.sequential import ALPHA, BETA, CAP, INSIDE, OUTSIDE, decide, log_e_value, looks
 
 TRIALS = 6000
 
@@ -87,6 +87,18 @@ def test_nothing_overflows(statistic, delta):
     assert math.isfinite(log_e_value(statistic, freedom=30.0, n=9.0, delta=delta))
 
 
+@pytest.mark.parametrize("freedom", [1.0, 20.0, 120.0])
+def test_an_effect_of_hundreds_of_deviations_has_an_e_value(freedom):
+    """Where the series would need too many terms the asymptotic one stands in its place, and meets it where it takes over."""
+    settings = {"freedom": freedom, "n": 2.0}
+    scale = math.sqrt(1.0 + freedom / 1e12)  # of x = delta^2 n / 2 T^2 / (f + T^2) at T = 1e6
+    series, asymptotic = (log_e_value(1e6, **settings, delta=math.sqrt(x) * scale) for x in (10_000.0 - 1e-3, 10_000.0 + 1e-3))
+    assert asymptotic == pytest.approx(series, abs=1e-4)
+    assert math.isfinite(log_e_value(1e6, **settings, delta=4000.0))
+    found = looks([10.0], mean=88.7, spread=0.3, n_reference=10.0, freedom=freedom, delta=400.0)
+    assert found[-1].decision == OUTSIDE
+
+
 def reference(generator, n=16) -> Pool:
     rows = generator.standard_normal((TRIALS, n))
     return Pool(rows.mean(axis=1), rows.std(axis=1, ddof=1), float(n), n - 1.0)
@@ -135,6 +147,26 @@ def test_a_run_at_chance_level_needs_no_second():
         found = looks([10.0], mean=88.7, spread=0.9, n_reference=10.0, freedom=16.0, delta=delta)
         assert found[-1].decision == OUTSIDE
         assert log_e_value(-80.0, freedom=16.0, n=10.0 / 11.0, delta=0.5) < math.log(1.0 / ALPHA)
+
+
+@pytest.mark.parametrize("failed_at", [0, 1])
+@pytest.mark.parametrize(("n_reference", "freedom", "spread"), [(5.0, 4.0, 0.3), (5.0, 4.0, 0.9), (10.0, 16.0, 0.9)])
+def test_a_run_that_fails_is_not_reproduced_by_the_spread_it_makes(failed_at, n_reference, freedom, spread):
+    """Its own distance is in the spread of the runs together, in which any mean lies; the reference's spread says outside."""
+    values = [88.0, 88.0]
+    values[failed_at] = 10.0
+    found = looks(values, mean=88.7, spread=spread, n_reference=n_reference, freedom=freedom)
+    assert (found[-1].decision, found[-1].n) == (OUTSIDE, failed_at + 1)
+    assert found[-1].p_reference <= ALPHA
+
+
+def test_what_a_fixed_number_of_runs_would_call_outside_is_not_reproduced():
+    """An e-value that leaves little of a large effect decides nothing while the mean is outside by the reference's spread."""
+    little = math.log(0.01)
+    assert decide(little, 0.5, alpha=0.01, beta=0.1, planned=12) == -1
+    assert decide(little, 0.009, alpha=0.01, beta=0.1, planned=12) == 0
+    assert decide(little, 1.7e-5, alpha=0.01, beta=0.1, planned=12) == 0
+    assert decide(little, 1.6e-5, alpha=0.01, beta=0.1, planned=12) == 1
 
 
 def test_a_t_test_that_peeks_breaks_its_rate():
