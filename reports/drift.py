@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 
@@ -72,7 +73,7 @@ def _drift_row(drift: Drift, nights: Sequence[str]) -> tuple[str, ...]:
         drift.label,
         drift.what + {True: ", worse", False: ", better", None: ""}[drift.worse],
         _size(drift),
-        f"{drift.size_sd:+.1f}",
+        f"{drift.size_sd:+.1f}" if math.isfinite(drift.size_sd) else "-",
         since,
         release,
         f"{drift.p:.1g} ({p_values})",
@@ -89,7 +90,8 @@ def _float64(moved: Moved) -> str:
 
 def _size(drift: Drift) -> str:
     unit = {"percent": "points"}.get(drift.cell["unit"], drift.cell["unit"])
-    return f"{drift.size:+.3g} {unit} [{drift.low:+.3g}, {drift.high:+.3g}]"
+    within = f"[{drift.low:+.3g}, {drift.high:+.3g}]" if math.isfinite(drift.low) else "[the values have no spread]"
+    return f"{drift.size:+.3g} {unit} {within}"
 
 
 def _release(release: str | None, before: str | None) -> str:

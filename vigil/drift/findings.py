@@ -30,7 +30,8 @@ FindReference = Callable[[Mapping[str, Any]], "Reference | None"]
 class Drift:
     """A series that drifts. `cell` has `cells`, their number, in the place of a recipe where cells were pooled.
 
-    size, low, high: in the unit; size_sd in standard deviations of one run; `worse` is None for a pool, whose metrics may differ.
+    size, low, high: in the unit, without interval (NaN) where values have no spread; size_sd in standard deviations of one run.
+    worse: None for a pool, whose metrics may differ, and for a metric of which nobody recorded which way is better.
     p_values: of each question that was asked; p and q: of the series among all.
     """
 
@@ -157,7 +158,7 @@ def _drift(each: Examined, q: float, number: int | None, points: Points, bits: M
         label, size_sd, worse, others = f"{cell['framework']}, {cell['cells']} cells pooled", size, None, None
     else:
         label, size_sd = each.series.label, size / each.spread if each.spread else float("nan")
-        worse = (size < 0.0) == (cell["direction"] == "higher")
+        worse = (size < 0.0) == (cell["direction"] == "higher") if cell["direction"] in ("higher", "lower") else None
         others = None if began.night is None else siblings_of(number, points, night=began.night, size=size_sd)
     return Drift(
         label=label,
