@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from itertools import groupby
+from typing import NamedTuple
 
 from reports.tables import print_table
 from vigil.drift.findings import Drift, Gap, Report, something_drifts
@@ -12,17 +14,31 @@ from vigil.drift.moved import NOT_WORSE, WORSE, Moved
 COLUMNS = ("cell", "what", "size [95 %]", "in sd", "since night", "release", "p", "q", "siblings, and float64")
 
 
-def rows(report: Report) -> list[tuple[str, ...]]:
+class Line(NamedTuple):
+    """One finding in words, column by column; `told` says who else moved, what float64 says, or why there is no value."""
+
+    cell: str
+    what: str
+    size: str
+    in_sd: str
+    since: str
+    release: str
+    p: str
+    q: str
+    told: str
+
+
+def rows(report: Report) -> list[Line]:
     """Return one row a finding: what drifts, what is worse against float64, what gives no value, and what moved and is not worse.
 
     Cells of one framework that moved between the same releases with the same outcome are one row.
     """
-    drifts = [_drift_row(each, report.nights) for each in report.drifts]
-    gaps = [_gap_row(each, report.nights) for each in report.gaps]
+    drifts = [drift_line(each, report.nights) for each in report.drifts]
+    gaps = [gap_line(each, report.nights) for each in report.gaps]
     told = {NOT_WORSE: 1, WORSE: 0}
     moves = sorted(report.moves, key=lambda pair: (told.get(pair[1].what, 2), *_transition(pair)))
-    moved = [_moved_row(list(cells)) for _, cells in groupby(moves, key=_transition)]
-    return [*drifts, *(row for row in moved if row[1] == WORSE), *gaps, *(row for row in moved if row[1] != WORSE)]
+    moved = [moved_line(list(cells)) for _, cells in groupby(moves, key=_transition)]
+    return [*drifts, *(row for row in moved if row.what == WORSE), *gaps, *(row for row in moved if row.what != WORSE)]
 
 
 def notes(report: Report, *, remarks: Sequence[str]) -> list[str]:
@@ -57,7 +73,8 @@ def show(report: Report, *, title: str, remarks: Sequence[str]) -> None:
         print(line)
 
 
-def _drift_row(drift: Drift, nights: Sequence[str]) -> tuple[str, ...]:
+def drift_line(drift: Drift, nights: Sequence[str]) -> Line:
+    """Return what is said of a series that drifts."""
     words = [drift.siblings.summary] if drift.siblings is not None else []
     if drift.moved is not None and drift.moved.what in (NOT_WORSE, WORSE):
         words.append(_float64(drift.moved))
@@ -68,11 +85,11 @@ def _drift_row(drift: Drift, nights: Sequence[str]) -> tuple[str, ...]:
         if began.low != began.high:
             since += f" (90 %: {nights[began.low]} to {nights[began.high]})"
     p_values = ", ".join(f"{name} {p:.1g}" for name, p in drift.p_values.items())
-    return (
+    return Line(
         drift.label,
         drift.what + {True: ", worse", False: ", better", None: ""}[drift.worse],
         _size(drift),
-        f"{drift.size_sd:+.1f}",
+        f"{drift.size_sd:+.1f}" if math.isfinite(drift.size_sd) else "-",
         since,
         release,
         f"{drift.p:.1g} ({p_values})",
@@ -89,7 +106,8 @@ def _float64(moved: Moved) -> str:
 
 def _size(drift: Drift) -> str:
     unit = {"percent": "points"}.get(drift.cell["unit"], drift.cell["unit"])
-    return f"{drift.size:+.3g} {unit} [{drift.low:+.3g}, {drift.high:+.3g}]"
+    within = f"[{drift.low:+.3g}, {drift.high:+.3g}]" if math.isfinite(drift.low) else "[the values have no spread]"
+    return f"{drift.size:+.3g} {unit} {within}"
 
 
 def _release(release: str | None, before: str | None) -> str:
@@ -98,9 +116,10 @@ def _release(release: str | None, before: str | None) -> str:
     return f"{release}, no new release" if release == before else f"{before} -> {release}"
 
 
-def _gap_row(gap: Gap, nights: Sequence[str]) -> tuple[str, ...]:
+def gap_line(gap: Gap, nights: Sequence[str]) -> Line:
+    """Return what is said of a cell that gives no value any more."""
     tries = f"{gap.tries} night{'s' * (gap.tries != 1)} tried since; " if gap.tries else ""
-    return gap.label, "no value since", "-", "-", nights[gap.last_night], "-", "-", "-", f"{tries}{gap.reason}"
+    return Line(gap.label, "no value since", "-", "-", nights[gap.last_night], "-", "-", "-", f"{tries}{gap.reason}")
 
 
 def _transition(pair: tuple[dict, Moved]) -> tuple[str, str, str, str]:
@@ -108,7 +127,8 @@ def _transition(pair: tuple[dict, Moved]) -> tuple[str, str, str, str]:
     return cell["framework"], found.what, str(found.old_release), found.new_release
 
 
-def _moved_row(moves: Sequence[tuple[dict, Moved]]) -> tuple[str, ...]:
+def moved_line(moves: Sequence[tuple[dict, Moved]]) -> Line:
+    """Return what is said of cells of one framework that moved between the same releases with the same outcome."""
     cell, found = moves[0]
     label = f"{cell['framework']}, {len(moves)} cells"
     if len(moves) == 1:
@@ -120,7 +140,7 @@ def _moved_row(moves: Sequence[tuple[dict, Moved]]) -> tuple[str, ...]:
         reasons = [f"largest worst ratio {old:.3g} before, {new:.3g} after"]
     more = f", and {len(reasons) - 1} others" if len(reasons) > 1 else ""
     release = found.new_release if found.old_release is None else f"{found.old_release} -> {found.new_release}"
-    return label, found.what, "-", "-", "-", release, "-", "-", f"{reasons[0]}{more}"
+    return Line(label, found.what, "-", "-", "-", release, "-", "-", f"{reasons[0]}{more}")
 
 
 def _detectable(seen: dict[str, float | None]) -> Iterable[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -124,11 +125,13 @@ def markdown(cells: Sequence[Cell], *, missing: Sequence[str]) -> str:
 
 
 def _median_losses(cells: Sequence[Cell]) -> list[float]:
+    """Return the median of each step over the usual cells that finished: one that died after three steps ends no comparison."""
     chosen = [
         cell.losses
         for cell in cells
-        if cell.losses and cell.invocation["context"]["precision"] == "fp32" and cell.invocation["context"]["devices"] == 1
-    ]
+        if cell.record and cell.record["status"] == "finished" and all(map(math.isfinite, cell.losses))
+        and cell.invocation["context"]["precision"] == "fp32" and cell.invocation["context"]["devices"] == 1
+    ]  # fmt: skip
     return [statistics.median(step) for step in zip(*chosen, strict=False)]
 
 
@@ -145,7 +148,14 @@ def _band(cell: Cell) -> str:
 def _distance(losses: Sequence[float], reference: Sequence[float]) -> str:
     if not losses or not reference:
         return "-"
-    return f"{max(abs(own - usual) / abs(usual) for own, usual in zip(losses, reference, strict=False)):.1e}"
+    if not all(map(math.isfinite, losses)):
+        return "not finite"  # which `max` would pass over
+    return f"{max(_relative(own - usual, usual) for own, usual in zip(losses, reference, strict=False)):.1e}"
+
+
+def _relative(difference: float, usual: float) -> float:
+    """Return a difference as a share; of a loss of zero, which a saturated network has, any is infinitely large."""
+    return abs(difference / usual) if usual else math.inf if difference else 0.0
 
 
 def _reason(cell: Cell) -> str:

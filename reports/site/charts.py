@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
+from reports.site.drifts import Mark
 from reports.site.looks import REPRODUCE, VERIFY, Look
 from reports.site.losses import Curve, Envelope
 from reports.site.verdicts import appearance_of
@@ -22,14 +23,18 @@ MOST_LOOKS = 400  # beyond, a chart is a carpet; the page says how many are left
 _BAND = "rgba(0,114,178,0.22)"
 _BAND_EDGE = "rgba(0,114,178,0.75)"
 _LINES = (("#d55e00", "solid"), ("#0072b2", "dash"), ("#cc79a7", "dot"))
+_DRIFT, _DRIFT_FIELD = "#d55e00", "rgba(213,94,0,0.12)"
 _GREY = "#808080"
 _EDGE = {"width": 1, "color": _GREY}  # so that a yellow point is seen on white, and a black one on black
 _HALF_DAY = timedelta(hours=12)
 _LOWEST, _HIGHEST = 1e-6, 1e12  # where a ratio of zero and an infinite one are drawn on a logarithmic axis
 
 
-def history_chart(looks: Sequence[Look]) -> Figure | None:
-    """Return the metric over time: every seed a point, the band that it was held to, a line where the release changes."""
+def history_chart(looks: Sequence[Look], *, mark: Mark | None = None) -> Figure | None:
+    """Return the metric over time: every seed a point, the band that it was held to, a line where the release changes.
+
+    mark: where a drift began; one that began before the looks that are shown is not drawn.
+    """
     shown = [look for look in looks if look.kind == REPRODUCE and look.is_clean]
     if not shown:
         return None
@@ -47,7 +52,11 @@ def history_chart(looks: Sequence[Look]) -> Figure | None:
         "yaxis": {"title": {"text": label(f"{metric or 'metric'}{f' ({unit})' if unit else ''}")}},
         "yaxis2": {"overlaying": "y", "range": [0, 1], "visible": False, "fixedrange": True},
     }
-    return {"data": data, "layout": layout | _release_changes(shown)}
+    changes = _release_changes(shown)
+    if mark is not None:
+        shapes, notes = _drift_mark(shown, mark)
+        changes = {"shapes": changes["shapes"] + shapes, "annotations": changes["annotations"] + notes}
+    return {"data": data, "layout": layout | changes}
 
 
 def ratio_chart(looks: Sequence[Look]) -> Figure | None:
@@ -64,7 +73,8 @@ def ratio_chart(looks: Sequence[Look]) -> Figure | None:
     limit = {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "yref": "y", "y0": 1, "y1": 1}
     layout = {
         "xaxis": {"type": "date", "title": {"text": "when it was verified (UTC)"}},
-        "yaxis": {"type": "log", "title": {"text": "ratio (log)"}, "exponentformat": "power"},
+        # Without a format plotly writes 0.9 as a small 9 below the 1.
+        "yaxis": {"type": "log", "title": {"text": "ratio (log)"}, "tickformat": "~g"},
     }
     changes = _release_changes(shown)
     changes["shapes"].append(limit | {"line": {"color": "#d55e00", "width": 1, "dash": "dash"}})
@@ -209,6 +219,27 @@ def _release_changes(looks: Sequence[Look]) -> Figure:
         )
         before = look.release
     return {"shapes": shapes, "annotations": notes}
+
+
+def _drift_mark(looks: Sequence[Look], mark: Mark) -> tuple[list[Figure], list[Figure]]:
+    """Return a line with a word at the first look of the night at which a drift began, and a field over the nights around it.
+
+    The line is broad and solid: it often lies under the dotted one of a release.
+    """
+    first: dict[str, str] = {}
+    for look in looks:
+        if look.night is not None:
+            first.setdefault(look.night, _stamp(look.created))
+    if mark.night not in first:
+        return [], []
+    here = first[mark.night]
+    along = {"xref": "x", "yref": "paper", "y0": 0, "y1": 1, "layer": "below"}
+    shapes = [along | {"type": "line", "x0": here, "x1": here, "line": {"color": _DRIFT, "width": 3}}]
+    if mark.low != mark.high and {mark.low, mark.high} <= set(first):
+        field = {"type": "rect", "x0": first[mark.low], "x1": first[mark.high], "fillcolor": _DRIFT_FIELD, "line": {"width": 0}}
+        shapes.append(along | field)
+    note = {"x": here, "y": 0, "xref": "x", "yref": "paper", "text": "drift", "showarrow": False, "textangle": -90, "xshift": -2}
+    return shapes, [note | {"xanchor": "right", "yanchor": "bottom", "font": {"size": 11}}]
 
 
 def _told(look: Look, what: str) -> str:

@@ -123,9 +123,9 @@ def _runs(looks: Sequence[Look]) -> list[Row]:
 
 def _curve(runs: Path, row: Row) -> Curve | None:
     path = _record_path(runs, row)
-    if path is None or not path.is_file():
+    if path is None:
         return None
-    try:
+    try:  # that there is none, too: a name may be longer than any file's
         record: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         losses = [float(loss) for loss in record["losses"]]
     except (OSError, ValueError, KeyError, TypeError):

@@ -15,6 +15,7 @@ import jinja2
 import plotly.offline
 
 from reports.site import charts, glance, words
+from reports.site.drifts import Drifts, OfCell, drifts_of
 from reports.site.looks import KINDS, REPRODUCE, VERIFY, Key, Look, looks_of
 from reports.site.losses import LEAST, Curve, Envelope, Losses, envelope
 from reports.site.power import RUNS, powers
@@ -88,6 +89,7 @@ def _write_pages(sources: Sources, out: Path) -> tuple[int, int]:
     history = sources.history
     looks = looks_of(history.samples, history.verifications)
     cells = cells_of(sources, looks)
+    drifts = drifts_of(sources)
     shared = {"sources": sources, "n_cells": len(cells)}
 
     def write(name: str, template: str, **facts: Any) -> None:
@@ -99,17 +101,17 @@ def _write_pages(sources: Sources, out: Path) -> tuple[int, int]:
     write("style.css", "style.css")
     write("charts.js", "charts.js")
     (out / "plotly.min.js").write_text(plotly.offline.get_plotlyjs(), encoding="utf-8")
-    write("index.html", "index.html" if cells else "empty.html", **_index(sources, cells))
+    write("index.html", "index.html" if cells else "empty.html", **_index(sources, cells, drifts))
     write("reproduction.html", "reproduction.html", comparisons=comparisons(sources, looks))
     write("power.html", "power.html", powers=powers(sources.recipes, sources.rows), run_counts=RUNS)
     losses = Losses(sources.runs)
     reproduced = losses.reproduced(looks)
     for cell in cells.values():
-        write(f"cells/{page_name(cell.key)}", "cell.html", **_cell(cell, losses, reproduced))
+        write(f"cells/{page_name(cell.key)}", "cell.html", **_cell(cell, losses, reproduced, drift=drifts.of(cell.key)))
     return len(cells) + 3, len(cells)
 
 
-def _index(sources: Sources, cells: Mapping[Key, Cell]) -> dict[str, Any]:
+def _index(sources: Sources, cells: Mapping[Key, Cell], drifts: Drifts) -> dict[str, Any]:
     failures = glance.failures_of(sources, cells)
     judged, chance = glance.expected_by_chance(cells)
     return {
@@ -117,6 +119,7 @@ def _index(sources: Sources, cells: Mapping[Key, Cell]) -> dict[str, Any]:
         "groups": glance.groups_of(cells),
         "counts": glance.counts_of(cells),
         "attention": glance.attention(cells),
+        "drifts": drifts,
         "judged": judged,
         "chance": chance,
         "releases": glance.releases_of(sources, cells),
@@ -126,15 +129,20 @@ def _index(sources: Sources, cells: Mapping[Key, Cell]) -> dict[str, Any]:
     }
 
 
-def _cell(cell: Cell, losses: Losses, reproduced: Mapping[tuple[str, str, str], Sequence[Curve]]) -> dict[str, Any]:
+def _cell(
+    cell: Cell, losses: Losses, reproduced: Mapping[tuple[str, str, str], Sequence[Curve]], *, drift: OfCell
+) -> dict[str, Any]:
     looks = cell.looks[-charts.MOST_LOOKS :]
     drawn = losses.newest(cell.looks)
     around = _around(drawn, reproduced)
     clean = [look for look in looks if look.is_clean]
+    mark = drift.mark if drift.mark and any(look.night == drift.mark.night and look.kind == REPRODUCE for look in clean) else None
     return {
         "cell": cell,
         "left_out": len(cell.looks) - len(looks),
-        "history": charts.history_chart(looks),
+        "history": charts.history_chart(looks, mark=mark),
+        "mark": mark,
+        "drift": drift,
         "ratios": charts.ratio_chart(looks),
         "losses": charts.loss_chart(drawn, around),
         "reproductions": [look for look in reversed(clean) if look.kind == REPRODUCE],

@@ -13,6 +13,7 @@ import pandas as pd
 
 from vigil.errors import UsageError, VigilError, nearest
 from vigil.recipes.loading import load_recipe, recipe_hash, recipe_names
+from vigil.references.overview import recipes_with_rows
 from vigil.references.samples import Row, load_rows
 
 NIGHTS, NIGHT_FILE = "nights", "night.json"
@@ -93,7 +94,8 @@ def gather(
         now = max([each for each in (seen.get(chosen), _end(nights.get(chosen))) if each is not None])
         history = _until(history, now)
     rows = {}
-    for name in recipes:
+    # A recipe from elsewhere may have reference rows, too.
+    for name in sorted({*recipes, *(set(recipes_with_rows(references)) & set(samples["recipe"]))}):
         try:
             rows[name] = load_rows(references, name)
         except VigilError as error:

@@ -10,9 +10,10 @@ import pytest
 
 import vigil.history
 from benchmarks.simulated_nights import VERIFICATIONS
-from vigil.cli.drift import References
 from vigil.cli.main import main
+from vigil.drift.references import References, rows_in
 from vigil.history import History
+from vigil.paths import reference_directory
 from vigil.recipes.loading import load_recipe, recipe_hash
 
 TRAINING = load_recipe("resnet_cifar").resolve("quick")
@@ -138,7 +139,14 @@ def test_cells_that_moved_together_are_one_row(drift, nights, verified):
 def test_the_reference_is_that_of_the_hash_with_its_floor(nights):
     """The shipped samples judge the recipe's hash, with the floor of its test set; another hash has none."""
     cell = nights().iloc[0].to_dict()
-    reference = References()(cell)
+    references = References(rows_in(reference_directory()))
+    reference = references(cell)
     assert len(reference.values) >= 30
     assert 0.2 < reference.floor < 0.3
-    assert References()(cell | {"recipe_hash": "0123"}) is None
+    assert references(cell | {"recipe_hash": "0123"}) is None
+
+
+@pytest.mark.parametrize("name", ["../resnet_cifar", "long" * 4000, "\0", "/etc"])
+def test_a_recipe_name_of_the_history_is_no_path(nights, name):
+    """Anybody may have edited a name: it is looked up, never opened, and the cell has no reference."""
+    assert References(rows_in(reference_directory()))(nights().iloc[0].to_dict() | {"recipe": name}) is None

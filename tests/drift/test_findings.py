@@ -12,9 +12,10 @@ from scipy import stats
 from benchmarks.calibration.draws import gaussian
 from benchmarks.drift_detection import examined
 from benchmarks.simulated_nights import PLANS, VERIFICATIONS, planted, simulate
+from reports.drift import rows
 from vigil.drift.examine import Reference, examine, since
 from vigil.drift.findings import detect, judge, something_drifts
-from vigil.drift.series import collect
+from vigil.drift.series import NO_RELEASE, collect
 
 MODES, PRECISIONS = ("eager", "jit", "compile"), ("fp32", "bf16")
 RELEASES = ["0.9.2"] * 11 + ["0.10.2"] * 9
@@ -79,6 +80,37 @@ def test_a_drop_and_a_rise_are_both_found_with_night_and_release(family, size, w
     assert drift.low < -0.8 * size < drift.high
     assert drift.q < 0.05
     assert drift.siblings.summary == "only this cell of 6; not torch"
+
+
+def test_a_drop_of_values_without_spread_is_a_drop(cell_runs):
+    """All right night after night, then 90 %: no test of seeds has a spread, and the size is the step, with no interval."""
+    samples = cell_runs([100.0] * 8 + [90.0] * 8, releases=["0.9.2"] * 8 + ["0.10.2"] * 8)
+    report = report_of(samples)
+    (drift,) = report.drifts
+    assert (drift.what, drift.worse, drift.size) == ("dropped", True, pytest.approx(-10.0))
+    assert np.isnan([drift.low, drift.high, drift.size_sd]).all()
+    assert rows(report)[0][2:5] == ("-10 points [the values have no spread]", "-", "night-08")
+
+
+def test_without_a_direction_nothing_is_called_worse_or_better(cell_runs):
+    """A drop of a metric of which nobody recorded which way is better is told as a drop."""
+    values = (noise(1) - 4.0 * (np.arange(20) >= 11)).tolist()
+    report = report_of(cell_runs(values, direction=None))
+    assert [(drift.what, drift.worse) for drift in report.drifts] == [("dropped", None)]
+    assert something_drifts(report)
+
+
+@pytest.mark.parametrize("unknown", [range(20), range(5), [19], [3, 12]])
+def test_a_release_that_nobody_recorded_hides_no_drift(family, unknown):
+    """Some or all nights lack the release's name: the drop is found around its night, and no bits are said to have moved."""
+    samples = family(lambda *cell: 4.0 * (cell == ("jax", "jit", "fp32")))
+    lost = samples["night"].isin([f"night-{night:02d}" for night in unknown])
+    report = report_of(samples.assign(release=samples["release"].where(~lost)), reference=REFERENCE)
+    (found,) = (drift for drift in report.drifts if drift.label == "resnet_cifar quick jax-jit-fp32-x1")
+    assert found.since.low <= 11 <= found.since.high
+    json.dumps(report.as_json(), allow_nan=False)
+    known = {found.new_release for _, found in report.moves} | {found.old_release for _, found in report.moves}
+    assert NO_RELEASE not in known
 
 
 def test_where_lower_is_better_a_drop_is_no_worsening(cell_runs):

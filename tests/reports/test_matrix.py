@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from reports.matrix import Cell, notes
+from reports.matrix import COLUMNS, Cell, notes, rows
 
 
 def cell(name: str, p_value: float | None, verdict: str = "reproduced") -> Cell:
@@ -47,3 +47,37 @@ def test_a_cell_recorded_before_there_were_p_values_is_left_out():
     old = Cell({"context": {"text": "old"}, "verdict": {"name": "reproduced"}}, None)
     assert "taken together" not in said(old)
     assert "none of 1 cells" in said(old, cell("a", 0.5))
+
+
+def trained(*losses: float | str, status: str = "finished", precision: str = "fp32") -> Cell:
+    """Return a cell with these losses of its first seed, as its record holds them."""
+    verdict = {"name": "reproduced", "reason": "", "mean": 88.0, "band": None}
+    invocation = {"context": {"text": "a", "precision": precision, "devices": 1}, "verdict": verdict, "wall_seconds": 1.0}
+    return Cell(invocation, {"losses": list(losses), "status": status, "timing": {"first_step_seconds": 1.0}})
+
+
+def distances(*cells: Cell) -> list[str]:
+    """Return the column that says how far losses are apart."""
+    return [row[COLUMNS.index("losses differ by")] for row in rows(cells)]
+
+
+def test_losses_are_compared_over_all_steps_whatever_died_early():
+    """A cell that died after a step neither shortens what the others are compared over nor is their measure."""
+    assert distances(trained(2.0, 1.0), trained(2.0, 1.0), trained(2.0, 1.5, precision="bf16")) == [
+        "0.0e+00",
+        "0.0e+00",
+        "5.0e-01",
+    ]
+    died = trained(2.0, status="failed")
+    assert distances(died, trained(2.0, 1.0), trained(2.0, 1.0), trained(2.0, 1.5, precision="bf16"))[-1] == "5.0e-01"
+
+
+@pytest.mark.parametrize("losses", [(2.0, "nan"), ("nan", 1.0), (2.0, "inf")])
+def test_a_loss_that_is_not_finite_is_said_wherever_it_stands(losses):
+    """It is neither passed over in the maximum nor a part of the others' median."""
+    assert distances(trained(*losses), trained(2.0, 1.0), trained(2.0, 1.0)) == ["not finite", "0.0e+00", "0.0e+00"]
+
+
+def test_a_loss_of_zero_breaks_no_table():
+    """A network that is right beyond all doubt has it; another loss at that step is infinitely far."""
+    assert distances(trained(2.0, 0.0), trained(2.0, 0.0), trained(2.0, 0.1)) == ["0.0e+00", "0.0e+00", "inf"]

@@ -42,6 +42,19 @@ def test_a_click_on_the_heat_map_leads_to_the_page_of_the_cell(report):
     assert page.errors == []
 
 
+def test_a_finding_leads_to_the_drift_of_its_cell_where_the_chart_has_its_mark(report):
+    """From the first page's list to the section of the cell; a line of its own colour is drawn in the chart, below no other."""
+    page, index = report
+    page.open(index.as_uri())
+    page.click(f".looks a[href='cells/{CELL}.html#drift']")
+    page.wait("location.hash === '#drift' && location.pathname.includes('/cells/')")
+    page.wait(DRAWN)
+    assert page.evaluate("document.querySelector('#drift + .looks li').innerText").startswith("▼ dropped, worse since night")
+    lines = "[...document.querySelectorAll('#history .shapelayer path')].map(line => line.style.stroke)"
+    assert page.evaluate(lines).count("rgb(213, 94, 0)") == 1
+    assert page.errors == []
+
+
 def test_the_keyboard_reaches_a_cell_and_its_reason(report):
     """Focus shows the reason, which nothing shows without, and Enter opens the page."""
     page, index = report

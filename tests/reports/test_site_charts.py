@@ -96,7 +96,7 @@ def test_worst_ratios_lie_on_a_logarithmic_axis_whatever_they_are():
         verification("d", created=ago(days=1), worst_ratio=math.nan, worst_score=math.nan, verdict="failed:died"),
     ]
     figure = ratio_chart(looks_at([], rows))
-    assert figure["layout"]["yaxis"]["type"] == "log"
+    assert (figure["layout"]["yaxis"]["type"], figure["layout"]["yaxis"]["tickformat"]) == ("log", "~g")
     assert figure["data"][0]["y"] == [4.0, 1e-6, 1e12]
     assert "infinite" in figure["data"][0]["text"][2]
     json.dumps(figure, allow_nan=False)
@@ -184,6 +184,11 @@ def test_a_name_that_leads_out_of_the_runs_directory_is_not_followed(tmp_path, i
     (outside / "record.json").write_text(json.dumps({"run_id": run, "losses": [1.0]}), encoding="utf-8")
     (tmp_path / "runs" / "one").mkdir(parents=True)
     assert Losses(tmp_path / "runs").curve({"invocation_id": invocation, "run_id": run}) is None
+
+
+def test_a_run_whose_name_no_file_can_have_has_no_curve(tmp_path):
+    """Ids come from MLflow, where anybody may have edited them: one that is too long ends no report."""
+    assert Losses(tmp_path).curve(sample(invocation="long" * 400)) is None
 
 
 @pytest.mark.parametrize(

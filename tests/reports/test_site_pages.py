@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from datetime import timedelta
 from pathlib import Path
@@ -234,7 +235,7 @@ def test_a_report_that_fails_leaves_the_one_before(tmp_path, monkeypatch):
     out = tmp_path / "out"
     write_site(sources(usual_history()), out)
     before = (out / "index.html").read_bytes()
-    monkeypatch.setattr(pages, "_cell", lambda *facts: 1 / 0)
+    monkeypatch.setattr(pages, "_cell", lambda *facts, **more: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         write_site(sources(usual_history()), out)
     assert (out / "index.html").read_bytes() == before
@@ -250,6 +251,14 @@ def test_the_numbers_of_a_chart_stand_in_a_table_below_it(tmp_path):
     for value in ("0: 87.13; 1: 89.42", "85.98 to 91.43", "7.25"):
         assert value in shown
     assert len(page.all("noscript")) == len(page.all("figure")) == 2
+
+
+def test_the_band_in_the_table_is_the_one_that_is_drawn(tmp_path):
+    """Where the first seed gave no number and so has no band, the table has that of the other seeds, as the chart does."""
+    nothing = {"value": math.nan, "band_low": math.nan, "band_high": math.nan, "verdict": "failed:died"}
+    write_site(sources(frames([sample(0, **nothing), sample(1)], [])), tmp_path / "out")
+    page = read(tmp_path / "out" / "cells" / f"{'-'.join(KEY)}.html")
+    assert "85.98 to 91.43" in [text for _, _, text in page.all("td")]
 
 
 @pytest.mark.parametrize(("days", "digest", "name"), [(1, HASH, "reproduced"), (8, HASH, "stale"), (1, "other", "stale")])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from benchmarks.report_pictures import CELL
 from benchmarks.sample_report import NOTE, write_sample
 from reports.site.verdicts import APPEARANCES
 from tests.reports.site_pages import assert_links_lead_somewhere, assert_sound, read
@@ -38,3 +39,13 @@ def test_the_sample_shows_every_way_to_stand(sample):
     page = read(sample / "index.html")
     names = {name for _, attributes, _ in page.of_class("cell") for name in attributes["class"].split()}
     assert {name[2:] for name in names if name.startswith("v-")} == set(APPEARANCES) - {"other"}
+
+
+@pytest.mark.parametrize("place", ["made", "committed"])
+def test_the_sample_shows_what_drifts(sample, place):
+    """A drop with a release, a rise without one, and a step that is worse against float64; the first has a mark on its chart."""
+    root = sample if place == "made" else COMMITTED
+    listed = [text for _, _, text in read(root / "index.html").all("li")]
+    for words in ("dropped, worse", "rose, better", "worse against float64", "no value since"):
+        assert any(words in text for text in listed), words
+    assert "broad line" in read(root / "cells" / f"{CELL}.html").text

@@ -6,12 +6,10 @@ import argparse
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from vigil.errors import EXIT_OUTSIDE, EXIT_REPRODUCED, EXIT_UNKNOWN, CannotRun, UsageError, VigilError, nearest
-
-if TYPE_CHECKING:
-    from vigil.drift.examine import Reference
+from vigil.errors import EXIT_OUTSIDE, EXIT_REPRODUCED, EXIT_UNKNOWN, CannotRun, UsageError, nearest
+from vigil.paths import reference_directory
 
 
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
@@ -34,6 +32,7 @@ def run(arguments: argparse.Namespace) -> int:
     # pandas and the tracker take a second to import, which no other verb should wait for.
     from reports.drift import show
     from vigil.drift.findings import detect, something_drifts
+    from vigil.drift.references import References, rows_in
     from vigil.history import load_history
 
     history = load_history()
@@ -46,7 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
     report = detect(
         samples,
         verifications,
-        reference_for=References(),
+        reference_for=References(rows_in(reference_directory())),
         include_faults=arguments.include_faults,
         all_runs=arguments.all_runs,
     )
@@ -62,60 +61,6 @@ def run(arguments: argparse.Namespace) -> int:
     if something_drifts(report):
         return EXIT_OUTSIDE
     return EXIT_UNKNOWN if report.gaps or not report.looked_at["tested"] else EXIT_REPRODUCED
-
-
-class References:
-    """The reference samples of each recipe hash and profile, read once.
-
-    The history does not hold the checksum of a run's data. Of reference rows on several data the newest are taken, which are
-    those that new runs are judged by.
-    """
-
-    def __init__(self) -> None:
-        self._found: dict[tuple[Any, ...], Reference | None] = {}
-
-    def __call__(self, cell: Mapping[str, Any]) -> Reference | None:
-        key = (cell["recipe"], cell["recipe_version"], cell["recipe_hash"], cell["profile"], cell["metric"], cell["unit"])
-        if key not in self._found:
-            self._found[key] = _reference(cell)
-        return self._found[key]
-
-
-def _reference(cell: Mapping[str, Any]) -> Reference | None:
-    from vigil.drift.examine import Reference
-    from vigil.paths import reference_directory
-    from vigil.references.samples import MIN_SAMPLES, MIN_SEEDS, load_rows, select
-
-    name, profile, digest = cell["recipe"], cell["profile"], cell["recipe_hash"]
-    identity = {"name": name, "version": int(cell["recipe_version"]), "hash": digest, "profile": profile}
-    rows = [row for row in load_rows(reference_directory(), name) if row["recipe"] == identity and row["unit"] == cell["unit"]]
-    if not rows:
-        return None
-    newest = max(rows, key=lambda row: row["date"])["data"]["checksum"]
-    chosen = select(rows, recipe=identity, metric=cell["metric"], data=newest).rows
-    values = tuple(float(row["value"]) for row in chosen)
-    if len(chosen) < MIN_SAMPLES or len({row["seed"] for row in chosen}) < MIN_SEEDS:
-        return None
-    floor = _floor(values, cell)
-    if floor == 0.0 and len(set(values)) == 1:
-        return None
-    return Reference(values, tuple(row["seed"] for row in chosen), tuple(row["context"]["text"] for row in chosen), floor)
-
-
-def _floor(values: tuple[float, ...], cell: Mapping[str, Any]) -> float:
-    """Return the floor under the spread of a share of right answers; 0 for another metric, or a recipe that is no longer here."""
-    from vigil.recipes.loading import load_recipe, recipe_hash
-    from vigil.statistics.metric import spread_floor
-
-    if cell["unit"] != "percent":
-        return 0.0
-    try:
-        training = load_recipe(cell["recipe"]).resolve(cell["profile"])
-    except VigilError:
-        return 0.0
-    if recipe_hash(training) != cell["recipe_hash"]:
-        return 0.0
-    return spread_floor(values, metric=training["metric"], n_test=training["data"]["n_test"])
 
 
 def _check_known(samples: Any, column: str, name: str) -> None:

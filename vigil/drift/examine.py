@@ -13,7 +13,7 @@ import numpy as np
 
 from vigil.drift.place import Place, locate
 from vigil.drift.series import Series
-from vigil.drift.steps import Scan, Step, arrangements, make_design, residual_square, step_at
+from vigil.drift.steps import Scan, Step, arrangements, make_design, plain_step, residual_square, step_at
 from vigil.statistics.bands import compare, half_width
 from vigil.statistics.samples import BandUndefined
 
@@ -159,16 +159,21 @@ def since(examined: Examined) -> Since:
 
 
 def size_of(examined: Examined) -> tuple[float, float, float]:
-    """Return the size of the change and its 95 % interval: the step where it began, else the distance to the reference."""
+    """Return the size of the change and its 95 % interval: the step where it began, else the distance to the reference.
+
+    Values without any spread (100 % correct night after night, then 90 %) have a step and no interval: NaN.
+    """
     place = _place(examined)
-    step = None
+    step, series = None, examined.series
     if place is not None:
-        step = step_at(examined.series.values, examined.series.seeds, place.boundary, spread_floor=examined.floor)
+        step = step_at(series.values, series.seeds, place.boundary, spread_floor=examined.floor)
     if step is not None:
         return (step.size, *step.interval(COVERAGE))
     if examined.against is not None:
         return examined.against.difference, examined.against.low, examined.against.high
-    return float("nan"), float("nan"), float("nan")
+    if place is None:
+        return float("nan"), float("nan"), float("nan")
+    return plain_step(series.values, series.seeds, place.boundary), float("nan"), float("nan")
 
 
 def _place(examined: Examined) -> Place | None:

@@ -17,6 +17,7 @@ from vigil.drift.siblings import Points, Siblings, pooled, siblings_of, standard
 from vigil.drift.steps import STAGES, detectable
 
 FALSE_DISCOVERIES = 0.05
+EVERY = "every framework"  # the name of the pool of all cells
 # A cell that others of its framework have left behind by so many days of nights is missed; within a week every cell has its turn.
 _DAYS_MISSED = 7.0
 
@@ -30,7 +31,8 @@ FindReference = Callable[[Mapping[str, Any]], "Reference | None"]
 class Drift:
     """A series that drifts. `cell` has `cells`, their number, in the place of a recipe where cells were pooled.
 
-    size, low, high: in the unit; size_sd in standard deviations of one run; `worse` is None for a pool, whose metrics may differ.
+    size, low, high: in the unit, without interval (NaN) where values have no spread; size_sd in standard deviations of one run.
+    worse: None for a pool, whose metrics may differ, and for a metric of which nobody recorded which way is better.
     p_values: of each question that was asked; p and q: of the series among all.
     """
 
@@ -62,14 +64,27 @@ class Gap:
 
 
 @dataclass(frozen=True)
+class Seen:
+    """What was looked at of one cell: nights with a value, independent values; p is None for too few values for any test."""
+
+    nights: int
+    values: int
+    p: float | None
+
+
+@dataclass(frozen=True)
 class Report:
-    """What is drifting, what moved, what gives no value, and what was looked at. Nights are numbers into `nights`."""
+    """What is drifting, what moved, what gives no value, and what was looked at. Nights are numbers into `nights`.
+
+    cells: recipe, profile and context -> what was looked at of it; a cell that never gave a value is not in it.
+    """
 
     drifts: tuple[Drift, ...]
     moves: tuple[tuple[dict[str, Any], Moved], ...]
     gaps: tuple[Gap, ...]
     nights: tuple[str, ...]
     looked_at: dict[str, Any]
+    cells: Mapping[tuple[str, str, str], Seen]
 
     def as_json(self) -> dict[str, Any]:
         """Return the report as JSON can hold it."""
@@ -119,7 +134,15 @@ def detect(
         gaps=tuple(_gaps(collected)),
         nights=collected.nights.names,
         looked_at=_looked_at(collected, cells, tested, drifts),
+        cells={
+            cell_key(each.series.cell): Seen(len(each.series.visits), len(each.series.values), each.p_value) for each in cells
+        },
     )
+
+
+def cell_key(cell: Mapping[str, Any]) -> tuple[str, str, str]:
+    """Return recipe, profile and context of a cell."""
+    return cell["recipe"], cell["profile"], cell["context"]
 
 
 def judge(tested: Sequence[Examined]) -> np.ndarray:
@@ -146,7 +169,7 @@ def _pools(points: Points) -> list[Series]:
     frameworks = sorted(set(points.framework.tolist()))
     pools = [pooled(points, points.framework == name, name=name, one_timeline=True) for name in frameworks]
     if len(frameworks) > 1:
-        pools.append(pooled(points, np.ones(len(points.framework), dtype=bool), name="every framework", one_timeline=False))
+        pools.append(pooled(points, np.ones(len(points.framework), dtype=bool), name=EVERY, one_timeline=False))
     return [pool for pool in pools if pool is not None]
 
 
@@ -157,7 +180,7 @@ def _drift(each: Examined, q: float, number: int | None, points: Points, bits: M
         label, size_sd, worse, others = f"{cell['framework']}, {cell['cells']} cells pooled", size, None, None
     else:
         label, size_sd = each.series.label, size / each.spread if each.spread else float("nan")
-        worse = (size < 0.0) == (cell["direction"] == "higher")
+        worse = (size < 0.0) == (cell["direction"] == "higher") if cell["direction"] in ("higher", "lower") else None
         others = None if began.night is None else siblings_of(number, points, night=began.night, size=size_sd)
     return Drift(
         label=label,

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from vigil.drift.series import CELL, Series
+from vigil.drift.series import CELL, NO_RELEASE, Series
 
 NOT_WORSE, WORSE, UNDECIDED, NOT_DETERMINISTIC = (
     "moved, not worse",
@@ -77,8 +77,9 @@ def _key(series: Series) -> tuple[str, ...]:
 
 
 def _bits(samples: pd.DataFrame) -> dict[tuple[str, ...], dict[tuple[str, int], frozenset[str]]]:
-    """Return by cell and hash, then by release and seed, the states that came out."""
-    known = samples[samples["state_sha256"].notna()].drop_duplicates([*CELL, "recipe_hash", "release", "seed", "state_sha256"])
+    """Return by cell and hash, then by release and seed, the states that came out; those of no release tell nothing."""
+    known = samples[samples["state_sha256"].notna() & (samples["release"] != NO_RELEASE)]
+    known = known.drop_duplicates([*CELL, "recipe_hash", "release", "seed", "state_sha256"])
     found: dict[tuple[str, ...], dict[tuple[str, int], set[str]]] = {}
     columns = [*CELL, "recipe_hash", "release", "seed", "state_sha256"]
     for *cell, release, seed, state in known[columns].itertuples(index=False, name=None):

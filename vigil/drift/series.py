@@ -13,6 +13,8 @@ import numpy as np
 import pandas as pd
 
 CELL = ("recipe", "profile", "context")
+# In the place of a release that nobody recorded. It sorts before every number, so that it names no pool's night that has one.
+NO_RELEASE = "(unknown)"
 _CARRIED = (
     *("recipe", "recipe_version", "recipe_hash", "profile", "context", "framework", "mode", "precision", "device", "devices"),
     *("determinism", "randomness", "metric", "unit", "direction"),
@@ -80,10 +82,11 @@ def collect(samples: pd.DataFrame, *, include_faults: bool = False, all_runs: bo
     """Return the series of the newest recipe hash of each cell.
 
     A run of no night is left out, or, with `all_runs`, belongs to the night of its day. A run with a planted fault is left out
-    unless they are included. A value that is not finite is a gap, never a value.
+    unless they are included. A value that is not finite is a gap, never a value. A release that is missing is NO_RELEASE.
     """
     faulty = samples["fault"].fillna("none") != "none"
     frame = samples if include_faults else samples[~faulty]
+    frame = frame.assign(release=frame["release"].astype(object).where(frame["release"].notna(), NO_RELEASE))
     no_night = frame["night"].isna()
     frame = (
         frame.assign(night=frame["night"].where(~no_night, frame["created"].dt.strftime("%Y-%m-%d")))

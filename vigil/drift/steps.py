@@ -118,6 +118,14 @@ def step_at(values: np.ndarray, seeds: np.ndarray, boundary: int, *, spread_floo
     return Step(size, error, freedom, p_value, spread, boundary, len(values) - boundary)
 
 
+def plain_step(values: np.ndarray, seeds: np.ndarray, boundary: int) -> float:
+    """Return the step at a boundary without any word on its error: between values of a seed where there are such, else of all."""
+    design = make_design(seeds, [boundary])
+    if len(design.boundaries):
+        return float(design.contrasts[0] @ values / design.weights[0])
+    return float(values[boundary:].mean() - values[:boundary].mean())
+
+
 def detectable(step: Step, *, alpha: float, power: float = 0.9) -> float:
     """Return the smallest true step that this test would call significant at alpha with the power."""
     return float(stats.t.ppf(1.0 - alpha / 2.0, step.freedom) + stats.t.ppf(power, step.freedom)) * step.error

@@ -1,0 +1,72 @@
+"""Which reference samples a cell is held to: the newest of its recipe hash and profile, with the floor under their spread."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from vigil.drift.examine import Reference
+from vigil.errors import VigilError
+from vigil.recipes.loading import load_recipe, recipe_hash
+from vigil.references.overview import recipes_with_rows
+from vigil.references.samples import MIN_SAMPLES, MIN_SEEDS, Row, load_rows, select
+from vigil.statistics.metric import spread_floor
+
+
+def rows_in(directory: Path) -> Callable[[str], Sequence[Row]]:
+    """Return a function from a recipe's name to its reference rows in a directory; none for a name without a folder there.
+
+    A name comes from the history, which anybody may have edited: it is looked up among the folders and never made into a path.
+    """
+    known = set(recipes_with_rows(directory))
+    return lambda name: load_rows(directory, name) if name in known else ()
+
+
+class References:
+    """The reference samples of each recipe hash and profile, chosen once.
+
+    The history does not hold the checksum of a run's data. Of reference rows on several data the newest are taken, which are
+    those that new runs are judged by.
+    """
+
+    def __init__(self, rows_of: Callable[[str], Sequence[Row]]) -> None:
+        """Take a function from a recipe's name to those of its rows that are not superseded."""
+        self._rows_of = rows_of
+        self._found: dict[tuple[Any, ...], Reference | None] = {}
+
+    def __call__(self, cell: Mapping[str, Any]) -> Reference | None:
+        key = (cell["recipe"], cell["recipe_version"], cell["recipe_hash"], cell["profile"], cell["metric"], cell["unit"])
+        if key not in self._found:
+            self._found[key] = _reference(cell, self._rows_of(cell["recipe"]))
+        return self._found[key]
+
+
+def _reference(cell: Mapping[str, Any], rows: Sequence[Row]) -> Reference | None:
+    name, profile, digest = cell["recipe"], cell["profile"], cell["recipe_hash"]
+    identity = {"name": name, "version": int(cell["recipe_version"]), "hash": digest, "profile": profile}
+    rows = [row for row in rows if row["recipe"] == identity and row["unit"] == cell["unit"]]
+    if not rows:
+        return None
+    newest = max(rows, key=lambda row: row["date"])["data"]["checksum"]
+    chosen = select(rows, recipe=identity, metric=cell["metric"], data=newest).rows
+    values = tuple(float(row["value"]) for row in chosen)
+    if len(chosen) < MIN_SAMPLES or len({row["seed"] for row in chosen}) < MIN_SEEDS:
+        return None
+    floor = _floor(values, cell)
+    if floor == 0.0 and len(set(values)) == 1:
+        return None
+    return Reference(values, tuple(row["seed"] for row in chosen), tuple(row["context"]["text"] for row in chosen), floor)
+
+
+def _floor(values: tuple[float, ...], cell: Mapping[str, Any]) -> float:
+    """Return the floor under the spread of a share of right answers; 0 for another metric, or a recipe that is no longer here."""
+    if cell["unit"] != "percent":
+        return 0.0
+    try:
+        training = load_recipe(cell["recipe"]).resolve(cell["profile"])
+    except VigilError:
+        return 0.0
+    if recipe_hash(training) != cell["recipe_hash"]:
+        return 0.0
+    return spread_floor(values, metric=training["metric"], n_test=training["data"]["n_test"])
