@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import re
 import socket
+import sys
 
 import pytest
 
@@ -91,6 +93,7 @@ WRONG = [
     (["resume", "nowhere"], "holds no invocation.json", "Give an invocation directory"),
     (["dashboard", "--port", "none"], "--port: found 'none'", "1 to 65535"),
     (["check", "gone.yaml"], "gone.yaml: cannot be read", "Allowed: a file"),
+    (["recipes", "resnet_cifar"], "resnet_cifar: one argument more than `vigil recipes` takes", "vigil recipes --help"),
 ]
 
 
@@ -214,11 +217,22 @@ def test_help_lists_every_verb_and_the_exit_codes(capsys):
     assert "0 reproduced, 1 outside the band, 2 wrong usage" in " ".join(text.split())
 
 
-def test_a_traceback_would_be_caught(command, monkeypatch):
-    """An error that nobody foresaw is not turned into a message that looks foreseen."""
+def test_an_error_that_nobody_foresaw_is_no_number_outside_its_band(monkeypatch, capsys):
+    """It keeps its traceback, and ends in 3: Python's own 1 would say that a number is outside its band."""
     monkeypatch.setattr(vigil.cli.main.reproduce, "load_recipe", lambda name: 1 / 0)
-    with pytest.raises(ZeroDivisionError):
-        command(*REPRODUCE)
+    assert main(REPRODUCE) == 3
+    assert "ZeroDivisionError" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("verb", ["schema", "recipes"])
+def test_a_reader_that_goes_early_ends_nothing_in_a_traceback(monkeypatch, capsys, verb):
+    """As under `| head`, with more than a buffer of text or less: no traceback, and no exit code that is a verdict."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer, "w", encoding="utf-8") as output:
+        monkeypatch.setattr(sys, "stdout", output)
+        assert main([verb]) == 3
+    assert capsys.readouterr().err == ""
 
 
 def test_ctrl_c_outside_a_run_is_a_line(command, monkeypatch):
