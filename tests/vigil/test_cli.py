@@ -11,6 +11,7 @@ import sys
 import pytest
 
 import vigil.cli.main
+import vigil.cli.options
 import vigil.data
 import vigil.environment
 import vigil.invocation
@@ -75,6 +76,19 @@ WRONG = [
     (["matrix", "resnet_cifar", "--framework", "torch,jaxx"], "--framework: found 'jaxx'", "Did you mean jax?"),
     (["matrix", "resnet_cifar", "--devices", "1,0"], "--devices: found '0'", "a whole number from 1"),
     (["matrix", "resnet_cifar", "--jobs", "0"], "--jobs: found '0'", "a whole number from 1"),
+    (["matrix", "resnet_cifar", "--framework", "torch,torch"], "--framework: found torch twice", "each once"),
+    (["matrix", "resnet_cifar", "--framework", ""], "--framework: found ''", "torch, tensorflow, jax"),
+    (["matrix", "resnet_cifar", "--devices", "1,01"], "--devices: found 1 twice", "each once"),
+    (["matrix", "resnet_cifar", "--markdown", "."], "--markdown: found ., a directory", "Allowed: a file"),
+    (["matrix", "resnet_cifar", "--markdown", "gone/x.md"], "--markdown: found gone/x.md", "there is no directory gone"),
+    (["compare", "resnet_cifar", "jax==0.9.2", "jax", "--markdown", "gone/x.md"], "--markdown: found gone", "directory gone"),
+    (["verify", "resnet_cifar", "--all", "--markdown", "gone/x.md"], "--markdown: found gone/x.md", "directory gone"),
+    (["verify", "resnet_cifar", "--all", "--mode", ""], "--mode: found ''", "eager, jit, compile"),
+    (["reference", "diff", "--markdown", "gone/x.md"], "--markdown: found gone/x.md", "directory gone"),
+    (["drift", "--json", "gone/x.json"], "--json: found gone/x.json", "directory gone"),
+    (["nightly", "--budget", "9" * 400 + "h"], "--budget: found", "a number above 0 with s, m or h"),
+    (["reference", "add", "resnet_cifar", "--framework", "jax,jax"], "--framework: found jax twice", "each once"),
+    (["power", "resnet_cifar", "--seeds", "1,2,1"], "--seeds: found 1 twice", "each once"),
     (["reference", "add", "resnet_cifar", "--framework", "pytorch"], "--framework: found 'pytorch'", "Did you mean torch?"),
     (["reference", "resnet_cifar", "--framework", "torch"], "invalid choice: 'resnet_cifar'", "`vigil reference add RECIPE ...`"),
     (["reference"], "required: ACTION", "vigil reference --help"),
@@ -215,6 +229,16 @@ def test_help_lists_every_verb_and_the_exit_codes(capsys):
     text = capsys.readouterr().out
     assert all(re.search(rf"^    {verb}\s", text, re.MULTILINE) for verb in VERB_NAMES)
     assert "0 reproduced, 1 outside the band, 2 wrong usage" in " ".join(text.split())
+
+
+def test_a_file_that_cannot_be_written_after_the_work_is_a_line(command, scripted, tmp_path, monkeypatch):
+    """The disk may fill while cells run: the table has been printed, and then one line says what is missing."""
+    scripted({0: 80.0})
+    monkeypatch.setattr(vigil.cli.options, "check_file", lambda option, path: None)
+    matrix = ["matrix", "resnet_cifar", "--profile", "smoke", "--framework", "torch", "--mode", "jit", "--precision", "fp32"]
+    code, out, err = command(*matrix, "--devices", "1", "--markdown", str(tmp_path / "gone" / "x.md"))
+    assert (code, "torch-jit-fp32-x1" in out) == (3, True)
+    assert f"--markdown: {tmp_path}/gone/x.md cannot be written (No such file or directory)" in err
 
 
 def test_an_error_that_nobody_foresaw_is_no_number_outside_its_band(monkeypatch, capsys):
