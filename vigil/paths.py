@@ -8,6 +8,11 @@ from pathlib import Path
 from vigil.errors import CannotRun
 
 
+def expanded(path: str | Path) -> Path:
+    """Return a path with `~` and `~user` as homes; one whose home is not known stays as it is, and is then not found."""
+    return Path(os.path.expanduser(path))  # Path.expanduser raises RuntimeError for it
+
+
 def project_root() -> Path:
     """Return the checkout that holds recipes/, runners/ and reference_results/."""
     root = Path(__file__).resolve().parent.parent
@@ -21,7 +26,7 @@ def project_root() -> Path:
 def runs_directory() -> Path:
     """Return the folder for run directories: $VIGIL_RUNS_DIR, or runs/ in the checkout."""
     chosen = os.environ.get("VIGIL_RUNS_DIR")
-    return Path(chosen).expanduser().resolve() if chosen else project_root() / "runs"
+    return expanded(chosen).resolve() if chosen else project_root() / "runs"
 
 
 def reference_directory() -> Path:
@@ -32,13 +37,21 @@ def reference_directory() -> Path:
 def data_directory() -> Path:
     """Return the folder that holds or receives official data: $VIGIL_DATA_DIR, or data/ in the checkout."""
     chosen = os.environ.get("VIGIL_DATA_DIR")
-    return Path(chosen).expanduser().resolve() if chosen else project_root() / "data"
+    return expanded(chosen).resolve() if chosen else project_root() / "data"
 
 
 def cache_directory() -> Path:
-    """Return the folder for what can be made again: $VIGIL_CACHE_DIR, $XDG_CACHE_HOME/vigil, or ~/.cache/vigil."""
+    """Return the folder for what can be made again: $VIGIL_CACHE_DIR, $XDG_CACHE_HOME/vigil, or ~/.cache/vigil.
+
+    Raises:
+        CannotRun: None of the three is known: there is no home.
+    """
     if chosen := os.environ.get("VIGIL_CACHE_DIR"):
-        return Path(chosen).expanduser().resolve()
+        return expanded(chosen).resolve()
     # The XDG base directory specification: a path that is not absolute is to be ignored.
     shared = Path(os.environ.get("XDG_CACHE_HOME") or "")
-    return (shared if shared.is_absolute() else Path.home() / ".cache") / "vigil"
+    if not shared.is_absolute():
+        shared = expanded("~") / ".cache"
+    if not shared.is_absolute():
+        raise CannotRun("there is no home directory for a cache (HOME is not set). Name a directory in VIGIL_CACHE_DIR.")
+    return shared / "vigil"
