@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from vigil.errors import CannotRun
+from vigil.errors import CannotRun, UsageError
 
 
 def expanded(path: str | Path) -> Path:
-    """Return a path with `~` and `~user` as homes; one whose home is not known stays as it is, and is then not found."""
-    return Path(os.path.expanduser(path))  # Path.expanduser raises RuntimeError for it
+    """Return a path with `~` and `~user` as homes. Raises UsageError for a home that is not known."""
+    try:
+        return Path(path).expanduser()
+    except RuntimeError as error:
+        raise UsageError(f"{path}: there is no such home. Write the whole path, or ./~name for a file here.") from error
 
 
 def project_root() -> Path:
@@ -50,8 +53,7 @@ def cache_directory() -> Path:
         return expanded(chosen).resolve()
     # The XDG base directory specification: a path that is not absolute is to be ignored.
     shared = Path(os.environ.get("XDG_CACHE_HOME") or "")
-    if not shared.is_absolute():
-        shared = expanded("~") / ".cache"
-    if not shared.is_absolute():
-        raise CannotRun("there is no home directory for a cache (HOME is not set). Name a directory in VIGIL_CACHE_DIR.")
-    return shared / "vigil"
+    try:
+        return (shared if shared.is_absolute() else Path.home() / ".cache") / "vigil"
+    except RuntimeError as error:
+        raise CannotRun("there is no home directory for a cache. Name a directory in VIGIL_CACHE_DIR.") from error

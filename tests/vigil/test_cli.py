@@ -69,7 +69,7 @@ WRONG = [
     ([*REPRODUCE, "--devices", "2", "--shards", "30,30"], "shards: found 30+30 = 60", "batch size, 64"),
     ([*REPRODUCE, "--shards", "32,32"], "shards: found 2 sizes", "one for each device"),
     ([*REPRODUCE, "--fault", "gone.py"], "--fault: gone.py: no such file", "a Python file that defines install()"),
-    ([*REPRODUCE, "--fault", "~no_such_user/gone.py"], "--fault: ~no_such_user/gone.py: no such file", "defines install()"),
+    ([*REPRODUCE, "--fault", "~no_such_user/gone.py"], "~no_such_user/gone.py: there is no such home", "the whole path"),
     (["resume", __file__], "holds no invocation.json", "Give an invocation directory"),
     (["reproduce", "resnet_cifar"], "--framework: missing", "or --release, which names its framework"),
     ([], "required: VERB", "vigil --help"),
