@@ -11,7 +11,7 @@ FRAMEWORKS := torch tensorflow jax
 .PHONY: help setup reproduce verify matrix compare nightly drift report reference golden resume recipes check dashboard sync \
   test test-slow bench calibrate lint clean
 
-# What is passed on, when it is given.
+# What is passed on, when it is given. Also where the verb has no such option: vigil then says so, and nothing is left out in silence.
 option = $(if $($(2)),--$(1)='$($(2))')
 CONTEXT = $(call option,framework,FRAMEWORK) $(call option,mode,MODE) $(call option,precision,PRECISION) \
   $(call option,device,DEVICE) $(call option,devices,DEVICES) $(call option,shards,SHARDS) \
@@ -32,7 +32,7 @@ help: ## List the targets
 	@echo "make TARGET [RECIPE=resnet_cifar] [FRAMEWORK=torch|tensorflow|jax] [MODE=eager|jit|compile]"
 	@echo "            [PRECISION=fp32|bf16|fp16|tf32|fp64] [DEVICE=cpu|gpu] [DEVICES=2] [SHARDS=80,48] [SEEDS=3]"
 	@echo "            [PROFILE=smoke|quick|paper] [DETERMINISM=on|off] [RANDOMNESS=shared|native] [FAULT=FILE.py]"
-	@echo "            [JOBS=2] [ARGS='more options'] [PYTHON=python3.12]"
+	@echo "            [RELEASE=jax==0.9.2] [JOBS=2] [ARGS='more options'] [PYTHON=python3.12]"
 	@echo
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
@@ -40,17 +40,16 @@ reproduce: $(VENV)/.core $(CHOSEN) ## Train RECIPE on FRAMEWORK and judge the re
 	@$(VIGIL) reproduce '$(RECIPE)' $(CONTEXT) $(RUNS)
 
 verify: $(VENV)/.core $(CHOSEN) ## Hold single training steps of RECIPE against the golden tape; every context of all: ARGS=--all
-	@$(VIGIL) verify $(NAMED_RECIPE) $(CONTEXT) $(call option,profile,PROFILE) $(call option,fault,FAULT) $(call option,jobs,JOBS) $(ARGS)
+	@$(VIGIL) verify $(NAMED_RECIPE) $(CONTEXT) $(RUNS)
 
 matrix: $(VENV)/.core $(CHOSEN) ## Run every context of every installed framework: RECIPE (default: all), PROFILE
 	@$(VIGIL) matrix $(NAMED_RECIPE) $(CONTEXT) $(RUNS)
 
 compare: $(VENV)/.core ## Same seeds under two releases, side by side: RECIPE, OLD=jax==0.9.2, NEW=jax==0.10.2
-	@$(VIGIL) compare '$(RECIPE)' '$(OLD)' '$(NEW)' $(call option,profile,PROFILE) $(call option,seeds,SEEDS) $(call option,jobs,JOBS) $(ARGS)
+	@$(VIGIL) compare '$(RECIPE)' '$(OLD)' '$(NEW)' $(CONTEXT) $(RUNS)
 
 nightly: $(VENV)/.core ## Newest releases, all that is not covered yet: BUDGET=30m, NIGHTLY=1 (pre-releases), HOLD=torch==2.13.0
-	@$(VIGIL) nightly $(NAMED_RECIPE) $(if $(NIGHTLY),--pre) $(call option,budget,BUDGET) $(call option,hold,HOLD) \
-	  $(call option,framework,FRAMEWORK) $(call option,profile,PROFILE) $(call option,seeds,SEEDS) $(call option,jobs,JOBS) $(ARGS)
+	@$(VIGIL) nightly $(NAMED_RECIPE) $(if $(NIGHTLY),--pre) $(call option,budget,BUDGET) $(call option,hold,HOLD) $(CONTEXT) $(RUNS)
 
 drift: $(VENV)/.core ## What is drifting over nights and releases: RECIPE (default: all), PROFILE
 	@$(VIGIL) drift $(NAMED_RECIPE) $(call option,profile,PROFILE) $(ARGS)

@@ -291,7 +291,7 @@ def read_invocation(directory: Path) -> dict[str, Any]:
     path = directory / FILE_NAME
     try:
         return json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError as error:
+    except (FileNotFoundError, NotADirectoryError) as error:
         raise UsageError(
             f"{directory}: holds no {FILE_NAME}. Give an invocation directory, or a run directory inside one."
         ) from error

@@ -5,7 +5,15 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from vigil.errors import CannotRun
+from vigil.errors import CannotRun, UsageError
+
+
+def expanded(path: str | Path) -> Path:
+    """Return a path with `~` and `~user` as homes. Raises UsageError for a home that is not known."""
+    try:
+        return Path(path).expanduser()
+    except RuntimeError as error:
+        raise UsageError(f"{path}: there is no such home. Write the whole path, or ./~name for a file here.") from error
 
 
 def project_root() -> Path:
@@ -21,7 +29,7 @@ def project_root() -> Path:
 def runs_directory() -> Path:
     """Return the folder for run directories: $VIGIL_RUNS_DIR, or runs/ in the checkout."""
     chosen = os.environ.get("VIGIL_RUNS_DIR")
-    return Path(chosen).expanduser().resolve() if chosen else project_root() / "runs"
+    return expanded(chosen).resolve() if chosen else project_root() / "runs"
 
 
 def reference_directory() -> Path:
@@ -32,13 +40,20 @@ def reference_directory() -> Path:
 def data_directory() -> Path:
     """Return the folder that holds or receives official data: $VIGIL_DATA_DIR, or data/ in the checkout."""
     chosen = os.environ.get("VIGIL_DATA_DIR")
-    return Path(chosen).expanduser().resolve() if chosen else project_root() / "data"
+    return expanded(chosen).resolve() if chosen else project_root() / "data"
 
 
 def cache_directory() -> Path:
-    """Return the folder for what can be made again: $VIGIL_CACHE_DIR, $XDG_CACHE_HOME/vigil, or ~/.cache/vigil."""
+    """Return the folder for what can be made again: $VIGIL_CACHE_DIR, $XDG_CACHE_HOME/vigil, or ~/.cache/vigil.
+
+    Raises:
+        CannotRun: None of the three is known: there is no home.
+    """
     if chosen := os.environ.get("VIGIL_CACHE_DIR"):
-        return Path(chosen).expanduser().resolve()
+        return expanded(chosen).resolve()
     # The XDG base directory specification: a path that is not absolute is to be ignored.
     shared = Path(os.environ.get("XDG_CACHE_HOME") or "")
-    return (shared if shared.is_absolute() else Path.home() / ".cache") / "vigil"
+    try:
+        return (shared if shared.is_absolute() else Path.home() / ".cache") / "vigil"
+    except RuntimeError as error:
+        raise CannotRun("there is no home directory for a cache. Name a directory in VIGIL_CACHE_DIR.") from error

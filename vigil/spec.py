@@ -10,6 +10,7 @@ from runners.contract import spec as contract
 from runners.contract.faults import file_sha256
 from vigil.context import Context
 from vigil.errors import UsageError
+from vigil.paths import expanded
 
 HEARTBEAT_SECONDS = 5.0
 
@@ -25,7 +26,7 @@ def fault_entry(path: str | None) -> dict[str, str] | None:
     """Return name, path and hash of a fault file. Raises UsageError when there is no such file."""
     if path is None:
         return None
-    file = Path(path).expanduser().resolve()
+    file = expanded(path).resolve()
     if not file.is_file():
         raise UsageError(f"--fault: {path}: no such file. Allowed: a Python file that defines install().")
     return {"path": str(file), "name": file.stem, "sha256": file_sha256(file)}

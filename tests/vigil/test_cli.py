@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import re
 import socket
+import sys
 
 import pytest
 
 import vigil.cli.main
+import vigil.cli.options
 import vigil.data
 import vigil.environment
 import vigil.invocation
@@ -66,6 +69,8 @@ WRONG = [
     ([*REPRODUCE, "--devices", "2", "--shards", "30,30"], "shards: found 30+30 = 60", "batch size, 64"),
     ([*REPRODUCE, "--shards", "32,32"], "shards: found 2 sizes", "one for each device"),
     ([*REPRODUCE, "--fault", "gone.py"], "--fault: gone.py: no such file", "a Python file that defines install()"),
+    ([*REPRODUCE, "--fault", "~no_such_user/gone.py"], "~no_such_user/gone.py: there is no such home", "the whole path"),
+    (["resume", __file__], "holds no invocation.json", "Give an invocation directory"),
     (["reproduce", "resnet_cifar"], "--framework: missing", "or --release, which names its framework"),
     ([], "required: VERB", "vigil --help"),
     (["reproduce", "gone.yaml", "--framework", "torch"], "gone.yaml: cannot be read", "Allowed: a file"),
@@ -73,6 +78,19 @@ WRONG = [
     (["matrix", "resnet_cifar", "--framework", "torch,jaxx"], "--framework: found 'jaxx'", "Did you mean jax?"),
     (["matrix", "resnet_cifar", "--devices", "1,0"], "--devices: found '0'", "a whole number from 1"),
     (["matrix", "resnet_cifar", "--jobs", "0"], "--jobs: found '0'", "a whole number from 1"),
+    (["matrix", "resnet_cifar", "--framework", "torch,torch"], "--framework: found torch twice", "each once"),
+    (["matrix", "resnet_cifar", "--framework", ""], "--framework: found ''", "torch, tensorflow, jax"),
+    (["matrix", "resnet_cifar", "--devices", "1,01"], "--devices: found 1 twice", "each once"),
+    (["matrix", "resnet_cifar", "--markdown", "."], "--markdown: found ., a directory", "Allowed: a file"),
+    (["matrix", "resnet_cifar", "--markdown", "gone/x.md"], "--markdown: found gone/x.md", "there is no directory gone"),
+    (["compare", "resnet_cifar", "jax==0.9.2", "jax", "--markdown", "gone/x.md"], "--markdown: found gone", "directory gone"),
+    (["verify", "resnet_cifar", "--all", "--markdown", "gone/x.md"], "--markdown: found gone/x.md", "directory gone"),
+    (["verify", "resnet_cifar", "--all", "--mode", ""], "--mode: found ''", "eager, jit, compile"),
+    (["reference", "diff", "--markdown", "gone/x.md"], "--markdown: found gone/x.md", "directory gone"),
+    (["drift", "--json", "gone/x.json"], "--json: found gone/x.json", "directory gone"),
+    (["nightly", "--budget", "9" * 400 + "h"], "--budget: found", "a number above 0 with s, m or h"),
+    (["reference", "add", "resnet_cifar", "--framework", "jax,jax"], "--framework: found jax twice", "each once"),
+    (["power", "resnet_cifar", "--seeds", "1,2,1"], "--seeds: found 1 twice", "each once"),
     (["reference", "add", "resnet_cifar", "--framework", "pytorch"], "--framework: found 'pytorch'", "Did you mean torch?"),
     (["reference", "resnet_cifar", "--framework", "torch"], "invalid choice: 'resnet_cifar'", "`vigil reference add RECIPE ...`"),
     (["reference"], "required: ACTION", "vigil reference --help"),
@@ -91,6 +109,7 @@ WRONG = [
     (["resume", "nowhere"], "holds no invocation.json", "Give an invocation directory"),
     (["dashboard", "--port", "none"], "--port: found 'none'", "1 to 65535"),
     (["check", "gone.yaml"], "gone.yaml: cannot be read", "Allowed: a file"),
+    (["recipes", "resnet_cifar"], "resnet_cifar: one argument more than `vigil recipes` takes", "vigil recipes --help"),
 ]
 
 
@@ -214,11 +233,32 @@ def test_help_lists_every_verb_and_the_exit_codes(capsys):
     assert "0 reproduced, 1 outside the band, 2 wrong usage" in " ".join(text.split())
 
 
-def test_a_traceback_would_be_caught(command, monkeypatch):
-    """An error that nobody foresaw is not turned into a message that looks foreseen."""
+def test_a_file_that_cannot_be_written_after_the_work_is_a_line(command, scripted, tmp_path, monkeypatch):
+    """The disk may fill while cells run: the table has been printed, and then one line says what is missing."""
+    scripted({0: 80.0})
+    monkeypatch.setattr(vigil.cli.options, "check_file", lambda option, path: None)
+    matrix = ["matrix", "resnet_cifar", "--profile", "smoke", "--framework", "torch", "--mode", "jit", "--precision", "fp32"]
+    code, out, err = command(*matrix, "--devices", "1", "--markdown", str(tmp_path / "gone" / "x.md"))
+    assert (code, "torch-jit-fp32-x1" in out) == (3, True)
+    assert f"--markdown: {tmp_path}/gone/x.md cannot be written (No such file or directory)" in err
+
+
+def test_an_error_that_nobody_foresaw_is_no_number_outside_its_band(monkeypatch, capsys):
+    """It keeps its traceback, and ends in 3: Python's own 1 would say that a number is outside its band."""
     monkeypatch.setattr(vigil.cli.main.reproduce, "load_recipe", lambda name: 1 / 0)
-    with pytest.raises(ZeroDivisionError):
-        command(*REPRODUCE)
+    assert main(REPRODUCE) == 3
+    assert "ZeroDivisionError" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("verb", ["schema", "recipes"])
+def test_a_reader_that_goes_early_ends_nothing_in_a_traceback(monkeypatch, capsys, verb):
+    """As under `| head`, with more than a buffer of text or less: no traceback, and no exit code that is a verdict."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer, "w", encoding="utf-8") as output:
+        monkeypatch.setattr(sys, "stdout", output)
+        assert main([verb]) == 3
+    assert capsys.readouterr().err == ""
 
 
 def test_ctrl_c_outside_a_run_is_a_line(command, monkeypatch):

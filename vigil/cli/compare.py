@@ -51,7 +51,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     parser.add_argument(
         "--jobs", default="1", metavar="N", help="2: both releases at once, each on half of the cores (default: 1)"
     )
-    parser.add_argument("--markdown", type=Path, metavar="FILE", help="write the comparison to a file, too")
+    options.add_file(parser, "--markdown", what="write the comparison")
     options.add_timeouts(parser)
     parser.set_defaults(run=run)
 
@@ -60,6 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Build both environments, run both sides, print and write the comparison, return its exit code."""
     recipe = load_recipe(arguments.recipe)
     recipe.profile(arguments.profile)
+    options.check_file("--markdown", arguments.markdown)
     releases = _releases(arguments)
     jobs = options.whole_number("--jobs", arguments.jobs, least=1, most=len(NAMES))
     timeout = options.seconds("--hang-timeout", arguments.hang_timeout)
@@ -83,8 +84,7 @@ def run(arguments: argparse.Namespace) -> int:
     directory, document = write_comparison(request, sides, runs)
     report.show(document)
     print(f"Written to {directory / FILE_NAME}")
-    if arguments.markdown:
-        arguments.markdown.write_text(report.markdown(document), encoding="utf-8")
+    options.write_file("--markdown", arguments.markdown, report.markdown(document))
     return document["verdict"]["exit_code"]
 
 
@@ -114,7 +114,7 @@ def write_comparison(request: Request, sides: Sequence[Side], runs: Path) -> tup
 def _releases(arguments: argparse.Namespace) -> list[Release]:
     """Return both releases, and let them name the framework. Raises UsageError unless they are of one framework."""
     releases = [parse_release(text, indexes=arguments.extra_index) for text in (arguments.old, arguments.new)]
-    frameworks = {release.framework for release in releases} | ({arguments.framework} if arguments.framework else set())
+    frameworks = {release.framework for release in releases} | (set() if arguments.framework is None else {arguments.framework})
     if len(frameworks) > 1:
         raise UsageError(f"OLD and NEW: found releases of {' and '.join(sorted(frameworks))}. Allowed: two of one framework.")
     [arguments.framework] = frameworks

@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
+from vigil.cli import options
 from vigil.errors import EXIT_OUTSIDE, EXIT_REPRODUCED, EXIT_UNKNOWN, CannotRun, UsageError, nearest
 from vigil.paths import reference_directory
 
@@ -17,13 +17,14 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     parser = subparsers.add_parser(
         "drift",
         help="what is drifting over nights and releases, since when, how sure",
-        epilog="exit codes: 0 nothing drifts, 1 something does, 3 no history, 4 nothing found, but not everything gives values",
+        epilog="exit codes: 0 nothing drifts, 1 something does, 2 wrong usage, 3 no history, "
+        "4 nothing found, but not everything gives values",
     )
     parser.add_argument("recipe", metavar="RECIPE", nargs="?", help="the name of a recipe in the history (default: every one)")
     parser.add_argument("--profile", help="only this profile (default: every profile)")
     parser.add_argument("--all-runs", action="store_true", help="runs of no night too, each as of the night of its day")
     parser.add_argument("--include-faults", action="store_true", help="runs with a planted fault too, to see whether it is found")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write everything that was found to a file, too")
+    options.add_file(parser, "--json", what="write everything that was found")
     parser.set_defaults(run=run)
 
 
@@ -35,6 +36,7 @@ def run(arguments: argparse.Namespace) -> int:
     from vigil.drift.references import References, rows_in
     from vigil.history import load_history
 
+    options.check_file("--json", arguments.json)
     history = load_history()
     samples, verifications = history.samples, history.verifications
     for column in ("recipe", "profile"):
@@ -55,9 +57,8 @@ def run(arguments: argparse.Namespace) -> int:
     skipped = [f"{history.skipped} runs left out: a value in the tracker is not what it should be"] if history.skipped else []
     title = " ".join(["drift", *filter(None, (arguments.recipe, arguments.profile))])
     show(report, title=title, remarks=[*as_of, *skipped, *history.remarks])
-    if arguments.json is not None:
-        found = {**report.as_json(), "as_of": None if history.as_of is None else str(history.as_of)}
-        arguments.json.write_text(json.dumps(found, indent=2, allow_nan=False) + "\n", encoding="utf-8")
+    found = {**report.as_json(), "as_of": None if history.as_of is None else str(history.as_of)}
+    options.write_file("--json", arguments.json, json.dumps(found, indent=2, allow_nan=False) + "\n")
     if something_drifts(report):
         return EXIT_OUTSIDE
     return EXIT_UNKNOWN if report.gaps or not report.looked_at["tested"] else EXIT_REPRODUCED

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import os
 import re
+import select
 import sys
+import traceback
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
@@ -81,13 +84,32 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if unknown:
             _refuse(unknown, given)
         parsed.command = redact("vigil " + " ".join(given))  # it is recorded, and an index may have a password
-        return parsed.run(parsed)
+        code = parsed.run(parsed)
+        print(end="", flush=True)  # what cannot be written is said here, not when the interpreter has ended
+        return code
     except VigilError as error:
         print(f"vigil: {error}", file=sys.stderr)
         return error.exit_code
     except KeyboardInterrupt:
         print("vigil: interrupted", file=sys.stderr)
         return EXIT_COULD_NOT_RUN
+    except Exception as error:
+        if isinstance(error, BrokenPipeError) and _nobody_reads():
+            return EXIT_COULD_NOT_RUN
+        # Left to itself Python ends with 1, which says here that a number is outside its band.
+        traceback.print_exc()
+        print("vigil: this error was not foreseen: it says nothing about any number.", file=sys.stderr)
+        return EXIT_COULD_NOT_RUN
+
+
+def _nobody_reads() -> bool:
+    """Is it standard output that is closed, as by `| head`? What is still to be written to it is then dropped."""
+    probe = select.poll()
+    probe.register(sys.stdout, 0)  # a pipe without a reader is an error whatever is asked
+    if not probe.poll(0):
+        return False
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return True
 
 
 def _refuse(unknown: list[str], given: list[str]) -> NoReturn:
@@ -97,6 +119,8 @@ def _refuse(unknown: list[str], given: list[str]) -> NoReturn:
         below = next((action.choices for action in parser._actions if isinstance(action.choices, dict)), {})
         parser = below.get(name, parser)
     allowed = [option for action in parser._actions for option in action.option_strings if option.startswith("--")]
+    if not unknown[0].startswith("-"):
+        raise UsageError(f"{unknown[0]}: one argument more than `{parser.prog}` takes. See `{parser.prog} --help`.")
     raise UsageError(
         f"{unknown[0]}: no such option of `{parser.prog}`. Allowed: {', '.join(allowed)}.{nearest(unknown[0], allowed)}"
     )

@@ -10,8 +10,8 @@ from reports.matrix import markdown, outcome, read_cell, show
 from reports.run_pictures import draw_pictures
 from vigil.cli import options
 from vigil.context import FRAMEWORKS, MODES, PRECISIONS
-from vigil.environment import installed_frameworks, is_installed
-from vigil.errors import EXIT_COULD_NOT_RUN, FrameworkMissing, UsageError
+from vigil.environment import is_installed
+from vigil.errors import EXIT_COULD_NOT_RUN, UsageError
 from vigil.invocation import Request
 from vigil.paths import runs_directory
 from vigil.plan import MATRIX_DEVICES, MATRIX_MODES, MATRIX_PRECISIONS, matrix_contexts
@@ -38,7 +38,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     parser.add_argument(
         "--jobs", default="1", metavar="N", help="cells side by side, each on its share of the cores (default: 1)"
     )
-    parser.add_argument("--markdown", type=Path, metavar="FILE", help="write the table to a file, too")
+    options.add_file(parser, "--markdown", what="write the table")
     options.add_timeouts(parser)
     parser.set_defaults(run=run)
 
@@ -46,20 +46,17 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run every cell, print the tables, return the worst cell's exit code; an unsupported context is no failure here."""
     recipes = options.recipes_from(arguments)
+    options.check_file("--markdown", arguments.markdown)
     releases = options.releases_from(arguments)
-    frameworks = list(releases) or installed_frameworks()
-    if arguments.framework:
-        frameworks = options.names("--framework", arguments.framework, FRAMEWORKS)
+    frameworks = options.frameworks_from(arguments, default=list(releases))
     if strange := [release.text for name, release in releases.items() if name not in frameworks]:
         raise UsageError(f"--release: found {strange[0]}, and --framework {arguments.framework}, which leaves it out.")
-    if not frameworks:
-        raise FrameworkMissing("no framework is installed. Install one with `make setup FRAMEWORK=torch`, tensorflow or jax.")
     contexts = matrix_contexts(
         frameworks,
         modes=options.names("--mode", arguments.mode, MODES),
         device=arguments.device,
         precisions=options.names("--precision", arguments.precision, PRECISIONS),
-        devices=[options.whole_number("--devices", text, least=1) for text in arguments.devices.split(",")],
+        devices=options.whole_numbers("--devices", arguments.devices, least=1),
     )
     seeds = options.seeds_from(arguments)
     jobs = options.whole_number("--jobs", arguments.jobs, least=1)
@@ -93,7 +90,6 @@ def run(arguments: argparse.Namespace) -> int:
     tables = [cells[first : first + len(contexts)] for first in range(0, len(cells), len(contexts))]
     for table in tables:
         show(table, missing=missing)
-    if arguments.markdown:
-        arguments.markdown.write_text("\n".join(markdown(table, missing=missing) for table in tables), encoding="utf-8")
+    options.write_file("--markdown", arguments.markdown, "\n".join(markdown(table, missing=missing) for table in tables))
     codes = {exit_code(cell.verdict) for cell in cells if cell.verdict != "unsupported"}
     return next((code for code in _WORST_FIRST if code in codes), EXIT_COULD_NOT_RUN)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import re
 import threading
 from collections.abc import Mapping, Sequence
@@ -75,7 +76,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _begin(arguments: argparse.Namespace, earlier: list[Night], runs: Path, *, budget: float, jobs: int | None) -> int:
     releases = Newest(held_at=arguments.hold or (), is_pre=arguments.pre, indexes=arguments.extra_index)
-    frameworks = options.names("--framework", arguments.framework, FRAMEWORKS) if arguments.framework else list(FRAMEWORKS)
+    frameworks = options.frameworks_from(arguments, default=FRAMEWORKS)
     if strange := [name for name in releases.held_at if name not in frameworks]:
         raise UsageError(f"--hold: found a release of {strange[0]}, which --framework {arguments.framework} leaves out.")
     order = Order(
@@ -152,7 +153,7 @@ def time_seconds(option: str, text: str) -> float:
     """Return the seconds of a text as 30m. Raises UsageError."""
     found = re.fullmatch(r"(\d+(?:\.\d+)?)([smh])", text.strip())
     seconds = float(found.group(1)) * _UNITS[found.group(2)] if found else 0.0
-    if seconds <= 0.0:
+    if not 0.0 < seconds < math.inf:
         raise UsageError(f"{option}: found {text!r}. Allowed: a number above 0 with s, m or h behind it, as 90s, 30m or 2h.")
     return seconds
 

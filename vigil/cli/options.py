@@ -5,10 +5,14 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import math
+import os
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from vigil.context import DETERMINISM, DEVICES, FRAMEWORKS, MODES, PRECISIONS, RANDOMNESS, Context, make_context
-from vigil.errors import UsageError, nearest
+from vigil.environment import installed_frameworks
+from vigil.errors import DirectoryError, FrameworkMissing, UsageError, nearest
 from vigil.recipes.loading import DEFAULT_PROFILE, Recipe, load_recipe, recipe_names
 from vigil.releases.naming import Release, parse_release
 from vigil.statistics.sequential import CAP, DELTA
@@ -147,6 +151,52 @@ def sequential_from(arguments: argparse.Namespace) -> dict[str, Any] | None:
     return rule(seeds_from(arguments), effect=effect)
 
 
+def frameworks_from(arguments: argparse.Namespace, *, default: Sequence[str] = ()) -> list[str]:
+    """Return the frameworks of a `--framework A,B`; without one `default`, else all that are installed.
+
+    Raises:
+        UsageError: A name is not a framework's, or stands twice.
+        FrameworkMissing: Nothing is named, and nothing is installed.
+    """
+    if arguments.framework is not None:
+        return names("--framework", arguments.framework, FRAMEWORKS)
+    if found := list(default) or installed_frameworks():
+        return found
+    raise FrameworkMissing("no framework is installed. Install one with `make setup FRAMEWORK=torch`, tensorflow or jax.")
+
+
+def add_fault(parser: argparse.ArgumentParser) -> None:
+    """Add a fault that is planted on purpose."""
+    parser.add_argument("--fault", metavar="FILE.py", help="plant a fault: the file's install() runs before the model is built")
+
+
+def add_file(parser: argparse.ArgumentParser, option: str, *, what: str) -> None:
+    """Add a file that what is shown is written to as well; `check_file` before the work, `write_file` after it."""
+    parser.add_argument(option, type=Path, metavar="FILE", help=f"{what} to a file, too")
+
+
+def check_file(option: str, path: Path | None) -> None:
+    """Raise UsageError for a file that cannot be written: hours of work come before it is."""
+    if path is None:
+        return
+    if path.is_dir():
+        raise UsageError(f"{option}: found {path}, a directory. Allowed: a file, new or to be written anew.")
+    if not path.parent.is_dir():
+        raise UsageError(f"{option}: found {path}, and there is no directory {path.parent}. Make it, or name another file.")
+    if not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise UsageError(f"{option}: found {path}, which cannot be written. Give access, or name another file.")
+
+
+def write_file(option: str, path: Path | None, text: str) -> None:
+    """Write the file, if one was asked for. Raises DirectoryError."""
+    if path is None:
+        return
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise DirectoryError(f"{option}: {path} cannot be written ({error.strerror}). All else was kept.") from error
+
+
 def add_timeouts(parser: argparse.ArgumentParser) -> None:
     """Add how long a runner may show no progress."""
     parser.add_argument(
@@ -186,12 +236,27 @@ def whole_number(option: str, text: str, *, least: int, most: int | None = None)
 
 
 def names(option: str, text: str, allowed: tuple[str, ...]) -> list[str]:
-    """Return a comma-separated list of names. Raises UsageError for one that is not allowed."""
+    """Return a comma-separated list of names. Raises UsageError for one that is not allowed, or stands twice."""
     found = [name.strip() for name in text.split(",")]
     for name in found:
         if name not in allowed:
             raise UsageError(f"{option}: found {name!r}. Allowed: {', '.join(allowed)}.{nearest(name, allowed)}")
+    _refuse_repeats(option, found)
     return found
+
+
+def whole_numbers(option: str, text: str, *, least: int, most: int | None = None) -> list[int]:
+    """Return a comma-separated list of whole numbers. Raises UsageError for one that is not allowed, or stands twice."""
+    found = [whole_number(option, each, least=least, most=most) for each in text.split(",")]
+    _refuse_repeats(option, found)
+    return found
+
+
+def _refuse_repeats(option: str, found: Sequence[object]) -> None:
+    """Raise UsageError for what stands twice: the same would be run twice, and the second sample is none."""
+    for place, each in enumerate(found):
+        if each in found[:place]:
+            raise UsageError(f"{option}: found {each} twice. Allowed: each once.")
 
 
 def _one_of(names: tuple[str, ...]) -> str:

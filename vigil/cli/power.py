@@ -36,7 +36,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Print the table; return 0, or 4 where there is no reference to know the noise from."""
     recipe = load_recipe(arguments.recipe)
     recipe.profile(arguments.profile)
-    counts = [options.whole_number("--seeds", text, least=1, most=MOST_SEEDS) for text in arguments.seeds.split(",")]
+    counts = options.whole_numbers("--seeds", arguments.seeds, least=1, most=MOST_SEEDS)
     effect = None if arguments.effect is None else options.amount("--effect", arguments.effect)
     training = recipe.resolve(arguments.profile)
     identity = {"name": recipe.name, "version": recipe.version, "hash": recipe_hash(training), "profile": arguments.profile}

@@ -53,7 +53,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
         nargs="?",
         help="a revision; what is compared is where HEAD left it (default: the default branch, else HEAD)",
     )
-    compared.add_argument("--markdown", type=Path, metavar="FILE", help="write it to a file, too, as for a pull request")
+    options.add_file(compared, "--markdown", what="write it, as for a pull request,")
     compared.set_defaults(run=run_diff)
 
 
@@ -105,11 +105,11 @@ def run_supersede(arguments: argparse.Namespace) -> int:
 
 def run_diff(arguments: argparse.Namespace) -> int:
     """Print what has changed since the base, and return 1 where something was not only appended."""
+    options.check_file("--markdown", arguments.markdown)
     root = project_root()
     base = merge_base(root, arguments.base) if arguments.base is not None else default_base(root)
     found = compare(root, base)
-    if arguments.markdown:
-        arguments.markdown.write_text(diff_markdown(found), encoding="utf-8")
+    options.write_file("--markdown", arguments.markdown, diff_markdown(found))
     print("\n".join(diff_lines(found)))
     return EXIT_OUTSIDE if found["problems"] else EXIT_REPRODUCED
 

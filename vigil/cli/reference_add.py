@@ -10,10 +10,10 @@ from reports.run_pictures import draw_pictures
 from reports.verify_picture import draw_picture
 from runners.contract import datasets
 from vigil.cli import options
-from vigil.context import FRAMEWORKS, Context, make_context
+from vigil.context import Context, make_context
 from vigil.data import ensure_data
-from vigil.environment import installed_frameworks, require_framework
-from vigil.errors import EXIT_COULD_NOT_RUN, EXIT_OUTSIDE, EXIT_REPRODUCED, FrameworkMissing
+from vigil.environment import require_framework
+from vigil.errors import EXIT_COULD_NOT_RUN, EXIT_OUTSIDE, EXIT_REPRODUCED
 from vigil.invocation import Request
 from vigil.paths import reference_directory, runs_directory
 from vigil.progress import RunDisplay, duration
@@ -54,9 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Measure what is missing where verify finds nothing wrong, append it row by row, and say what was refused or failed."""
     recipe = load_recipe(arguments.recipe)
     recipe.profile(arguments.profile)
-    frameworks = options.names("--framework", arguments.framework, FRAMEWORKS) if arguments.framework else installed_frameworks()
-    if not frameworks:
-        raise FrameworkMissing("no framework is installed. Install one with `make setup FRAMEWORK=torch`, tensorflow or jax.")
+    frameworks = options.frameworks_from(arguments)
     contexts = [make_context(framework=name, mode=arguments.mode, device=arguments.device) for name in frameworks]
     seeds = options.seeds_from(arguments)
     settings = {

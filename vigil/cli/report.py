@@ -6,7 +6,7 @@ import argparse
 from datetime import datetime, timezone
 from pathlib import Path
 
-from vigil.paths import project_root, reference_directory, runs_directory
+from vigil.paths import expanded, project_root, reference_directory, runs_directory
 
 
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
@@ -32,7 +32,7 @@ def run(arguments: argparse.Namespace) -> int:
         night_id=arguments.night,
     )
     out = arguments.out if arguments.out is not None else project_root() / "reports" / "html"
-    written = write_site(sources, out.expanduser().resolve())
+    written = write_site(sources, expanded(out).resolve())
     for remark in sources.remarks:
         print(f"note: {remark}")
     print(f"{written.pages} pages, {written.cells} cells: open {written.index}")

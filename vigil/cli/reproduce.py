@@ -31,7 +31,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     options.add_randomness(parser)
     options.add_seeds(parser, count=1, first=0)
     options.add_until_decided(parser)
-    parser.add_argument("--fault", metavar="FILE.py", help="plant a fault: the file's install() runs before the model is built")
+    options.add_fault(parser)
     parser.add_argument("--no-verify", action="store_true", help="train at once, without verifying one training step first")
     options.add_timeouts(parser)
     parser.set_defaults(run=run)

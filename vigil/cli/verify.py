@@ -15,8 +15,8 @@ from reports.verify_table import markdown, outcome, show
 from vigil.cli import options
 from vigil.context import FRAMEWORKS, MODES, PRECISIONS
 from vigil.data import ensure_data
-from vigil.environment import installed_frameworks, is_installed, require_framework
-from vigil.errors import EXIT_COULD_NOT_RUN, EXIT_OUTSIDE, EXIT_REPRODUCED, FrameworkMissing, UsageError
+from vigil.environment import is_installed, require_framework
+from vigil.errors import EXIT_COULD_NOT_RUN, EXIT_OUTSIDE, EXIT_REPRODUCED, UsageError
 from vigil.paths import runs_directory
 from vigil.plan import ALL_PRECISIONS, every_context
 from vigil.progress import RunDisplay
@@ -59,8 +59,8 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
         f"{','.join(MODES)} and {','.join(ALL_PRECISIONS)}); one device, two, and two with uneven shards",
     )
     parser.add_argument("--jobs", metavar="N", help="with --all: contexts side by side, each on its share of cores (default: 1)")
-    parser.add_argument("--markdown", type=Path, metavar="FILE", help="with --all: write the table to a file, too")
-    parser.add_argument("--fault", metavar="FILE.py", help="plant a fault: the file's install() runs before the model is built")
+    options.add_file(parser, "--markdown", what="with --all: write the table")
+    options.add_fault(parser)
     options.add_timeouts(parser)
     parser.set_defaults(run=run)
 
@@ -72,6 +72,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError(f"RECIPE: missing. Allowed: {names}, a file; or --all for every context of all of them.")
     recipes = options.recipes_from(arguments)
     _refuse(arguments, _ONE_CONTEXT_ONLY if arguments.all else _ALL_ONLY)
+    options.check_file("--markdown", arguments.markdown)
     release = options.release_of_context(arguments)
     if arguments.framework is None and not arguments.all:
         raise UsageError(f"--framework: missing. Allowed: {', '.join(FRAMEWORKS)}; or --all for every context of all of them.")
@@ -126,11 +127,9 @@ def _run_one(arguments: argparse.Namespace, recipe: Recipe, training: dict[str, 
 
 
 def _run_all(arguments: argparse.Namespace, recipes: dict[str, Recipe], under: _Release) -> int:
-    frameworks = options.names("--framework", arguments.framework, FRAMEWORKS) if arguments.framework else installed_frameworks()
-    if not frameworks:
-        raise FrameworkMissing("no framework is installed. Install one with `make setup FRAMEWORK=torch`, tensorflow or jax.")
-    modes = options.names("--mode", arguments.mode, MODES) if arguments.mode else MODES
-    precisions = options.names("--precision", arguments.precision, PRECISIONS) if arguments.precision else ALL_PRECISIONS
+    frameworks = options.frameworks_from(arguments)
+    modes = MODES if arguments.mode is None else options.names("--mode", arguments.mode, MODES)
+    precisions = ALL_PRECISIONS if arguments.precision is None else options.names("--precision", arguments.precision, PRECISIONS)
     jobs = options.whole_number("--jobs", arguments.jobs or "1", least=1)
     fault, timeout = fault_entry(arguments.fault), options.seconds("--hang-timeout", arguments.hang_timeout)
     for name in frameworks if under.python is None else ():
@@ -161,8 +160,7 @@ def _run_all(arguments: argparse.Namespace, recipes: dict[str, Recipe], under: _
     missing = [name for name in FRAMEWORKS if not is_installed(name)]
     for some in documents:
         show(some, missing=missing)
-    if arguments.markdown:
-        arguments.markdown.write_text("\n".join(markdown(some, missing=missing) for some in documents), encoding="utf-8")
+    options.write_file("--markdown", arguments.markdown, "\n".join(markdown(some, missing=missing) for some in documents))
     names = {each["verdict"]["name"] for some in documents for each in some}
     codes = {exit_code(name) for name in names if name != "unsupported"}
     return next((code for code in _WORST_FIRST if code in codes), EXIT_COULD_NOT_RUN)

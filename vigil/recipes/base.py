@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import Field, ValidationError, model_validator
 from pydantic_core import InitErrorDetails, PydanticCustomError
@@ -44,6 +44,23 @@ class Recipe(Closed):
             allowed = ", ".join(self.profiles)
             raise UsageError(f"profile: found {name!r}. Allowed for recipe {self.name}: {allowed}.{nearest(name, self.profiles)}")
         return self.profiles[name]
+
+    def resolve(self, profile_name: str = DEFAULT_PROFILE) -> dict[str, Any]:
+        """Return all that is trained under a profile, as nested JSON values with nothing left to a default."""
+        profile = self.profile(profile_name).model_dump(mode="json", exclude={"description"})
+        shared = self.model_dump(mode="json", by_alias=True, include={"metric", "model", "loss", "input", "optimizer"})
+        shared["optimizer"]["weight_decay"] = profile.pop("weight_decay")
+        self.place(profile, shared)
+        return {**shared, **profile}
+
+    def place(self, profile: dict[str, Any], shared: dict[str, Any]) -> None:
+        """Move a profile's sizes to the blocks that they belong to: which and where is a kind's own."""
+        raise NotImplementedError
+
+
+def profiles_field(names: str) -> Any:
+    """Return the field of a kind's profiles, by name. `names`: which there are, for an editor."""
+    return Field(min_length=1, description=names, json_schema_extra={"additionalProperties": False})
 
 
 class GivenNormalisation(Closed):

@@ -8,7 +8,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from runners.contract import scenes
+from runners.contract import generated, scenes
 from runners.contract.instances import EMBEDDED
 from vigil.errors import nearest
 from vigil.recipes.file import Location
@@ -23,7 +23,12 @@ if TYPE_CHECKING:
 Problem = tuple[Location, str]
 Check = tuple[bool, Location, str]
 
-LARGEST_SIZES = {"cifar10": (50000, 10000), "scenes": (scenes.MAXIMUM["train"], scenes.MAXIMUM["test"])}
+LARGEST_SIZES = {
+    "cifar10": (50000, 10000),
+    "generated": (generated.MAXIMUM["train"], generated.MAXIMUM["test"]),
+    "textures": (generated.MAXIMUM["train"], generated.MAXIMUM["test"]),  # made in the same chunks
+    "scenes": (scenes.MAXIMUM["train"], scenes.MAXIMUM["test"]),
+}
 DATA_IMAGE_SHAPE = (32, 32, 3)
 DATA_CLASSES = 10
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from vigil.recipes.base import DEFAULT_PROFILE, GivenNormalisation, ImageShape, Recipe, Share
+from vigil.recipes.base import GivenNormalisation, ImageShape, Recipe, Share, profiles_field
 from vigil.recipes.blocks import (
     BatchNorm,
     Closed,
@@ -134,18 +134,9 @@ class ContrastRecipe(Recipe):
     loss: InfoNce = Field(description="What is minimised.")
     input: PairInput = Field(description="From stored images to a batch.")
     targets: list[NeighbourTarget] = Field(description="Published values; an empty list if there are none.")
-    profiles: dict[Name, ContrastProfile] = Field(
-        min_length=1,
-        description="smoke, quick (the default), paper, or others.",
-        json_schema_extra={"additionalProperties": False},
-    )
+    profiles: dict[Name, ContrastProfile] = profiles_field("smoke, quick (the default), paper, or others.")
 
-    def resolve(self, profile_name: str = DEFAULT_PROFILE) -> dict[str, object]:
-        """Return all that is trained under a profile, as nested JSON values with nothing left to a default."""
-        profile = self.profile(profile_name).model_dump(mode="json", exclude={"description"})
-        shared = self.model_dump(mode="json", by_alias=True, include={"metric", "model", "loss", "input", "optimizer"})
+    def place(self, profile: dict[str, Any], shared: dict[str, Any]) -> None:
         shared["model"] |= {name: profile.pop(name) for name in ("widths", "blocks", "dimension", "queue")}
         shared["model"]["batch_norm"]["rows"] = profile.pop("rows")
         shared["input"]["augmentation"]["crop"]["area"] = profile.pop("crop_area")
-        shared["optimizer"]["weight_decay"] = profile.pop("weight_decay")
-        return {**shared, **profile}

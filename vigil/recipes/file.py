@@ -17,6 +17,7 @@ Location = tuple[str | int, ...]
 
 KINDS = {bool: "", type(None): "", int: " (a whole number)", float: " (a number)", str: " (text)", list: " (a list)"}
 NUMBER_READ_AS_TEXT = re.compile(r"([+-]?)(\d+\.?\d*|\.\d+)[eE]([+-]?)(\d+)")
+NUMBER_IN_ANOTHER_BASE = re.compile(r"[+-]?(0[bxo]?[0-9a-fA-F_]+|.*:.*)")  # 010 is 8, and 1:30 is 90
 
 
 @dataclass(frozen=True)
@@ -42,20 +43,30 @@ class Document:
 
 
 class _Loader(yaml.SafeLoader):
-    """Safe loading that also refuses what YAML would settle silently: duplicate keys, and values written elsewhere."""
+    """Safe loading that also refuses what YAML would settle silently.
+
+    Duplicate keys, values written elsewhere, values that a tag makes into something else, and numbers that are not decimal.
+    """
 
     def compose_node(self, parent: yaml.Node | None, index: object) -> yaml.Node:
         if self.check_event(yaml.AliasEvent):
             mark = self.peek_event().start_mark
             raise yaml.constructor.ConstructorError(None, None, "found an alias (*); write the value out instead", mark)
+        if (tag := getattr(self.peek_event(), "tag", None)) is not None:
+            mark = self.peek_event().start_mark
+            raise yaml.constructor.ConstructorError(None, None, f"found the tag {tag}; write the plain value instead", mark)
         return super().compose_node(parent, index)
 
     def construct_object(self, node: yaml.Node, deep: bool = False) -> object:
         try:
-            return super().construct_object(node, deep=deep)
+            value = super().construct_object(node, deep=deep)
         except ValueError as error:  # a date such as 2026-13-45, or a number of thousands of digits
             problem = f"found a value that YAML cannot read: {error}"
             raise yaml.constructor.ConstructorError(None, None, problem, node.start_mark) from error
+        if type(value) in (int, float) and NUMBER_IN_ANOTHER_BASE.fullmatch(node.value):
+            problem = f"found {node.value}, which YAML reads as {value}; write the decimal number"
+            raise yaml.constructor.ConstructorError(None, None, problem, node.start_mark)
+        return value
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict:
         first_lines: dict[str, int] = {}

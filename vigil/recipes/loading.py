@@ -9,7 +9,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from vigil.errors import RecipeError, UsageError, nearest
-from vigil.paths import project_root
+from vigil.paths import expanded, project_root
 from vigil.recipes.base import DEFAULT_PROFILE, Recipe
 from vigil.recipes.file import Document, explain, read_document, shown
 from vigil.recipes.kinds import RECIPES
@@ -79,7 +79,7 @@ def _kind(document: Document) -> type[Recipe]:
     name = model.get("name") if isinstance(model, dict) else None
     if name is None:
         return next(iter(RECIPES.values()))  # whose schema says what is missing
-    if name not in RECIPES:
+    if not isinstance(name, str) or name not in RECIPES:  # a list is in no dict: it cannot even be looked up
         raise RecipeError(
             f"{document.name}:{document.line(location)}: model.name: found {shown(name)}. Allowed: {' or '.join(RECIPES)}."
             f"{nearest(name, RECIPES)}"
@@ -89,7 +89,7 @@ def _kind(document: Document) -> type[Recipe]:
 
 def _recipe_path(name_or_path: str) -> tuple[str, Path]:
     if name_or_path.endswith((".yaml", ".yml")) or "/" in name_or_path or "\\" in name_or_path:
-        return name_or_path, Path(name_or_path).expanduser()
+        return name_or_path, expanded(name_or_path)
     names = recipe_names()
     if name_or_path not in names:
         found = repr(name_or_path) if name_or_path else "nothing"

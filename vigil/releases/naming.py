@@ -15,6 +15,7 @@ from pathlib import Path
 
 from vigil.context import FRAMEWORKS
 from vigil.errors import UsageError, nearest
+from vigil.paths import expanded
 from vigil.tracking import redact
 
 ALLOWED = "NAME==VERSION, NAME (the newest), NAME@pre (pre-releases too), or a wheel's path; NAME is torch, tensorflow or jax"
@@ -111,7 +112,7 @@ def file_sha256(path: Path) -> str:
 
 
 def _wheel(text: str, indexes: tuple[str, ...]) -> Release:
-    path = Path(text).expanduser().resolve()
+    path = expanded(text).resolve()
     # The binary distribution format: name-version(-build)-python-abi-platform, of the first two `-` is no part.
     parts = path.stem.split("-")
     owner = _OWNERS.get(parts[0].lower())
