@@ -14,6 +14,7 @@ from runners.contract import regions, streams
 from runners.contract.batches import Batches
 from runners.contract.datasets import DataSet
 from runners.contract.detections import Detections, from_rows
+from runners.contract.errors import DataError
 from runners.contract.instances import InstanceSet
 
 
@@ -27,11 +28,15 @@ class RegionBatches(Batches):
         anchor_priorities: int32 [batch, anchor], a random order. proposal_priorities: int32 [batch, proposal + most].
         proposals: float32 [batch, proposal, 4], and is_given: int32 [batch], 1 where they take the place of the model's own.
             Training gives none.
+
+    Raises:
+        DataError: The data have other classes than the recipe's model, or another size.
     """
 
     def __init__(
         self, whole: InstanceSet, training: dict[str, Any], *, seed: int, order: Callable[[int], np.ndarray] | None = None
     ) -> None:
+        require_fit(whole, training["model"])
         images = [image for split in (whole.train, whole.test) for image in (split.images, np.arange(len(split.images)))]
         super().__init__(DataSet(*images, whole.checksum), training, seed=seed, order=order)
         self._instances = whole
@@ -66,6 +71,24 @@ class RegionBatches(Batches):
         train = self._instances.train
         masks = np.unpackbits(train.packed_masks[places], axis=-1).reshape(*train.classes[places].shape, train.side, train.side)
         return {"boxes": train.boxes[places], "classes": train.classes[places], "masks": masks}
+
+
+def require_fit(whole: InstanceSet, model: dict[str, Any]) -> None:
+    """Raise DataError unless a set has the classes and the size that a recipe's model is made for.
+
+    Left to the frameworks, a class too many is an error in one and a loss that is not a number in another.
+    """
+    side, n_classes = model["image_shape"][0], len(whole.class_names)
+    if n_classes != model["n_classes"]:
+        raise DataError(
+            f"the data have {n_classes} classes ({', '.join(whole.class_names)}), the recipe's model.n_classes is "
+            f"{model['n_classes']}. Write {n_classes} there."
+        )
+    for found in {whole.train.side, whole.test.side} - {side}:
+        raise DataError(
+            f"the images are {found} pixels wide and high, the recipe's model.image_shape is {model['image_shape']}. Import them "
+            f"with `--side {side}`, or write {[found, found, 3]} there."
+        )
 
 
 def mirrored(

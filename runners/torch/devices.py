@@ -109,10 +109,6 @@ def synchronise_batch_norm(model: nn.Module, *, across_devices: str, replica: Re
     if replica.device.type == "cuda":
         return nn.SyncBatchNorm.convert_sync_batchnorm(model)
     # torch.nn.SyncBatchNorm refuses tensors that are not on a GPU.
-    if all_reduce is None:
-        raise Unsupported(
-            f"synchronised batch norm on CPUs needs torch.library.custom_op of PyTorch 2.4; this is {torch.__version__}"
-        )
     for module in list(model.modules()):
         for name, child in module.named_children():
             if isinstance(child, nn.BatchNorm2d):
@@ -149,10 +145,17 @@ class CpuSyncBatchNorm(nn.BatchNorm2d):
 def _define_all_reduce():
     """Define the differentiable sum over ranks as an operator of its own: a trace and a compiled graph can hold it.
 
-    The total loss sees each rank's input through every rank's output, so the gradient is a sum over ranks too.
+    The total loss sees each rank's input through every rank's output, so the gradient is a sum over ranks too. Where PyTorch
+    has no such operators, the sum raises Unsupported when it is called.
     """
     if not hasattr(torch.library, "custom_op"):
-        return None
+
+        def refuse(x: torch.Tensor) -> torch.Tensor:
+            raise Unsupported(
+                f"a sum over devices in a forward pass needs torch.library.custom_op of PyTorch 2.4; this is {torch.__version__}"
+            )
+
+        return refuse
 
     @torch.library.custom_op("vigil::all_reduce", mutates_args=())
     def all_reduce(x: torch.Tensor) -> torch.Tensor:

@@ -7,7 +7,7 @@ import pytest
 
 from runners.contract import datasets, detections
 from runners.contract.batches import split
-from runners.contract.errors import NanDetections
+from runners.contract.errors import DataError, NanDetections
 from runners.contract.make_batches import make_batches
 from runners.contract.region_batches import RegionBatches, mirrored
 from runners.contract.scenes import box_of
@@ -95,3 +95,20 @@ def test_detections_that_are_not_finite_are_refused():
     with pytest.raises(NanDetections, match=r"1 of 3 test images is not finite, the first has the id 12") as raised:
         detections.from_rows(rows, np.array([11, 12, 13]))
     assert raised.value.category == "nan_detections"
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"n_classes": 5}, r"the data have 6 classes \(disc, .*\), the recipe's model\.n_classes is 5\. Write 6 there"),
+        ({"n_classes": 7}, r"model\.n_classes is 7\. Write 6 there"),
+        ({"image_shape": [256, 256, 3]}, r"are 128 pixels wide and high, .* is \[256, 256, 3\]\. Import them with `--side 256`"),
+    ],
+)
+def test_data_that_do_not_fit_the_model_are_refused(changes, message):
+    """Data of the user's own with another number of classes or another size than the recipe says: both are named."""
+    training = load_recipe("tiny_mask_rcnn").resolve("smoke")
+    dataset = datasets.load(training["data"], None)
+    training["model"] |= changes
+    with pytest.raises(DataError, match=message):
+        make_batches(dataset, training, seed=3)

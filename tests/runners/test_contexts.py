@@ -6,8 +6,9 @@ import shutil
 import numpy as np
 import pytest
 
+from runners.contract.checkpoint import CHECKPOINT, save_state
 from runners.contract.weights import initial_state
-from tests.runners.harness import finished, frameworks, make_spec
+from tests.runners.harness import finished, frameworks, make_spec, outcome, start
 
 
 @pytest.mark.parametrize("mode", ["jit", pytest.param("compile", marks=pytest.mark.slow)])
@@ -33,6 +34,24 @@ def test_fp16_scales_the_loss(run, framework):
     assert scale >= 1
     assert math.log2(scale).is_integer()
     assert all(0.5 < loss < 10 for loss in result.losses)
+
+
+@pytest.mark.parametrize("framework", frameworks("torch"), indirect=True)
+@pytest.mark.parametrize("shards", [(12,), pytest.param((7, 5), marks=pytest.mark.slow)])
+def test_a_step_that_overflows_is_left_out(framework, shards, tmp_path):
+    """Where scaled gradients leave fp16's range, parameters and momentum stay to the bit, statistics move, the scale halves."""
+    # Powers of two: TensorFlow keeps rate times momentum.
+    rate = {"kind": "piecewise", "boundaries": [1], "values": [0.125, 0.125]}
+    spec = make_spec(framework, mode="jit", precision="fp16", steps=2, learning_rate=rate, shards=shards)
+    before = initial_state(spec.training["model"], seed=spec.seed)
+    before |= {name: np.full_like(array, 2.0**-7) for name, array in before.items() if name.startswith("momentum/")}
+    scaler = {"scaler/scale": np.float64(2.0**40), "scaler/good_steps": np.int64(7)}
+    save_state(tmp_path / CHECKPOINT, before | scaler, step=1)
+    after = finished(outcome(tmp_path, start(tmp_path, spec).wait(timeout=300))).state
+    assert (after.pop("scaler/scale"), after.pop("scaler/good_steps")) == (2.0**39, 0)
+    assert set(after) == set(before)
+    for name, array in before.items():
+        assert np.array_equal(after[name], array) == (not name.startswith("stats/")), name
 
 
 def test_tf32_is_unsupported_on_a_cpu(run, framework):

@@ -15,6 +15,33 @@ from vigil.verify.oracle import step as oracle
 
 UNEVEN = (4, 2)
 SPEC = {"precision": "fp64", "batch_size": 6, "steps": 3}
+# One for each thing that a detection is made of; the last of the finer level's map.
+POISONED = ("rpn.objectness", "rpn.deltas", "box.classes", "box.deltas", "mask.classes", "fpn.output3")
+# Evaluates once with each bias not a number, and then as it should.
+POISON = f"""
+import sys
+import numpy as np
+from runners.contract.errors import NanDetections
+
+def install():
+    trainer = sys.modules["runners.FRAMEWORK.train"].Trainer
+    evaluate = trainer.evaluate
+
+    def poisoned(self, batches):
+        state, refused = self.get_state(), []
+        for name in {POISONED}:
+            bias = f"params/{{name}}.bias"
+            self.set_state({{**state, bias: np.full_like(state[bias], np.nan)}})
+            try:
+                evaluate(self, batches)
+            except NanDetections:
+                refused.append(name)
+        self.set_state(state)
+        print("refused:", *refused, flush=True)
+        return evaluate(self, batches)
+
+    trainer.evaluate = poisoned
+"""
 Expected = tuple[list[float], dict[str, np.ndarray], Detections]
 
 
@@ -92,3 +119,14 @@ def test_counting_what_is_not_in_use_is_seen(run, framework, expected):
     result = steps_of(run, framework, mode="jit", fault=planted("unused_regions_counted"))
     with pytest.raises(AssertionError):
         assert_agrees(result, expected)
+
+
+@pytest.mark.slow
+def test_a_number_that_is_not_finite_is_refused_wherever_it_is(run, framework, tmp_path):
+    """In any part of the model: an image for which no proposal is left must not pass for one with nothing in it."""
+    path = tmp_path / "poison.py"
+    path.write_text(POISON.replace("FRAMEWORK", framework))
+    fault = {"path": str(path), "name": path.stem, "sha256": file_sha256(path)}
+    mode = "jit" if framework == "jax" else "eager"
+    result = finished(run(framework, recipe="tiny_mask_rcnn", mode=mode, batch_size=6, steps=1, fault=fault))
+    assert f"refused: {' '.join(POISONED)}" in result.log

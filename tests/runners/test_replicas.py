@@ -1,4 +1,4 @@
-"""How far apart devices hold what they hold alike: copies are compared, rows of different places are not."""
+"""What devices hold alike, and what they add up, also in a release that cannot."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+from runners.contract.errors import Unsupported
+from tests.runners.harness import make_spec
 from vigil.paths import project_root
 
 SCRIPT = """
@@ -31,3 +33,18 @@ def test_an_array_spread_over_devices_is_no_difference_between_them():
     """A queue that took up a spread batch lies in parts, which are no copies; copies that differ by a half are found."""
     done = subprocess.run([sys.executable, "-c", SCRIPT], cwd=project_root(), capture_output=True, text=True, timeout=300)
     assert done.stdout.split() == ["0.0", "0.5"], done.stderr
+
+
+@pytest.mark.torch
+def test_a_release_without_the_sum_over_devices_is_unsupported(monkeypatch):
+    """PyTorch before 2.4 has no operators of one's own: the keys of two devices cannot be joined, and that is said."""
+    import torch
+
+    from runners.torch import devices
+    from runners.torch.models import moco_lite
+
+    monkeypatch.delattr(torch.library, "custom_op")
+    monkeypatch.setattr(devices, "all_reduce", devices._define_all_reduce())
+    model = moco_lite.build(make_spec("torch", "moco_lite").training["model"], shards=(8, 4), rank=0)
+    with pytest.raises(Unsupported, match=r"PyTorch 2\.4"):
+        model.of_all_devices(torch.zeros(8, 8))

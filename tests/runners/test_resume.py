@@ -1,5 +1,6 @@
 """A run that is killed goes on from its checkpoint and ends with the same bits."""
 
+import dataclasses
 import itertools
 import os
 import signal
@@ -59,6 +60,44 @@ def test_killed_and_resumed_is_bit_equal(run, framework, shards, tmp_path):
         np.testing.assert_array_equal(resumed.state[name], expected, err_msg=name)
     last = [event for event in resumed.events if event["kind"] == "finished"][-1]
     assert last["metrics"] == whole.metrics
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("recipe", "shards", "needed"),
+    [
+        ("moco_lite", (12,), "stats/queue"),
+        ("moco_lite", (8, 4), "stats/key.head.kernel"),
+        ("tiny_mask_rcnn", (12,), "stats/box.bn.mean"),
+        ("tiny_mask_rcnn", (7, 5), "momentum/mask.up.kernel"),
+    ],
+)
+def test_a_checkpoint_holds_all_that_training_goes_on_from(framework, recipe, shards, needed, tmp_path):
+    """Queue, key encoder and heads come back: the end has the bits of the whole run, and others if one of these was lost."""
+    changes = {"recipe": recipe, "mode": "eager" if framework == "torch" else "jit", "shards": shards, "determinism": "on"}
+    spec = make_spec(framework, steps=6, evaluate_every_steps=3, checkpoint_every_steps=4, **changes)
+
+    def ended(name, state=None):
+        directory = tmp_path / name
+        directory.mkdir()
+        if state is not None:
+            np.savez(directory / CHECKPOINT, step=np.int64(4), **state)
+        return finished(outcome(directory, start(directory, spec).wait(timeout=300)))
+
+    whole = ended("whole")
+    state, step = load_state(tmp_path / "whole" / CHECKPOINT)
+    assert step == 4
+    resumed = ended("resumed", state)
+    assert resumed.losses == whole.losses[4:]
+    for name, expected in whole.state.items():
+        np.testing.assert_array_equal(resumed.state[name], expected, err_msg=name)
+    assert resumed.metrics == whole.metrics
+    if whole.detections is not None:
+        for field in dataclasses.fields(whole.detections):
+            found, expected = (getattr(each.detections, field.name) for each in (resumed, whole))
+            np.testing.assert_array_equal(found, expected, err_msg=field.name)
+    lost = ended("lost", {**state, needed: np.zeros_like(state[needed])})
+    assert state_sha256(lost.state) != state_sha256(whole.state)
 
 
 @pytest.mark.parametrize("framework", frameworks("torch"), indirect=True)

@@ -177,7 +177,7 @@ class TinyMaskRcnn(nnx.Module):
         proposals = self.proposed(jax.lax.stop_gradient(objectness), jax.lax.stop_gradient(deltas), of_cells)
         proposals = tap("proposals", proposals)
         if labels is None:
-            return self.detected(levels, proposals, objectness)
+            return self.detected(levels, proposals, (objectness, deltas))
         in_batch = jnp.ones(len(images), bool) if mask is None else mask
         truth, is_there = labels["boxes"], (labels["classes"] >= 0) & in_batch[:, None]
         proposals = jnp.where((labels["is_given"] == 1)[:, None, None], labels["proposals"], proposals)
@@ -255,8 +255,12 @@ class TinyMaskRcnn(nnx.Module):
         crops = regions.roi_align(maps, boxes, stride=1, size=2 * rule["mask"], samples=rule["samples"])
         return unflattened(crops[:, 0, ..., 0], masks.shape[:2])
 
-    def detected(self, levels, proposals, objectness):
-        """Return class, score, box and mask of the detections, [batch, count, 6 + cells]; all NaN where an image has one."""
+    def detected(self, levels, proposals, of_anchors):
+        """Return class, score, box and mask of the detections, [batch, count, 6 + cells]; all NaN where an image has one.
+
+        Args:
+            of_anchors: objectness and deltas of every anchor: deltas that are not finite leave no proposal, and nothing is found.
+        """
         rule, n_classes = self.rules.model["detection"], self.n_classes
         batch, n_proposals = proposals.shape[:2]
         is_large = self.are_large(proposals)
@@ -276,7 +280,7 @@ class TinyMaskRcnn(nnx.Module):
         cells = jax.nn.sigmoid(of_own_mask(masks, kinds)).reshape(*kinds.shape, -1)
         numbers = jnp.concatenate([kinds[..., None].astype(boxes.dtype), scores[..., None], boxes, cells], axis=-1)
         nothing = jnp.zeros_like(numbers[:1, :1]).at[..., 0].set(-1)
-        numbers_of_image = jnp.concatenate([each.reshape(batch, -1) for each in (objectness, logits, deltas, masks)], axis=1)
+        numbers_of_image = jnp.concatenate([each.reshape(batch, -1) for each in (*of_anchors, logits, deltas, masks)], axis=1)
         is_finite = jnp.isfinite(numbers_of_image).all(axis=1)
         return jnp.where(is_finite[:, None, None], jnp.where(used[..., None], numbers, nothing), jnp.nan)
 

@@ -195,7 +195,7 @@ class TinyMaskRcnn(keras.Model):
         of_cells = tf.constant(anchors(self.model), deltas.dtype)
         proposals = tap("proposals", self.proposed(tf.stop_gradient(objectness), tf.stop_gradient(deltas), of_cells))
         if labels is None:
-            return self.detected(levels, proposals, objectness)
+            return self.detected(levels, proposals, (objectness, deltas))
         truth, is_there = labels["boxes"], labels["classes"] >= 0
         proposals = tf.where((labels["is_given"] == 1)[:, None, None], labels["proposals"], proposals)
         of_class, of_box = self.proposal_losses(objectness, deltas, of_cells, truth, is_there, labels["anchor_priorities"])
@@ -271,8 +271,12 @@ class TinyMaskRcnn(keras.Model):
         crops = regions.roi_align(maps, alone, stride=1, size=2 * rule["mask"], samples=rule["samples"])
         return unflattened(crops[:, 0, ..., 0], boxes.shape[1])
 
-    def detected(self, levels, proposals, objectness):
-        """Return class, score, box and mask of the detections, [batch, count, 6 + cells]; all NaN where an image has one."""
+    def detected(self, levels, proposals, of_anchors):
+        """Return class, score, box and mask of the detections, [batch, count, 6 + cells]; all NaN where an image has one.
+
+        Args:
+            of_anchors: objectness and deltas of every anchor: deltas that are not finite leave no proposal, and nothing is found.
+        """
         rule, n_classes, n_proposals = self.model["detection"], self.n_classes, proposals.shape[1]
         is_large = self.are_large(proposals)
         logits, deltas = self.box(self.pooled(levels, proposals, "box", untapped), is_large, tap=untapped, training=False)
@@ -291,7 +295,7 @@ class TinyMaskRcnn(keras.Model):
         cells = tf.reshape(tf.sigmoid(of_own_mask(masks, kinds)), (-1, rule["count"], math.prod(masks.shape[2:4])))
         numbers = tf.concat([tf.cast(kinds, boxes.dtype)[..., None], scores[..., None], boxes, cells], axis=-1)
         nothing = -tf.one_hot(0, numbers.shape[-1], dtype=numbers.dtype)
-        is_finite = tf.reduce_all(tf.stack([all_finite(each) for each in (objectness, logits, deltas, masks)]), axis=0)
+        is_finite = tf.reduce_all(tf.stack([all_finite(each) for each in (*of_anchors, logits, deltas, masks)]), axis=0)
         return tf.where(is_finite[:, None, None], tf.where(used[..., None], numbers, nothing), math.nan)
 
 

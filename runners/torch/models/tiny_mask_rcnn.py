@@ -208,7 +208,7 @@ class TinyMaskRcnn(nn.Module):
         anchors = self.anchors.to(deltas)
         proposals = tap("proposals", self.proposed(objectness.detach(), deltas.detach(), anchors))
         if labels is None:
-            return self.detected(levels, proposals, objectness)
+            return self.detected(levels, proposals, (objectness, deltas))
         truth, is_there = labels["boxes"], labels["classes"] >= 0
         proposals = torch.where((labels["is_given"] == 1)[:, None, None], labels["proposals"], proposals)
         of_class, of_box = self.proposal_losses(objectness, deltas, anchors, truth, is_there, labels["anchor_priorities"])
@@ -284,8 +284,12 @@ class TinyMaskRcnn(nn.Module):
         crops = regions.roi_align(maps, boxes, stride=1, size=2 * rule["mask"], samples=rule["samples"])
         return crops[:, 0, 0].unflatten(0, masks.shape[:2])
 
-    def detected(self, levels, proposals, objectness):
-        """Return class, score, box and mask of the detections, [batch, count, 6 + cells]; all NaN where an image has one."""
+    def detected(self, levels, proposals, of_anchors):
+        """Return class, score, box and mask of the detections, [batch, count, 6 + cells]; all NaN where an image has one.
+
+        Args:
+            of_anchors: objectness and deltas of every anchor: deltas that are not finite leave no proposal, and nothing is found.
+        """
         rule, n_classes = self.model["detection"], self.n_classes
         is_large = self.are_large(proposals)
         logits, deltas = self.box(self.pooled(levels, proposals, "box", untapped), is_large, untapped)
@@ -305,7 +309,7 @@ class TinyMaskRcnn(nn.Module):
         numbers = torch.cat([kinds[..., None].to(boxes.dtype), scores[..., None], boxes, cells], dim=-1)
         nothing = torch.zeros_like(numbers[:1, :1])
         nothing[..., 0] = -1
-        numbers_of_image = torch.cat([each.flatten(1) for each in (objectness, logits, deltas, masks)], dim=1)
+        numbers_of_image = torch.cat([each.flatten(1) for each in (*of_anchors, logits, deltas, masks)], dim=1)
         is_finite = numbers_of_image.isfinite().all(dim=1)
         return torch.where(is_finite[:, None, None], torch.where(used[..., None], numbers, nothing), torch.nan)
 
