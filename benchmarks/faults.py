@@ -153,7 +153,7 @@ def main() -> int:
     print(text)
     if arguments.markdown:
         arguments.markdown.write_text(text, encoding="utf-8")
-    return 0 if all(outcome.is_caught for outcome in expressible(outcomes) if outcome.context.precision == "fp32") else 1
+    return 0 if all(outcome.is_caught for outcome in expressible(outcomes) if outcome.context.precision != "bf16") else 1
 
 
 def contexts_for(fault: Fault, frameworks: Sequence[str], modes: Sequence[str], precisions: Sequence[str]) -> list[Context]:

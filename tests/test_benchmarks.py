@@ -211,6 +211,22 @@ def test_a_fault_that_cannot_be_planted_is_caught():
         assert_can_be_planted(faults.Fault("unused_regions_counted", "", "", "", faults.TWO, recipe="tiny_mask_rcnn"))
 
 
+@pytest.mark.parametrize(
+    ("precision", "verdict", "code"),
+    [("fp32", "regressed", 0), ("fp32", "reproduced", 1), ("fp16", "reproduced", 1), ("bf16", "reproduced", 0)],
+)
+def test_a_fault_that_is_not_seen_is_told_in_the_exit_code(monkeypatch, capsys, precision, verdict, code):
+    """Where its own precision is fp16, too; in bf16 many drown, and are counted only."""
+    fault = next(fault for fault in faults.FAULTS if fault.name == "loss_scale_kept")
+    context = make_context(framework="torch", precision=precision)
+    outcome = faults.Outcome(fault, context, verdict, "a reason", None, 0.5, 1.0)
+    other = faults.Outcome(fault, make_context(framework="jax", precision="fp16"), "regressed", "a reason", None, 9.0, 1.0)
+    monkeypatch.setattr(faults, "collect", lambda own: {(each.context.text,): each for each in (outcome, other)})
+    monkeypatch.setattr(sys, "argv", ["faults", "--jobs", "0"])
+    assert faults.main() == code
+    assert "loss_scale_kept" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("name", recipe_names())
 def test_every_recipe_has_faults_that_training_should_show(name):
     """Three at least in each framework, each a file."""

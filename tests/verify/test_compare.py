@@ -52,6 +52,16 @@ def test_a_value_that_is_not_finite_is_infinitely_far(value):
     assert found.problem == "1 of 144 values are not finite"
 
 
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_what_is_expected_must_be_finite_too(value):
+    """Nothing is near to NaN: the distance to it is no number, which must not count as none."""
+    expected = RIGHT.copy()
+    expected[3, 4] = value
+    found = one(RIGHT, expected)
+    assert math.isinf(found.ratio)
+    assert found.problem == "the expected values are not finite"
+
+
 def test_a_missing_tensor_is_infinitely_far():
     """A framework that does not answer is not right."""
     found = compare("case", {}, {"x": RIGHT}, FLOOR)[0]

@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
+from vigil.verify.cases import Case
 from vigil.verify.found import comparable
+from vigil.verify.invariants import check
 
 
 def rows(*detections, places=4):
@@ -49,6 +51,22 @@ def test_what_has_no_counterpart_is_counted(observed, choices):
     found = compared(observed)
     np.testing.assert_array_equal(found["choices"], [choices])
     np.testing.assert_array_equal(found["scores"], EXPECTED[..., 1])
+
+
+@pytest.mark.parametrize(
+    ("left", "added", "is_broken"),
+    [(20, 0, False), (16, 4, False), (15, 0, False), (14, 0, True), (0, 0, True), (20, 6, True)],
+    ids=["right", "a-fifth-exchanged", "a-quarter", "more", "nothing", "too-many"],
+)
+def test_a_detector_that_misses_much_is_wrong_in_any_precision(left, added, is_broken):
+    """Limits from few contexts in bfloat16 passed an evaluation that found nothing: how many may be missing is bounded too."""
+    boxes = [(0, 0.9, 40 * place, 0, 40 * place + 20, 20) for place in range(30)]
+    expected, observed = rows(*boxes[:20], places=30), rows(*boxes[:left], *boxes[20 : 20 + added], places=30)
+    case = Case("late/evaluation", "predict", "late", ("late/margin",), 0.0, 4, 4)
+    broken = check(case, {}, {"logits": observed}, {"logits": expected})
+    assert [each.tensor for each in broken] == (["choices"] if is_broken else [])
+    if broken:
+        assert broken[0].what == f"of 20 detections {20 - left} are missing, and {added} are there besides"
 
 
 def test_a_number_that_is_off_shows():

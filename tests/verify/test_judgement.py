@@ -6,58 +6,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.verify.made_answers import FakeFramework, in_float32
 from vigil.context import make_context
 from vigil.verify import localise
 from vigil.verify.ask import Answers, Setting, shards_for
-from vigil.verify.cases import shown
 from vigil.verify.examine import differences_in
 from vigil.verify.invariants import check
-from vigil.verify.layers import rounded
-from vigil.verify.oracle import step as oracle
 from vigil.verify.search import Search
-
-
-def as_float32(tensors):
-    """Return what a framework in float32 would answer, if all its arithmetic were exact."""
-    return {name: np.asarray(value, np.float32) for name, value in tensors.items() if not name.startswith("parameter_gradient/")}
-
-
-def in_float32(tape, wrong=lambda case, tensors: tensors):
-    """Return answers to all cases, with what is planted by `wrong`."""
-    answers = {}
-    for case in tape.cases:
-        found = wrong(case, dict(shown(case, tape.expected(case))))
-        found = as_float32(found)
-        answers[case.name] = {f"0/{name}": value for name, value in found.items()} if case.kind == "repeat" else found
-    return answers
 
 
 def differences(tape, answers):
     """Return every difference of every case."""
     return [each for case in tape.cases for each in differences_in(case, tape, answers[case.name], precision="fp32")]
-
-
-class FakeFramework:
-    """Answers follow-up looks by the oracle's arithmetic in float32, with a fault planted in one layer."""
-
-    def __init__(self, tape, wrong=lambda name, value: value):
-        self.tape, self.wrong = tape, wrong
-
-    def __call__(self, setting, tape, lines, *, more, on_event):
-        tensors = {}
-        for line in lines:
-            leaves = {name: more[f"leaf/{line['leaves']}/{name}"] for name in line["cuts"]}
-            cotangents = {name: more[f"cotangent/{line['leaves']}/{name}"] for name in line["cuts"]}
-            leaves, cotangents = ({name: rounded(x, "float32") for name, x in each.items()} for each in (leaves, cotangents))
-            probe = tape.probes[line["state"]]
-            name, which = line["batch"].split("/")
-            batch = getattr(tape.probes[name], which)
-            found = oracle.segments(tape.training, probe.state, batch, leaves=leaves, cotangents=cotangents)
-            found = {key: self.wrong(key, value) for key, value in found.items()}
-            found = {key: np.asarray(value, np.float32) for key, value in found.items()}
-            taps = oracle.MODELS["resnet_cifar"].taps(tape.training["model"])
-            tensors[line["name"]] = found | {f"dtype/{tap}": np.array("float32") for tap in taps}
-        return Answers({"failure": None, "environment": {}, "fault": None}, tensors, {})
 
 
 def search(tape, limits, answers, context=None):
@@ -321,10 +281,9 @@ def test_one_different_call_in_many_is_out(tape, limits):
     """A call that returns something else than the first on the same input is a difference of its own."""
     answers = in_float32(tape)
     repeat = answers["early/repeat"]
-    late = {name.replace("0/", "49/", 1): value for name, value in repeat.items()}
-    other = {name.replace("0/", "1/", 1): value for name, value in repeat.items()}
+    late = {name.replace("1/", "49/", 1): value for name, value in repeat.items() if name.startswith("1/")}
     late["49/momentum/head.kernel"] = 1.01 * late["49/momentum/head.kernel"]
-    answers["early/repeat"] = repeat | other | late
+    answers["early/repeat"] = repeat | late
     out = {each.tensor for each in differences(tape, answers) if limits.score(each, "fp32") > 1}
     assert out == {"49/momentum/head.kernel", "49/parameter_gradient/head.kernel"}
 

@@ -5,6 +5,7 @@ import pytest
 from tests.verify.conftest import RECIPE
 from vigil.verify import examine, localise
 from vigil.verify.ask import Answers
+from vigil.verify.compare import Difference
 from vigil.verify.known import Known, load_known
 
 
@@ -21,6 +22,11 @@ def record(text="torch-jit-bf16-x1", version="2.13.0+cpu", fault=None):
     """Return what is asked of a record."""
     context = {"framework": "torch", "text": text}
     return {"recipe": RECIPE, "context": context, "fault": fault, "environment": {"framework_version": version}, "failure": None}
+
+
+def difference(tensor, case="late/margin"):
+    """Return a tensor that is out."""
+    return Difference(case, tensor, 9.0, 1.1, 0.0, 9.0, 0.0)
 
 
 def test_a_known_finding_is_that_release_and_context_only():
@@ -44,7 +50,7 @@ def test_a_known_finding_that_no_longer_fails_is_an_error():
 def test_a_known_finding_elsewhere_is_a_regression(tape):
     """A context that is wrong in another layer than the one listed is regressed; in the listed one it is known."""
     found = examine.Examination(Answers(record(), {}, {}), [], [])
-    out = [(2.0, None)]
+    out = [(2.0, difference("parameter_gradient/head.bias"))]
     for layer, name in (("stem.conv", "regressed"), ("head", "known-finding")):
         origin = localise.Origin(localise.Place(layer, "backward", "bias gradient"), "x", "c", 9.0, 1.1)
         assert examine._verdict(record(), out, found, localise.Localisation([origin], [], [], []), [known()])["name"] == name
@@ -52,7 +58,7 @@ def test_a_known_finding_elsewhere_is_a_regression(tape):
 
 def test_two_known_findings_explain_what_both_are_about(tape):
     """Where two are listed, each origin is one of them and each is found; with one missing, or a third, it is regressed."""
-    found, out = examine.Examination(Answers(record(), {}, {}), [], []), [(2.0, None)]
+    found, out = examine.Examination(Answers(record(), {}, {}), [], []), [(2.0, difference("momentum/head.bias"))]
     entries = [known(), known(name="b", layers=("fpn.*", "*.conv*"), quantity="weight gradient")]
     places = {
         "both": [("head", "bias gradient"), ("stage1.conv1", "weight gradient")],
@@ -64,6 +70,42 @@ def test_two_known_findings_explain_what_both_are_about(tape):
             localise.Origin(localise.Place(layer, "backward", quantity), "x", "c", 9.0, 1.1) for layer, quantity in places[which]
         ]
         assert examine._verdict(record(), out, found, localise.Localisation(origins, [], [], []), entries)["name"] == name
+
+
+@pytest.mark.parametrize(
+    ("tensor", "quantity", "is_known"),
+    [
+        ("params/head.bias", "bias gradient", True),
+        ("params/head.kernel", "bias gradient", False),
+        ("params/stem.bn.bias", "bias gradient", False),
+        ("49/momentum/head.bias", "bias gradient", False),
+        ("logits", "bias gradient", False),
+        ("stats/stem.bn.mean", "data gradient", False),
+        ("momentum/stem.conv.kernel", "data gradient", True),
+        ("stats/stem.bn.mean", "output", True),
+    ],
+)
+def test_a_known_finding_does_not_hide_what_it_cannot_reach(tensor, quantity, is_known):
+    """Origins are looked for in one case: what is out elsewhere, and comes from none of them, is a regression, and is named."""
+    found = examine.Examination(Answers(record(), {}, {}), [], [])
+    origin = localise.Origin(localise.Place("head", "backward", quantity), "x", "c", 9.0, 1.1)
+    out = [(3.0, difference("parameter_gradient/head.bias")), (2.0, difference(tensor, "early/alternation"))]
+    verdict = examine._verdict(record(), out, found, localise.Localisation([origin], [], [], []), [known(quantity=quantity)])
+    assert verdict["name"] == ("known-finding" if is_known else "regressed")
+    assert (f"no known finding reaches early/alternation {tensor}" in verdict["reason"]) is not is_known
+
+
+def test_the_short_form_need_not_show_a_known_finding():
+    """One that shows on full batches alone is no reason to take it off the list; the context is not reproduced either."""
+    found = examine.Examination(Answers(record(), {}, {}), [], [])
+    verdict = examine._verdict(record(), [(0.5, None)], found, None, [known()], quick=True)
+    assert verdict["name"] == "known-finding"
+    assert "the short form does not show: 1 tensors within their limits" in verdict["reason"]
+    entries = [known(), known(name="b", layers=("*.conv*",), quantity="weight gradient")]
+    origin = localise.Origin(localise.Place("head", "backward", "bias gradient"), "x", "c", 9.0, 1.1)
+    out, seen = [(2.0, difference("momentum/head.bias"))], localise.Localisation([origin], [], [], [])
+    for quick, name in ((True, "known-finding"), (False, "regressed")):
+        assert examine._verdict(record(), out, found, seen, entries, quick=quick)["name"] == name
 
 
 def test_a_list_with_a_missing_key_is_refused(tmp_path):

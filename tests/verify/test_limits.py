@@ -90,9 +90,20 @@ def test_a_row_that_no_rounding_explains_is_refused():
     """A wrong tensor among the clean rows would lift the limit above itself; a finding that is named does not."""
     difference = Difference("early/alternation", "logits", 164301.0, 1.0, 0.0, 0.0, 0.0)
     wrong = summary_row([difference], context="torch-eager-fp32-x2", precision="fp32", case="early/alternation", seed=0)
-    with pytest.raises(CannotRun, match="fp32-x2, early/alternation: logits is 164301 floors off, which is no rounding"):
+    with pytest.raises(CannotRun, match=r"fp32-x2, early/alternation: logits is off \(distance 164301, slope 0"):
         make_limits([wrong])
     assert not make_limits([{**wrong, "not_clean": {"logits": "a_finding"}}]).table
+
+
+@pytest.mark.parametrize("wrong", [{"ratio": np.nan}, {"slope_z": np.inf}, {"intercept_z": np.nan}])
+def test_a_row_that_is_not_finite_is_refused(wrong):
+    """The limit would be NaN, and no difference is above that."""
+    clean = Difference("late/margin", "loss", 0.9, 1.0, 0.0, 0.5, 0.5)
+    rows = [summary_row([clean], context="c", precision="fp32", case="late/margin", seed=0) for _ in range(10)]
+    names = {"ratio": "distance", "slope_z": "slope", "intercept_z": "intercept"}
+    rows[3]["largest"]["loss"] |= {names[name]: value for name, value in wrong.items()}
+    with pytest.raises(CannotRun, match="which is no rounding"):
+        make_limits(rows)
 
 
 def test_without_clean_rows_nothing_is_judged():

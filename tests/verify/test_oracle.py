@@ -148,6 +148,17 @@ def test_order_is_forward_then_backward(tiny):
     assert [each.tensor for each in in_order(differences, list(readers), readers)] == names
 
 
+def test_a_gradient_that_three_layers_make_comes_after_all_of_them():
+    """Backward it is whole once the first of them is done: what is wrong in a later one came before."""
+    from vigil.verify.compare import Difference
+
+    readers = {"fpn": ["first", "second", "third"], "first": ["loss"], "second": ["loss"], "third": ["loss"]}
+    kernels = [f"parameter_gradient/{layer}.kernel" for layer in ("third", "second", "fpn")]
+    names = [*kernels[:2], "leaf_gradient/fpn", kernels[2]]
+    differences = [Difference("case", name, 1.0, 1.0, 0.0, 0.0, 0.0) for name in reversed(names)]
+    assert [each.tensor for each in in_order(differences, list(readers), readers)] == names
+
+
 def test_casts_round_to_nearest_even():
     """bfloat16 keeps 8 bits of the significand; a tie goes to the even neighbour, as float16's does in numpy."""
     values = np.array([1.0, 1.00390625, 1.01171875, 1.005, -3.14159265, 65504.0])

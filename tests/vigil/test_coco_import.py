@@ -216,6 +216,8 @@ def first(entries, **changes):
         (first("annotations", segmentation=[]), "annotations[0]: segmentation is [], allowed is polygons or run lengths"),
         (first("annotations", segmentation=[[4.0, 4.0, 16.0, 16.0]]), "polygon [4.0, 4.0, 16.0, 16.0]: allowed are"),
         (first("annotations", segmentation=[[4.0, 4.0, 16.0, 16.0, 3.0, float("nan")]]), "annotations[0]: polygon"),
+        (first("annotations", segmentation=[[4.0, 4.0, 16.0, 16.0, 3.0, 10**400]]), "annotations[0]: polygon"),
+        (first("images", id=2**63), "images[0]: id is 9223372036854775808, allowed is a whole number from 0"),
         (first("annotations", segmentation={"size": [40, 60], "counts": [2399]}), "add up to 2399, the mask has 40 x 60"),
         (first("annotations", segmentation={"size": [40, 60], "counts": "Z"}), "run lengths end within a number"),
         (lambda document: document["annotations"].clear(), "no image is left for train"),

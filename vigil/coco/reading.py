@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -19,7 +18,7 @@ _FARTHEST = 1e5  # a coordinate in pixels
 
 
 def _is_count(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**63  # ids are kept in 64 bits
 
 
 def _is_size(value: Any) -> bool:
@@ -140,7 +139,7 @@ def _check_references(document: Document, path: Path) -> None:
 
 
 def _is_coordinate(value: Any) -> bool:
-    return isinstance(value, int | float) and math.isfinite(value) and abs(value) <= _FARTHEST
+    return isinstance(value, int | float) and abs(value) <= _FARTHEST  # of NaN nothing is true
 
 
 def _shown(value: Any) -> str:

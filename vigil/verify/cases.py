@@ -126,11 +126,12 @@ def has_taps(case: Case) -> bool:
 def derived(training: dict[str, Any], state: Mapping[str, np.ndarray], found: Mapping[str, np.ndarray]) -> Tensors:
     """Return the answer with parameter gradients as its momentum buffers show them, in float64.
 
-    buffer = momentum * buffer + gradient + weight_decay * parameter, all of which but the gradient is known.
+    buffer = momentum * buffer + gradient + weight_decay * parameter, all of which but the gradient is known. A buffer that the
+    state does not have, or has in another shape, tells of no gradient.
     """
     rule, result = training["optimizer"], dict(found)
     for name, buffer in found.items():
-        if name.startswith("momentum/"):
+        if name.startswith("momentum/") and name in state and np.shape(buffer) == np.shape(state[name]):
             parameter = name.removeprefix("momentum/")
             known = rule["momentum"] * np.asarray(state[name], np.float64)
             known = known + rule["weight_decay"] * np.asarray(state[f"params/{parameter}"], np.float64)

@@ -16,6 +16,7 @@ import numpy as np
 from vigil.verify.floors import Floor, regress
 
 STATISTICS = ("distance", "slope", "intercept")
+_NOT_FINITE = "not finite"
 Tensors = Mapping[str, np.ndarray]
 
 
@@ -39,6 +40,11 @@ class Difference:
     problem: str | None = None
     floor: Floor | None = dataclasses.field(default=None, repr=False, compare=False)
 
+    @property
+    def is_absent(self) -> bool:
+        """Is there no tensor of that name and shape, so that nothing can be made of it?"""
+        return self.problem is not None and not self.problem.endswith(_NOT_FINITE)
+
     def statistics(self) -> dict[str, float]:
         """Return what is held against limits, by name."""
         return {"distance": self.ratio, "slope": self.slope_z, "intercept": self.intercept_z}
@@ -58,7 +64,9 @@ def _compare_one(case: str, name: str, observed: np.ndarray | None, expected: np
     observed = np.asarray(observed, np.float64)
     if not np.isfinite(observed).all():
         count = int(np.size(observed) - np.isfinite(observed).sum())
-        return Difference(case, name, *nowhere, f"{count} of {np.size(observed)} values are not finite")
+        return Difference(case, name, *nowhere, f"{count} of {np.size(observed)} values are {_NOT_FINITE}")
+    if not np.isfinite(expected).all():  # the first of repeated calls, too, may be what is expected
+        return Difference(case, name, *nowhere, f"the expected values are {_NOT_FINITE}")
     difference = observed - expected
     distance = float(np.linalg.norm(difference))
     excess, intercept = regress(difference, expected)

@@ -18,12 +18,16 @@ from vigil.errors import UsageError
 from vigil.paths import reference_directory
 
 if TYPE_CHECKING:
+    from vigil.verify.compare import Difference
     from vigil.verify.invariants import Broken
     from vigil.verify.localise import Localisation
     from vigil.verify.search import Origin
 
 FILE_NAME = "known_findings.yaml"
 _LISTS = ("releases", "contexts", "layers")
+# What a gradient of parameters moves in one step, and what it is the gradient of.
+_MOVED = ("parameter_gradient", "momentum", "params")
+_LEAVES = {"weight gradient": "kernel", "bias gradient": "bias", "scale gradient": "scale"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -45,17 +49,46 @@ class Known:
 
     def explains(self, origin: Origin) -> bool:
         """Is an origin that was found this one?"""
-        is_there = any(fnmatch.fnmatch(origin.place.layer, pattern) for pattern in self.layers)
-        return is_there and fnmatch.fnmatch(origin.place.quantity, self.quantity)
+        return self._is_of(origin.place.layer) and fnmatch.fnmatch(origin.place.quantity, self.quantity)
+
+    def reaches(self, tensor: str) -> bool:
+        """May this tensor of a step be out because of the finding?
+
+        A wrong gradient of a parameter moves that one, its buffer and nothing else; one of data, those of all parameters. What a
+        layer gives wrongly forward may reach every tensor.
+        """
+        group, _, name = tensor.partition("/")
+        layer, _, leaf = name.rpartition(".")
+        if self.quantity in _LEAVES:
+            return group in _MOVED and leaf == _LEAVES[self.quantity] and self._is_of(layer)
+        return group in _MOVED or self.quantity != "data gradient"
+
+    def _is_of(self, layer: str) -> bool:
+        return any(fnmatch.fnmatch(layer, pattern) for pattern in self.layers)
 
 
-def explain_all(known: Sequence[Known], localisation: Localisation | None, broken: Sequence[Broken]) -> bool:
-    """Is every origin that was found a known one, and every known one found?"""
+def explain_all(
+    known: Sequence[Known],
+    localisation: Localisation | None,
+    broken: Sequence[Broken],
+    out: Sequence[Difference],
+    *,
+    quick: bool = False,
+) -> bool:
+    """Is every origin that was found a known one, every known one found, and every tensor that is out within reach of one?
+
+    Origins are those of one case: what is out in another, and none of them reaches, has an origin that nobody looked for.
+
+    Args:
+        quick: the short form, which need not show every finding.
+    """
     if broken or localisation is None or not localisation.origins:
         return False
     origins = localisation.origins
-    return all(any(entry.explains(origin) for entry in known) for origin in origins) and all(
-        any(entry.explains(origin) for origin in origins) for entry in known
+    return (
+        all(any(entry.explains(origin) for entry in known) for origin in origins)
+        and (quick or all(any(entry.explains(origin) for origin in origins) for entry in known))
+        and all(any(entry.reaches(each.tensor) for entry in known) for each in out)
     )
 
 

@@ -184,7 +184,9 @@ def in_order(differences: Sequence[Difference], taps: Sequence[str], readers: Ma
         place = place_of(difference.tensor, readers)
         # A key encoder moves before it encodes, what is kept of its keys after that.
         is_before_keys = place.layer.startswith("key.")
-        index = forward.get("keys" if is_before_keys else place.layer, len(forward)) - 0.5 * is_before_keys
+        # Of several layers that may have made it, the last one backward: it is whole only then.
+        layers = ["keys"] if is_before_keys else place.layer.split(" or ")
+        index = min(forward.get(layer, len(forward)) for layer in layers) - 0.5 * is_before_keys
         if place.phase == "forward":
             return (0, index, place.quantity != "output", place.quantity)
         # Backward a layer has its gradient of weights and that of its input at the same time.

@@ -126,10 +126,12 @@ def make_limits(rows: Iterable[Mapping[str, Any]]) -> Limits:
         for name, statistics in row["largest"].items():
             if name in row.get("not_clean", {}):
                 continue
-            if statistics["distance"] > _NO_ROUNDING:
+            # A limit made of infinity or NaN is NaN, and nothing is above that.
+            if not statistics["distance"] <= _NO_ROUNDING or not all(map(math.isfinite, statistics.values())):
+                off = ", ".join(f"{statistic} {value:.6g}" for statistic, value in statistics.items())
                 raise CannotRun(
-                    f"the clean row of {row['context']}, {row['case']}: {name} is {statistics['distance']:.6g} floors off, which "
-                    "is no rounding. Find out what it is, then measure the context again, or name the finding in "
+                    f"the clean row of {row['context']}, {row['case']}: {name} is off ({off}), which is no rounding. "
+                    "Find out what it is, then measure the context again, or name the finding in "
                     "benchmarks/false_alarms.py: limits made from this row would pass what is wrong."
                 )
             for statistic, value in statistics.items():

@@ -19,6 +19,7 @@ from vigil.verify.cases import REPEATS, Case, derived
 from vigil.verify.compare import Difference
 from vigil.verify.explain import explain_decay, explain_scale, explain_update
 from vigil.verify.layers import Look, Place, arrays_of, differences_of, in_order, line_of, look_at, place_of
+from vigil.verify.limits import family
 from vigil.verify.oracle import step as oracle
 from vigil.verify.search import Origin, Search, make_origin
 
@@ -46,9 +47,11 @@ class Localisation:
 def localise(search: Search) -> Localisation:
     """Return the origin of the tensors that are out."""
     focus = choose_case(search)
+    out = [each for each in search.out if each.case == focus.name]
+    if any(each.is_absent for each in out):
+        return _of_what_is_absent(search, focus, out)
     if focus.kind == "repeat":
         return _of_repetition(search, focus)
-    out = [each for each in search.out if each.case == focus.name]
     moved = [each for each in out if each.tensor.startswith(("stats/", "params/"))]
     if focus.kind == "predict" or (focus.kind == "alternate" and not moved):
         worst = max(out, key=lambda each: each.ratio)
@@ -75,6 +78,22 @@ def choose_case(search: Search) -> Case:
         return (order[case.kind], says_less, -search.limits.score(difference, search.precision))
 
     return search.case(min(search.out, key=key).case)
+
+
+def _of_what_is_absent(search: Search, focus: Case, out: Sequence[Difference]) -> Localisation:
+    """Return the first tensor that is missing or of another shape: whatever explains numbers would need it."""
+    absent = [each for each in out if each.is_absent]
+    # A gradient is what its momentum buffer tells: without that, the buffer is what is not there.
+    told = [each for each in absent if family(each.tensor) != "parameter_gradient"] or absent
+    if focus.kind in ("predict", "alternate"):
+        first = told[0]
+        place = Place("model", "evaluation", first.tensor)
+    else:
+        readers, by_name = search.readers, {_plain(each.tensor): each for each in reversed(told)}
+        named = [dataclasses.replace(each, tensor=name) for name, each in by_name.items()]
+        name = in_order(named, list(readers), readers)[0].tensor
+        first, place = by_name[name], place_of(name, readers)
+    return Localisation([make_origin(first, place)], _passengers(search, focus, {first.tensor}), [], [])
 
 
 def _of_layers(search: Search, focus: Case, out: list[Difference]) -> Localisation:

@@ -1,0 +1,125 @@
+"""One context, from what its runner answered to verify.json: what is missing, odd or late is told, and never an error."""
+
+import json
+
+import numpy as np
+import pytest
+
+from tests.verify.conftest import RECIPE
+from tests.verify.made_answers import FakeFramework, in_float32
+from vigil.context import make_context
+from vigil.verify import examine, localise
+from vigil.verify.ask import Answers, Setting
+from vigil.verify.limits import Limits
+
+
+@pytest.fixture
+def verified(tape, limits, monkeypatch, tmp_path):
+    """Return a function that gives verify.json of answers that `wrong` has had its hands on; every layer alone is right."""
+
+    def verify(wrong, *, failure=None, limits=limits):
+        answers = in_float32(tape)
+        wrong(answers)
+        context = {"framework": "torch", "text": "torch-eager-fp32-x1"}
+        environment = {"framework_version": "2.13.0"}
+        record = {"recipe": RECIPE, "context": context, "fault": None, "environment": environment, "failure": failure}
+        monkeypatch.setattr(examine, "ask", lambda *arguments, **options: Answers(record, answers, {}))
+        monkeypatch.setattr(localise, "ask", FakeFramework(tape))
+        setting = Setting(make_context(framework="torch"), tmp_path / "answers", 0, None)
+        document = examine.verify(setting, tape, limits, command="a test", known=[])
+        assert json.loads((tmp_path / "verify.json").read_text()) == document
+        return document
+
+    return verify
+
+
+def out_of(document):
+    """Return the tensors that are out, with what is wrong with each."""
+    return {(each["case"], each["tensor"]): each["problem"] for each in document["tensors"] if float(each["score"]) > 1}
+
+
+def test_right_answers_are_reproduced(verified):
+    """Nothing planted, nothing found."""
+    assert verified(lambda answers: None)["verdict"]["name"] == "reproduced"
+
+
+@pytest.mark.parametrize("case", ["late/evaluation", "late/full", "early/accumulation", "early/repeat"])
+def test_a_case_without_an_answer_is_missing(verified, case):
+    """A runner that came to its end and left one out is not reproduced by the others."""
+    document = verified(lambda answers: answers.pop(case))
+    assert document["verdict"]["name"] == "regressed"
+    assert {name for name, _ in out_of(document)} == {case}
+    assert set(out_of(document).values()) == {"missing"}
+    assert document["origin"]["remark"] == "missing"
+
+
+def test_a_case_that_a_dead_runner_never_came_to_is_not_missing(verified):
+    """A crash stays a crash: only what was answered before it is told."""
+    failure = {"category": "died", "message": "killed by SIGKILL"}
+    document = verified(lambda answers: answers.pop("late/full"), failure=failure)
+    assert document["verdict"]["name"] == "failed:died"
+    assert not out_of(document)
+
+
+@pytest.mark.parametrize(
+    ("case", "name", "place"),
+    [
+        ("late/margin", "params/head.kernel", ("head", "update", "kernel")),
+        ("late/margin", "momentum/head.kernel", ("head", "update", "momentum of kernel")),
+        ("late/margin", "loss", ("loss", "forward", "loss")),
+        ("early/accumulation", "momentum/head.kernel", ("head", "update", "momentum of kernel")),
+        ("early/repeat", "0/momentum/head.kernel", ("head", "update", "momentum of kernel")),
+        ("early/repeat", "1/momentum/head.kernel", ("head", "update", "momentum of kernel")),
+        ("late/evaluation", "logits", ("model", "evaluation", "logits")),
+        ("early/alternation", "logits", ("model", "evaluation", "logits")),
+    ],
+)
+@pytest.mark.parametrize("is_there", [False, True], ids=["missing", "transposed"])
+def test_a_tensor_that_is_missing_or_has_another_shape_is_the_origin(verified, case, name, place, is_there):
+    """Nothing is computed with what is not there, and nothing is broadcast: it is told, with where it belongs."""
+
+    def wrong(answers):
+        tensor = answers[case].pop(name)
+        if is_there:
+            answers[case][name] = tensor.T if tensor.ndim > 1 else np.zeros(3, np.float32)
+
+    document = verified(wrong)
+    assert document["verdict"]["name"] == "regressed"
+    assert tuple(document["origin"][key] for key in ("layer", "phase", "quantity")) == place
+    assert document["origin"]["remark"].startswith("shape" if is_there else "missing")
+    assert document["origin"]["tensor"].endswith(name.removeprefix("0/"))
+
+
+def test_a_buffer_that_the_model_does_not_have_is_no_error(verified):
+    """It has no state that its gradient could be told from, and nobody asked for it."""
+    document = verified(lambda answers: answers["late/margin"].update({"momentum/other": np.zeros(3)}))
+    assert document["verdict"]["name"] == "reproduced"
+
+
+@pytest.mark.parametrize("call", [0, 1, 49])
+def test_a_call_that_is_not_finite_is_out(verified, call):
+    """On either batch of those that are repeated, at first or later: a NaN is near to nothing."""
+
+    def wrong(answers):
+        repeat = answers["early/repeat"]
+        late = {name.replace("1/", "49/", 1): value for name, value in repeat.items() if name.startswith("1/")}
+        answers["early/repeat"] = repeat | late
+        answers["early/repeat"][f"{call}/loss"] = np.float32(np.nan)
+
+    document = verified(wrong)
+    assert document["verdict"]["name"] == "regressed"
+    told = "loss" if call == 0 else f"{call}/loss"
+    assert out_of(document)["early/repeat", told] == "1 of 1 values are not finite"
+
+
+def test_what_is_out_stays_out_where_nobody_measured_layers(verified, limits):
+    """Without clean runs that looked inside, no origin is told; the verdict stands."""
+    whole = Limits({key: limit for key, limit in limits.table.items() if "/" not in key[1]}, limits.rows)
+
+    def wrong(answers):
+        answers["late/margin"]["momentum/head.kernel"] = 1.01 * answers["late/margin"]["momentum/head.kernel"]
+
+    document = verified(wrong, limits=whole)
+    assert document["verdict"]["name"] == "regressed"
+    assert document["origin"] is None
+    assert "the origin could not be looked for: no clean runs" in document["remarks"][0]
