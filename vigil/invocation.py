@@ -176,11 +176,19 @@ def _work(directory: Path, *, watch: Watch) -> Generator[None, None, dict[str, A
         invocation["runs"] = _run_names(invocation["seeds"])
         if (invocation["verify"] or {"verdict": {}})["verdict"].get("name") == _NO_ENVIRONMENT:
             invocation["verify"] = rung.PENDING
+    if _is_run(directory, invocation):  # an environment that is gone must not take its verdict with it
+        return (yield from _carry_out(directory, invocation, watch=watch, python=None))
     try:
         with interpreter(invocation.get("release"), tell=watch.on_build) as (python, release):
             return (yield from _carry_out(directory, invocation | {"release": release}, watch=watch, python=python))
     except EnvironmentFailed as error:
         return give_up(directory, error)
+
+
+def _is_run(directory: Path, invocation: dict[str, Any]) -> bool:
+    """Has every run finished, so that judging is all that is left?"""
+    records = [read_record(directory / name) for name in invocation["runs"]]
+    return invocation.get("verify") != rung.PENDING and all(record and record["status"] == "finished" for record in records)
 
 
 def _carry_out(
@@ -233,6 +241,7 @@ def _carry_out(
         yield
     invocation["verdict"] = rung.with_first_rung(judge_records(invocation, records), invocation.get("verify"))
     invocation["wall_seconds"] = round(sum(record["timing"]["wall_seconds"] for record in records), 1)
+    invocation["tracking"] = None  # of an earlier verdict: `vigil sync` would pass over this one
     write_json(directory / FILE_NAME, invocation)
     return track(directory)
 
@@ -246,7 +255,7 @@ def give_up(directory: Path, error: EnvironmentFailed) -> dict[str, Any]:
     invocation["verdict"] = verdict.failed(failure, metric=metric, seed=invocation["seeds"][0], values=[])
     if invocation.get("verify") == rung.PENDING:
         invocation["verify"] = rung.unverified({"name": _NO_ENVIRONMENT, "reason": error.reason})
-    invocation["wall_seconds"] = 0.0
+    invocation["wall_seconds"], invocation["tracking"] = 0.0, None
     invocation["runs"] = [name for name in names if read_record(directory / name)]  # the others never began
     write_json(directory / FILE_NAME, invocation)
     return track(directory)

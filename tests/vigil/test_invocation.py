@@ -356,3 +356,20 @@ def test_a_wrong_step_is_wrong_without_a_reference():
     found = with_first_rung({"name": "unknown", "reason": "no reference"}, summary)
     assert found["name"] == "regressed"
     assert "although the metric cannot be judged" in found["reason"]
+
+
+def test_a_new_verdict_is_not_said_to_be_in_mlflow(scripted, planned, monkeypatch):
+    """Killed between the verdict of a resumed invocation and its upload: `vigil sync` must see that the upload is missing."""
+    scripted({0: 80.0, 1: "crash"})
+    directory = planned(seeds=[0, 1])
+    assert carry_out(directory, watch=QUIET)["tracking"]["run_id"] == "r"
+    scripted({1: 81.0})
+
+    def killed(place) -> None:
+        raise SystemExit
+
+    monkeypatch.setattr(module.tracking, "upload_or_note", killed)
+    with pytest.raises(SystemExit):
+        carry_out(directory, watch=QUIET)
+    found = read_invocation(directory)
+    assert (found["verdict"]["mean"], found["tracking"]) == (80.5, None)

@@ -107,6 +107,16 @@ def test_what_was_pruned_is_built_again_before_a_run_goes_on(fake, scripted, pla
     assert fake.installed == [list(resolved.pins)] * 2
 
 
+def test_what_has_finished_needs_no_environment_to_be_judged_again(fake, scripted, planned):
+    """Its environment was removed and its index is gone: the verdict is made again from the records, not lost."""
+    scripted({0: 80.0, 1: 81.0})
+    directory = planned(release=obtain(parse_release("torch==1.0")))
+    before = carry_out(directory, watch=QUIET)
+    prune(unused_seconds=0.0)
+    fake.problem = "install"
+    assert carry_out(directory, watch=QUIET) == before
+
+
 def test_an_environment_is_not_pruned_under_a_run(fake, scripted, planned, monkeypatch):
     """Whoever prunes while a seed is trained is told that it is in use."""
     scripted({0: 80.0, 1: 80.0})
