@@ -13,6 +13,7 @@ import vigil.verify.request
 from reports.block import verdict_block
 from runners.contract.spec import read_spec
 from tests.reports.documents import ORIGIN, a_document, a_failure, a_regression, write_verification
+from vigil import run_directories
 from vigil.context import make_context
 from vigil.data import DataError
 from vigil.errors import CannotRun, DirectoryError, UsageError
@@ -20,7 +21,7 @@ from vigil.invocation import FILE_NAME, Request, Watch, carry_out, plan, preflig
 from vigil.recipes.loading import load_recipe
 from vigil.record import read_record
 from vigil.references.samples import append_rows, row_from_record
-from vigil.run_directories import alone_in
+from vigil.run_directories import alone_in, new_directory
 from vigil.rung import with_first_rung
 from vigil.tracking import TrackingUnavailable
 
@@ -67,13 +68,16 @@ def test_everything_is_planned_before_anything_runs(planned):
     invocation = read_invocation(directory)
     assert invocation["runs"] == ["seed0", "seed1", "seed2"]
     assert (invocation["verdict"], invocation["tracking"], invocation["fault"]) == (None, None, None)
-    assert directory.name.endswith("-resnet_cifar-smoke-torch-eager-fp32-x2-s40+24")
+    assert "-resnet_cifar-smoke-torch-eager-fp32-x2-s40+24-" in directory.name
 
 
-def test_two_invocations_in_one_second_have_two_directories(planned):
-    """A name that is taken gets a number."""
-    names = [planned(seeds=[0]).name for _ in range(3)]
-    assert len(set(names)) == 3
+def test_two_invocations_in_one_second_have_two_names_wherever_they_lie(tmp_path, monkeypatch):
+    """MLflow knows them by their names: machines that share a tracker must not replace each other's runs."""
+    names = {new_directory(tmp_path / str(machine), "20261122-011700-resnet_cifar").name for machine in range(3)}
+    assert len(names) == 3
+    digits = iter(["0a1b", "0a1b", "2c3d"])
+    monkeypatch.setattr(run_directories.secrets, "token_hex", lambda n_bytes: next(digits))
+    assert [new_directory(tmp_path / "one", "name").name for _ in range(2)] == ["name-0a1b", "name-2c3d"]
 
 
 def test_all_runs_finish_and_are_judged_together(scripted, planned):

@@ -36,6 +36,7 @@ def bring(night: Night, runs: Path, *, uri: str | None = None) -> CannotRun | No
             uri,
             night.directory,
             night=night.id,
+            token=document.get("token"),
             number=document["number"],
             when=created(document),
             seconds=document["spent_seconds"],
