@@ -9,6 +9,7 @@ from typing import Any
 from vigil.errors import EXIT_COULD_NOT_RUN, EXIT_OUTSIDE, EXIT_REPRODUCED, EXIT_UNKNOWN, CannotRun
 from vigil.nightly.cells import REPRODUCE, VERIFY
 from vigil.nightly.document import DONE, Night, created
+from vigil.nightly.ledger import OUTSIDE
 from vigil.tracking import (
     NightPoint,
     TrackingUnavailable,
@@ -18,6 +19,7 @@ from vigil.tracking import (
     redact,
     tracking_uri,
 )
+from vigil.verdict import FAILED, REPRODUCED, UNKNOWN
 
 WORST = {EXIT_REPRODUCED: "fine", EXIT_OUTSIDE: "wrong", EXIT_COULD_NOT_RUN: "failed", EXIT_UNKNOWN: "unknown"}
 
@@ -68,7 +70,7 @@ def points_of(document: dict[str, Any], runs: Path) -> list[NightPoint]:
 
 
 def _point(rows: dict[str, dict[str, Any]], document: dict[str, Any], runs: Path) -> NightPoint:
-    row = rows.get(REPRODUCE) or rows[VERIFY]
+    row = _decisive(rows)
     verification, reproduction = (_document_of(rows.get(kind), runs) for kind in (VERIFY, REPRODUCE))
     judged, worst = reproduction.get("verdict") or {}, verification.get("worst") or {}
     band = judged.get("mean_band") or judged.get("band") or {}
@@ -96,6 +98,15 @@ def _point(rows: dict[str, dict[str, Any]], document: dict[str, Any], runs: Path
     )
 
 
+def _decisive(rows: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """Return the row whose verdict a context has: a wrong or crashed step takes back what its reproduction says in its favour."""
+    step, number = rows.get(VERIFY), rows.get(REPRODUCE)
+    if step is None or number is None:
+        return step or number or {}
+    is_bad = step["verdict"] in OUTSIDE or step["verdict"].startswith(FAILED)
+    return step if is_bad and number["verdict"] in (REPRODUCED, UNKNOWN) else number
+
+
 def _document_of(row: dict[str, Any] | None, runs: Path) -> dict[str, Any]:
     """Return the document that a cell's directory holds; a folder that was removed since has none."""
     if row is None or row["directory"] is None:
@@ -106,14 +117,18 @@ def _document_of(row: dict[str, Any] | None, runs: Path) -> dict[str, Any]:
         return {}
 
 
-def bring_all(nights: Sequence[Night], runs: Path, *, uri: str | None = None) -> list[str]:
+def bring_all(nights: Sequence[Night], runs: Path, *, uri: str | None = None, is_check: bool = False) -> list[str]:
     """Bring every night that MLflow lacks, the oldest first, and return a remark for each that could not be brought.
+
+    Args:
+        is_check: bring also those that were brought before, for somebody may have deleted them in MLflow.
 
     A tracker that is down is not asked again: it would fail for each, and take its time to.
     """
     remarks = []
     for night in nights:
-        if is_to_bring(night) and (problem := bring(night, runs, uri=uri)):
+        is_due = bool(night.document["finished"]) if is_check else is_to_bring(night)
+        if is_due and (problem := bring(night, runs, uri=uri)):
             remarks.append(f"night {night.id} is not in MLflow: {redact(str(problem))}")
             if isinstance(problem, TrackingUnavailable):
                 break
