@@ -131,6 +131,37 @@ def test_asked_to_check_every_finished_night_is_brought(tmp_path, sent):
     assert [number for _, number, _ in sent["nights"]] == [1, 1]
 
 
+def test_runs_that_no_upload_has_completed_come_with_their_night(tmp_path, sent, monkeypatch):
+    """Those that MLflow has, that were interrupted or are damaged are passed over, and none keeps another back."""
+    verdict = {"name": "reproduced", "reason": ""}
+    documents = {
+        "there": {"verdict": verdict, "tracking": {"run_id": "r0"}},
+        "failed": {"verdict": verdict, "tracking": {"error": "down"}},
+        "killed": {"verdict": verdict},
+        "interrupted": {"verdict": {"name": "failed:interrupted", "reason": ""}},
+        "damaged": {"verdict": verdict},
+    }
+    uploaded = []
+
+    def upload(directory, *, uri):
+        uploaded.append(directory.name)
+        if directory.name == "damaged":
+            raise CannotRun("a record is missing")
+        return {"uri": uri, "experiment": "e", "run_id": "r1"}
+
+    monkeypatch.setattr(tracked, "upload", upload)
+    rows = [a_row(a_cell(recipe=name), directory=name) for name in (*documents, "gone")]
+    for name, document in documents.items():
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "invocation.json").write_text(json.dumps(document))
+    facts = {name: a_document([])["recipes"]["resnet_cifar"] for name in (*documents, "gone")}
+    night = a_night(tmp_path, *rows)
+    night.document["recipes"] = facts
+    assert bring_all([night], tmp_path, uri="u") == []
+    assert uploaded == ["failed", "killed", "damaged"]
+    assert json.loads((tmp_path / "killed" / "invocation.json").read_text())["tracking"]["run_id"] == "r1"
+
+
 def test_a_folder_that_is_gone_leaves_a_gap(tmp_path):
     """The verdict is in the night's document; numbers that nobody has are not made up."""
     [point] = points_of(a_document([a_row(a_cell(), directory="gone")]), tmp_path)

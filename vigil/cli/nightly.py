@@ -140,7 +140,10 @@ def _resume(arguments: argparse.Namespace, earlier: list[Night], runs: Path, *, 
 
 
 def bring_nights(nights: Sequence[Night], runs: Path, *, is_check: bool = False) -> list[str]:
-    """Bring finished nights to MLflow that it lacks, or, to check, all of them; return remarks. The lock on the nights is the caller's to hold."""
+    """Bring finished nights to MLflow that it lacks, or, to check, all of them; return remarks.
+
+    The lock on the nights is the caller's to hold.
+    """
     for night in nights:
         # Broken off between its end and its summary.
         if night.document["finished"] and not (night.directory / report.MARKDOWN).is_file():

@@ -1,8 +1,11 @@
-"""Nights in MLflow: a point in the timeline of every cell, and a run for the night. What is down today is brought another day."""
+"""Nights in MLflow: what their cells ran, a point in the timeline of every cell, and a run for the night.
+
+What is down today is brought another day.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,14 +13,17 @@ from vigil.errors import EXIT_COULD_NOT_RUN, EXIT_OUTSIDE, EXIT_REPRODUCED, EXIT
 from vigil.nightly.cells import REPRODUCE, VERIFY
 from vigil.nightly.document import DONE, Night, created
 from vigil.nightly.ledger import OUTSIDE
+from vigil.rung import INTERRUPTED
 from vigil.tracking import (
     NightPoint,
     TrackingUnavailable,
     read_document,
     record_night,
     record_night_summary,
+    record_tracking,
     redact,
     tracking_uri,
+    upload,
 )
 from vigil.verdict import FAILED, REPRODUCED, UNKNOWN
 
@@ -25,12 +31,13 @@ WORST = {EXIT_REPRODUCED: "fine", EXIT_OUTSIDE: "wrong", EXIT_COULD_NOT_RUN: "fa
 
 
 def bring(night: Night, runs: Path, *, uri: str | None = None) -> CannotRun | None:
-    """Bring MLflow to hold a finished night, and write into its document what became of it; return why it could not be.
+    """Bring MLflow to hold a finished night and its runs, and note in its document what became of it; return why it could not be.
 
     What is there already is not doubled: to call it again completes what was broken off.
     """
     document, uri = night.document, uri or tracking_uri()
     try:
+        _bring_runs(document, runs, uri=uri)
         points = points_of(document, runs)
         if points:
             record_night(uri, points, night=night.id, number=document["number"], when=created(document))
@@ -53,6 +60,25 @@ def bring(night: Night, runs: Path, *, uri: str | None = None) -> CannotRun | No
     document["tracking"] = {"uri": redact(uri), "run_id": run_id}
     night.save()
     return None
+
+
+def _bring_runs(document: Mapping[str, Any], runs: Path, *, uri: str) -> None:
+    """Upload what no upload has completed of a night's cells; one that is gone or damaged keeps no other back.
+
+    Raises:
+        TrackingUnavailable: MLflow could not be reached, or refused.
+    """
+    for row in document["cells"]:
+        found = _document_of(row if row["status"] == DONE else None, runs)
+        verdict, tracking = found.get("verdict") or {}, found.get("tracking") or {}
+        if verdict.get("name") in (None, INTERRUPTED) or tracking.get("run_id"):
+            continue
+        try:
+            record_tracking(runs / row["directory"], upload(runs / row["directory"], uri=uri))
+        except TrackingUnavailable:
+            raise
+        except CannotRun:  # `vigil sync` says what is wrong with it
+            continue
 
 
 def is_to_bring(night: Night) -> bool:
