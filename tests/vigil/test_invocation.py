@@ -7,6 +7,7 @@ import json
 import pytest
 
 import vigil.invocation as module
+import vigil.request
 import vigil.tracking.uploads
 import vigil.verify.golden
 import vigil.verify.request
@@ -17,13 +18,15 @@ from vigil import run_directories
 from vigil.context import make_context
 from vigil.data import DataError
 from vigil.errors import CannotRun, DirectoryError, UsageError
-from vigil.invocation import FILE_NAME, Request, Watch, carry_out, plan, preflight, read_invocation
+from vigil.invocation import carry_out, read_invocation
 from vigil.recipes.loading import load_recipe
 from vigil.record import read_record
 from vigil.references.samples import append_rows, row_from_record
+from vigil.request import FILE_NAME, Request, plan, preflight
 from vigil.run_directories import alone_in, new_directory
 from vigil.rung import with_first_rung
 from vigil.tracking import TrackingUnavailable
+from vigil.watch import Watch
 
 
 def nothing(*facts) -> None:
@@ -185,14 +188,14 @@ def test_a_faulted_run_is_marked_everywhere_and_is_no_reference(scripted, planne
 
 def test_preflight_passes_what_can_run(places, monkeypatch):
     """The embedded set needs no data directory; the runs directory is made and left empty."""
-    monkeypatch.setattr(module, "require_framework", nothing)
+    monkeypatch.setattr(vigil.request, "require_framework", nothing)
     assert preflight(request(), places, on_data=nothing) is None
     assert list(places.iterdir()) == []
 
 
 def test_preflight_refuses_what_would_fail_late(places, tmp_path, monkeypatch):
     """Shards, disk, a file in the way and missing data are each said before a directory is planned."""
-    monkeypatch.setattr(module, "require_framework", nothing)
+    monkeypatch.setattr(vigil.request, "require_framework", nothing)
     with pytest.raises(UsageError, match="sum to the recipe's batch size, 64"):
         preflight(request(devices=2, shards="1,2"), places, on_data=nothing)
     (tmp_path / "file").touch()
@@ -202,7 +205,7 @@ def test_preflight_refuses_what_would_fail_late(places, tmp_path, monkeypatch):
     def missing(data, *, progress):
         raise DataError("no data")
 
-    monkeypatch.setattr(module, "ensure_data", missing)
+    monkeypatch.setattr(vigil.request, "ensure_data", missing)
     with pytest.raises(DataError, match="no data"):
         preflight(request(profile="paper"), places, on_data=nothing)
     monkeypatch.setattr(vigil.run_directories.shutil, "disk_usage", lambda path: type("Usage", (), {"free": 2**20})())
