@@ -5,6 +5,7 @@ import json
 import os
 import shutil
 import threading
+import time
 
 import psutil
 import pytest
@@ -346,6 +347,24 @@ def test_time_that_was_spent_counts(bench):
     resumed = bench.resume(work)
     assert work.started == [running["key"]]
     assert statuses(resumed) == {DONE: N_CELLS - 2, LEFT: 2}
+
+
+def test_time_that_went_into_an_environment_counts(bench):
+    """Ctrl-C while it is built: the night that is resumed has that much less, and the environment is there now."""
+
+    class Slow(FakeReleases):
+        def hold(self, release, *, tell):
+            time.sleep(0.2)
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        bench.begin(FakeWork(), releases=Slow({"jax": "1.0"}))
+    night = bench.earlier()[-1]
+    assert night.document["spent_seconds"] >= 0.2
+    night.document["releases"]["jax"]["error"] = {"reason": "disk full", "log_tail": [], "seconds": 1.0}
+    night.save()
+    resumed = bench.resume(FakeWork())
+    assert (statuses(resumed), resumed.document["releases"]["jax"]["error"]) == ({DONE: N_CELLS}, None)
 
 
 def test_two_nights_at_once_are_refused(bench):

@@ -195,11 +195,14 @@ def _carry_on(
     tell: Tell,
 ) -> None:
     document = night.document
-    with held(night, [each.cell.framework for each in due], releases, tell=tell) as pythons:
-        due = [each for each in due if night.cells[each.cell.key]["status"] != DONE]
-        if due:
-            _run(night, due, ledger=ledger, cells=cells, clock=clock, work=make_work(document, pythons), tell=tell)
-    document["spent_seconds"] = round(clock.spent(), 1)
+    try:
+        with held(night, [each.cell.framework for each in due], releases, tell=tell) as pythons:
+            due = [each for each in due if night.cells[each.cell.key]["status"] != DONE]
+            if due:
+                _run(night, due, ledger=ledger, cells=cells, clock=clock, work=make_work(document, pythons), tell=tell)
+    finally:  # also what went into environments, where building one was broken off
+        document["spent_seconds"] = round(clock.spent(), 1)
+        night.save()
     document["verdict"] = judge_night(document, ledger)
     document["finished"] = datetime.now(timezone.utc).isoformat(timespec="seconds")
     night.save()
