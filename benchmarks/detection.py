@@ -20,11 +20,11 @@ from typing import Any
 from reports.block import dates
 from vigil.context import FRAMEWORKS, make_context
 from vigil.environment import describe_machine, installed_frameworks
-from vigil.invocation import Request
 from vigil.paths import project_root, reference_directory, runs_directory
 from vigil.recipes.loading import Recipe, load_recipe, recipe_hash
 from vigil.record import read_record
 from vigil.references.samples import load_rows
+from vigil.request import Request
 from vigil.spec import fault_entry
 from vigil.sweep import sweep
 from vigil.verdict import judge

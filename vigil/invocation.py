@@ -1,4 +1,4 @@
-"""One command's worth of runs: planned whole before the first starts, run one by one, judged, written down, tracked.
+"""One command's runs, planned by `vigil.request`: run one by one, judged, written down, tracked.
 
 An invocation directory holds invocation.json and one run directory a seed. Everything needed to go on after an
 interruption is in it, so `vigil resume` continues by the same path.
@@ -7,127 +7,27 @@ interruption is in it, so `vigil resume` continues by the same path.
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import itertools
 import json
-from collections.abc import Callable, Generator, Sequence
-from datetime import datetime, timezone
+from collections.abc import Generator, Sequence
 from pathlib import Path
 from typing import Any
 
-from runners.contract.spec import read_spec, write_spec
+from runners.contract.spec import read_spec
 from vigil import rung, tracking, verdict
 from vigil.context import Context
-from vigil.data import ensure_data
-from vigil.environment import require_framework
 from vigil.errors import CannotRun, EnvironmentFailed, UsageError
 from vigil.execute import execute
 from vigil.paths import reference_directory
-from vigil.recipes.loading import Recipe, recipe_hash
 from vigil.record import make_record, read_record, write_json
 from vigil.references.samples import load_rows
 from vigil.releases.recorded import interpreter
-from vigil.releases.resolve import Resolved, Unavailable
-from vigil.run_directories import alone_in, new_directory, require_writable
-from vigil.spec import build_spec, rows_of_part
+from vigil.request import FILE_NAME, run_names
+from vigil.run_directories import alone_in
 from vigil.statistics import until_decided
 from vigil.watch import Watch
 
-SCHEMA = 1
-FILE_NAME = "invocation.json"
 _NO_ENVIRONMENT = "failed:environment"
-
-
-@dataclasses.dataclass(frozen=True)
-class Request:
-    """What is asked for: a recipe's profile, in one context, with these seeds; `verify`: one training step first.
-
-    sequential: the rule by which seeds are added one at a time (`vigil.statistics.until_decided`); None trains them all.
-    release: the framework's release, in an environment of its own; None for the one that is installed beside Vigil.
-    night: the id of the night that it is part of, if of any.
-    """
-
-    recipe: Recipe
-    recipe_source: str
-    profile: str
-    context: Context
-    seeds: tuple[int, ...]
-    fault: dict[str, str] | None
-    command: str
-    cores: list[int] | None = None
-    verify: bool = False
-    sequential: dict[str, Any] | None = None
-    release: Resolved | Unavailable | None = None
-    night: str | None = None
-
-
-def preflight(request: Request, runs: Path, *, on_data: Callable[[int, int | None], None]) -> Path | None:
-    """Check, before anything is trained, all that would otherwise fail late; return the data directory, if one is needed.
-
-    Raises:
-        FrameworkMissing, DataError, DirectoryError: exit code 3, each with what to do.
-        UsageError: The shards do not fit the batch.
-    """
-    training = request.recipe.resolve(request.profile)
-    request.context.shard_sizes(training["batch_size"], rows=rows_of_part(training))
-    request.context.evaluation_shards(training["evaluation_batch_size"])
-    if request.release is None:
-        require_framework(request.context.framework)
-    require_writable(runs)
-    return ensure_data(training["data"], progress=on_data)
-
-
-def plan(request: Request, runs: Path, *, data_directory: Path | None) -> Path:
-    """Create the invocation directory with every run's spec; return it."""
-    training = request.recipe.resolve(request.profile)
-    recipe = {
-        "name": request.recipe.name,
-        "version": request.recipe.version,
-        "hash": recipe_hash(training),
-        "profile": request.profile,
-    }
-    now = datetime.now(timezone.utc)
-    directory = new_directory(runs, f"{now:%Y%m%d-%H%M%S}-{recipe['name']}-{request.profile}-{request.context.text}")
-    names = _run_names(request.seeds)
-    for seed, name in zip(request.seeds, names, strict=True):
-        (directory / name).mkdir()
-        write_spec(
-            directory / name,
-            build_spec(
-                run_id=f"{directory.name}-{name}",
-                recipe=recipe,
-                training=training,
-                context=request.context,
-                seed=seed,
-                data_directory=data_directory,
-                fault=request.fault,
-                cores=request.cores,
-            ),
-        )
-    write_json(
-        directory / FILE_NAME,
-        {
-            "schema": SCHEMA,
-            "invocation_id": directory.name,
-            "created": now.isoformat(timespec="seconds"),
-            "command": request.command,
-            "night": request.night,
-            "recipe": recipe,
-            "context": request.context.as_dict(),
-            "seeds": list(request.seeds),
-            "fault": request.fault["name"] if request.fault else None,
-            "release": request.release.as_dict() if request.release else None,
-            "targets": [target.model_dump(mode="json") for target in request.recipe.targets],
-            "runs": names,
-            # Native randomness has weights and batches of its own, which no golden tape can know.
-            "verify": rung.PENDING if request.verify and request.context.randomness == "shared" else None,
-            "sequential": request.sequential,
-            "verdict": None,
-            "wall_seconds": None,
-            "tracking": None,
-        },
-    )
-    return directory
 
 
 def carry_out(directory: Path, *, watch: Watch) -> dict[str, Any]:
@@ -173,14 +73,22 @@ def _work(directory: Path, *, watch: Watch) -> Generator[None, None, dict[str, A
     """Carry out one invocation, pausing after the verification and after each run; return it."""
     invocation = read_invocation(directory)
     if (invocation["verdict"] or {}).get("name") == _NO_ENVIRONMENT:
-        invocation["runs"] = _run_names(invocation["seeds"])
+        invocation["runs"] = run_names(invocation["seeds"])
         if (invocation["verify"] or {"verdict": {}})["verdict"].get("name") == _NO_ENVIRONMENT:
             invocation["verify"] = rung.PENDING
+    if _is_run(directory, invocation):  # an environment that is gone must not take its verdict with it
+        return (yield from _carry_out(directory, invocation, watch=watch, python=None))
     try:
         with interpreter(invocation.get("release"), tell=watch.on_build) as (python, release):
             return (yield from _carry_out(directory, invocation | {"release": release}, watch=watch, python=python))
     except EnvironmentFailed as error:
         return give_up(directory, error)
+
+
+def _is_run(directory: Path, invocation: dict[str, Any]) -> bool:
+    """Has every run finished, so that judging is all that is left?"""
+    records = [read_record(directory / name) for name in invocation["runs"]]
+    return invocation.get("verify") != rung.PENDING and all(record and record["status"] == "finished" for record in records)
 
 
 def _carry_out(
@@ -233,6 +141,7 @@ def _carry_out(
         yield
     invocation["verdict"] = rung.with_first_rung(judge_records(invocation, records), invocation.get("verify"))
     invocation["wall_seconds"] = round(sum(record["timing"]["wall_seconds"] for record in records), 1)
+    invocation["tracking"] = None  # of an earlier verdict: `vigil sync` would pass over this one
     write_json(directory / FILE_NAME, invocation)
     return track(directory)
 
@@ -240,20 +149,16 @@ def _carry_out(
 def give_up(directory: Path, error: EnvironmentFailed) -> dict[str, Any]:
     """Write down, and track, that there is no environment for an invocation's release; return the invocation."""
     invocation = read_invocation(directory)
-    names = _run_names(invocation["seeds"])
+    names = run_names(invocation["seeds"])
     metric = read_spec(directory / names[0]).training["metric"]
     failure = {"category": "environment", "phase": "start", "step": 0, "message": error.reason, "log_tail": error.log_tail}
     invocation["verdict"] = verdict.failed(failure, metric=metric, seed=invocation["seeds"][0], values=[])
     if invocation.get("verify") == rung.PENDING:
         invocation["verify"] = rung.unverified({"name": _NO_ENVIRONMENT, "reason": error.reason})
-    invocation["wall_seconds"] = 0.0
+    invocation["wall_seconds"], invocation["tracking"] = 0.0, None
     invocation["runs"] = [name for name in names if read_record(directory / name)]  # the others never began
     write_json(directory / FILE_NAME, invocation)
     return track(directory)
-
-
-def _run_names(seeds: Sequence[int]) -> list[str]:
-    return [f"seed{seed}" for seed in seeds]
 
 
 def judge_records(invocation: dict[str, Any], records: list[dict[str, Any]]) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+import secrets
 import shutil
 import threading
 from collections.abc import Iterator
@@ -35,9 +36,13 @@ def require_writable(runs: Path) -> None:
 
 
 def new_directory(runs: Path, name: str) -> Path:
-    """Create a directory of this name, with a number behind it if there is one already. Raises DirectoryError."""
-    for attempt in range(1, 1000):
-        directory = runs / (name if attempt == 1 else f"{name}-{attempt}")
+    """Create a directory of this name with four random hexadecimal digits behind it. Raises DirectoryError.
+
+    MLflow knows runs by these names: two machines may begin the same thing in the same second, and the upload of the one would
+    replace that of the other.
+    """
+    for _ in range(1000):
+        directory = runs / f"{name}-{secrets.token_hex(2)}"
         try:
             directory.mkdir(parents=True)
             return directory

@@ -8,8 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from vigil.invocation import Request, carry_out, give_up, plan, preflight
+from vigil.invocation import carry_out, give_up
 from vigil.releases.resolve import Unavailable
+from vigil.request import Request, plan, preflight
 from vigil.side_by_side import side_by_side
 from vigil.watch import Watch
 

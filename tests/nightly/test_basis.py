@@ -15,6 +15,8 @@ FILES = {
     "runners/jax/train.py": "framework",
     "runners/torch/train.py": "another framework",
     "vigil/verify/compare.py": "verify",
+    "vigil/spec.py": "from vigil.context import Context",
+    "vigil/context.py": "",
     "vigil/verify/oracle/step.py": "verify, deeper",
     "vigil/verdict.py": "from vigil.statistics.bands import Band",
     "vigil/statistics/bands.py": "from vigil.statistics import metric",
@@ -45,6 +47,7 @@ def basis_of(root, kind=REPRODUCE, *, key="e1", recipe_hash="r1"):
 
 OF_BOTH = [
     "runners/contract/streams.py", "runners/jax/train.py", "vigil/verify/compare.py", "vigil/verify/oracle/step.py",
+    "vigil/spec.py", "vigil/context.py",
     "reference/known_findings.yaml", "reference/resnet_cifar/verify/golden-quick.npz",
     "reference/resnet_cifar/verify/clean-tape.jsonl",
 ]  # fmt: skip

@@ -1,9 +1,11 @@
 """Whole nights, with fakes for releases and frameworks: begun, broken off at any moment, gone on with, run twice."""
 
+import dataclasses
 import json
 import os
 import shutil
 import threading
+import time
 
 import psutil
 import pytest
@@ -308,6 +310,21 @@ def test_an_interrupted_cell_goes_on_in_its_directory(bench, monkeypatch):
     assert statuses(night) == {DONE: N_CELLS}
 
 
+def test_what_other_code_has_done_is_begun_anew(bench, monkeypatch):
+    """A cell half done, or done but for the note of it, says nothing of the code that the night is resumed with."""
+    restore = kill_at(monkeypatch, 6, torn="after")
+    with pytest.raises(Killed):
+        bench.begin(FakeWork())
+    restore()
+    was_running = {row["key"] for row in bench.earlier()[-1].document["cells"] if row["status"] == RUNNING}
+    assert was_running
+    monkeypatch.setattr(FakeBases, "of", lambda self, cell: "basis of other code")
+    second = FakeWork()
+    night = bench.resume(second)
+    assert was_running <= set(second.prepared)
+    assert {night.cells[key]["basis"] for key in was_running} == {"basis of other code"}
+
+
 def test_a_cell_that_somebody_else_ended_has_failed(bench):
     """Its runner was told to end, and not by us: it is not begun again and again."""
     key = "verify resnet_cifar quick jax-jit-fp32-x1"
@@ -330,6 +347,24 @@ def test_time_that_was_spent_counts(bench):
     resumed = bench.resume(work)
     assert work.started == [running["key"]]
     assert statuses(resumed) == {DONE: N_CELLS - 2, LEFT: 2}
+
+
+def test_time_that_went_into_an_environment_counts(bench):
+    """Ctrl-C while it is built: the night that is resumed has that much less, and the environment is there now."""
+
+    class Slow(FakeReleases):
+        def hold(self, release, *, tell):
+            time.sleep(0.2)
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        bench.begin(FakeWork(), releases=Slow({"jax": "1.0"}))
+    night = bench.earlier()[-1]
+    assert night.document["spent_seconds"] >= 0.2
+    night.document["releases"]["jax"]["error"] = {"reason": "disk full", "log_tail": [], "seconds": 1.0}
+    night.save()
+    resumed = bench.resume(FakeWork())
+    assert (statuses(resumed), resumed.document["releases"]["jax"]["error"]) == ({DONE: N_CELLS}, None)
 
 
 def test_two_nights_at_once_are_refused(bench):
@@ -380,6 +415,20 @@ def test_as_many_jobs_as_memory_bears():
     other = a_cell(recipe="tiny_mask_rcnn")
     assert jobs_for([cell, other], ledger, available_bytes=16 * 2**30, cores=8) == 2
     assert jobs_for([cell], Ledger([]), available_bytes=psutil.virtual_memory().total * 1000, cores=2) == 2
+
+
+@pytest.mark.parametrize("verdict", ["failed:environment", "unsupported"])
+def test_jobs_are_counted_where_no_peak_was_ever_seen(verdict):
+    """After a night without a network, say: what has failed has shown nothing, and what was refused needs next to nothing."""
+    ledger = Ledger([a_document([a_row(a_cell(), verdict=verdict)])])
+    assert jobs_for([a_cell()], ledger, available_bytes=16 * 2**30, cores=8) == 2
+
+
+def test_the_night_after_one_without_a_network_runs(bench, monkeypatch):
+    """No release could be resolved, so that every cell was looked at and none has a peak; nobody says how many jobs."""
+    bench.begin(FakeWork(), releases=FakeReleases({"jax": None}))
+    monkeypatch.setattr(bench, "order", lambda **facts: dataclasses.replace(Bench.order(bench, **facts), jobs=None))
+    assert statuses(bench.begin(FakeWork(), when=1)) == {DONE: N_CELLS}
 
 
 def test_a_changed_recipe_is_not_gone_on_with(bench):

@@ -105,6 +105,63 @@ def test_a_point_has_the_number_its_band_and_the_worst_tensor(tmp_path):
     assert (point.verdict, point.release, point.seeds, point.metric) == ("regressed", "1.0", 1, "test_accuracy")
 
 
+@pytest.mark.parametrize(
+    ("step", "number", "shown"),
+    [
+        ("regressed", "reproduced", "regressed"),
+        ("failed:crash", "unknown", "failed:crash"),
+        ("regressed", "failed:hang", "failed:hang"),
+        ("known-finding", "reproduced", "reproduced"),
+        ("reproduced", "regressed", "regressed"),
+    ],
+)
+def test_a_wrong_step_is_not_hidden_by_a_good_number(tmp_path, step, number, shown):
+    """A timeline that says `reproduced` while its step is wrong would not be among those to look at first."""
+    rows = [a_row(a_cell(VERIFY), verdict=step, reason="step"), a_row(a_cell(), verdict=number, reason="number")]
+    [point] = points_of(a_document(rows), tmp_path)
+    assert (point.verdict, point.reason) == (shown, "step" if shown == step else "number")
+
+
+def test_asked_to_check_every_finished_night_is_brought(tmp_path, sent):
+    """Whoever lost MLflow's database has them all again; one that is not finished is not brought."""
+    night, unfinished = (a_night(tmp_path, a_row(a_cell()), number=number) for number in (1, 2))
+    unfinished.document["finished"] = None
+    bring_all([night, unfinished], tmp_path, uri="u")
+    assert bring_all([night, unfinished], tmp_path, uri="u", is_check=True) == []
+    assert [number for _, number, _ in sent["nights"]] == [1, 1]
+
+
+def test_runs_that_no_upload_has_completed_come_with_their_night(tmp_path, sent, monkeypatch):
+    """Those that MLflow has, that were interrupted or are damaged are passed over, and none keeps another back."""
+    verdict = {"name": "reproduced", "reason": ""}
+    documents = {
+        "there": {"verdict": verdict, "tracking": {"run_id": "r0"}},
+        "failed": {"verdict": verdict, "tracking": {"error": "down"}},
+        "killed": {"verdict": verdict},
+        "interrupted": {"verdict": {"name": "failed:interrupted", "reason": ""}},
+        "damaged": {"verdict": verdict},
+    }
+    uploaded = []
+
+    def upload(directory, *, uri):
+        uploaded.append(directory.name)
+        if directory.name == "damaged":
+            raise CannotRun("a record is missing")
+        return {"uri": uri, "experiment": "e", "run_id": "r1"}
+
+    monkeypatch.setattr(tracked, "upload", upload)
+    rows = [a_row(a_cell(recipe=name), directory=name) for name in (*documents, "gone")]
+    for name, document in documents.items():
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "invocation.json").write_text(json.dumps(document))
+    facts = {name: a_document([])["recipes"]["resnet_cifar"] for name in (*documents, "gone")}
+    night = a_night(tmp_path, *rows)
+    night.document["recipes"] = facts
+    assert bring_all([night], tmp_path, uri="u") == []
+    assert uploaded == ["failed", "killed", "damaged"]
+    assert json.loads((tmp_path / "killed" / "invocation.json").read_text())["tracking"]["run_id"] == "r1"
+
+
 def test_a_folder_that_is_gone_leaves_a_gap(tmp_path):
     """The verdict is in the night's document; numbers that nobody has are not made up."""
     [point] = points_of(a_document([a_row(a_cell(), directory="gone")]), tmp_path)

@@ -17,9 +17,9 @@ import vigil.record
 import vigil.tracking.client
 import vigil.tracking.uploads
 import vigil.verify.golden
-from runners.contract.events import EventWriter
 from runners.contract.spec import read_spec, write_spec
 from tests.vigil.remembered import NOON, RUNG
+from tests.vigil.scripted import end_run
 from tests.vigil.tracked import a_record, an_invocation, write_invocation
 from vigil.execute import Ending
 from vigil.tracking import upload
@@ -93,34 +93,11 @@ def scripted(places, monkeypatch, tmp_path) -> Callable[[dict], list[tuple[str, 
     monkeypatch.setattr(vigil.tracking.uploads, "upload", lambda directory: tracked)
     started: list[tuple[str, int]] = []
 
-    def end(directory: Path, outcome: float | str) -> None:
-        writer = EventWriter(directory, heartbeat_seconds=60.0)
-        writer.emit("started", pid=1, framework="torch")
-        writer.emit("environment", environment={"framework_version": "1.0"})
-        writer.emit("data", checksum="c0ffee")
-        writer.emit("steps", step=4, losses=[2.5, 2.0, 1.5, 1.25])
-        if isinstance(outcome, str):
-            writer.emit("failed", category=outcome, message=f"{outcome} on purpose", step=4, traceback="")
-        else:
-            metrics = {read_spec(directory).training["metric"]["name"]: outcome, "test_loss": 0.5}
-            writer.emit("evaluated", step=4, epoch=0.5, train_loss=1.8, metrics=metrics, images_per_second=900.0)
-            writer.emit(
-                "finished",
-                step=4,
-                metrics=metrics,
-                state_sha256="ab" * 32,
-                images_per_second=900.0,
-                first_step_seconds=1.0,
-                peak_memory_bytes=1,
-                cpu_seconds=1.0,
-            )
-        writer.close()
-
     def make(outcomes: dict[int, float | str]) -> list[tuple[str, int]]:
         def execute(directory: Path, framework: str, *, on_event, **options) -> Ending:
             seed = read_spec(directory).seed
             started.append((framework, seed))
-            end(directory, outcomes[seed])
+            end_run(directory, outcomes[seed])
             return Ending(3 if isinstance(outcomes[seed], str) else 0)
 
         monkeypatch.setattr(vigil.invocation, "execute", execute)

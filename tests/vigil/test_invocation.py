@@ -7,22 +7,26 @@ import json
 import pytest
 
 import vigil.invocation as module
+import vigil.request
 import vigil.tracking.uploads
 import vigil.verify.golden
 import vigil.verify.request
 from reports.block import verdict_block
 from runners.contract.spec import read_spec
 from tests.reports.documents import ORIGIN, a_document, a_failure, a_regression, write_verification
+from vigil import run_directories
 from vigil.context import make_context
 from vigil.data import DataError
 from vigil.errors import CannotRun, DirectoryError, UsageError
-from vigil.invocation import FILE_NAME, Request, Watch, carry_out, plan, preflight, read_invocation
+from vigil.invocation import carry_out, read_invocation
 from vigil.recipes.loading import load_recipe
 from vigil.record import read_record
 from vigil.references.samples import append_rows, row_from_record
-from vigil.run_directories import alone_in
+from vigil.request import FILE_NAME, Request, plan, preflight
+from vigil.run_directories import alone_in, new_directory
 from vigil.rung import with_first_rung
 from vigil.tracking import TrackingUnavailable
+from vigil.watch import Watch
 
 
 def nothing(*facts) -> None:
@@ -67,13 +71,16 @@ def test_everything_is_planned_before_anything_runs(planned):
     invocation = read_invocation(directory)
     assert invocation["runs"] == ["seed0", "seed1", "seed2"]
     assert (invocation["verdict"], invocation["tracking"], invocation["fault"]) == (None, None, None)
-    assert directory.name.endswith("-resnet_cifar-smoke-torch-eager-fp32-x2-s40+24")
+    assert "-resnet_cifar-smoke-torch-eager-fp32-x2-s40+24-" in directory.name
 
 
-def test_two_invocations_in_one_second_have_two_directories(planned):
-    """A name that is taken gets a number."""
-    names = [planned(seeds=[0]).name for _ in range(3)]
-    assert len(set(names)) == 3
+def test_two_invocations_in_one_second_have_two_names_wherever_they_lie(tmp_path, monkeypatch):
+    """MLflow knows them by their names: machines that share a tracker must not replace each other's runs."""
+    names = {new_directory(tmp_path / str(machine), "20261122-011700-resnet_cifar").name for machine in range(3)}
+    assert len(names) == 3
+    digits = iter(["0a1b", "0a1b", "2c3d"])
+    monkeypatch.setattr(run_directories.secrets, "token_hex", lambda n_bytes: next(digits))
+    assert [new_directory(tmp_path / "one", "name").name for _ in range(2)] == ["name-0a1b", "name-2c3d"]
 
 
 def test_all_runs_finish_and_are_judged_together(scripted, planned):
@@ -181,14 +188,14 @@ def test_a_faulted_run_is_marked_everywhere_and_is_no_reference(scripted, planne
 
 def test_preflight_passes_what_can_run(places, monkeypatch):
     """The embedded set needs no data directory; the runs directory is made and left empty."""
-    monkeypatch.setattr(module, "require_framework", nothing)
+    monkeypatch.setattr(vigil.request, "require_framework", nothing)
     assert preflight(request(), places, on_data=nothing) is None
     assert list(places.iterdir()) == []
 
 
 def test_preflight_refuses_what_would_fail_late(places, tmp_path, monkeypatch):
     """Shards, disk, a file in the way and missing data are each said before a directory is planned."""
-    monkeypatch.setattr(module, "require_framework", nothing)
+    monkeypatch.setattr(vigil.request, "require_framework", nothing)
     with pytest.raises(UsageError, match="sum to the recipe's batch size, 64"):
         preflight(request(devices=2, shards="1,2"), places, on_data=nothing)
     (tmp_path / "file").touch()
@@ -198,7 +205,7 @@ def test_preflight_refuses_what_would_fail_late(places, tmp_path, monkeypatch):
     def missing(data, *, progress):
         raise DataError("no data")
 
-    monkeypatch.setattr(module, "ensure_data", missing)
+    monkeypatch.setattr(vigil.request, "ensure_data", missing)
     with pytest.raises(DataError, match="no data"):
         preflight(request(profile="paper"), places, on_data=nothing)
     monkeypatch.setattr(vigil.run_directories.shutil, "disk_usage", lambda path: type("Usage", (), {"free": 2**20})())
@@ -356,3 +363,20 @@ def test_a_wrong_step_is_wrong_without_a_reference():
     found = with_first_rung({"name": "unknown", "reason": "no reference"}, summary)
     assert found["name"] == "regressed"
     assert "although the metric cannot be judged" in found["reason"]
+
+
+def test_a_new_verdict_is_not_said_to_be_in_mlflow(scripted, planned, monkeypatch):
+    """Killed between the verdict of a resumed invocation and its upload: `vigil sync` must see that the upload is missing."""
+    scripted({0: 80.0, 1: "crash"})
+    directory = planned(seeds=[0, 1])
+    assert carry_out(directory, watch=QUIET)["tracking"]["run_id"] == "r"
+    scripted({1: 81.0})
+
+    def killed(place) -> None:
+        raise SystemExit
+
+    monkeypatch.setattr(module.tracking, "upload_or_note", killed)
+    with pytest.raises(SystemExit):
+        carry_out(directory, watch=QUIET)
+    found = read_invocation(directory)
+    assert (found["verdict"]["mean"], found["tracking"]) == (80.5, None)

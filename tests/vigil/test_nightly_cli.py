@@ -19,7 +19,7 @@ KEY = "verify resnet_cifar quick jax-jit-fp32-x1"
 def runs(tmp_path, monkeypatch):
     """Make nights run on fakes, and few cells; return the folder of runs. `work`, `releases`: the fakes."""
     monkeypatch.setenv("VIGIL_RUNS_DIR", str(tmp_path))
-    monkeypatch.setattr(nightly, "bring_all", lambda nights, runs: [])
+    monkeypatch.setattr(nightly, "bring_all", lambda nights, runs, **options: [])
     real = conduct.night_cells
 
     def some(recipe, profile, *, frameworks, is_verified=True):
@@ -161,5 +161,5 @@ def test_sync_brings_the_nights(runs, monkeypatch, capsys):
     main(["nightly", "resnet_cifar"])
     assert main(["sync"]) == 0
     assert "every finished night is in MLflow" in capsys.readouterr().out
-    monkeypatch.setattr(nightly, "bring_all", lambda nights, runs: [f"night {nights[0].id} is not in MLflow: down"])
+    monkeypatch.setattr(nightly, "bring_all", lambda nights, runs, **options: [f"night {nights[0].id} is not in MLflow: down"])
     assert main(["sync"]) == 3

@@ -8,13 +8,14 @@ import time
 import pytest
 
 import vigil.invocation
+import vigil.request
 import vigil.side_by_side
 from runners.contract.spec import read_spec
 from vigil.context import make_context
 from vigil.errors import FrameworkMissing
-from vigil.invocation import Request
 from vigil.plan import matrix_contexts
 from vigil.recipes.loading import load_recipe
+from vigil.request import Request
 from vigil.sweep import sweep
 
 
@@ -25,7 +26,7 @@ def nothing(*facts) -> None:
 @pytest.fixture(autouse=True)
 def _installed(monkeypatch):
     """Every framework counts as installed, and the machine has two cores."""
-    monkeypatch.setattr(vigil.invocation, "require_framework", nothing)
+    monkeypatch.setattr(vigil.request, "require_framework", nothing)
     monkeypatch.setattr(vigil.side_by_side, "available_cores", lambda: [0, 1])
 
 
@@ -85,7 +86,7 @@ def test_all_requests_are_checked_before_the_first_trains(scripted, places, monk
         if framework == "jax":
             raise FrameworkMissing("jax is not installed")
 
-    monkeypatch.setattr(vigil.invocation, "require_framework", require)
+    monkeypatch.setattr(vigil.request, "require_framework", require)
     contexts = [make_context(framework="torch"), make_context(framework="jax")]
     with pytest.raises(FrameworkMissing):
         sweep(requests(contexts), places, jobs=1, progress_timeout=60.0, on_end=nothing, on_data=nothing)

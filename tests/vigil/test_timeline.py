@@ -184,6 +184,16 @@ def test_a_night_is_one_run_with_its_summary(uri, tmp_path):
         summarise(uri, tmp_path / "absent")
 
 
+def test_nights_of_one_id_from_two_machines_are_two_runs(uri, tmp_path):
+    """Each machine counts its own nights: neither's run replaces the other's, however often it is brought."""
+    (tmp_path / "summary.md").write_text("# Night 4")
+    ids = [summarise(uri, tmp_path, token=token) for token in ("one", "two", "one", "two")]
+    client = client_of(uri)
+    held = client.search_runs([client.get_experiment_by_name("nights").experiment_id])
+    assert sorted(run.info.run_id for run in held) == sorted(set(ids))
+    assert (len(held), ids[:2]) == (2, ids[2:])
+
+
 def test_a_note_of_an_earlier_version_is_replaced_and_a_persons_is_not(uri, monkeypatch):
     """The explanation of the tags keeps up with them; what somebody wrote there stays."""
     client = client_of(uri)

@@ -67,3 +67,12 @@ def test_thinned_losses_keep_first_and_last_step(n_losses, n_points):
     assert all(loss == step - 1 for step, loss in points)
     if n_losses:
         assert (points[0][0], points[-1][0]) == (1, n_losses)
+
+
+def test_the_record_that_is_sent_holds_no_password():
+    """The end of a runner's log may name a URI; what is attached is redacted as the tags are."""
+    failure = {"category": "crash", "phase": "train", "step": 1, "message": "no", "log_tail": ["GET http://anna:s3cret@host/x"]}
+    record = a_record(1, status="failed", failure=failure)
+    sent = child_entry(record, an_invocation())
+    assert "s3cret" not in repr(sent)
+    assert "http://***@host/x" in sent.text

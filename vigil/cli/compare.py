@@ -14,7 +14,7 @@ from reports import compare as report
 from reports.run_pictures import draw_pictures
 from vigil.cli import options
 from vigil.errors import UsageError
-from vigil.invocation import Request, carry_out, carry_out_in_turn, plan, preflight, read_invocation
+from vigil.invocation import carry_out, carry_out_in_turn, read_invocation
 from vigil.paths import runs_directory
 from vigil.plan import share_cores
 from vigil.progress import RunDisplay, duration
@@ -24,6 +24,7 @@ from vigil.releases.compare import FILE_NAME, SCHEMA, Side, judge, read_side, un
 from vigil.releases.naming import ALLOWED, Release, parse_release
 from vigil.releases.resolve import Resolved, Unavailable
 from vigil.releases.store import obtain_or_say_why
+from vigil.request import Request, plan, preflight
 from vigil.run_directories import new_directory, require_writable
 from vigil.side_by_side import side_by_side
 from vigil.spec import available_cores

@@ -12,11 +12,11 @@ from vigil.cli import options
 from vigil.context import FRAMEWORKS, MODES, PRECISIONS
 from vigil.environment import is_installed
 from vigil.errors import EXIT_COULD_NOT_RUN, UsageError
-from vigil.invocation import Request
 from vigil.paths import runs_directory
 from vigil.plan import MATRIX_DEVICES, MATRIX_MODES, MATRIX_PRECISIONS, matrix_contexts
 from vigil.progress import RunDisplay
 from vigil.releases.store import obtain_or_say_why
+from vigil.request import Request
 from vigil.sweep import sweep
 from vigil.verdict import exit_code
 

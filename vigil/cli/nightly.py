@@ -140,13 +140,16 @@ def _resume(arguments: argparse.Namespace, earlier: list[Night], runs: Path, *, 
     return _end(night, runs)
 
 
-def bring_nights(nights: Sequence[Night], runs: Path) -> list[str]:
-    """Bring finished nights to MLflow that it lacks, and return remarks. The lock on the nights is the caller's to hold."""
+def bring_nights(nights: Sequence[Night], runs: Path, *, is_check: bool = False) -> list[str]:
+    """Bring finished nights to MLflow that it lacks, or, to check, all of them; return remarks.
+
+    The lock on the nights is the caller's to hold.
+    """
     for night in nights:
         # Broken off between its end and its summary.
         if night.document["finished"] and not (night.directory / report.MARKDOWN).is_file():
             report.write_summary(night.directory, night.document)
-    return bring_all(nights, runs)
+    return bring_all(nights, runs, is_check=is_check)
 
 
 def time_seconds(option: str, text: str) -> float:

@@ -14,7 +14,6 @@ from vigil.context import Context, make_context
 from vigil.data import ensure_data
 from vigil.environment import require_framework
 from vigil.errors import EXIT_COULD_NOT_RUN, EXIT_OUTSIDE, EXIT_REPRODUCED
-from vigil.invocation import Request
 from vigil.paths import reference_directory, runs_directory
 from vigil.progress import RunDisplay, duration
 from vigil.recipes.loading import Recipe, load_recipe
@@ -22,6 +21,7 @@ from vigil.record import read_record
 from vigil.references.gate import Examined, examine_contexts
 from vigil.references.overview import identity
 from vigil.references.samples import append_rows, load_rows, row_from_record
+from vigil.request import Request
 from vigil.rung import INTERRUPTED
 from vigil.sweep import sweep
 from vigil.tracking import upload_or_note

@@ -12,11 +12,12 @@ from reports.run_pictures import draw_pictures
 from reports.verify_picture import draw_picture
 from vigil.cli import options
 from vigil.errors import EXIT_COULD_NOT_RUN
-from vigil.invocation import Request, carry_out, plan, preflight
+from vigil.invocation import carry_out
 from vigil.paths import runs_directory
 from vigil.progress import RunDisplay
 from vigil.recipes.loading import load_recipe
 from vigil.releases.store import obtain
+from vigil.request import Request, plan, preflight
 from vigil.spec import fault_entry
 from vigil.verdict import exit_code
 from vigil.watch import Watch

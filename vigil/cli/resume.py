@@ -9,8 +9,9 @@ from vigil.cli import options
 from vigil.cli.reproduce import report, watch
 from vigil.context import Context
 from vigil.environment import require_framework
-from vigil.invocation import FILE_NAME, carry_out, read_invocation
+from vigil.invocation import carry_out, read_invocation
 from vigil.progress import RunDisplay
+from vigil.request import FILE_NAME
 
 
 def add_parser(subparsers: argparse._SubParsersAction) -> None:

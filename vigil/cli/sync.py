@@ -50,19 +50,19 @@ def run(arguments: argparse.Namespace) -> int:
             break
     counts["not tried"] = len(found) - sum(counts.values())
     print(f"{directory}: " + ", ".join(f"{count} {outcome}" for outcome, count in counts.items()))
-    is_whole = _sync_nights(directory)
+    is_whole = _sync_nights(directory, is_check=arguments.all)
     return EXIT_COULD_NOT_RUN if counts["failed"] or not is_whole else 0
 
 
-def _sync_nights(directory: Path) -> bool:
-    """Bring finished nights to MLflow that it lacks; say which could not be."""
+def _sync_nights(directory: Path, *, is_check: bool) -> bool:
+    """Bring finished nights to MLflow that it lacks, or, to check, all of them; say which could not be."""
     nights = nights_directory(directory)
     if not nights.is_dir():
         return True
     try:
         with alone(nights):
             found, remarks = read_nights(nights)
-            remarks += bring_nights(found, directory)
+            remarks += bring_nights(found, directory, is_check=is_check)
     except CannotRun as error:  # a nightly is at work: it brings them itself
         remarks = [str(error)]
     print("\n".join(remarks) or f"{nights}: every finished night is in MLflow")

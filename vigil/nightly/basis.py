@@ -20,7 +20,9 @@ from vigil.verify.golden import path_of
 
 # Under the project's root: what runs in a framework's process, and what verifies it.
 _CODE = ("runners/contract", "runners/{framework}", "vigil/verify")
-# What judges a number, with all that these import of Vigil: a list of them would be out of date soon.
+# What says what a runner is asked for, and what judges a number, with all that these import of Vigil: a list of them would be out
+# of date soon.
+_ASKED = ("vigil/spec.py",)
 _JUDGEMENT = ("vigil/verdict.py", "vigil/coco/measured.py")
 
 
@@ -57,9 +59,8 @@ class Bases:
     def _code(self, cell: Cell) -> list[Path]:
         folders = [self._root / name.format(framework=cell.framework) for name in _CODE]
         files = [path for folder in folders for path in folder.rglob("*.py")]
-        if cell.kind == REPRODUCE:
-            files += with_imports([self._root / name for name in _JUDGEMENT], root=self._root)
-        return files
+        names = (*_ASKED, *_JUDGEMENT) if cell.kind == REPRODUCE else _ASKED
+        return files + with_imports([self._root / name for name in names], root=self._root)
 
     def _judges(self, cell: Cell) -> list[Path]:
         folder = self._reference / cell.recipe

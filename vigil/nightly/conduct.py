@@ -122,6 +122,8 @@ def resume(
 ) -> Night:
     """Go on with a night: what is done stays done, what was running goes on, what was left is taken where the budget now reaches.
 
+    What was running on another basis, as code that has changed since, begins anew.
+
     Args:
         recipes: by where each was found, as in the night's document.
         budget: a longer one; the time that was spent counts.
@@ -147,7 +149,8 @@ def resume(
         if row["status"] != DONE:
             cell = cell_of(row)
             # The code may have changed since: a verdict stands on what it is made with.
-            row["basis"] = bases.of(cell)
+            if row["basis"] != (basis := bases.of(cell)):
+                row |= {"basis": basis, "status": PENDING, "directory": None, "seconds": None}
             found = ledger.due(cell, row["basis"], when=created(document), is_again=True)
             due.append(dataclasses.replace(found, chosen=row["chosen"]))
     night.save()
@@ -172,10 +175,11 @@ def cells_of(recipes: Mapping[str, Recipe], profile: str, *, frameworks: Sequenc
 def jobs_for(cells: Sequence[Cell], ledger: Ledger, *, available_bytes: int, cores: int) -> int:
     """Return how many cells may run side by side: no more than there are cores, and than fit into the free memory.
 
-    Of what was never looked at, a cell is taken to need as much as the largest that is known.
+    What was never looked at, or only failed, is taken to need as much as the largest that is known.
     """
-    is_all_known = all(cell.key in ledger.looks for cell in cells)
-    largest = max([*ledger.peaks(cells), *([] if is_all_known else [_PEAK_BYTES])])
+    looks = [ledger.looks.get(cell.key, ()) for cell in cells]
+    is_all_known = all(any(look.peak_memory_bytes or not look.is_failed for look in of_cell) for of_cell in looks)
+    largest = max([*ledger.peaks(cells), *([] if is_all_known else [_PEAK_BYTES])], default=_PEAK_BYTES)
     return max(1, min(cores, int(_SHARE_OF_MEMORY * available_bytes / largest)))
 
 
@@ -191,11 +195,14 @@ def _carry_on(
     tell: Tell,
 ) -> None:
     document = night.document
-    with held(night, [each.cell.framework for each in due], releases, tell=tell) as pythons:
-        due = [each for each in due if night.cells[each.cell.key]["status"] != DONE]
-        if due:
-            _run(night, due, ledger=ledger, cells=cells, clock=clock, work=make_work(document, pythons), tell=tell)
-    document["spent_seconds"] = round(clock.spent(), 1)
+    try:
+        with held(night, [each.cell.framework for each in due], releases, tell=tell) as pythons:
+            due = [each for each in due if night.cells[each.cell.key]["status"] != DONE]
+            if due:
+                _run(night, due, ledger=ledger, cells=cells, clock=clock, work=make_work(document, pythons), tell=tell)
+    finally:  # also what went into environments, where building one was broken off
+        document["spent_seconds"] = round(clock.spent(), 1)
+        night.save()
     document["verdict"] = judge_night(document, ledger)
     document["finished"] = datetime.now(timezone.utc).isoformat(timespec="seconds")
     night.save()

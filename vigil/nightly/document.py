@@ -13,6 +13,7 @@ import dataclasses
 import fcntl
 import json
 import os
+import secrets
 from collections.abc import Iterator, Sequence
 from datetime import date, datetime, timezone
 from pathlib import Path
@@ -109,6 +110,8 @@ def create_night(nights: Path, *, number: int, when: datetime, facts: dict[str, 
     document = {
         "schema": SCHEMA,
         "id": directory.name,
+        # Two folders of nights that share one tracker have nights of one id.
+        "token": secrets.token_hex(8),
         "number": number,
         "created": when.isoformat(timespec="seconds"),
         **facts,

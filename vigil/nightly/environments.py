@@ -83,7 +83,7 @@ def held(night: Night, frameworks: Sequence[str], releases: Releases, *, tell: T
                 return
             with lock:
                 stack.push(held)
-                pythons[name] = python
+                pythons[name], release["error"] = python, None  # an earlier attempt may have failed
 
         with ThreadPoolExecutor(max_workers=max(len(needed), 1)) as pool:
             list(pool.map(hold, needed))

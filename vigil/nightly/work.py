@@ -10,12 +10,13 @@ from typing import Any
 
 from vigil import tracking
 from vigil.data import ensure_data
-from vigil.invocation import Request, carry_out, plan
+from vigil.invocation import carry_out
 from vigil.nightly.cells import VERIFY, Cell
 from vigil.nightly.pool import Cores, Outcome
 from vigil.recipes.loading import Recipe
 from vigil.record import read_record
 from vigil.releases.resolve import Resolved
+from vigil.request import Request, plan
 from vigil.rung import INTERRUPTED
 from vigil.verify.examine import FILE_NAME as VERIFICATION
 from vigil.verify.request import RUNNER, Standard, load_standard, new_verify_directory, recipe_facts, verify_context

@@ -102,7 +102,7 @@ def child_entry(record: dict[str, Any], invocation: dict[str, Any], *, attachmen
         start=start,
         end=end,
         artifact="record.json",
-        text=json.dumps(record, indent=2) + "\n",
+        text=redact(json.dumps(record, indent=2)) + "\n",  # the end of its log may hold a URI with a password
         attachments=attachments,
     )
 

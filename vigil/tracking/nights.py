@@ -15,7 +15,7 @@ from vigil.tracking.notes import NIGHTS_NOTE
 from vigil.tracking.uploads import attachments
 
 NIGHTS = "nights"
-NIGHT_ID = "vigil.night"
+NIGHT_ID, TOKEN = "vigil.night", "vigil.night_token"
 SUMMARY = "summary.md"
 
 
@@ -24,6 +24,7 @@ def record_night_summary(
     directory: Path,
     *,
     night: str,
+    token: str | None = None,
     number: int,
     when: datetime,
     seconds: float,
@@ -36,6 +37,7 @@ def record_night_summary(
 
     Args:
         directory: where the summary lies; those of `files` that it holds become artifacts, and summary.md the description.
+        token: what tells it from another machine's night of the same id.
         number: the step that the night has in every timeline.
         verdict: the worst of its cells.
         verdicts: how many cells had which verdict.
@@ -58,7 +60,7 @@ def record_night_summary(
     labels |= {f"release_{name}": release for name, release in releases.items()}
     entry = Entry(
         name=f"night {night}",
-        identity={NIGHT_ID: night},
+        identity={NIGHT_ID: night} | ({TOKEN: token} if token else {}),
         labels=labels,
         note=text,
         metrics=tuple((name, float(value), end, number) for name, value in numbers.items()),

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 # Of the notes of earlier versions, which are replaced; one that a person has written is not.
-EARLIER_NOTES = ("66f9cb3aa994d5c48a16a072f2a6c04e6b54768e5e8f2c999523e7a37f9ed187",)
+EARLIER_NOTES = (
+    "66f9cb3aa994d5c48a16a072f2a6c04e6b54768e5e8f2c999523e7a37f9ed187",
+    "db09cdda4c8f9f1e9ef7c8a681155cd1bf91eeea497493ad9a6d5a4c19f44a78",
+)
 
 _CONTEXT_TAGS = """\
 - `framework`, `release`, `mode`, `precision`, `device`, `devices`, `determinism`, `randomness`: the context, and the version of
@@ -38,7 +41,8 @@ One run for every cell (recipe, profile, context) of Vigil's nightly runs. A ste
 Tags are those of the last night, to filter by:
 
 {_CONTEXT_TAGS}
-- `verdict`: on the mean of the last night. `tags.verdict = 'regressed'` finds what is out of its band now.
+- `verdict`: on the mean of the last night, or `regressed` or `failed:...` where a verified step was.
+  `tags.verdict = 'regressed'` finds what is wrong now.
 - `night`, `number`: the last night, and its step. `seeds`: how many seeds it had.
 - `metric`, `unit`, `direction`: what is charted, and whether higher or lower is better.
 - `vigil.*`: what Vigil goes by. Leave these as they are.

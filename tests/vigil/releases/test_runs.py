@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 import vigil.invocation as module
+import vigil.request
 import vigil.verify.ask as ask
 from reports.block import verdict_block
 from reports.matrix import markdown, outcome, read_cell, rows
@@ -16,16 +17,18 @@ from runners.contract.spec import read_spec
 from vigil.context import make_context
 from vigil.errors import EnvironmentFailed
 from vigil.execute import execute
-from vigil.invocation import Request, Watch, carry_out, carry_out_in_turn, plan, preflight, read_invocation
+from vigil.invocation import carry_out, carry_out_in_turn, read_invocation
 from vigil.recipes.loading import load_recipe
 from vigil.record import read_record, write_json
 from vigil.releases.naming import parse_release
 from vigil.releases.resolve import Unavailable
 from vigil.releases.store import obtain, prune
+from vigil.request import Request, plan, preflight
 from vigil.rung import verify_first
 from vigil.sweep import sweep
 from vigil.tracking.entry import parent_entry
 from vigil.verify.ask import Setting
+from vigil.watch import Watch
 
 FAILURE = EnvironmentFailed("jax==9.9: no set of packages fits", log_tail=["ERROR: no matching distribution"])
 _FINISHED = """
@@ -107,6 +110,16 @@ def test_what_was_pruned_is_built_again_before_a_run_goes_on(fake, scripted, pla
     assert fake.installed == [list(resolved.pins)] * 2
 
 
+def test_what_has_finished_needs_no_environment_to_be_judged_again(fake, scripted, planned):
+    """Its environment was removed and its index is gone: the verdict is made again from the records, not lost."""
+    scripted({0: 80.0, 1: 81.0})
+    directory = planned(release=obtain(parse_release("torch==1.0")))
+    before = carry_out(directory, watch=QUIET)
+    prune(unused_seconds=0.0)
+    fake.problem = "install"
+    assert carry_out(directory, watch=QUIET) == before
+
+
 def test_an_environment_is_not_pruned_under_a_run(fake, scripted, planned, monkeypatch):
     """Whoever prunes while a seed is trained is told that it is in use."""
     scripted({0: 80.0, 1: 80.0})
@@ -169,7 +182,7 @@ def test_a_named_release_needs_no_installed_framework(fake, places, monkeypatch)
     def require(name):
         raise AssertionError(f"{name} was asked for")
 
-    monkeypatch.setattr(module, "require_framework", require)
+    monkeypatch.setattr(vigil.request, "require_framework", require)
     preflight(request(release=obtain(parse_release("jax==0.9.2")), framework="jax"), places, on_data=nothing)
     with pytest.raises(AssertionError, match="jax was asked for"):
         preflight(request(framework="jax"), places, on_data=nothing)
@@ -177,7 +190,7 @@ def test_a_named_release_needs_no_installed_framework(fake, places, monkeypatch)
 
 def test_a_release_that_cannot_be_had_fails_its_cells_and_no_other(scripted, places, monkeypatch):
     """The sweep goes on; the failed cell has the installer's last lines, no run, and stands in the table."""
-    monkeypatch.setattr(module, "require_framework", nothing)
+    monkeypatch.setattr(vigil.request, "require_framework", nothing)
     started = scripted({0: 80.0})
     requests = [request(framework="jax", release=Unavailable("jax==9.9", FAILURE), seeds=[0]), request(seeds=[0])]
     results = sweep(requests, places, jobs=1, progress_timeout=60.0, on_end=nothing, on_data=nothing)
