@@ -8,7 +8,8 @@
 `measure` puts the cases of verify, and every layer alone, to each context, with other initial weights, data order and batches for
 each seed. `count` reads the verifications in runs/ that hold the committed tape, whose seed, weights and batches are in no row
 until `measure --tape` adds them: a limit is then never below what is usual at the states that every later verification is put
-to. An alarm is false only if the tensor in question is right; one that is shown wrong is a finding, named in docs/findings.md.
+to. Verifications that were made by earlier rows are judged by the present ones. An alarm is false only if the tensor in question
+is right; one that is shown wrong is a finding, named in docs/findings.md.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ from vigil.verify.compare import Difference
 from vigil.verify.examine import differences_in, remove_tensors
 from vigil.verify.golden import Golden, make_golden, path_of
 from vigil.verify.layers import arrays_of, differences_of, line_of, look_at
-from vigil.verify.limits import summary_row
+from vigil.verify.limits import Limits, load_limits, summary_row
 from vigil.verify.request import load_standard, recipe_facts
 
 # Every context on one device, and some on two; uneven shards are the recipe's own.
@@ -98,7 +99,8 @@ def main() -> int:
         documents = verifications(arguments.recipe)
         if arguments.markdown:
             arguments.markdown.write_text(markdown(documents, missing=[]), encoding="utf-8")
-        return count([document for document in documents if document["tensors"]])
+        limits = load_limits(arguments.recipe)
+        return count([by_present_limits(document, limits) for document in documents if document["tensors"]])
     recipe = load_recipe(arguments.recipe)
     contexts = [parse_context(text) for text in (arguments.contexts.split(",") if arguments.contexts else usual_contexts(recipe))]
     contexts = [context for context in contexts if context.framework in installed_frameworks()]
@@ -228,6 +230,23 @@ def verifications(recipe_name: str) -> list[dict[str, Any]]:
         return *(order[context[key]] for key in ("framework", "mode", "precision")), context["devices"], len(context["text"])
 
     return sorted(last.values(), key=place)
+
+
+def by_present_limits(document: dict[str, Any], limits: Limits) -> dict[str, Any]:
+    """Return a verification with its scores by the limits as they are now, for rows may have joined since it was made.
+
+    What rounding alone reaches in a tensor is in no verify.json, and is left out: a score is the true one, or larger.
+    """
+    if document["limits"]["clean_rows"] == limits.rows:
+        return document
+    precision = document["context"]["precision"]
+
+    def scored(each: dict[str, Any]) -> dict[str, Any]:
+        numbers = (float(each[key]) for key in ("ratio", "slope", "intercept", "slope_z", "intercept_z"))
+        return {**each, "score": limits.score(Difference(each["case"], each["tensor"], *numbers), precision)}
+
+    tensors = [scored(each) for each in document["tensors"]]
+    return {**document, "tensors": tensors, "worst": max(tensors, key=lambda each: each["score"])}
 
 
 def count(documents: list[dict[str, Any]]) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks.false_alarms import count, row_of
+from benchmarks.false_alarms import by_present_limits, count, row_of
 from vigil.verify.compare import Difference
 
 
@@ -41,6 +41,22 @@ def test_a_known_finding_is_no_false_alarm(capsys):
     printed = capsys.readouterr().out
     assert "FINDING tensorflow-eager-fp16-x1: 1 tensors, the reason" in printed
     assert "the largest score of the others is 0.50" in printed
+
+
+def test_a_verification_is_judged_by_the_rows_as_they_are_now(limits):
+    """Six floors pass, and sixty do not, whatever earlier rows passed. What the same rows judged is left as it is."""
+
+    def judged(ratio: float, *, rows: int = 1) -> dict:
+        fields = {"ratio": ratio, "slope": 1.0, "intercept": 0.0, "slope_z": 0.0, "intercept_z": 0.0}
+        made = document("torch-eager-fp32-x1") | {"limits": {"clean_rows": rows}}
+        made["context"]["precision"] = "fp32"
+        made["tensors"] = [each | fields for each in made["tensors"]]
+        return by_present_limits(made, limits)
+
+    assert count([judged(6.0)]) == 0
+    assert count([judged(60.0)]) == 1
+    assert judged(60.0)["worst"]["score"] > 1
+    assert count([judged(60.0, rows=limits.rows)]) == 0
 
 
 @pytest.mark.parametrize(("context", "is_apart"), [("jax-jit-bf16-x1", True), ("torch-jit-bf16-x1", False)])
