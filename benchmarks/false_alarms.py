@@ -21,6 +21,7 @@ import json
 import sys
 import threading
 import time
+from collections.abc import Mapping
 from datetime import date, datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -36,9 +37,10 @@ from vigil.spec import rows_of_part
 from vigil.verify.ask import Setting, ask, lines_of
 from vigil.verify.compare import Difference
 from vigil.verify.examine import differences_in, remove_tensors
+from vigil.verify.floors import Floor
 from vigil.verify.golden import Golden, make_golden, path_of
 from vigil.verify.layers import arrays_of, differences_of, line_of, look_at
-from vigil.verify.limits import Limits, load_limits, summary_row
+from vigil.verify.limits import Limits, summary_row
 from vigil.verify.request import load_standard, recipe_facts
 
 # Every context on one device, and some on two; uneven shards are the recipe's own.
@@ -99,8 +101,9 @@ def main() -> int:
         documents = verifications(arguments.recipe)
         if arguments.markdown:
             arguments.markdown.write_text(markdown(documents, missing=[]), encoding="utf-8")
-        limits = load_limits(arguments.recipe)
-        return count([by_present_limits(document, limits) for document in documents if document["tensors"]])
+        standard = load_standard(load_recipe(arguments.recipe), "quick", data_directory=None)
+        documents = [document for document in documents if document["tensors"]]
+        return count([by_present_limits(each, standard.limits, standard.tape.floors) for each in documents])
     recipe = load_recipe(arguments.recipe)
     contexts = [parse_context(text) for text in (arguments.contexts.split(",") if arguments.contexts else usual_contexts(recipe))]
     contexts = [context for context in contexts if context.framework in installed_frameworks()]
@@ -232,18 +235,24 @@ def verifications(recipe_name: str) -> list[dict[str, Any]]:
     return sorted(last.values(), key=place)
 
 
-def by_present_limits(document: dict[str, Any], limits: Limits) -> dict[str, Any]:
+def by_present_limits(
+    document: dict[str, Any], limits: Limits, floors: Mapping[str, Mapping[str, Mapping[str, Floor]]]
+) -> dict[str, Any]:
     """Return a verification with its scores by the limits as they are now, for rows may have joined since it was made.
 
-    What rounding alone reaches in a tensor is in no verify.json, and is left out: a score is the true one, or larger.
+    Args:
+        floors: of the tape that it was held to, by precision, case and tensor.
     """
     if document["limits"]["clean_rows"] == limits.rows:
         return document
     precision = document["context"]["precision"]
 
     def scored(each: dict[str, Any]) -> dict[str, Any]:
+        call, _, rest = each["tensor"].partition("/")
+        floor = floors[precision][each["case"]][rest if call.isdigit() else each["tensor"]]
         numbers = (float(each[key]) for key in ("ratio", "slope", "intercept", "slope_z", "intercept_z"))
-        return {**each, "score": limits.score(Difference(each["case"], each["tensor"], *numbers), precision)}
+        difference = Difference(each["case"], each["tensor"], *numbers, floor=floor)
+        return {**each, "score": limits.score(difference, precision)}
 
     tensors = [scored(each) for each in document["tensors"]]
     return {**document, "tensors": tensors, "worst": max(tensors, key=lambda each: each["score"])}

@@ -6,6 +6,7 @@ import pytest
 
 from benchmarks.false_alarms import by_present_limits, count, row_of
 from vigil.verify.compare import Difference
+from vigil.verify.floors import Floor
 
 
 def document(context: str, *, score: float = 0.5, verdict: str = "reproduced", broken=()) -> dict:
@@ -51,7 +52,9 @@ def test_a_verification_is_judged_by_the_rows_as_they_are_now(limits):
         made = document("torch-eager-fp32-x1") | {"limits": {"clean_rows": rows}}
         made["context"]["precision"] = "fp32"
         made["tensors"] = [each | fields for each in made["tensors"]]
-        return by_present_limits(made, limits)
+        floor = Floor(1.0, 0.1, (0.0, 1.0), (0.0, 1.0), 16)
+        floors = {"fp32": {each["case"]: {"loss": floor} for each in made["tensors"]}}
+        return by_present_limits(made, limits, floors)
 
     assert count([judged(6.0)]) == 0
     assert count([judged(60.0)]) == 1
