@@ -31,13 +31,16 @@ def matrix_contexts(
 def every_context(
     frameworks: Sequence[str], *, modes: Sequence[str], precisions: Sequence[str], batch_size: int, rows: int = 1
 ) -> list[Context]:
-    """Return every combination with one device, two, and two with uneven shards."""
-    uneven = uneven_shards(batch_size, rows=rows)
+    """Return every combination with one device, two, and two with uneven shards, as far as the batch has parts to share."""
+    parts = batch_size // rows
+    placements: list[tuple[int, tuple[int, int] | None]] = [(1, None)]
+    if parts > 1:
+        placements.append((2, None))
+    if parts > 2:
+        placements.append((2, uneven_shards(batch_size, rows=rows)))
     return [
         make_context(framework=framework, mode=mode, precision=precision, devices=devices, shards=shards)
-        for framework, mode, precision, (devices, shards) in itertools.product(
-            frameworks, modes, precisions, ((1, None), (2, None), (2, uneven))
-        )
+        for framework, mode, precision, (devices, shards) in itertools.product(frameworks, modes, precisions, placements)
     ]
 
 

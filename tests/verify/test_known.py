@@ -3,6 +3,7 @@
 import pytest
 
 from tests.verify.conftest import RECIPE
+from vigil.errors import UsageError
 from vigil.verify import examine, localise
 from vigil.verify.ask import Answers
 from vigil.verify.compare import Difference
@@ -110,18 +111,35 @@ def test_the_short_form_need_not_show_a_known_finding():
 
 def test_a_list_with_a_missing_key_is_refused(tmp_path):
     """An entry must say all: what, where, which releases, on what evidence."""
-    from vigil.errors import UsageError
-
     path = tmp_path / "known.yaml"
     path.write_text("- {name: x, recipe: tiny}\n")
     with pytest.raises(UsageError, match="entry 1"):
         load_known(path)
 
 
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"- {name: x", "no YAML: while parsing"),
+        (b"- \xff", "no YAML: 'utf-8' codec"),
+        (b"name: x", "found dict. Allowed: a list of entries"),
+        (
+            b"- {name: x, recipe: r, framework: torch, releases: [2.13], contexts: [b], layers: [l], quantity: q, evidence: e}",
+            "entry 1: found 2.13. Allowed: text",
+        ),
+    ],
+)
+def test_a_damaged_list_is_refused_with_its_file(tmp_path, content, message):
+    """2.13 is a number in YAML, which no release would ever be equal to: the entry would lie asleep."""
+    path = tmp_path / "known.yaml"
+    path.write_bytes(content)
+    with pytest.raises(UsageError, match=message) as caught:
+        load_known(path)
+    assert "known.yaml" in str(caught.value)
+
+
 def test_one_pattern_is_a_list_of_one(tmp_path):
     """A text in the place of a list would be read letter by letter: it is refused, with its key."""
-    from vigil.errors import UsageError
-
     path = tmp_path / "known.yaml"
     entry = "name: x, recipe: r, framework: torch, releases: [a], contexts: [b], quantity: q, evidence: e"
     path.write_text(f"- {{{entry}, layers: [head]}}\n")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from vigil.errors import UsageError
-from vigil.plan import matrix_contexts, share_cores
+from vigil.plan import every_context, matrix_contexts, share_cores
 
 
 def test_the_matrix_is_every_combination_once():
@@ -27,6 +27,17 @@ def test_an_unknown_device_is_refused():
     """A word that no context has is a usage error."""
     with pytest.raises(UsageError, match="device"):
         matrix_contexts(["jax"], device="tpu")
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [(1, ["x1", "x2", "x2-s5+3"]), (2, ["x1", "x2", "x2-s6+2"]), (4, ["x1", "x2"]), (8, ["x1"])],
+)
+def test_a_batch_is_split_no_further_than_its_parts(rows, expected):
+    """Eight rows of which batch norm takes all at once cannot be on two devices; in two halves they cannot be uneven."""
+    contexts = every_context(["jax"], modes=["jit"], precisions=["fp32"], batch_size=8, rows=rows)
+    assert [context.text.removeprefix("jax-jit-fp32-") for context in contexts] == expected
+    assert all(min(context.shard_sizes(8, rows=rows)) > 0 for context in contexts)
 
 
 @pytest.mark.parametrize(("n_cores", "jobs"), [(2, 2), (5, 2), (8, 3)])

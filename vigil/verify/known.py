@@ -93,18 +93,28 @@ def explain_all(
 
 
 def load_known(path: Path | None = None) -> list[Known]:
-    """Read the list. Raises UsageError for an entry with missing or unknown keys."""
+    """Read the list. Raises UsageError for what is no YAML, and for an entry with missing, unknown or wrong keys."""
     path = path or reference_directory() / FILE_NAME
     if not path.exists():
         return []
     names = {field.name for field in dataclasses.fields(Known)}
+    try:
+        listed = yaml.safe_load(path.read_text(encoding="utf-8")) or []
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path}: no YAML: {' '.join(str(error).split())}.") from error
+    if not isinstance(listed, list):
+        raise UsageError(f"{path}: found {type(listed).__name__}. Allowed: a list of entries, each beginning with '- name:'.")
     entries = []
-    for index, entry in enumerate(yaml.safe_load(path.read_text(encoding="utf-8")) or []):
+    for index, entry in enumerate(listed):
         if not isinstance(entry, dict) or set(entry) != names:
             found = sorted(entry) if isinstance(entry, dict) else entry
             raise UsageError(f"{path}: entry {index + 1}: found {found}. Allowed, and needed: {', '.join(sorted(names))}.")
         if scalars := [name for name in _LISTS if not isinstance(entry[name], list)]:
             raise UsageError(f'{path}: entry {index + 1}: {", ".join(scalars)}: found one value. Allowed: a list, as ["head"].')
+        texts = [text for value in entry.values() for text in (value if isinstance(value, list) else [value])]
+        if wrong := [text for text in texts if not isinstance(text, str)]:
+            shown = ", ".join(map(repr, wrong))
+            raise UsageError(f"{path}: entry {index + 1}: found {shown}. Allowed: text; quote numbers, as [\"2.13.0\"].")
         entries.append(Known(**{key: tuple(value) if isinstance(value, list) else value for key, value in entry.items()}))
     return entries
 
