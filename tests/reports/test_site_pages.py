@@ -273,6 +273,17 @@ def test_a_stale_result_is_not_green_on_the_heat_map(tmp_path, days, digest, nam
     assert bool(page.of_class("v-reproduced")) == (name == "reproduced")
 
 
+def test_a_context_that_a_recipe_does_not_have_is_an_empty_place(tmp_path):
+    """Two recipes with a context each: what only the other has is not counted as never run, and does not look so."""
+    other = {"recipe": "moco_lite", "context": "torch-jit-fp32-x1", "framework": "torch"}
+    write_site(sources(frames([sample(), sample(**other)], [])), tmp_path / "out")
+    page = read(tmp_path / "out" / "index.html")
+    fields = page.of_class("cell")
+    assert [attributes["class"] for _, attributes, _ in fields] == ["cell v-never", "cell v-reproduced"] * 2
+    assert all(attributes.get("href") for _, attributes, _ in fields)
+    assert [text for _, _, text in page.all("td")].count("") == 4
+
+
 def test_the_report_needs_nothing_beside_itself(tmp_path):
     """What the pages load lies in the report, and the style and script load nothing in turn."""
     write_site(sources(usual_history()), tmp_path / "out")

@@ -116,6 +116,22 @@ def test_a_layer_just_beyond_its_limit_does_not_hide_one_far_beyond(tape, limits
     assert origins[0].place.layer == first
 
 
+@pytest.mark.parametrize(("error", "first"), [(1e-5, "stage2.block1.bn1"), (2e-5, "stem.bn")])
+def test_a_layer_that_may_be_chance_comes_last(tape, limits, monkeypatch, error, first):
+    """Between the limits of a search and of a verdict, the stem stands behind what is beyond both; else before it."""
+
+    def step(case, tensors):
+        return {key: value * (1.01 if key.startswith("momentum/") else 1) for key, value in tensors.items()}
+
+    def layer(name, value):
+        return value * {"output/stem.bn": 1 + error, "output/stage2.block1.bn1": 1 + 1e-3}.get(name, 1)
+
+    origins = origin_of(tape, limits, monkeypatch, step=step, layer=layer).origins
+    assert [origin.place.layer for origin in origins] == [first, *({"stem.bn", "stage2.block1.bn1"} - {first})]
+    certain = {origin.place.layer for origin in origins if origin.is_certain}
+    assert certain == {first, "stage2.block1.bn1"}
+
+
 def test_another_learning_rate_is_named(tape, limits, monkeypatch):
     """When buffers are right and every parameter has moved ten times as far, the learning rate is the origin."""
 

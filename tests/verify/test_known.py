@@ -73,6 +73,18 @@ def test_two_known_findings_explain_what_both_are_about(tape):
         assert examine._verdict(record(), out, found, localise.Localisation(origins, [], [], []), entries)["name"] == name
 
 
+@pytest.mark.parametrize(("is_certain", "name"), [(True, "regressed"), (False, "known-finding")])
+def test_what_may_be_chance_is_no_regression_beside_a_known_finding(is_certain, name):
+    """A layer that only the narrow limits of a search call wrong does not turn the finding into something else."""
+    found = examine.Examination(Answers(record(), {}, {}), [], [])
+    origins = [
+        localise.Origin(localise.Place("head", "backward", "bias gradient"), "x", "c", 9.0, 1.1),
+        localise.Origin(localise.Place("stem.bn", "forward", "running variance"), "y", "c", 1.2, 1.0, is_certain=is_certain),
+    ]
+    seen = localise.Localisation(origins, [], [], [])
+    assert examine._verdict(record(), [(2.0, difference("momentum/head.bias"))], found, seen, [known()])["name"] == name
+
+
 @pytest.mark.parametrize(
     ("tensor", "quantity", "is_known"),
     [

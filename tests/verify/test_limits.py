@@ -70,6 +70,23 @@ def test_averages_of_weights_do_not_widen_the_limit_of_running_statistics(monkey
     assert score() < 1
 
 
+def test_a_search_has_narrower_limits_than_a_verdict():
+    """What is looked at inside is out one time in a thousand by chance; a verdict takes one time in a million."""
+    made = {}
+    for case in ("late/margin", "late/margin/layers"):
+        rows = [
+            summary_row([Difference(case, "loss", 0.0, 1.0, 0.0, value, 0.0)], precision="fp32", case=case, seed=0)
+            for value in (4.0, 5.0, 6.0, 5.0, 4.5, 5.5)
+        ]
+        made[case] = make_limits(rows)
+    whole = made["late/margin"].table["fp32", "margin", "loss", "slope"]
+    look = made["late/margin/layers"].table["fp32", "margin/layers", "loss", "slope"]
+    assert look.value < look.certain == whole.value == whole.certain
+    between = Difference("late/margin/layers", "loss", 0.0, 1.0, 0.0, (look.value + look.certain) / 2, 0.0)
+    scores = [made["late/margin/layers"].score(between, "fp32", is_verdict=is_verdict) for is_verdict in (False, True)]
+    assert scores[0] > 1 > scores[1]
+
+
 def test_states_with_one_context_each_make_no_limit():
     """Nothing tells then how far contexts are apart."""
     difference = Difference("late/margin", "loss", 5.0, 1.0, 0.0, 0.0, 0.0)

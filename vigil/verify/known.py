@@ -77,7 +77,8 @@ def explain_all(
 ) -> bool:
     """Is every origin that was found a known one, every known one found, and every tensor that is out within reach of one?
 
-    Origins are those of one case: what is out in another, and none of them reaches, has an origin that nobody looked for.
+    Origins are those of one case: what is out in another, and none of them reaches, has an origin that nobody looked for. An
+    origin that may be chance needs no finding: it would make a verdict at a rate that no verdict has.
 
     Args:
         quick: the short form, which need not show every finding.
@@ -86,7 +87,7 @@ def explain_all(
         return False
     origins = localisation.origins
     return (
-        all(any(entry.explains(origin) for entry in known) for origin in origins)
+        all(any(entry.explains(origin) for entry in known) for origin in origins if origin.is_certain)
         and (quick or all(any(entry.explains(origin) for origin in origins) for entry in known))
         and all(any(entry.reaches(each.tensor) for entry in known) for each in out)
     )

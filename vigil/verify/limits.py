@@ -75,11 +75,15 @@ def size_of(case: str) -> str:
 
 @dataclasses.dataclass(frozen=True)
 class Limit:
-    """The largest accepted value of a statistic, and the clean values it was made from."""
+    """The largest accepted value of a statistic, and the clean values it was made from.
+
+    certain: the same at the rate of a verdict. Larger for what is looked at inside only, where an origin is sought.
+    """
 
     value: float
     n: int
     largest_seen: float
+    certain: float
 
 
 @dataclasses.dataclass(frozen=True)
@@ -94,15 +98,19 @@ class Limits:
         if not any(key[0] == precision for key in self.table):
             raise _unmeasured(precision)
 
-    def score(self, difference: Difference, precision: str) -> float:
-        """Return the largest statistic of a difference as a multiple of its limit: above 1, the tensor is out."""
+    def score(self, difference: Difference, precision: str, *, is_verdict: bool = False) -> float:
+        """Return the largest statistic of a difference as a multiple of its limit: above 1, the tensor is out.
+
+        Args:
+            is_verdict: at the rate of false alarms of a verdict, for what is looked at inside, too.
+        """
         size, name, worst = size_of(difference.case), family(difference.tensor), 0.0
-        reach = difference.floor.reach(_false_alarms(size)) if difference.floor else {}
+        reach = difference.floor.reach(FALSE_ALARMS if is_verdict else _false_alarms(size)) if difference.floor else {}
         for statistic, value in difference.statistics().items():
             limit = self.table.get((precision, size, name, statistic))
             if limit is None:
                 raise _unmeasured(f"{precision}, {name}")
-            worst = max(worst, value / max(limit.value, reach.get(statistic, 0.0)))
+            worst = max(worst, value / max(limit.certain if is_verdict else limit.value, reach.get(statistic, 0.0)))
         return worst
 
 
@@ -159,7 +167,9 @@ def _unmeasured(what: str) -> CannotRun:
 
 
 def _cut(limit: Limit, statistic: str) -> Limit:
-    return dataclasses.replace(limit, value=min(limit.value, _NO_ROUNDING)) if statistic == "distance" else limit
+    if statistic != "distance":
+        return limit
+    return dataclasses.replace(limit, value=min(limit.value, _NO_ROUNDING), certain=min(limit.certain, _NO_ROUNDING))
 
 
 def _limit(states: Sequence[Sequence[float]], false_alarms: float) -> Limit | None:
@@ -172,6 +182,11 @@ def _limit(states: Sequence[Sequence[float]], false_alarms: float) -> Limit | No
         return None
     means = [math.fsum(values) / len(values) for values in logs]
     within = math.fsum((x - mean) ** 2 for values, mean in zip(logs, means, strict=True) for x in values) / freedom
-    above = float(stats.t.ppf(1.0 - false_alarms, freedom)) * math.sqrt(within)
-    value = max(mean + above * math.sqrt(1.0 + 1.0 / len(values)) for values, mean in zip(logs, means, strict=True))
-    return Limit(math.exp(value), n, max(max(values) for values in states))
+    spread = math.sqrt(within)
+
+    def above(rate: float) -> float:
+        above = float(stats.t.ppf(1.0 - rate, freedom)) * spread
+        each = (mean + above * math.sqrt(1.0 + 1.0 / len(values)) for values, mean in zip(logs, means, strict=True))
+        return math.exp(max(each))
+
+    return Limit(above(false_alarms), n, max(max(values) for values in states), above(FALSE_ALARMS))

@@ -263,14 +263,18 @@ def _one_a_layer(origins: list[Origin]) -> list[Origin]:
 def _first_of_weight(search: Search, wrong: Sequence[Difference], readers: Mapping[str, Sequence[str]]) -> list[Origin]:
     """Return the origins of layers that were run alone, in the order of a step; those that hardly count beside others come last.
 
-    Such layers are wrong independently of each other: one just beyond its limit must not hide one that is far beyond.
+    Such layers are wrong independently of each other: one just beyond its limit must not hide one that is far beyond, nor one
+    that may be chance one that is not.
     """
     furthest: dict[str, float] = {}
     for each in wrong:
         layer = place_of(each.tensor, readers).layer
         furthest[layer] = max(furthest.get(layer, 0.0), search.limits.score(each, search.precision))
+    certain = {each.tensor for each in wrong if search.limits.score(each, search.precision, is_verdict=True) > 1.0}
     origins = _one_a_layer([make_origin(each, place_of(each.tensor, readers)) for each in wrong])
-    return sorted(origins, key=lambda origin: furthest[origin.place.layer] < _HARDLY * max(furthest.values()))
+    origins = [dataclasses.replace(origin, is_certain=origin.tensor in certain) for origin in origins]
+    least = _HARDLY * max(furthest.values())
+    return sorted(origins, key=lambda origin: (not origin.is_certain, furthest[origin.place.layer] < least))
 
 
 def _passengers(search: Search, focus: Case, origins: set[str]) -> list[str]:

@@ -17,7 +17,11 @@ from vigil.verify.oracle import step as oracle
 
 @dataclasses.dataclass(frozen=True)
 class Origin:
-    """The first wrong tensor: where it is made, how far it is off, and what that looks like."""
+    """The first wrong tensor: where it is made, how far it is off, and what that looks like.
+
+    is_certain: beyond what a verdict accepts. Where an origin is sought, limits are narrower, and one in a thousand right
+        layers is beyond them.
+    """
 
     place: Place
     tensor: str
@@ -25,6 +29,7 @@ class Origin:
     ratio: float
     slope: float
     remark: str = ""
+    is_certain: bool = True
 
     def as_dict(self) -> dict[str, Any]:
         return {**dataclasses.asdict(self.place), **{key: value for key, value in vars(self).items() if key != "place"}}
