@@ -106,7 +106,7 @@ def test_another_recipe_is_reproduced(recipe, framework, tmp_path):
 
 @pytest.mark.parametrize(("fault", "layer", "quantity"), [
     ("queue_not_updated", "queue", "content"),
-    ("key_momentum_zero", "key.*", "moving average of *"),
+    pytest.param("key_momentum_zero", "key.*", "moving average of *", marks=pytest.mark.slow),
 ])  # fmt: skip
 def test_a_fault_of_momentum_contrast_is_named(framework, fault, layer, quantity, tmp_path):
     """On MoCo's own tape: what stays, or moves too far, beside the parameters is regressed with its own name."""
