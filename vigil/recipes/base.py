@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import Annotated, Any
 
 from pydantic import Field, ValidationError, model_validator
@@ -53,9 +54,9 @@ class Recipe(Closed):
         self.place(profile, shared)
         return {**shared, **profile}
 
+    @abstractmethod
     def place(self, profile: dict[str, Any], shared: dict[str, Any]) -> None:
         """Move a profile's sizes to the blocks that they belong to: which and where is a kind's own."""
-        raise NotImplementedError
 
 
 def profiles_field(names: str) -> Any:

@@ -185,8 +185,8 @@ def _limit(states: Sequence[Sequence[float]], false_alarms: float) -> Limit | No
     spread = math.sqrt(within)
 
     def above(rate: float) -> float:
-        above = float(stats.t.ppf(1.0 - rate, freedom)) * spread
-        each = (mean + above * math.sqrt(1.0 + 1.0 / len(values)) for values, mean in zip(logs, means, strict=True))
+        width = float(stats.t.ppf(1.0 - rate, freedom)) * spread
+        each = (mean + width * math.sqrt(1.0 + 1.0 / len(values)) for values, mean in zip(logs, means, strict=True))
         return math.exp(max(each))
 
     return Limit(above(false_alarms), n, max(max(values) for values in states), above(FALSE_ALARMS))

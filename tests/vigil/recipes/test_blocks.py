@@ -6,6 +6,7 @@ import pytest
 
 from vigil.errors import RecipeError
 from vigil.paths import project_root
+from vigil.recipes.base import Recipe
 from vigil.recipes.kinds import RECIPES
 from vigil.recipes.loading import load_recipe, recipe_schema_text
 
@@ -96,3 +97,12 @@ def test_every_key_is_described(kind):
         assert definition["description"]
         for key, node in definition["properties"].items():
             assert node.get("description") or "$ref" in node, f"{definition['title']}.{key}"
+
+
+def test_a_kind_must_say_where_sizes_belong():
+    """A kind of recipe without `place` would train something else than its profile says: it cannot be made at all."""
+    kind = next(iter(RECIPES.values()))
+    incomplete = type("Incomplete", (Recipe,), {"__annotations__": {}, "__module__": __name__})
+    assert kind.__abstractmethods__ == frozenset()
+    with pytest.raises(TypeError, match="place"):
+        incomplete()
