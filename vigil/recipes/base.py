@@ -10,7 +10,7 @@ from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from vigil.errors import UsageError, nearest
 from vigil.recipes.blocks import Closed, Count, Name, Optimizer, Positive, Profile, Text
-from vigil.recipes.checks import inconsistencies
+from vigil.recipes.checks import Check, Problem, broken, convolution_check, profile_checks, target_checks
 
 DEFAULT_PROFILE = "quick"
 ImageShape = Annotated[tuple[Count, Count, Count], Field(strict=False)]
@@ -29,11 +29,20 @@ class Recipe(Closed):
     def _check_across_keys(self) -> Recipe:
         errors = [
             InitErrorDetails(type=PydanticCustomError("inconsistent", "{text}", {"text": text}), loc=location, input=None)
-            for location, text in inconsistencies(self)
+            for location, text in self._problems()
         ]
         if errors:
             raise ValidationError.from_exception_data("Recipe", errors)
         return self
+
+    def _problems(self) -> list[Problem]:
+        problems = broken(
+            [convolution_check(self.model.convolution), *self.checks(), *target_checks(self.targets, self.profiles)]
+        )
+        for name, profile in self.profiles.items():
+            found = broken([*profile_checks(profile), *self.checks_of_profile(profile)])
+            problems += [(("profiles", name, *location), text) for location, text in found]
+        return problems
 
     def profile(self, name: str = DEFAULT_PROFILE) -> Profile:
         """Return a profile by name.
@@ -53,6 +62,14 @@ class Recipe(Closed):
         shared["optimizer"]["weight_decay"] = profile.pop("weight_decay")
         self.place(profile, shared)
         return {**shared, **profile}
+
+    @abstractmethod
+    def checks(self) -> list[Check]:
+        """Return what must hold between the keys of this kind of recipe, each of them allowed by itself."""
+
+    def checks_of_profile(self, profile: Profile) -> list[Check]:
+        """Return what must hold between the keys of this kind's profile; locations are the profile's."""
+        return []
 
     @abstractmethod
     def place(self, profile: dict[str, Any], shared: dict[str, Any]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
@@ -20,6 +21,9 @@ from vigil.recipes.blocks import (
     Target,
     Zero,
 )
+from vigil.recipes.checks import Check, image_shape_check
+
+DATA_CLASSES = 10
 
 
 class PaddedShortcut(Closed):
@@ -114,3 +118,40 @@ class ClassificationRecipe(Recipe):
 
     def place(self, profile: dict[str, Any], shared: dict[str, Any]) -> None:
         shared["model"]["depth"] = profile.pop("depth")
+
+    def checks(self) -> list[Check]:
+        model, augmentation = self.model, self.input.augmentation
+        side = model.image_shape[0]
+        return [
+            image_shape_check(model.image_shape),
+            (
+                model.n_classes >= DATA_CLASSES,
+                ("model", "n_classes"),
+                f"found {model.n_classes}. Allowed: {DATA_CLASSES} or more; every data set here has {DATA_CLASSES}.",
+            ),
+            (
+                all(after >= before and (after - before) % 2 == 0 for before, after in pairwise(model.widths)),
+                ("model", "widths"),
+                f"found {list(model.widths)}. Allowed: each stage as wide as the one before or an even number wider, since "
+                "option A pads half of the channels before and half after.",
+            ),
+            (
+                augmentation.crop == side,
+                ("input", "augmentation", "crop"),
+                f"found {augmentation.crop}. Allowed: {side}, the side of model.image_shape.",
+            ),
+            (
+                augmentation.padding <= side,
+                ("input", "augmentation", "padding"),
+                f"found {augmentation.padding}. Allowed: at most {side}, the side of model.image_shape.",
+            ),
+        ]
+
+    def checks_of_profile(self, profile: ClassificationProfile) -> list[Check]:
+        return [
+            (
+                profile.depth >= 8 and (profile.depth - 2) % 6 == 0,
+                ("depth",),
+                f"found {profile.depth}. Allowed: 6n + 2 layers, as in 8, 14, 20.",
+            )
+        ]

@@ -21,6 +21,7 @@ from vigil.recipes.blocks import (
     Profile,
     Target,
 )
+from vigil.recipes.checks import Check, image_shape_check
 
 
 class ProjectedShortcut(Closed):
@@ -140,3 +141,43 @@ class ContrastRecipe(Recipe):
         shared["model"] |= {name: profile.pop(name) for name in ("widths", "blocks", "dimension", "queue")}
         shared["model"]["batch_norm"]["rows"] = profile.pop("rows")
         shared["input"]["augmentation"]["crop"]["area"] = profile.pop("crop_area")
+
+    def checks(self) -> list[Check]:
+        crop = self.input.augmentation.crop
+        return [
+            image_shape_check(self.model.image_shape),
+            (
+                crop.ratio[0] <= crop.ratio[1],
+                ("input", "augmentation", "crop", "ratio"),
+                f"found {list(crop.ratio)}. Allowed: the smaller first.",
+            ),
+        ]
+
+    def checks_of_profile(self, profile: ContrastProfile) -> list[Check]:
+        return [
+            (
+                len(profile.blocks) == len(profile.widths),
+                ("blocks",),
+                f"found {len(profile.blocks)} stages. Allowed: {len(profile.widths)}, as many as widths.",
+            ),
+            (
+                profile.batch_size % profile.rows == 0,
+                ("rows",),
+                f"found {profile.rows}. Allowed: a divisor of batch_size, {profile.batch_size}.",
+            ),
+            (
+                profile.crop_area[0] <= profile.crop_area[1] <= 1,
+                ("crop_area",),
+                f"found {list(profile.crop_area)}. Allowed: the smaller first, at most 1.",
+            ),
+            (
+                profile.queue >= profile.batch_size,
+                ("queue",),
+                f"found {profile.queue}. Allowed: batch_size, {profile.batch_size}, or more.",
+            ),
+            (
+                profile.evaluation.k <= profile.data.n_train,
+                ("evaluation", "k"),
+                f"found {profile.evaluation.k}. Allowed: at most data.n_train, {profile.data.n_train}.",
+            ),
+        ]

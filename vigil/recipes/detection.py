@@ -6,6 +6,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from runners.contract import scenes
+from runners.contract.instances import EMBEDDED
 from vigil.recipes.base import GivenNormalisation, ImageShape, Recipe, Share, profiles_field
 from vigil.recipes.blocks import (
     BatchNorm,
@@ -22,6 +24,7 @@ from vigil.recipes.blocks import (
     Profile,
     Target,
 )
+from vigil.recipes.checks import Check
 
 
 class SynchronisedBatchNorm(BatchNorm):
@@ -155,3 +158,58 @@ class DetectionRecipe(Recipe):
 
     def place(self, profile: dict[str, Any], shared: dict[str, Any]) -> None:
         shared["model"] |= {name: profile.pop(name) for name in ("widths", "blocks", "channels", "hidden")}
+
+    def checks(self) -> list[Check]:
+        model = self.model
+        height, width, channels = model.image_shape
+        n_anchors = sum((height // stride) * (width // stride) for stride in model.strides) * len(model.anchors.ratios)
+        checks = [
+            (
+                height == width and height % model.strides[-1] == 0 and channels == 3,
+                ("model", "image_shape"),
+                f"found {list(model.image_shape)}. Allowed: a square of a multiple of {model.strides[-1]} pixels, with 3 "
+                "channels.",
+            ),
+            (
+                model.proposals.count <= model.proposals.considered <= n_anchors,
+                ("model", "proposals", "considered"),
+                f"found {model.proposals.considered}. Allowed: from proposals.count, {model.proposals.count}, to the number of "
+                f"anchors, {n_anchors}.",
+            ),
+            (
+                model.region_sampling.count <= model.proposals.count,
+                ("model", "region_sampling", "count"),
+                f"found {model.region_sampling.count}. Allowed: at most proposals.count, {model.proposals.count}.",
+            ),
+            (
+                model.detection.count <= model.proposals.count * model.n_classes,
+                ("model", "detection", "count"),
+                f"found {model.detection.count}. Allowed: at most one a proposal and class.",
+            ),
+        ]
+        for name in ("anchor_sampling", "region_sampling"):
+            rule = getattr(model, name)
+            checks += [
+                (rule.low <= rule.high, ("model", name, "low"), f"found {rule.low}. Allowed: at most high, {rule.high}."),
+                (
+                    rule.most_positive <= rule.count,
+                    ("model", name, "most_positive"),
+                    f"found {rule.most_positive}. Allowed: at most count, {rule.count}.",
+                ),
+            ]
+        for name, profile in self.profiles.items():
+            if profile.data.name == EMBEDDED:
+                checks += [
+                    (
+                        height == scenes.SIDE,
+                        ("model", "image_shape"),
+                        f"found {list(model.image_shape)}. Allowed: [{scenes.SIDE}, {scenes.SIDE}, 3], the scenes of "
+                        f"profile {name}.",
+                    ),
+                    (
+                        model.n_classes == len(scenes.CLASSES),
+                        ("model", "n_classes"),
+                        f"found {model.n_classes}. Allowed: {len(scenes.CLASSES)}, those of the scenes of profile {name}.",
+                    ),
+                ]
+        return checks
