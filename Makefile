@@ -52,16 +52,16 @@ nightly: $(VENV)/.core ## Newest releases, all that is not covered yet: BUDGET=3
 	@$(VIGIL) nightly $(NAMED_RECIPE) $(if $(NIGHTLY),--pre) $(call option,budget,BUDGET) $(call option,hold,HOLD) $(CONTEXT) $(RUNS)
 
 drift: $(VENV)/.core ## What is drifting over nights and releases: RECIPE (default: all), PROFILE
-	@$(VIGIL) drift $(NAMED_RECIPE) $(call option,profile,PROFILE) $(ARGS)
+	@$(VIGIL) drift $(NAMED_RECIPE) $(CONTEXT) $(RUNS)
 
 report: $(VENV)/.core ## Write all results as one static site that opens from disk: reports/html/index.html
-	@$(VIGIL) report $(call option,night,NIGHT) $(call option,out,OUT) $(ARGS)
+	@$(VIGIL) report $(call option,night,NIGHT) $(call option,out,OUT) $(CONTEXT) $(RUNS)
 
 reference: $(VENV)/.core $(CHOSEN) ## Verify, then add raw samples to reference_results/: RECIPE, FRAMEWORK, PROFILE, SEEDS
 	@$(VIGIL) reference add '$(RECIPE)' $(CONTEXT) $(RUNS)
 
 golden: $(VENV)/.core $(ALL) ## Make the golden tape of RECIPE again, all frameworks agreeing: RECIPE, PROFILE
-	@$(VIGIL) golden '$(RECIPE)' $(call option,profile,PROFILE) $(ARGS)
+	@$(VIGIL) golden '$(RECIPE)' $(CONTEXT) $(RUNS)
 
 resume: $(VENV)/.core ## Continue a run from its last checkpoint: RUN=runs/...
 	@$(VIGIL) resume '$(RUN)' $(ARGS)

@@ -94,7 +94,9 @@ def test_what_is_not_there_is_caught(check, planted, found):
         check(planted, at=ROOT / "README.md")
 
 
-@pytest.mark.parametrize("target", ["reproduce", "verify", "matrix", "compare", "nightly", "reference"])
+@pytest.mark.parametrize(
+    "target", ["reproduce", "verify", "matrix", "compare", "nightly", "drift", "report", "reference", "golden"]
+)
 def test_make_leaves_nothing_out_in_silence(target):
     """A context that was asked for reaches `vigil`, which refuses what the verb does not know: another one must not run."""
     stamps = [word for name in ("core", "torch", "tensorflow", "jax", "test") for word in ("-o", f".venv/.{name}")]
