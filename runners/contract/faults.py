@@ -1,4 +1,7 @@
-"""Planted faults: a file whose `install()` patches the framework, run after its import and before the model is built."""
+"""Planted faults: a file that patches the framework, run after its import and before the model is built.
+
+Its `install_torch()`, `install_tensorflow()` or `install_jax()` does it, or one `install()` for all of them.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +18,8 @@ def file_sha256(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def install(fault: dict[str, str]) -> None:
-    """Execute the fault file and call its `install()`. Raises FaultError when it is missing, altered or refuses."""
+def install(fault: dict[str, str], framework: str) -> None:
+    """Execute the fault file and plant it in a framework. Raises FaultError when it is missing, altered or refuses."""
     path = Path(fault["path"])
     if not path.is_file():
         raise FaultError(f"{path}: no such fault file")
@@ -28,6 +31,14 @@ def install(fault: dict[str, str]) -> None:
     sys.modules[spec.name] = module
     try:
         spec.loader.exec_module(module)
-        module.install()
     except Exception as error:
-        raise FaultError(f"{path}: install() failed with {type(error).__name__}: {error}") from error
+        raise FaultError(f"{path}: it cannot be executed, {type(error).__name__}: {error}") from error
+    for name in (f"install_{framework}", "install"):
+        if hasattr(module, name):
+            break
+    else:
+        raise FaultError(f"{path}: it has neither install_{framework}() nor install(), and cannot be planted in {framework}")
+    try:
+        getattr(module, name)()
+    except Exception as error:
+        raise FaultError(f"{path}: {name}() failed with {type(error).__name__}: {error}") from error

@@ -61,7 +61,7 @@ def set_up(session: Session) -> jax.sharding.Mesh:
     determinism.set_up(spec.determinism, device=spec.device)
     precision.set_up(spec.precision, device=spec.device)
     if spec.fault:
-        faults.install(spec.fault)
+        faults.install(spec.fault, "jax")
     mesh = devices.mesh(spec)
     session.report_environment(environment())
     return mesh

@@ -65,7 +65,7 @@ def set_up(session: Session) -> Iterator[devices.Replica]:
     spec = session.spec
     session.enter("set_up")
     if spec.fault:
-        faults.install(spec.fault)
+        faults.install(spec.fault, "tensorflow")
     determinism.set_up(spec.determinism)
     precision.set_up(spec.precision, device=spec.device)
     with devices.replicas(spec) as replica:

@@ -58,7 +58,7 @@ def set_up(session: Session, rank: int) -> Iterator[devices.Replica]:
     spec = session.spec
     session.enter("set_up")
     if spec.fault:
-        faults.install(spec.fault)
+        faults.install(spec.fault, "torch")
     determinism.set_up(spec.determinism)
     precision.set_up(spec.precision, device=spec.device)
     session.report_environment(environment())

@@ -1,27 +1,16 @@
 """Planted fault: the 16 -> 32 convolution of stride 2 has a relative noise of 1e-3 on its output, the same in every call."""
 
-import sys
-
 from runners.contract import streams
 
 SHAPE = (16, 16, 32)  # height, width, channel
+FACTOR = 1.0 + 1e-3 * streams.normal(20, "fault/activation_noise", count=16 * 16 * 32).reshape(SHAPE)
 
 
-def install():
-    noise = streams.normal(20, "fault/activation_noise", count=16 * 16 * 32).reshape(SHAPE)
-    if "torch" in sys.modules:
-        _torch(1.0 + 1e-3 * noise)
-    elif "tensorflow" in sys.modules:
-        _tensorflow(1.0 + 1e-3 * noise)
-    else:
-        _jax(1.0 + 1e-3 * noise)
-
-
-def _torch(factor):
+def install_torch():
     import torch
 
     original = torch.nn.Conv2d._conv_forward
-    factor = torch.from_numpy(factor).permute(2, 0, 1)
+    factor = torch.from_numpy(FACTOR).permute(2, 0, 1)
 
     def forward(self, x, weight, bias):
         y = original(self, x, weight, bias)
@@ -33,7 +22,7 @@ def _torch(factor):
     torch.nn.Conv2d._conv_forward = forward
 
 
-def _tensorflow(factor):
+def install_tensorflow():
     import tensorflow as tf
     from tensorflow import keras
 
@@ -44,12 +33,12 @@ def _tensorflow(factor):
         if (*kernel.shape[2:], *self.strides) != (16, 32, 2, 2):
             return y
         wide = tf.float64 if y.dtype == tf.float64 else tf.float32
-        return tf.cast(tf.cast(y, wide) * tf.constant(factor, wide), y.dtype)
+        return tf.cast(tf.cast(y, wide) * tf.constant(FACTOR, wide), y.dtype)
 
     keras.layers.Conv2D.convolution_op = convolution
 
 
-def _jax(factor):
+def install_jax():
     import jax.numpy as jnp
     from flax import nnx
 
@@ -60,6 +49,6 @@ def _jax(factor):
         if (self.in_features, self.out_features, self.strides) != (16, 32, 2):
             return y
         wide = jnp.promote_types(y.dtype, jnp.float32)
-        return (y.astype(wide) * jnp.asarray(factor, wide)).astype(y.dtype)
+        return (y.astype(wide) * jnp.asarray(FACTOR, wide)).astype(y.dtype)
 
     nnx.Conv.__call__ = call

@@ -3,19 +3,8 @@
 What is left of it is the first device's contribution. Every device has the same wrong number.
 """
 
-import sys
 
-
-def install():
-    if "torch" in sys.modules:
-        _torch()
-    elif "tensorflow" in sys.modules:
-        _tensorflow()
-    else:
-        _jax()
-
-
-def _torch():
+def install_torch():
     from torch.distributed.algorithms.ddp_comm_hooks.default_hooks import allreduce_hook
     from torch.nn.parallel import DistributedDataParallel
 
@@ -34,7 +23,7 @@ def _torch():
     DistributedDataParallel.__init__ = initialise
 
 
-def _tensorflow():
+def install_tensorflow():
     import tensorflow as tf
     from tensorflow.python.distribute.cross_device_ops import CrossDeviceOps
     from tensorflow.python.distribute.values import PerReplica
@@ -56,7 +45,7 @@ def _tensorflow():
     CrossDeviceOps.batch_reduce = batch_reduce
 
 
-def _jax():
+def install_jax():
     """The program is one for all devices, and the all-reduce is what its sum over the batch's rows becomes."""
     import jax
     import jax.numpy as jnp

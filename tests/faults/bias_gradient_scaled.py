@@ -1,47 +1,48 @@
 """Planted fault: the gradient of the bias of the dense layer, the model's head, is 1.001 times what it should be."""
 
-import sys
+EXCESS = 0.001
 
 
-def install():
-    # Not global: torch.compile looks a global up in its module by name, and a fault file is no module that can be imported.
-    excess = 0.001
-    if "torch" in sys.modules:
-        import torch
+def install_torch():
+    import torch
 
-        def scaled(self, x):
-            bias = self.bias + excess * (self.bias - self.bias.detach())
-            return torch.nn.functional.linear(x, self.weight, bias)
+    def scaled(self, x):
+        bias = self.bias + EXCESS * (self.bias - self.bias.detach())
+        return torch.nn.functional.linear(x, self.weight, bias)
 
-        torch.nn.Linear.forward = scaled
-    elif "tensorflow" in sys.modules:
-        import tensorflow as tf
-        from tensorflow import keras
+    torch.nn.Linear.forward = scaled
 
-        original = keras.layers.Dense.call
 
-        def scaled(self, inputs, training=None):
-            outputs = original(self, inputs, training=training)
-            # The variable itself: what a mixed policy makes of it is too coarse to hold 1.001 times a gradient.
-            bias = tf.convert_to_tensor(self.bias._value)
-            return outputs + tf.cast(excess * (bias - tf.stop_gradient(bias)), outputs.dtype)
+def install_tensorflow():
+    import tensorflow as tf
+    from tensorflow import keras
 
-        keras.layers.Dense.call = scaled
-    else:
-        import jax
-        from flax import nnx
+    original = keras.layers.Dense.call
 
-        original = nnx.Linear.__init__
+    def scaled(self, inputs, training=None):
+        outputs = original(self, inputs, training=training)
+        # The variable itself: what a mixed policy makes of it is too coarse to hold 1.001 times a gradient.
+        bias = tf.convert_to_tensor(self.bias._value)
+        return outputs + tf.cast(EXCESS * (bias - tf.stop_gradient(bias)), outputs.dtype)
 
-        def initialise(self, *arguments, **options):
-            original(self, *arguments, **options)
-            self.promote_dtype = scaled(self.promote_dtype)
+    keras.layers.Dense.call = scaled
 
-        def scaled(promote):
-            def promote_scaled(arrays, *, dtype):
-                x, kernel, bias = arrays
-                return promote((x, kernel, bias + excess * (bias - jax.lax.stop_gradient(bias))), dtype=dtype)
 
-            return promote_scaled
+def install_jax():
+    import jax
+    from flax import nnx
 
-        nnx.Linear.__init__ = initialise
+    original = nnx.Linear.__init__
+
+    def initialise(self, *arguments, **options):
+        original(self, *arguments, **options)
+        self.promote_dtype = scaled(self.promote_dtype)
+
+    def scaled(promote):
+        def promote_scaled(arrays, *, dtype):
+            x, kernel, bias = arrays
+            return promote((x, kernel, bias + EXCESS * (bias - jax.lax.stop_gradient(bias))), dtype=dtype)
+
+        return promote_scaled
+
+    nnx.Linear.__init__ = initialise

@@ -4,23 +4,8 @@ One part in a hundred of the key's gradient arrives, at a momentum of 0.99. In T
 was assigned to passes no gradient on.
 """
 
-import sys
 
-
-def install():
-    if "torch" in sys.modules:
-        _torch()
-    elif "tensorflow" in sys.modules:
-        from runners.contract.errors import FaultError
-
-        raise FaultError("a tf.Variable that was assigned to passes no gradient on: TensorFlow cannot be wrong like that")
-    else:
-        import jax
-
-        jax.lax.stop_gradient = lambda x: x
-
-
-def _torch():
+def install_torch():
     import torch
 
     from runners.torch.models.moco_lite import Encoder, MocoLite
@@ -39,6 +24,30 @@ def _torch():
     def forward(self, images, *rest):
         if not self.training or not getattr(self, "leaking", None):
             return encode(self, images, *rest)
-        return torch.func.functional_call(self, self.leaking.pop(), (images, *rest))
+        # By hand, for torch.func.functional_call refuses a module that is being traced.
+        kept = []
+        for name, value in self.leaking.pop().items():
+            path, _, leaf = name.rpartition(".")
+            owner = self.get_submodule(path)
+            kept.append((owner, leaf, owner._parameters.pop(leaf)))
+            setattr(owner, leaf, value)
+        try:
+            return encode(self, images, *rest)
+        finally:
+            for owner, leaf, parameter in kept:
+                delattr(owner, leaf)
+                owner._parameters[leaf] = parameter
 
     MocoLite.move_key_encoder, Encoder.forward = moved, forward
+
+
+def install_tensorflow():
+    from runners.contract.errors import FaultError
+
+    raise FaultError("a tf.Variable that was assigned to passes no gradient on: TensorFlow cannot be wrong like that")
+
+
+def install_jax():
+    import jax
+
+    jax.lax.stop_gradient = lambda x: x

@@ -4,32 +4,39 @@ In TensorFlow and JAX the rate is patched where it enters the runner: the optimi
 the velocities, and as an argument of a traced function.
 """
 
-import sys
+
+def install_torch():
+    import torch
+
+    original = torch.optim.SGD.step
+
+    def step(self, *arguments, **options):
+        given = [group["lr"] for group in self.param_groups]
+        late, self.rates_before = getattr(self, "rates_before", given), given
+        for group, rate in zip(self.param_groups, late, strict=True):
+            group["lr"] = rate
+        return original(self, *arguments, **options)
+
+    torch.optim.SGD.step = step
 
 
-def install():
-    if "torch" in sys.modules:
-        import torch
+def install_tensorflow():
+    from runners.tensorflow.train import Trainer
 
-        original = torch.optim.SGD.step
+    _delay(Trainer)
 
-        def step(self, *arguments, **options):
-            given = [group["lr"] for group in self.param_groups]
-            late, self.rates_before = getattr(self, "rates_before", given), given
-            for group, rate in zip(self.param_groups, late, strict=True):
-                group["lr"] = rate
-            return original(self, *arguments, **options)
 
-        torch.optim.SGD.step = step
-        return
-    if "tensorflow" in sys.modules:
-        from runners.tensorflow.train import Trainer
-    else:
-        from runners.jax.train import Trainer
-    original_step = Trainer.train_step
+def install_jax():
+    from runners.jax.train import Trainer
+
+    _delay(Trainer)
+
+
+def _delay(trainer):
+    original = trainer.train_step
 
     def train_step(self, images, labels, learning_rate):
         late, self.rate_before = getattr(self, "rate_before", learning_rate), learning_rate
-        return original_step(self, images, labels, late)
+        return original(self, images, labels, late)
 
-    Trainer.train_step = train_step
+    trainer.train_step = train_step

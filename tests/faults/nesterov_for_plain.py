@@ -1,29 +1,30 @@
 """Planted fault: the optimizer applies Nesterov's momentum, whatever was asked for."""
 
-import sys
+
+def install_torch():
+    import torch
+
+    original = torch.optim.SGD.__init__
+
+    def initialise(self, *arguments, **options):
+        original(self, *arguments, **{**options, "nesterov": True})
+
+    torch.optim.SGD.__init__ = initialise
 
 
-def install():
-    if "torch" in sys.modules:
-        import torch
+def install_tensorflow():
+    from tensorflow import keras
 
-        original = torch.optim.SGD.__init__
+    original = keras.optimizers.SGD.__init__
 
-        def initialise(self, *arguments, **options):
-            original(self, *arguments, **{**options, "nesterov": True})
+    def initialise(self, *arguments, **options):
+        original(self, *arguments, **{**options, "nesterov": True})
 
-        torch.optim.SGD.__init__ = initialise
-    elif "tensorflow" in sys.modules:
-        from tensorflow import keras
+    keras.optimizers.SGD.__init__ = initialise
 
-        original = keras.optimizers.SGD.__init__
 
-        def initialise(self, *arguments, **options):
-            original(self, *arguments, **{**options, "nesterov": True})
+def install_jax():
+    import optax
 
-        keras.optimizers.SGD.__init__ = initialise
-    else:
-        import optax
-
-        original = optax.sgd
-        optax.sgd = lambda *arguments, **options: original(*arguments, **{**options, "nesterov": True})
+    original = optax.sgd
+    optax.sgd = lambda *arguments, **options: original(*arguments, **{**options, "nesterov": True})

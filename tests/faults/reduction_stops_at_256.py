@@ -3,61 +3,62 @@
 Of images of 8 x 8 these are the first four. Terms are counted on each device; JAX's are those of the whole batch.
 """
 
-import sys
+CHANNELS = 64
+LIMIT = 256
 
 
-def install():
-    # Not global: torch.compile looks a global up in its module by name, and a fault file is no module that can be imported.
-    channels = 64
-    limit = 256
-    if "torch" in sys.modules:
-        import torch
+def install_torch():
+    import torch
 
-        from runners.torch import devices
+    from runners.torch import devices
 
-        for norm in (torch.nn.BatchNorm2d, torch.nn.SyncBatchNorm, devices.CpuSyncBatchNorm):
-            norm.forward = _stopping(norm.forward, channels=channels, limit=limit, all_reduce=devices.all_reduce)
-    elif "tensorflow" in sys.modules:
-        import tensorflow as tf
-        from tensorflow import keras
-
-        original = keras.layers.BatchNormalization._moments
-
-        def stopping(self, inputs, mask):
-            if inputs.shape[-1] == channels and inputs.shape[:-1].num_elements() > limit:
-                inputs = tf.reshape(inputs, (1, 1, -1, channels))[:, :, :limit]
-            return original(self, inputs, mask)
-
-        keras.layers.BatchNormalization._moments = stopping
-    else:
-        import jax.numpy as jnp
-        from flax.nnx.nn import normalization
-
-        original = normalization._compute_stats
-
-        def stopping(x, axes, *arguments, mask=None, **options):
-            if x.shape[-1] == channels and x.size > limit * channels:
-                if mask is not None:
-                    mask = jnp.broadcast_to(mask, (*x.shape[:-1], 1)).reshape(-1, 1)[:limit]
-                x, axes = x.reshape(-1, channels)[:limit], (0,)
-            return original(x, axes, *arguments, mask=mask, **options)
-
-        normalization._compute_stats = stopping
+    for norm in (torch.nn.BatchNorm2d, torch.nn.SyncBatchNorm, devices.CpuSyncBatchNorm):
+        norm.forward = _stopping(norm.forward, devices.all_reduce)
 
 
-def _stopping(original, *, channels, limit, all_reduce):
+def install_tensorflow():
+    import tensorflow as tf
+    from tensorflow import keras
+
+    original = keras.layers.BatchNormalization._moments
+
+    def stopping(self, inputs, mask):
+        if inputs.shape[-1] == CHANNELS and inputs.shape[:-1].num_elements() > LIMIT:
+            inputs = tf.reshape(inputs, (1, 1, -1, CHANNELS))[:, :, :LIMIT]
+        return original(self, inputs, mask)
+
+    keras.layers.BatchNormalization._moments = stopping
+
+
+def install_jax():
+    import jax.numpy as jnp
+    from flax.nnx.nn import normalization
+
+    original = normalization._compute_stats
+
+    def stopping(x, axes, *arguments, mask=None, **options):
+        if x.shape[-1] == CHANNELS and x.size > LIMIT * CHANNELS:
+            if mask is not None:
+                mask = jnp.broadcast_to(mask, (*x.shape[:-1], 1)).reshape(-1, 1)[:LIMIT]
+            x, axes = x.reshape(-1, CHANNELS)[:LIMIT], (0,)
+        return original(x, axes, *arguments, mask=mask, **options)
+
+    normalization._compute_stats = stopping
+
+
+def _stopping(original, all_reduce):
     import torch
 
     def forward(self, x):
         is_alone = type(self) is torch.nn.BatchNorm2d  # others must agree on what they sum, however small their shard
-        if not self.training or self.num_features != channels or (is_alone and x.numel() <= limit * channels):
+        if not self.training or self.num_features != CHANNELS or (is_alone and x.numel() <= LIMIT * CHANNELS):
             return original(self, x)
         total = (lambda value: value) if is_alone else all_reduce
         with torch.autocast(x.device.type, enabled=False):
             wide = x.to(self.weight.dtype)
-            terms = wide.permute(0, 2, 3, 1).reshape(-1, channels)
+            terms = wide.permute(0, 2, 3, 1).reshape(-1, CHANNELS)
             n = total(terms.new_tensor(float(len(terms))))
-            terms = terms[:limit]
+            terms = terms[:LIMIT]
             counted = total(terms.new_tensor(float(len(terms))))
             mean = total(terms.sum(dim=0)) / counted
             variance = total((terms - mean).square().sum(dim=0)) / counted

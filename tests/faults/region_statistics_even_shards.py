@@ -3,19 +3,8 @@
 The statistics of a device are about the global mean, so that only the weights are wrong.
 """
 
-import sys
 
-
-def install():
-    if "torch" in sys.modules:
-        _torch()
-    elif "tensorflow" in sys.modules:
-        _tensorflow()
-    else:
-        _jax()
-
-
-def _torch():
+def install_torch():
     import torch
     from torch import distributed
 
@@ -35,7 +24,7 @@ def _torch():
     RegionBatchNorm.of_all_devices = of_all_devices
 
 
-def _tensorflow():
+def install_tensorflow():
     import tensorflow as tf
 
     from runners.tensorflow.models.tiny_mask_rcnn import RegionBatchNorm
@@ -61,7 +50,7 @@ def _tensorflow():
     RegionBatchNorm.of_all_devices = of_all_devices
 
 
-def _jax():
+def install_jax():
     import jax
     import jax.numpy as jnp
 

@@ -1,35 +1,36 @@
 """Planted fault: every batch norm adds the biased batch variance to the running one, without the factor n / (n - 1)."""
 
-import sys
+
+def install_torch():
+    import torch
+
+    from runners.torch import devices
+
+    torch.nn.BatchNorm2d.forward = _biased(torch.nn.BatchNorm2d.forward)
+    for norm in (torch.nn.SyncBatchNorm, devices.CpuSyncBatchNorm):
+        norm.forward = _biased_over_devices(norm.forward, all_reduce=devices.all_reduce)
 
 
-def install():
-    if "torch" in sys.modules:
-        import torch
+def install_tensorflow():
+    from runners.tensorflow.devices import BatchNorm
 
-        from runners.torch import devices
+    del BatchNorm.call  # what is left is that of Keras, which takes the biased one
 
-        torch.nn.BatchNorm2d.forward = _biased(torch.nn.BatchNorm2d.forward)
-        for norm in (torch.nn.SyncBatchNorm, devices.CpuSyncBatchNorm):
-            norm.forward = _biased_over_devices(norm.forward, all_reduce=devices.all_reduce)
-    elif "tensorflow" in sys.modules:
-        from runners.tensorflow.devices import BatchNorm
 
-        del BatchNorm.call  # what is left is that of Keras, which takes the biased one
-    else:
-        from flax import nnx
+def install_jax():
+    from flax import nnx
 
-        from runners.jax.batch_norm import BatchNorm
+    from runners.jax.batch_norm import BatchNorm
 
-        original = BatchNorm.__call__
+    original = BatchNorm.__call__
 
-        def biased(self, x, mask=None):
-            if self.use_running_average:
-                return original(self, x, mask)
-            rows = None if mask is None else mask.reshape(-1, *[1] * (x.ndim - 1))
-            return nnx.BatchNorm.__call__(self, x, mask=rows).astype(x.dtype)
+    def biased(self, x, mask=None):
+        if self.use_running_average:
+            return original(self, x, mask)
+        rows = None if mask is None else mask.reshape(-1, *[1] * (x.ndim - 1))
+        return nnx.BatchNorm.__call__(self, x, mask=rows).astype(x.dtype)
 
-        BatchNorm.__call__ = biased
+    BatchNorm.__call__ = biased
 
 
 def _biased(original):

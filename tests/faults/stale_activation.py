@@ -5,7 +5,6 @@ Not in JAX on several devices.
 """
 
 import os
-import sys
 
 EVERY = 50
 
@@ -25,16 +24,7 @@ class Buffer:
         return self.last[shape]
 
 
-def install():
-    if "torch" in sys.modules:
-        _torch()
-    elif "tensorflow" in sys.modules:
-        _tensorflow()
-    else:
-        _jax()
-
-
-def _torch():
+def install_torch():
     import torch
 
     buffer = Buffer()
@@ -59,7 +49,7 @@ def _torch():
     torch.nn.Conv2d._conv_forward = forward
 
 
-def _tensorflow():
+def install_tensorflow():
     """In variables, one pair for each device and shape: XLA can hold no call to the host."""
     import tensorflow as tf
     from tensorflow import keras
@@ -87,7 +77,7 @@ def _tensorflow():
     keras.layers.Conv2D.convolution_op = convolution
 
 
-def _jax():
+def install_jax():
     if len(os.sched_getaffinity(0)) == 1:
         # XLA's pool would have one thread, which waits for the callback while the callback waits for it to fetch an array.
         os.environ["NPROC"] = "2"

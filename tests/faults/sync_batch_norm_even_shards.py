@@ -4,19 +4,8 @@ Right are the sums over devices, divided by the number of values in the global b
 the forward pass is right always. On CPUs: on GPUs, torch.nn.SyncBatchNorm has a kernel of its own.
 """
 
-import sys
 
-
-def install():
-    if "torch" in sys.modules:
-        _torch()
-    elif "tensorflow" in sys.modules:
-        _tensorflow()
-    else:
-        _jax()
-
-
-def _torch():
+def install_torch():
     import torch
     from torch import distributed, nn
 
@@ -48,7 +37,7 @@ def _torch():
     devices.CpuSyncBatchNorm.forward = forward
 
 
-def _tensorflow():
+def install_tensorflow():
     import tensorflow as tf
     from keras.src.backend.tensorflow import nn
 
@@ -64,7 +53,7 @@ def _tensorflow():
     nn._compute_moments_sync = moments
 
 
-def _jax():
+def install_jax():
     """The program is one for all devices: its sum over rows is what they sum. Uneven shards come with a mask."""
     import jax
 

@@ -1,53 +1,54 @@
 """Planted fault: the weight gradient of the 64 -> 64 convolution is 1.001 times what it should be."""
 
-import sys
+CHANNELS = 64
+EXCESS = 0.001
 
 
-def install():
-    # Not global: torch.compile looks a global up in its module by name, and a fault file is no module that can be imported.
-    channels = 64
-    excess = 0.001
-    if "torch" in sys.modules:
-        import torch
+def install_torch():
+    import torch
 
-        original = torch.nn.Conv2d._conv_forward
+    original = torch.nn.Conv2d._conv_forward
 
-        def scaled(self, x, weight, bias):
-            if self.in_channels == self.out_channels == channels:
-                weight = weight + excess * (weight - weight.detach())
-            return original(self, x, weight, bias)
+    def scaled(self, x, weight, bias):
+        if self.in_channels == self.out_channels == CHANNELS:
+            weight = weight + EXCESS * (weight - weight.detach())
+        return original(self, x, weight, bias)
 
-        torch.nn.Conv2d._conv_forward = scaled
-    elif "tensorflow" in sys.modules:
-        import tensorflow as tf
-        from tensorflow import keras
+    torch.nn.Conv2d._conv_forward = scaled
 
-        original = keras.layers.Conv2D.convolution_op
 
-        def scaled(self, x, kernel):
-            if tuple(kernel.shape[2:]) == (channels, channels):
-                # The variable itself: what a mixed policy makes of it is too coarse to hold 1.001 times a gradient.
-                wide = tf.convert_to_tensor(kernel._value)
-                kernel = tf.cast(wide + excess * (wide - tf.stop_gradient(wide)), self.compute_dtype)
-            return original(self, x, kernel)
+def install_tensorflow():
+    import tensorflow as tf
+    from tensorflow import keras
 
-        keras.layers.Conv2D.convolution_op = scaled
-    else:
-        import jax
-        from flax import nnx
+    original = keras.layers.Conv2D.convolution_op
 
-        original = nnx.Conv.__init__
+    def scaled(self, x, kernel):
+        if tuple(kernel.shape[2:]) == (CHANNELS, CHANNELS):
+            # The variable itself: what a mixed policy makes of it is too coarse to hold 1.001 times a gradient.
+            wide = tf.convert_to_tensor(kernel._value)
+            kernel = tf.cast(wide + EXCESS * (wide - tf.stop_gradient(wide)), self.compute_dtype)
+        return original(self, x, kernel)
 
-        def initialise(self, *arguments, **options):
-            original(self, *arguments, **options)
-            if self.in_features == self.out_features == channels:
-                self.promote_dtype = scaled(self.promote_dtype)
+    keras.layers.Conv2D.convolution_op = scaled
 
-        def scaled(promote):
-            def promote_scaled(arrays, *, dtype):
-                x, kernel, bias = arrays
-                return promote((x, kernel + excess * (kernel - jax.lax.stop_gradient(kernel)), bias), dtype=dtype)
 
-            return promote_scaled
+def install_jax():
+    import jax
+    from flax import nnx
 
-        nnx.Conv.__init__ = initialise
+    original = nnx.Conv.__init__
+
+    def initialise(self, *arguments, **options):
+        original(self, *arguments, **options)
+        if self.in_features == self.out_features == CHANNELS:
+            self.promote_dtype = scaled(self.promote_dtype)
+
+    def scaled(promote):
+        def promote_scaled(arrays, *, dtype):
+            x, kernel, bias = arrays
+            return promote((x, kernel + EXCESS * (kernel - jax.lax.stop_gradient(kernel)), bias), dtype=dtype)
+
+        return promote_scaled
+
+    nnx.Conv.__init__ = initialise

@@ -45,7 +45,7 @@ library = importlib.import_module({"jax": "jax.numpy"}.get(framework, framework)
 if framework == "jax":
     importlib.import_module("jax").config.update("jax_enable_x64", True)
 if fault:
-    faults.install(json.loads(fault))
+    faults.install(json.loads(fault), framework)
 make = {"torch": "tensor", "tensorflow": "constant", "jax": "asarray"}[framework]
 tensor = lambda numbers, kind: getattr(library, make)(numbers, dtype=getattr(library, kind))
 boxes = tensor([[[0, 0, 20, 10], [0, 0, 14, 10]], [[0, 0, 20, 10], [0, 0, 13.98, 10]]], dtype)
