@@ -58,6 +58,12 @@ class Page:
         self.send("Page.navigate", url=url)
         self.wait("document.readyState === 'complete' && location.href !== 'about:blank'")
 
+    def back(self) -> None:
+        """Go back to the page before, without waiting for it; by no expression, whose page would be gone before it answers."""
+        history = self.send("Page.getNavigationHistory")
+        entry = history["entries"][history["currentIndex"] - 1]
+        self.send("Page.navigateToHistoryEntry", entryId=entry["id"])
+
     def evaluate(self, expression: str) -> Any:
         """Return the value of a JavaScript expression. Raises RuntimeError for one that throws."""
         answer = self.send("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)

@@ -3,7 +3,7 @@
     python -m benchmarks.detection clean --jobs 2         # 10 seeds a framework, each judged alone
     python -m benchmarks.detection faults --jobs 2        # each example fault in each framework, 3 seeds judged together
     python -m benchmarks.detection ablations --jobs 2     # each change of the recipe, PyTorch, 3 seeds judged together
-    python -m benchmarks.detection faults --recipe moco_lite --framework torch --jobs 2
+    python -m benchmarks.detection faults --recipe moco_lite --framework torch --only keys_not_shuffled
 
 Each prints a Markdown table with hardware, versions, seeds and date; the raw runs stay under runs/.
 """
@@ -96,14 +96,15 @@ def planted(recipe: Recipe, frameworks: list[str], seeds: tuple[int, ...]) -> li
     return [Group(name, framework, recipe, str(folder / f"{name}.py"), seeds) for name, framework in cells]
 
 
-def main() -> None:
+def main(argv: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=("clean", "faults", "ablations"))
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--framework", help="comma-separated; default: every installed one")
     parser.add_argument("--recipe", choices=tuple(FAULTS), default="resnet_cifar")
     parser.add_argument("--first-seed", type=int, default=0)
-    arguments = parser.parse_args()
+    parser.add_argument("--only", help="comma-separated: these faults, ablations or runs, by the names that the table has")
+    arguments = parser.parse_args(argv)
     frameworks = arguments.framework.split(",") if arguments.framework else installed_frameworks()
     recipe = load_recipe(arguments.recipe)
     first = arguments.first_seed
@@ -112,6 +113,12 @@ def main() -> None:
     else:
         seeds = tuple(range(first, first + 3))
         groups = planted(recipe, frameworks, seeds) if arguments.what == "faults" else ablations(recipe, seeds)
+    if arguments.only:
+        names, known = arguments.only.split(","), dict.fromkeys(group.name for group in groups)
+        for name in names:
+            if name not in known:
+                parser.error(f"--only: found {name!r}. Allowed: {', '.join(known)}.")
+        groups = [group for group in groups if group.name in names]
     measured = measure(groups, jobs=arguments.jobs)
     report(arguments.what, groups, [judged(group, measured[index], recipe) for index, group in enumerate(groups)], measured)
 

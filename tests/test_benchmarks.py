@@ -189,6 +189,13 @@ def test_every_ablation_is_another_recipe(name):
     assert len({recipe_hash(variant.resolve("quick")) for variant in variants}) == len(variants)
 
 
+def test_a_table_of_what_does_not_exist_is_refused(capsys):
+    """A misspelt name would else give a table that lacks it and looks complete."""
+    with pytest.raises(SystemExit):
+        detection.main(["faults", "--recipe", "moco_lite", "--framework", "torch", "--only", "keys_not_shufled"])
+    assert "--only: found 'keys_not_shufled'. Allowed: keys_not_shuffled, key_momentum_zero," in capsys.readouterr().err
+
+
 def assert_can_be_planted(fault: faults.Fault) -> None:
     """Raise unless a fault is a file, and its context fits the quick profile of its recipe."""
     assert (faults.FOLDER / f"{fault.name}.py").is_file(), f"{fault.name} is no file in {faults.FOLDER}"

@@ -1,13 +1,12 @@
 """Real frameworks against the committed golden tape: clean ones are reproduced, planted faults are named, crashes are neither."""
 
-import fnmatch
 import sys
 import warnings
 
 import pytest
 
 from benchmarks.faults import FAULTS, contexts_for, outcome_of, standard_for
-from tests.runners.harness import share_of_cores
+from tests.runners.harness import frameworks, share_of_cores
 from vigil.cli.main import main
 from vigil.context import FRAMEWORKS, make_context
 from vigil.environment import installed_frameworks, is_installed
@@ -104,18 +103,16 @@ def test_another_recipe_is_reproduced(recipe, framework, tmp_path):
     assert document["verdict"]["name"] == "reproduced", document["worst"]
 
 
-@pytest.mark.parametrize(("fault", "layer", "quantity"), [
-    ("queue_not_updated", "queue", "content"),
-    pytest.param("key_momentum_zero", "key.*", "moving average of *", marks=pytest.mark.slow),
-])  # fmt: skip
-def test_a_fault_of_momentum_contrast_is_named(framework, fault, layer, quantity, tmp_path):
-    """On MoCo's own tape: what stays, or moves too far, beside the parameters is regressed with its own name."""
-    document = shortly("moco_lite", framework, tmp_path, mode="eager", fault=fault)
+@pytest.mark.parametrize("framework", frameworks("torch", "tensorflow"))
+def test_a_queue_that_stays_is_named(framework, tmp_path):
+    """On MoCo's own tape: what a step keeps beside its parameters is regressed with its own name."""
+    document = shortly("moco_lite", framework, tmp_path, mode="eager", fault="queue_not_updated")
     assert document["verdict"]["name"] == "regressed"
-    found = (document["origin"][key] for key in ("layer", "phase", "quantity"))
-    assert all(map(fnmatch.fnmatch, found, (layer, "forward", quantity))), document["origin"]
+    origin = document["origin"]
+    assert (origin["layer"], origin["phase"], origin["quantity"]) == ("queue", "forward", "content")
 
 
+@pytest.mark.parametrize("framework", frameworks("torch", "tensorflow"))
 def test_a_detector_half_a_pixel_off_is_named(framework, tmp_path):
     """RoIAlign without its half pixel: the first tensor that is wrong is what the box head reads."""
     mode = "jit" if framework == "jax" else "eager"  # op by op, JAX takes minutes
