@@ -37,7 +37,7 @@ def test_a_click_on_the_heat_map_leads_to_the_page_of_the_cell(report):
     assert page.evaluate("document.querySelectorAll('.main-svg').length") >= 3
     seeds = "document.querySelectorAll('#history .scatterlayer .point').length"
     assert page.evaluate(seeds) == 48
-    page.evaluate("history.back()")
+    page.back()
     page.wait("document.querySelector('.heat') !== null")
     assert page.errors == []
 
