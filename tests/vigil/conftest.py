@@ -19,9 +19,14 @@ import vigil.tracking.uploads
 import vigil.verify.golden
 from runners.contract.spec import read_spec, write_spec
 from tests.vigil.remembered import NOON, RUNG
+from tests.vigil.requested import QUIET, request
 from tests.vigil.scripted import end_run
 from tests.vigil.tracked import a_record, an_invocation, write_invocation
 from vigil.execute import Ending
+from vigil.invocation import carry_out
+from vigil.record import read_record
+from vigil.references.samples import append_rows, row_from_record
+from vigil.request import plan
 from vigil.tracking import upload
 
 _HEAD = """
@@ -104,6 +109,22 @@ def scripted(places, monkeypatch, tmp_path) -> Callable[[dict], list[tuple[str, 
         return started
 
     return make
+
+
+@pytest.fixture
+def planned(places):
+    """Return a function that plans a request and returns its directory."""
+    return lambda **changes: plan(request(**changes), places, data_directory=None)
+
+
+@pytest.fixture
+def reference(scripted, planned, tmp_path):
+    """Twelve reference samples around 80 %, of seeds from 1000 on."""
+    seeds = range(1000, 1012)
+    scripted({seed: 80.0 + 0.2 * (seed % 5) for seed in seeds})
+    directory = planned(seeds=seeds)
+    carry_out(directory, watch=QUIET)
+    append_rows(tmp_path / "reference", [row_from_record(read_record(directory / f"seed{seed}")) for seed in seeds])
 
 
 @pytest.fixture(scope="session")

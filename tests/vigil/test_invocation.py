@@ -11,54 +11,18 @@ import vigil.request
 import vigil.tracking.uploads
 import vigil.verify.golden
 import vigil.verify.request
-from reports.block import verdict_block
 from runners.contract.spec import read_spec
-from tests.reports.documents import ORIGIN, a_document, a_failure, a_regression, write_verification
+from tests.vigil.requested import QUIET, nothing, request
 from vigil import run_directories
-from vigil.context import make_context
 from vigil.data import DataError
 from vigil.errors import CannotRun, DirectoryError, UsageError
 from vigil.invocation import carry_out, read_invocation
-from vigil.recipes.loading import load_recipe
 from vigil.record import read_record
-from vigil.references.samples import append_rows, row_from_record
-from vigil.request import FILE_NAME, Request, plan, preflight
+from vigil.references.samples import row_from_record
+from vigil.request import FILE_NAME, preflight
 from vigil.run_directories import alone_in, new_directory
-from vigil.rung import with_first_rung
 from vigil.tracking import TrackingUnavailable
 from vigil.watch import Watch
-
-
-def nothing(*facts) -> None:
-    pass
-
-
-QUIET = Watch(nothing, nothing, nothing, nothing)
-
-
-def request(*, seeds=(0, 1, 2), profile="smoke", fault=None, verify=False, **context) -> Request:
-    """Return a request for resnet_cifar on torch."""
-    return Request(
-        recipe=load_recipe("resnet_cifar"), recipe_source="resnet_cifar", profile=profile, fault=fault,
-        seeds=tuple(seeds), context=make_context(**{"framework": "torch", "mode": "eager", **context}),
-        command="vigil reproduce", verify=verify,
-    )
-
-
-@pytest.fixture
-def planned(places):
-    """Return a function that plans a request and returns its directory."""
-    return lambda **changes: plan(request(**changes), places, data_directory=None)
-
-
-@pytest.fixture
-def reference(scripted, planned, tmp_path):
-    """Twelve reference samples around 80 %, of seeds from 1000 on."""
-    seeds = range(1000, 1012)
-    scripted({seed: 80.0 + 0.2 * (seed % 5) for seed in seeds})
-    directory = planned(seeds=seeds)
-    carry_out(directory, watch=QUIET)
-    append_rows(tmp_path / "reference", [row_from_record(read_record(directory / f"seed{seed}")) for seed in seeds])
 
 
 def test_everything_is_planned_before_anything_runs(planned):
@@ -230,139 +194,6 @@ def test_two_processes_do_not_work_in_one_directory(scripted, planned):
         carry_out(directory, watch=QUIET)
     assert started == []
     assert carry_out(directory, watch=QUIET)["verdict"]["name"] == "unknown"
-
-
-@pytest.fixture
-def rung(monkeypatch):
-    """Return a function that makes the first rung end as a document says, or raise; it gives the options of each call."""
-    calls: list[dict] = []
-    monkeypatch.setattr(vigil.verify.golden, "load_golden", lambda path, **options: "tape")
-
-    def make(outcome: dict | BaseException) -> list[dict]:
-        def verify_context(standard, context, directory, **options) -> dict:
-            calls.append({"context": context.text, "directory": directory, **options})
-            if isinstance(outcome, BaseException):
-                raise outcome
-            write_verification(directory, outcome)
-            return outcome
-
-        monkeypatch.setattr(vigil.verify.request, "verify_context", verify_context)
-        return calls
-
-    return make
-
-
-def test_one_step_is_verified_before_the_first_seed_and_recorded_everywhere(scripted, planned, rung):
-    """The rung is quick, below the invocation, has the run's fault; its summary is in invocation, records and block."""
-    started, order = scripted({0: 80.0, 1: 81.0}), []
-    calls = rung(a_document())
-    fault = {"path": "/f/weak.py", "name": "weak", "sha256": "12"}
-    directory = planned(seeds=[0, 1], fault=fault, verify=True)
-    watch = Watch(
-        lambda *facts: order.append("train"), nothing, nothing, nothing,
-        on_verify=lambda place: order.append(place) or nothing, on_verified=lambda document, place: order.append("verified"),
-    )
-    invocation = carry_out(directory, watch=watch)
-    assert order == [directory / "verify", "verified", "train", "train"]
-    assert len(calls) == 1
-    assert (calls[0]["quick"], calls[0]["fault"], calls[0]["directory"]) == (True, fault, directory / "verify")
-    summary = invocation["verify"]
-    assert set(summary) == {"verdict", "origin", "worst", "seconds", "tensors", "tensors_out", "path"}
-    assert (summary["verdict"]["name"], summary["path"]) == ("reproduced", "verify/verify.json")
-    assert (directory / summary["path"]).is_file()
-    assert [read_record(directory / name)["verify"] for name in ("seed0", "seed1")] == [summary] * 2
-    assert len(started) == 2
-    assert "verify          reproduced: 589 tensors within their limits, 21 s" in verdict_block(invocation, directory="x")
-
-
-def test_a_finished_rung_is_not_climbed_again(scripted, planned, rung):
-    """An invocation that is resumed after its first seed trains the rest at once."""
-    scripted({0: 80.0, 1: "interrupted"})
-    calls = rung(a_document())
-    directory = planned(seeds=[0, 1], verify=True)
-    assert "interrupted" in carry_out(directory, watch=QUIET)
-    scripted({1: 81.0})
-    assert carry_out(directory, watch=QUIET)["verify"]["verdict"]["name"] == "reproduced"
-    assert len(calls) == 1
-
-
-@pytest.mark.parametrize("stopped", [a_failure("failed:interrupted"), KeyboardInterrupt()], ids=["in runner", "in oracle"])
-def test_an_interrupted_rung_ends_the_command_and_is_begun_again(scripted, planned, rung, stopped):
-    """Ctrl-C there trains nothing; resuming verifies from the start, though files of the first attempt are in the way."""
-    started = scripted({0: 80.0})
-    rung(stopped)
-    directory = planned(seeds=[0], verify=True)
-    assert carry_out(directory, watch=QUIET)["interrupted"]["category"] == "interrupted"
-    assert started == []
-    (directory / "verify" / "answers").mkdir(parents=True, exist_ok=True)
-    rung(a_document())
-    assert carry_out(directory, watch=QUIET)["verify"]["verdict"]["name"] == "reproduced"
-    assert started == [("torch", 0)]
-
-
-@pytest.mark.parametrize("is_native", [False, True])
-def test_nothing_is_verified_unless_asked_for_and_possible(scripted, planned, rung, is_native):
-    """Without `verify`, and under native randomness, which no tape knows, there is no rung and no line of it."""
-    scripted({0: 80.0})
-    calls = rung(a_document())
-    changes = {"verify": True, "randomness": "native"} if is_native else {}
-    directory = planned(seeds=[0], **changes)
-    invocation = carry_out(directory, watch=QUIET)
-    assert (calls, invocation["verify"], read_record(directory / "seed0")["verify"]) == ([], None, None)
-    assert "verify" not in verdict_block(invocation, directory="x")
-
-
-def test_what_cannot_be_verified_is_unknown_and_trains_all_the_same(reference, scripted, planned, rung):
-    """Without a tape the reason is recorded, and the metric's verdict stands."""
-    scripted({0: 80.4})
-    rung(CannotRun("no golden tape. Make one with `vigil golden`"))
-    invocation = carry_out(planned(seeds=[0], verify=True), watch=QUIET)
-    assert invocation["verify"]["verdict"] == {"name": "unknown", "reason": "no golden tape. Make one with `vigil golden`"}
-    assert invocation["verdict"]["name"] == "reproduced"
-    assert "UNKNOWN: no golden tape." in verdict_block(invocation, directory="x")
-
-
-@pytest.mark.parametrize(
-    ("document", "name", "reason"),
-    [
-        (a_regression(), "regressed", "metric lies in its band: stage1.block1.conv2, backward, weight gradient: 5,134x"),
-        (a_regression(verdict={"name": "known-finding", "reason": ""}), "regressed", "one training step is wrong"),
-        (a_document(verdict={"name": "regressed", "reason": "did not move"}), "regressed", "lies in its band: did not move"),
-        (a_failure("failed:died"), "failed:died", "the verification of one training step crashed"),
-        (a_failure("unsupported"), "reproduced", ""),
-        (a_document(), "reproduced", ""),
-    ],
-    ids=["regressed", "known", "broken", "died", "unsupported", "reproduced"],
-)
-def test_a_wrong_step_takes_back_a_good_metric(reference, scripted, planned, rung, document, name, reason):
-    """Inside the band is not enough when one step is wrong or crashed; training has gone on, and its numbers are kept."""
-    started = scripted({0: 80.4})
-    started.clear()
-    rung(document)
-    invocation = carry_out(planned(seeds=[0], verify=True), watch=QUIET)
-    judged = invocation["verdict"]
-    assert started == [("torch", 0)]
-    assert judged["name"] == name
-    assert reason in judged["reason"]
-    assert (judged["mean"], judged["band"]["n"]) == (80.4, 12)
-    assert document["verdict"]["name"].upper() in verdict_block(invocation, directory="x").upper()
-
-
-@pytest.mark.parametrize("name", ["regressed", "better-than-reference", "failed:nan_loss", "unsupported"])
-def test_a_verdict_that_is_not_good_stays_as_it_is(name):
-    """The rung takes back `reproduced` and `unknown`; it neither saves nor renames anything else."""
-    judged = {"name": name, "reason": "of the metric"}
-    for document in (a_regression(), a_failure(), a_document()):
-        assert with_first_rung(judged, {"verdict": document["verdict"], "origin": ORIGIN}) == judged
-    assert with_first_rung(judged | {"name": "reproduced"}, None)["name"] == "reproduced"
-
-
-def test_a_wrong_step_is_wrong_without_a_reference():
-    """A metric that cannot be judged does not hide a step that was."""
-    summary = {"verdict": a_regression()["verdict"], "origin": ORIGIN}
-    found = with_first_rung({"name": "unknown", "reason": "no reference"}, summary)
-    assert found["name"] == "regressed"
-    assert "although the metric cannot be judged" in found["reason"]
 
 
 def test_a_new_verdict_is_not_said_to_be_in_mlflow(scripted, planned, monkeypatch):
