@@ -63,6 +63,7 @@ def test_statistics_of_the_whole_batch_would_be_seen(run, framework, expected):
         assert_agrees(result, expected)
 
 
+@pytest.mark.slow
 @pytest.mark.torch
 @pytest.mark.skipif(not torch_is("2.13."), reason="a finding in PyTorch 2.13")
 def test_a_compiled_queue_gives_wrong_gradients(run, expected):
