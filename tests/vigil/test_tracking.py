@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
@@ -22,7 +23,7 @@ from tests.vigil.tracked import (
     runs_in,
 )
 from vigil.cli import sync
-from vigil.tracking import RUN_PICTURES, tracking_uri, upload
+from vigil.tracking import RUN_PICTURES, client, tracking_uri, upload
 
 
 @pytest.mark.parametrize("picture", RUN_PICTURES)
@@ -144,3 +145,32 @@ def test_fresh_store_is_made_without_a_word(invocation_directory, tmp_path):
     ended = subprocess.run(command, env=environment, cwd=root, capture_output=True, text=True, timeout=120, check=False)
     assert (ended.returncode, ended.stdout, ended.stderr) == (0, "", "")
     assert (tmp_path / "new" / "mlartifacts" / "resnet_cifar").is_dir()
+
+
+# Makes the tables of a store in a process that ends by itself, as if killed, after the 20th table of MLflow's migrations.
+KILLED = """
+import os, sys
+from alembic import op
+from vigil.tracking import client
+count, create = 0, op.create_table
+def create_table(*arguments, **options):
+    global count
+    create(*arguments, **options)
+    count += 1
+    if count == 20:
+        os._exit(9)
+op.create_table = create_table
+getattr(client, sys.argv[1])(sys.argv[2])
+"""
+
+
+@pytest.mark.filterwarnings("ignore")  # MLflow's imports use what other packages call deprecated
+@pytest.mark.parametrize(("making", "whole"), [("make_tables", True), pytest.param("_connect", False, marks=pytest.mark.slow)])
+def test_a_store_whose_making_was_broken_off_opens(making, whole, tmp_path):
+    """Killed while MLflow makes its tables, the next one makes them all; left to MLflow alone, the file opens never again."""
+    uri = f"sqlite:///{tmp_path / 'mlflow.db'}"
+    root = Path(sync.__file__).parents[2]
+    ended = subprocess.run([sys.executable, "-c", KILLED, making, uri], cwd=root, capture_output=True, timeout=120, check=False)
+    assert ended.returncode == 9, ended.stderr
+    with contextlib.nullcontext() if whole else pytest.raises(Exception, match=r"already exists|out-of-date"):
+        assert [each.name for each in client.Store(uri).experiments()] == ["Default"]

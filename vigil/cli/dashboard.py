@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from urllib.parse import quote
 
 from vigil.errors import CannotRun
-from vigil.tracking import TIMELINES, artifact_directory, experiment_page, redact, tracking_uri
+from vigil.tracking import TIMELINES, artifact_directory, check_reachable, experiment_page, make_tables, redact, tracking_uri
 
 HOST = "127.0.0.1"
 START_SECONDS = 120
@@ -37,6 +37,8 @@ def run(arguments: argparse.Namespace) -> int:
         _say_where_to_look(uri)
         return 0
     _check_free(arguments.port)
+    check_reachable(uri)
+    make_tables(uri)
     with _signals_interrupt():
         server = subprocess.Popen(
             server_command(uri, port=arguments.port), env=_environment(uri), stdout=sys.stderr, start_new_session=True

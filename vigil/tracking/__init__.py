@@ -1,6 +1,7 @@
 """MLflow: what is sent there, and what is read back. `client` alone imports it; whoever is outside uses the names below."""
 
 from vigil.tracking.address import TrackingUnavailable, artifact_directory, check_reachable, experiment_page, tracking_uri
+from vigil.tracking.client import make_tables
 from vigil.tracking.entry import redact
 from vigil.tracking.nights import record_night_summary
 from vigil.tracking.timeline import TIMELINES, NightPoint, record_night
@@ -26,6 +27,7 @@ __all__ = [
     "check_reachable",
     "document_path",
     "experiment_page",
+    "make_tables",
     "read_document",
     "record_night",
     "record_night_summary",

@@ -10,13 +10,15 @@ import contextlib
 import hashlib
 import logging
 import os
+import sqlite3
+import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from vigil.tracking.address import TrackingUnavailable, alone_in, artifact_directory, sqlite_file
+from vigil.tracking.address import TrackingUnavailable, alone_in, artifact_directory, failures_named, sqlite_file
 from vigil.tracking.entry import Attachment, Entry, redact
 from vigil.tracking.notes import EARLIER_NOTES
 
@@ -27,6 +29,7 @@ PARENT = "mlflow.parentRunId"
 
 METRICS_PER_BATCH = 1000  # the limit of MLflow's log_batch
 RUNS_PER_PAGE = 500
+LOCK_SECONDS = 30
 REQUEST_SECONDS = 30  # a page took 11 s on a machine with eight times as much to do as it has cores
 LONGEST_TAG = 5000  # MLflow's limit for tags is 8000, and was 5000
 LONGEST_PARAMETER = 500  # MLflow's limit for parameters is 6000, and was 500
@@ -70,15 +73,9 @@ class Store:
     """A connection to MLflow at one address. Failures are whatever MLflow raises: callers wrap them in `failures_named`."""
 
     def __init__(self, uri: str) -> None:
-        for name, value in MLFLOW_DEFAULTS.items():
-            os.environ.setdefault(name, value)
-        from mlflow.tracking import MlflowClient
-
-        logging.getLogger("mlflow").setLevel(logging.WARNING)
-        logging.getLogger("urllib3.connectionpool").setLevel(logging.ERROR)
         self.uri = uri
-        with self._making_tables():
-            self._client: Any = MlflowClient(tracking_uri=uri)
+        make_tables(uri)
+        self._client: Any = _connect(uri)
 
     def experiments(self) -> list[Experiment]:
         """Return every experiment that is not deleted."""
@@ -94,7 +91,7 @@ class Store:
         """Return the id of an experiment, which is made with this note where it is missing."""
         from mlflow.exceptions import MlflowException
 
-        with self._making_tables():
+        with _alone_in_file(self.uri):
             found = self._client.get_experiment_by_name(name)
             if found is None:
                 directory = artifact_directory(self.uri)
@@ -210,15 +207,52 @@ class Store:
         else:
             self._client.log_artifact(run_id, attachment.path, folder)
 
-    def _making_tables(self) -> contextlib.AbstractContextManager[None]:
-        """Two processes that make the tables of one new file break each other."""
-        is_file = self.uri.startswith("sqlite:")
-        return alone_in(sqlite_file(self.uri).resolve().parent) if is_file else contextlib.nullcontext()
+
+def make_tables(uri: str) -> None:
+    """Give a SQLite file without tables those of MLflow, all of them or none; leave any other store as it is.
+
+    MLflow makes them in dozens of steps, and never again opens a file that was left between two of them. So they are made
+    elsewhere and copied in one transaction, which SQLite takes back when it is broken off.
+
+    Raises:
+        TrackingUnavailable: the file cannot be written.
+    """
+    if not uri.startswith("sqlite:"):
+        return
+    path = sqlite_file(uri)
+    with (
+        failures_named(uri),
+        _alone_in_file(uri),
+        contextlib.closing(sqlite3.connect(path, timeout=LOCK_SECONDS)) as store,
+    ):
+        if store.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+            return
+        with tempfile.TemporaryDirectory() as directory:
+            made = Path(directory) / path.name
+            _connect(f"sqlite:///{made}")
+            with contextlib.closing(sqlite3.connect(made)) as source:
+                source.backup(store)
 
 
 def now() -> datetime:
     """Return the time at which an upload is complete."""
     return datetime.now(timezone.utc)
+
+
+def _alone_in_file(uri: str) -> contextlib.AbstractContextManager[None]:
+    """Two processes that each make what both find missing in one file break each other."""
+    return alone_in(sqlite_file(uri).resolve().parent) if uri.startswith("sqlite:") else contextlib.nullcontext()
+
+
+def _connect(uri: str) -> Any:
+    """Return MLflow's client of a store; the tables of one in a file are made where they are missing."""
+    for name, value in MLFLOW_DEFAULTS.items():
+        os.environ.setdefault(name, value)
+    from mlflow.tracking import MlflowClient
+
+    logging.getLogger("mlflow").setLevel(logging.WARNING)
+    logging.getLogger("urllib3.connectionpool").setLevel(logging.ERROR)
+    return MlflowClient(tracking_uri=uri)
 
 
 def _held(run: Any) -> Held:
