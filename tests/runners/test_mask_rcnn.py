@@ -10,7 +10,7 @@ from runners.contract.detections import Detections
 from runners.contract.faults import file_sha256
 from runners.contract.make_batches import make_batches
 from runners.contract.schedule import learning_rate
-from tests.runners.harness import ROOT, finished, make_spec
+from tests.runners.harness import ROOT, finished, frameworks, make_spec
 from vigil.verify.oracle import step as oracle
 
 UNEVEN = (4, 2)
@@ -101,6 +101,7 @@ def test_three_steps_are_the_oracles_in_the_other_contexts(run, framework, mode,
     assert_agrees(steps_of(run, framework, mode=mode, shards=shards), expected)
 
 
+@pytest.mark.parametrize("framework", frameworks("torch"))
 def test_statistics_averaged_as_if_even_are_seen(run, framework, expected):
     """Where devices have different numbers of regions, the mean of their means is another mean: nothing agrees."""
     result = steps_of(run, framework, mode="jit", shards=UNEVEN, fault=planted("region_statistics_even_shards"))
@@ -108,6 +109,7 @@ def test_statistics_averaged_as_if_even_are_seen(run, framework, expected):
         assert_agrees(result, expected)
 
 
+@pytest.mark.parametrize("framework", frameworks("torch"))
 def test_what_is_not_in_use_changes_nothing(run, framework, expected):
     """With other boxes in the empty places every loss and every array is what it was."""
     assert_agrees(steps_of(run, framework, mode="jit", fault=planted("unused_regions_moved")), expected)
