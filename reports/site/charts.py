@@ -48,7 +48,7 @@ def history_chart(looks: Sequence[Look], *, mark: Mark | None = None) -> Figure 
     for name in dict.fromkeys(run["verdict"] for _, run in without):
         data.append(_endings(name, [(look, run) for look, run in without if run["verdict"] == name]))
     layout = {
-        "xaxis": {"type": "date", "title": {"text": "when it ran (UTC)"}},
+        "xaxis": _date_axis("when it ran (UTC)", shown),
         "yaxis": {"title": {"text": label(f"{metric or 'metric'}{f' ({unit})' if unit else ''}")}},
         "yaxis2": {"overlaying": "y", "range": [0, 1], "visible": False, "fixedrange": True},
     }
@@ -72,13 +72,22 @@ def ratio_chart(looks: Sequence[Look]) -> Figure | None:
             data.append(_ratios(of_form, "worst_score", "worst share of what is accepted", "#d55e00", "diamond"))
     limit = {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "yref": "y", "y0": 1, "y1": 1}
     layout = {
-        "xaxis": {"type": "date", "title": {"text": "when it was verified (UTC)"}},
+        "xaxis": _date_axis("when it was verified (UTC)", shown),
         # Without a format plotly writes 0.9 as a small 9 below the 1.
         "yaxis": {"type": "log", "title": {"text": "ratio (log)"}, "tickformat": "~g"},
     }
     changes = _release_changes(shown)
     changes["shapes"].append(limit | {"line": {"color": "#d55e00", "width": 1, "dash": "dash"}})
     return {"data": data, "layout": layout | changes}
+
+
+def _date_axis(title: str, looks: Sequence[Look]) -> Figure:
+    """Return an axis of dates; around a single look plotly would show two milliseconds, so it is given a day."""
+    axis: Figure = {"type": "date", "title": {"text": title}}
+    first, last = min(look.created for look in looks), max(look.created for look in looks)
+    if first == last:
+        axis["range"] = [_stamp(first - _HALF_DAY), _stamp(last + _HALF_DAY)]
+    return axis
 
 
 def _ratios(looks: Sequence[Look], name: str, title: str, colour: str, symbol: str) -> Figure:

@@ -110,6 +110,16 @@ def test_short_verifications_are_no_line_with_whole_ones():
     assert found["worst distance, in noise floors (short)"] == ("markers", [1.0])
 
 
+@pytest.mark.parametrize("draw", [
+    lambda times: ratio_chart(looks_at([], [verification(str(when), created=when) for when in times])),
+    lambda times: history_chart(looks_at([sample(invocation=str(when), created=when) for when in times])),
+])  # fmt: skip
+def test_a_single_look_stands_in_its_day(draw):
+    """Around one point plotly would number milliseconds; several choose the axis themselves."""
+    assert draw([ago(days=1)])["layout"]["xaxis"]["range"] == [f"{ago(days=1, hours=hours):%F %T}" for hours in (12, -12)]
+    assert "range" not in draw([ago(days=2), ago(days=1)])["layout"]["xaxis"]
+
+
 def test_what_was_never_measured_is_no_chart():
     """Without a reproduction, a verification or a curve there is no figure to draw."""
     assert history_chart(looks_at([], [verification()])) is None
