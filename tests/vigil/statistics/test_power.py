@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 import vigil.cli.power as command
-from tests.vigil.test_verdict import METRIC, make_rows
+from tests.vigil.judged import METRIC, make_rows
 from vigil.cli.main import main
 from vigil.recipes.loading import load_recipe, recipe_hash
 from vigil.statistics.bands import detectable_drop

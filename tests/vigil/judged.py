@@ -1,0 +1,56 @@
+"""A planted reference of any size and spread, and what the verdict on values is beside it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from vigil.verdict import judge
+
+RECIPE = {"name": "resnet_cifar", "version": 1, "hash": "aa11", "profile": "quick"}
+METRIC = {"name": "test_accuracy", "unit": "percent", "direction": "higher", "selection": "last"}
+JAX = "jax-jit-fp32-x1"
+TARGET = {
+    "metric": "test_accuracy",
+    "value": 80.5,
+    "published_as": "19.5 % test error, one run",
+    "source": "a paper",
+    "link": "https://example.org",
+    "selection": "last",
+    "protocol": "as there",
+    "profile": "quick",
+}
+
+
+def make_rows(n_seeds=10, *, frameworks=("jax", "tensorflow", "torch"), spread=0.8, mean=80.0, unit="percent"):
+    """Return reference rows, a seed after another, whose values have exactly this mean and spread."""
+    generator = np.random.default_rng(2)
+    draws = generator.standard_normal((n_seeds, len(frameworks)))
+    draws = (draws - draws.mean()) / (draws.std(ddof=1) if draws.size > 1 else 1.0)
+    return [
+        {
+            "recipe": dict(RECIPE),
+            "metric": "test_accuracy",
+            "unit": unit,
+            "value": float(mean + spread * draws[seed, place]),
+            "seed": seed,
+            "context": {"framework": framework, "text": f"{framework}-jit-fp32-x1"},
+            "data": {"name": "generated", "checksum": "c0de"},
+            "date": "2024-06-12",
+            "run_id": f"{framework}-{seed}",
+        }
+        for seed in range(n_seeds)
+        for place, framework in enumerate(frameworks)
+    ]
+
+
+def run_judge(values, *, rows=None, **changes):
+    """Return the verdict on (seed, value) pairs against these rows, thirty of three frameworks where none are given."""
+    settings = {
+        "rows": make_rows() if rows is None else rows,
+        "recipe": RECIPE,
+        "metric": METRIC,
+        "data": {"checksum": "c0de", "n_test": 2000},
+        "context": JAX,
+        "profile": "quick",
+    }
+    return judge(values, **(settings | changes))
