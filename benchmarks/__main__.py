@@ -15,9 +15,9 @@ from benchmarks.throughput import page, pipeline
 from benchmarks.throughput.cell import Measurement, measure, training_of_profile
 from vigil.cli.main import Parser
 from vigil.cli.options import whole_number
-from vigil.context import MODES, Context, make_context
-from vigil.environment import installed_frameworks, require_framework
+from vigil.documents.context import MODES, Context, make_context
 from vigil.errors import EXIT_COULD_NOT_RUN, CannotRun, UsageError, VigilError, nearest
+from vigil.process.environment import installed_frameworks, require_framework
 
 PRECISIONS = ("fp32", "bf16")
 

@@ -19,7 +19,7 @@ import scipy
 from benchmarks.calibration import committed, frameworks, in_turn, one_side, sweeps, two_sides
 from benchmarks.calibration.draws import N_TRIALS, Table, percent
 from reports.tables import markdown_table
-from vigil.environment import describe_machine
+from vigil.process.environment import describe_machine
 
 SEED = 20240612
 TABLES = (

@@ -18,16 +18,16 @@ from pathlib import Path
 from typing import Any
 
 from reports.block import dates
-from vigil.context import FRAMEWORKS, make_context
-from vigil.environment import describe_machine, installed_frameworks
+from vigil.documents.context import FRAMEWORKS, make_context
 from vigil.paths import project_root, reference_directory, runs_directory
+from vigil.process.build_spec import fault_entry
+from vigil.process.environment import describe_machine, installed_frameworks
+from vigil.process.recording import read_record
 from vigil.recipes.loading import Recipe, load_recipe, recipe_hash
-from vigil.record import read_record
+from vigil.references.judgement import judge
 from vigil.references.samples import load_rows
-from vigil.request import Request
-from vigil.spec import fault_entry
-from vigil.sweep import sweep
-from vigil.verdict import judge
+from vigil.runs.request import Request
+from vigil.runs.sweep import sweep
 
 FAULTS = {
     "resnet_cifar": ("weight_decay_ignored", "batch_norm_momentum", "weight_gradient_halved"),

@@ -27,13 +27,13 @@ from pathlib import Path
 from typing import Any
 
 from reports.verify_table import markdown
-from vigil.context import FRAMEWORKS, MODES, Context, parse_context
-from vigil.environment import describe_code, describe_machine, installed_frameworks
+from vigil.documents.context import FRAMEWORKS, MODES, Context, parse_context
 from vigil.paths import reference_directory, runs_directory
-from vigil.plan import ALL_PRECISIONS, uneven_shards
+from vigil.process.build_spec import rows_of_part
+from vigil.process.environment import describe_code, describe_machine, installed_frameworks
+from vigil.process.side_by_side import side_by_side
 from vigil.recipes.loading import Recipe, load_recipe
-from vigil.side_by_side import side_by_side
-from vigil.spec import rows_of_part
+from vigil.runs.contexts import ALL_PRECISIONS, uneven_shards
 from vigil.verify.ask import Setting, ask, lines_of
 from vigil.verify.compare import Difference
 from vigil.verify.examine import differences_in, remove_tensors

@@ -24,12 +24,12 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from runners.contract.faults import file_sha256
-from vigil.context import FRAMEWORKS, MODES, Context, make_context
-from vigil.environment import describe_machine, installed_frameworks
+from runners.contract.protocol.faults import file_sha256
+from vigil.documents.context import FRAMEWORKS, MODES, Context, make_context
 from vigil.paths import project_root, runs_directory
+from vigil.process.build_spec import fault_entry
+from vigil.process.environment import describe_machine, installed_frameworks
 from vigil.recipes.loading import load_recipe
-from vigil.spec import fault_entry
 from vigil.verify.golden import load_golden, make_golden, path_of, save_golden
 from vigil.verify.limits import load_limits
 from vigil.verify.request import Standard, load_standard, recipe_facts, verify_contexts

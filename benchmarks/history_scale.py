@@ -22,10 +22,10 @@ import pyarrow as pa
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # so that it runs as a script, uninstalled
 
 from benchmarks.synthetic_history import synthetic_history
-from vigil.environment import describe_machine
-from vigil.history import History, load_history
-from vigil.history_cache import TABLES, Cache, Cached, State, schema_of
+from vigil.process.environment import describe_machine
 from vigil.tracking.client import Store
+from vigil.tracking.history import History, load_history
+from vigil.tracking.history_cache import TABLES, Cache, Cached, State, schema_of
 from vigil.tracking.notes import EXPERIMENT_NOTE
 
 NIGHTS, CELLS = 100, 500

@@ -18,9 +18,9 @@ import numpy as np
 from benchmarks.synthetic_history import synthetic_history
 from reports.site.pages import write_site
 from reports.site.sources import gather
-from vigil.environment import describe_machine
-from vigil.history import History
 from vigil.paths import reference_directory
+from vigil.process.environment import describe_machine
+from vigil.tracking.history import History
 
 RECORDS, STEPS = 4, 1200
 

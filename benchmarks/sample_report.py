@@ -23,7 +23,7 @@ import pandas as pd
 from reports.site.pages import write_site
 from reports.site.power import powers
 from reports.site.sources import RecipeFacts, gather, read_recipes
-from vigil.context import parse_context
+from vigil.documents.context import parse_context
 from vigil.paths import project_root, reference_directory
 from vigil.references.samples import load_rows
 
@@ -101,7 +101,7 @@ _ABSENT = {("tiny_mask_rcnn", context) for context in CONTEXTS} - set(STORIES)
 
 @dataclass(frozen=True)
 class MadeUp:
-    """A history of no framework, as `vigil.history.History` has it."""
+    """A history of no framework, as `vigil.tracking.history.History` has it."""
 
     samples: pd.DataFrame
     verifications: pd.DataFrame

@@ -16,8 +16,8 @@ import pandas as pd
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # so that it runs as a script, uninstalled
 
 from benchmarks.synthetic_history import START, synthetic_history
-from vigil.history import History
 from vigil.tracking import NightPoint, record_night, record_night_summary
+from vigil.tracking.history import History
 
 NIGHTS, CELLS = 30, 54
 DRIFTS = [(range(36, 54, 2), 18, -4.0)]  # every cell of jax on one device, from the nineteenth night on

@@ -6,7 +6,7 @@ import textwrap
 from typing import Any
 
 from vigil.progress import duration
-from vigil.rung import origin_text
+from vigil.runs.first_rung import origin_text
 from vigil.statistics.sequential import lower_bound
 
 _WIDTH = 110

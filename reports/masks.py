@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from runners.contract.detections import FILE_NAME as DETECTIONS
-from runners.contract.detections import Detections
-from runners.contract.instances import Instances
-from vigil.coco.paste import paste_mask
-from vigil.coco.recorded import Recorded, read_recorded
+from runners.contract.data.instances import Instances
+from runners.contract.kinds.detections import FILE_NAME as DETECTIONS
+from runners.contract.kinds.detections import Detections
+from vigil.data.coco.paste import paste_mask
+from vigil.data.coco.recorded import Recorded, read_recorded
 
 FILE_NAME, MOST_IMAGES = "masks.png", 12
 LEAST_SCORE = 0.5

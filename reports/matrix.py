@@ -12,8 +12,8 @@ from typing import Any
 from scipy import stats
 
 from reports.tables import markdown_table, print_table
+from vigil.process.recording import read_record
 from vigil.progress import duration
-from vigil.record import read_record
 
 COLUMNS = ("context", "verdict", "metric", "band", "losses differ by", "first step", "wall time", "reason")
 _JUDGED = ("reproduced", "regressed", "better-than-reference")

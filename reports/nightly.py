@@ -12,7 +12,7 @@ from typing import Any
 
 from reports.tables import markdown_table
 from vigil.progress import duration
-from vigil.verdict import FAILED
+from vigil.references.judgement import FAILED
 
 MARKDOWN, JSON, JUNIT = "summary.md", "summary.json", "junit.xml"
 COLUMNS = ("recipe", "framework", "release", "verified", "reproduced", "wrong", "failed", "other", "left")

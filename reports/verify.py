@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from vigil.progress import duration
-from vigil.rung import WRONG, origin_text, times
+from vigil.runs.first_rung import WRONG, origin_text, times
 
 _WIDTH = 130
 _INDENT = 14

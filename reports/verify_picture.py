@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from runners.contract.models import parameter_shapes
-from runners.contract.spec import read_spec
-from vigil.rung import origin_text
+from runners.contract.kinds.models import parameter_shapes
+from runners.contract.protocol.spec import read_spec
+from vigil.runs.first_rung import origin_text
 
 FILE_NAME = "verify.png"
 RUNNER = "answers"

@@ -8,7 +8,7 @@ from typing import Any
 
 from reports.tables import markdown_table, print_table
 from vigil.progress import duration
-from vigil.rung import origin_text, times
+from vigil.runs.first_rung import origin_text, times
 
 COLUMNS = ("context", "verdict", "out / tensors", "worst tensor", "x floor", "x what is accepted", "origin or reason", "seconds")
 _SILENT = ("reproduced", "known-finding")

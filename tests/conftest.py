@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from runners.contract.spec import SCHEMA, RunSpec
+from runners.contract.protocol.spec import SCHEMA, RunSpec
 from vigil.recipes.loading import load_recipe
 
 # The shipped recipe's numerics at a size of the tests' own, so that tuning a profile moves no test.

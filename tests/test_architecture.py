@@ -66,8 +66,8 @@ def test_only_one_module_imports_mlflow(path):
 
 @pytest.mark.parametrize("path", sources("vigil", "reports"), ids=relative)
 def test_only_one_room_decodes_images_and_annotations(path):
-    """pycocotools and Pillow are imported under vigil/coco/ alone."""
-    if path.parent != ROOT / "vigil" / "coco":
+    """pycocotools and Pillow are imported under vigil/data/coco/ alone."""
+    if path.parent != ROOT / "vigil" / "data" / "coco":
         assert_imports_none_of(path.read_text(encoding="utf-8"), {"pycocotools", "PIL"})
 
 

@@ -18,10 +18,10 @@ from benchmarks.throughput import page
 from benchmarks.throughput.alternate import SETTLING_STEPS, AlternatingSession, steps_needed
 from benchmarks.throughput.cell import Measurement, Start, training_of_profile
 from benchmarks.throughput.rounds import Round, summarise
-from runners.contract.models import parameter_shapes
-from vigil.context import FRAMEWORKS, make_context
-from vigil.environment import is_installed
+from runners.contract.kinds.models import parameter_shapes
+from vigil.documents.context import FRAMEWORKS, make_context
 from vigil.errors import UsageError
+from vigil.process.environment import is_installed
 from vigil.recipes.loading import load_recipe, recipe_hash, recipe_names
 
 ROOT = Path(__file__).resolve().parent.parent

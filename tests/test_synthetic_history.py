@@ -8,9 +8,9 @@ import pytest
 from benchmarks.history_scale import of_nights, write_cache
 from benchmarks.synthetic_history import SEED_SPREAD, SPREAD, synthetic_history
 from benchmarks.synthetic_timelines import night_points
-from vigil.context import parse_context
-from vigil.history import load_history
-from vigil.history_cache import SAMPLES, VERIFICATIONS
+from vigil.documents.context import parse_context
+from vigil.tracking.history import load_history
+from vigil.tracking.history_cache import SAMPLES, VERIFICATIONS
 
 
 @pytest.fixture(scope="module")

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from runners.contract.errors import Unsupported
-from runners.contract.events import EventWriter
-from runners.contract.session import Session
-from runners.contract.spec import RunSpec, read_spec
+from runners.contract.protocol.events import EventWriter
+from runners.contract.protocol.session import Session
+from runners.contract.protocol.spec import RunSpec, read_spec
 
 # After a turn the caches are the other's, and the runner finds four batches prepared: these steps are not counted.
 SETTLING_STEPS = 5

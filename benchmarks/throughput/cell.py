@@ -18,13 +18,13 @@ from typing import Any
 
 from benchmarks.throughput.alternate import RESULT_NAME, TURNS_NAME, steps_needed
 from benchmarks.throughput.rounds import Round, Throughput, summarise
-from runners.contract.events import EventReader
-from runners.contract.spec import RunSpec, write_spec
-from vigil.context import Context
+from runners.contract.protocol.events import EventReader
+from runners.contract.protocol.spec import RunSpec, write_spec
+from vigil.documents.context import Context
 from vigil.errors import CannotRun
 from vigil.paths import project_root
+from vigil.process.build_spec import build_spec
 from vigil.recipes.loading import load_recipe, recipe_hash
-from vigil.spec import build_spec
 
 RECIPE, PROFILE = "resnet_cifar", "quick"
 STARTS = 3

@@ -7,9 +7,9 @@ from datetime import date
 
 from benchmarks.throughput.alternate import SETTLING_STEPS
 from benchmarks.throughput.cell import PROFILE, RECIPE, STARTS, Measurement
-from vigil.context import FRAMEWORKS
-from vigil.environment import describe_code, describe_machine
-from vigil.spec import available_cores
+from vigil.documents.context import FRAMEWORKS
+from vigil.process.build_spec import available_cores
+from vigil.process.environment import describe_code, describe_machine
 
 GOAL = 0.97
 _METHOD = """\

@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from runners.contract import datasets
-from runners.contract.batches import Batches
+from runners.contract.data import datasets
+from runners.contract.data.batches import Batches
 
 _SECONDS = 3.0
 _WARM_UP_STEPS = 20

@@ -10,7 +10,7 @@ from reports.site.looks import KINDS, REPRODUCE, Key
 from reports.site.sources import Sources, context_text
 from reports.site.standing import DONE, Cell, Standing, problem_of
 from reports.site.verdicts import APPEARANCES, FAILED, Appearance, appearance_of
-from vigil.context import FRAMEWORKS
+from vigil.documents.context import FRAMEWORKS
 
 ATTENTION = ("regressed", "better-than-reference", "failed", "other")
 JUDGED = ("reproduced", "regressed", "better-than-reference")

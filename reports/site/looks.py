@@ -85,8 +85,8 @@ def rows_of(frame: pd.DataFrame) -> list[Row]:
 def verdict_of_all(runs: Sequence[Row], rung: Row | None) -> tuple[str, str | None]:
     """Return the verdict and reason of an invocation from those of its runs and of its first rung.
 
-    A run that failed or was refused decides, as in `vigil.invocation.judge_records`; a step that is wrong takes `reproduced`
-    back, as in `vigil.rung.with_first_rung`. Where nothing tells, the verdict is `unknown`, never `reproduced`.
+    A run that failed or was refused decides, as in `vigil.runs.carry_out.judge_records`; a step that is wrong takes `reproduced`
+    back, as in `vigil.runs.first_rung.with_first_rung`. Where nothing tells, the verdict is `unknown`, never `reproduced`.
     """
     recorded = next((run for run in runs if run.get("invocation_verdict")), None)
     if recorded is not None:

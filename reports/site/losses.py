@@ -138,7 +138,7 @@ def _curve(runs: Path, row: Row) -> Curve | None:
 
 
 def _record_path(runs: Path, row: Row) -> Path | None:
-    """Return where `vigil.invocation.plan` puts a run's record; None for names that lead elsewhere."""
+    """Return where `vigil.runs.carry_out.plan` puts a run's record; None for names that lead elsewhere."""
     invocation, run = row["invocation_id"], row["run_id"]
     name = run.removeprefix(f"{invocation}-")
     if any(part in ("", ".", "..") or "/" in part or "\\" in part or "\0" in part for part in (invocation, name)):

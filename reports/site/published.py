@@ -9,7 +9,7 @@ from typing import Any
 
 from reports.site.looks import REPRODUCE, Key, Look
 from reports.site.sources import Profile, RecipeFacts, Sources
-from vigil.context import FRAMEWORKS
+from vigil.documents.context import FRAMEWORKS
 
 # What references are made in, and so what may be set beside a published number.
 USUAL = {"mode": "jit", "precision": "fp32", "devices": 1, "determinism": "off", "randomness": "shared"}

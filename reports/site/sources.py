@@ -20,7 +20,7 @@ NIGHTS, NIGHT_FILE = "nights", "night.json"
 
 
 class History(Protocol):
-    """The two tables of `vigil.history.History`, and how far they reach."""
+    """The two tables of `vigil.tracking.history.History`, and how far they reach."""
 
     samples: pd.DataFrame
     verifications: pd.DataFrame

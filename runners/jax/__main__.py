@@ -2,7 +2,7 @@
 
 import sys
 
-from runners.contract import launch
+from runners.contract.protocol import launch
 
 
 def _run(session) -> None:

@@ -12,9 +12,9 @@ import jax
 import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
-from runners.contract.batches import split
+from runners.contract.data.batches import split
 from runners.contract.errors import Unsupported
-from runners.contract.spec import RunSpec
+from runners.contract.protocol.spec import RunSpec
 
 AXIS = "data"
 _EAGER_THREADS = 4

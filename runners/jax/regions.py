@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 import optax
 
-from runners.contract.regions import LARGEST_LOG_SIDE
+from runners.contract.kinds.regions import LARGEST_LOG_SIDE
 
 
 def box_iou(boxes, others):

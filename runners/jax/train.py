@@ -13,12 +13,13 @@ import numpy as np
 import optax
 from flax import nnx
 
-from runners.contract import faults, metrics, models
-from runners.contract.batches import Labels
-from runners.contract.checkpoint import State, require_same_names
-from runners.contract.detections import Detections
-from runners.contract.session import Session
-from runners.contract.weights import deviation
+from runners.contract.data.batches import Labels
+from runners.contract.kinds import metrics, models
+from runners.contract.kinds.detections import Detections
+from runners.contract.kinds.weights import deviation
+from runners.contract.protocol import faults
+from runners.contract.protocol.checkpoint import State, require_same_names
+from runners.contract.protocol.session import Session
 from runners.jax import determinism, devices, modes, precision
 from runners.jax.models import moco_lite, resnet_cifar, tiny_mask_rcnn
 

@@ -8,10 +8,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from runners.contract.answers import Segments, answer_cases, require_oracle, sum_of_parts
-from runners.contract.batches import Labels
-from runners.contract.cases import Answers
-from runners.contract.session import Session
+from runners.contract.data.batches import Labels
+from runners.contract.protocol.answers import Segments, answer_cases, require_oracle, sum_of_parts
+from runners.contract.protocol.cases import Answers
+from runners.contract.protocol.session import Session
 from runners.jax import devices
 from runners.jax.train import Trainer, TrainState, by_name, set_up, transposed
 

@@ -10,9 +10,9 @@ import numpy as np
 import tensorflow as tf
 from tensorflow import keras
 
-from runners.contract.batches import Labels, split
+from runners.contract.data.batches import Labels, split
 from runners.contract.errors import Unsupported
-from runners.contract.spec import RunSpec
+from runners.contract.protocol.spec import RunSpec
 
 
 @dataclasses.dataclass(frozen=True)

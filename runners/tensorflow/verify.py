@@ -7,10 +7,10 @@ from collections.abc import Callable
 import numpy as np
 import tensorflow as tf
 
-from runners.contract.answers import Segments, answer_cases, require_oracle, sum_of_parts
-from runners.contract.batches import Labels
-from runners.contract.cases import Answers
-from runners.contract.session import Session
+from runners.contract.data.batches import Labels
+from runners.contract.protocol.answers import Segments, answer_cases, require_oracle, sum_of_parts
+from runners.contract.protocol.cases import Answers
+from runners.contract.protocol.session import Session
 from runners.tensorflow import devices
 from runners.tensorflow.train import Trainer, set_up, to_canonical
 

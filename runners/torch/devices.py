@@ -21,7 +21,7 @@ import torch.distributed as dist
 from torch import nn
 
 from runners.contract.errors import Unsupported
-from runners.contract.spec import RunSpec
+from runners.contract.protocol.spec import RunSpec
 
 _RENDEZVOUS = "VIGIL_TORCH_RENDEZVOUS"
 

@@ -3,8 +3,8 @@
 import sys
 from pathlib import Path
 
-from runners.contract.session import Session
-from runners.contract.spec import read_spec
+from runners.contract.protocol.session import Session
+from runners.contract.protocol.spec import read_spec
 from runners.torch.train import train
 from runners.torch.verify import verify
 

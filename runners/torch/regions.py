@@ -10,7 +10,7 @@ from __future__ import annotations
 import torch
 import torch.nn.functional as F
 
-from runners.contract.regions import LARGEST_LOG_SIDE
+from runners.contract.kinds.regions import LARGEST_LOG_SIDE
 
 
 def box_iou(boxes, others):

@@ -10,12 +10,13 @@ import torch
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
-from runners.contract import faults, metrics, models
-from runners.contract.batches import Labels, split
-from runners.contract.checkpoint import State, require_same_names
-from runners.contract.detections import Detections
-from runners.contract.session import Session
-from runners.contract.weights import deviation
+from runners.contract.data.batches import Labels, split
+from runners.contract.kinds import metrics, models
+from runners.contract.kinds.detections import Detections
+from runners.contract.kinds.weights import deviation
+from runners.contract.protocol import faults
+from runners.contract.protocol.checkpoint import State, require_same_names
+from runners.contract.protocol.session import Session
 from runners.torch import determinism, devices, modes, precision
 from runners.torch.models import moco_lite, resnet_cifar, tiny_mask_rcnn
 

@@ -8,10 +8,10 @@ import numpy as np
 import torch
 from torch import nn
 
-from runners.contract.answers import Segments, answer_cases, require_oracle, sum_of_parts
-from runners.contract.batches import Labels, split
-from runners.contract.cases import Answers
-from runners.contract.session import Session
+from runners.contract.data.batches import Labels, split
+from runners.contract.protocol.answers import Segments, answer_cases, require_oracle, sum_of_parts
+from runners.contract.protocol.cases import Answers
+from runners.contract.protocol.session import Session
 from runners.torch import devices, modes
 from runners.torch.train import Trainer, set_up, to_canonical
 

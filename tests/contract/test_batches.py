@@ -9,10 +9,10 @@ import time
 import numpy as np
 import pytest
 
-from runners.contract import batches as module
-from runners.contract import streams
-from runners.contract.batches import Batches, augment, normalisation, prefetch, split
-from runners.contract.datasets import DataSet
+from runners.contract.data import batches as module
+from runners.contract.data import streams
+from runners.contract.data.batches import Batches, augment, normalisation, prefetch, split
+from runners.contract.data.datasets import DataSet
 
 RULE = {"mean": "per_pixel", "deviation": "per_channel"}
 

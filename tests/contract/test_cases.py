@@ -7,11 +7,11 @@ import json
 import numpy as np
 import pytest
 
-from runners.contract.answers import Segments, answer_cases, require_oracle, same_bits, sum_of_parts
-from runners.contract.cases import Case, by_trainer, read_answers, read_cases
 from runners.contract.errors import Unsupported
-from runners.contract.events import EventWriter, read_events
-from runners.contract.session import Session
+from runners.contract.protocol.answers import Segments, answer_cases, require_oracle, same_bits, sum_of_parts
+from runners.contract.protocol.cases import Case, by_trainer, read_answers, read_cases
+from runners.contract.protocol.events import EventWriter, read_events
+from runners.contract.protocol.session import Session
 
 COMMON = {"state": "start", "shards": [4], "evaluation_rows": 2, "evaluation_shards": [2]}
 STEP = {**COMMON, "name": "step", "kind": "step", "batch": "a", "learning_rate": 0.5}

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from runners.contract import checkpoint
-from runners.contract.checkpoint import load_state, require_same_names, save_state, state_sha256
+from runners.contract.protocol import checkpoint
+from runners.contract.protocol.checkpoint import load_state, require_same_names, save_state, state_sha256
 
 
 @pytest.fixture

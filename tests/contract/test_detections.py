@@ -7,9 +7,9 @@ import dataclasses
 import numpy as np
 import pytest
 
-from runners.contract import detections
-from runners.contract.detections import Detections, check
 from runners.contract.errors import DataError
+from runners.contract.kinds import detections
+from runners.contract.kinds.detections import Detections, check
 
 
 @pytest.fixture

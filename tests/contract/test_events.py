@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from runners.contract.events import FILE_NAME, EventReader, EventWriter, encode_float, read_events
+from runners.contract.protocol.events import FILE_NAME, EventReader, EventWriter, encode_float, read_events
 
 
 @pytest.fixture

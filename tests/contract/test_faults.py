@@ -7,8 +7,8 @@ import types
 
 import pytest
 
-from runners.contract import faults
 from runners.contract.errors import FaultError
+from runners.contract.protocol import faults
 
 
 @pytest.fixture

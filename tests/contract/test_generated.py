@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from runners.contract import datasets, generated, textures
+from runners.contract.data import datasets, generated, textures
 
 # SHA-256 of 1,000 training and 1,000 test images with their labels. A change of any constant in generated.py moves
 # them; it moves every reference too, so it needs a new recipe version.

@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from runners.contract import instances, scenes
+from runners.contract.data import instances, scenes
 from runners.contract.errors import DataError
 
 SCENES = {"name": "scenes", "n_train": 12, "n_test": 5}

@@ -10,10 +10,10 @@ import threading
 
 import pytest
 
-from runners.contract import launch
 from runners.contract.errors import ContractError, DataError, FaultError, NanLoss, Unsupported
-from runners.contract.events import read_events
-from runners.contract.spec import write_spec
+from runners.contract.protocol import launch
+from runners.contract.protocol.events import read_events
+from runners.contract.protocol.spec import write_spec
 
 
 class XlaRuntimeError(RuntimeError):

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from runners.contract.metrics import classification_totals, evaluate, nearest_neighbour_votes
+from runners.contract.kinds.metrics import classification_totals, evaluate, nearest_neighbour_votes
 
 LOGITS = np.array([[2.0, 0.0], [0.0, 1.0], [5.0, 5.0]], np.float32)
 LABELS = np.array([0, 0, 1], np.int32)

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from runners.contract import models
+from runners.contract.kinds import models
 from vigil.recipes.loading import load_recipe
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from runners.contract import streams
-from runners.contract.batches import Batches
-from runners.contract.datasets import DataSet
-from runners.contract.make_batches import make_batches
-from runners.contract.pairs import PairBatches, shuffled
-from runners.contract.views import make_view
+from runners.contract.data import streams
+from runners.contract.data.batches import Batches
+from runners.contract.data.datasets import DataSet
+from runners.contract.data.pairs import PairBatches, shuffled
+from runners.contract.data.views import make_view
+from runners.contract.kinds.make_batches import make_batches
 from vigil.recipes.loading import load_recipe
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from runners.contract import datasets, detections
-from runners.contract.batches import split
+from runners.contract.data import datasets
+from runners.contract.data.batches import split
+from runners.contract.data.region_batches import RegionBatches, mirrored
+from runners.contract.data.scenes import box_of
 from runners.contract.errors import DataError, NanDetections
-from runners.contract.make_batches import make_batches
-from runners.contract.region_batches import RegionBatches, mirrored
-from runners.contract.scenes import box_of
+from runners.contract.kinds import detections
+from runners.contract.kinds.make_batches import make_batches
 from vigil.recipes.loading import load_recipe
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from runners.contract import scenes
-from runners.contract.scenes import CLASSES, MOST_INSTANCES, SIDE, box_of, checksum, make_scenes, shape_mask
+from runners.contract.data import scenes
+from runners.contract.data.scenes import CLASSES, MOST_INSTANCES, SIDE, box_of, checksum, make_scenes, shape_mask
 
 
 @pytest.fixture(scope="module")

@@ -8,11 +8,11 @@ import math
 import numpy as np
 import pytest
 
-from runners.contract import session as module
-from runners.contract.checkpoint import CHECKPOINT, FINAL, load_state, state_sha256
 from runners.contract.errors import ContractError, NanLoss
-from runners.contract.events import EventWriter, read_events
-from runners.contract.session import Session
+from runners.contract.protocol import session as module
+from runners.contract.protocol.checkpoint import CHECKPOINT, FINAL, load_state, state_sha256
+from runners.contract.protocol.events import EventWriter, read_events
+from runners.contract.protocol.session import Session
 
 
 @pytest.fixture

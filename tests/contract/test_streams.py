@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from runners.contract import streams
+from runners.contract.data import streams
 
 RAW = {
     (0, "order", 0): (0x7873C5A19CDC6F1A, 0x14492B8727F1D376, 0xA4F7C8C7E9D4EA5B, 0xED475B4E79B827A6),

@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pytest
 
-from runners.contract import streams, views
+from runners.contract.data import streams, views
 
 RULE = {
     "crop": {"area": [0.08, 1.0], "ratio": [0.75, 4 / 3]},

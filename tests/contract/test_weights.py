@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from runners.contract import models, streams, weights
-from runners.contract.checkpoint import state_sha256
+from runners.contract.data import streams
+from runners.contract.kinds import models, weights
+from runners.contract.protocol.checkpoint import state_sha256
 from vigil.recipes.loading import load_recipe
 
 

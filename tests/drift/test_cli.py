@@ -8,13 +8,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import vigil.history
+import vigil.tracking.history
 from benchmarks.simulated_nights import VERIFICATIONS
 from vigil.cli.main import main
 from vigil.drift.references import References, rows_in
-from vigil.history import History
 from vigil.paths import reference_directory
 from vigil.recipes.loading import load_recipe, recipe_hash
+from vigil.tracking.history import History
 
 TRAINING = load_recipe("resnet_cifar").resolve("quick")
 RELEASES = ["0.9.2"] * 11 + ["0.10.2"] * 9
@@ -26,7 +26,7 @@ def drift(monkeypatch, capsys):
 
     def run(samples, *arguments: str, verifications=VERIFICATIONS, **fields) -> tuple[int, str, str]:
         history = History(samples, verifications, **fields)
-        monkeypatch.setattr(vigil.history, "load_history", lambda: history)
+        monkeypatch.setattr(vigil.tracking.history, "load_history", lambda: history)
         code = main(["drift", *arguments])
         captured = capsys.readouterr()
         return code, captured.out, captured.err

@@ -1,6 +1,6 @@
 """Planted fault: the 16 -> 32 convolution of stride 2 has a relative noise of 1e-3 on its output, the same in every call."""
 
-from runners.contract import streams
+from runners.contract.data import streams
 
 SHAPE = (16, 16, 32)  # height, width, channel
 FACTOR = 1.0 + 1e-3 * streams.normal(20, "fault/activation_noise", count=16 * 16 * 32).reshape(SHAPE)

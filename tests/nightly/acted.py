@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 
 import vigil.cli.nightly
-import vigil.invocation
+import vigil.runs.carry_out
 from tests.reports.documents import a_document as a_verification
 from tests.vigil.scripted import end_run
 from vigil.cli.main import main
-from vigil.execute import Ending
 from vigil.nightly import conduct, work
+from vigil.process.execute import Ending
 from vigil.releases import installer, store
 from vigil.verify.golden import path_of
 
@@ -60,7 +60,7 @@ def act(patch: pytest.MonkeyPatch, *, on_run: Callable[[Path], Any] = str, slowl
         time.sleep(slowly)
 
     patch.setattr(conduct, "night_cells", some)
-    patch.setattr(vigil.invocation, "execute", execute)
+    patch.setattr(vigil.runs.carry_out, "execute", execute)
     patch.setattr(work, "verify_context", verify_context)
     patch.setattr(work, "load_standard", lambda *arguments, **options: None)
     for name in ("draw_pictures", "draw_picture"):

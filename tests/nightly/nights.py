@@ -9,7 +9,7 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
-from vigil.context import make_context
+from vigil.documents.context import make_context
 from vigil.errors import EnvironmentFailed
 from vigil.nightly.cells import REPRODUCE, Cell, night_cells
 from vigil.nightly.document import DONE, LEFT, row_of

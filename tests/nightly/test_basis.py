@@ -11,14 +11,14 @@ from vigil.nightly.cells import REPRODUCE, VERIFY
 from vigil.paths import project_root
 
 FILES = {
-    "runners/contract/streams.py": "contract",
+    "runners/contract/data/streams.py": "contract",
     "runners/jax/train.py": "framework",
     "runners/torch/train.py": "another framework",
     "vigil/verify/compare.py": "verify",
-    "vigil/spec.py": "from vigil.context import Context",
-    "vigil/context.py": "",
+    "vigil/process/build_spec.py": "from vigil.documents.context import Context",
+    "vigil/documents/context.py": "",
     "vigil/verify/oracle/step.py": "verify, deeper",
-    "vigil/verdict.py": "from vigil.statistics.bands import Band",
+    "vigil/references/judgement.py": "from vigil.statistics.bands import Band",
     "vigil/statistics/bands.py": "from vigil.statistics import metric",
     "vigil/statistics/metric.py": "SCALE = 1",
     "vigil/cli/main.py": "no part of it",
@@ -46,13 +46,13 @@ def basis_of(root, kind=REPRODUCE, *, key="e1", recipe_hash="r1"):
 
 
 OF_BOTH = [
-    "runners/contract/streams.py", "runners/jax/train.py", "vigil/verify/compare.py", "vigil/verify/oracle/step.py",
-    "vigil/spec.py", "vigil/context.py",
+    "runners/contract/data/streams.py", "runners/jax/train.py", "vigil/verify/compare.py", "vigil/verify/oracle/step.py",
+    "vigil/process/build_spec.py", "vigil/documents/context.py",
     "reference/known_findings.yaml", "reference/resnet_cifar/verify/golden-quick.npz",
     "reference/resnet_cifar/verify/clean-tape.jsonl",
 ]  # fmt: skip
 OF_A_REPRODUCTION = [
-    "vigil/verdict.py", "vigil/statistics/bands.py", "vigil/statistics/metric.py", "reference/resnet_cifar/quick-jax-2026.jsonl",
+    "vigil/references/judgement.py", "vigil/statistics/bands.py", "vigil/statistics/metric.py", "reference/resnet_cifar/quick-jax-2026.jsonl",
 ]  # fmt: skip
 
 
@@ -124,7 +124,7 @@ def test_a_basis_that_forgets_an_ingredient_is_caught(root, monkeypatch):
 def test_the_judgement_of_this_checkout_is_found():
     """The imports of the real verdict lead to the real bands."""
     found = with_imports([project_root() / "vigil" / "verdict.py"], root=project_root())
-    needed = {"vigil/verdict.py", "vigil/statistics/bands.py", "vigil/references/samples.py"}
+    needed = {"vigil/references/judgement.py", "vigil/statistics/bands.py", "vigil/references/samples.py"}
     assert needed <= {path.relative_to(project_root()).as_posix() for path in found}
 
 

@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 from tests.nightly.nights import RECIPE, a_cell
-from vigil.context import FRAMEWORKS
+from vigil.documents.context import FRAMEWORKS
 from vigil.nightly.cells import REPRODUCE, VERIFY, night_cells
 
 STEP = a_cell(VERIFY)

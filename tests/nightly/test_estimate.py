@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 
 from tests.nightly.nights import a_cell, a_document, a_row, all_cells
-from vigil.context import FRAMEWORKS
+from vigil.documents.context import FRAMEWORKS
 from vigil.nightly.cells import VERIFY
 from vigil.nightly.estimate import Estimator
 from vigil.nightly.ledger import Ledger

@@ -8,9 +8,9 @@ import random
 from pathlib import Path
 from typing import Any
 
-from runners.contract.models import parameter_shapes, statistic_shapes
-from runners.contract.spec import SCHEMA, RunSpec, write_spec
-from vigil.context import make_context
+from runners.contract.kinds.models import parameter_shapes, statistic_shapes
+from runners.contract.protocol.spec import SCHEMA, RunSpec, write_spec
+from vigil.documents.context import make_context
 from vigil.recipes.loading import load_recipe, recipe_hash
 
 RECIPE = load_recipe("resnet_cifar")

@@ -31,7 +31,7 @@ RECIPE = RecipeFacts(
 
 @dataclass(frozen=True)
 class Frames:
-    """A history, as `vigil.history.History` is one."""
+    """A history, as `vigil.tracking.history.History` is one."""
 
     samples: pd.DataFrame
     verifications: pd.DataFrame
@@ -93,7 +93,7 @@ def night(*cells: dict[str, Any], **changes: Any) -> dict[str, Any]:
 
 
 def write_record(runs: Path, row: dict[str, Any], losses: list[Any]) -> None:
-    """Leave a record where `vigil.invocation` leaves it."""
+    """Leave a record where `vigil.runs.carry_out` leaves it."""
     place = runs / row["invocation_id"] / row["run_id"].removeprefix(f"{row['invocation_id']}-")
     place.mkdir(parents=True)
     (place / "record.json").write_text(json.dumps({"run_id": row["run_id"], "losses": losses}), encoding="utf-8")

@@ -10,9 +10,10 @@ import pytest
 
 from reports import masks
 from reports.masks import COLUMNS, draw_masks, make_figure
-from runners.contract import detections, instances
-from runners.contract.detections import Detections
-from runners.contract.spec import write_spec
+from runners.contract.data import instances
+from runners.contract.kinds import detections
+from runners.contract.kinds.detections import Detections
+from runners.contract.protocol.spec import write_spec
 from tests.vigil.test_coco import perfect
 from vigil.cli.main import main
 

@@ -7,8 +7,9 @@ import pytest
 from matplotlib.image import imread
 
 from reports.run_pictures import _DRAWN, draw_pictures
-from runners.contract import detections, instances
-from runners.contract.spec import write_spec
+from runners.contract.data import instances
+from runners.contract.kinds import detections
+from runners.contract.protocol.spec import write_spec
 from tests.vigil.test_coco import perfect
 from vigil.cli.reproduce import watch
 from vigil.progress import RunDisplay

@@ -13,7 +13,7 @@ from reports.site.sources import gather, read_nights
 from reports.site.standing import cells_of
 from tests.reports.site_frames import HASH, KEY, NOW, ago, frames, night, night_row, sample, sources, verification
 from vigil.errors import UsageError
-from vigil.rung import with_first_rung
+from vigil.runs.first_rung import with_first_rung
 
 WRONG = {"verdict": "regressed", "reason": "stem is off"}
 
@@ -55,7 +55,7 @@ def test_the_verdict_on_all_runs_is_found_or_unknown(of_runs, rung, expected):
 @pytest.mark.parametrize("name", ["regressed", "known-finding", "failed:died", "reproduced", "unknown"])
 @pytest.mark.parametrize("judged", ["reproduced", "unknown", "regressed", "better-than-reference"])
 def test_a_first_rung_does_here_what_it_does_there(name, judged):
-    """The verdict that history leads to is the one that `vigil.rung` gave the invocation."""
+    """The verdict that history leads to is the one that `vigil.runs.first_rung` gave the invocation."""
     summary = {"verdict": {"name": name, "reason": "x"}, "origin": None}
     told = with_first_rung({"name": judged, "reason": "y"}, summary)["name"]
     of_runs = runs(judged, told=told)

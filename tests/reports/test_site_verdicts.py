@@ -9,7 +9,7 @@ import pytest
 
 from reports.site.pages import environment
 from reports.site.verdicts import APPEARANCES, appearance_of, contrast
-from vigil.verdict import BETTER, REGRESSED, REPRODUCED, UNKNOWN, UNSUPPORTED
+from vigil.references.judgement import BETTER, REGRESSED, REPRODUCED, UNKNOWN, UNSUPPORTED
 
 LEAST_CONTRAST = 4.5  # WCAG 2.2, AA
 # How a colour looks without one kind of cone, linear RGB: G. Machado, M. Oliveira, L. Fernandes, IEEE TVCG 15 (2009) 1291,

@@ -9,8 +9,8 @@ from reports.verify import go_on, verify_block, worst_text
 from reports.verify_picture import draw_picture, in_order, plain
 from reports.verify_table import COLUMNS, markdown, notes, outcome, rows
 from tests.reports.documents import ORIGIN, a_document, a_failure, a_regression, a_tensor, write_verification
-from vigil.context import parse_context
-from vigil.rung import origin_text, times
+from vigil.documents.context import parse_context
+from vigil.runs.first_rung import origin_text, times
 
 COMMAND = "vigil verify resnet_cifar"
 

@@ -8,7 +8,7 @@ import json
 import pytest
 
 from tests.runners.harness import FRAMEWORKS, Outcome, make_spec, outcome, start
-from vigil.environment import is_installed
+from vigil.process.environment import is_installed
 
 
 @pytest.fixture(params=[pytest.param(name, marks=getattr(pytest.mark, name)) for name in FRAMEWORKS])

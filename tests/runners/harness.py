@@ -11,13 +11,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from runners.contract import detections
-from runners.contract.checkpoint import FINAL, load_state
-from runners.contract.detections import Detections
-from runners.contract.events import read_events
-from runners.contract.spec import RunSpec, write_spec
+from runners.contract.kinds import detections
+from runners.contract.kinds.detections import Detections
+from runners.contract.protocol.checkpoint import FINAL, load_state
+from runners.contract.protocol.events import read_events
+from runners.contract.protocol.spec import RunSpec, write_spec
+from vigil.process.build_spec import available_cores
 from vigil.recipes.loading import load_recipe
-from vigil.spec import available_cores
 
 ROOT = Path(__file__).resolve().parents[2]
 FRAMEWORKS = ("torch", "tensorflow", "jax")

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from runners.contract import regions
+from runners.contract.kinds import regions
 
 MODEL = {"image_shape": [128, 128, 3], "strides": [8, 16], "anchors": {"scales": [24, 56], "ratios": [0.5, 1.0, 2.0]}}
 WEIGHTS = (10.0, 10.0, 5.0, 5.0)

@@ -6,8 +6,8 @@ import shutil
 import numpy as np
 import pytest
 
-from runners.contract.checkpoint import CHECKPOINT, save_state
-from runners.contract.weights import initial_state
+from runners.contract.kinds.weights import initial_state
+from runners.contract.protocol.checkpoint import CHECKPOINT, save_state
 from tests.runners.harness import finished, frameworks, make_spec, outcome, start
 
 

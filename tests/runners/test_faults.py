@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from runners.contract.faults import file_sha256
+from runners.contract.protocol.faults import file_sha256
 from tests.runners.harness import ROOT, finished, make_spec, outcome, start
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from runners.contract import datasets, weights
-from runners.contract.detections import Detections
-from runners.contract.faults import file_sha256
-from runners.contract.make_batches import make_batches
+from runners.contract.data import datasets
+from runners.contract.kinds import weights
+from runners.contract.kinds.detections import Detections
+from runners.contract.kinds.make_batches import make_batches
+from runners.contract.protocol.faults import file_sha256
 from runners.contract.schedule import learning_rate
 from tests.runners.harness import ROOT, finished, frameworks, make_spec
 from vigil.verify.oracle import step as oracle

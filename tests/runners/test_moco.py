@@ -7,8 +7,9 @@ from importlib.metadata import PackageNotFoundError, version
 import numpy as np
 import pytest
 
-from runners.contract import datasets, weights
-from runners.contract.make_batches import make_batches
+from runners.contract.data import datasets
+from runners.contract.kinds import weights
+from runners.contract.kinds.make_batches import make_batches
 from runners.contract.schedule import learning_rate
 from tests.runners.harness import finished, make_spec
 from vigil.verify.oracle import step as oracle

@@ -10,9 +10,9 @@ import json
 import numpy as np
 import pytest
 
-from runners.contract.checkpoint import CHECKPOINT
-from runners.contract.faults import file_sha256
-from runners.contract.weights import initial_state
+from runners.contract.kinds.weights import initial_state
+from runners.contract.protocol.checkpoint import CHECKPOINT
+from runners.contract.protocol.faults import file_sha256
 from tests.runners.harness import BATCH, ROOT, finished, frameworks, make_spec, outcome, start
 
 RATE, DECAY, SHARE = 0.1, 0.01, 0.1  # learning rate, weight decay, what a batch adds to running statistics

@@ -6,9 +6,9 @@ One faulted run is held against the clean one, and against PyTorch's faulted run
 import numpy as np
 import pytest
 
-from runners.contract.faults import file_sha256
-from runners.contract.streams import normal
-from runners.contract.weights import initial_state
+from runners.contract.data.streams import normal
+from runners.contract.kinds.weights import initial_state
+from runners.contract.protocol.faults import file_sha256
 from tests.runners.harness import FRAMEWORKS, ROOT, finished, frameworks, make_spec
 from vigil.recipes.loading import load_recipe
 

@@ -9,8 +9,8 @@ import time
 import numpy as np
 import pytest
 
-from runners.contract.checkpoint import CHECKPOINT, load_state, state_sha256
-from runners.contract.events import read_events
+from runners.contract.protocol.checkpoint import CHECKPOINT, load_state, state_sha256
+from runners.contract.protocol.events import read_events
 from tests.runners.harness import FRAMEWORKS, finished, frameworks, make_spec, outcome, start
 
 # On one device op by op in JAX, and in TensorFlow: what two devices in mode jit show of them is quicker.

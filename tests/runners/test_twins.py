@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from runners.contract.models import parameter_shapes, statistic_shapes
+from runners.contract.kinds.models import parameter_shapes, statistic_shapes
 from tests.runners.harness import FRAMEWORKS, ROOT
 from vigil.recipes.loading import load_recipe
 from vigil.verify.oracle import step as oracle

@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from runners.contract.cases import read_answers
-from runners.contract.events import read_events
-from runners.contract.faults import file_sha256
-from runners.contract.weights import initial_state
+from runners.contract.kinds.weights import initial_state
+from runners.contract.protocol.cases import read_answers
+from runners.contract.protocol.events import read_events
+from runners.contract.protocol.faults import file_sha256
 from runners.torch.models.resnet_cifar import tap_names
 from tests.runners.harness import make_spec, start
 

@@ -7,7 +7,7 @@ import pytest
 
 from tests.verify.conftest import RECIPE
 from tests.verify.made_answers import FakeFramework, in_float32
-from vigil.context import make_context
+from vigil.documents.context import make_context
 from vigil.verify import examine, localise
 from vigil.verify.ask import Answers, Setting
 from vigil.verify.limits import Limits

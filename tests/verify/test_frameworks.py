@@ -8,11 +8,11 @@ import pytest
 from benchmarks.faults import FAULTS, contexts_for, outcome_of, standard_for
 from tests.runners.harness import frameworks, share_of_cores
 from vigil.cli.main import main
-from vigil.context import FRAMEWORKS, make_context
-from vigil.environment import installed_frameworks, is_installed
+from vigil.documents.context import FRAMEWORKS, make_context
 from vigil.paths import project_root
+from vigil.process.build_spec import fault_entry
+from vigil.process.environment import installed_frameworks, is_installed
 from vigil.recipes.loading import load_recipe
-from vigil.spec import fault_entry
 from vigil.verify.golden import path_of
 from vigil.verify.request import load_standard, recipe_facts, verify_context
 

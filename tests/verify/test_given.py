@@ -6,9 +6,10 @@ import types
 import numpy as np
 import pytest
 
-from runners.contract import datasets, weights
-from runners.contract.make_batches import make_batches
-from runners.contract.regions import anchors
+from runners.contract.data import datasets
+from runners.contract.kinds import weights
+from runners.contract.kinds.make_batches import make_batches
+from runners.contract.kinds.regions import anchors
 from vigil.recipes.loading import load_recipe
 from vigil.verify import given
 from vigil.verify.cases import answer, standard_cases

@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from runners.contract.batches import Batches
-from runners.contract.datasets import load
+from runners.contract.data.batches import Batches
+from runners.contract.data.datasets import load
 from tests.verify.conftest import RECIPE
 from vigil.errors import CannotRun
 from vigil.verify.golden import AGREEMENT, OracleDiffers, load_golden, save_golden

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tests.verify.made_answers import FakeFramework, in_float32
-from vigil.context import make_context
+from vigil.documents.context import make_context
 from vigil.verify import localise
 from vigil.verify.ask import Answers, Setting, shards_for
 from vigil.verify.examine import differences_in

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from runners.contract import weights
+from runners.contract.kinds import weights
 from vigil.verify.layers import in_order, place_of, rounded
 from vigil.verify.oracle import operations, step
 

@@ -7,8 +7,9 @@ import copy
 import numpy as np
 import pytest
 
-from runners.contract import datasets, models, streams, weights
-from runners.contract.make_batches import make_batches
+from runners.contract.data import datasets, streams
+from runners.contract.kinds import models, weights
+from runners.contract.kinds.make_batches import make_batches
 from vigil.recipes.loading import load_recipe
 from vigil.verify.oracle import operations, step
 from vigil.verify.oracle.graph import Graph

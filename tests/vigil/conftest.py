@@ -11,22 +11,22 @@ from pathlib import Path
 
 import pytest
 
-import vigil.execute
-import vigil.invocation
-import vigil.record
+import vigil.process.execute
+import vigil.process.recording
+import vigil.runs.carry_out
 import vigil.tracking.client
 import vigil.tracking.uploads
 import vigil.verify.golden
-from runners.contract.spec import read_spec, write_spec
+from runners.contract.protocol.spec import read_spec, write_spec
 from tests.vigil.remembered import NOON, RUNG
 from tests.vigil.requested import QUIET, request
 from tests.vigil.scripted import end_run
 from tests.vigil.tracked import a_record, an_invocation, write_invocation
-from vigil.execute import Ending
-from vigil.invocation import carry_out
-from vigil.record import read_record
+from vigil.process.execute import Ending
+from vigil.process.recording import read_record
 from vigil.references.samples import append_rows, row_from_record
-from vigil.request import plan
+from vigil.runs.carry_out import carry_out
+from vigil.runs.request import plan
 from vigil.tracking import upload
 
 _HEAD = """
@@ -44,7 +44,7 @@ def emit(kind, phase="train", **fields):
 @pytest.fixture(autouse=True)
 def _known_commit(monkeypatch):
     """Records name a commit, whatever checkout the tests run in."""
-    monkeypatch.setattr(vigil.record, "describe_code", lambda: {"commit": "c0ffee" * 6 + "c0ff", "dirty": False})
+    monkeypatch.setattr(vigil.process.recording, "describe_code", lambda: {"commit": "c0ffee" * 6 + "c0ff", "dirty": False})
 
 
 @pytest.fixture(autouse=True)
@@ -70,7 +70,7 @@ def fake_runner(tmp_path, monkeypatch) -> Callable[..., object]:
     package.mkdir(parents=True)
     (root / "runners" / "__init__.py").touch()
     (package / "__init__.py").touch()
-    monkeypatch.setattr(vigil.execute, "project_root", lambda: root)
+    monkeypatch.setattr(vigil.process.execute, "project_root", lambda: root)
     return lambda *parts: (package / "__main__.py").write_text(_HEAD + "".join(map(textwrap.dedent, parts)))
 
 
@@ -90,10 +90,10 @@ def scripted(places, monkeypatch, tmp_path) -> Callable[[dict], list[tuple[str, 
     The dict goes from seed to a metric's value, or to the category of a failure. Nothing is uploaded, and there is no
     reference unless a test makes one.
     """
-    for module in (vigil.invocation, vigil.verify.golden):
+    for module in (vigil.runs.carry_out, vigil.verify.golden):
         monkeypatch.setattr(module, "reference_directory", lambda: tmp_path / "reference")
     # A detector's runs, too, end with the figures of the dict.
-    monkeypatch.setattr(vigil.record, "with_average_precision", lambda curve, *others: list(curve))
+    monkeypatch.setattr(vigil.process.recording, "with_average_precision", lambda curve, *others: list(curve))
     tracked = {"uri": "u", "experiment": "e", "run_id": "r"}
     monkeypatch.setattr(vigil.tracking.uploads, "upload", lambda directory: tracked)
     started: list[tuple[str, int]] = []
@@ -105,7 +105,7 @@ def scripted(places, monkeypatch, tmp_path) -> Callable[[dict], list[tuple[str, 
             end_run(directory, outcomes[seed])
             return Ending(3 if isinstance(outcomes[seed], str) else 0)
 
-        monkeypatch.setattr(vigil.invocation, "execute", execute)
+        monkeypatch.setattr(vigil.runs.carry_out, "execute", execute)
         return started
 
     return make
@@ -156,11 +156,11 @@ def invocation_directory(tmp_path) -> Path:
 def clock(monkeypatch) -> Callable[..., None]:
     """Return a function that sets the clock of the machine that uploads, and of the one that reads."""
 
-    import vigil.history  # of pandas and Arrow only tests of history need to know
+    import vigil.tracking.history  # of pandas and Arrow only tests of history need to know
 
     def set_to(uploads: datetime, *, reads: datetime | None = None) -> None:
         monkeypatch.setattr(vigil.tracking.client, "now", lambda: uploads)
-        monkeypatch.setattr(vigil.history, "_now", lambda: reads or uploads)
+        monkeypatch.setattr(vigil.tracking.history, "_now", lambda: reads or uploads)
 
     set_to(NOON)
     return set_to

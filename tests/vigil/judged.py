@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from vigil.verdict import judge
+from vigil.references.judgement import judge
 
 RECIPE = {"name": "resnet_cifar", "version": 1, "hash": "aa11", "profile": "quick"}
 METRIC = {"name": "test_accuracy", "unit": "percent", "direction": "higher", "selection": "last"}

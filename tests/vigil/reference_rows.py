@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from vigil.recipes.loading import load_recipe, recipe_hash
-from vigil.verdict import band_of
+from vigil.references.judgement import band_of
 
 RECIPE = load_recipe("resnet_cifar")
 QUICK = {"name": "resnet_cifar", "version": RECIPE.version, "hash": recipe_hash(RECIPE.resolve("quick")), "profile": "quick"}

@@ -6,7 +6,7 @@ from datetime import datetime, timezone
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from vigil.history import History
+    from vigil.tracking.history import History
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=timezone.utc)
 RUNG = {

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from vigil.context import make_context
+from vigil.documents.context import make_context
 from vigil.recipes.loading import load_recipe
-from vigil.request import Request
-from vigil.watch import Watch
+from vigil.runs.request import Request
+from vigil.runs.watch import Watch
 
 
 def nothing(*facts) -> None:

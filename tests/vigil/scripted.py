@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from runners.contract.events import EventWriter
-from runners.contract.spec import read_spec
+from runners.contract.protocol.events import EventWriter
+from runners.contract.protocol.spec import read_spec
 
 
 def end_run(directory: Path, outcome: float | str) -> None:

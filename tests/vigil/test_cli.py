@@ -12,10 +12,10 @@ import pytest
 
 import vigil.cli.main
 import vigil.cli.options
-import vigil.data
-import vigil.environment
-import vigil.invocation
+import vigil.data.official
 import vigil.paths
+import vigil.process.environment
+import vigil.runs.carry_out
 from vigil.cli.main import VERBS, main
 from vigil.recipes.loading import load_recipe, recipe_names
 
@@ -31,8 +31,8 @@ def command(places, monkeypatch, capsys):
 
     Nothing is installed as far as the command can see, and a run that starts fails the test.
     """
-    monkeypatch.setattr(vigil.environment.importlib.util, "find_spec", lambda name: object())
-    monkeypatch.setattr(vigil.invocation, "execute", lambda *facts, **options: pytest.fail("a run was started"))
+    monkeypatch.setattr(vigil.process.environment.importlib.util, "find_spec", lambda name: object())
+    monkeypatch.setattr(vigil.runs.carry_out, "execute", lambda *facts, **options: pytest.fail("a run was started"))
 
     def run(*arguments: str) -> tuple[int, str, str]:
         code = main(list(arguments))
@@ -193,7 +193,7 @@ def test_a_runs_directory_that_cannot_be_written_is_exit_code_3(command, tmp_pat
 def test_a_full_disk_is_exit_code_3(command, places, monkeypatch):
     """Said before training, with what is free and what is needed."""
     usage = type("Usage", (), {"free": 5 * 2**20})()
-    monkeypatch.setattr(vigil.run_directories.shutil, "disk_usage", lambda path: usage)
+    monkeypatch.setattr(vigil.process.directories.shutil, "disk_usage", lambda path: usage)
     code, _, err = command(*REPRODUCE)
     assert code == 3
     assert f"{places}: 5 MiB free, 300 MiB are needed" in err
@@ -205,11 +205,11 @@ def test_missing_data_without_a_network_is_exit_code_3(command, tmp_path, monkey
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    monkeypatch.setattr(vigil.data, "ARCHIVE_URL", f"http://127.0.0.1:{port}/cifar-10-python.tar.gz")
+    monkeypatch.setattr(vigil.data.official, "ARCHIVE_URL", f"http://127.0.0.1:{port}/cifar-10-python.tar.gz")
     code, _, err = command("reproduce", "resnet_cifar", "--framework", "torch", "--profile", "paper")
     assert code == 3
     assert str(tmp_path / "data" / "cifar-10-python.tar.gz") in err
-    assert vigil.data.ARCHIVE_MD5 in err
+    assert vigil.data.official.ARCHIVE_MD5 in err
 
 
 @pytest.mark.parametrize(
@@ -281,7 +281,7 @@ def test_a_reproduction_ends_with_its_block_and_exit_code(command, scripted, pla
     assert "seed 1 (2/3)" in err
     (directory,) = places.iterdir()
     assert str(directory) in out
-    invocation = vigil.invocation.read_invocation(directory)
+    invocation = vigil.runs.carry_out.read_invocation(directory)
     assert invocation["command"] == "vigil " + " ".join([*REPRODUCE, "--seeds", "3"])
 
 

@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 from pycocotools import mask as coder
 
-from runners.contract import instances
-from runners.contract.detections import Detections
-from vigil.coco import figures
-from vigil.coco.documents import decode
-from vigil.coco.figures import FIGURES, average_precision, evaluate
+from runners.contract.data import instances
+from runners.contract.kinds.detections import Detections
+from vigil.data.coco import figures
+from vigil.data.coco.documents import decode
+from vigil.data.coco.figures import FIGURES, average_precision, evaluate
 
 DATA = Path(__file__).resolve().parents[1] / "data" / "coco_eval"
 KINDS = ("bbox", "segm")

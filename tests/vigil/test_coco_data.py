@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
-from runners.contract import instances
-from vigil.data import ensure_instances, write_instances
+from runners.contract.data import instances
+from vigil.data.official import ensure_instances, write_instances
 from vigil.errors import DataError, DirectoryError
 from vigil.recipes.blocks import InstanceData
 

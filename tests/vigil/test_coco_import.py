@@ -10,12 +10,12 @@ import pytest
 from PIL import Image
 from pycocotools import mask as coder
 
-from runners.contract import instances
-from runners.contract.scenes import box_of
+from runners.contract.data import instances
+from runners.contract.data.scenes import box_of
 from tests.contract.test_instances import assert_same_set
 from vigil.cli.main import main
-from vigil.coco.documents import run_lengths
-from vigil.coco.resize import fit_image, fit_mask
+from vigil.data.coco.documents import run_lengths
+from vigil.data.coco.resize import fit_image, fit_mask
 
 
 @pytest.fixture

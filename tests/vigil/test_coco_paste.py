@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from vigil.coco.paste import paste_mask
+from vigil.data.coco.paste import paste_mask
 
 BOXES = {
     "inside": (3.2, 4.7, 30.9, 21.1),

@@ -7,9 +7,9 @@ import pytest
 from pycocotools import mask as coder
 
 from tests.vigil.test_coco import read
-from vigil.coco.documents import decode, run_lengths
-from vigil.coco.reading import decode_annotation
-from vigil.coco.resize import fit_image, fit_mask, fitted_size
+from vigil.data.coco.documents import decode, run_lengths
+from vigil.data.coco.reading import decode_annotation
+from vigil.data.coco.resize import fit_image, fit_mask, fitted_size
 
 
 def fitted_slowly(values: np.ndarray, height: int, width: int) -> np.ndarray:

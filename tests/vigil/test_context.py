@@ -8,8 +8,8 @@ import json
 
 import pytest
 
-from vigil import context as contexts
-from vigil.context import Context, make_context, parse_context
+from vigil.documents import context as contexts
+from vigil.documents.context import Context, make_context, parse_context
 from vigil.errors import UsageError
 
 

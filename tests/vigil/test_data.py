@@ -14,9 +14,9 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from runners.contract import cifar10
+from runners.contract.data import cifar10
 from runners.contract.errors import DataError as ContractDataError
-from vigil import data
+from vigil.data import official as data
 from vigil.errors import DataError, DirectoryError
 
 N_IMAGES = 3

@@ -7,8 +7,8 @@ import subprocess
 
 import pytest
 
-from vigil import environment
 from vigil.errors import EXIT_COULD_NOT_RUN, FrameworkMissing
+from vigil.process import environment
 
 
 @pytest.fixture

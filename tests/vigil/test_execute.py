@@ -10,11 +10,11 @@ import time
 import psutil
 import pytest
 
-import vigil.execute
-from runners.contract.events import EventWriter
-from vigil.context import make_context
-from vigil.execute import Ending, execute
-from vigil.record import make_record
+import vigil.process.execute
+from runners.contract.protocol.events import EventWriter
+from vigil.documents.context import make_context
+from vigil.process.execute import Ending, execute
+from vigil.process.recording import make_record
 
 FINISHED = """
     emit("finished", "finish", step=4, metrics={"test_accuracy": 80.0, "test_loss": 0.5}, state_sha256="ab",
@@ -191,7 +191,7 @@ def test_children_that_outlive_a_runner_are_ended(fake_runner, run_directory):
 
 def test_a_child_that_is_left_running_is_caught(fake_runner, run_directory, monkeypatch):
     """Without the ending of the group the same child would live on."""
-    monkeypatch.setattr(vigil.execute, "_end_group", lambda process: process.wait())
+    monkeypatch.setattr(vigil.process.execute, "_end_group", lambda process: process.wait())
     with pytest.raises(AssertionError, match="was left running"):
         test_children_that_outlive_a_runner_are_ended(fake_runner, run_directory)
 
@@ -214,7 +214,7 @@ def test_stopped_by_the_user_a_runner_may_say_its_last_word(fake_runner, run_dir
 
 def test_stopped_by_the_user_a_runner_that_ignores_it_is_killed(fake_runner, run_directory, monkeypatch):
     """After the grace period it is ended all the same; what it said on its way out does not hide the reason."""
-    monkeypatch.setattr(vigil.execute, "_GRACE_SECONDS", 0.5)
+    monkeypatch.setattr(vigil.process.execute, "_GRACE_SECONDS", 0.5)
     fake_runner("    signal.signal(signal.SIGTERM, signal.SIG_IGN)\n", STARTED, """
         emit("failed", category="crash", message="a peer is gone", step=2, traceback="")
         open(os.path.join(directory, "ready"), "w").close()

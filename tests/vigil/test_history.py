@@ -6,13 +6,13 @@ from datetime import datetime, timedelta, timezone
 
 import pytest
 
-import vigil.history
 import vigil.tracking.client
+import vigil.tracking.history
 from tests.vigil.remembered import NOON, assert_once, names
 from tests.vigil.tracked import client_of, closed_port
 from vigil.errors import CannotRun
-from vigil.history import History, load_history
 from vigil.tracking import TrackingUnavailable
+from vigil.tracking.history import History, load_history
 
 
 def test_a_late_upload_of_an_old_run_is_seen(uri, clock, bring):
@@ -48,8 +48,8 @@ def test_after_a_long_pause_only_what_is_new_is_read(uri, clock, bring, monkeypa
     bring("first")
     load_history()
     asked = []
-    whole = vigil.history.read_pages
-    monkeypatch.setattr(vigil.history, "read_pages", lambda store, days: asked.append(days) or whole(store, days))
+    whole = vigil.tracking.history.read_pages
+    monkeypatch.setattr(vigil.tracking.history, "read_pages", lambda store, days: asked.append(days) or whole(store, days))
     clock(NOON + timedelta(days=500), reads=NOON + timedelta(days=730))
     bring("second")
     assert names(load_history()) == ["first", "second"]
@@ -125,7 +125,7 @@ def test_a_tracker_that_is_down_leaves_what_is_cached_with_its_age(uri, clock, b
     def refuse(*arguments):
         raise TrackingUnavailable("nothing answers")
 
-    monkeypatch.setattr(vigil.history, "open_store", refuse)
+    monkeypatch.setattr(vigil.tracking.history, "open_store", refuse)
     clock(NOON + timedelta(days=3))
     history = load_history()
     assert (names(history), history.as_of) == (["first"], NOON)

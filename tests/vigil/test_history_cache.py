@@ -8,8 +8,8 @@ import threading
 import pytest
 
 from vigil.errors import CannotRun, DirectoryError
-from vigil.history_cache import NOTE, TABLES, Cache, Cached, State, table_of
 from vigil.paths import cache_directory
+from vigil.tracking.history_cache import NOTE, TABLES, Cache, Cached, State, table_of
 
 URI = "http://anna:s3cret@host"
 ROW = {"identity": "a/b", "mlflow_run_id": "1", "uploaded_at": "", "invocation_id": "a", "run_id": "b", "created": 5, "seed": 1}

@@ -6,23 +6,23 @@ import json
 
 import pytest
 
-import vigil.invocation as module
-import vigil.request
+import vigil.runs.carry_out as module
+import vigil.runs.request
 import vigil.tracking.uploads
 import vigil.verify.golden
 import vigil.verify.request
-from runners.contract.spec import read_spec
+from runners.contract.protocol.spec import read_spec
 from tests.vigil.requested import QUIET, nothing, request
-from vigil import run_directories
-from vigil.data import DataError
+from vigil.data.official import DataError
 from vigil.errors import CannotRun, DirectoryError, UsageError
-from vigil.invocation import carry_out, read_invocation
-from vigil.record import read_record
+from vigil.process import directories as run_directories
+from vigil.process.directories import alone_in, new_directory
+from vigil.process.recording import read_record
 from vigil.references.samples import row_from_record
-from vigil.request import FILE_NAME, preflight
-from vigil.run_directories import alone_in, new_directory
+from vigil.runs.carry_out import carry_out, read_invocation
+from vigil.runs.request import FILE_NAME, preflight
+from vigil.runs.watch import Watch
 from vigil.tracking import TrackingUnavailable
-from vigil.watch import Watch
 
 
 def test_everything_is_planned_before_anything_runs(planned):
@@ -152,14 +152,14 @@ def test_a_faulted_run_is_marked_everywhere_and_is_no_reference(scripted, planne
 
 def test_preflight_passes_what_can_run(places, monkeypatch):
     """The embedded set needs no data directory; the runs directory is made and left empty."""
-    monkeypatch.setattr(vigil.request, "require_framework", nothing)
+    monkeypatch.setattr(vigil.runs.request, "require_framework", nothing)
     assert preflight(request(), places, on_data=nothing) is None
     assert list(places.iterdir()) == []
 
 
 def test_preflight_refuses_what_would_fail_late(places, tmp_path, monkeypatch):
     """Shards, disk, a file in the way and missing data are each said before a directory is planned."""
-    monkeypatch.setattr(vigil.request, "require_framework", nothing)
+    monkeypatch.setattr(vigil.runs.request, "require_framework", nothing)
     with pytest.raises(UsageError, match="sum to the recipe's batch size, 64"):
         preflight(request(devices=2, shards="1,2"), places, on_data=nothing)
     (tmp_path / "file").touch()
@@ -169,10 +169,10 @@ def test_preflight_refuses_what_would_fail_late(places, tmp_path, monkeypatch):
     def missing(data, *, progress):
         raise DataError("no data")
 
-    monkeypatch.setattr(vigil.request, "ensure_data", missing)
+    monkeypatch.setattr(vigil.runs.request, "ensure_data", missing)
     with pytest.raises(DataError, match="no data"):
         preflight(request(profile="paper"), places, on_data=nothing)
-    monkeypatch.setattr(vigil.run_directories.shutil, "disk_usage", lambda path: type("Usage", (), {"free": 2**20})())
+    monkeypatch.setattr(vigil.process.directories.shutil, "disk_usage", lambda path: type("Usage", (), {"free": 2**20})())
     with pytest.raises(DirectoryError, match="1 MiB free, 300 MiB are needed"):
         preflight(request(), places, on_data=nothing)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from vigil.errors import UsageError
-from vigil.plan import every_context, matrix_contexts, share_cores
+from vigil.runs.contexts import every_context, matrix_contexts, share_cores
 
 
 def test_the_matrix_is_every_combination_once():

@@ -10,9 +10,9 @@ import vigil.tracking.client
 from tests.reports.documents import a_regression, write_verification
 from tests.vigil.remembered import NOON, assert_once, names
 from tests.vigil.tracked import CREATED_MILLISECONDS, a_record, client_of
-from vigil.history import load_history
-from vigil.history_cache import SAMPLES, VERIFICATIONS
 from vigil.tracking import upload
+from vigil.tracking.history import load_history
+from vigil.tracking.history_cache import SAMPLES, VERIFICATIONS
 from vigil.tracking.reading import MOST_NAMED, read_pages
 
 

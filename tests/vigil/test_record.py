@@ -7,14 +7,15 @@ import json
 import numpy as np
 import pytest
 
-from runners.contract import detections, instances
-from runners.contract.events import FILE_NAME as EVENTS
-from runners.contract.spec import write_spec
-from vigil import record as module
-from vigil.context import make_context
-from vigil.execute import Ending
+from runners.contract.data import instances
+from runners.contract.kinds import detections
+from runners.contract.protocol.events import FILE_NAME as EVENTS
+from runners.contract.protocol.spec import write_spec
+from vigil.documents.context import make_context
+from vigil.process import recording as module
+from vigil.process.execute import Ending
+from vigil.process.recording import make_record, read_record, write_json
 from vigil.recipes.loading import load_recipe
-from vigil.record import make_record, read_record, write_json
 
 CONTEXT = make_context(framework="torch", mode="eager")
 FINISHED = {

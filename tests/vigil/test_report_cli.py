@@ -15,7 +15,7 @@ def history(monkeypatch, tmp_path):
     monkeypatch.setattr("plotly.offline.get_plotlyjs", lambda: "")
 
     def hold(*rows, **facts):
-        monkeypatch.setattr("vigil.history.load_history", lambda: frames(rows, [], **facts))
+        monkeypatch.setattr("vigil.tracking.history.load_history", lambda: frames(rows, [], **facts))
 
     return hold
 

@@ -10,10 +10,10 @@ from reports.block import verdict_block
 from tests.reports.documents import ORIGIN, a_document, a_failure, a_regression, write_verification
 from tests.vigil.requested import QUIET, nothing
 from vigil.errors import CannotRun
-from vigil.invocation import carry_out
-from vigil.record import read_record
-from vigil.rung import with_first_rung
-from vigil.watch import Watch
+from vigil.process.recording import read_record
+from vigil.runs.carry_out import carry_out
+from vigil.runs.first_rung import with_first_rung
+from vigil.runs.watch import Watch
 
 
 @pytest.fixture

@@ -21,8 +21,8 @@ import pytest
 from tests.vigil.test_timeline import OTHER, POINT, WHEN, a_night, points
 from tests.vigil.tracked import a_record, an_invocation, closed_port, write_invocation
 from vigil.cli.dashboard import server_command
-from vigil.history import load_history
 from vigil.tracking import TrackingUnavailable, experiment_page, record_night, record_night_summary, upload
+from vigil.tracking.history import load_history
 
 pytestmark = pytest.mark.slow  # each start of the server takes MLflow some seconds
 

@@ -15,10 +15,10 @@ from tests.vigil.test_server import serving
 from tests.vigil.tracked import client_of, closed_port
 from vigil.cli.main import main
 from vigil.errors import EXIT_UNKNOWN
-from vigil.history import load_history
 from vigil.nightly.document import DONE, nights_directory, read_nights
 from vigil.tracking import read_document
 from vigil.tracking.client import Store
+from vigil.tracking.history import load_history
 
 pytestmark = pytest.mark.slow  # MLflow takes some seconds to start, and more than one process needs it
 

@@ -7,12 +7,12 @@ import json
 
 import pytest
 
-from runners.contract.faults import file_sha256
-from runners.contract.spec import FILE_NAME, RunSpec, read_spec, write_spec
-from vigil import spec as module
-from vigil.context import make_context
+from runners.contract.protocol.faults import file_sha256
+from runners.contract.protocol.spec import FILE_NAME, RunSpec, read_spec, write_spec
+from vigil.documents.context import make_context
 from vigil.errors import UsageError
-from vigil.spec import build_spec, fault_entry
+from vigil.process import build_spec as module
+from vigil.process.build_spec import build_spec, fault_entry
 
 IDENTITY = {"name": "resnet_cifar", "version": 1, "hash": "ab12", "profile": "smoke"}
 

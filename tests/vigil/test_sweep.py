@@ -7,16 +7,16 @@ import time
 
 import pytest
 
-import vigil.invocation
-import vigil.request
-import vigil.side_by_side
-from runners.contract.spec import read_spec
-from vigil.context import make_context
+import vigil.process.side_by_side
+import vigil.runs.carry_out
+import vigil.runs.request
+from runners.contract.protocol.spec import read_spec
+from vigil.documents.context import make_context
 from vigil.errors import FrameworkMissing
-from vigil.plan import matrix_contexts
 from vigil.recipes.loading import load_recipe
-from vigil.request import Request
-from vigil.sweep import sweep
+from vigil.runs.contexts import matrix_contexts
+from vigil.runs.request import Request
+from vigil.runs.sweep import sweep
 
 
 def nothing(*facts) -> None:
@@ -26,8 +26,8 @@ def nothing(*facts) -> None:
 @pytest.fixture(autouse=True)
 def _installed(monkeypatch):
     """Every framework counts as installed, and the machine has two cores."""
-    monkeypatch.setattr(vigil.request, "require_framework", nothing)
-    monkeypatch.setattr(vigil.side_by_side, "available_cores", lambda: [0, 1])
+    monkeypatch.setattr(vigil.runs.request, "require_framework", nothing)
+    monkeypatch.setattr(vigil.process.side_by_side, "available_cores", lambda: [0, 1])
 
 
 def requests(contexts) -> list[Request]:
@@ -56,7 +56,7 @@ def test_every_request_is_carried_out_and_returned_in_order(scripted, places, jo
 def test_cells_side_by_side_have_cores_of_their_own(scripted, places, monkeypatch):
     """Two jobs on two cores: each spec is bound to one, and no core is used twice at a time."""
     scripted({0: 80.0})
-    quick = vigil.invocation.execute
+    quick = vigil.runs.carry_out.execute
     in_use, overlaps, lock = set(), [], threading.Lock()
 
     def execute(directory, framework, **options):
@@ -69,7 +69,7 @@ def test_cells_side_by_side_have_cores_of_their_own(scripted, places, monkeypatc
             in_use.difference_update(cores)
         return quick(directory, framework, **options)
 
-    monkeypatch.setattr(vigil.invocation, "execute", execute)
+    monkeypatch.setattr(vigil.runs.carry_out, "execute", execute)
     contexts = matrix_contexts(["torch"], modes=["eager", "jit"])
     results = sweep(requests(contexts), places, jobs=2, progress_timeout=60.0, on_end=nothing, on_data=nothing)
     specs = [read_spec(directory / "seed0") for _, directory in results]
@@ -86,7 +86,7 @@ def test_all_requests_are_checked_before_the_first_trains(scripted, places, monk
         if framework == "jax":
             raise FrameworkMissing("jax is not installed")
 
-    monkeypatch.setattr(vigil.request, "require_framework", require)
+    monkeypatch.setattr(vigil.runs.request, "require_framework", require)
     contexts = [make_context(framework="torch"), make_context(framework="jax")]
     with pytest.raises(FrameworkMissing):
         sweep(requests(contexts), places, jobs=1, progress_timeout=60.0, on_end=nothing, on_data=nothing)
@@ -96,14 +96,14 @@ def test_all_requests_are_checked_before_the_first_trains(scripted, places, monk
 def test_ctrl_c_starts_no_more(scripted, places, monkeypatch):
     """Ctrl-C while the first result is shown ends the sweep; what was waiting never starts."""
     started = scripted({0: 80.0})
-    quick = vigil.invocation.execute
+    quick = vigil.runs.carry_out.execute
 
     def execute(directory, framework, *, stop, **options):
         if started:
             stop.wait(10.0)
         return quick(directory, framework, **options)
 
-    monkeypatch.setattr(vigil.invocation, "execute", execute)
+    monkeypatch.setattr(vigil.runs.carry_out, "execute", execute)
 
     def press(*facts) -> None:
         raise KeyboardInterrupt
@@ -117,14 +117,14 @@ def test_ctrl_c_starts_no_more(scripted, places, monkeypatch):
 def test_ctrl_c_stops_the_cells_that_are_running(scripted, places, monkeypatch):
     """A cell under way sees the stop signal, though Ctrl-C reaches the main thread only."""
     scripted({0: 80.0})
-    quick, seen = vigil.invocation.execute, []
+    quick, seen = vigil.runs.carry_out.execute, []
 
     def execute(directory, framework, *, stop, **options):
         if framework == "jax":
             seen.append(stop.wait(10.0))
         return quick(directory, framework, **options)
 
-    monkeypatch.setattr(vigil.invocation, "execute", execute)
+    monkeypatch.setattr(vigil.runs.carry_out, "execute", execute)
 
     def press(*facts) -> None:
         raise KeyboardInterrupt

@@ -12,8 +12,8 @@ import pytest
 import vigil.tracking.client
 from tests.vigil.tracked import client_of, closed_port, history, interrupt_after
 from vigil.errors import CannotRun
-from vigil.history import load_history
 from vigil.tracking import NightPoint, TrackingUnavailable, record_night, record_night_summary
+from vigil.tracking.history import load_history
 
 WHEN = datetime(2026, 11, 20, 2, tzinfo=timezone.utc)
 POINT = NightPoint(

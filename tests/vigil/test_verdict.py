@@ -8,7 +8,7 @@ import math
 import pytest
 
 from tests.vigil.judged import METRIC, TARGET, make_rows, run_judge
-from vigil.verdict import exit_code
+from vigil.references.judgement import exit_code
 
 
 def test_a_value_within_the_band_is_reproduced():

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.vigil.judged import METRIC, RECIPE, make_rows, run_judge
+from vigil.references.judgement import exit_code
 from vigil.references.samples import MIN_SAMPLES
-from vigil.verdict import exit_code
 
 
 def test_a_reference_without_spread_still_has_a_band():

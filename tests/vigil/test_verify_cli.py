@@ -16,11 +16,11 @@ import vigil.cli.golden as golden_module
 import vigil.cli.verify as module
 from tests.reports.documents import TRAINING, a_document, a_failure, a_regression, write_verification
 from vigil.cli.main import main
-from vigil.context import MODES
+from vigil.documents.context import MODES
 from vigil.errors import CannotRun
-from vigil.invocation import read_invocation
 from vigil.progress import RunDisplay
 from vigil.recipes.loading import recipe_names
+from vigil.runs.carry_out import read_invocation
 from vigil.verify.golden import Golden
 from vigil.verify.vote import Vote
 

@@ -9,14 +9,14 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from runners.contract import instances
-from runners.contract.scenes import MAXIMUM
+from runners.contract.data import instances
+from runners.contract.data.scenes import MAXIMUM
 from vigil.cli import options
-from vigil.coco.export import export_scenes
-from vigil.coco.figures import FIGURES, evaluate
-from vigil.coco.prepare import Counts, Prepared, Source, prepare
-from vigil.coco.recorded import read_recorded
-from vigil.data import write_instances
+from vigil.data.coco.export import export_scenes
+from vigil.data.coco.figures import FIGURES, evaluate
+from vigil.data.coco.prepare import Counts, Prepared, Source, prepare
+from vigil.data.coco.recorded import read_recorded
+from vigil.data.official import write_instances
 from vigil.errors import DataError, UsageError
 
 _RESERVED = (instances.EMBEDDED, "generated", "cifar10")

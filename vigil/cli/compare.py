@@ -14,22 +14,22 @@ from reports import compare as report
 from reports.run_pictures import draw_pictures
 from vigil.cli import options
 from vigil.errors import UsageError
-from vigil.invocation import carry_out, carry_out_in_turn, read_invocation
 from vigil.paths import runs_directory
-from vigil.plan import share_cores
+from vigil.process.build_spec import available_cores
+from vigil.process.directories import new_directory, require_writable
+from vigil.process.recording import write_json
+from vigil.process.side_by_side import side_by_side
 from vigil.progress import RunDisplay, duration
 from vigil.recipes.loading import load_recipe
-from vigil.record import write_json
-from vigil.releases.compare import FILE_NAME, SCHEMA, Side, judge, read_side, unavailable_side
+from vigil.releases.difference import FILE_NAME, SCHEMA, Side, judge, read_side, unavailable_side
 from vigil.releases.naming import ALLOWED, Release, parse_release
 from vigil.releases.resolve import Resolved, Unavailable
 from vigil.releases.store import obtain_or_say_why
-from vigil.request import Request, plan, preflight
-from vigil.run_directories import new_directory, require_writable
-from vigil.side_by_side import side_by_side
-from vigil.spec import available_cores
+from vigil.runs.carry_out import carry_out, carry_out_in_turn, read_invocation
+from vigil.runs.contexts import share_cores
+from vigil.runs.request import Request, plan, preflight
+from vigil.runs.watch import Watch
 from vigil.verify.request import recipe_facts
-from vigil.watch import Watch
 
 NAMES = ("OLD", "NEW")
 EXIT_CODES = (

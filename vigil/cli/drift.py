@@ -34,7 +34,7 @@ def run(arguments: argparse.Namespace) -> int:
     from reports.drift import show
     from vigil.drift.findings import detect, something_drifts
     from vigil.drift.references import References, rows_in
-    from vigil.history import load_history
+    from vigil.tracking.history import load_history
 
     options.check_file("--json", arguments.json)
     history = load_history()

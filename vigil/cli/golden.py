@@ -9,14 +9,14 @@ from datetime import datetime, timezone
 from typing import Any
 
 from vigil.cli import options
-from vigil.context import FRAMEWORKS
-from vigil.data import ensure_data
-from vigil.environment import describe_code, describe_machine, is_installed
+from vigil.data.official import ensure_data
+from vigil.documents.context import FRAMEWORKS
 from vigil.errors import EXIT_OUTSIDE, EXIT_REPRODUCED, FrameworkMissing
 from vigil.paths import runs_directory
+from vigil.process.directories import new_directory, require_writable
+from vigil.process.environment import describe_code, describe_machine, is_installed
 from vigil.progress import RunDisplay, StageDisplay
 from vigil.recipes.loading import load_recipe
-from vigil.run_directories import new_directory, require_writable
 from vigil.verify.cases import has_taps
 from vigil.verify.golden import Golden, make_golden, path_of, save_golden
 from vigil.verify.request import recipe_facts

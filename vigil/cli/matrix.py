@@ -9,16 +9,16 @@ from typing import Any
 from reports.matrix import markdown, outcome, read_cell, show
 from reports.run_pictures import draw_pictures
 from vigil.cli import options
-from vigil.context import FRAMEWORKS, MODES, PRECISIONS
-from vigil.environment import is_installed
+from vigil.documents.context import FRAMEWORKS, MODES, PRECISIONS
 from vigil.errors import EXIT_COULD_NOT_RUN, UsageError
 from vigil.paths import runs_directory
-from vigil.plan import MATRIX_DEVICES, MATRIX_MODES, MATRIX_PRECISIONS, matrix_contexts
+from vigil.process.environment import is_installed
 from vigil.progress import RunDisplay
+from vigil.references.judgement import exit_code
 from vigil.releases.store import obtain_or_say_why
-from vigil.request import Request
-from vigil.sweep import sweep
-from vigil.verdict import exit_code
+from vigil.runs.contexts import MATRIX_DEVICES, MATRIX_MODES, MATRIX_PRECISIONS, matrix_contexts
+from vigil.runs.request import Request
+from vigil.runs.sweep import sweep
 
 # A number outside its band is worse than one that is missing, and both are worse than one that nothing is known of.
 _WORST_FIRST = (1, 3, 4, 0)

@@ -15,7 +15,7 @@ from reports.run_pictures import draw_pictures
 from reports.tables import print_table
 from reports.verify_picture import draw_picture
 from vigil.cli import options
-from vigil.context import FRAMEWORKS
+from vigil.documents.context import FRAMEWORKS
 from vigil.errors import EXIT_COULD_NOT_RUN, UsageError
 from vigil.nightly.conduct import SEEDS, Nothing, Order, begin, resume
 from vigil.nightly.document import Night, alone, nights_directory, read_nights
@@ -25,8 +25,8 @@ from vigil.nightly.outcome import standing_code, worst
 from vigil.nightly.tracked import bring_all
 from vigil.nightly.work import Workplace
 from vigil.paths import runs_directory
+from vigil.process.directories import require_writable
 from vigil.recipes.loading import DEFAULT_PROFILE, Recipe, load_recipe, recipe_names
-from vigil.run_directories import require_writable
 from vigil.tracking import read_document
 
 DEFAULT_BUDGET = "8h"

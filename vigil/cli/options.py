@@ -10,13 +10,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from vigil.context import DETERMINISM, DEVICES, FRAMEWORKS, MODES, PRECISIONS, RANDOMNESS, Context, make_context
-from vigil.environment import installed_frameworks
+from vigil.documents.context import DETERMINISM, DEVICES, FRAMEWORKS, MODES, PRECISIONS, RANDOMNESS, Context, make_context
 from vigil.errors import DirectoryError, FrameworkMissing, UsageError, nearest
+from vigil.process.environment import installed_frameworks
 from vigil.recipes.loading import DEFAULT_PROFILE, Recipe, load_recipe, recipe_names
 from vigil.releases.naming import Release, parse_release
+from vigil.runs.until_decided import rule
 from vigil.statistics.sequential import CAP, DELTA
-from vigil.statistics.until_decided import rule
 
 # Together below 2**32: every framework's own generator takes such a seed.
 _LARGEST_FIRST_SEED = 2**31 - 1

@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 from reports.reference import show, supersede_lines
 from reports.reference_diff import diff_lines, diff_markdown
 from vigil.cli import options, reference_add
-from vigil.context import FRAMEWORKS
+from vigil.documents.context import FRAMEWORKS
 from vigil.errors import EXIT_OUTSIDE, EXIT_REPRODUCED, UsageError
 from vigil.paths import project_root, reference_directory
 from vigil.recipes.loading import Recipe, load_recipe, recipe_names

@@ -8,22 +8,22 @@ from typing import Any
 
 from reports.run_pictures import draw_pictures
 from reports.verify_picture import draw_picture
-from runners.contract import datasets
+from runners.contract.data import datasets
 from vigil.cli import options
-from vigil.context import Context, make_context
-from vigil.data import ensure_data
-from vigil.environment import require_framework
+from vigil.data.official import ensure_data
+from vigil.documents.context import Context, make_context
 from vigil.errors import EXIT_COULD_NOT_RUN, EXIT_OUTSIDE, EXIT_REPRODUCED
 from vigil.paths import reference_directory, runs_directory
+from vigil.process.environment import require_framework
+from vigil.process.recording import read_record
 from vigil.progress import RunDisplay, duration
 from vigil.recipes.loading import Recipe, load_recipe
-from vigil.record import read_record
-from vigil.references.gate import Examined, examine_contexts
 from vigil.references.overview import identity
 from vigil.references.samples import append_rows, load_rows, row_from_record
-from vigil.request import Request
-from vigil.rung import INTERRUPTED
-from vigil.sweep import sweep
+from vigil.runs.first_rung import INTERRUPTED
+from vigil.runs.gate import Examined, examine_contexts
+from vigil.runs.request import Request
+from vigil.runs.sweep import sweep
 from vigil.tracking import upload_or_note
 
 # Far from 0, where a user's seeds begin: a run should not be judged by its own seed.

@@ -22,7 +22,7 @@ def run(arguments: argparse.Namespace) -> int:
     # pandas and plotly take a second to import, and no other verb waits for them.
     from reports.site.pages import write_site
     from reports.site.sources import gather
-    from vigil.history import load_history
+    from vigil.tracking.history import load_history
 
     sources = gather(
         load_history(),

@@ -12,15 +12,15 @@ from reports.run_pictures import draw_pictures
 from reports.verify_picture import draw_picture
 from vigil.cli import options
 from vigil.errors import EXIT_COULD_NOT_RUN
-from vigil.invocation import carry_out
 from vigil.paths import runs_directory
+from vigil.process.build_spec import fault_entry
 from vigil.progress import RunDisplay
 from vigil.recipes.loading import load_recipe
+from vigil.references.judgement import exit_code
 from vigil.releases.store import obtain
-from vigil.request import Request, plan, preflight
-from vigil.spec import fault_entry
-from vigil.verdict import exit_code
-from vigil.watch import Watch
+from vigil.runs.carry_out import carry_out
+from vigil.runs.request import Request, plan, preflight
+from vigil.runs.watch import Watch
 
 
 def add_parser(subparsers: argparse._SubParsersAction) -> None:

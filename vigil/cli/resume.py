@@ -7,11 +7,11 @@ from pathlib import Path
 
 from vigil.cli import options
 from vigil.cli.reproduce import report, watch
-from vigil.context import Context
-from vigil.environment import require_framework
-from vigil.invocation import carry_out, read_invocation
+from vigil.documents.context import Context
+from vigil.process.environment import require_framework
 from vigil.progress import RunDisplay
-from vigil.request import FILE_NAME
+from vigil.runs.carry_out import carry_out, read_invocation
+from vigil.runs.request import FILE_NAME
 
 
 def add_parser(subparsers: argparse._SubParsersAction) -> None:

@@ -12,7 +12,7 @@ from vigil.cli.nightly import bring_nights
 from vigil.errors import EXIT_COULD_NOT_RUN, CannotRun, UsageError
 from vigil.nightly.document import alone, nights_directory, read_nights
 from vigil.paths import runs_directory
-from vigil.rung import INTERRUPTED
+from vigil.runs.first_rung import INTERRUPTED
 from vigil.tracking import (
     INVOCATION,
     VERIFICATION,

@@ -13,17 +13,17 @@ from reports.verify import verify_block
 from reports.verify_picture import draw_picture
 from reports.verify_table import markdown, outcome, show
 from vigil.cli import options
-from vigil.context import FRAMEWORKS, MODES, PRECISIONS
-from vigil.data import ensure_data
-from vigil.environment import is_installed, require_framework
+from vigil.data.official import ensure_data
+from vigil.documents.context import FRAMEWORKS, MODES, PRECISIONS
 from vigil.errors import EXIT_COULD_NOT_RUN, EXIT_OUTSIDE, EXIT_REPRODUCED, UsageError
 from vigil.paths import runs_directory
-from vigil.plan import ALL_PRECISIONS, every_context
+from vigil.process.build_spec import fault_entry, rows_of_part
+from vigil.process.environment import is_installed, require_framework
 from vigil.progress import RunDisplay
 from vigil.recipes.loading import DEFAULT_PROFILE, Recipe, recipe_names
 from vigil.releases.store import held, obtain
-from vigil.rung import INTERRUPTED, WRONG
-from vigil.spec import fault_entry, rows_of_part
+from vigil.runs.contexts import ALL_PRECISIONS, every_context
+from vigil.runs.first_rung import INTERRUPTED, WRONG
 from vigil.tracking import upload_or_note
 from vigil.verify.request import Standard, load_standard, new_verify_directory, verify_context, verify_contexts
 

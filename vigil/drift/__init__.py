@@ -1,4 +1,4 @@
-"""What drifts, since when, and how sure: pure functions on the frames of a history (vigil/history.py).
+"""What drifts, since when, and how sure: pure functions on the frames of a history (vigil/tracking/history.py).
 
 `series` makes the series of each cell, `steps` holds the statistics of one step in a series, `place` says where it began,
 `examine` asks three questions of each cell, `moved` tells numbers that moved from numbers that are worse, `siblings` says who

@@ -108,7 +108,7 @@ def detect(
     include_faults: bool = False,
     all_runs: bool = False,
 ) -> Report:
-    """Return what drifts in a history (the frames of vigil/history.py).
+    """Return what drifts in a history (the frames of vigil/tracking/history.py).
 
     Args:
         reference_for: from the cell (recipe, recipe_hash, profile, ...) to its reference, or None.

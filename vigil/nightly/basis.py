@@ -13,17 +13,17 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from vigil.environment import describe_machine
 from vigil.nightly.cells import REPRODUCE, Cell
 from vigil.paths import project_root, reference_directory
+from vigil.process.environment import describe_machine
 from vigil.verify.golden import path_of
 
 # Under the project's root: what runs in a framework's process, and what verifies it.
 _CODE = ("runners/contract", "runners/{framework}", "vigil/verify")
 # What says what a runner is asked for, and what judges a number, with all that these import of Vigil: a list of them would be out
 # of date soon.
-_ASKED = ("vigil/spec.py",)
-_JUDGEMENT = ("vigil/verdict.py", "vigil/coco/measured.py")
+_ASKED = ("vigil/process/build_spec.py",)
+_JUDGEMENT = ("vigil/references/judgement.py", "vigil/data/coco/measured.py")
 
 
 class Bases:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 
-from vigil.context import MODES, Context
-from vigil.plan import ALL_PRECISIONS, every_context, matrix_contexts
+from vigil.documents.context import MODES, Context
+from vigil.process.build_spec import rows_of_part
 from vigil.recipes.loading import Recipe
-from vigil.spec import rows_of_part
+from vigil.runs.contexts import ALL_PRECISIONS, every_context, matrix_contexts
 
 VERIFY, REPRODUCE = "verify", "reproduce"
 

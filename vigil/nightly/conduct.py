@@ -20,10 +20,10 @@ from vigil.nightly.ledger import Due, Ledger
 from vigil.nightly.outcome import judge_night
 from vigil.nightly.plan import make_plan
 from vigil.nightly.pool import Clock, Work, run_cells
-from vigil.plan import share_cores
+from vigil.process.build_spec import available_cores
 from vigil.recipes.loading import Recipe, recipe_hash
-from vigil.spec import available_cores
-from vigil.verdict import UNKNOWN
+from vigil.references.judgement import UNKNOWN
+from vigil.runs.contexts import share_cores
 from vigil.verify.golden import path_of
 
 SEEDS = 16

@@ -19,7 +19,7 @@ from datetime import date, datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from vigil.context import Context
+from vigil.documents.context import Context
 from vigil.errors import CannotRun, DirectoryError
 from vigil.nightly.cells import Cell
 

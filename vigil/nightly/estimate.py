@@ -6,7 +6,7 @@ import statistics
 
 from vigil.nightly.cells import REPRODUCE, VERIFY, Cell
 from vigil.nightly.ledger import Ledger
-from vigil.verdict import FAILED, UNSUPPORTED
+from vigil.references.judgement import FAILED, UNSUPPORTED
 
 # Seconds on one of two cores (AMD EPYC), by framework and mode.
 # Verifications: medians of docs/verify-contexts.md (`vigil verify resnet_cifar --all --jobs 2`); one device, two.

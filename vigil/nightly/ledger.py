@@ -12,7 +12,7 @@ from typing import Any
 
 from vigil.nightly.cells import REPRODUCE, Cell
 from vigil.nightly.document import DONE, LEFT, created
-from vigil.verdict import BETTER, FAILED, REGRESSED
+from vigil.references.judgement import BETTER, FAILED, REGRESSED
 
 OUTSIDE = (REGRESSED, BETTER)
 

@@ -17,7 +17,7 @@ from vigil.errors import EXIT_COULD_NOT_RUN, EXIT_OUTSIDE, EXIT_REPRODUCED, EXIT
 from vigil.nightly.cells import REPRODUCE
 from vigil.nightly.document import DONE, LEFT, cell_of
 from vigil.nightly.ledger import OUTSIDE, Ledger
-from vigil.verdict import FAILED, REPRODUCED, UNKNOWN
+from vigil.references.judgement import FAILED, REPRODUCED, UNKNOWN
 
 FALSE_ALARMS = 0.01
 FALSE_DISCOVERIES = 0.05

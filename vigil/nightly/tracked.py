@@ -13,7 +13,8 @@ from vigil.errors import EXIT_COULD_NOT_RUN, EXIT_OUTSIDE, EXIT_REPRODUCED, EXIT
 from vigil.nightly.cells import REPRODUCE, VERIFY
 from vigil.nightly.document import DONE, Night, created
 from vigil.nightly.ledger import OUTSIDE
-from vigil.rung import INTERRUPTED
+from vigil.references.judgement import FAILED, REPRODUCED, UNKNOWN
+from vigil.runs.first_rung import INTERRUPTED
 from vigil.tracking import (
     NightPoint,
     TrackingUnavailable,
@@ -25,7 +26,6 @@ from vigil.tracking import (
     tracking_uri,
     upload,
 )
-from vigil.verdict import FAILED, REPRODUCED, UNKNOWN
 
 WORST = {EXIT_REPRODUCED: "fine", EXIT_OUTSIDE: "wrong", EXIT_COULD_NOT_RUN: "failed", EXIT_UNKNOWN: "unknown"}
 

@@ -9,18 +9,18 @@ from pathlib import Path
 from typing import Any
 
 from vigil import tracking
-from vigil.data import ensure_data
-from vigil.invocation import carry_out
+from vigil.data.official import ensure_data
 from vigil.nightly.cells import VERIFY, Cell
 from vigil.nightly.pool import Cores, Outcome
+from vigil.process.recording import read_record
 from vigil.recipes.loading import Recipe
-from vigil.record import read_record
 from vigil.releases.resolve import Resolved
-from vigil.request import Request, plan
-from vigil.rung import INTERRUPTED
+from vigil.runs.carry_out import carry_out
+from vigil.runs.first_rung import INTERRUPTED
+from vigil.runs.request import Request, plan
+from vigil.runs.watch import Watch
 from vigil.verify.examine import FILE_NAME as VERIFICATION
 from vigil.verify.request import RUNNER, Standard, load_standard, new_verify_directory, recipe_facts, verify_context
-from vigil.watch import Watch
 
 
 def _ignore(*facts: Any) -> None:

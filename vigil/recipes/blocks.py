@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema, model_validator
 from pydantic_core import PydanticCustomError
 
-from runners.contract.instances import EMBEDDED
+from runners.contract.data.instances import EMBEDDED
 
 
 def _refuse_true(value: bool) -> bool:

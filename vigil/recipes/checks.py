@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from itertools import pairwise
 
-from runners.contract import generated, scenes
+from runners.contract.data import generated, scenes
 from vigil.errors import nearest
 from vigil.recipes.blocks import Convolution, Profile, Target
 from vigil.recipes.file import Location

@@ -6,8 +6,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from runners.contract import scenes
-from runners.contract.instances import EMBEDDED
+from runners.contract.data import scenes
+from runners.contract.data.instances import EMBEDDED
 from vigil.recipes.base import GivenNormalisation, ImageShape, Recipe, Share, profiles_field
 from vigil.recipes.blocks import (
     BatchNorm,

@@ -15,6 +15,7 @@ from typing import Any
 
 from vigil.recipes.loading import Recipe
 from vigil.references.entry import FILE_NAME, Entry, parse_entries, superseded_by
+from vigil.references.judgement import judge
 from vigil.references.overview import (
     bands_of,
     by_context,
@@ -38,7 +39,6 @@ from vigil.references.revision import (
 )
 from vigil.references.row import ReferenceError_, Row
 from vigil.references.samples import parse_rows, sample_of
-from vigil.verdict import judge
 
 # What stands in a message for a key that one side does not have.
 _ABSENT = "(no such key)"

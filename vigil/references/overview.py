@@ -11,11 +11,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from vigil.context import FRAMEWORKS, make_context
+from vigil.documents.context import FRAMEWORKS, make_context
 from vigil.recipes.loading import Recipe, recipe_hash
+from vigil.references.judgement import band_of
 from vigil.references.row import Row
 from vigil.references.samples import Reference
-from vigil.verdict import band_of
 
 IN_USE = "in use"
 

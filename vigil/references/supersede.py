@@ -11,8 +11,8 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from vigil.environment import describe_code
 from vigil.errors import UsageError, nearest
+from vigil.process.environment import describe_code
 from vigil.recipes.loading import Recipe
 from vigil.references.entry import BAND_TYPES, ENTRY_SCHEMA, FILE_NAME, Entry, check_entry, sound_reason
 from vigil.references.file import append_lines, locked

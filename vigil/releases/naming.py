@@ -13,7 +13,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from vigil.context import FRAMEWORKS
+from vigil.documents.context import FRAMEWORKS
 from vigil.errors import UsageError, nearest
 from vigil.paths import expanded
 from vigil.tracking import redact

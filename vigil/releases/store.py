@@ -26,7 +26,7 @@ from typing import IO, Any
 
 from vigil.errors import DirectoryError, EnvironmentFailed
 from vigil.paths import cache_directory
-from vigil.record import write_json
+from vigil.process.recording import write_json
 from vigil.releases import installer
 from vigil.releases.naming import Release, file_sha256
 from vigil.releases.resolve import Resolved, Unavailable, is_same_version, key_of, packages_of, resolve, version_in

@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from runners.contract.spec import write_spec
-from vigil.context import Context
-from vigil.execute import PROGRESS_TIMEOUT_SECONDS, execute
-from vigil.record import make_record
-from vigil.spec import build_spec
+from runners.contract.protocol.spec import write_spec
+from vigil.documents.context import Context
+from vigil.process.build_spec import build_spec
+from vigil.process.execute import PROGRESS_TIMEOUT_SECONDS, execute
+from vigil.process.recording import make_record
 from vigil.verify.cases import REPEATS, Case, batch_of, choice
 from vigil.verify.given import CHOSEN_FROM
 from vigil.verify.golden import Golden
@@ -55,7 +55,7 @@ class Answers:
 def shards_for(context: Context, rows: int) -> list[int]:
     """Return how a batch is cut over the context's devices: evenly, or as unevenly as its shards, one image at least each.
 
-    >>> from vigil.context import make_context
+    >>> from vigil.documents.context import make_context
     >>> shards_for(make_context(framework="torch", devices=2, shards=(20, 12)), 4)
     [3, 1]
     """

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from runners.contract.batches import Batches, Labels
-from runners.contract.cases import evaluated_images, sized
+from runners.contract.data.batches import Batches, Labels
+from runners.contract.protocol.cases import evaluated_images, sized
 from runners.contract.schedule import learning_rate
 from vigil.verify.given import CHOICES, is_detector, ties
 from vigil.verify.oracle import step as oracle

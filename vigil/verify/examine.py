@@ -16,10 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from runners.contract.cases import PROBES
-from runners.contract.events import encode_float
+from runners.contract.protocol.cases import PROBES
+from runners.contract.protocol.events import encode_float
 from vigil.errors import CannotRun
-from vigil.record import write_json
+from vigil.process.recording import write_json
 from vigil.verify.ask import Answers, Setting, ask, lines_of
 from vigil.verify.cases import Case, derived, shown
 from vigil.verify.compare import Difference, compare

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from runners.contract.regions import anchors
+from runners.contract.kinds.regions import anchors
 from vigil.verify.oracle import tiny_mask_rcnn
 
 GRID = 16.0

@@ -19,10 +19,11 @@ from typing import Any
 
 import numpy as np
 
-from runners.contract import datasets, weights
-from runners.contract.batches import Batches
+from runners.contract.data import datasets
+from runners.contract.data.batches import Batches
 from runners.contract.errors import DAMAGED_ARCHIVE
-from runners.contract.make_batches import make_batches
+from runners.contract.kinds import weights
+from runners.contract.kinds.make_batches import make_batches
 from vigil.errors import CannotRun
 from vigil.paths import reference_directory
 from vigil.verify import probes as probing

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from runners.contract.checkpoint import State
+from runners.contract.protocol.checkpoint import State
 from vigil.verify.ask import Answers, ask
 from vigil.verify.cases import REPEATS, Case, derived
 from vigil.verify.compare import Difference

@@ -14,9 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from runners.contract import schedule, weights
-from runners.contract.batches import Batches, Labels
-from runners.contract.cases import sized
+from runners.contract import schedule
+from runners.contract.data.batches import Batches, Labels
+from runners.contract.kinds import weights
+from runners.contract.protocol.cases import sized
 from vigil.verify.given import given
 from vigil.verify.oracle import step as oracle
 

@@ -9,14 +9,14 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from vigil.context import Context
-from vigil.environment import require_framework
+from vigil.documents.context import Context
 from vigil.errors import CannotRun
-from vigil.execute import PROGRESS_TIMEOUT_SECONDS
+from vigil.process.build_spec import rows_of_part
+from vigil.process.directories import new_directory, require_writable
+from vigil.process.environment import require_framework
+from vigil.process.execute import PROGRESS_TIMEOUT_SECONDS
+from vigil.process.side_by_side import side_by_side
 from vigil.recipes.loading import Recipe, recipe_hash
-from vigil.run_directories import new_directory, require_writable
-from vigil.side_by_side import side_by_side
-from vigil.spec import rows_of_part
 from vigil.verify.ask import Setting
 from vigil.verify.examine import verify
 from vigil.verify.golden import Golden, load_golden, path_of

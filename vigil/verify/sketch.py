@@ -11,7 +11,7 @@ import functools
 
 import numpy as np
 
-from runners.contract import streams
+from runners.contract.data import streams
 
 BUCKETS = 112
 _SEED = 20021

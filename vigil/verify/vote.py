@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from vigil.context import FRAMEWORKS, make_context
+from vigil.documents.context import FRAMEWORKS, make_context
 from vigil.errors import CannotRun
 from vigil.verify.ask import Setting, ask, lines_of
 from vigil.verify.cases import derived, has_taps

@@ -12,8 +12,8 @@ import jax
 import jax.numpy as jnp
 from flax import nnx
 
-from runners.contract.models import LEVELS
-from runners.contract.regions import anchors
+from runners.contract.kinds.models import LEVELS
+from runners.contract.kinds.regions import anchors
 from runners.jax import regions
 from runners.jax.models.resnet_cifar import List, conv, norm, norm_rows, untapped
 

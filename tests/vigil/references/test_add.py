@@ -10,14 +10,14 @@ import pytest
 
 import vigil.cli.reference_add as module
 import vigil.paths
-import vigil.references.gate
+import vigil.runs.gate
 import vigil.verify.golden
 from tests.reports.documents import a_document, a_failure, a_regression, write_verification
 from vigil.cli.main import main
 from vigil.errors import CannotRun
-from vigil.references.gate import UNVERIFIED
+from vigil.process.build_spec import fault_entry
 from vigil.references.samples import load_rows
-from vigil.spec import fault_entry
+from vigil.runs.gate import UNVERIFIED
 
 ADD = ["reference", "add", "resnet_cifar", "--profile", "smoke", "--seeds", "2"]
 BOTH = [*ADD, "--framework", "torch,jax"]
@@ -48,7 +48,7 @@ def verified(adding, monkeypatch, folder):
     """
     (folder / "resnet_cifar" / "verify").mkdir(parents=True)
     (folder / "resnet_cifar" / "verify" / "golden-smoke.npz").touch()
-    monkeypatch.setattr(vigil.references.gate, "load_standard", lambda recipe, profile, *, data_directory: None)
+    monkeypatch.setattr(vigil.runs.gate, "load_standard", lambda recipe, profile, *, data_directory: None)
     asked = []
 
     def make(**documents):
@@ -62,7 +62,7 @@ def verified(adding, monkeypatch, folder):
                 results.append((document, directory))
             return results
 
-        monkeypatch.setattr(vigil.references.gate, "verify_contexts", verify_contexts)
+        monkeypatch.setattr(vigil.runs.gate, "verify_contexts", verify_contexts)
         return asked
 
     return make
@@ -146,7 +146,7 @@ def test_a_tape_that_cannot_be_used_refuses_everything(adding, verified, monkeyp
     def fail(*facts, **options):
         raise CannotRun(damage)
 
-    monkeypatch.setattr(vigil.references.gate, "load_standard" if damage == "no limits" else "verify_contexts", fail)
+    monkeypatch.setattr(vigil.runs.gate, "load_standard" if damage == "no limits" else "verify_contexts", fail)
     assert main([*ADD, "--framework", "torch"]) == 3
     assert adding == []
     assert f"REFUSED torch-jit-fp32-x1: could not be verified: {damage}" in capsys.readouterr().out
@@ -206,8 +206,8 @@ def test_a_planted_fault_is_no_reference(scripted, monkeypatch, folder, capsys, 
     monkeypatch.setattr(vigil.verify.golden, "reference_directory", vigil.paths.reference_directory)
     monkeypatch.setattr(module, "reference_directory", lambda: folder)
     path = vigil.paths.project_root() / fault if fault else None
-    planted = functools.partial(vigil.references.gate.verify_contexts, fault=fault_entry(str(path)) if path else None)
-    monkeypatch.setattr(vigil.references.gate, "verify_contexts", planted)
+    planted = functools.partial(vigil.runs.gate.verify_contexts, fault=fault_entry(str(path)) if path else None)
+    monkeypatch.setattr(vigil.runs.gate, "verify_contexts", planted)
     assert main(["reference", "add", "resnet_cifar", "--framework", "torch", "--mode", "eager", "--seeds", "2"]) == code
     assert (len(started), rows_by_framework(folder).get("torch", 0)) == (count, count)
     out = capsys.readouterr().out

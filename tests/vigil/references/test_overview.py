@@ -8,11 +8,11 @@ import pytest
 
 from tests.vigil.reference_rows import CHECKSUM, QUICK, REASON, RECIPE, band, make_entry, make_row, make_rows, write_lines
 from vigil.cli.main import main
-from vigil.context import FRAMEWORKS
+from vigil.documents.context import FRAMEWORKS
 from vigil.references.entry import superseded_by
+from vigil.references.judgement import judge
 from vigil.references.overview import distinct, overview
 from vigil.references.samples import Reference, append_rows, load_rows
-from vigil.verdict import judge
 
 METRIC = RECIPE.resolve("quick")["metric"]
 

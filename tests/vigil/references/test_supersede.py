@@ -11,9 +11,9 @@ import vigil.references.supersede as module
 from tests.vigil.reference_rows import CHECKSUM, QUICK, REASON, RECIPE, band, make_entry, make_row, make_rows, write_lines
 from vigil.cli.main import main
 from vigil.errors import UsageError
+from vigil.references.judgement import judge
 from vigil.references.samples import ReferenceError_, append_rows, load_reference, load_rows, select
 from vigil.references.supersede import supersede
-from vigil.verdict import judge
 
 METRIC = RECIPE.resolve("quick")["metric"]
 DATA = {"checksum": CHECKSUM, "n_test": 4000}

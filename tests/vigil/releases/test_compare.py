@@ -8,15 +8,15 @@ import json
 import pytest
 
 import vigil.cli.compare as command
-import vigil.invocation
+import vigil.runs.carry_out
 from reports.compare import lines, markdown, rows
-from runners.contract.events import EventWriter
-from runners.contract.spec import read_spec
+from runners.contract.protocol.events import EventWriter
+from runners.contract.protocol.spec import read_spec
 from vigil.cli.main import main
 from vigil.errors import EnvironmentFailed
-from vigil.execute import Ending
-from vigil.releases import compare as module
-from vigil.releases.compare import Side, judge, unavailable_side
+from vigil.process.execute import Ending
+from vigil.releases import difference as module
+from vigil.releases.difference import Side, judge, unavailable_side
 from vigil.releases.resolve import Resolved, Unavailable
 
 METRIC = {"name": "test_accuracy", "unit": "percent", "direction": "higher"}
@@ -168,9 +168,9 @@ def test_a_release_that_cannot_be_had_is_told_with_the_last_lines():
 @pytest.fixture
 def scripted_releases(places, monkeypatch, tmp_path):
     """Return a function that makes runs end as (version, seed) says; it returns the list of those started."""
-    monkeypatch.setattr(vigil.invocation, "reference_directory", lambda: tmp_path / "reference")
-    monkeypatch.setattr(vigil.invocation.tracking, "upload_or_note", lambda directory: None)
-    monkeypatch.setattr(vigil.invocation.rung, "verify_first", lambda *facts, **options: RIGHT | {"path": None})
+    monkeypatch.setattr(vigil.runs.carry_out, "reference_directory", lambda: tmp_path / "reference")
+    monkeypatch.setattr(vigil.runs.carry_out.tracking, "upload_or_note", lambda directory: None)
+    monkeypatch.setattr(vigil.runs.carry_out.rung, "verify_first", lambda *facts, **options: RIGHT | {"path": None})
     started: list[tuple[str, int]] = []
 
     def make(outcome) -> list[tuple[str, int]]:
@@ -188,7 +188,7 @@ def scripted_releases(places, monkeypatch, tmp_path):
             writer.close()
             return Ending(3 if isinstance(value, str) else 0)
 
-        monkeypatch.setattr(vigil.invocation, "execute", execute)
+        monkeypatch.setattr(vigil.runs.carry_out, "execute", execute)
         return started
 
     return make

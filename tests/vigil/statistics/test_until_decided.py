@@ -8,15 +8,15 @@ import pytest
 
 from reports.block import verdict_block
 from vigil.cli.main import main
-from vigil.context import make_context
-from vigil.invocation import carry_out, read_invocation
+from vigil.documents.context import make_context
+from vigil.process.recording import read_record
 from vigil.recipes.loading import load_recipe
-from vigil.record import read_record
+from vigil.references.judgement import exit_code
 from vigil.references.samples import append_rows, row_from_record
-from vigil.request import FILE_NAME, Request, plan
-from vigil.statistics.until_decided import rule
-from vigil.verdict import exit_code
-from vigil.watch import Watch
+from vigil.runs.carry_out import carry_out, read_invocation
+from vigil.runs.request import FILE_NAME, Request, plan
+from vigil.runs.until_decided import rule
+from vigil.runs.watch import Watch
 
 
 def nothing(*facts) -> None:

@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from runners.contract.regions import LARGEST_LOG_SIDE
+from runners.contract.kinds.regions import LARGEST_LOG_SIDE
 from vigil.verify.oracle.operations import Backward
 
 Weights = tuple[float, float, float, float]

@@ -9,7 +9,7 @@ import dataclasses
 
 import numpy as np
 
-from runners.contract import streams
+from runners.contract.data import streams
 
 
 @dataclasses.dataclass(frozen=True)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from runners.contract.batches import Labels
+from runners.contract.data.batches import Labels
 from vigil.verify.oracle import moco_lite, resnet_cifar, tiny_mask_rcnn
 from vigil.verify.oracle.graph import Graph
 from vigil.verify.oracle.rounding import Rounding

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from runners.contract.models import LEVELS
-from runners.contract.regions import anchors
+from runners.contract.kinds.models import LEVELS
+from runners.contract.kinds.regions import anchors
 from vigil.verify.oracle import operations, regions
 from vigil.verify.oracle.graph import Graph, Node
 from vigil.verify.oracle.layers import Layers
@@ -30,7 +30,7 @@ def forward(
     """Return the five losses of images [batch, height, width, channel] in training mode, [batch] each.
 
     Args:
-        labels: those of `runners.contract.region_batches`.
+        labels: those of `runners.contract.data.region_batches`.
     """
     layers = Layers(graph, model, statistics, training=True)
     levels = _levels(layers, images, model)
@@ -62,7 +62,7 @@ def objective(graph: Graph, losses: list[Node], expected: None) -> Node:
 
 
 def evaluate(graph: Graph, images: np.ndarray, *, model: dict[str, Any], statistics: Tensors) -> Node:
-    """Return what is found, as `runners.contract.detections.from_rows` reads it, [batch, detection, 6 + cells]."""
+    """Return what is found, as `runners.contract.kinds.detections.from_rows` reads it, [batch, detection, 6 + cells]."""
     layers, rule, n_classes = Layers(graph, model, statistics, training=False), model["detection"], model["n_classes"]
     side = model["image_shape"][0]
     levels = _levels(layers, images, model)

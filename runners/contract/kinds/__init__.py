@@ -1,0 +1,1 @@
+"""What each kind of recipe needs: parameters, batches, evaluation."""

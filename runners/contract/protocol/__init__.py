@@ -1,0 +1,1 @@
+"""What passes between the conductor and a runner: spec, events, checkpoints, questions and answers."""

@@ -1,0 +1,149 @@
+"""What a verify task is asked and answers: cases.json and probes.npz in the run directory, answers-<index>.npz beside them.
+
+Made by whoever judges; a runner reads the cases in order and knows nothing of what is expected.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from runners.contract.data.batches import Labels
+from runners.contract.protocol.checkpoint import State
+from runners.contract.protocol.spec import RunSpec
+
+CASES = "cases.json"
+PROBES = "probes.npz"
+KINDS = ("step", "predict", "alternate", "accumulate", "repeat", "segments")
+Answers = dict[str, np.ndarray]
+
+
+@dataclasses.dataclass(frozen=True)
+class Case:
+    """One question. `index` is its place in the file; what its kind has no use for is left at its default.
+
+    shards, evaluation_shards: images on each device, of this case's training and evaluation batches.
+    state, batch, batches, leaves: keys of probes.npz.
+    cuts: taps at which the model is cut into segments. scale: what the loss of `segments` is multiplied by.
+    """
+
+    index: int
+    name: str
+    kind: str
+    state: str
+    shards: tuple[int, ...]
+    evaluation_rows: int
+    evaluation_shards: tuple[int, ...]
+    batch: str | None = None
+    batches: tuple[str, ...] = ()
+    learning_rate: float | None = None
+    times: int = 1
+    cuts: tuple[str, ...] = ()
+    leaves: str | None = None
+    scale: float = 1.0
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise ValueError(f"case {self.name!r}: kind {self.kind!r}; allowed are {', '.join(KINDS)}")
+        if sum(self.evaluation_shards) != self.evaluation_rows:
+            raise ValueError(
+                f"case {self.name!r}: evaluation_shards {self.evaluation_shards} do not add up to "
+                f"evaluation_rows {self.evaluation_rows}"
+            )
+
+
+class Probes:
+    """The arrays of probes.npz, read when asked for."""
+
+    def __init__(self, run_directory: Path) -> None:
+        self._path = run_directory / PROBES
+        self._archive = np.load(self._path, allow_pickle=False)
+
+    def state(self, key: str) -> State:
+        """Return a training state under canonical names."""
+        return self._below(f"state/{key}/")
+
+    def batch(self, key: str, *, rows: int) -> tuple[np.ndarray, Labels]:
+        """Return images float32 [batch, height, width, channel], labels [batch, ...]. Raises ValueError unless it has `rows`."""
+        batch = self._below(f"batch/{key}/")
+        found = {len(array) for array in batch.values()}
+        if found != {rows}:
+            counts = " and ".join(map(str, sorted(found)))
+            raise ValueError(f"{self._path}: batch {key!r} has {counts} images or labels; the case's shards hold {rows}")
+        several = {name.removeprefix("labels/"): array for name, array in batch.items() if name.startswith("labels/")}
+        return batch["images"], several or batch["labels"]
+
+    def leaves(self, key: str) -> Answers:
+        """Return tap name -> what is added there, or put in its place."""
+        return self._below(f"leaf/{key}/")
+
+    def cotangents(self, key: str, cuts: tuple[str, ...]) -> Answers:
+        """Return tap name -> cotangent, for the taps that are cut."""
+        return {name: self._archive[f"cotangent/{key}/{name}"] for name in cuts}
+
+    def _below(self, prefix: str) -> dict[str, np.ndarray]:
+        found = {name[len(prefix) :]: self._archive[name] for name in self._archive.files if name.startswith(prefix)}
+        if not found:
+            raise ValueError(f"{self._path}: nothing is named {prefix}...")
+        return found
+
+
+def read_cases(run_directory: Path) -> list[Case]:
+    """Read cases.json. Raises ValueError or TypeError for what is not a case."""
+    content = json.loads((run_directory / CASES).read_text(encoding="utf-8"))
+    cases = [Case(index=index, **{key: _frozen(value) for key, value in case.items()}) for index, case in enumerate(content)]
+    names = [case.name for case in cases]
+    if repeated := sorted({name for name in names if names.count(name) > 1}):
+        raise ValueError(f"{run_directory / CASES}: names that stand there twice: {repeated}")
+    return cases
+
+
+def by_trainer(spec: RunSpec, cases: list[Case]) -> Iterator[tuple[RunSpec, list[Case]]]:
+    """Yield consecutive cases of equal batches, with the spec of the trainer whose programs are made for these sizes."""
+    for (shards, evaluation_shards), group in itertools.groupby(cases, key=lambda case: (case.shards, case.evaluation_shards)):
+        training = sized(spec.training, rows=sum(shards), evaluation_rows=sum(evaluation_shards))
+        yield dataclasses.replace(spec, shards=shards, evaluation_shards=evaluation_shards, training=training), list(group)
+
+
+def evaluated_images(images: np.ndarray) -> np.ndarray:
+    """Return what evaluation takes of a training batch's images: of pairs [batch, 2, ...] the first of each."""
+    return images[:, 0] if images.ndim == 5 else images
+
+
+def sized(training: dict[str, Any], *, rows: int, evaluation_rows: int) -> dict[str, Any]:
+    """Return the recipe's resolved content for batches of this size.
+
+    In a batch smaller than the recipe's, each row is a part of its own to batch norm that takes a batch in parts: so that
+    any number of devices may have any number of rows.
+    """
+    result = {**training, "batch_size": rows, "evaluation_batch_size": evaluation_rows}
+    norm = training["model"]["batch_norm"]
+    if "rows" in norm and rows < training["batch_size"]:
+        result["model"] = {**training["model"], "batch_norm": {**norm, "rows": 1}}
+    return result
+
+
+def write_answers(run_directory: Path, index: int, answers: Answers) -> None:
+    """Write answers-<index>.npz: it is there whole, or not at all."""
+    path = run_directory / f"answers-{index}.npz"
+    temporary = path.with_suffix(".partial")
+    with open(temporary, "wb") as file:
+        np.savez(file, **answers)
+    os.replace(temporary, path)
+
+
+def read_answers(run_directory: Path, index: int) -> Answers:
+    """Return the answers to a case. Raises OSError or ValueError for a missing or broken file."""
+    with np.load(run_directory / f"answers-{index}.npz", allow_pickle=False) as archive:
+        return {name: archive[name] for name in archive.files}
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value

@@ -1,0 +1,111 @@
+"""The frame of every runner's `__main__`: read the spec, run the training, and end in exactly one last event."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+
+from runners.contract.errors import ContractError
+from runners.contract.protocol.events import EventWriter
+from runners.contract.protocol.session import Session
+from runners.contract.protocol.spec import read_spec
+
+EXIT_FINISHED = 0
+EXIT_FAILED = 3
+CONDUCTOR_VARIABLE = "VIGIL_CONDUCTOR_PID"
+_OUT_OF_MEMORY = (
+    "out of memory",
+    "RESOURCE_EXHAUSTED",
+    "ResourceExhausted",
+    "OutOfMemory",
+    "can't allocate memory",
+    "bad_alloc",
+)
+
+
+def main(framework: str, train: Callable[[Session], None], arguments: list[str]) -> int:
+    """Run `train` in the run directory named on the command line; return the exit code.
+
+    A failure of any kind becomes a `failed` event with its category, and exit code 3. Only a process that dies leaves no
+    last event.
+    """
+    if len(arguments) != 1 or arguments[0].startswith("-"):
+        print(
+            f"usage: python -m runners.{framework} RUN_DIR   (RUN_DIR holds spec.json; see runners/README.md)",
+            file=sys.stderr,
+        )
+        return 2
+    directory = Path(arguments[0])
+    try:
+        spec = read_spec(directory)
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        print(f"{directory}/spec.json: {type(error).__name__}: {error}", file=sys.stderr)
+        return 2
+    if spec.framework != framework:
+        print(f"{directory}/spec.json: framework {spec.framework!r}; this is the runner of {framework}", file=sys.stderr)
+        return 2
+    if spec.cores and hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, spec.cores)
+    signal.signal(signal.SIGTERM, _interrupt)
+    _end_with_conductor()
+    events = EventWriter(directory, heartbeat_seconds=spec.heartbeat_seconds)
+    session = Session(directory, spec, events)
+    events.emit("started", pid=os.getpid(), framework=framework)
+    try:
+        train(session)
+        return EXIT_FINISHED
+    except BaseException as error:  # whatever it is, it belongs into the record
+        events.emit(
+            "failed",
+            category=category(error),
+            step=session.step,
+            message=_message(error),
+            traceback=traceback.format_exc()[-8000:],
+        )
+        traceback.print_exc()
+        return EXIT_FAILED
+    finally:
+        events.close()
+
+
+def category(error: BaseException) -> str:
+    """Return the word for a failure: the error's own category, `interrupted`, `out_of_memory` or `crash`."""
+    if isinstance(error, ContractError):
+        return error.category
+    if isinstance(error, KeyboardInterrupt):
+        return "interrupted"
+    text = f"{type(error).__name__}: {error}"
+    if isinstance(error, MemoryError) or any(mark in text for mark in _OUT_OF_MEMORY):
+        return "out_of_memory"
+    return "crash"
+
+
+def _message(error: BaseException) -> str:
+    if isinstance(error, ContractError):
+        return str(error)
+    first = str(error).strip().splitlines()
+    return f"{type(error).__name__}: {first[0] if first else ''}".rstrip(": ")
+
+
+def _end_with_conductor() -> None:
+    """End this process when the conductor that started it is gone, even by kill -9: else a resumed run would be run twice."""
+    conductor = os.environ.get(CONDUCTOR_VARIABLE)
+    if conductor is None:
+        return
+
+    def watch() -> None:
+        while os.getppid() == int(conductor):
+            time.sleep(0.5)
+        os._exit(EXIT_FAILED)
+
+    threading.Thread(target=watch, name="watch-conductor", daemon=True).start()
+
+
+def _interrupt(number: int, frame: object) -> None:
+    raise KeyboardInterrupt(f"signal {number}")

@@ -1,0 +1,1 @@
+"""Data that recipes train on: official archives, and a user's annotated images."""

@@ -1,0 +1,44 @@
+"""What the evaluations of a run are worth: each one's detections, in the run directory, to average precision."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from runners.contract.data import instances
+from runners.contract.errors import DataError as ContractDataError
+from runners.contract.kinds import detections
+from runners.contract.protocol.spec import RunSpec
+from vigil.data.coco.figures import evaluate
+from vigil.errors import DataError
+
+FIGURES = ("box_ap", "mask_ap")
+
+
+def with_average_precision(curve: Sequence[dict[str, Any]], run_directory: Path, spec: RunSpec) -> list[dict[str, Any]]:
+    """Return a run's evaluations, each with its average precision of boxes and of masks, in percent.
+
+    It is a function of the files: a run that was resumed has them from every attempt, and those of a step that was run twice are
+    the last ones.
+
+    Args:
+        curve: points of record.json, with `step`.
+
+    Raises:
+        DataError: Detections are missing, damaged or of other images, or the test images hold nothing to find.
+    """
+    if not curve:
+        return []
+    measured = []
+    try:
+        whole = instances.load(spec.training["data"], spec.data_directory)
+        for point in curve:
+            found = detections.read(detections.step_path(run_directory, point["step"]))
+            figures = evaluate(whole.test, found, class_names=whole.class_names)
+            if None in (figures[name] for name in FIGURES):
+                raise ValueError("the test images hold no instance: there is nothing to find")
+            measured.append({**point, **{name: 100.0 * figures[name] for name in FIGURES}})
+    except (ContractDataError, ValueError) as error:
+        raise DataError(f"{run_directory}: {error}") from error
+    return measured

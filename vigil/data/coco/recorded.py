@@ -1,0 +1,51 @@
+"""Detections that lie in a run directory, with the ground truth that the spec beside them names."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+from runners.contract.data import instances
+from runners.contract.data.instances import Instances
+from runners.contract.errors import DataError as ContractDataError
+from runners.contract.kinds import detections
+from runners.contract.kinds.detections import Detections
+from runners.contract.protocol.spec import FILE_NAME, read_spec
+from vigil.data.official import ensure_instances
+from vigil.errors import DataError
+
+
+@dataclasses.dataclass(frozen=True)
+class Recorded:
+    """Detections, the test split that they are of, the data set's name, and which run they are from."""
+
+    detections: Detections
+    truth: Instances
+    class_names: tuple[str, ...]
+    name: str
+    title: str
+
+
+def read_recorded(path: Path) -> Recorded:
+    """Return the detections of a file in a run directory.
+
+    Raises:
+        DataError: The file, the spec beside it, or the data set is missing, damaged or altered.
+    """
+    try:
+        found = detections.read(path)
+    except ContractDataError as error:
+        raise DataError(str(error)) from error
+    try:
+        spec = read_spec(path.parent)
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise DataError(
+            f"{path.parent / FILE_NAME}: cannot be read ({reason}). It says which images the detections are of: leave "
+            f"{path.name} in its run directory."
+        ) from error
+    data = spec.training["data"]
+    directory = ensure_instances(data)
+    whole = instances.load(data, str(directory) if directory else None)
+    title = f"{spec.recipe['name']}, {spec.recipe['profile']}, {spec.framework}, seed {spec.seed}"
+    return Recorded(found, whole.test, whole.class_names, data["name"], title)

@@ -1,0 +1,1 @@
+"""One runner's process: its spec, its directory, how it is started and watched, and the record that it leaves."""

@@ -1,0 +1,78 @@
+"""Recipe, profile, context and seed become one fully resolved spec.json."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from runners.contract.protocol import spec as contract
+from runners.contract.protocol.faults import file_sha256
+from vigil.documents.context import Context
+from vigil.errors import UsageError
+from vigil.paths import expanded
+
+HEARTBEAT_SECONDS = 5.0
+
+
+def available_cores() -> list[int]:
+    """Return the CPU cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return sorted(os.sched_getaffinity(0))
+    return list(range(os.cpu_count() or 1))
+
+
+def fault_entry(path: str | None) -> dict[str, str] | None:
+    """Return name, path and hash of a fault file. Raises UsageError when there is no such file."""
+    if path is None:
+        return None
+    file = expanded(path).resolve()
+    if not file.is_file():
+        raise UsageError(f"--fault: {path}: no such file. Allowed: a Python file that defines install().")
+    return {"path": str(file), "name": file.stem, "sha256": file_sha256(file)}
+
+
+def rows_of_part(training: dict[str, Any]) -> int:
+    """Return how many rows of a batch no two devices may share."""
+    return training["model"]["batch_norm"].get("rows", 1)
+
+
+def build_spec(
+    *,
+    run_id: str,
+    recipe: dict[str, Any],
+    training: dict[str, Any],
+    context: Context,
+    seed: int,
+    data_directory: Path | None,
+    fault: dict[str, str] | None,
+    cores: list[int] | None = None,
+) -> contract.RunSpec:
+    """Return the spec of one run.
+
+    Args:
+        recipe: name, version, hash, profile.
+        training: `Recipe.resolve` of the profile.
+        cores: what the run is bound to, when several run side by side.
+    """
+    return contract.RunSpec(
+        schema=contract.SCHEMA,
+        run_id=run_id,
+        recipe=recipe,
+        framework=context.framework,
+        mode=context.mode,
+        precision=context.precision,
+        device=context.device,
+        devices=context.devices,
+        shards=context.shard_sizes(training["batch_size"], rows=rows_of_part(training)),
+        evaluation_shards=context.evaluation_shards(training["evaluation_batch_size"]),
+        determinism=context.determinism,
+        randomness=context.randomness,
+        seed=seed,
+        threads=len(cores or available_cores()),
+        cores=tuple(cores) if cores else None,
+        training=training,
+        data_directory=str(data_directory) if data_directory else None,
+        fault=fault,
+        heartbeat_seconds=HEARTBEAT_SECONDS,
+    )

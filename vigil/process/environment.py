@@ -1,0 +1,103 @@
+"""Is a framework installed, and what is recorded about this machine and this code.
+
+Nothing here imports a framework, and only the environment variables named here are ever recorded.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import platform
+import subprocess
+import sys
+from typing import Any
+
+import psutil
+
+from vigil.documents.context import FRAMEWORKS
+from vigil.errors import FrameworkMissing
+from vigil.paths import project_root
+
+_MODULES = {"torch": ("torch",), "tensorflow": ("tensorflow",), "jax": ("jax", "flax", "optax")}
+_NUMERIC_VARIABLES = (
+    "OMP_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "XLA_FLAGS",
+    "TF_XLA_FLAGS",
+    "TF_ENABLE_ONEDNN_OPTS",
+    "TF_DETERMINISTIC_OPS",
+    "NVIDIA_TF32_OVERRIDE",
+    "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE",
+    "CUBLAS_WORKSPACE_CONFIG",
+    "CUDA_VISIBLE_DEVICES",
+    "ONEDNN_MAX_CPU_ISA",
+    "ONEDNN_DEFAULT_FPMATH_MODE",
+    "JAX_ENABLE_X64",
+    "JAX_DEFAULT_MATMUL_PRECISION",
+    "ATEN_CPU_CAPABILITY",
+)
+
+
+def is_installed(framework: str) -> bool:
+    """Can a runner of this framework start in this environment?"""
+    return all(importlib.util.find_spec(module) is not None for module in _MODULES[framework])
+
+
+def installed_frameworks() -> list[str]:
+    """Return the frameworks that are installed, in the usual order."""
+    return [framework for framework in FRAMEWORKS if is_installed(framework)]
+
+
+def require_framework(framework: str) -> None:
+    """Raise FrameworkMissing, with the command that installs it."""
+    missing = [module for module in _MODULES[framework] if importlib.util.find_spec(module) is None]
+    if missing:
+        raise FrameworkMissing(
+            f"{framework} is not installed: {', '.join(missing)} not found by {sys.executable}. "
+            f"Install it with `make setup FRAMEWORK={framework}`, or "
+            f"`{sys.executable} -m pip install -c constraints.txt -e '.[{framework}]'` in {project_root()}."
+        )
+
+
+def describe_machine() -> dict[str, Any]:
+    """Return a flat description of interpreter and machine."""
+    facts: dict[str, Any] = {
+        "python": platform.python_version(),
+        "system": f"{platform.system()} {platform.machine()}",
+        "hardware": f"{_cpu_model()}, {psutil.cpu_count(logical=True)} cores, {psutil.virtual_memory().total / 2**30:.0f} GiB",
+        "cpu_flags": " ".join(flag for flag in _cpu_flags() if flag.startswith(("avx", "amx", "fma", "sse4", "asimd", "sve"))),
+    }
+    return facts | {f"env.{name}": os.environ[name] for name in _NUMERIC_VARIABLES if name in os.environ}
+
+
+def describe_code() -> dict[str, Any]:
+    """Return the commit of this checkout, and whether files that git tracks differ from it; nulls outside a checkout."""
+    commit = _git("rev-parse", "HEAD")
+    return {
+        "commit": commit,
+        "dirty": None if commit is None else bool(_git("status", "--porcelain", "--untracked-files=no")),
+    }
+
+
+def _git(*arguments: str) -> str | None:
+    try:
+        done = subprocess.run(["git", "-C", str(project_root()), *arguments], capture_output=True, text=True, timeout=30)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout.strip() if done.returncode == 0 else None
+
+
+def _cpu_model() -> str:
+    return _cpuinfo("model name") or platform.processor() or platform.machine()
+
+
+def _cpu_flags() -> list[str]:
+    return sorted((_cpuinfo("flags") or _cpuinfo("Features") or "").split())
+
+
+def _cpuinfo(key: str) -> str | None:
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as file:
+            return next((line.split(":", 1)[1].strip() for line in file if line.startswith(key)), None)
+    except OSError:
+        return None

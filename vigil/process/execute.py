@@ -1,0 +1,129 @@
+"""Start a runner, follow its events, and end it when it hangs. What comes back says how the process ended, whatever happened."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from runners.contract.protocol.events import EventReader
+from runners.contract.protocol.launch import CONDUCTOR_VARIABLE
+from vigil.paths import project_root
+
+HEARTBEAT_TIMEOUT_SECONDS = 120.0
+PROGRESS_TIMEOUT_SECONDS = 900.0
+LOG_NAME = "log.txt"
+_GRACE_SECONDS = 10.0
+
+
+@dataclasses.dataclass(frozen=True)
+class Ending:
+    """How a runner's process ended: its exit code (negative: a signal), or what made the conductor end it.
+
+    earlier_events: how many events were there before it started, those of earlier attempts.
+    """
+
+    exit_code: int | None
+    hang: str | None = None
+    is_interrupted: bool = False
+    earlier_events: int = 0
+
+
+def execute(
+    run_directory: Path,
+    framework: str,
+    *,
+    on_event: Callable[[dict], None],
+    heartbeat_timeout: float = HEARTBEAT_TIMEOUT_SECONDS,
+    progress_timeout: float = PROGRESS_TIMEOUT_SECONDS,
+    stop: threading.Event | None = None,
+    python: Path | None = None,
+) -> Ending:
+    """Run `python -m runners.<framework> RUN_DIR` to its end.
+
+    A runner hangs when it has been silent for `heartbeat_timeout` seconds, or has made no progress for `progress_timeout`;
+    it is then ended with all its children. On Ctrl-C, or when `stop` is set (a worker thread sees no Ctrl-C), the runner is
+    asked to end and has ten seconds to write its last event.
+
+    Args:
+        python: the interpreter, whose environment has the framework; the one that runs this unless given.
+    """
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(project_root()),
+        "PYTHONUNBUFFERED": "1",
+        CONDUCTOR_VARIABLE: str(os.getpid()),
+    }
+    reader = EventReader(run_directory)
+    earlier = len(reader.new())
+    with open(run_directory / LOG_NAME, "ab") as log:
+        process = subprocess.Popen(
+            [str(python or sys.executable), "-m", f"runners.{framework}", str(run_directory)],
+            cwd=project_root(),
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    watch = _Watch(heartbeat_timeout=heartbeat_timeout, progress_timeout=progress_timeout)
+    try:
+        while process.poll() is None:
+            for event in reader.new():
+                watch.see(event)
+                on_event(event)
+            if hang := watch.hang():
+                return Ending(None, hang=hang, earlier_events=earlier)
+            if stop is not None and stop.is_set():
+                raise KeyboardInterrupt
+            time.sleep(0.1)
+        return Ending(process.returncode, earlier_events=earlier)
+    except KeyboardInterrupt:
+        with contextlib.suppress(ProcessLookupError):
+            process.terminate()
+        with contextlib.suppress(subprocess.TimeoutExpired, KeyboardInterrupt):
+            process.wait(timeout=_GRACE_SECONDS)
+        return Ending(process.poll(), is_interrupted=True, earlier_events=earlier)
+    finally:
+        _end_group(process)
+        for event in reader.new():
+            on_event(event)
+
+
+class _Watch:
+    """Tells a hang from long work: a heartbeat must come, and the progress that it reports must move."""
+
+    def __init__(self, *, heartbeat_timeout: float, progress_timeout: float) -> None:
+        self._heartbeat_timeout, self._progress_timeout = heartbeat_timeout, progress_timeout
+        self._heard = self._moved = time.monotonic()
+        self._progress = -1
+        self._phase = "start"
+
+    def see(self, event: dict) -> None:
+        self._heard = time.monotonic()
+        self._phase = event.get("phase", self._phase)
+        if event["kind"] != "heartbeat" or event["progress"] != self._progress:
+            self._moved = self._heard
+            self._progress = event.get("progress", self._progress)
+
+    def hang(self) -> str | None:
+        now = time.monotonic()
+        if now - self._heard > self._heartbeat_timeout:
+            return f"no sign of life for {self._heartbeat_timeout:.0f} s in phase {self._phase}"
+        if now - self._moved > self._progress_timeout:
+            return f"no progress for {self._progress_timeout:.0f} s in phase {self._phase}"
+        return None
+
+
+def _end_group(process: subprocess.Popen) -> None:
+    # The runner leads a process group of its own, so its number is the group's; children may outlive the leader.
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()

@@ -1,0 +1,201 @@
+"""record.json: one run, complete without MLflow, made from its run directory."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import time
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from runners.contract.protocol.events import read_events
+from runners.contract.protocol.spec import read_spec
+from vigil.data.coco.measured import with_average_precision
+from vigil.documents.context import Context
+from vigil.errors import DataError
+from vigil.process.environment import describe_code, describe_machine
+from vigil.process.execute import LOG_NAME, Ending
+
+SCHEMA = 1
+FILE_NAME = "record.json"
+_LOG_LINES = 20
+
+
+def write_json(path: Path, content: dict[str, Any]) -> None:
+    """Replace a JSON file as a whole."""
+    temporary = path.with_suffix(".partial")
+    temporary.write_text(json.dumps(content, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+    os.replace(temporary, path)
+
+
+def read_record(run_directory: Path) -> dict[str, Any] | None:
+    """Return the record of a run directory, or None when it has none yet."""
+    path = run_directory / FILE_NAME
+    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
+
+
+def make_record(
+    run_directory: Path,
+    *,
+    invocation_id: str,
+    context: Context,
+    ending: Ending,
+    verify: dict[str, Any] | None = None,
+) -> dict[str, Any]:
+    """Build the record of a run that has ended, in whatever way, and write it.
+
+    Args:
+        verify: how the first rung ended, where there was one.
+    """
+    spec = read_spec(run_directory)
+    events = read_events(run_directory)
+    attempt = _last_attempt(events[ending.earlier_events :])
+    finished = next((event for event in attempt if event["kind"] == "finished"), None)
+    failure = None if finished else _failure(run_directory, attempt, ending)
+    metric, curve = spec.training["metric"], _curve(events)
+    metrics = finished["metrics"] if finished else {}
+    if spec.training["loss"]["name"] == "mask_rcnn" and spec.task == "train":
+        # A runner gives detections: it has not COCO's figures.
+        try:
+            curve = with_average_precision(curve, run_directory, spec)
+        except DataError as error:
+            failure = failure or _failure_of_detections(run_directory, str(error), step=len(_losses(events)))
+        else:
+            metrics = curve[-1] if finished else {}
+    record = {
+        "schema": SCHEMA,
+        "run_id": spec.run_id,
+        "invocation_id": invocation_id,
+        "created": datetime.fromtimestamp(_started(events), timezone.utc).isoformat(timespec="seconds"),
+        "recipe": spec.recipe,
+        "context": context.as_dict(),
+        "seed": spec.seed,
+        "status": _status(failure),
+        "failure": failure,
+        "metric": {**metric, "value": None if failure else metrics.get(metric["name"])},
+        "curve": curve,
+        "losses": _losses(events),
+        "state_sha256": finished["state_sha256"] if finished else None,
+        "timing": {
+            "wall_seconds": _wall_seconds(events),
+            "cpu_seconds": finished["cpu_seconds"] if finished else None,
+            "first_step_seconds": finished["first_step_seconds"] if finished else None,
+            "images_per_second": finished["images_per_second"] if finished else None,
+        },
+        "peak_memory_bytes": finished["peak_memory_bytes"] if finished else None,
+        "fault": {"name": spec.fault["name"], "sha256": spec.fault["sha256"]} if spec.fault else None,
+        "environment": {**describe_machine(), "framework": spec.framework, **_inside(events)},
+        "data": {**spec.training["data"], "checksum": _last(events, "data", "checksum")},
+        "code": describe_code(),
+        "probed": [{key: event[key] for key in ("index", "name", "seconds")} for event in events if event["kind"] == "probed"],
+        "verify": verify,
+        "resumed": [{"time": event["time"], "step": event["step"]} for event in events if event["kind"] == "resumed"],
+    }
+    write_json(run_directory / FILE_NAME, record)
+    return record
+
+
+def _started(events: list[dict]) -> float:
+    return events[0]["time"] if events else time.time()
+
+
+def _last_attempt(events: list[dict]) -> list[dict]:
+    starts = [index for index, event in enumerate(events) if event["kind"] == "started"]
+    return events[starts[-1] :] if starts else []
+
+
+def _failure(run_directory: Path, attempt: list[dict], ending: Ending) -> dict[str, Any]:
+    told = next((event for event in attempt if event["kind"] == "failed"), None)
+    step = max((event["step"] for event in attempt if "step" in event), default=0)
+    phase = attempt[-1]["phase"] if attempt else "start"
+    if told:
+        step, phase = told["step"], told["phase"]
+    if ending.is_interrupted:  # whatever it said on its way out
+        category, message = "interrupted", "stopped by the user"
+    elif told:
+        category, message = told["category"], told["message"]
+    elif ending.hang:
+        category, message = "hang", f"{ending.hang}; the runner was ended"
+    elif not attempt:
+        category, message = (
+            "could_not_start",
+            f"the runner ended with exit code {ending.exit_code} before its first event",
+        )
+    else:
+        category, message = "died", _how_it_died(ending.exit_code)
+    return {
+        "category": category,
+        "phase": phase,
+        "step": step,
+        "message": message,
+        "log_tail": _log_tail(run_directory),
+    }
+
+
+def _failure_of_detections(run_directory: Path, message: str, *, step: int) -> dict[str, Any]:
+    """Return the failure of a run whose detections cannot be measured, although its runner finished."""
+    tail = _log_tail(run_directory)
+    return {"category": "detections", "phase": "evaluate", "step": step, "message": message, "log_tail": tail}
+
+
+def _how_it_died(exit_code: int | None) -> str:
+    if exit_code is None or exit_code >= 0:
+        return f"the runner ended with exit code {exit_code} and no last event"
+    name = signal.Signals(-exit_code).name
+    hint = " (the kernel does this when memory runs out)" if name == "SIGKILL" else ""
+    return f"the runner was killed by {name}{hint}"
+
+
+def _status(failure: dict[str, Any] | None) -> str:
+    if failure is None:
+        return "finished"
+    return failure["category"] if failure["category"] in ("unsupported", "interrupted") else "failed"
+
+
+def _log_tail(run_directory: Path) -> list[str]:
+    path = run_directory / LOG_NAME
+    return path.read_text(encoding="utf-8", errors="replace").splitlines()[-_LOG_LINES:] if path.exists() else []
+
+
+def _curve(events: list[dict]) -> list[dict[str, Any]]:
+    """Return one point an evaluation; a step that was run twice, because a run was resumed, counts once, as it was last seen."""
+    points = {}
+    for event in events:
+        if event["kind"] == "evaluated":
+            points[event["step"]] = {
+                "step": event["step"],
+                "epoch": event["epoch"],
+                "train_loss": event["train_loss"],
+                **event["metrics"],
+                "images_per_second": event["images_per_second"],
+            }
+    return [points[step] for step in sorted(points)]
+
+
+def _losses(events: list[dict]) -> list[float | str]:
+    losses: dict[int, float | str] = {}
+    for event in events:
+        if event["kind"] == "steps":
+            first = event["step"] - len(event["losses"])
+            losses.update({first + offset: loss for offset, loss in enumerate(event["losses"])})
+    return [losses[step] for step in sorted(losses)]
+
+
+def _wall_seconds(events: list[dict]) -> float:
+    """Return the seconds from first to last event, summed over attempts."""
+    total, start = 0.0, None
+    for previous, event in zip([None, *events], events, strict=False):
+        if event["kind"] == "started":
+            total += previous["time"] - start if start is not None else 0.0
+            start = event["time"]
+    return round(total + (events[-1]["time"] - start if start is not None else 0.0), 3)
+
+
+def _inside(events: list[dict]) -> dict[str, Any]:
+    return _last(events, "environment", "environment") or {}
+
+
+def _last(events: list[dict], kind: str, key: str) -> Any:
+    return next((event[key] for event in reversed(events) if event["kind"] == kind), None)

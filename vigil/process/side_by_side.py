@@ -1,0 +1,57 @@
+"""Pieces of work next to each other, each on its share of the cores."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from typing import TypeVar
+
+from vigil.process.build_spec import available_cores
+from vigil.runs.contexts import share_cores
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+def side_by_side(
+    items: Sequence[Item],
+    work: Callable[[Item, list[int] | None], Result],
+    *,
+    jobs: int,
+    stop: threading.Event,
+    on_end: Callable[[int, Result], None],
+) -> list[Result]:
+    """Return work(item, cores) of every item, in the order given, `jobs` at a time.
+
+    An error, or Ctrl-C, sets `stop`, at which `work` ends what it runs; nothing more is started, and it is raised again.
+
+    Args:
+        on_end: told how many are done, and the result, as each ends.
+    """
+    cores: queue.Queue = queue.Queue()
+    for share in share_cores(available_cores(), jobs):
+        cores.put(share)
+
+    def take(item: Item) -> list[Result]:
+        if stop.is_set():
+            return []
+        share = cores.get()
+        try:
+            return [work(item, share)]
+        finally:
+            cores.put(share)
+
+    with ThreadPoolExecutor(max_workers=jobs) as pool:
+        futures = [pool.submit(take, item) for item in items]
+        try:
+            for done, future in enumerate(as_completed(futures), start=1):
+                for result in future.result():
+                    on_end(done, result)
+        except BaseException:
+            stop.set()
+            for future in futures:
+                future.cancel()
+            raise
+    return [result for future in futures for result in future.result()]

@@ -1,0 +1,98 @@
+"""No sample of a context that verify rejects: the short verification before the first seed of a reference is trained.
+
+It is the first rung of a reproduction (rung.py), and stricter: there a wrong step takes the verdict back, here nothing is
+trained at all.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from vigil.documents.context import Context
+from vigil.errors import EXIT_COULD_NOT_RUN, EXIT_OUTSIDE, EXIT_REPRODUCED, CannotRun
+from vigil.recipes.loading import Recipe
+from vigil.runs.first_rung import WRONG, origin_text
+from vigil.verify.golden import path_of
+from vigil.verify.request import load_standard, recipe_facts, verify_contexts
+
+UNVERIFIED = "there is no golden tape of this recipe's profile"
+
+
+@dataclasses.dataclass(frozen=True)
+class Examined:
+    """What verify said of one context. `note` goes into its rows; None refuses them, and `exit_code` is then the reason's."""
+
+    context: Context
+    note: dict[str, Any] | None
+    said: str
+    exit_code: int
+    directory: Path | None
+
+
+def examine_contexts(
+    recipe: Recipe,
+    profile: str,
+    contexts: Sequence[Context],
+    runs: Path,
+    *,
+    command: str,
+    data_directory: Path | None,
+    jobs: int,
+    progress_timeout: float,
+    on_end: Callable[[Examined, dict[str, Any] | None], None],
+) -> list[Examined]:
+    """Verify each context, `jobs` side by side; return what was said, in the order given.
+
+    Only where no tape of the recipe's profile was ever made are samples taken without a verification. A tape that cannot be
+    read, is of another version of the recipe, or that this machine's oracle does not agree with, refuses every context.
+
+    Args:
+        on_end: told what was said of a context, and its verify.json if there is one, as each ends.
+    """
+    if not path_of(recipe_facts(recipe, profile)).exists():
+        note = {"verdict": "unknown", "reason": UNVERIFIED, "verify_id": None, "golden": None}
+        return _all_alike(contexts, note, f"unknown: {UNVERIFIED}", EXIT_REPRODUCED, on_end)
+    try:
+        standard = load_standard(recipe, profile, data_directory=data_directory)
+        results = verify_contexts(
+            standard,
+            contexts,
+            runs,
+            command=command,
+            data_directory=data_directory,
+            jobs=jobs,
+            on_end=lambda done, document, directory: on_end(_examined(document, directory), document),
+            quick=True,
+            progress_timeout=progress_timeout,
+        )
+    except CannotRun as error:
+        return _all_alike(contexts, None, f"could not be verified: {error}", EXIT_COULD_NOT_RUN, on_end)
+    return [_examined(document, directory) for document, directory in results]
+
+
+def _all_alike(
+    contexts: Sequence[Context], note: dict[str, Any] | None, said: str, exit_code: int, on_end: Callable[[Examined, None], None]
+) -> list[Examined]:
+    found = [Examined(context, note, said, exit_code, None) for context in contexts]
+    for each in found:
+        on_end(each, None)
+    return found
+
+
+def _examined(document: dict[str, Any], directory: Path) -> Examined:
+    context, verdict = Context.from_dict(document["context"]), document["verdict"]
+    reason = origin_text(document["origin"]) if document["origin"] else verdict["reason"]
+    said = f"{verdict['name']}: {reason}"
+    if verdict["name"] != "reproduced":  # unsupported and failed, too: what could not be looked at is not right
+        code = EXIT_OUTSIDE if verdict["name"] in WRONG else EXIT_COULD_NOT_RUN
+        return Examined(context, None, said, code, directory)
+    note = {
+        "verdict": verdict["name"],
+        "reason": verdict["reason"],
+        "verify_id": document["verify_id"],
+        "golden": document["golden"]["sha256"],
+    }
+    return Examined(context, note, said, EXIT_REPRODUCED, directory)
