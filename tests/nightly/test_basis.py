@@ -52,7 +52,8 @@ OF_BOTH = [
     "reference/resnet_cifar/verify/clean-tape.jsonl",
 ]  # fmt: skip
 OF_A_REPRODUCTION = [
-    "vigil/references/judgement.py", "vigil/statistics/bands.py", "vigil/statistics/metric.py", "reference/resnet_cifar/quick-jax-2026.jsonl",
+    "vigil/references/judgement.py", "vigil/statistics/bands.py", "vigil/statistics/metric.py",
+    "reference/resnet_cifar/quick-jax-2026.jsonl",
 ]  # fmt: skip
 
 

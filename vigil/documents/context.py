@@ -8,6 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from typing import Any
+
+from pydantic import GetCoreSchemaHandler
+from pydantic_core import CoreSchema, core_schema
 
 from vigil.errors import UsageError, nearest
 
@@ -83,9 +87,30 @@ class Context:
         return {**fields, "text": self.text}
 
     @classmethod
-    def from_dict(cls, fields: Mapping[str, object]) -> Context:
+    def from_dict(cls, fields: Mapping[str, Any]) -> Context:
         """Return the context that `as_dict` wrote."""
         return make_context(**{key: value for key, value in fields.items() if key != "text"})
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """A document holds a context as itself, and in its file as `as_dict` has it."""
+
+        def read(value: Any) -> Context:
+            if isinstance(value, cls):
+                return value
+            if not isinstance(value, Mapping):
+                raise ValueError("allowed is an object with the fields of a context")
+            try:
+                return cls.from_dict(value)
+            except (UsageError, TypeError) as error:
+                raise ValueError(str(error)) from None
+
+        written = core_schema.plain_serializer_function_ser_schema(lambda context: context.as_dict(), when_used="json")
+        return core_schema.no_info_plain_validator_function(read, serialization=written)
+
+    # While rooms move from keys to attributes, a context serves both.
+    def __getitem__(self, key: str) -> Any:
+        return getattr(self, key)
 
 
 def make_context(

@@ -1,0 +1,121 @@
+"""A document: closed, typed JSON with a schema number, written whole and read back with the place of what is wrong in it."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, TypeVar
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    PlainSerializer,
+    SerializerFunctionWrapHandler,
+    ValidationError,
+    model_serializer,
+)
+
+from runners.contract.files import replace_text
+from runners.contract.protocol.events import encode_float
+from vigil.errors import CannotRun
+
+Self = TypeVar("Self", bound="Part")
+Number = Annotated[
+    float,
+    BeforeValidator(lambda value: float(value) if isinstance(value, str) else value),
+    PlainSerializer(encode_float, when_used="json"),
+]
+"""A number that JSON may have no form for: infinities and NaN are written as text."""
+
+
+class DocumentError(CannotRun):
+    """A document that cannot be read: which file, which key, what was found."""
+
+
+class Part(BaseModel):
+    """Part of a document: closed, so that a key that nobody reads is an error; changed only by `replace`."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True, protected_namespaces=())
+    LEFT_OUT_WHEN_NONE: ClassVar[tuple[str, ...]] = ()
+
+    def replace(self: Self, **changes: Any) -> Self:
+        """Return a copy with some fields changed, all of them checked again."""
+        return type(self).model_validate({**{name: getattr(self, name) for name in type(self).model_fields}, **changes})
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the content as JSON values, with the keys in the order of the fields."""
+        return self.model_dump(mode="json", by_alias=True)
+
+    @model_serializer(mode="wrap")
+    def _without_what_is_left_out(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        content = handler(self)
+        return {key: value for key, value in content.items() if value is not None or key not in self.LEFT_OUT_WHEN_NONE}
+
+    # While rooms move from keys to attributes, one document serves both.
+    def __getitem__(self, key: str) -> Any:
+        return getattr(self, key)
+
+    def get(self, key: str, default: Any = None) -> Any:
+        return getattr(self, key, default)
+
+
+class Document(Part):
+    """A file of its own, with the version of its form in `schema`."""
+
+    SCHEMA: ClassVar[int] = 1
+    FILE_NAME: ClassVar[str]
+
+    @classmethod
+    def read(cls: type[Self], directory: Path) -> Self:
+        """Return the document of a directory.
+
+        Raises:
+            FileNotFoundError: There is none.
+            DocumentError: It cannot be read, is not JSON, or is no such document; with file, key and what was found.
+        """
+        path = directory / cls.FILE_NAME
+        return cls.parse(path.read_bytes(), where=str(path))
+
+    @classmethod
+    def parse(cls: type[Self], content: bytes | str, *, where: str) -> Self:
+        """Return the document in a text of JSON. Raises DocumentError."""
+        try:
+            values = json.loads(content)
+        except (ValueError, UnicodeDecodeError) as error:
+            raise DocumentError(f"{where}: not JSON ({error}). It was altered or cut off.") from error
+        found = values.get("schema", cls.SCHEMA) if isinstance(values, dict) else None
+        if isinstance(values, dict) and found != cls.SCHEMA:
+            raise DocumentError(f"{where}: schema: found {found!r}, this Vigil reads {cls.SCHEMA}. Use the Vigil that wrote it.")
+        try:
+            return cls.model_validate(values)
+        except ValidationError as error:
+            raise DocumentError(f"{where}: {explain(error)}") from error
+
+    def write(self, directory: Path) -> Path:
+        """Replace the document of a directory as a whole; return its path."""
+        path = directory / self.FILE_NAME
+        replace_text(path, self.text())
+        return path
+
+    def text(self) -> str:
+        """Return the document as it is written."""
+        return json.dumps(self.as_json(), indent=1, allow_nan=False) + "\n"
+
+
+def explain(error: ValidationError) -> str:
+    """Return the first mistake in a document: key, what was found, what is allowed; and how many more there are."""
+    errors = error.errors(include_url=False)
+    first = errors[0]
+    key = ".".join(str(part) for part in first["loc"]) or "the document"
+    found = "" if first["type"] == "missing" else f": found {_shown(first['input'])}"
+    more = f" ({len(errors) - 1} more)" if len(errors) > 1 else ""
+    return f"{key}{found}: {first['msg'].removeprefix('Value error, ')}{more}"
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."

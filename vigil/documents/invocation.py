@@ -1,0 +1,101 @@
+"""invocation.json: all runs of one command, how their first training step was verified, and the verdict on them."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from pydantic import Field
+
+from vigil.documents.context import Context
+from vigil.documents.document import Document, Part
+from vigil.documents.identity import Identity
+from vigil.documents.judgement import Judgement, SequentialLook
+from vigil.documents.verification import Origin, StepVerdict, TensorDifference
+
+
+class FirstRung(Part):
+    """The short verification before the first seed. `verdict`: null while it is still to be made."""
+
+    verdict: StepVerdict | None
+    origin: Origin | None = None
+    worst: TensorDifference | None = None
+    seconds: float | None = None
+    tensors: int | None = None
+    tensors_out: int | None = None
+    path: str | None = None
+
+    @property
+    def is_pending(self) -> bool:
+        return self.verdict is None
+
+
+class NamedRelease(Part):
+    """The release that was asked for, and the packages of its environment; both null where it cannot be had."""
+
+    LEFT_OUT_WHEN_NONE: ClassVar[tuple[str, ...]] = ("extra_index",)
+
+    request: str
+    key: str | None
+    pins: tuple[str, ...] | None
+    extra_index: tuple[str, ...] | None = None
+
+
+class PublishedTarget(Part):
+    """A published value, as the recipe has it. `metric`: where it is of another one than the recipe's."""
+
+    LEFT_OUT_WHEN_NONE: ClassVar[tuple[str, ...]] = ("metric",)
+
+    value: float
+    published_as: str
+    source: str
+    link: str
+    selection: str
+    protocol: str
+    profile: str
+    metric: str | None = None
+
+
+class SequentialRule(Part):
+    """The rule by which seeds are added; `effect` null stands for `delta` deviations of the reference."""
+
+    alpha: float
+    beta: float
+    delta: float
+    effect: float | None
+    planned: tuple[int, ...]
+    looks: tuple[SequentialLook, ...] = ()
+
+
+class Tracking(Part):
+    """Where in MLflow it is, or why it is not."""
+
+    LEFT_OUT_WHEN_NONE: ClassVar[tuple[str, ...]] = ("uri", "experiment", "run_id", "error")
+
+    uri: str | None = None
+    experiment: str | None = None
+    run_id: str | None = None
+    error: str | None = None
+
+
+class Invocation(Document):
+    """One command's runs. `runs`: their directories, relative. `verdict`: null until all of them have ended."""
+
+    FILE_NAME: ClassVar[str] = "invocation.json"
+
+    schema_: int = Field(1, alias="schema")
+    invocation_id: str
+    created: str
+    command: str
+    night: str | None = None
+    recipe: Identity
+    context: Context
+    seeds: tuple[int, ...]
+    fault: str | None
+    release: NamedRelease | None = None
+    targets: tuple[PublishedTarget, ...]
+    runs: tuple[str, ...]
+    verify: FirstRung | None = None
+    sequential: SequentialRule | None = None
+    verdict: Judgement | None
+    wall_seconds: float | None
+    tracking: Tracking | None

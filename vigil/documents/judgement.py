@@ -1,0 +1,129 @@
+"""The `verdict` object of invocation.json: what the metric of one or more runs is worth beside the reference."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+from vigil.documents.document import Number, Part
+from vigil.documents.verdict import Verdict
+
+NOT_JUDGED = "not judged"
+
+
+class SeedValue(Part):
+    """The metric of one run, and the verdict of the band for one run. `not judged`: beside a run that failed."""
+
+    seed: int
+    value: float | None
+    verdict: Verdict | Literal["not judged"]
+
+
+class RunBand(Part):
+    """The band of one run, with the samples that it is made of."""
+
+    low: float
+    high: float
+    method: str
+    coverage: float
+    n: int
+    mean: float
+    spread: float
+    spread_floor: float
+    n_effective: float
+    degrees_of_freedom: float
+    n_seeds: int
+    frameworks: tuple[str, ...]
+    dates: tuple[str, ...]
+
+
+class MeanBand(Part):
+    """The band of the mean of several runs."""
+
+    low: float
+    high: float
+    method: str
+    coverage: float
+    n: int
+    mean: float
+    spread: float
+    spread_floor: float
+    n_effective: float
+    degrees_of_freedom: float
+
+
+class WelchTest(Part):
+    """Welch's test of several runs against the reference's."""
+
+    difference: float
+    standard_error: float
+    statistic: Number
+    degrees_of_freedom: float
+    p_value: float
+
+
+class SequentialLook(Part):
+    """The evidence after one more run."""
+
+    seed: int
+    n: int
+    difference: float
+    e_value: Number
+
+
+class SequentialEvidence(Part):
+    """Seeds added until the evidence decides: what it said after each run."""
+
+    decision: str | None
+    alpha: float
+    beta: float
+    delta: float
+    effect: float
+    planned: int
+    p_value: float
+    looks: tuple[SequentialLook, ...]
+
+
+class JudgedTarget(Part):
+    """A published value beside ours."""
+
+    value: float
+    published_as: str | None
+    source: str | None
+    link: str | None
+    judged: bool
+    meets: bool | None
+    tolerance: float | None
+    reason: str
+
+
+class RunFailure(Part):
+    """The run that decided an invocation by failing or being refused."""
+
+    seed: int
+    category: str
+    phase: str
+    step: int
+    log_tail: tuple[str, ...]
+
+
+class Judgement(Part):
+    """The verdict on an invocation. `failure`: only after a failed or refused run."""
+
+    LEFT_OUT_WHEN_NONE: ClassVar[tuple[str, ...]] = ("failure",)
+
+    name: Verdict
+    reason: str
+    metric: str
+    unit: str
+    direction: str
+    values: tuple[SeedValue, ...]
+    mean: float | None
+    p_value: float | None
+    band: RunBand | None
+    mean_band: MeanBand | None
+    welch: WelchTest | None
+    sequential: SequentialEvidence | None
+    detectable_drop: float | None
+    power: float
+    targets: tuple[JudgedTarget, ...]
+    failure: RunFailure | None = None

@@ -1,0 +1,135 @@
+"""record.json: one run, complete without MLflow."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Literal
+
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
+
+from vigil.documents.context import Context
+from vigil.documents.document import Document, Number, Part
+from vigil.documents.identity import Identity
+from vigil.documents.invocation import FirstRung
+
+Environment = dict[str, "str | int | float | bool | None | list[str]"]
+"""What is known of interpreter, framework and machine, flat."""
+
+
+class Failure(Part):
+    """Why a run ended without a number, and the last lines of its log."""
+
+    category: str
+    phase: str
+    step: int
+    message: str
+    log_tail: tuple[str, ...]
+
+
+class Metric(Part):
+    """What a recipe is judged by."""
+
+    name: str
+    unit: str
+    direction: Literal["higher", "lower"]
+    selection: str
+    value: float | None
+
+
+class CurvePoint(Part):
+    """One evaluation. `metrics`: by name, as the recipe's kind has them; in the file they stand beside the other keys."""
+
+    step: int
+    epoch: float
+    train_loss: Number | None
+    metrics: dict[str, Number]
+    images_per_second: float | None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _gather(cls, values: Any) -> Any:
+        if not isinstance(values, dict) or "metrics" in values:
+            return values
+        own = {name: values[name] for name in cls.model_fields if name in values}
+        return {**own, "metrics": {name: value for name, value in values.items() if name not in own}}
+
+    @model_serializer(mode="wrap")
+    def _spread(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        content = handler(self)
+        rate, metrics = content.pop("images_per_second"), content.pop("metrics")
+        return {**content, **metrics, "images_per_second": rate}
+
+
+class Timing(Part):
+    """In seconds; the wall's are summed over attempts."""
+
+    wall_seconds: float
+    cpu_seconds: float | None
+    first_step_seconds: float | None
+    images_per_second: float | None
+
+
+class PlantedFault(Part):
+    """A fault that was planted on purpose."""
+
+    name: str
+    sha256: str
+
+
+class DataFacts(Part):
+    """Which data a run saw. checksum: of the images and labels in use, in records; of the whole set, in recipes that name one."""
+
+    name: str
+    n_train: int
+    n_test: int
+    checksum: str | None
+
+
+class Code(Part):
+    """The commit of the checkout, and whether tracked files differed from it; both null outside a checkout."""
+
+    commit: str | None
+    dirty: bool | None
+
+
+class AnsweredCase(Part):
+    """A case of a verification that was answered."""
+
+    index: int
+    name: str
+    seconds: float
+
+
+class Resumption(Part):
+    """When a run went on, and from which step."""
+
+    time: float
+    step: int
+
+
+class Record(Document):
+    """One run. `losses`: of every step, in order."""
+
+    FILE_NAME: ClassVar[str] = "record.json"
+
+    schema_: int = Field(1, alias="schema")
+    run_id: str
+    invocation_id: str
+    created: str
+    recipe: Identity
+    context: Context
+    seed: int
+    status: Literal["finished", "failed", "unsupported", "interrupted"]
+    failure: Failure | None
+    metric: Metric
+    curve: tuple[CurvePoint, ...]
+    losses: tuple[Number, ...]
+    state_sha256: str | None
+    timing: Timing
+    peak_memory_bytes: int | None
+    fault: PlantedFault | None
+    environment: Environment
+    data: DataFacts
+    code: Code
+    probed: tuple[AnsweredCase, ...] = ()
+    verify: FirstRung | None = None
+    resumed: tuple[Resumption, ...] = ()

@@ -1,0 +1,63 @@
+"""Every word that a run, a verification or an invocation can end with, what it means, and its exit code."""
+
+from __future__ import annotations
+
+import enum
+
+from vigil.errors import EXIT_COULD_NOT_RUN, EXIT_OUTSIDE, EXIT_REPRODUCED, EXIT_UNKNOWN
+
+
+class Verdict(str, enum.Enum):
+    """How something ended. It is its own text, in documents, tables and messages."""
+
+    REPRODUCED = "reproduced"
+    REGRESSED = "regressed"
+    BETTER = "better-than-reference"
+    KNOWN_FINDING = "known-finding"
+    UNKNOWN = "unknown"
+    UNSUPPORTED = "unsupported"
+    FAILED_NAN_LOSS = "failed:nan_loss"
+    FAILED_NAN_DETECTIONS = "failed:nan_detections"
+    FAILED_OUT_OF_MEMORY = "failed:out_of_memory"
+    FAILED_DATA = "failed:data"
+    FAILED_FAULT = "failed:fault"
+    FAILED_INTERRUPTED = "failed:interrupted"
+    FAILED_CRASH = "failed:crash"
+    FAILED_DIED = "failed:died"
+    FAILED_HANG = "failed:hang"
+    FAILED_COULD_NOT_START = "failed:could_not_start"
+    FAILED_ENVIRONMENT = "failed:environment"
+    FAILED_DETECTIONS = "failed:detections"
+
+    # A mixed-in enumeration prints its member's name, and from Python 3.12 on formats it so.
+    __str__ = str.__str__
+    __format__ = str.__format__
+
+    @classmethod
+    def of_failure(cls, category: str) -> Verdict:
+        """Return the verdict on a run that failed or was refused. Raises ValueError for a category that there is not."""
+        return cls.UNSUPPORTED if category == "unsupported" else cls(f"failed:{category}")
+
+    @property
+    def is_failed(self) -> bool:
+        """Did it crash, hang or not start? That is neither a mismatch nor a pass."""
+        return self.startswith("failed:")
+
+    @property
+    def is_outside(self) -> bool:
+        """Is a number outside its band? An unexplained improvement is, too."""
+        return self in (Verdict.REGRESSED, Verdict.BETTER)
+
+    @property
+    def is_wrong_step(self) -> bool:
+        """Is a training step wrong? One with a known finding is."""
+        return self in (Verdict.REGRESSED, Verdict.KNOWN_FINDING)
+
+    @property
+    def exit_code(self) -> int:
+        """Return 0 reproduced, 1 outside the band or a wrong step, 3 could not run, 4 unknown."""
+        if self is Verdict.REPRODUCED:
+            return EXIT_REPRODUCED
+        if self is Verdict.UNKNOWN:
+            return EXIT_UNKNOWN
+        return EXIT_OUTSIDE if self.is_outside or self.is_wrong_step else EXIT_COULD_NOT_RUN
