@@ -11,7 +11,7 @@ from vigil.documents.document import Document, Number, Part
 from vigil.documents.identity import Identity
 from vigil.documents.invocation import FirstRung
 
-Environment = dict[str, "str | int | float | bool | None | list[str]"]
+Environment = dict[str, "str | int | float | bool | list[str] | None"]
 """What is known of interpreter, framework and machine, flat."""
 
 
