@@ -14,7 +14,6 @@ from vigil.documents.context import parse_context
 from vigil.errors import EXIT_COULD_NOT_RUN, EXIT_OUTSIDE, EXIT_REPRODUCED, EXIT_UNKNOWN
 from vigil.references.samples import Row
 from vigil.references.usable import labels_of, remarks_on, usable_for
-from vigil.runs.until_decided import judge_in_turn, say_in_turn
 from vigil.statistics.bands import (
     POWER,
     WELCH_DECIDES_FROM,
@@ -25,6 +24,7 @@ from vigil.statistics.bands import (
     prediction_band,
 )
 from vigil.statistics.metric import amount, spread_floor
+from vigil.statistics.sequential import Evidence, evidence_of, explain_evidence
 from vigil.statistics.targets import judge_target
 
 REPRODUCED, REGRESSED, BETTER, UNKNOWN = "reproduced", "regressed", "better-than-reference", "unknown"
@@ -170,11 +170,12 @@ def judge(
             drop = detectable_drop(samples, n_new=len(numbers), coverage=coverage, power=POWER, spread_floor=floor, **labels)
             notes += remarks_on(samples, labels)
             if sequential is not None:
-                in_turn = judge_in_turn(values, band=comparison.run_band, rule=sequential)
+                rule = {key: sequential[key] for key in ("alpha", "beta", "delta", "effect")}
+                in_turn = evidence_of(values, band=comparison.run_band, planned=len(sequential["planned"]), **rule)
     names = _words(comparison, numbers, direction=metric["direction"])
     reason = problem if comparison is None else _explain(comparison, names, coverage=coverage, unit=metric["unit"])
     if in_turn is not None:
-        side, reason = say_in_turn(in_turn, unit=metric["unit"])
+        side, reason = explain_evidence(in_turn, unit=metric["unit"])
         names[0] = UNKNOWN if side is None else _word(side, direction=metric["direction"])
     several = comparison is not None and len(numbers) > 1 and in_turn is None
     return {
@@ -187,11 +188,11 @@ def judge(
             {"seed": seed, "value": value, "verdict": name} for seed, value, name in zip(seeds, numbers, names[1:], strict=True)
         ],
         "mean": math.fsum(numbers) / len(numbers),
-        "p_value": None if comparison is None else comparison.p_value if in_turn is None else in_turn["p_value"],
+        "p_value": None if comparison is None else comparison.p_value if in_turn is None else in_turn.p_value,
         "band": None if comparison is None else _describe(comparison.run_band, used),
         "mean_band": asdict(comparison.mean_band) if several else None,
         "welch": asdict(comparison.welch) if several else None,
-        "sequential": in_turn,
+        "sequential": None if in_turn is None else _plain(in_turn),
         "detectable_drop": drop if in_turn is None else None,
         "power": POWER,
         "targets": [
@@ -207,6 +208,11 @@ def judge(
             for target in targets
         ],
     }
+
+
+def _plain(evidence: Evidence) -> dict[str, Any]:
+    content = asdict(evidence)
+    return {**content, "looks": list(content["looks"])}
 
 
 def _check_values(values: Sequence[tuple[int, float]]) -> None:

@@ -16,6 +16,8 @@ from typing import Any
 import numpy as np
 from scipy import special
 
+from vigil.statistics.bands import Band
+from vigil.statistics.metric import amount
 from vigil.statistics.welch import t_test
 
 ALPHA, BETA, DELTA, CAP = 0.01, 0.1, 2.0, 12
@@ -148,6 +150,104 @@ def looks(
         if decision is not None:
             break
     return found
+
+
+@dataclass(frozen=True)
+class RunEvidence:
+    """The evidence after one more run. `difference`: of the mean of all so far from the reference's, in the metric's unit."""
+
+    seed: int
+    n: int
+    difference: float
+    e_value: float
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What runs one at a time have shown, up to the one that decides.
+
+    delta, effect: the difference that is looked for, in standard deviations of the reference and in the metric's unit.
+    planned: runs at most. p_value: the inverse of the largest e-value so far, or that of the reference's spread alone. It is
+    valid at any stop.
+    """
+
+    decision: str | None
+    alpha: float
+    beta: float
+    delta: float
+    effect: float
+    planned: int
+    p_value: float
+    looks: tuple[RunEvidence, ...]
+
+
+def evidence_of(
+    values: Sequence[tuple[int, float]],
+    *,
+    band: Band,
+    alpha: float,
+    beta: float,
+    delta: float,
+    effect: float | None,
+    planned: int,
+) -> Evidence:
+    """Return the evidence after each run, up to the one that decides.
+
+    Args:
+        values: (seed, value) of each run, in order.
+        band: what the reference says of one run.
+        effect: the smallest difference worth finding, in the metric's unit; None for `delta` standard deviations.
+    """
+    spread = max(band.spread, band.spread_floor)
+    delta = delta if effect is None else effect / spread
+    numbers = [float(value) for _, value in values]
+    steps = looks(
+        numbers,
+        mean=band.mean,
+        spread=spread,
+        n_reference=band.n_effective,
+        freedom=band.degrees_of_freedom,
+        delta=delta,
+        alpha=alpha,
+        beta=beta,
+        planned=planned,
+        spread_floor=band.spread_floor,
+    )
+    return Evidence(
+        decision=steps[-1].decision,
+        alpha=alpha,
+        beta=beta,
+        delta=delta,
+        effect=delta * spread,
+        planned=planned,
+        p_value=min(1.0, *(min(math.exp(min(0.0, -step.log_e_value)), step.p_reference) for step in steps)),
+        looks=tuple(
+            RunEvidence(seed, step.n, math.fsum(numbers[: step.n]) / step.n - band.mean, step.e_value)
+            for (seed, _), step in zip(values, steps, strict=False)
+        ),
+    )
+
+
+def explain_evidence(evidence: Evidence, *, unit: str) -> tuple[str | None, str]:
+    """Return on which side the runs are ("inside", "below", "above"; None while undecided), and why."""
+    last, alpha, beta = evidence.looks[-1], evidence.alpha, evidence.beta
+    side = "above" if last.difference > 0.0 else "below"
+    away = f"the mean is {amount(abs(last.difference), unit)} {side} the reference's"
+    counted = f"after {last.n} run{'s' * (last.n > 1)}"
+    effect = f"a difference of {amount(evidence.effect, unit)}"
+    rates = f"false alarms {alpha:.2g}, misses {beta:.2g}, looked at after each run"
+    if evidence.decision is None:
+        bounds = f"{1.0 / alpha:.3g} to call it outside, {lower_bound(beta):.3g} to call it reproduced"
+        text = f"undecided {counted}: {away}, {last.e_value:.3g} to 1 for {effect}; needed are {bounds} ({rates})"
+        if last.e_value <= lower_bound(beta):
+            text += "; not reproduced, since the mean is outside by the reference's spread alone: runs that scatter more hide it"
+        return None, text
+    if evidence.decision == INSIDE:
+        odds = f"{1.0 / last.e_value:.3g}" if last.e_value > 0.0 else "infinitely many"
+        return "inside", f"decided {counted}: {away}, {odds} to 1 against {effect} ({rates})"
+    if last.e_value < 1.0 / alpha:
+        return side, f"decided {counted}: {away}, p {evidence.p_value:.1g} by the reference's spread alone ({rates})"
+    return side, f"decided {counted}: {away}, {last.e_value:.3g} to 1 for {effect} ({rates})"
 
 
 def _at_any_look(p_mean: Any, *, planned: int) -> Any:
