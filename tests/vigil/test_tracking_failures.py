@@ -9,7 +9,8 @@ import pytest
 
 from tests.vigil.tracked import an_invocation, client_of, closed_port
 from vigil.errors import CannotRun
-from vigil.tracking import TrackingUnavailable, redact, upload
+from vigil.redaction import redact
+from vigil.tracking import TrackingUnavailable, upload
 
 
 @pytest.mark.parametrize("scheme", ["http", "postgresql"])

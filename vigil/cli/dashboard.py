@@ -14,7 +14,8 @@ from collections.abc import Iterator
 from urllib.parse import quote
 
 from vigil.errors import CannotRun
-from vigil.tracking import TIMELINES, artifact_directory, check_reachable, experiment_page, make_tables, redact, tracking_uri
+from vigil.redaction import redact
+from vigil.tracking import TIMELINES, artifact_directory, check_reachable, experiment_page, make_tables, tracking_uri
 
 HOST = "127.0.0.1"
 START_SECONDS = 120

@@ -33,7 +33,7 @@ from vigil.cli import (
     verify,
 )
 from vigil.errors import EXIT_COULD_NOT_RUN, UsageError, VigilError, nearest
-from vigil.tracking import redact
+from vigil.redaction import redact
 
 VERBS = (
     reproduce, verify, matrix, compare, nightly, drift, power, resume, reference, golden, recipes, check, schema, coco, env, sync,

@@ -13,6 +13,7 @@ from vigil.errors import EXIT_COULD_NOT_RUN, EXIT_OUTSIDE, EXIT_REPRODUCED, EXIT
 from vigil.nightly.cells import REPRODUCE, VERIFY
 from vigil.nightly.document import DONE, Night, created
 from vigil.nightly.ledger import OUTSIDE
+from vigil.redaction import redact
 from vigil.references.judgement import FAILED, REPRODUCED, UNKNOWN
 from vigil.runs.first_rung import INTERRUPTED
 from vigil.tracking import (
@@ -22,7 +23,6 @@ from vigil.tracking import (
     record_night,
     record_night_summary,
     record_tracking,
-    redact,
     tracking_uri,
     upload,
 )

@@ -19,7 +19,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from vigil.errors import EnvironmentFailed
-from vigil.tracking import redact
+from vigil.redaction import redact
 
 _LAST_LINES = 12
 # Of pip's output: what it says of itself, and of places that it did not need.

@@ -16,7 +16,7 @@ from pathlib import Path
 from vigil.documents.context import FRAMEWORKS
 from vigil.errors import UsageError, nearest
 from vigil.paths import expanded
-from vigil.tracking import redact
+from vigil.redaction import redact
 
 ALLOWED = "NAME==VERSION, NAME (the newest), NAME@pre (pre-releases too), or a wheel's path; NAME is torch, tensorflow or jax"
 # What a runner imports besides numpy, the framework first. Which versions of the others go with it is the resolver's to say.

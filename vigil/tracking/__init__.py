@@ -2,7 +2,6 @@
 
 from vigil.tracking.address import TrackingUnavailable, artifact_directory, check_reachable, experiment_page, tracking_uri
 from vigil.tracking.client import make_tables
-from vigil.tracking.entry import redact
 from vigil.tracking.nights import record_night_summary
 from vigil.tracking.timeline import TIMELINES, NightPoint, record_night
 from vigil.tracking.uploads import (
@@ -32,7 +31,6 @@ __all__ = [
     "record_night",
     "record_night_summary",
     "record_tracking",
-    "redact",
     "tracking_uri",
     "upload",
     "upload_or_note",

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from vigil.errors import CannotRun
 from vigil.paths import project_root
-from vigil.tracking.entry import redact
+from vigil.redaction import redact
 
 CONNECT_SECONDS = 3
 ANSWER_SECONDS = 10

@@ -18,8 +18,9 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
+from vigil.redaction import redact
 from vigil.tracking.address import TrackingUnavailable, alone_in, artifact_directory, failures_named, sqlite_file
-from vigil.tracking.entry import Attachment, Entry, redact
+from vigil.tracking.entry import Attachment, Entry
 from vigil.tracking.notes import EARLIER_NOTES
 
 UPLOADED = "vigil.uploaded"

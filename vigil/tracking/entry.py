@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
+
+from vigil.redaction import redact
 
 INVOCATION_ID = "vigil.invocation_id"
 RUN_ID = "vigil.run_id"
@@ -53,15 +54,6 @@ class Entry:
         if not self.attachments:  # what was uploaded before there were any keeps its hash
             del content["attachments"]
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
-
-
-def redact(text: str) -> str:
-    """Return `text` without the user, password or token of any URI in it.
-
-    What follows `user:` is taken up to the last `@`, for a password may hold `/` and `@` that nobody escaped.
-    """
-    text = re.sub(r"""://(?:[^\s"'/@]*:[^\s"']*|[^\s"'/]*)@""", "://***@", text)
-    return re.sub(r"""(?i)([?&][^=&\s"']*(?:password|passwd|pwd|token|secret|key)=)[^&\s"']+""", r"\1***", text)
 
 
 def thinned(losses: Sequence[float], *, limit: int = LOSS_POINTS) -> list[tuple[int, float]]:

@@ -21,7 +21,8 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 
 from vigil.errors import CannotRun
-from vigil.tracking import TrackingUnavailable, redact, tracking_uri
+from vigil.redaction import redact
+from vigil.tracking import TrackingUnavailable, tracking_uri
 from vigil.tracking.client import Store
 from vigil.tracking.history_cache import TABLES, Cache, Cached, State, table_of
 from vigil.tracking.reading import Page, experiments_of, open_store, read_deleted, read_pages

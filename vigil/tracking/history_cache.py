@@ -24,7 +24,7 @@ import pyarrow.parquet as pq
 
 from vigil.errors import CannotRun, DirectoryError
 from vigil.paths import cache_directory
-from vigil.tracking import redact
+from vigil.redaction import redact
 
 SCHEMA = 1
 NOTE = "state.json"

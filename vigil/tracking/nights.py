@@ -8,9 +8,10 @@ from pathlib import Path
 
 from vigil.errors import CannotRun
 from vigil.paths import cache_directory
+from vigil.redaction import redact
 from vigil.tracking.address import alone_in, check_reachable, failures_named
 from vigil.tracking.client import Store
-from vigil.tracking.entry import Entry, redact
+from vigil.tracking.entry import Entry
 from vigil.tracking.notes import NIGHTS_NOTE
 from vigil.tracking.uploads import attachments
 

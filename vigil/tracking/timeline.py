@@ -15,9 +15,9 @@ from urllib.parse import quote
 
 from vigil.errors import CannotRun
 from vigil.paths import cache_directory
+from vigil.redaction import redact
 from vigil.tracking.address import alone_in, check_reachable, failures_named
 from vigil.tracking.client import NOTE, Held, Point, Store
-from vigil.tracking.entry import redact
 from vigil.tracking.notes import TIMELINES_NOTE
 
 TIMELINES = "timelines"

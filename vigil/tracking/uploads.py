@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from vigil.errors import CannotRun
+from vigil.redaction import redact
 from vigil.tracking.address import alone_in, check_reachable, failures_named, tracking_uri
 from vigil.tracking.client import Store
-from vigil.tracking.entry import Attachment, Entry, child_entry, parent_entry, redact, verify_entry
+from vigil.tracking.entry import Attachment, Entry, child_entry, parent_entry, verify_entry
 from vigil.tracking.notes import EXPERIMENT_NOTE
 
 INVOCATION, VERIFICATION = "invocation.json", "verify.json"
