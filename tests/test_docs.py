@@ -1,4 +1,7 @@
-"""What the pages say can be typed and followed: every link, command, option, target and variable is there."""
+"""What the pages say can be typed, followed and read.
+
+Every link, command, option, target, variable and path is there; sentences are short, and each stands on a line of its own.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import argparse
 import functools
 import os
 import re
+import statistics
 import subprocess
 from pathlib import Path
 
@@ -17,6 +21,11 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), ROOT / "runners" / "README.md"])
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
 
+
+WORDS_MEAN, WORDS_MOST = 20, 35
+# Pages that a command makes; within others, parts between these two lines.
+MADE = {"benchmarks.md", "drift-tables.md", "faults.md", "faults-moco_lite.md", "statistics-tables.md"}
+MADE_PART = r"<!-- made by .*? -->.*?<!-- end -->"
 
 command_line = functools.cache(build_parser)
 
@@ -67,6 +76,96 @@ def assert_targets_exist(text: str, *, at: Path) -> None:
         assert target in targets, f"{at}: make {target}: there is no such target"
         for variable in re.findall(r"([A-Z]+)=", given):
             assert variable in variables, f"{at}: make {target}: there is no {variable}"
+
+
+def blocks(text: str) -> list[tuple[bool, list[str]]]:
+    """Return the paragraphs and list items of a page, each with whether it is one of a list and its lines.
+
+    Code, tables, headings, pictures, comments and what a command made are no prose.
+    """
+    text = re.sub(MADE_PART, "", text, flags=re.DOTALL)
+    text = re.sub(r"^( *)```.*?^ *```$", "", text, flags=re.DOTALL | re.MULTILINE)
+    found: list[tuple[bool, list[str]]] = []
+    is_open = False
+    for line in text.splitlines():
+        if not line.strip() or re.match(r"\s*(\||#|!\[|<!--)", line):
+            is_open = False
+            continue
+        if re.match(r"\s*([-*]|\d+\.) ", line):
+            found.append((True, [line]))
+        elif is_open:
+            found[-1][1].append(line)
+        else:
+            found.append((line.startswith(" "), [line]))
+        is_open = True
+    return found
+
+
+def sentences(line: str) -> list[str]:
+    """Return the sentences of a line; a piece of code is one word, whatever stands in it, and of a link its text counts."""
+    line = re.sub(r"^\s*(?:[-*]|\d+\.) (?:\[.\] )?", "", line)
+    line = re.sub(r"`[^`]+`", "Code", line)
+    line = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", line)
+    line = re.sub(r"<https?:[^>]*>", "Link", line).replace("*", "")
+    line = re.sub(r"\b(et al|e\.g|i\.e|vs|p|cf)\.", r"\1", line)
+    return [each.strip() for each in re.split(r"(?<=[.!?])[\"')\]]*\s+(?=[\"'(\[]*[A-Z0-9])", line) if each.strip()]
+
+
+def words(sentence: str) -> int:
+    return len(re.findall(r"\S*\w\S*", sentence))
+
+
+def assert_sentences_are_short(text: str, *, at: Path) -> None:
+    lengths = []
+    for _, lines in blocks(text):
+        for sentence in sentences(" ".join(lines)):
+            lengths.append(words(sentence))
+            assert lengths[-1] <= WORDS_MOST, f"{at}: {lengths[-1]} words, at most {WORDS_MOST} are allowed: {sentence}"
+    if len(lengths) >= 5:
+        mean = statistics.mean(lengths)
+        assert mean <= WORDS_MEAN, f"{at}: {mean:.1f} words a sentence on average, at most {WORDS_MEAN} are allowed"
+
+
+def assert_a_line_is_a_sentence(text: str, *, at: Path) -> None:
+    for is_item, lines in blocks(re.sub(r"^\*\*[^*]+\*\*\s+", "", text, flags=re.MULTILINE)):  # a heading in bold shares the line
+        for line in [] if is_item else lines:
+            assert len(sentences(line)) == 1, f"{at}: two sentences on a line: {line}"
+        for line in [] if is_item else lines[:-1]:
+            assert re.search(r"[.!?:][\"')\]*_`]*$", line), f"{at}: a sentence on two lines: {line}"
+
+
+@pytest.mark.parametrize("check", [assert_sentences_are_short, assert_a_line_is_a_sentence])
+def test_sentences_are_short_and_have_a_line_each(check):
+    """No sentence of a page that we write has more than 35 words, and the mean of a page is 20 at most."""
+    for page in PAGES:
+        if page.name not in MADE:
+            check(page.read_text(encoding="utf-8"), at=page)
+
+
+@pytest.mark.parametrize(
+    ("check", "planted", "found"),
+    [
+        (assert_sentences_are_short, "It is " + "very " * 33 + "long.", "36 words, at most 35"),
+        (assert_sentences_are_short, "- It is `so` " + "very " * 33 + "[long](x.md).\n", "37 words, at most 35"),
+        (assert_sentences_are_short, "It is\n" + "very\n" * 33 + "long.", "36 words"),
+        (assert_sentences_are_short, ("It is " + "very " * 18 + "long.\n") * 5, "21.0 words a sentence on average"),
+        (assert_a_line_is_a_sentence, "This is one. That is another.", "two sentences on a line"),
+        (assert_a_line_is_a_sentence, "This is\none.", "a sentence on two lines"),
+    ],
+)
+def test_long_sentences_are_caught(check, planted, found):
+    """A sentence of 36 words, a mean of 21, two sentences on a line and a sentence on two are each found."""
+    with pytest.raises(AssertionError, match=found):
+        check(planted, at=ROOT / "README.md")
+
+
+def test_what_is_no_prose_is_not_counted():
+    """Code, tables, headings and parts that a command made have no length; an abbreviation ends no sentence."""
+    long = "word " * 50
+    made = f"<!-- made by x -->\n{long}\n<!-- end -->"
+    text = f"# {long}\n\n```\n{long}\n```\n\n| {long} |\n\n{made}\n\nHe et al. 2015 wrote `{long}`.\n"
+    assert_sentences_are_short(text, at=ROOT / "README.md")
+    assert_a_line_is_a_sentence(text, at=ROOT / "README.md")
 
 
 @pytest.mark.parametrize("check", [assert_links_lead_somewhere, assert_commands_exist, assert_targets_exist])
