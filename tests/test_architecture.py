@@ -43,11 +43,11 @@ def assert_imports_none_of(source: str, forbidden: set[str]) -> None:
     assert not found, f"imports {sorted(found)}"
 
 
-def assert_stays_below(source: str, *, own: set[str], package: str) -> None:
-    """Raise if a runner's source imports more than itself, its framework, the contract, numpy and standard library."""
+def assert_stays_below(source: str, *, own: set[str], package: str, below: tuple[str, ...] = ("runners.contract",)) -> None:
+    """Raise if a source imports more than its package, those below, its own libraries, numpy and the standard library."""
     for name in imported(source):
         top = name.split(".")[0]
-        is_inside = name.startswith(("runners.contract", package))
+        is_inside = name.startswith((*below, package))
         assert is_inside or top in own | {"numpy"} or top in sys.stdlib_module_names, f"imports {name}"
 
 
@@ -69,6 +69,19 @@ def test_only_one_room_decodes_images_and_annotations(path):
     """pycocotools and Pillow are imported under vigil/data/coco/ alone."""
     if path.parent != ROOT / "vigil" / "data" / "coco":
         assert_imports_none_of(path.read_text(encoding="utf-8"), {"pycocotools", "PIL"})
+
+
+@pytest.mark.parametrize("path", sources("vigil/statistics"), ids=relative)
+def test_statistics_stand_on_numpy_scipy_and_the_standard_library(path):
+    """A rule that decides takes numbers: it knows no row, no recipe and no document."""
+    assert_stays_below(path.read_text(encoding="utf-8"), own={"scipy"}, package="vigil.statistics", below=())
+
+
+@pytest.mark.parametrize("planted", ["from vigil.documents import record", "import runners.contract.files", "import pandas"])
+def test_a_statistic_that_knows_a_document_is_caught(planted):
+    """A room of Vigil's, the contract, and a library for tables are each found."""
+    with pytest.raises(AssertionError, match="imports"):
+        assert_stays_below(planted, own={"scipy"}, package="vigil.statistics", below=())
 
 
 @pytest.mark.parametrize("framework", OWN)

@@ -10,7 +10,7 @@ import pytest
 from benchmarks import band_calibration
 from benchmarks.calibration import frameworks, one_side, two_sides
 from benchmarks.calibration.draws import DISTRIBUTIONS, Rate, Table
-from vigil.statistics.pairs import compare_releases, paired, pooled
+from vigil.statistics.paired import compare_releases, paired, pooled
 
 
 @pytest.mark.parametrize(

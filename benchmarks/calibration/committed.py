@@ -29,7 +29,7 @@ def bands(generator: np.random.Generator) -> Table:
             continue
         samples, seeds = [row["value"] for row in rows], [row["seed"] for row in rows]
         frameworks = [row["context"]["framework"] for row in rows]
-        floor = spread_floor(samples, metric=training["metric"], n_test=training["data"]["n_test"])
+        floor = spread_floor(samples, unit=training["metric"]["unit"], n_test=training["data"]["n_test"])
 
         def pair(framework: str | None, *, known: tuple = (samples, seeds, frameworks, floor)) -> list[Band]:
             values, groups, names, least = known

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from benchmarks.calibration.draws import COVERAGE, DISTRIBUTIONS, N_TRIALS, Draw, Rate, Table, gaussian, percent, spread
-from vigil.statistics.pairs import one_side, prefers_pairs
+from vigil.statistics.paired import one_side, prefers_pairs
 from vigil.statistics.welch import t_test, welch_from_moments
 
 
@@ -27,7 +27,7 @@ def p_values(new: np.ndarray, old: np.ndarray) -> dict[str, np.ndarray]:
 
 
 def alarms(new: np.ndarray, old: np.ndarray, by_method: dict[str, np.ndarray], method: str) -> np.ndarray:
-    """Return of every trial whether `pairs.compare_releases` sees a difference, where the counts choose this method."""
+    """Return of every trial whether `paired.compare_releases` sees a difference, where the counts choose this method."""
     gap = new.mean(axis=1) - old.mean(axis=1)
     sides = {"spread_new": spread(new), "n_new": new.shape[1], "spread_old": spread(old), "n_old": old.shape[1]}
     p_values = [by_method[method], *(test.p_value for test in one_side(gap, **sides, coverage=COVERAGE))]

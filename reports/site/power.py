@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from reports.site.sources import Profile, RecipeFacts
 from vigil.references.samples import MIN_SAMPLES, MIN_SEEDS, Row, how_to_make
 from vigil.statistics.bands import prediction_band
+from vigil.statistics.finite import BandUndefined
 from vigil.statistics.power import basis, power
-from vigil.statistics.samples import BandUndefined
 
 RUNS = (1, 2, 3, 5, 8, 10)
 
@@ -59,7 +59,9 @@ def _power(recipe: RecipeFacts, profile: Profile, rows: Sequence[Row]) -> Power:
         why = f"needed are {MIN_SAMPLES} reference rows of {MIN_SEEDS} seeds; {how_to_make(place)}"
         return Power(**facts, **none, why_none=why)
     try:
-        known = basis(used, metric=recipe.metric, n_test=profile.n_test)
+        frameworks = [row["context"]["framework"] for row in used]
+        values = [row["value"] for row in used]
+        known = basis(values, seeds=seeds, frameworks=frameworks, unit=recipe.metric["unit"], n_test=profile.n_test)
         band = prediction_band(known.samples, spread_floor=known.floor, **known.labels)
         drops = {n: power(known, n).against_reference for n in RUNS}
     except BandUndefined as error:

@@ -48,7 +48,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
         parser.add_argument(name.lower(), metavar=name, help=ALLOWED)
     options.add_extra_index(parser)
     options.add_context(parser, framework_is_required=False)
-    options.add_seeds(parser, count=6, first=0)  # from six on the test is paired, seed by seed (vigil/statistics/pairs.py)
+    options.add_seeds(parser, count=6, first=0)  # from six on the test is paired, seed by seed (vigil/statistics/paired.py)
     parser.add_argument(
         "--jobs", default="1", metavar="N", help="2: both releases at once, each on half of the cores (default: 1)"
     )

@@ -11,10 +11,10 @@ from vigil.paths import reference_directory
 from vigil.recipes.loading import load_recipe, recipe_hash
 from vigil.references.samples import MIN_SAMPLES, MIN_SEEDS, Row, how_to_make, load_rows, select
 from vigil.statistics.bands import POWER
+from vigil.statistics.finite import BandUndefined
 from vigil.statistics.metric import amount
-from vigil.statistics.pairs import prefers_pairs
+from vigil.statistics.paired import prefers_pairs
 from vigil.statistics.power import MOST_SEEDS, Basis, Power, basis, power, seeds_needed
-from vigil.statistics.samples import BandUndefined
 
 _COLUMNS = {
     "against_reference": "against the reference",
@@ -45,7 +45,13 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"unknown: {found}")
         return EXIT_UNKNOWN
     try:
-        known = basis(found, metric=training["metric"], n_test=training["data"]["n_test"])
+        known = basis(
+            [row["value"] for row in found],
+            seeds=[row["seed"] for row in found],
+            frameworks=[row["context"]["framework"] for row in found],
+            unit=training["metric"]["unit"],
+            n_test=training["data"]["n_test"],
+        )
     except BandUndefined as problem:
         print(f"unknown: {problem}")
         return EXIT_UNKNOWN

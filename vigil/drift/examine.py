@@ -15,7 +15,7 @@ from vigil.drift.place import Place, locate
 from vigil.drift.series import Series
 from vigil.drift.steps import Scan, Step, arrangements, make_design, plain_step, residual_square, step_at
 from vigil.statistics.bands import compare, half_width
-from vigil.statistics.samples import BandUndefined
+from vigil.statistics.finite import BandUndefined
 
 # Below these a permutation test of a step cannot be significant among a hundred cells (docs/drift-tables.md).
 SCAN_FROM = 12

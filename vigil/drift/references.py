@@ -69,4 +69,4 @@ def _floor(values: tuple[float, ...], cell: Mapping[str, Any]) -> float:
         return 0.0
     if recipe_hash(training) != cell["recipe_hash"]:
         return 0.0
-    return spread_floor(values, metric=training["metric"], n_test=training["data"]["n_test"])
+    return spread_floor(values, unit=training["metric"]["unit"], n_test=training["data"]["n_test"])

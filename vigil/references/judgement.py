@@ -11,8 +11,10 @@ from dataclasses import asdict
 from typing import Any
 
 from vigil.documents.context import parse_context
+from vigil.documents.invocation import PublishedTarget
 from vigil.errors import EXIT_COULD_NOT_RUN, EXIT_OUTSIDE, EXIT_REPRODUCED, EXIT_UNKNOWN
 from vigil.references.samples import Row
+from vigil.references.targets import judge_target
 from vigil.references.usable import labels_of, remarks_on, usable_for
 from vigil.statistics.bands import (
     POWER,
@@ -25,7 +27,6 @@ from vigil.statistics.bands import (
 )
 from vigil.statistics.metric import amount, spread_floor
 from vigil.statistics.sequential import Evidence, evidence_of, explain_evidence
-from vigil.statistics.targets import judge_target
 
 REPRODUCED, REGRESSED, BETTER, UNKNOWN = "reproduced", "regressed", "better-than-reference", "unknown"
 UNSUPPORTED, FAILED = "unsupported", "failed:"
@@ -161,14 +162,14 @@ def judge(
     )
     comparison, drop, in_turn = None, None, None
     if problem is None:
-        floor = spread_floor([row["value"] for row in used], metric=metric, n_test=data["n_test"])
+        floor = spread_floor([row["value"] for row in used], unit=metric["unit"], n_test=data["n_test"])
         samples, labels = [float(row["value"]) for row in used], labels_of(used, framework=parse_context(context).framework)
         if floor == 0.0 and prediction_band(samples, **labels).spread == 0.0:
             problem = f"the {len(samples)} reference samples have no spread, and no floor is known for {metric['unit']}"
         else:
             comparison = compare(numbers, samples, coverage=coverage, spread_floor=floor, **labels)
             drop = detectable_drop(samples, n_new=len(numbers), coverage=coverage, power=POWER, spread_floor=floor, **labels)
-            notes += remarks_on(samples, labels)
+            notes += remarks_on(used, framework=parse_context(context).framework)
             if sequential is not None:
                 rule = {key: sequential[key] for key in ("alpha", "beta", "delta", "effect")}
                 in_turn = evidence_of(values, band=comparison.run_band, planned=len(sequential["planned"]), **rule)
@@ -197,14 +198,16 @@ def judge(
         "power": POWER,
         "targets": [
             judge_target(
-                target,
+                PublishedTarget.model_validate(target),
                 numbers,
-                metric=metric,
+                metric=metric["name"],
+                selection=metric.get("selection"),
+                unit=metric["unit"],
                 profile=profile,
                 n_test=data["n_test"],
                 coverage=coverage,
                 band=None if comparison is None else comparison.run_band,
-            )
+            ).as_json()
             for target in targets
         ],
     }

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from vigil.references.samples import MIN_SAMPLES, MIN_SEEDS, Row, how_to_make, select
-from vigil.statistics.pooling import frameworks_differ
+from vigil.statistics.pooling import SampleLabels, frameworks_differ
 
 _COVERAGE = 0.99
 
@@ -49,7 +49,7 @@ def usable_for(
     return used, None, notes
 
 
-def labels_of(rows: Sequence[Row], *, framework: str) -> dict[str, Any]:
+def labels_of(rows: Sequence[Row], *, framework: str | None) -> SampleLabels:
     """Return what the statistics must know of the rows: seed and framework of each, and the framework that is judged."""
     return {
         "groups": [row["seed"] for row in rows],
@@ -58,13 +58,13 @@ def labels_of(rows: Sequence[Row], *, framework: str) -> dict[str, Any]:
     }
 
 
-def remarks_on(samples: Sequence[float], labels: Mapping[str, Any]) -> list[str]:
-    """Return what a reader should know of the frameworks in the reference."""
-    frameworks, own = labels["frameworks"], labels["framework"]
+def remarks_on(rows: Sequence[Row], *, framework: str) -> list[str]:
+    """Return what a reader should know of the frameworks in the reference, before it judges runs of one."""
+    frameworks, own = [row["context"]["framework"] for row in rows], framework
     if own not in frameworks:
         names = ", ".join(sorted(set(frameworks)))
         return [f"the reference has no runs of {own}: what sets it apart from {names} for good is not allowed for"]
-    p_value = frameworks_differ(samples, seeds=labels["groups"], frameworks=frameworks)
+    p_value = frameworks_differ([row["value"] for row in rows], seeds=[row["seed"] for row in rows], frameworks=frameworks)
     if p_value is not None and p_value < 1.0 - _COVERAGE:
         return [f"the reference's frameworks differ (p {p_value:.1g}): the band is around {own}'s own rows"]
     return []

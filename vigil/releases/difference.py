@@ -16,7 +16,7 @@ from vigil.process.recording import read_record
 from vigil.releases.resolve import Resolved, Unavailable
 from vigil.runs.first_rung import WRONG, origin_text
 from vigil.statistics.metric import spread_floor
-from vigil.statistics.pairs import HIGHER, LOWER, TOO_FEW, compare_releases
+from vigil.statistics.paired import HIGHER, LOWER, TOO_FEW, compare_releases
 
 SCHEMA = 1
 FILE_NAME = "compare.json"
@@ -117,7 +117,7 @@ def judge(old: Side, new: Side, *, metric: Mapping[str, Any], n_test: int) -> di
     """
     difference = None
     if not (old.problem or new.problem) and new.values and old.values:
-        floor = spread_floor([*old.values.values(), *new.values.values()], metric=metric, n_test=n_test)
+        floor = spread_floor([*old.values.values(), *new.values.values()], unit=metric["unit"], n_test=n_test)
         difference = dataclasses.asdict(compare_releases(new.values, old.values, coverage=COVERAGE, spread_floor=floor))
         difference |= {"coverage": COVERAGE, "spread_floor": floor}
     name, reason = _verdict(old, new, difference)

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from vigil.statistics.pooling import pool
-from vigil.statistics.samples import beyond_rounding, deviation, finite
+from vigil.statistics.finite import beyond_rounding, deviation, finite
+from vigil.statistics.pooling import SampleLabels, pool
 from vigil.statistics.welch import MeanDifference, t_test, welch, welch_from_moments
 
 # Welch's statistic estimates the new runs' variance from these runs alone, and its degrees-of-freedom approximation is
@@ -211,7 +211,7 @@ def compare(
     Raises BandUndefined where `prediction_band` does, and for no new run or a non-finite one.
     """
     values = finite(new, name="new", needed=1)
-    labels: dict[str, Any] = {"groups": groups, "frameworks": frameworks, "framework": framework}
+    labels: SampleLabels = {"groups": groups, "frameworks": frameworks, "framework": framework}
     run_band = prediction_band(reference, coverage=coverage, spread_floor=spread_floor, **labels)
     each = decision_coverage(coverage, n_new=len(values))
     mean_band = prediction_band(reference, coverage=each, spread_floor=spread_floor, n_new=len(values), **labels)

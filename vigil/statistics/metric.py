@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from vigil.statistics.bands import binomial_floor
 
@@ -14,9 +13,9 @@ def amount(size: float, unit: str) -> str:
     return f"{size:.2f} points" if unit == "percent" else f"{size:.4g} {unit}"
 
 
-def spread_floor(values: Sequence[float], *, metric: Mapping[str, Any], n_test: int) -> float:
-    """Return the least spread to believe of values of this metric.
+def spread_floor(values: Sequence[float], *, unit: str, n_test: int) -> float:
+    """Return the least spread to believe of values in this unit, measured on n_test examples.
 
     Only of a share of right answers is the measurement noise known from the number of examples; it is 0 otherwise.
     """
-    return binomial_floor(math.fsum(values) / len(values), n_test=n_test) if metric["unit"] == "percent" else 0.0
+    return binomial_floor(math.fsum(values) / len(values), n_test=n_test) if unit == "percent" else 0.0

@@ -10,12 +10,20 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 from scipy import special
 
-from vigil.statistics.samples import BandUndefined
+from vigil.statistics.finite import BandUndefined
+
+
+class SampleLabels(TypedDict):
+    """What is known of samples beside their values: the seed and the framework of each, and the framework that is judged."""
+
+    groups: Sequence[Hashable] | None
+    frameworks: Sequence[str] | None
+    framework: str | None
 
 
 @dataclass(frozen=True)

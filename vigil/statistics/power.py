@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from vigil.references.samples import Row
 from vigil.statistics.bands import WELCH_DECIDES_FROM, detectable_drop, prediction_band
 from vigil.statistics.metric import spread_floor
-from vigil.statistics.pairs import EXPECTED_CORRELATION, found_with
-from vigil.statistics.pooling import spread_within_seeds
+from vigil.statistics.paired import EXPECTED_CORRELATION, found_with
+from vigil.statistics.pooling import SampleLabels, spread_within_seeds
 
 MOST_SEEDS = 1000
 
@@ -34,18 +32,21 @@ class Basis:
     """What a recipe's reference says of the noise of its runs. `framework`: the one with the widest band; None: all alike."""
 
     samples: tuple[float, ...]
-    labels: Mapping[str, Any]
+    labels: SampleLabels
     floor: float
     spread: float
     within_seeds: float | None
     framework: str | None
 
 
-def basis(rows: Sequence[Row], *, metric: Mapping[str, Any], n_test: int) -> Basis:
-    """Return the noise that reference rows show. Raises BandUndefined where they do not determine a band."""
-    samples, frameworks = [float(row["value"]) for row in rows], [row["context"]["framework"] for row in rows]
-    seeds = [row["seed"] for row in rows]
-    floor = spread_floor(samples, metric=metric, n_test=n_test)
+def basis(samples: Sequence[float], *, seeds: Sequence[int], frameworks: Sequence[str], unit: str, n_test: int) -> Basis:
+    """Return the noise that reference samples show. Raises BandUndefined where they do not determine a band.
+
+    Args:
+        seeds, frameworks: of each sample.
+        n_test: the number of test examples, which sets the floor under the spread of a metric in percent.
+    """
+    floor = spread_floor(samples, unit=unit, n_test=n_test)
     bands = {
         name: prediction_band(samples, spread_floor=floor, groups=seeds, frameworks=frameworks, framework=name)
         for name in sorted(set(frameworks))
@@ -68,7 +69,7 @@ def power(known: Basis, n: int, *, coverage: float = 0.99) -> Power:
     Two releases: by the noncentral t distribution, with a standard error of s * sqrt(2 / n). Where the seeds are ignored s
     is the spread of a run, with 2n - 2 degrees of freedom; paired by seed it is the spread within seeds of the
     reference, with n - 1. That is the noise between frameworks that train one seed; two releases of one framework should
-    be no less alike. Never below the floor (see `pairs.paired`).
+    be no less alike. Never below the floor (see `paired.paired`).
     """
     released = None if n < 2 else found_with(known.spread * math.sqrt(2.0 / n), freedom=2 * n - 2, coverage=coverage)
     paired = None

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from scipy import special
 
+from vigil.statistics.finite import BandUndefined, beyond_rounding, deviation, finite
 from vigil.statistics.pooling import pool
-from vigil.statistics.samples import BandUndefined, beyond_rounding, deviation, finite
 
 
 @dataclass(frozen=True)

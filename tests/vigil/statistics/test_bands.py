@@ -18,8 +18,8 @@ from vigil.statistics.bands import (
     prediction_band,
     welch,
 )
+from vigil.statistics.finite import BandUndefined
 from vigil.statistics.pooling import effective_size
-from vigil.statistics.samples import BandUndefined
 
 REFERENCE = [80.1, 79.4, 80.9, 80.3, 79.8, 81.0, 80.2, 79.6, 80.5, 80.0]
 

@@ -9,8 +9,8 @@ import pytest
 from scipy import special, stats
 
 from vigil.statistics.bands import compare, decision_p_value, is_outside, prediction_band
+from vigil.statistics.finite import BandUndefined
 from vigil.statistics.pooling import effective_size, frameworks_differ, pool, spread_within_seeds
-from vigil.statistics.samples import BandUndefined
 
 SEEDS, FRAMEWORKS = 8, 3
 GROUPS = [seed for seed in range(SEEDS) for _ in range(FRAMEWORKS)]

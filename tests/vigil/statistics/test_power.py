@@ -9,17 +9,25 @@ import pytest
 from scipy import stats
 
 import vigil.cli.power as command
-from tests.vigil.judged import METRIC, make_rows
+from tests.vigil.judged import make_rows
 from vigil.cli.main import main
 from vigil.recipes.loading import load_recipe, recipe_hash
 from vigil.statistics.bands import detectable_drop
-from vigil.statistics.pairs import paired
+from vigil.statistics.finite import BandUndefined
+from vigil.statistics.paired import paired
 from vigil.statistics.power import basis, power, seeds_needed
-from vigil.statistics.samples import BandUndefined
 
 
-def known(**changes):
-    return basis(make_rows(**changes), metric=METRIC, n_test=20_000)
+def known(*, n_test=20_000, **changes):
+    """Return the basis that planted rows make."""
+    rows = make_rows(**changes)
+    return basis(
+        [row["value"] for row in rows],
+        seeds=[row["seed"] for row in rows],
+        frameworks=[row["context"]["framework"] for row in rows],
+        unit="percent",
+        n_test=n_test,
+    )
 
 
 def test_against_the_reference_it_is_the_detectable_drop_of_a_verdict():
@@ -52,7 +60,7 @@ def test_the_paired_column_is_found_nine_times_in_ten():
 
 def test_more_runs_see_less_and_a_floor_more():
     """Every column falls with the number of runs, and rises with the floor."""
-    low, high = known(), basis(make_rows(), metric=METRIC, n_test=100)
+    low, high = known(), known(n_test=100)
     for column in ("against_reference", "between_releases", "paired"):
         sizes = [getattr(power(low, n), column) for n in (2, 3, 5, 7)]
         assert sizes == sorted(sizes, reverse=True)
@@ -95,7 +103,7 @@ def test_no_number_of_runs_sees_beyond_the_references_own_error():
 def test_rows_without_a_band_are_an_error():
     """One seed is no basis."""
     with pytest.raises(BandUndefined):
-        basis(make_rows(1), metric=METRIC, n_test=100)
+        known(n_seeds=1, n_test=100)
 
 
 @pytest.fixture
@@ -124,7 +132,7 @@ def test_the_command_prints_a_table_in_points_and_deviations(reference, capsys):
     rows = {line.split("│")[1].strip(): line for line in printed.splitlines() if line.startswith("│")}
     assert set(rows) == {"3", "8"}
     assert (rows["3"].split("│")[3].count("*"), rows["8"].split("│")[4].count("*")) == (1, 1)
-    n = seeds_needed(basis(make_rows(), metric=METRIC, n_test=4000), 1.5, column="paired")
+    n = seeds_needed(known(n_test=4000), 1.5, column="paired")
     assert f"a difference of 1.50 points, two releases, paired by seed: {n} runs" in printed
 
 

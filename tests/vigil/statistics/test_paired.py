@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from vigil.statistics.pairs import compare_releases, found_with, one_side, paired, pooled, prefers_pairs
-from vigil.statistics.samples import BandUndefined
+from vigil.statistics.finite import BandUndefined
+from vigil.statistics.paired import compare_releases, found_with, one_side, paired, pooled, prefers_pairs
 
 OLD = {0: 80.1, 1: 79.4, 2: 80.9, 3: 80.3, 4: 79.8, 5: 81.0}
 NEW = {0: 79.9, 1: 79.0, 2: 80.8, 3: 79.7, 4: 79.7, 5: 80.5}

@@ -16,7 +16,7 @@ import numpy as np
 from scipy import special
 
 from vigil.statistics.bands import POWER, WELCH_DECIDES_FROM
-from vigil.statistics.samples import BandUndefined, deviation, finite
+from vigil.statistics.finite import BandUndefined, deviation, finite
 from vigil.statistics.welch import MeanDifference, plain, t_test, welch
 
 # What runs of one seed are expected to have in common, before any is made: the reference runs of one seed in different
