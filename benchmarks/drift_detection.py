@@ -221,7 +221,7 @@ TABLES: dict[str, tuple[Callable[..., tuple[list[str], list[list[str]]]], int, s
     "A drop from night 12 of 20": (
         found,
         400,
-        "Found at 5 % as the only cell, and at 0.05 % as the only one of 100 that drifts. The rest is of those found at 5 %.",
+        "Found at 5 % as the only cell, and at 0.05 % as the only one of 100 that drifts.\nThe rest is of those found at 5 %.",
     ),
     "Which method for the step": (
         methods,
@@ -251,7 +251,7 @@ def page(*, seed: int, share_of_trials: float, command: str, say: Callable[[str]
         started = time.perf_counter()
         count = max(min(10, trials), round(trials * share_of_trials))
         header, rows = make(np.random.default_rng([seed, number]), count)
-        lines += [f"## {title}", "", f"{note} {count} trials a row.", "", *markdown_table(header, rows), ""]
+        lines += [f"## {title}", "", f"{note}\n{count} trials a row.", "", *markdown_table(header, rows), ""]
         say(f"{title}: {time.perf_counter() - started:.0f} s")
         for row in rows:
             say("  " + " | ".join(row))

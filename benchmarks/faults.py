@@ -34,11 +34,11 @@ from vigil.verify.golden import load_golden, make_golden, path_of, save_golden
 from vigil.verify.limits import load_limits
 from vigil.verify.request import Standard, load_standard, recipe_facts, verify_contexts
 
-_INTRODUCTION = (
-    "What `vigil verify` says of each fault in tests/faults/, in each framework and mode: the origin it names, how many noise "
-    "floors that is off, and the seconds that it took. The origins were written down beforehand, in benchmarks/faults.py; one "
-    "that is another stands as `not located`. Made by `python -m benchmarks.faults --recipe {recipe} --markdown FILE`."
-)
+_INTRODUCTION = """\
+What `vigil verify` says of each fault in tests/faults/, in each framework and mode.
+A field has the origin that it names, how many noise floors that is off, and the seconds that it took.
+The origins were written down beforehand, in benchmarks/faults.py; one that is another stands as `not located`.
+Made by `python -m benchmarks.faults --recipe {recipe} --markdown FILE`."""
 FOLDER = project_root() / "tests" / "faults"
 MANY_CLASSES = project_root() / "tests" / "recipes" / "resnet_cifar_1030.yaml"
 

@@ -15,19 +15,23 @@ GOAL = 0.97
 _METHOD = """\
 # Benchmarks
 
-Made by `make bench` (`{command}`). Each runner trains against a bare loop, a script of one page that knows nothing of
-Vigil (`benchmarks/throughput/bare_*.py`): the same model, optimizer, batch size, mode and precision, in the same framework.
-The bare loop's batches lie ready in memory as tensors of the framework, never augmented, and it looks at no loss. So the
-ratio charges Vigil with all of its input pipeline, learning rate schedule, loss reporting and heartbeat, and with what its
-conventions cost where a framework's own differ (padding, running variance).
+Made by `make bench` (`{command}`).
 
-Speed: in one process, {steps} steps of the one and {steps} of the other take turns, {rounds} rounds. Not counted are the first
-{settling} steps after each turn, and a first round, in which both compile. The ratio is taken in each round; shown are its median
-and quartiles over the rounds. The bare loop shares the runner's process, and with it the runner's thread settings.
+Each runner trains against a bare loop, a script of one page that knows nothing of Vigil (`benchmarks/throughput/bare_*.py`).
+Model, optimizer, batch size, mode, precision and framework are the same.
+The bare loop's batches lie ready in memory as tensors of the framework, never augmented, and it looks at no loss.
+So the ratio charges Vigil with all of its input pipeline, learning rate schedule, loss reporting and heartbeat.
+It also charges what Vigil's conventions cost where a framework's own differ (padding, running variance).
 
-Start: from starting a process to the end of its first step, compilation included. Each is a process of its own; they take
-turns, and the median of {starts} is shown. What a framework keeps on disk between processes is there from the second on. The
-runner also makes its data set and, in JAX's compile mode, compiles its evaluation."""
+**Speed.** In one process, {steps} steps of the one and {steps} of the other take turns, {rounds} rounds.
+Not counted are the first {settling} steps after each turn, and a first round, in which both compile.
+The ratio is taken in each round; shown are its median and quartiles over the rounds.
+The bare loop shares the runner's process, and with it the runner's thread settings.
+
+**Start.** From starting a process to the end of its first step, compilation included.
+Each is a process of its own; they take turns, and the median of {starts} is shown.
+What a framework keeps on disk between processes is there from the second on.
+The runner also makes its data set and, in JAX's compile mode, compiles its evaluation."""
 
 
 def render(
