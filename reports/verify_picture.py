@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from runners.contract.kinds.models import parameter_shapes
+from runners.contract.kinds.table import KINDS
 from runners.contract.protocol.spec import read_spec
 from vigil.runs.first_rung import origin_text
 
@@ -38,7 +38,7 @@ def draw_picture(directory: Path) -> Path:
 
     document = json.loads((directory / "verify.json").read_text(encoding="utf-8"))
     model = read_spec(directory / RUNNER).training["model"]
-    layers = list(dict.fromkeys(name.rpartition(".")[0] for name in parameter_shapes(model)))
+    layers = list(dict.fromkeys(name.rpartition(".")[0] for name in KINDS[model["name"]].parameter_shapes(model)))
     order = in_order({plain(each["tensor"]) for each in document["tensors"]}, layers)
     figure = Figure(figsize=(14, 6.4), dpi=100)
     FigureCanvasAgg(figure)

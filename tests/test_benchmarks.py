@@ -18,7 +18,7 @@ from benchmarks.throughput import page
 from benchmarks.throughput.alternate import SETTLING_STEPS, AlternatingSession, steps_needed
 from benchmarks.throughput.cell import Measurement, Start, training_of_profile
 from benchmarks.throughput.rounds import Round, summarise
-from runners.contract.kinds.models import parameter_shapes
+from runners.contract.kinds.table import kind_of
 from vigil.documents.context import FRAMEWORKS, make_context
 from vigil.errors import UsageError
 from vigil.process.environment import is_installed
@@ -37,7 +37,8 @@ print(json.dumps({"parameters": int(bare.count_parameters()), "losses": losses})
 
 def assert_same_number_of_parameters(found: int) -> None:
     """Raise unless a bare model has as many parameters as the canonical one of the measured profile."""
-    expected = sum(math.prod(shape) for shape in parameter_shapes(training_of_profile()["model"]).values())
+    training = training_of_profile()
+    expected = sum(math.prod(shape) for shape in kind_of(training).parameter_shapes(training["model"]).values())
     assert found == expected, f"the bare model has {found} parameters, the recipe's {expected}"
 
 

@@ -14,8 +14,8 @@ import optax
 from flax import nnx
 
 from runners.contract.data.batches import Labels
-from runners.contract.kinds import metrics, models
 from runners.contract.kinds.detections import Detections
+from runners.contract.kinds.table import KINDS, kind_of
 from runners.contract.kinds.weights import deviation
 from runners.contract.protocol import faults
 from runners.contract.protocol.checkpoint import State, require_same_names
@@ -27,8 +27,6 @@ MODELS = {"resnet_cifar": resnet_cifar, "moco_lite": moco_lite, "tiny_mask_rcnn"
 # Canonical axes for numpy.transpose where native ones differ; the way back is the same.
 LAYOUTS = {"HWIO->HWOI": (0, 1, 3, 2)}
 _LAYERS = (nnx.Conv, nnx.ConvTranspose, nnx.Linear, nnx.BatchNorm)
-# What is trained, and what a forward pass moves: running statistics and all that MoCo keeps of the key encoder and the queue.
-TRAINED = nnx.All(nnx.Param, nnx.Not(nnx.PathContains("key")))
 
 
 def train(session: Session) -> None:
@@ -83,19 +81,23 @@ class Trainer:
     def __init__(self, spec, *, mesh: jax.sharding.Mesh) -> None:
         self.spec, self.mesh = spec, mesh
         training = spec.training
+        self.kind = kind_of(training)
         self.wide = precision.dtype_of_parameters(spec.precision)
         self.architecture = MODELS[training["model"]["name"]]
         numerics = {"dtype": precision.dtype_of_layers(spec.precision), "param_dtype": self.wide, "rngs": nnx.Rngs(spec.seed)}
         model = self.architecture.build(training["model"], shards=spec.shards, numerics=numerics)
         if spec.randomness == "native":
             initialise(model, training["model"], seed=spec.seed)
-        self.model, params, statistics = nnx.split(model, TRAINED, ...)
+        parameters = self.kind.tabulate(training["model"]).parameters
+        trained = {native for name, native, _ in self._rows() if name in parameters}
+        self.is_trained = lambda path, value: ".".join(map(str, path)) in trained
+        self.model, params, statistics = nnx.split(model, self.is_trained, ...)
         self.rule = training["optimizer"]
         optimizer = build_optimizer(self.rule, 0.0).init(params)
         state = TrainState(params, statistics, optimizer, precision.gradient_scaler(spec.precision))
         self.state = jax.device_put(state, devices.replicated(mesh))
         self.valid = devices.valid_rows(spec.shards, mesh=mesh)
-        self.is_synchronised = spec.devices == 1 or training["model"]["batch_norm"]["across_devices"] != "per_device"
+        self.is_synchronised = spec.devices == 1 or self.kind.across_devices(training["model"]) != "per_device"
 
     def prepare(self, *, example: tuple[np.ndarray, Labels]) -> None:
         """Make the two steps of this context's mode."""
@@ -143,7 +145,7 @@ class Trainer:
 
     def evaluate(self, batches) -> dict[str, float] | Detections:
         """Return the metrics of the test images, or what was found in them."""
-        return metrics.evaluate(self.predict, batches, self.spec.training)
+        return self.kind.evaluate(self.predict, batches, self.spec.training)
 
     def get_state(self) -> State:
         """Return the whole training state under canonical names and layouts."""
@@ -222,7 +224,7 @@ class Trainer:
             # A copy of the statistics: flax lets variables be changed only in the trace that made them.
             model = nnx.merge(self.model, params, jax.tree_util.tree_map(lambda x: x, statistics))
             model.train()
-            return model(*arguments, tap, mask), nnx.state(model, nnx.Not(TRAINED))
+            return model(*arguments, tap, mask), nnx.state(model, nnx.Not(self.is_trained))
 
         if self.is_synchronised:
             return forward(params, statistics, arguments, self.valid)
@@ -254,20 +256,22 @@ def initialise(model: nnx.Module, rules: dict, *, seed: int) -> None:
     """Draw the initial weights by jax.nn.initializers, after the recipe's `init`."""
     rngs = nnx.Rngs(seed)
     names = {native: name for name, native, _ in MODELS[rules["name"]].native_names(rules)}
-    shapes = models.parameter_shapes(rules) | models.statistic_shapes(rules)
+    kind = KINDS[rules["name"]]
+    table = kind.tabulate(rules)
 
     def draw(name: str, parameter):
-        rule = rules["init"][models.parameter_kind(name)]
+        drawn = table.drawn_as(name)
+        rule = rules["init"][drawn.init]
         if rule["distribution"] == "constant":
             return nnx.Param(jnp.full(parameter.shape, rule["value"], parameter.dtype))
-        normal = jax.nn.initializers.normal(deviation(rule, shapes[name]))
+        normal = jax.nn.initializers.normal(deviation(rule, drawn.shape))
         return nnx.Param(rule["mean"] + normal(rngs.params(), parameter.shape, parameter.dtype))
 
     for path, module in nnx.iter_graph(model):
         for part in ("kernel", "bias", "scale") if isinstance(module, _LAYERS) else ():
             if getattr(module, part, None) is not None:
                 setattr(module, part, draw(names[".".join(map(str, (*path, part)))], getattr(module, part)))
-    if rules["name"] == "moco_lite":
+    if kind.begins_itself:
         model.begin(rngs)
 
 

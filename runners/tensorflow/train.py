@@ -13,8 +13,8 @@ from tensorflow import keras
 
 from runners.contract.data.batches import Labels
 from runners.contract.errors import Unsupported
-from runners.contract.kinds import metrics, models
 from runners.contract.kinds.detections import Detections
+from runners.contract.kinds.table import KINDS, kind_of
 from runners.contract.kinds.weights import deviation
 from runners.contract.protocol import faults
 from runners.contract.protocol.checkpoint import State, require_same_names
@@ -83,8 +83,10 @@ class Trainer:
         rule = training["optimizer"]
         if rule["dampening"] != 0.0:
             raise Unsupported(f"dampening {rule['dampening']}: keras.optimizers.SGD has none")
+        self.kind = kind_of(training)
+        self.across_devices = self.kind.across_devices(training["model"])
         keras.utils.set_random_seed(spec.seed)
-        synchronized = training["model"]["batch_norm"]["across_devices"] == "sync" and not replica.is_alone
+        synchronized = self.across_devices == "sync" and not replica.is_alone
         with replica.strategy.scope():
             self.architecture = MODELS[training["model"]["name"]]
             self.model = self.architecture.build(training["model"], shards=spec.shards, synchronized=synchronized)
@@ -108,10 +110,9 @@ class Trainer:
         """Make the training and evaluation steps of this context's mode, for all its devices."""
         if self.spec.mode == "compile" and not self.replica.is_alone:
             # One XLA program cannot hold the variables of several devices, so each device compiles what it does alone.
-            across = self.spec.training["model"]["batch_norm"]["across_devices"]
-            if across in _SUMS and self.spec.device == "cpu":
+            if self.across_devices in _SUMS and self.spec.device == "cpu":
                 raise Unsupported(
-                    f"{_SUMS[across]}; on CPUs TensorFlow compiles neither one "
+                    f"{_SUMS[self.across_devices]}; on CPUs TensorFlow compiles neither one "
                     "program for all (XLA: 'Trying to access resource located in device CPU:1 from device CPU:0') nor "
                     "one a device with such sums ('merge_call called while defining a tf.function'); batch norm "
                     "per_device compiles"
@@ -147,7 +148,7 @@ class Trainer:
     def evaluate(self, batches) -> dict[str, float] | Detections:
         """Return the metrics of the test images, or what was found in them."""
         self._average_statistics()
-        return metrics.evaluate(self.predict, batches, self.spec.training)
+        return self.kind.evaluate(self.predict, batches, self.spec.training)
 
     def get_state(self) -> State:
         """Return the whole training state under canonical names and layouts."""
@@ -235,8 +236,7 @@ class Trainer:
 
     def _average_statistics(self) -> None:
         """What the recipe says of several devices: parts of a batch count alike, or devices do. Under `sync` all are equal."""
-        has_parts = self.spec.training["model"]["batch_norm"]["across_devices"] == "parts"
-        shards = self.spec.shards if has_parts else (1,) * self.replica.world
+        shards = self.spec.shards if self.across_devices == "parts" else (1,) * self.replica.world
         devices.average_statistics(self.model, weights=[size / sum(shards) for size in shards], replica=self.replica)
 
     def _rows(self):
@@ -253,12 +253,15 @@ class Trainer:
 
 def initialise(model: keras.Model, rules: dict) -> None:
     """Draw the initial weights by keras.initializers, after the recipe's `init`."""
+    kind = KINDS[rules["name"]]
+    parameters = kind.tabulate(rules).parameters
     for name, native, _ in MODELS[rules["name"]].native_names(rules):
         variable = _variable(model, native)
         if variable.trainable:
-            draw = _initializer(rules["init"][models.parameter_kind(name)], models.parameter_shapes(rules)[name])
+            drawn = parameters[name]
+            draw = _initializer(rules["init"][drawn.init], drawn.shape)
             variable.assign(draw(variable.shape, dtype=variable.dtype))
-    if rules["name"] == "moco_lite":
+    if kind.begins_itself:
         model.begin()
 
 

@@ -62,7 +62,7 @@ class Prober(Trainer):
     def _held_alike(self) -> list:
         """Return what devices hold alike besides parameters: no running statistic where each has its own parts of a batch."""
         running = ()
-        if self.spec.training["model"]["batch_norm"]["across_devices"] == "parts":
+        if self.across_devices == "parts":
             running = ("moving_mean", "moving_variance")
         return [variable for variable in self.model.non_trainable_variables if not variable.path.endswith(running)]
 

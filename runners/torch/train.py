@@ -11,8 +11,8 @@ from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
 from runners.contract.data.batches import Labels, split
-from runners.contract.kinds import metrics, models
 from runners.contract.kinds.detections import Detections
+from runners.contract.kinds.table import KINDS, kind_of
 from runners.contract.kinds.weights import deviation
 from runners.contract.protocol import faults
 from runners.contract.protocol.checkpoint import State, require_same_names
@@ -73,14 +73,14 @@ class Trainer:
     def __init__(self, spec, *, replica: devices.Replica) -> None:
         self.spec, self.replica = spec, replica
         training = spec.training
+        self.kind = kind_of(training)
+        self.across_devices = self.kind.across_devices(training["model"])
         torch.manual_seed(spec.seed)
         self.architecture = MODELS[training["model"]["name"]]
         model = self.architecture.build(training["model"], shards=spec.shards, rank=replica.rank)
         if spec.randomness == "native":
             initialise(model, training["model"])
-        model = devices.synchronise_batch_norm(
-            model, across_devices=training["model"]["batch_norm"]["across_devices"], replica=replica
-        )
+        model = devices.synchronise_batch_norm(model, across_devices=self.across_devices, replica=replica)
         self.model = model.to(
             device=replica.device,
             dtype=precision.dtype_of_parameters(spec.precision),
@@ -152,7 +152,7 @@ class Trainer:
     def evaluate(self, batches) -> dict[str, float] | Detections:
         """Return the metrics of the test images, or what was found in them."""
         self._average_statistics()
-        return metrics.evaluate(self.predict, batches, self.spec.training)
+        return self.kind.evaluate(self.predict, batches, self.spec.training)
 
     def get_state(self) -> State:
         """Return the whole training state under canonical names and layouts."""
@@ -194,8 +194,7 @@ class Trainer:
 
     def _average_statistics(self) -> None:
         """What the recipe says of several devices: parts of a batch count alike, or devices do. Under `sync` all are equal."""
-        has_parts = self.spec.training["model"]["batch_norm"]["across_devices"] == "parts"
-        weight = self.share / self.replica.world if has_parts else 1.0 / self.replica.world
+        weight = self.share / self.replica.world if self.across_devices == "parts" else 1.0 / self.replica.world
         devices.average_statistics(self.model, weight=weight, replica=self.replica)
 
     def _rows(self):
@@ -243,15 +242,16 @@ class Trainer:
 def initialise(model: nn.Module, rules: dict) -> None:
     """Draw the initial weights by torch.nn.init, after the recipe's `init`."""
     canonical = {native: name for name, native, _ in MODELS[rules["name"]].native_names(rules)}
-    shapes = models.parameter_shapes(rules) | models.statistic_shapes(rules)
+    kind = KINDS[rules["name"]]
+    table = kind.tabulate(rules)
     for native, parameter in model.named_parameters():
-        name = canonical[native]
-        rule = rules["init"][models.parameter_kind(name)]
+        drawn = table.drawn_as(canonical[native])
+        rule = rules["init"][drawn.init]
         if rule["distribution"] == "constant":
             nn.init.constant_(parameter, rule["value"])
         else:
-            nn.init.normal_(parameter, rule["mean"], deviation(rule, shapes[name]))
-    if rules["name"] == "moco_lite":
+            nn.init.normal_(parameter, rule["mean"], deviation(rule, drawn.shape))
+    if kind.begins_itself:
         model.begin()
 
 

@@ -64,7 +64,7 @@ class Prober(Trainer):
     def _held_alike(self) -> list[torch.Tensor]:
         """Return what devices hold alike besides parameters: no running statistic where each has its own parts of a batch."""
         trained, running = set(self._trained()), ()
-        if self.spec.training["model"]["batch_norm"]["across_devices"] == "parts":
+        if self.across_devices == "parts":
             running = ("running_mean", "running_var")
         tensors = self.model.state_dict(keep_vars=True)
         return [

@@ -7,7 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from runners.contract.kinds.metrics import classification_totals, evaluate, nearest_neighbour_votes
+from runners.contract.kinds.contrast import evaluate
+from runners.contract.kinds.metrics import classification_totals, nearest_neighbour_votes
 
 LOGITS = np.array([[2.0, 0.0], [0.0, 1.0], [5.0, 5.0]], np.float32)
 LABELS = np.array([0, 0, 1], np.int32)
@@ -71,7 +72,7 @@ def test_contrast_is_judged_by_the_bank_of_training_images():
         def evaluation(self):
             return self._batches(np.array([0, 1, 2, 3, 0]))
 
-    training = {"loss": {"name": "info_nce"}, "evaluation": {"k": 1, "temperature": 0.1}}
+    training = {"evaluation": {"k": 1, "temperature": 0.1}}
     right, wrong = Fake(np.array([0, 1, 2, 3, 0])), Fake(np.array([0, 1, 3, 2, 0]))
     assert evaluate(lambda images: images, right, training) == {"knn_accuracy": 100.0}
     assert evaluate(lambda images: images, wrong, training) == {"knn_accuracy": 60.0}

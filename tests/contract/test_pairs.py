@@ -10,7 +10,7 @@ from runners.contract.data.batches import Batches
 from runners.contract.data.datasets import DataSet
 from runners.contract.data.pairs import PairBatches, shuffled
 from runners.contract.data.views import make_view
-from runners.contract.kinds.make_batches import make_batches
+from runners.contract.kinds.table import kind_of
 from vigil.recipes.loading import load_recipe
 
 
@@ -68,8 +68,8 @@ def test_the_bank_is_every_training_image_once(dataset, settings):
 
 def test_the_model_says_which_batches_it_trains_on(dataset, settings, training):
     """Pairs for MoCo, images for a classifier."""
-    assert type(make_batches(dataset, settings, seed=0)) is PairBatches
-    assert type(make_batches(dataset, training, seed=0)) is Batches
+    assert type(kind_of(settings).make_batches(dataset, settings, seed=0)) is PairBatches
+    assert type(kind_of(training).make_batches(dataset, training, seed=0)) is Batches
 
 
 def test_what_is_shown_is_what_step_0_trained_on(dataset, settings):

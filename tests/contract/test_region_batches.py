@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from runners.contract.data import datasets
+from runners.contract.data import instances
 from runners.contract.data.batches import split
 from runners.contract.data.region_batches import RegionBatches, mirrored
 from runners.contract.data.scenes import box_of
 from runners.contract.errors import DataError, NanDetections
 from runners.contract.kinds import detections
-from runners.contract.kinds.make_batches import make_batches
+from runners.contract.kinds.table import kind_of
 from vigil.recipes.loading import load_recipe
 
 
@@ -19,7 +19,7 @@ from vigil.recipes.loading import load_recipe
 def batches() -> RegionBatches:
     """Those of the smoke profile: batches of 4, 32 training images."""
     training = load_recipe("tiny_mask_rcnn").resolve("smoke")
-    return make_batches(datasets.load(training["data"], None), training, seed=3)
+    return kind_of(training).make_batches(kind_of(training).load(training["data"], None), training, seed=3)
 
 
 def test_a_step_is_always_the_same(batches):
@@ -109,7 +109,7 @@ def test_detections_that_are_not_finite_are_refused():
 def test_data_that_do_not_fit_the_model_are_refused(changes, message):
     """Data of the user's own with another number of classes or another size than the recipe says: both are named."""
     training = load_recipe("tiny_mask_rcnn").resolve("smoke")
-    dataset = datasets.load(training["data"], None)
+    dataset = instances.load(training["data"], None)
     training["model"] |= changes
     with pytest.raises(DataError, match=message):
-        make_batches(dataset, training, seed=3)
+        kind_of(training).make_batches(dataset, training, seed=3)

@@ -8,7 +8,7 @@ import random
 from pathlib import Path
 from typing import Any
 
-from runners.contract.kinds.models import parameter_shapes, statistic_shapes
+from runners.contract.kinds.table import kind_of
 from runners.contract.protocol.spec import SCHEMA, RunSpec, write_spec
 from vigil.documents.context import make_context
 from vigil.recipes.loading import load_recipe, recipe_hash
@@ -40,7 +40,8 @@ def tensors_of(kind: str) -> list[str]:
     """Return the tensors that a case of a kind shows."""
     if kind == "predict":
         return ["logits"]
-    parameters, statistics = (shapes(TRAINING["model"]) for shapes in (parameter_shapes, statistic_shapes))
+    table = kind_of(TRAINING).tabulate(TRAINING["model"])
+    parameters, statistics = table.parameters, table.statistics
     names = [f"{group}/{name}" for group in ("parameter_gradient", "momentum", "params") for name in parameters]
     names += ["loss", *(f"stats/{name}" for name in statistics)]
     return [f"{call}/{name}" for call in (0, 57) for name in names] if kind == "repeat" else names

@@ -43,7 +43,7 @@ def test_a_step_that_overflows_is_left_out(framework, shards, tmp_path):
     # Powers of two: TensorFlow keeps rate times momentum.
     rate = {"kind": "piecewise", "boundaries": [1], "values": [0.125, 0.125]}
     spec = make_spec(framework, mode="jit", precision="fp16", steps=2, learning_rate=rate, shards=shards)
-    before = initial_state(spec.training["model"], seed=spec.seed)
+    before = initial_state(spec.training, seed=spec.seed)
     before |= {name: np.full_like(array, 2.0**-7) for name, array in before.items() if name.startswith("momentum/")}
     scaler = {"scaler/scale": np.float64(2.0**40), "scaler/good_steps": np.int64(7)}
     save_state(tmp_path / CHECKPOINT, before | scaler, step=1)
@@ -95,6 +95,6 @@ def test_shared_randomness_starts_from_the_contract(run, framework):
     still = {"learning_rate": {"kind": "piecewise", "boundaries": [2], "values": [1e-12, 1e-12]}, "steps": 3}
     result = finished(run(framework, **still))
     spec = make_spec(framework, **still)
-    for name, expected in initial_state(spec.training["model"], seed=spec.seed).items():
+    for name, expected in initial_state(spec.training, seed=spec.seed).items():
         if name.startswith("params/"):
             np.testing.assert_allclose(result.state[name], expected, rtol=1e-5, atol=1e-9, err_msg=name)

@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from runners.contract.data import datasets
 from runners.contract.kinds import weights
 from runners.contract.kinds.detections import Detections
-from runners.contract.kinds.make_batches import make_batches
+from runners.contract.kinds.table import kind_of
 from runners.contract.protocol.faults import file_sha256
 from runners.contract.schedule import learning_rate
 from tests.runners.harness import ROOT, finished, frameworks, make_spec
@@ -56,8 +55,8 @@ def planted(name: str) -> dict[str, str]:
 def expected() -> Expected:
     """The oracle's losses of three steps, the state after them, and what is then found in the test images."""
     training = make_spec("torch", "tiny_mask_rcnn", **SPEC).training
-    batches = make_batches(datasets.load(training["data"], None), training, seed=3)
-    state = {name: value.astype(np.float64) for name, value in weights.initial_state(training["model"], seed=3).items()}
+    batches = kind_of(training).make_batches(kind_of(training).load(training["data"], None), training, seed=3)
+    state = {name: value.astype(np.float64) for name, value in weights.initial_state(training, seed=3).items()}
     losses = []
     for step in range(training["steps"]):
         rate = learning_rate(training["learning_rate"], step)

@@ -9,7 +9,7 @@ import pytest
 
 from runners.contract.data import datasets
 from runners.contract.kinds import weights
-from runners.contract.kinds.make_batches import make_batches
+from runners.contract.kinds.table import kind_of
 from runners.contract.schedule import learning_rate
 from tests.runners.harness import finished, make_spec
 from vigil.verify.oracle import step as oracle
@@ -28,9 +28,9 @@ def torch_is(release: str) -> bool:
 def expected() -> tuple[list[float], dict[str, np.ndarray]]:
     """The oracle's losses of five steps, and the state after them."""
     spec = make_spec("torch", "moco_lite")
-    batches = make_batches(datasets.load(spec.training["data"], None), spec.training, seed=spec.seed)
+    batches = kind_of(spec.training).make_batches(datasets.load(spec.training["data"], None), spec.training, seed=spec.seed)
     state = {
-        name: value.astype(np.float64) for name, value in weights.initial_state(spec.training["model"], seed=spec.seed).items()
+        name: value.astype(np.float64) for name, value in weights.initial_state(spec.training, seed=spec.seed).items()
     }
     losses = []
     for step in range(spec.training["steps"]):

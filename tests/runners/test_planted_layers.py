@@ -44,7 +44,7 @@ def starting_state(spec, *, moved=False, rounded=True):
             (1, 1) looks at what they saw before.
         rounded: round the stride 2 kernel of 32 -> 64 to bfloat16.
     """
-    state = initial_state(spec.training["model"], seed=spec.seed)
+    state = initial_state(spec.training, seed=spec.seed)
     sides = (0, 1) if moved else (1, 0)
     state[f"params/{SHIFTED}"] = np.pad(state[f"params/{SHIFTED}"][:2, :2], (sides, sides, (0, 0), (0, 0)))
     if rounded:

@@ -48,7 +48,7 @@ def pair(run, framework):
 def start_of(name, **changes):
     """Return a parameter before the first step."""
     spec = make_spec("torch", **changes)
-    return initial_state(spec.training["model"], seed=spec.seed)[f"params/{name}"]
+    return initial_state(spec.training, seed=spec.seed)[f"params/{name}"]
 
 
 def different(faulted, clean, *, above=0.0):

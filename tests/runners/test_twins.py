@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from runners.contract.kinds.models import parameter_shapes, statistic_shapes
+from runners.contract.kinds.table import KINDS
 from tests.runners.harness import FRAMEWORKS, ROOT
 from vigil.recipes.loading import load_recipe
 from vigil.verify.oracle import step as oracle
@@ -109,5 +109,5 @@ def test_names_are_a_bijection(tables, name, model):
     """Each canonical parameter and statistic has one native name and the reverse."""
     rows = tables[name][model][0]
     canonical, native = [row[0] for row in rows], [row[1] if isinstance(row[1], str) else tuple(row[1]) for row in rows]
-    assert set(canonical) == set(parameter_shapes(MODELS[model])) | set(statistic_shapes(MODELS[model]))
+    assert set(canonical) == set(KINDS[model].parameter_shapes(MODELS[model])) | set(KINDS[model].statistic_shapes(MODELS[model]))
     assert len(set(canonical)) == len(rows) == len(set(native))

@@ -53,11 +53,11 @@ def tap_shapes(widths, rows):
     return shapes | {"pool": (rows, widths[-1]), "logits": (rows, 10)}
 
 
-def probes_of(model):
+def probes_of(training):
     """Return the arrays that the cases name: a state with nothing at zero or one, batches, zero and random leaves."""
     generator = np.random.default_rng(0)
     arrays = {}
-    for name, array in initial_state(model, seed=3).items():
+    for name, array in initial_state(training, seed=3).items():
         noise = 0.1 * generator.normal(size=array.shape)
         noise = np.abs(noise) if name.endswith(".variance") else noise
         kept = name.startswith("params/") and name.endswith("kernel")
@@ -65,7 +65,7 @@ def probes_of(model):
     for key, rows in (("a", 4), ("b", 4), ("six", 6)):
         arrays[f"batch/{key}/images"] = generator.normal(size=(rows, 32, 32, 3)).astype(np.float32)
         arrays[f"batch/{key}/labels"] = generator.integers(0, 10, rows).astype(np.int32)
-    for tap, shape in tap_shapes(model["widths"], 4).items():
+    for tap, shape in tap_shapes(training["model"]["widths"], 4).items():
         arrays[f"leaf/zero/{tap}"] = np.zeros(shape)
         arrays[f"leaf/random/{tap}"] = generator.normal(size=shape)
         arrays[f"cotangent/random/{tap}"] = generator.normal(size=shape) / np.prod(shape)
@@ -115,7 +115,7 @@ def ask(tmp_path_factory):
 
 def answered(directory: Path, spec, cases) -> Asked:
     """Run a spec on cases to its end."""
-    np.savez(directory / "probes.npz", **probes_of(spec.training["model"]))
+    np.savez(directory / "probes.npz", **probes_of(spec.training))
     (directory / "cases.json").write_text(json.dumps(cases))
     process = start(directory, spec)
     try:
@@ -187,7 +187,7 @@ def test_another_state_would_be_seen(ask, oracle):
 
 def test_the_tapped_program_has_the_gradients_of_a_step(oracle):
     """What the step's momentum shows of each gradient is what the tapped program gives, whatever it is scaled by."""
-    start = {name.removeprefix("state/start/"): array for name, array in probes_of(make_spec("torch").training["model"]).items()}
+    start = {name.removeprefix("state/start/"): array for name, array in probes_of(make_spec("torch").training).items()}
     step, tapped, scaled = (oracle.answers[name] for name in ("step", "tapped", "scaled"))
     names = [name.removeprefix("momentum/") for name in step if name.startswith("momentum/")]
     assert len(names) == 23
@@ -201,7 +201,7 @@ def test_the_tapped_program_has_the_gradients_of_a_step(oracle):
 
 def test_a_cut_separates_the_layers(oracle):
     """With every tap cut a layer sees the leaf before it: relu1 is relu of bn1's leaf, whatever bn1 gave."""
-    leaves, cut = probes_of(make_spec("torch").training["model"]), oracle.answers["cut"]
+    leaves, cut = probes_of(make_spec("torch").training), oracle.answers["cut"]
     np.testing.assert_array_equal(
         cut["output/stage2.block1.relu1"], np.maximum(leaves["leaf/random/stage2.block1.bn1"], 0.0)
     )
@@ -212,7 +212,7 @@ def test_a_cut_separates_the_layers(oracle):
 
 def test_predicting_moves_no_statistics(written, framework):
     """After evaluation mode the running statistics have the bits that were loaded; training passes move them."""
-    start, found = probes_of(make_spec("torch").training["model"]), written(framework).answers
+    start, found = probes_of(make_spec("torch").training), written(framework).answers
     names = [name for name in found["predict"] if name.startswith("stats/")]
     assert len(names) == 14
     for name in names:

@@ -6,10 +6,9 @@ import types
 import numpy as np
 import pytest
 
-from runners.contract.data import datasets
 from runners.contract.kinds import weights
-from runners.contract.kinds.make_batches import make_batches
 from runners.contract.kinds.regions import anchors
+from runners.contract.kinds.table import kind_of
 from vigil.recipes.loading import load_recipe
 from vigil.verify import given
 from vigil.verify.cases import answer, standard_cases
@@ -22,8 +21,8 @@ from vigil.verify.probes import Probe
 def detector():
     """Return a training block, batches and the probe of its first state."""
     training = load_recipe("tiny_mask_rcnn").resolve("smoke")
-    batches = make_batches(datasets.load(training["data"], None), training, seed=3)
-    state = {name: value.astype(np.float64) for name, value in weights.initial_state(training["model"], seed=3).items()}
+    batches = kind_of(training).make_batches(kind_of(training).load(training["data"], None), training, seed=3)
+    state = {name: value.astype(np.float64) for name, value in weights.initial_state(training, seed=3).items()}
     batch = given.given(training, state, batches.few(0, 0, count=4))
     return training, batches, Probe("init", 0, 0.02, state, batch, batch, batch, ((0, 0), (0, 0)))
 

@@ -12,7 +12,7 @@ from vigil.verify.oracle import operations, step
 def tiny(training):
     """A narrow ResNet-8 on 16x16 images: (training, state, batch)."""
     training["model"] |= {"widths": [4, 6, 8], "image_shape": [16, 16, 3]}
-    state = {name: value.astype(np.float64) for name, value in weights.initial_state(training["model"], seed=1).items()}
+    state = {name: value.astype(np.float64) for name, value in weights.initial_state(training, seed=1).items()}
     generator = np.random.default_rng(2)
     return training, state, (generator.normal(size=(4, 16, 16, 3)), np.array([3, 1, 4, 1]))
 

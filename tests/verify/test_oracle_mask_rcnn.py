@@ -7,9 +7,9 @@ import copy
 import numpy as np
 import pytest
 
-from runners.contract.data import datasets, streams
-from runners.contract.kinds import models, weights
-from runners.contract.kinds.make_batches import make_batches
+from runners.contract.data import streams
+from runners.contract.kinds import weights
+from runners.contract.kinds.table import kind_of
 from vigil.recipes.loading import load_recipe
 from vigil.verify.oracle import operations, step
 from vigil.verify.oracle.graph import Graph
@@ -24,8 +24,8 @@ def asked() -> tuple[dict, dict, tuple[np.ndarray, dict[str, np.ndarray]]]:
     training = load_recipe("tiny_mask_rcnn").resolve("smoke") | {"batch_size": 2}
     training["model"] |= {"widths": [4, 4, 6, 8], "channels": 6, "hidden": 10}
     training["model"]["proposals"] = {"considered": 60, "least_side": 1.0, "overlap": 0.1, "count": 32}
-    batches = make_batches(datasets.load(training["data"], None), training, seed=3)
-    state = {name: value.astype(np.float64) for name, value in weights.initial_state(training["model"], seed=3).items()}
+    batches = kind_of(training).make_batches(kind_of(training).load(training["data"], None), training, seed=3)
+    state = {name: value.astype(np.float64) for name, value in weights.initial_state(training, seed=3).items()}
     for name in [name for name in state if name.startswith("params/") and name.endswith(".bias")]:
         state[name] = state[name] + 0.1 * streams.normal(5, name, count=state[name].size)
     return training, state, batches.train(0)
@@ -88,7 +88,7 @@ def slope_error(asked, part: str) -> float:
     training, state, _ = asked
     own = answers(asked)
     given = {"is_given": np.ones(2, np.int32), "proposals": own["output/proposals"]}
-    names = [name for name in models.parameter_shapes(training["model"]) if name.startswith(part)]
+    names = [name for name in kind_of(training).parameter_shapes(training["model"]) if name.startswith(part)]
     directions = {name: streams.normal(7, name, count=own[f"params/{name}"].size) for name in names}
     size = 1e-6
     losses = []

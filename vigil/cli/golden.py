@@ -40,7 +40,7 @@ def run(arguments: argparse.Namespace) -> int:
     late = arguments.late and options.whole_number("--late", arguments.late, least=2, most=training["steps"] - 1)
     require_all_frameworks()
     require_writable(runs_directory())
-    data = {"data_directory": ensure_data(training["data"], progress=RunDisplay().data)}
+    data = {"data_directory": ensure_data(training, progress=RunDisplay().data)}
     with StageDisplay() as display:
         tape = make_golden(recipe=facts, training=training, progress=display.progress, late=late or None, **data)
         now = datetime.now(timezone.utc)

@@ -8,7 +8,7 @@ from typing import Any
 
 from reports.run_pictures import draw_pictures
 from reports.verify_picture import draw_picture
-from runners.contract.data import datasets
+from runners.contract.kinds.table import kind_of
 from vigil.cli import options
 from vigil.data.official import ensure_data
 from vigil.documents.context import Context, make_context
@@ -64,8 +64,8 @@ def run(arguments: argparse.Namespace) -> int:
     for name in frameworks:
         require_framework(name)
     training = recipe.resolve(arguments.profile)
-    data_directory = ensure_data(training["data"], progress=RunDisplay().data)
-    have = _samples(recipe, arguments.profile, checksum=datasets.load(training["data"], data_directory).checksum)
+    data_directory = ensure_data(training, progress=RunDisplay().data)
+    have = _samples(recipe, arguments.profile, checksum=kind_of(training).load(training["data"], data_directory).checksum)
     missing = [(seed, context) for seed in seeds for context in contexts if (context.text, seed) not in have]
     print(f"{len(missing)} runs to measure, {len(have)} samples of this recipe and profile are there already", flush=True)
     examined = examine_contexts(

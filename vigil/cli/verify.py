@@ -192,7 +192,7 @@ def _keep(document: dict[str, Any], directory: Path) -> None:
 
 
 def _data_directory(training: dict[str, Any], display: RunDisplay) -> Path | None:
-    return ensure_data(training["data"], progress=display.data)
+    return ensure_data(training, progress=display.data)
 
 
 def _command(arguments: argparse.Namespace) -> str:

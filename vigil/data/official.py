@@ -20,6 +20,7 @@ from typing import Any
 
 from runners.contract.data import cifar10, instances
 from runners.contract.errors import DataError as ContractDataError
+from runners.contract.kinds.table import kind_of
 from vigil.errors import DataError, DirectoryError, UsageError
 from vigil.paths import data_directory
 
@@ -62,13 +63,14 @@ def ensure_cifar10(*, progress: Progress) -> Path:
     return _unpack(archive, base)
 
 
-def ensure_data(data: dict[str, Any], *, progress: Progress) -> Path | None:
-    """Return the directory of what a recipe's data block names, verified, or None for an embedded set.
+def ensure_data(training: dict[str, Any], *, progress: Progress) -> Path | None:
+    """Return the directory of what a recipe's resolved content names as its data, verified, or None for an embedded set.
 
     Raises:
         DataError, DirectoryError: As `ensure_cifar10` and `ensure_instances` do.
     """
-    if "checksum" in data:
+    data = training["data"]
+    if kind_of(training).has_instances:
         return ensure_instances(data)
     return ensure_cifar10(progress=progress) if data["name"] == "cifar10" else None
 

@@ -127,7 +127,7 @@ class Workplace:
     def _data_of(self, cell: Cell) -> Path | None:
         if cell.recipe not in self._data:
             _, recipe = self._recipes[cell.recipe]
-            self._data[cell.recipe] = ensure_data(recipe.resolve(cell.profile)["data"], progress=_ignore)
+            self._data[cell.recipe] = ensure_data(recipe.resolve(cell.profile), progress=_ignore)
         return self._data[cell.recipe]
 
 

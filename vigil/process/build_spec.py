@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+from runners.contract.kinds.table import kind_of
 from runners.contract.protocol import spec as contract
 from runners.contract.protocol.faults import file_sha256
 from vigil.documents.context import Context
@@ -34,7 +35,7 @@ def fault_entry(path: str | None) -> dict[str, str] | None:
 
 def rows_of_part(training: dict[str, Any]) -> int:
     """Return how many rows of a batch no two devices may share."""
-    return training["model"]["batch_norm"].get("rows", 1)
+    return kind_of(training).part_rows(training["model"])
 
 
 def build_spec(

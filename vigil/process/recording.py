@@ -10,6 +10,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
+from runners.contract.kinds.table import kind_of
 from runners.contract.protocol.events import read_events
 from runners.contract.protocol.spec import read_spec
 from vigil.data.coco.measured import with_average_precision
@@ -56,7 +57,7 @@ def make_record(
     failure = None if finished else _failure(run_directory, attempt, ending)
     metric, curve = spec.training["metric"], _curve(events)
     metrics = finished["metrics"] if finished else {}
-    if spec.training["loss"]["name"] == "mask_rcnn" and spec.task == "train":
+    if kind_of(spec.training).has_instances and spec.task == "train":
         # A runner gives detections: it has not COCO's figures.
         try:
             curve = with_average_precision(curve, run_directory, spec)

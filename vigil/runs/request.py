@@ -59,7 +59,7 @@ def preflight(request: Request, runs: Path, *, on_data: Callable[[int, int | Non
     if request.release is None:
         require_framework(request.context.framework)
     require_writable(runs)
-    return ensure_data(training["data"], progress=on_data)
+    return ensure_data(training, progress=on_data)
 
 
 def plan(request: Request, runs: Path, *, data_directory: Path | None) -> Path:

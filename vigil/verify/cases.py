@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from runners.contract.data.batches import Batches, Labels
-from runners.contract.protocol.cases import evaluated_images, sized
+from runners.contract.kinds.table import kind_of
+from runners.contract.protocol.cases import sized
 from runners.contract.schedule import learning_rate
 from vigil.verify.given import CHOICES, is_detector, ties
 from vigil.verify.oracle import step as oracle
@@ -98,7 +99,8 @@ def answer(
         found, _ = choice(case, training, probes)
         return {f"output/{name}": found[f"output/{name}"] for name in CHOICES}
     if case.kind in ("predict", "alternate"):
-        found = oracle.forward_passes(training, state, data[:-1], evaluated_images(data[-1][0]), rounding=rounding)
+        images = kind_of(training).evaluated_images(data[-1][0])
+        found = oracle.forward_passes(training, state, data[:-1], images, rounding=rounding)
         return found if case.kind == "alternate" else {name: found[name] for name in found if not name.startswith("params/")}
     if case.kind == "repeat":  # judged against its own first call; this is what that call should give
         data = data[:1]

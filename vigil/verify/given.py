@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from runners.contract.kinds.regions import anchors
+from runners.contract.kinds.table import kind_of
 from vigil.verify.oracle import tiny_mask_rcnn
 
 GRID = 16.0
@@ -26,7 +27,7 @@ Batch = tuple[np.ndarray, Any]
 
 def is_detector(training: dict[str, Any]) -> bool:
     """Does a recipe's model choose among boxes?"""
-    return training["model"]["name"] == "tiny_mask_rcnn"
+    return kind_of(training).has_choices
 
 
 def given(training: dict[str, Any], state: Mapping[str, np.ndarray], batch: Batch) -> Batch:

@@ -19,11 +19,10 @@ from typing import Any
 
 import numpy as np
 
-from runners.contract.data import datasets
 from runners.contract.data.batches import Batches
 from runners.contract.errors import DAMAGED_ARCHIVE
 from runners.contract.kinds import weights
-from runners.contract.kinds.make_batches import make_batches
+from runners.contract.kinds.table import kind_of
 from vigil.errors import CannotRun
 from vigil.paths import reference_directory
 from vigil.verify import probes as probing
@@ -217,7 +216,7 @@ def _unpack(header: dict[str, Any], arrays: Mapping[str, np.ndarray], data_direc
             key.removeprefix(prefix): value * header["scales"].get(key.removeprefix("state/"), 1.0)
             for key, value in arrays.items()
             if key.startswith(prefix)
-        } or weights.initial_state(training["model"], seed=seed)
+        } or weights.initial_state(training, seed=seed)
         state = {key: value.astype(np.float64) for key, value in state.items()}
         choice = tuple(tuple(each) for each in facts["choice"])
         probes[name] = probing.rebuild_probe(training, batches, name, step=facts["step"], state=state, choice=choice)
@@ -254,5 +253,6 @@ def _draws(case: Case) -> int:
 
 
 def _batches(training: dict[str, Any], data_directory: Path | None, seed: int) -> Batches:
-    dataset = datasets.load(training["data"], str(data_directory) if data_directory else None)
-    return make_batches(dataset, training, seed=seed)
+    kind = kind_of(training)
+    dataset = kind.load(training["data"], str(data_directory) if data_directory else None)
+    return kind.make_batches(dataset, training, seed=seed)

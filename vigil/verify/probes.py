@@ -65,7 +65,7 @@ def make_states(
     Args:
         advance: told (steps done, steps to do).
     """
-    initial = weights.initial_state(training["model"], seed=seed)
+    initial = weights.initial_state(training, seed=seed)
     state: State = {name: value.astype(np.float64) for name, value in initial.items()}
     found, last = {}, max(steps.values())
     for step in range(last + 1):

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from runners.contract.data import cifar10, generated, instances, textures
-from runners.contract.data.instances import InstanceSet
+from runners.contract.data import cifar10, generated, textures
 
 
 @dataclasses.dataclass(frozen=True)
@@ -23,13 +22,8 @@ class DataSet:
     checksum: str
 
 
-def load(data: dict[str, Any], directory: str | None) -> DataSet | InstanceSet:
-    """Load the first n_train and n_test images. Raises DataError for missing or altered files.
-
-    A detector's data block has a checksum, None of the embedded scenes.
-    """
-    if "checksum" in data:
-        return instances.load(data, directory)
+def load(data: dict[str, Any], directory: str | None) -> DataSet:
+    """Load the first n_train and n_test labelled images. Raises DataError for missing or altered files."""
     n_train, n_test = data["n_train"], data["n_test"]
     if data["name"] in _EMBEDDED:
         train, test = (_EMBEDDED[data["name"]](split, count) for split, count in (("train", n_train), ("test", n_test)))

@@ -1,26 +1,10 @@
-"""What an evaluation computes from what a model gives back: the same arithmetic for every framework."""
+"""Arithmetic of evaluations, the same for every framework: what follows from what a model gives back."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterable
 
 import numpy as np
-
-from runners.contract.data.batches import Batches
-from runners.contract.data.region_batches import RegionBatches
-from runners.contract.kinds.detections import Detections
-
-
-def evaluate(
-    predict: Callable[[np.ndarray], np.ndarray], batches: Batches, training: dict[str, Any]
-) -> dict[str, float] | Detections:
-    """Return the metrics of a model, by name; its recipe's loss says which they are. Of a detector, return what it found.
-
-    Args:
-        predict: images of an evaluation batch -> logits or features [batch, ...], in evaluation mode.
-    """
-    return _EVALUATIONS[training["loss"]["name"]](predict, batches, training)
 
 
 def classification_totals(logits: np.ndarray, labels: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -59,45 +43,17 @@ def nearest_neighbour_votes(
     return votes.argmax(axis=1)
 
 
-def _of_classification(predict, batches: Batches, training: dict[str, Any]) -> dict[str, float]:
-    del training
-    totals = np.zeros(3)
-    for images, labels, weights in batches.evaluation():
-        totals += classification_totals(predict(images), labels, weights)
-    correct, loss, count = totals.tolist()
-    return {"test_accuracy": 100.0 * correct / count, "test_loss": loss / count}
+def predictions(
+    predict: Callable[[np.ndarray], np.ndarray], batches: Iterable[tuple[np.ndarray, np.ndarray, np.ndarray]]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return what a model gives back for all images, [image, ...], and their labels; those of weight 0 only fill a batch up.
 
-
-def _of_contrast(predict, batches: Batches, training: dict[str, Any]) -> dict[str, float]:
-    """Classify test images by the nearest features of the training images, both without augmentation."""
-    rule = training["evaluation"]
-    bank, bank_labels = _collected(predict, batches.bank())
-    features, labels = _collected(predict, batches.evaluation())
-    rule = {"n_classes": int(bank_labels.max()) + 1, "k": rule["k"], "temperature": rule["temperature"]}
-    right = sum(
-        int((nearest_neighbour_votes(some, bank, bank_labels, **rule) == expected).sum())
-        for some, expected in zip(
-            np.array_split(features, -(-len(features) // 500)), np.array_split(labels, -(-len(labels) // 500)), strict=True
-        )
-    )
-    return {"knn_accuracy": 100.0 * right / len(labels)}
-
-
-def _of_detection(predict, batches: RegionBatches, training: dict[str, Any]) -> Detections:
-    """Find what is in the test images. What it is worth, the conductor says, which has COCO's figures."""
-    del training
-    rows, _ = _collected(predict, batches.evaluation())
-    return batches.detections(rows)
-
-
-def _collected(predict, batches) -> tuple[np.ndarray, np.ndarray]:
-    """Return features and labels of all images; those of weight 0 only fill a batch up."""
-    features, labels = [], []
+    Args:
+        batches: images, labels and weights.
+    """
+    results, labels = [], []
     for images, some_labels, weights in batches:
         kept = weights > 0
-        features.append(predict(images)[kept])
+        results.append(predict(images)[kept])
         labels.append(some_labels[kept])
-    return np.concatenate(features), np.concatenate(labels)
-
-
-_EVALUATIONS = {"softmax_cross_entropy": _of_classification, "info_nce": _of_contrast, "mask_rcnn": _of_detection}
+    return np.concatenate(results), np.concatenate(labels)

@@ -8,22 +8,21 @@ from typing import Any
 import numpy as np
 
 from runners.contract.data import streams
-from runners.contract.kinds import models
+from runners.contract.kinds.table import kind_of
+from runners.contract.optimizers import optimizer_of
 from runners.contract.protocol.checkpoint import State
 
 
-def initial_state(model: dict[str, Any], *, seed: int) -> State:
-    """Return parameters, running statistics and momentum buffers of step 0, float32.
+def initial_state(training: dict[str, Any], *, seed: int) -> State:
+    """Return parameters, statistics and the optimizer's arrays of step 0, float32.
 
     Drawn in float64 and rounded once: an fp64 run starts from the same numbers as an fp32 run.
     """
-    state: State = {}
-    for name, shape in models.parameter_shapes(model).items():
-        state[f"params/{name}"] = _draw(model["init"][models.parameter_kind(name)], name, shape, seed)
-        state[f"momentum/{name}"] = np.zeros(shape, np.float32)
-    for name, shape in models.statistic_shapes(model).items():
-        state[f"stats/{name}"] = _at_rest(name, shape, state, seed)
-    return state
+    model, table = training["model"], kind_of(training).tabulate(training["model"])
+    parameters = {name: _draw(model["init"][each.init], name, each.shape, seed) for name, each in table.parameters.items()}
+    state: State = {f"params/{name}": array for name, array in parameters.items()}
+    state |= optimizer_of(training).initial(parameters)
+    return state | {f"stats/{name}": statistic.begin(parameters, seed) for name, statistic in table.statistics.items()}
 
 
 def deviation(rule: dict[str, Any], shape: tuple[int, ...]) -> float:
@@ -32,17 +31,6 @@ def deviation(rule: dict[str, Any], shape: tuple[int, ...]) -> float:
     if rule["per"] not in fans:
         raise ValueError(f"init per {rule['per']!r}: allowed are fan_in, fan_out")
     return math.sqrt(rule["variance"] / fans[rule["per"]])
-
-
-def _at_rest(name: str, shape: tuple[int, ...], state: State, seed: int) -> np.ndarray:
-    """Return what moves with forward passes, before the first: the key encoder is the query encoder's copy, the queue noise."""
-    if name == "queue":
-        noise = streams.normal(seed, "init/queue", count=math.prod(shape)).reshape(shape)
-        return (noise / np.sqrt(np.square(noise).sum(axis=1, keepdims=True))).astype(np.float32)
-    own = name.removeprefix("key.")
-    if own != name and f"params/{own}" in state:
-        return state[f"params/{own}"].copy()
-    return (np.ones if name.endswith(".variance") else np.zeros)(shape, np.float32)
 
 
 def _draw(rule: dict[str, Any], name: str, shape: tuple[int, ...], seed: int) -> np.ndarray:

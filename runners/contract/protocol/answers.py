@@ -14,7 +14,8 @@ import numpy as np
 
 from runners.contract.data.batches import Labels
 from runners.contract.errors import Unsupported
-from runners.contract.protocol.cases import Answers, Case, Probes, by_trainer, evaluated_images, read_cases
+from runners.contract.kinds.table import kind_of
+from runners.contract.protocol.cases import Answers, Case, Probes, by_trainer, read_cases
 from runners.contract.protocol.checkpoint import State
 from runners.contract.protocol.session import Session
 from runners.contract.protocol.spec import RunSpec
@@ -75,7 +76,7 @@ def answer_cases(session: Session, make_prober: Callable[[RunSpec, tuple[np.ndar
     Args:
         make_prober: (spec, an example of a training batch) -> prober; called for every new size of batch.
     """
-    probes = Probes(session.directory)
+    probes = Probes(session.directory, kind_of(session.spec.training))
     for spec, cases in by_trainer(session.spec, read_cases(session.directory)):
         session.enter("build")
         prober = make_prober(spec, _example(cases, probes))
@@ -89,7 +90,7 @@ def answer_cases(session: Session, make_prober: Callable[[RunSpec, tuple[np.ndar
 
 def require_oracle(spec: RunSpec) -> None:
     """Raise Unsupported for a context that nobody can judge."""
-    if spec.devices > 1 and spec.training["model"]["batch_norm"]["across_devices"] == "per_device":
+    if spec.devices > 1 and kind_of(spec.training).across_devices(spec.training["model"]) == "per_device":
         raise Unsupported("verify has no oracle for batch norm per_device on several devices")
 
 
@@ -114,8 +115,7 @@ def _step(case: Case, probes: Probes, prober: Prober, called) -> Answers:
 
 def _predict(case: Case, probes: Probes, prober: Prober, called) -> Answers:
     prober.set_state(probes.state(case.state))
-    images, _ = probes.batch(case.batch, rows=case.evaluation_rows)
-    logits = prober.predict(evaluated_images(images))
+    logits = prober.predict(probes.evaluated(case.batch, rows=case.evaluation_rows))
     called()
     return {"logits": logits, **_group(prober.get_state(), "stats/")}
 
@@ -126,8 +126,7 @@ def _alternate(case: Case, probes: Probes, prober: Prober, called) -> Answers:
         prober.training_forward(*probes.batch(key, rows=sum(case.shards)))
         called()
     prober.get_state()  # As before every evaluation: the running statistics that devices have of their own become one.
-    images, _ = probes.batch(case.batch, rows=case.evaluation_rows)
-    logits = prober.predict(evaluated_images(images))
+    logits = prober.predict(probes.evaluated(case.batch, rows=case.evaluation_rows))
     return {"logits": logits, **_group(prober.get_state(), "stats/", "params/")}
 
 

@@ -16,6 +16,8 @@ from typing import Any
 import numpy as np
 
 from runners.contract.data.batches import Labels
+from runners.contract.kinds.kind import Kind
+from runners.contract.kinds.table import kind_of
 from runners.contract.protocol.checkpoint import State
 from runners.contract.protocol.spec import RunSpec
 
@@ -62,8 +64,8 @@ class Case:
 class Probes:
     """The arrays of probes.npz, read when asked for."""
 
-    def __init__(self, run_directory: Path) -> None:
-        self._path = run_directory / PROBES
+    def __init__(self, run_directory: Path, kind: Kind) -> None:
+        self._path, self._kind = run_directory / PROBES, kind
         self._archive = np.load(self._path, allow_pickle=False)
 
     def state(self, key: str) -> State:
@@ -79,6 +81,10 @@ class Probes:
             raise ValueError(f"{self._path}: batch {key!r} has {counts} images or labels; the case's shards hold {rows}")
         several = {name.removeprefix("labels/"): array for name, array in batch.items() if name.startswith("labels/")}
         return batch["images"], several or batch["labels"]
+
+    def evaluated(self, key: str, *, rows: int) -> np.ndarray:
+        """Return the images of a batch as an evaluation takes them. Raises ValueError unless it has `rows`."""
+        return self._kind.evaluated_images(self.batch(key, rows=rows)[0])
 
     def leaves(self, key: str) -> Answers:
         """Return tap name -> what is added there, or put in its place."""
@@ -112,21 +118,11 @@ def by_trainer(spec: RunSpec, cases: list[Case]) -> Iterator[tuple[RunSpec, list
         yield dataclasses.replace(spec, shards=shards, evaluation_shards=evaluation_shards, training=training), list(group)
 
 
-def evaluated_images(images: np.ndarray) -> np.ndarray:
-    """Return what evaluation takes of a training batch's images: of pairs [batch, 2, ...] the first of each."""
-    return images[:, 0] if images.ndim == 5 else images
-
-
 def sized(training: dict[str, Any], *, rows: int, evaluation_rows: int) -> dict[str, Any]:
-    """Return the recipe's resolved content for batches of this size.
-
-    In a batch smaller than the recipe's, each row is a part of its own to batch norm that takes a batch in parts: so that
-    any number of devices may have any number of rows.
-    """
+    """Return the recipe's resolved content for batches of this size."""
     result = {**training, "batch_size": rows, "evaluation_batch_size": evaluation_rows}
-    norm = training["model"]["batch_norm"]
-    if "rows" in norm and rows < training["batch_size"]:
-        result["model"] = {**training["model"], "batch_norm": {**norm, "rows": 1}}
+    if rows < training["batch_size"]:
+        result["model"] = kind_of(training).for_fewer_rows(training["model"])
     return result
 
 

@@ -15,12 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from runners.contract.data import datasets
 from runners.contract.data.batches import Batches, Labels
 from runners.contract.errors import ContractError, NanLoss
-from runners.contract.kinds import detections, models, weights
+from runners.contract.kinds import detections, weights
 from runners.contract.kinds.detections import Detections
-from runners.contract.kinds.make_batches import make_batches
+from runners.contract.kinds.table import kind_of
 from runners.contract.protocol import cases, checkpoint
 from runners.contract.protocol.checkpoint import State
 from runners.contract.protocol.events import EventWriter
@@ -67,10 +66,11 @@ class Session:
     def load_batches(self, order=None) -> Batches:
         """Load the data set and return its batches. `order`: epoch -> index array, under native randomness."""
         self.enter("data")
-        dataset = datasets.load(self.spec.training["data"], self.spec.data_directory)
+        kind = kind_of(self.spec.training)
+        dataset = kind.load(self.spec.training["data"], self.spec.data_directory)
         if self._events:
             self._events.emit("data", checksum=dataset.checksum)
-        self._batches = make_batches(dataset, self.spec.training, seed=self.spec.seed, order=order)
+        self._batches = kind.make_batches(dataset, self.spec.training, seed=self.spec.seed, order=order)
         if self._events and (shown := self._batches.shown()):
             np.savez_compressed(self.directory / INPUTS, **shown)
         return self._batches
@@ -88,7 +88,7 @@ class Session:
             return state, self.step
         if self.spec.randomness == "native":
             return None, 0
-        return weights.initial_state(self.spec.training["model"], seed=self.spec.seed), 0
+        return weights.initial_state(self.spec.training, seed=self.spec.seed), 0
 
     def training_batches(self) -> Iterator[tuple[np.ndarray, Labels, float]]:
         """Yield (images, labels, learning rate) of every step that is left. After each, call `stepped`."""
@@ -188,12 +188,6 @@ class Session:
             peak_memory_bytes=1024 * (own.ru_maxrss + helpers.ru_maxrss),
             cpu_seconds=own.ru_utime + own.ru_stime + helpers.ru_utime + helpers.ru_stime,
         )
-
-    def expected_names(self) -> set[str]:
-        """Return the canonical names that a state of this model has, without a loss scaler's."""
-        parameters = models.parameter_shapes(self.spec.training["model"])
-        statistics = models.statistic_shapes(self.spec.training["model"])
-        return {f"{group}/{name}" for group in ("params", "momentum") for name in parameters} | {f"stats/{n}" for n in statistics}
 
     def _is_due(self, key: str) -> bool:
         return self.step % self.spec.training[key] == 0 or self.step == self.spec.training["steps"]

@@ -11,7 +11,7 @@ import numpy as np
 import optax
 from flax import nnx
 
-from runners.contract.kinds.models import has_projection
+from runners.contract.kinds.contrast import has_projection
 from runners.jax.models.resnet_cifar import List, conv, norm_rows, untapped
 
 

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import optax
 from flax import nnx
 
-from runners.contract.kinds.models import blocks_per_stage
+from runners.contract.kinds.classification import blocks_per_stage
 from runners.jax.batch_norm import BatchNorm
 
 # flax before 0.11 takes a plain list of modules and has no name for it.

@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 from flax import nnx
 
-from runners.contract.kinds.models import LEVELS
+from runners.contract.kinds.detection import LEVELS
 from runners.contract.kinds.regions import anchors
 from runners.jax import regions
 from runners.jax.models.resnet_cifar import List, conv, norm, norm_rows, untapped

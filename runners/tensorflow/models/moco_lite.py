@@ -8,7 +8,7 @@ from __future__ import annotations
 import tensorflow as tf
 from tensorflow import keras
 
-from runners.contract.kinds.models import has_projection
+from runners.contract.kinds.contrast import has_projection
 from runners.tensorflow import devices
 from runners.tensorflow.models.resnet_cifar import conv, norm_rows, untapped
 

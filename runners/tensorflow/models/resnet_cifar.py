@@ -10,7 +10,7 @@ import functools
 import tensorflow as tf
 from tensorflow import keras
 
-from runners.contract.kinds.models import blocks_per_stage
+from runners.contract.kinds.classification import blocks_per_stage
 from runners.tensorflow.devices import BatchNorm
 
 

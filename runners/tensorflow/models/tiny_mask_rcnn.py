@@ -13,7 +13,7 @@ import math
 import tensorflow as tf
 from tensorflow import keras
 
-from runners.contract.kinds.models import LEVELS
+from runners.contract.kinds.detection import LEVELS
 from runners.contract.kinds.regions import anchors
 from runners.tensorflow import regions
 from runners.tensorflow.models.resnet_cifar import conv, norm, norm_rows, untapped

@@ -9,7 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from runners.contract.kinds.models import has_projection
+from runners.contract.kinds.contrast import has_projection
 from runners.torch import devices
 from runners.torch.models.resnet_cifar import conv, norm_rows, untapped
 

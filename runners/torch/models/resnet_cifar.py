@@ -8,7 +8,7 @@ from __future__ import annotations
 import torch.nn.functional as F
 from torch import nn
 
-from runners.contract.kinds.models import blocks_per_stage
+from runners.contract.kinds.classification import blocks_per_stage
 
 
 def untapped(name, x):

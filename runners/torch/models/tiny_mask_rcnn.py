@@ -12,7 +12,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from runners.contract.kinds.models import LEVELS
+from runners.contract.kinds.detection import LEVELS
 from runners.contract.kinds.regions import anchors
 from runners.torch import devices, regions
 from runners.torch.models.resnet_cifar import conv, norm, norm_rows, untapped

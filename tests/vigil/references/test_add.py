@@ -34,7 +34,8 @@ def adding(scripted, monkeypatch, folder):
     """Return the list of runs that were started; training ends at once, and every framework counts as installed."""
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: object())
     monkeypatch.setattr(module, "reference_directory", lambda: folder)
-    monkeypatch.setattr(module.datasets, "load", lambda *facts: SimpleNamespace(checksum="c0ffee"))  # as in scripted runs
+    dataset = SimpleNamespace(checksum="c0ffee")  # as in scripted runs
+    monkeypatch.setattr(module, "kind_of", lambda training: SimpleNamespace(load=lambda *facts: dataset))
     monkeypatch.setattr(module, "upload_or_note", lambda directory: None)
     monkeypatch.setattr(module, "draw_picture", lambda directory: (directory / "verify.png").touch())
     return scripted(VALUES)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from runners.contract.kinds.models import has_projection, parameter_shapes
+from runners.contract.kinds.contrast import MOCO_LITE, has_projection
 from vigil.verify.oracle import operations
 from vigil.verify.oracle.graph import Graph, Node
 from vigil.verify.oracle.layers import Layers, mean_cross_entropy
@@ -26,7 +26,7 @@ def forward(
     features = _features(Layers(graph, model, statistics, training=True), pairs[:, 0], model)
     follower = {
         name: rounding.master(share * statistics[f"key.{name}"] + (1.0 - share) * graph.params[name].value)
-        for name in parameter_shapes(model)
+        for name in MOCO_LITE.parameter_shapes(model)
     }
     of_key = {name.removeprefix("key."): value for name, value in statistics.items() if name.startswith("key.")}
     key_graph = Graph(follower, rounding=rounding)

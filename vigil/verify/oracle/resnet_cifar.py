@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from runners.contract.kinds.models import blocks_per_stage
+from runners.contract.kinds.classification import blocks_per_stage
 from vigil.verify.oracle import operations
 from vigil.verify.oracle.graph import Graph, Node
 from vigil.verify.oracle.layers import Layers, mean_cross_entropy

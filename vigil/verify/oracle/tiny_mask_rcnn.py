@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from runners.contract.kinds.models import LEVELS
+from runners.contract.kinds.detection import LEVELS
 from runners.contract.kinds.regions import anchors
 from vigil.verify.oracle import operations, regions
 from vigil.verify.oracle.graph import Graph, Node

@@ -1,0 +1,92 @@
+"""What a kind of recipe is: all that those who train, evaluate, judge or draw its model ask of it, in one noun.
+
+Each kind's own module fills one in, and `table.py` says which model is of which.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from runners.contract.data.batches import Batches
+from runners.contract.data.datasets import DataSet
+from runners.contract.data.instances import InstanceSet
+from runners.contract.kinds.detections import Detections
+from runners.contract.kinds.parameters import ParameterTable, Shapes
+
+Model = dict[str, Any]
+Predict = Callable[[np.ndarray], np.ndarray]
+
+
+def in_equal_measure(model: Model) -> str:
+    """Return what a model without batch norm does across devices: there is nothing that could differ."""
+    del model
+    return "none"
+
+
+def one_row(model: Model) -> int:
+    """Return the rows of a part of a batch that no two devices may share, where any row may stand alone."""
+    del model
+    return 1
+
+
+def unchanged(images: np.ndarray) -> np.ndarray:
+    """Return the images of a training batch as they are."""
+    return images
+
+
+@dataclasses.dataclass(frozen=True)
+class Kind:
+    """One kind of recipe. `model` is always a recipe's resolved block of that name, `training` its whole resolved content.
+
+    tabulate: model -> names, shapes and beginnings of parameters and statistics, in forward order.
+    example_shape: model -> the shape of one training example.
+    load: (the recipe's data block, directory of official data or None) -> the data set.
+    batches: what makes training and evaluation batches of it.
+    evaluate: (predict, batches, training) -> metrics by name, or detections. predict: images of an evaluation batch -> what the
+        model gives back for each, [batch, ...], in evaluation mode.
+    metrics: every metric of an evaluation -> its unit.
+    evaluated_images: images of a training batch -> what evaluation takes of them; images of an evaluation batch stay as they are.
+    across_devices: model -> what batch norm does across devices: sync, per_device, parts, or none of all.
+    part_rows: model -> rows of a part of a batch that no two devices may share.
+    for_fewer_rows: model -> the model for a batch smaller than the recipe's, on any number of devices.
+    has_instances: Whether data are images with instances, and an evaluation gives detections, which the conductor measures.
+    has_choices: Whether a training step chooses among boxes, so that rounding can change which.
+    begins_itself: Whether a native model has more to begin with than drawn parameters: its module's model has a `begin`.
+    """
+
+    tabulate: Callable[[Model], ParameterTable]
+    example_shape: Callable[[Model], tuple[int, ...]]
+    load: Callable[[dict[str, Any], str | None], DataSet | InstanceSet]
+    batches: type[Batches]
+    evaluate: Callable[[Predict, Any, dict[str, Any]], dict[str, float] | Detections]
+    metrics: Mapping[str, str]
+    evaluated_images: Callable[[np.ndarray], np.ndarray] = unchanged
+    across_devices: Callable[[Model], str] = in_equal_measure
+    part_rows: Callable[[Model], int] = one_row
+    for_fewer_rows: Callable[[Model], Model] = dict
+    has_instances: bool = False
+    has_choices: bool = False
+    begins_itself: bool = False
+
+    def parameter_shapes(self, model: Model) -> Shapes:
+        """Return canonical parameter name -> shape, in forward order."""
+        return {name: parameter.shape for name, parameter in self.tabulate(model).parameters.items()}
+
+    def statistic_shapes(self, model: Model) -> Shapes:
+        """Return canonical name -> shape of running statistics and of all else that forward passes move."""
+        return {name: statistic.shape for name, statistic in self.tabulate(model).statistics.items()}
+
+    def make_batches(
+        self,
+        dataset: DataSet | InstanceSet,
+        training: dict[str, Any],
+        *,
+        seed: int,
+        order: Callable[[int], np.ndarray] | None = None,
+    ) -> Batches:
+        """Return the batches of a run. `order`: epoch -> index array, under native randomness."""
+        return self.batches(dataset, training, seed=seed, order=order)

@@ -1,0 +1,78 @@
+"""Canonical names of a model's parameters and statistics, in forward order, with their shapes and how each begins.
+
+Frameworks adapt to these. Kernels are [height, width, in, out] and [in, out].
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+Shape = tuple[int, ...]
+Shapes = dict[str, Shape]
+# (initial parameters by canonical name, seed) -> the array of step 0.
+Beginning = Callable[[Mapping[str, np.ndarray], int], np.ndarray]
+
+
+@dataclasses.dataclass(frozen=True)
+class Parameter:
+    """A trained array. init: the key of the recipe's `init` that it is drawn by."""
+
+    shape: Shape
+    init: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Statistic:
+    """What forward passes move.
+
+    family: how far from the oracle a correct one may be. "stats", a batch norm's running statistic, as far as activations;
+        "average", a mean of weights, only as far as its own sum is rounded; "content", outputs that are kept.
+    follows: the parameter that it is an average of.
+    """
+
+    shape: Shape
+    family: str
+    begin: Beginning
+    follows: str | None = None
+
+
+class ParameterTable:
+    """Parameters and statistics of layers, in the order in which the layers are added."""
+
+    def __init__(self) -> None:
+        self.parameters: dict[str, Parameter] = {}
+        self.statistics: dict[str, Statistic] = {}
+
+    def drawn_as(self, name: str) -> Parameter:
+        """Return the parameter that an array is drawn as: itself, or the one that it follows."""
+        return self.parameters.get(name) or self.parameters[self.statistics[name].follows or name]
+
+    def convolution(self, name: str, kernel: tuple[int, int], n_in: int, n_out: int, *, init: str = "convolution") -> None:
+        self.parameters[f"{name}.kernel"] = Parameter((*kernel, n_in, n_out), f"{init}.kernel")
+
+    def biased_convolution(self, name: str, kernel: tuple[int, int], n_in: int, n_out: int, *, init: str = "convolution") -> None:
+        self.convolution(name, kernel, n_in, n_out, init=init)
+        self.parameters[f"{name}.bias"] = Parameter((n_out,), f"{init}.bias")
+
+    def dense(self, name: str, n_in: int, n_out: int, *, init: str) -> None:
+        self.parameters[f"{name}.kernel"] = Parameter((n_in, n_out), f"{init}.kernel")
+        self.parameters[f"{name}.bias"] = Parameter((n_out,), f"{init}.bias")
+
+    def batch_norm(self, name: str, n: int) -> None:
+        for leaf in ("scale", "bias"):
+            self.parameters[f"{name}.{leaf}"] = Parameter((n,), f"batch_norm.{leaf}")
+        for leaf, value in (("mean", 0.0), ("variance", 1.0)):
+            self.statistics[f"{name}.{leaf}"] = Statistic((n,), "stats", constant((n,), value))
+
+
+def constant(shape: Shape, value: float) -> Beginning:
+    """Return the beginning of an array that is one value everywhere."""
+    return lambda parameters, seed: np.full(shape, value, np.float32)
+
+
+def copy_of(name: str) -> Beginning:
+    """Return the beginning of an array that is a parameter's copy."""
+    return lambda parameters, seed: parameters[name].copy()

@@ -1,0 +1,92 @@
+"""The recipe's optimizers in PyTorch, and their state under the contract's names.
+
+Twins: runners/tensorflow/optimizers.py, runners/jax/optimizers.py.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import nn
+
+from runners.contract.errors import Unsupported
+
+
+class NativeOptimizer:
+    """A torch optimizer of some parameters. `slots`: canonical group -> the key of torch's state of a parameter."""
+
+    slots: dict[str, str]
+
+    def __init__(self, native: torch.optim.Optimizer, parameters: list[nn.Parameter]) -> None:
+        self.native, self.parameters = native, parameters
+
+    def use_rate(self, rate: float) -> None:
+        """Set the learning rate of the next step."""
+        for group in self.native.param_groups:
+            group["lr"] = rate
+
+    def get_slots(self) -> dict[str, list[torch.Tensor]]:
+        """Return canonical group -> its array of each parameter, in their order and layout; zeros before the first step."""
+        states = [(self.native.state[parameter], torch.zeros_like(parameter)) for parameter in self.parameters]
+        return {slot: [_or(state.get(key), zeros) for state, zeros in states] for slot, key in self.slots.items()}
+
+    def set_slots(self, slots: dict[str, list[torch.Tensor]]) -> None:
+        """Load what `get_slots` gave, in any layout of memory."""
+        for slot, key in self.slots.items():
+            for parameter, array in zip(self.parameters, slots[slot], strict=True):
+                self.native.state[parameter][key] = torch.empty_like(parameter).copy_(array)
+
+    def get_steps(self) -> int | None:
+        """Return how many steps were taken, None where the rule does not ask."""
+        return None
+
+    def set_steps(self, steps: int) -> None:
+        """Say how many steps were taken."""
+
+
+class Sgd(NativeOptimizer):
+    """torch.optim.SGD: its buffer is the recipe's momentum, its weight decay the coupled one."""
+
+    slots = {"momentum": "momentum_buffer"}  # noqa: RUF012
+
+    def __init__(self, rule: dict, parameters: list[nn.Parameter]) -> None:
+        native = torch.optim.SGD(
+            parameters,
+            lr=0.0,
+            momentum=rule["momentum"],
+            dampening=rule["dampening"],
+            nesterov=rule["nesterov"],
+            weight_decay=rule["weight_decay"],
+        )
+        super().__init__(native, parameters)
+
+
+class AdamW(NativeOptimizer):
+    """torch.optim.AdamW: epsilon is added to the corrected root, and what decays is the parameter before the step."""
+
+    slots = {"first_moment": "exp_avg", "second_moment": "exp_avg_sq"}  # noqa: RUF012
+
+    def __init__(self, rule: dict, parameters: list[nn.Parameter]) -> None:
+        if rule["epsilon_beside"] != "corrected":
+            raise Unsupported(f"epsilon_beside {rule['epsilon_beside']}: torch.optim.AdamW adds epsilon to the corrected root")
+        native = torch.optim.AdamW(
+            parameters,
+            lr=0.0,
+            betas=(rule["beta_1"], rule["beta_2"]),
+            eps=rule["epsilon"],
+            weight_decay=rule["weight_decay"],
+        )
+        super().__init__(native, parameters)
+
+    def get_steps(self) -> int:
+        return int(self.native.state[self.parameters[0]].get("step", 0))
+
+    def set_steps(self, steps: int) -> None:
+        for parameter in self.parameters:
+            self.native.state[parameter]["step"] = torch.tensor(float(steps))
+
+
+OPTIMIZERS = {"sgd": Sgd, "adamw": AdamW}
+
+
+def _or(array: torch.Tensor | None, zeros: torch.Tensor) -> torch.Tensor:
+    return zeros if array is None else array
