@@ -16,16 +16,17 @@ from flax import nnx
 from runners.contract.data.batches import Labels
 from runners.contract.kinds.detections import Detections
 from runners.contract.kinds.table import KINDS, kind_of
-from runners.contract.kinds.weights import deviation
+from runners.contract.kinds.weights import deviation, state_names
+from runners.contract.layouts import canonical_axes, native_axes
+from runners.contract.optimizers import COUNTER
 from runners.contract.protocol import faults
 from runners.contract.protocol.checkpoint import State, require_same_names
 from runners.contract.protocol.session import Session
 from runners.jax import determinism, devices, modes, precision
 from runners.jax.models import moco_lite, resnet_cifar, tiny_mask_rcnn
+from runners.jax.optimizers import OPTIMIZERS
 
 MODELS = {"resnet_cifar": resnet_cifar, "moco_lite": moco_lite, "tiny_mask_rcnn": tiny_mask_rcnn}
-# Canonical axes for numpy.transpose where native ones differ; the way back is the same.
-LAYOUTS = {"HWIO->HWOI": (0, 1, 3, 2)}
 _LAYERS = (nnx.Conv, nnx.ConvTranspose, nnx.Linear, nnx.BatchNorm)
 
 
@@ -92,8 +93,8 @@ class Trainer:
         trained = {native for name, native, _ in self._rows() if name in parameters}
         self.is_trained = lambda path, value: ".".join(map(str, path)) in trained
         self.model, params, statistics = nnx.split(model, self.is_trained, ...)
-        self.rule = training["optimizer"]
-        optimizer = build_optimizer(self.rule, 0.0).init(params)
+        self.optimizer = OPTIMIZERS[training["optimizer"]["name"]](training["optimizer"])
+        optimizer = self.optimizer.transformation(0.0).init(params)
         state = TrainState(params, statistics, optimizer, precision.gradient_scaler(spec.precision))
         self.state = jax.device_put(state, devices.replicated(mesh))
         self.valid = devices.valid_rows(spec.shards, mesh=mesh)
@@ -127,7 +128,7 @@ class Trainer:
 
     def update(self, state: TrainState, gradients, statistics, learning_rate) -> TrainState:
         """Return the state with parameters moved by a gradient, and these statistics: a pure function, for jax.jit."""
-        updates, optimizer = build_optimizer(self.rule, learning_rate).update(gradients, state.optimizer, state.params)
+        updates, optimizer = self.optimizer.transformation(learning_rate).update(gradients, state.optimizer, state.params)
         params, scaler = optax.apply_updates(state.params, updates), None
         if state.scaler is not None:
             finite = precision.all_finite(gradients)
@@ -149,16 +150,14 @@ class Trainer:
 
     def get_state(self) -> State:
         """Return the whole training state under canonical names and layouts."""
-        params, momentum = by_name(self.state.params), by_name(_momentum(self.state.optimizer))
-        statistics = by_name(self.state.statistics)
+        trees = {"params": self.state.params, **self.optimizer.get_slots(self.state.optimizer), "stats": self.state.statistics}
+        groups = {group: by_name(tree) for group, tree in trees.items()}
         state: State = {}
-        # Copies: what numpy sees of an array on the CPU is the memory that the next step is given.
         for name, native, layout in self._rows():
-            if native in params:
-                state[f"params/{name}"] = transposed(params[native], layout)
-                state[f"momentum/{name}"] = transposed(momentum[native], layout)
-            else:
-                state[f"stats/{name}"] = transposed(statistics[native], layout)
+            own = {group: arrays[native] for group, arrays in groups.items() if native in arrays}
+            state |= {f"{group}/{name}": to_canonical(array, layout) for group, array in own.items()}
+        if (steps := self.optimizer.get_steps(self.state.optimizer)) is not None:
+            state[COUNTER] = np.int64(steps)
         if self.state.scaler is not None:
             state["scaler/scale"] = np.float64(self.state.scaler.scale)
             state["scaler/good_steps"] = np.int64(self.state.scaler.good_steps)
@@ -171,23 +170,18 @@ class Trainer:
         scaler = self.state.scaler
         if scaler is not None and scale is not None:
             scaler = precision.Scaler(jnp.float32(scale), jnp.int32(good_steps))
-        rows, parameters = self._rows(), by_name(self.state.params)
-        groups = {native: ("params", "momentum") if native in parameters else ("stats",) for _, native, _ in rows}
-        require_same_names(state, {f"{group}/{name}" for name, native, _ in rows for group in groups[native]})
+        require_same_names(state, state_names(self.spec.training))
 
         def load(tree, group: str):
-            arrays = {
-                native: transposed(state[f"{group}/{name}"], layout) for name, native, layout in rows if group in groups[native]
-            }
+            rows = [(f"{group}/{name}", native, layout) for name, native, layout in self._rows()]
+            arrays = {native: _to_native(state[name], layout) for name, native, layout in rows if name in state}
             return _with_names(tree, arrays, dtype=self.wide)
 
-        momentum = load(_momentum(self.state.optimizer), "momentum")
-        loaded = TrainState(
-            load(self.state.params, "params"),
-            load(self.state.statistics, "stats"),
-            _with_momentum(self.state.optimizer, momentum),
-            scaler,
-        )
+        slots = self.optimizer.get_slots(self.state.optimizer)
+        optimizer = self.optimizer.set_slots(self.state.optimizer, {slot: load(tree, slot) for slot, tree in slots.items()})
+        if COUNTER in state:
+            optimizer = self.optimizer.set_steps(optimizer, int(state[COUNTER]))
+        loaded = TrainState(load(self.state.params, "params"), load(self.state.statistics, "stats"), optimizer, scaler)
         self.state = jax.device_put(loaded, devices.replicated(self.mesh))
 
     def _rows(self):
@@ -241,17 +235,6 @@ class Trainer:
         return model(images.astype(self.wide)).astype(self.wide)
 
 
-def build_optimizer(rule: dict, learning_rate) -> optax.GradientTransformation:
-    """Return the recipe's optimizer; the rate may be traced. Raises ValueError for what optax cannot express."""
-    if rule["dampening"]:
-        raise ValueError(f"dampening {rule['dampening']}: optax.sgd has none")
-    # DIFFERS(jax): optax.sgd knows no weight decay; put before it, it is the coupled one, on every parameter.
-    return optax.chain(
-        optax.add_decayed_weights(rule["weight_decay"]),
-        optax.sgd(learning_rate, rule["momentum"], nesterov=rule["nesterov"]),
-    )
-
-
 def initialise(model: nnx.Module, rules: dict, *, seed: int) -> None:
     """Draw the initial weights by jax.nn.initializers, after the recipe's `init`."""
     rngs = nnx.Rngs(seed)
@@ -302,22 +285,6 @@ def environment() -> dict:
     }
 
 
-def _momentum(optimizer):
-    """Return the momentum buffers in an optimizer state of `build_optimizer`."""
-    _, (trace, _) = optimizer
-    return trace.trace
-
-
-def _with_momentum(optimizer, momentum):
-    decay, (trace, scale) = optimizer
-    return decay, (trace._replace(trace=momentum), scale)
-
-
-def transposed(array: np.ndarray | jax.Array, layout: str) -> np.ndarray:
-    """Return a copy of an array, from canonical axes to native ones or back."""
-    return np.array(np.asarray(array).transpose(LAYOUTS.get(layout, range(array.ndim))), order="C")
-
-
 def by_name(tree) -> dict[str, jax.Array]:
     return {_name(path): leaf for path, leaf in jax.tree_util.tree_flatten_with_path(tree)[0]}
 
@@ -330,3 +297,12 @@ def _with_names(tree, arrays: dict[str, np.ndarray], *, dtype):
 def _name(path) -> str:
     """Return `blocks.0.conv1.kernel` of a path in an nnx.State, which ends in the variable's `value`."""
     return ".".join(str(key.key) for key in path if isinstance(key, jax.tree_util.DictKey))
+
+
+def to_canonical(array: jax.Array, layout: str) -> np.ndarray:
+    # A copy: what numpy sees of an array on the CPU is the memory that the next step is given.
+    return np.array(np.asarray(array).transpose(canonical_axes(layout)), order="C")
+
+
+def _to_native(array: np.ndarray, layout: str) -> np.ndarray:
+    return np.array(array.transpose(native_axes(layout)), order="C")

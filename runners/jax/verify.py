@@ -13,7 +13,7 @@ from runners.contract.protocol.answers import Segments, answer_cases, require_or
 from runners.contract.protocol.cases import Answers
 from runners.contract.protocol.session import Session
 from runners.jax import devices
-from runners.jax.train import Trainer, TrainState, by_name, set_up, transposed
+from runners.jax.train import Trainer, TrainState, by_name, set_up, to_canonical
 
 
 def verify(session: Session) -> None:
@@ -55,7 +55,8 @@ class Prober(Trainer):
 
     def replica_spread(self) -> dict[str, float]:
         """Return how far apart devices hold what they should hold alike: the largest difference of params, momentum and stats."""
-        groups = {"params": self.state.params, "momentum": self.state.optimizer, "stats": self.state.statistics}
+        slots = self.optimizer.get_slots(self.state.optimizer)
+        groups = {"params": self.state.params, **slots, "stats": self.state.statistics}
         return {name: devices.spread_between(tree) for name, tree in groups.items()}
 
     def segments(self, example: Segments) -> Callable[[Segments], Answers]:
@@ -92,7 +93,7 @@ class Prober(Trainer):
             gradients = by_name(of_params)
             for name, native, layout in self._rows():
                 if native in gradients:
-                    answers[f"parameter_gradient/{name}"] = transposed(gradients[native], layout)
+                    answers[f"parameter_gradient/{name}"] = to_canonical(gradients[native], layout)
             return sum_of_parts([answers], scale=inputs.scale)
 
         return run

@@ -61,9 +61,7 @@ class Sgd(NativeOptimizer):
         if rule["dampening"] != 0.0:
             raise Unsupported(f"dampening {rule['dampening']}: keras.optimizers.SGD has none")
         # DIFFERS(tensorflow): Keras rounds the numbers to float32, in float64 too, unless numpy says their type.
-        super().__init__(
-            keras.optimizers.SGD(1.0, momentum=np.float64(rule["momentum"]), nesterov=rule["nesterov"]), variables
-        )
+        super().__init__(keras.optimizers.SGD(1.0, momentum=np.float64(rule["momentum"]), nesterov=rule["nesterov"]), variables)
         # DIFFERS(tensorflow): the optimizer's weight_decay is decoupled. This gradient, weight_decay * p, is coupled.
         decay = keras.regularizers.L2(rule["weight_decay"] / 2)
         decay.l2 = np.float64(decay.l2)
@@ -115,7 +113,7 @@ class AdamW(NativeOptimizer):
         make = _CorrectedAdamW if rule["epsilon_beside"] == "corrected" else keras.optimizers.AdamW
         # DIFFERS(tensorflow): Keras rounds the numbers to float32, in float64 too, unless numpy says their type.
         numbers = {name: np.float64(rule[name]) for name in ("beta_1", "beta_2", "epsilon", "weight_decay")}
-        super().__init__(make(1.0, **numbers), variables)
+        super().__init__(make(1.0, **numbers, name="adamw"), variables)
 
     def native_slots(self) -> dict[str, list[keras.Variable]]:
         return {"first_moment": self.native._momentums, "second_moment": self.native._velocities}

@@ -15,26 +15,21 @@ from runners.contract.data.batches import Labels
 from runners.contract.errors import Unsupported
 from runners.contract.kinds.detections import Detections
 from runners.contract.kinds.table import KINDS, kind_of
-from runners.contract.kinds.weights import deviation
+from runners.contract.kinds.weights import deviation, state_names
+from runners.contract.layouts import canonical_axes, native_axes
+from runners.contract.optimizers import COUNTER, optimizer_of
 from runners.contract.protocol import faults
 from runners.contract.protocol.checkpoint import State, require_same_names
 from runners.contract.protocol.session import Session
 from runners.tensorflow import determinism, devices, modes, precision
 from runners.tensorflow.models import moco_lite, resnet_cifar, tiny_mask_rcnn
+from runners.tensorflow.optimizers import OPTIMIZERS
 
 MODELS = {"resnet_cifar": resnet_cifar, "moco_lite": moco_lite, "tiny_mask_rcnn": tiny_mask_rcnn}
 # What a forward pass sums over devices.
 _SUMS = {
     "sync": "synchronised batch norm sums over devices in every layer",
     "parts": "the keys of all devices are joined by a sum",
-}
-_LEAST_RATE = 1e-30
-# canonical -> native, as axes for numpy.transpose, and back
-LAYOUTS = {
-    "HWIO->HWIO": ((0, 1, 2, 3), (0, 1, 2, 3)),
-    "HWIO->HWOI": ((0, 1, 3, 2), (0, 1, 3, 2)),
-    "IO->IO": ((0, 1), (0, 1)),
-    "O->O": ((0,), (0,)),
 }
 
 
@@ -80,9 +75,6 @@ class Trainer:
     def __init__(self, spec, *, replica: devices.Replica) -> None:
         self.spec, self.replica = spec, replica
         training = spec.training
-        rule = training["optimizer"]
-        if rule["dampening"] != 0.0:
-            raise Unsupported(f"dampening {rule['dampening']}: keras.optimizers.SGD has none")
         self.kind = kind_of(training)
         self.across_devices = self.kind.across_devices(training["model"])
         keras.utils.set_random_seed(spec.seed)
@@ -92,19 +84,10 @@ class Trainer:
             self.model = self.architecture.build(training["model"], shards=spec.shards, synchronized=synchronized)
             if spec.randomness == "native":
                 initialise(self.model, training["model"])
-            # DIFFERS(tensorflow): Keras rounds the numbers to float32, in float64 too, unless numpy says their type.
-            self.sgd = keras.optimizers.SGD(1.0, momentum=np.float64(rule["momentum"]), nesterov=rule["nesterov"])
-            self.optimizer = precision.gradient_scaler(self.sgd, precision=spec.precision)
-            self.optimizer.build(self.model.trainable_variables)
-        # DIFFERS(tensorflow): the optimizer's weight_decay is decoupled. This gradient, weight_decay * p, is coupled.
-        decay = keras.regularizers.L2(rule["weight_decay"] / 2)
-        decay.l2 = np.float64(decay.l2)
-        for variable in self.model.trainable_variables:
-            variable.regularizer = decay
-        # DIFFERS(tensorflow): the optimizer's velocity is -rate * buffer, with the rate of its step, kept in
-        # `self.rate`; None while the buffers wait for the first step.
-        self.rate: float | None = None
-        self.buffers = [np.zeros(variable.shape) for variable in self.model.trainable_variables]
+            rule = training["optimizer"]
+            self.optimizer = OPTIMIZERS[rule["name"]](rule, self.model.trainable_variables)
+            self.scaled = precision.gradient_scaler(self.optimizer.native, precision=spec.precision)
+            self.scaled.build(self.model.trainable_variables)
 
     def prepare(self, *, example: tuple[np.ndarray, Labels]) -> None:
         """Make the training and evaluation steps of this context's mode, for all its devices."""
@@ -123,7 +106,7 @@ class Trainer:
 
     def train_step(self, images: np.ndarray, labels: Labels, learning_rate: float) -> tf.Tensor:
         """Take one step on a global batch; return the loss, a scalar."""
-        self._use_rate(learning_rate)
+        self.optimizer.use_rate(learning_rate)
         loss = self.step(self._images(images, self.spec.shards), self.replica.place(labels, self.spec.shards))
         return devices.sum_over_replicas(loss, replica=self.replica)
 
@@ -132,13 +115,12 @@ class Trainer:
         with tf.GradientTape() as tape:
             arguments, classes = self.architecture.arguments(images, labels)
             loss = self._loss(self.model(*arguments, training=True), classes)
-            decay = tf.add_n(self.model.losses) / self.replica.world
-            total = self.optimizer.scale_loss(loss + decay)
+            total = self.scaled.scale_loss(self.optimizer.decayed(loss, self.model.losses, world=self.replica.world))
         return loss, tape.gradient(total, self.model.trainable_variables)
 
     def update(self, gradients) -> None:
         """On one device: move the parameters by the gradients, which are summed over devices, too."""
-        self.optimizer.apply_gradients(zip(gradients, self.model.trainable_variables, strict=True))
+        self.scaled.apply_gradients(zip(gradients, self.model.trainable_variables, strict=True))
 
     def predict(self, images: np.ndarray) -> np.ndarray:
         """Return the logits, features or detections of a global evaluation batch, [batch, ...], in evaluation mode."""
@@ -153,41 +135,38 @@ class Trainer:
     def get_state(self) -> State:
         """Return the whole training state under canonical names and layouts."""
         self._average_statistics()
-        buffers = self._momentum()
-        if self.rate is not None:
-            # A float64 velocity may lose its last bit in `_momentum`: go on from what is saved, as a resumed run would.
-            self._set_rate(self.rate, buffers)
+        trained = [id(variable) for variable in self.model.trainable_variables]
+        slots = {slot: dict(zip(trained, arrays, strict=True)) for slot, arrays in self.optimizer.get_slots().items()}
         state: State = {}
-        buffer_of = dict(zip(map(id, self.model.trainable_variables), buffers, strict=True))
         for name, variable, layout in self._rows():
+            state[f"{'params' if variable.trainable else 'stats'}/{name}"] = to_canonical(variable.numpy(), layout)
             if variable.trainable:
-                state[f"params/{name}"] = to_canonical(variable.numpy(), layout)
-                state[f"momentum/{name}"] = to_canonical(buffer_of[id(variable)], layout)
-            else:
-                state[f"stats/{name}"] = to_canonical(variable.numpy(), layout)
-        if self.optimizer is not self.sgd:
-            state["scaler/scale"] = np.float64(self.optimizer.dynamic_scale.numpy())
-            state["scaler/good_steps"] = np.int64(self.optimizer.step_counter.numpy())
+                state |= {f"{slot}/{name}": to_canonical(arrays[id(variable)], layout) for slot, arrays in slots.items()}
+        if (steps := self.optimizer.get_steps()) is not None:
+            state[COUNTER] = np.int64(steps)
+        if self.scaled is not self.optimizer.native:
+            state["scaler/scale"] = np.float64(self.scaled.dynamic_scale.numpy())
+            state["scaler/good_steps"] = np.int64(self.scaled.step_counter.numpy())
         return state
 
     def set_state(self, state: State) -> None:
         """Load a state made by any framework's `get_state`."""
         state = dict(state)
         scale, good_steps = state.pop("scaler/scale", None), state.pop("scaler/good_steps", None)
-        if self.optimizer is not self.sgd and scale is not None:
-            self.optimizer.dynamic_scale.assign(float(scale))
-            self.optimizer.step_counter.assign(int(good_steps))
-        rows = self._rows()
-        parameters = [name for name, variable, _ in rows if variable.trainable]
-        expected = {f"{group}/{name}" for name in parameters for group in ("params", "momentum")}
-        require_same_names(state, expected | {f"stats/{name}" for name, variable, _ in rows if not variable.trainable})
-        buffers = {}
-        for name, variable, layout in rows:
-            group = "params" if variable.trainable else "stats"
-            variable.assign(_to_native(state[f"{group}/{name}"], layout))
-            if variable.trainable:
-                buffers[id(variable)] = _to_native(state[f"momentum/{name}"], layout).astype(np.float64)
-        self.buffers, self.rate = [buffers[id(variable)] for variable in self.model.trainable_variables], None
+        if self.scaled is not self.optimizer.native and scale is not None:
+            self.scaled.dynamic_scale.assign(float(scale))
+            self.scaled.step_counter.assign(int(good_steps))
+        require_same_names(state, state_names(self.spec.training))
+        own = {id(variable): (name, variable, layout) for name, variable, layout in self._rows()}
+        for name, variable, layout in own.values():
+            variable.assign(_to_native(state[f"{'params' if variable.trainable else 'stats'}/{name}"], layout))
+        rows = [own[id(variable)] for variable in self.model.trainable_variables]
+        slots = optimizer_of(self.spec.training).slots
+        self.optimizer.set_slots(
+            {slot: [_to_native(state[f"{slot}/{name}"], layout) for name, _, layout in rows] for slot in slots}
+        )
+        if COUNTER in state:
+            self.optimizer.set_steps(int(state[COUNTER]))
 
     def _step(self, images, labels):
         """On one device: its share of the global batch's loss, and the update by the gradient of the whole."""
@@ -214,25 +193,6 @@ class Trainer:
         if self.spec.mode == "eager":
             return program
         return modes.compile_function(program) if self.spec.mode == "compile" and self.replica.is_alone else modes.trace(program)
-
-    def _momentum(self) -> list[np.ndarray]:
-        """Return the recipe's momentum buffers in float64: times -rate, they round to a float32 velocity's bits."""
-        if self.rate is None or not self.sgd.momentums:
-            return self.buffers
-        return [velocity.numpy().astype(np.float64) / -self.rate for velocity in self.sgd.momentums]
-
-    def _use_rate(self, rate: float) -> None:
-        # DIFFERS(tensorflow): the optimizer keeps rate times momentum, which a rate of zero would lose. This one moves nothing.
-        rate = max(rate, _LEAST_RATE)
-        if rate != self.rate:
-            self._set_rate(rate, self._momentum())
-
-    def _set_rate(self, rate: float, buffers: list[np.ndarray]) -> None:
-        """Set the learning rate, and the velocities that these buffers have under it."""
-        for velocity, buffer in zip(self.sgd.momentums, buffers, strict=False):  # no velocities under momentum 0
-            velocity.assign(-rate * buffer)
-        self.sgd.learning_rate.assign(rate)
-        self.rate = rate
 
     def _average_statistics(self) -> None:
         """What the recipe says of several devices: parts of a batch count alike, or devices do. Under `sync` all are equal."""
@@ -309,8 +269,8 @@ def _initializer(rule: dict, shape: tuple[int, ...]) -> keras.initializers.Initi
 
 
 def to_canonical(array: np.ndarray, layout: str) -> np.ndarray:
-    return np.ascontiguousarray(array.transpose(LAYOUTS[layout][1]))
+    return np.ascontiguousarray(array.transpose(canonical_axes(layout)))
 
 
 def _to_native(array: np.ndarray, layout: str) -> np.ndarray:
-    return np.ascontiguousarray(array.transpose(LAYOUTS[layout][0]))
+    return np.ascontiguousarray(array.transpose(native_axes(layout)))

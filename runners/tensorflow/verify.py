@@ -45,18 +45,14 @@ class Prober(Trainer):
 
     def accumulate(self, batches: list[tuple[np.ndarray, Labels]], learning_rate: float) -> tf.Tensor:
         """Take one step by the mean of the micro-batches' gradients; return the mean of their losses."""
-        self._use_rate(learning_rate)
+        self.optimizer.use_rate(learning_rate)
         shards = self.spec.shards
         placed = [(self._images(images, shards), self.replica.place(labels, shards)) for images, labels in batches]
         return devices.sum_over_replicas(self.step_of_many(placed), replica=self.replica)
 
     def replica_spread(self) -> dict[str, float]:
         """Return how far apart devices hold what they should hold alike: the largest difference of params, momentum and stats."""
-        groups = {
-            "params": self.model.trainable_variables,
-            "momentum": self.sgd.momentums,
-            "stats": self._held_alike(),
-        }
+        groups = {"params": self.model.trainable_variables, **self.optimizer.native_slots(), "stats": self._held_alike()}
         return {name: devices.spread(variables, replica=self.replica) for name, variables in groups.items()}
 
     def _held_alike(self) -> list:

@@ -5,6 +5,9 @@ Twins: runners/tensorflow/optimizers.py, runners/jax/optimizers.py.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 import torch
 from torch import nn
 
@@ -12,9 +15,9 @@ from runners.contract.errors import Unsupported
 
 
 class NativeOptimizer:
-    """A torch optimizer of some parameters. `slots`: canonical group -> the key of torch's state of a parameter."""
+    """A torch optimizer of some parameters. `keys`: canonical group -> the key of torch's state of a parameter."""
 
-    slots: dict[str, str]
+    keys: Mapping[str, str]
 
     def __init__(self, native: torch.optim.Optimizer, parameters: list[nn.Parameter]) -> None:
         self.native, self.parameters = native, parameters
@@ -27,13 +30,13 @@ class NativeOptimizer:
     def get_slots(self) -> dict[str, list[torch.Tensor]]:
         """Return canonical group -> its array of each parameter, in their order and layout; zeros before the first step."""
         states = [(self.native.state[parameter], torch.zeros_like(parameter)) for parameter in self.parameters]
-        return {slot: [_or(state.get(key), zeros) for state, zeros in states] for slot, key in self.slots.items()}
+        return {slot: [_or(state.get(key), zeros) for state, zeros in states] for slot, key in self.keys.items()}
 
     def set_slots(self, slots: dict[str, list[torch.Tensor]]) -> None:
-        """Load what `get_slots` gave, in any layout of memory."""
-        for slot, key in self.slots.items():
-            for parameter, array in zip(self.parameters, slots[slot], strict=True):
-                self.native.state[parameter][key] = torch.empty_like(parameter).copy_(array)
+        """Load what `get_slots` gave, whatever its layout in memory."""
+        for slot, arrays in slots.items():
+            for parameter, array in zip(self.parameters, arrays, strict=True):
+                self.native.state[parameter][self.keys[slot]] = torch.empty_like(parameter).copy_(array)
 
     def get_steps(self) -> int | None:
         """Return how many steps were taken, None where the rule does not ask."""
@@ -46,7 +49,7 @@ class NativeOptimizer:
 class Sgd(NativeOptimizer):
     """torch.optim.SGD: its buffer is the recipe's momentum, its weight decay the coupled one."""
 
-    slots = {"momentum": "momentum_buffer"}  # noqa: RUF012
+    keys = MappingProxyType({"momentum": "momentum_buffer"})
 
     def __init__(self, rule: dict, parameters: list[nn.Parameter]) -> None:
         native = torch.optim.SGD(
@@ -63,7 +66,7 @@ class Sgd(NativeOptimizer):
 class AdamW(NativeOptimizer):
     """torch.optim.AdamW: epsilon is added to the corrected root, and what decays is the parameter before the step."""
 
-    slots = {"first_moment": "exp_avg", "second_moment": "exp_avg_sq"}  # noqa: RUF012
+    keys = MappingProxyType({"first_moment": "exp_avg", "second_moment": "exp_avg_sq"})
 
     def __init__(self, rule: dict, parameters: list[nn.Parameter]) -> None:
         if rule["epsilon_beside"] != "corrected":

@@ -13,22 +13,17 @@ from torch.nn.parallel import DistributedDataParallel
 from runners.contract.data.batches import Labels, split
 from runners.contract.kinds.detections import Detections
 from runners.contract.kinds.table import KINDS, kind_of
-from runners.contract.kinds.weights import deviation
+from runners.contract.kinds.weights import deviation, state_names
+from runners.contract.layouts import canonical_axes, native_axes
+from runners.contract.optimizers import COUNTER, optimizer_of
 from runners.contract.protocol import faults
 from runners.contract.protocol.checkpoint import State, require_same_names
 from runners.contract.protocol.session import Session
 from runners.torch import determinism, devices, modes, precision
 from runners.torch.models import moco_lite, resnet_cifar, tiny_mask_rcnn
+from runners.torch.optimizers import OPTIMIZERS
 
 MODELS = {"resnet_cifar": resnet_cifar, "moco_lite": moco_lite, "tiny_mask_rcnn": tiny_mask_rcnn}
-# canonical -> native, as axes for numpy.transpose, and back
-LAYOUTS = {
-    "HWIO->OIHW": ((3, 2, 0, 1), (2, 3, 1, 0)),
-    "HWIO->IOHW": ((2, 3, 0, 1), (2, 3, 0, 1)),
-    "IO->OI": ((1, 0), (1, 0)),
-    "IO->IO": ((0, 1), (0, 1)),
-    "O->O": ((0,), (0,)),
-}
 
 
 def train(session: Session, rank: int = 0) -> None:
@@ -86,15 +81,7 @@ class Trainer:
             dtype=precision.dtype_of_parameters(spec.precision),
             memory_format=torch.channels_last,
         )
-        rule = training["optimizer"]
-        self.optimizer = torch.optim.SGD(
-            [parameter for parameter in self.model.parameters() if parameter.requires_grad],
-            lr=0.0,
-            momentum=rule["momentum"],
-            dampening=rule["dampening"],
-            nesterov=rule["nesterov"],
-            weight_decay=rule["weight_decay"],
-        )
+        self.optimizer = OPTIMIZERS[training["optimizer"]["name"]](training["optimizer"], list(self._trained().values()))
         self.scaler = precision.gradient_scaler(spec.precision, device=replica.device)
         # The loss is the mean over the global batch; DistributedDataParallel takes the mean over ranks.
         self.share = spec.shards[replica.rank] * replica.world / sum(spec.shards)
@@ -118,7 +105,7 @@ class Trainer:
 
     def train_step(self, images: np.ndarray, labels: Labels, learning_rate: float) -> torch.Tensor:
         """Take one step on a global batch; return the loss, a scalar."""
-        self.optimizer.zero_grad(set_to_none=True)
+        self.optimizer.native.zero_grad(set_to_none=True)
         loss = self.differentiate(images, labels)
         self.update(learning_rate)
         return devices.sum_over_replicas(loss, replica=self.replica) / self.replica.world
@@ -135,9 +122,8 @@ class Trainer:
 
     def update(self, learning_rate: float) -> None:
         """Move the parameters by the gradient that they have."""
-        for group in self.optimizer.param_groups:
-            group["lr"] = learning_rate
-        self.scaler.step(self.optimizer)
+        self.optimizer.use_rate(learning_rate)
+        self.scaler.step(self.optimizer.native)
         self.scaler.update()
 
     @torch.no_grad()
@@ -158,15 +144,15 @@ class Trainer:
         """Return the whole training state under canonical names and layouts."""
         self._average_statistics()
         tensors = dict(self.model.state_dict())
-        parameters = self._trained()
+        slots = {slot: dict(zip(self._trained(), arrays, strict=True)) for slot, arrays in self.optimizer.get_slots().items()}
+        trained = self._trained()
         state: State = {}
         for name, native, layout in self._rows():
-            if native in parameters:
-                state[f"params/{name}"] = to_canonical(tensors[native], layout)
-                buffer = self.optimizer.state[parameters[native]].get("momentum_buffer")
-                state[f"momentum/{name}"] = to_canonical(torch.zeros_like(tensors[native]) if buffer is None else buffer, layout)
-            else:
-                state[f"stats/{name}"] = to_canonical(tensors[native], layout)
+            state[f"{'params' if native in trained else 'stats'}/{name}"] = to_canonical(tensors[native], layout)
+            if native in trained:
+                state |= {f"{slot}/{name}": to_canonical(arrays[native], layout) for slot, arrays in slots.items()}
+        if (steps := self.optimizer.get_steps()) is not None:
+            state[COUNTER] = np.int64(steps)
         if self.scaler.is_enabled():
             scaler = self.scaler.state_dict()
             state["scaler/scale"] = np.float64(scaler["scale"])
@@ -180,17 +166,16 @@ class Trainer:
         scale, good_steps = state.pop("scaler/scale", None), state.pop("scaler/good_steps", None)
         if self.scaler.is_enabled() and scale is not None:
             self.scaler.load_state_dict({**self.scaler.state_dict(), "scale": float(scale), "_growth_tracker": int(good_steps)})
-        tensors, parameters = dict(self.model.state_dict()), self._trained()
-        rows = self._rows()
-        expected = {f"{group}/{name}" for name, native, _ in rows if native in parameters for group in ("params", "momentum")}
-        require_same_names(state, expected | {f"stats/{name}" for name, native, _ in rows if native not in parameters})
-        for name, native, layout in rows:
-            group = "params" if native in parameters else "stats"
-            tensors[native].copy_(_to_native(state[f"{group}/{name}"], layout))
-            if native in parameters:
-                parameter = parameters[native]
-                momentum = _to_native(state[f"momentum/{name}"], layout)
-                self.optimizer.state[parameter]["momentum_buffer"] = torch.empty_like(parameter).copy_(momentum)
+        require_same_names(state, state_names(self.spec.training))
+        tensors, trained = dict(self.model.state_dict()), self._trained()
+        own = {native: (name, layout) for name, native, layout in self._rows()}
+        for native, (name, layout) in own.items():
+            tensors[native].copy_(_to_native(state[f"{'params' if native in trained else 'stats'}/{name}"], layout))
+        rows = [own[native] for native in trained]
+        slots = optimizer_of(self.spec.training).slots
+        self.optimizer.set_slots({slot: [_to_native(state[f"{slot}/{name}"], layout) for name, layout in rows] for slot in slots})
+        if COUNTER in state:
+            self.optimizer.set_steps(int(state[COUNTER]))
 
     def _average_statistics(self) -> None:
         """What the recipe says of several devices: parts of a batch count alike, or devices do. Under `sync` all are equal."""
@@ -288,8 +273,8 @@ def environment() -> dict:
 
 def to_canonical(tensor: torch.Tensor, layout: str) -> np.ndarray:
     # A copy: what numpy sees of a tensor on the CPU is the memory that the next step changes.
-    return np.array(tensor.detach().cpu().numpy().transpose(LAYOUTS[layout][1]), order="C")
+    return np.array(tensor.detach().cpu().numpy().transpose(canonical_axes(layout)), order="C")
 
 
 def _to_native(array: np.ndarray, layout: str) -> torch.Tensor:
-    return torch.from_numpy(np.ascontiguousarray(array.transpose(LAYOUTS[layout][0])))
+    return torch.from_numpy(np.ascontiguousarray(array.transpose(native_axes(layout))))

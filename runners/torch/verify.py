@@ -48,18 +48,15 @@ class Prober(Trainer):
 
     def accumulate(self, batches: list[tuple[np.ndarray, Labels]], learning_rate: float) -> torch.Tensor:
         """Take one step by the mean of the micro-batches' gradients; return the mean of their losses."""
-        self.optimizer.zero_grad(set_to_none=True)
+        self.optimizer.native.zero_grad(set_to_none=True)
         loss = sum(self.differentiate(*batch, fraction=1 / len(batches)) for batch in batches)
         self.update(learning_rate)
         return devices.sum_over_replicas(loss, replica=self.replica) / self.replica.world
 
     def replica_spread(self) -> dict[str, float]:
         """Return how far apart devices hold what they should hold alike: the largest difference of params, momentum and stats."""
-        return {
-            "params": devices.spread(self._trained().values(), replica=self.replica),
-            "momentum": devices.spread([each["momentum_buffer"] for each in self.optimizer.state.values()], replica=self.replica),
-            "stats": devices.spread(self._held_alike(), replica=self.replica),
-        }
+        groups = {"params": self._trained().values(), **self.optimizer.get_slots(), "stats": self._held_alike()}
+        return {name: devices.spread(tensors, replica=self.replica) for name, tensors in groups.items()}
 
     def _held_alike(self) -> list[torch.Tensor]:
         """Return what devices hold alike besides parameters: no running statistic where each has its own parts of a batch."""

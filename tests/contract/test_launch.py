@@ -150,7 +150,7 @@ def test_a_runner_binds_itself_to_its_cores(tmp_path, make_spec):
 def test_a_runner_ends_with_its_conductor(run_directory):
     """A runner whose conductor is gone, even by kill -9, ends by itself; else a resumed run would be run twice."""
     code = (
-        "import sys, time; from runners.contract import launch;"
+        "import sys, time; from runners.contract.protocol import launch;"
         "sys.exit(launch.main('torch', lambda session: time.sleep(60), sys.argv[1:]))"
     )
     gone = {launch.CONDUCTOR_VARIABLE: "1", "PYTHONPATH": os.pathsep.join(sys.path)}

@@ -21,6 +21,7 @@ FILES = (
     "precision.py",
     "devices.py",
     "determinism.py",
+    "optimizers.py",
     "regions.py",
     "models/resnet_cifar.py",
     "models/moco_lite.py",
@@ -28,16 +29,21 @@ FILES = (
 )
 MODELS = {name: load_recipe(name).resolve("quick")["model"] for name in ("resnet_cifar", "moco_lite", "tiny_mask_rcnn")}
 
-# A pure step needs its state as one value, and its optimizer made for a rate that is an argument. Where parameters are
-# variables, their layouts are told apart by name; where they are a tree, the names are those of its leaves.
+# A pure step needs its state as one value, and its optimizer made for a rate that is an argument; where parameters are a tree,
+# the names are those of its leaves. Keras's SGD keeps another number than the buffer, and its decay is a part of the loss.
 # flax's batch norm has a mask, and XLA sums over devices.
 _REGION_NORM = ("RegionBatchNorm", "RegionBatchNorm.of_all_devices")
 ONLY_IN = {
-    "torch": ("Tapped", "to_canonical", "Prober.warm_up_calls", "RegionBatchNorm.normalised", *_REGION_NORM),
-    "tensorflow": ("to_canonical", "Prober.prepare", "all_finite", "widened", "flattened", "unflattened", *_REGION_NORM),
+    "torch": ("Tapped", "NativeOptimizer.use_rate", "Prober.warm_up_calls", "RegionBatchNorm.normalised", *_REGION_NORM),
+    "tensorflow": (
+        *("Prober.prepare", "all_finite", "widened", "flattened", "unflattened", *_REGION_NORM),
+        *("NativeOptimizer.use_rate", "NativeOptimizer.native_slots", "NativeOptimizer.decayed", "AdamW.native_slots"),
+        *("Sgd.use_rate", "Sgd.native_slots", "Sgd.get_slots", "Sgd.set_slots", "Sgd.decayed"),
+    ),
     "jax": (
-        *("TrainState", "build_optimizer", "by_name", "transposed", "Prober.prepare", "split_norm"),
-        *("Rules", "dense", "flattened", "unflattened"),
+        *("TrainState", "by_name", "Prober.prepare", "split_norm", "Rules", "dense", "flattened", "unflattened"),
+        *(f"{owner}.transformation" for owner in ("NativeOptimizer", "Sgd", "AdamW")),
+        *(f"{owner}.{verb}_slots" for owner in ("Sgd", "AdamW") for verb in ("get", "set")),
     ),
 }
 FORWARD = ("forward", "call")
@@ -84,9 +90,9 @@ def test_every_runner_has_the_same_files(name):
     assert [file for file in FILES if not (ROOT / "runners" / name / file).is_file()] == []
 
 
-@pytest.mark.parametrize("file", [*(f"models/{name}.py" for name in MODELS), "train.py", "verify.py", "regions.py"])
+    """Public classes, methods and functions have the same names in the same order, but for what one has besides."""
 def test_twins_have_one_outline(file):
-    """Public classes, methods and functions have the same names in the same order, but for what a framework needs besides."""
+    """Public classes, methods and functions have the same names in the same order, but for what only one has."""
 
     def common(name):
         return [entry for entry in outline(ROOT / "runners" / name / file) if entry not in ONLY_IN.get(name, ())]

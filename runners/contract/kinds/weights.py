@@ -25,6 +25,13 @@ def initial_state(training: dict[str, Any], *, seed: int) -> State:
     return state | {f"stats/{name}": statistic.begin(parameters, seed) for name, statistic in table.statistics.items()}
 
 
+def state_names(training: dict[str, Any]) -> set[str]:
+    """Return the canonical names that a training state has, without a loss scaler's."""
+    table = kind_of(training).tabulate(training["model"])
+    trained = {f"params/{name}" for name in table.parameters} | optimizer_of(training).names(table.parameters)
+    return trained | {f"stats/{name}" for name in table.statistics}
+
+
 def deviation(rule: dict[str, Any], shape: tuple[int, ...]) -> float:
     """Return the standard deviation of a `normal` init rule: sqrt(variance / fan), He et al. 2015, arXiv 1502.01852."""
     fans = {"fan_in": math.prod(shape[:-1]), "fan_out": math.prod(shape) // shape[-2] if len(shape) > 1 else shape[0]}
