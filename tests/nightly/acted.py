@@ -16,7 +16,7 @@ import vigil.runs.carry_out
 from tests.reports.documents import a_document as a_verification
 from tests.vigil.scripted import end_run
 from vigil.cli.main import main
-from vigil.nightly import conduct, work
+from vigil.nightly import cell_work, conduct
 from vigil.process.execute import Ending
 from vigil.releases import installer, store
 from vigil.verify.golden import path_of
@@ -61,8 +61,8 @@ def act(patch: pytest.MonkeyPatch, *, on_run: Callable[[Path], Any] = str, slowl
 
     patch.setattr(conduct, "night_cells", some)
     patch.setattr(vigil.runs.carry_out, "execute", execute)
-    patch.setattr(work, "verify_context", verify_context)
-    patch.setattr(work, "load_standard", lambda *arguments, **options: None)
+    patch.setattr(cell_work, "verify_context", verify_context)
+    patch.setattr(cell_work, "load_standard", lambda *arguments, **options: None)
     for name in ("draw_pictures", "draw_picture"):
         patch.setattr(vigil.cli.nightly, name, lambda place: None)
     patch.setattr(installer, "resolve", resolve)

@@ -3,9 +3,10 @@
 import threading
 
 from tests.nightly.nights import RECIPE, FakeReleases, day
-from vigil.nightly import conduct, document
-from vigil.nightly.conduct import Order, begin, resume
-from vigil.nightly.document import DONE, RUNNING, read_nights
+from vigil.documents.night import DONE, RUNNING, Night
+from vigil.nightly import conduct
+from vigil.nightly.conduct import NightOrder, begin, resume
+from vigil.nightly.night_file import read_night_files
 
 N_CELLS = 3 + 2
 
@@ -22,10 +23,10 @@ class Bench:
         self.nights.mkdir()
 
     def order(self, *, frameworks=("jax",), **facts):
-        return Order({"resnet_cifar": RECIPE}, "quick", list(frameworks), self.budget, "vigil nightly", jobs=2, **facts)
+        return NightOrder({"resnet_cifar": RECIPE}, "quick", list(frameworks), self.budget, "vigil nightly", jobs=2, **facts)
 
     def earlier(self):
-        return read_nights(self.nights)[0]
+        return read_night_files(self.nights)[0]
 
     def begin(self, work, *, releases=None, when=0, **facts):
         return begin(
@@ -51,38 +52,39 @@ class FakeBases:
 
 def statuses(night):
     """Return how many cells have which status."""
-    found = [row["status"] for row in night.document["cells"]]
-    return {status: found.count(status) for status in set(found)}
+    rows = [row.status for row in night.document.cells]
+    return {status: rows.count(status) for status in set(rows)}
 
 
 def small_budget(bench, monkeypatch):
     """Let a night of this bench reach only some cells: every cell is said to take a minute, and the budget is two."""
     monkeypatch.setattr(conduct.Estimator, "seconds", lambda self, cell: 60.0)
-    monkeypatch.setattr(conduct.Clock, "left", lambda self: max(self.budget - 60.0 * done(bench), 0.0))
+    monkeypatch.setattr(conduct.NightClock, "left", lambda self: max(self.budget - 60.0 * done(bench), 0.0))
     bench.budget = 120.0
 
 
 def done(bench):
     """Return how many cells of the newest night are done or running."""
     nights = bench.earlier()
-    return sum(row["status"] in (DONE, RUNNING) for row in nights[-1].document["cells"]) if nights else 0
+    return sum(row.status in (DONE, RUNNING) for row in nights[-1].document.cells) if nights else 0
 
 
 def kill_at(monkeypatch, write, *, torn):
     """Let the n-th write of a night be the last: before it replaces the file, with a part of it written, or right after."""
-    count, lock, real = 0, threading.Lock(), document.replace
+    count, lock, real = 0, threading.Lock(), Night.write
 
-    def dying(path, text):
+    def dying(self, directory):
         nonlocal count
         with lock:
             count += 1
             if count < write:
-                return real(path, text)
+                return real(self, directory)
         if count == write and torn == "after":
-            real(path, text)
+            real(self, directory)
         elif count == write and torn == "half":
-            path.with_suffix(".partial").write_text(text[: len(text) // 2])
+            text = self.text()
+            (directory / f"{Night.FILE_NAME}.partial").write_text(text[: len(text) // 2])
         raise Killed
 
-    monkeypatch.setattr(document, "replace", dying)
-    return lambda: monkeypatch.setattr(document, "replace", real)
+    monkeypatch.setattr(Night, "write", dying)
+    return lambda: monkeypatch.setattr(Night, "write", real)

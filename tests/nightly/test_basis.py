@@ -5,9 +5,9 @@ import shutil
 import pytest
 
 from tests.nightly.nights import a_cell
+from vigil.documents.night import REPRODUCE, VERIFY
 from vigil.nightly import basis
 from vigil.nightly.basis import Bases, with_imports
-from vigil.nightly.cells import REPRODUCE, VERIFY
 from vigil.paths import project_root
 
 FILES = {
@@ -124,7 +124,7 @@ def test_a_basis_that_forgets_an_ingredient_is_caught(root, monkeypatch):
 
 def test_the_judgement_of_this_checkout_is_found():
     """The imports of the real verdict lead to the real bands."""
-    found = with_imports([project_root() / "vigil" / "verdict.py"], root=project_root())
+    found = with_imports([project_root() / "vigil" / "references" / "judgement.py"], root=project_root())
     needed = {"vigil/references/judgement.py", "vigil/statistics/bands.py", "vigil/references/samples.py"}
     assert needed <= {path.relative_to(project_root()).as_posix() for path in found}
 

@@ -6,7 +6,8 @@ import pytest
 
 from tests.nightly.nights import RECIPE, a_cell
 from vigil.documents.context import FRAMEWORKS
-from vigil.nightly.cells import REPRODUCE, VERIFY, night_cells
+from vigil.documents.night import REPRODUCE, VERIFY
+from vigil.nightly.cells import night_cells
 
 STEP = a_cell(VERIFY)
 

@@ -6,9 +6,10 @@ import pytest
 
 from tests.nightly.nights import a_cell, a_document, a_row, all_cells
 from vigil.documents.context import FRAMEWORKS
-from vigil.nightly.cells import VERIFY
-from vigil.nightly.estimate import Estimator
+from vigil.documents.night import VERIFY
+from vigil.documents.verdict import Verdict
 from vigil.nightly.ledger import Ledger
+from vigil.nightly.night_plan import Estimator
 
 CELL = a_cell()
 STEPS = [a_cell(VERIFY, f"jax-{mode}-fp32-x{n}") for mode in ("eager", "jit", "compile") for n in (1, 2)]
@@ -42,7 +43,7 @@ def test_defaults_learn_from_what_was_run():
 def test_they_learn_tonight():
     """Each cell that ends counts at once."""
     estimator, before = Estimator(Ledger([]), n_seeds=1), Estimator(Ledger([]), n_seeds=1)
-    estimator.see(STEPS[0], 2.0 * before.seconds(STEPS[0]), "reproduced")
+    estimator.see(STEPS[0], 2.0 * before.seconds(STEPS[0]), Verdict.REPRODUCED)
     assert estimator.seconds(CELL) == pytest.approx(2.0 * before.seconds(CELL))
 
 

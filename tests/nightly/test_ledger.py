@@ -3,7 +3,7 @@
 import pytest
 
 from tests.nightly.nights import a_cell, a_document, a_row, day
-from vigil.nightly.cells import REPRODUCE, VERIFY
+from vigil.documents.night import REPRODUCE, VERIFY
 from vigil.nightly.ledger import Ledger
 
 CELL = a_cell()

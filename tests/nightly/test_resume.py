@@ -7,17 +7,17 @@ import pytest
 
 from tests.nightly.bench import N_CELLS, Bench, FakeBases, Killed, kill_at, small_budget, statuses
 from tests.nightly.nights import FakeReleases, FakeWork
+from vigil.documents.night import DONE, LEFT, PENDING, RUNNING
 from vigil.errors import UsageError
-from vigil.nightly import document, pool
-from vigil.nightly.document import DONE, LEFT, RUNNING
-from vigil.nightly.pool import Outcome
+from vigil.nightly import cell_pool
+from vigil.nightly.cell_pool import CellOutcome
 
 
 def test_a_longer_budget_takes_what_was_left(bench, monkeypatch):
     """A finished night goes on, and runs nothing again."""
     small_budget(bench, monkeypatch)
     first, work = bench.begin(FakeWork()), FakeWork()
-    before = {row["key"] for row in first.document["cells"] if row["status"] == DONE}
+    before = {row.key for row in first.document.cells if row.status == DONE}
     night = bench.resume(work, budget=240.0)
     assert statuses(night) == {DONE: 4, LEFT: 1}
     assert not before & set(work.started)
@@ -42,9 +42,9 @@ def test_killed_at_any_write_nothing_is_lost_or_run_twice(bench, monkeypatch, to
             assert first.started == []
             continue
         night = here.earlier()[-1]
-        assert night.document["schema"] == 1
-        had_verdict = {row["key"] for row in night.document["cells"] if row["status"] == DONE}
-        was_running = {row["key"] for row in night.document["cells"] if row["status"] == RUNNING}
+        assert night.document.schema_ == 1
+        had_verdict = {row.key for row in night.document.cells if row.status == DONE}
+        was_running = {row.key for row in night.document.cells if row.status == RUNNING}
         assert set(first.started) <= had_verdict | was_running
         finished = here.resume(second)
         assert statuses(finished) == {DONE: N_CELLS}
@@ -63,10 +63,10 @@ def test_a_resume_that_runs_a_done_cell_twice_is_caught(bench, monkeypatch):
         bench.begin(first)
     restore()
     night = bench.earlier()[-1]
-    done_before = {row["key"] for row in night.document["cells"] if row["status"] == DONE}
+    done_before = {row.key for row in night.document.cells if row.status == DONE}
     assert done_before
-    for row in night.document["cells"]:
-        row |= {"status": document.PENDING, "directory": None}
+    for key in night.cells:
+        night.mark(key, status=PENDING, directory=None)
     night.save()
     bench.resume(second)
     assert done_before & set(second.started)
@@ -86,23 +86,23 @@ def test_the_directory_is_written_down_before_a_cell_starts(bench):
 
 def test_an_interrupted_cell_goes_on_in_its_directory(bench, monkeypatch):
     """Ctrl-C in the middle: what ran has no verdict and keeps its directory; it is the first to go on."""
-    real = pool.wait
+    real = cell_pool.wait
 
     def interrupted(*arguments, **options):
-        monkeypatch.setattr(pool, "wait", real)
+        monkeypatch.setattr(cell_pool, "wait", real)
         raise KeyboardInterrupt
 
     class Waiting(FakeWork):
         def carry_out(self, cell, directory, cores, stop):
             super().carry_out(cell, directory, cores, stop)
             stop.wait()
-            return Outcome(None)
+            return CellOutcome(None)
 
-    monkeypatch.setattr(pool, "wait", interrupted)
+    monkeypatch.setattr(cell_pool, "wait", interrupted)
     first, second = Waiting(), FakeWork()
     with pytest.raises(KeyboardInterrupt):
         bench.begin(first)
-    assert statuses(bench.earlier()[-1]) == {RUNNING: 2, document.PENDING: N_CELLS - 2}
+    assert statuses(bench.earlier()[-1]) == {RUNNING: 2, PENDING: N_CELLS - 2}
     night = bench.resume(second)
     assert sorted(second.started[:2]) == sorted(first.started)
     assert not set(first.started) & set(second.prepared)
@@ -115,20 +115,20 @@ def test_what_other_code_has_done_is_begun_anew(bench, monkeypatch):
     with pytest.raises(Killed):
         bench.begin(FakeWork())
     restore()
-    was_running = {row["key"] for row in bench.earlier()[-1].document["cells"] if row["status"] == RUNNING}
+    was_running = {row.key for row in bench.earlier()[-1].document.cells if row.status == RUNNING}
     assert was_running
     monkeypatch.setattr(FakeBases, "of", lambda self, cell: "basis of other code")
     second = FakeWork()
     night = bench.resume(second)
     assert was_running <= set(second.prepared)
-    assert {night.cells[key]["basis"] for key in was_running} == {"basis of other code"}
+    assert {night.cells[key].basis for key in was_running} == {"basis of other code"}
 
 
 def test_a_cell_that_somebody_else_ended_has_failed(bench):
     """Its runner was told to end, and not by us: it is not begun again and again."""
     key = "verify resnet_cifar quick jax-jit-fp32-x1"
-    work = FakeWork({key: Outcome(None)})
-    assert bench.begin(work).cells[key]["verdict"] == "failed:interrupted"
+    work = FakeWork({key: CellOutcome(None)})
+    assert bench.begin(work).cells[key].verdict == "failed:interrupted"
     assert work.started.count(key) == 1
 
 
@@ -136,15 +136,14 @@ def test_time_that_was_spent_counts(bench):
     """A night that had used up its budget when it was killed starts nothing more but what had been started."""
     bench.begin(FakeWork())
     night = bench.earlier()[-1]
-    running, pending = night.document["cells"][0], night.document["cells"][1:]
-    running |= {"status": RUNNING, "verdict": None, "directory": "run-1"}
+    running, pending = night.document.cells[0], night.document.cells[1:]
+    night.mark(running.key, status=RUNNING, verdict=None, directory="run-1")
     for row in pending[:2]:
-        row |= {"status": document.PENDING, "verdict": None, "directory": None}
-    night.document |= {"finished": None, "spent_seconds": bench.budget}
-    night.save()
+        night.mark(row.key, status=PENDING, verdict=None, directory=None)
+    night.change(finished=None, spent_seconds=bench.budget)
     work = FakeWork()
     resumed = bench.resume(work)
-    assert work.started == [running["key"]]
+    assert work.started == [running.key]
     assert statuses(resumed) == {DONE: N_CELLS - 2, LEFT: 2}
 
 
@@ -159,18 +158,17 @@ def test_time_that_went_into_an_environment_counts(bench):
     with pytest.raises(KeyboardInterrupt):
         bench.begin(FakeWork(), releases=Slow({"jax": "1.0"}))
     night = bench.earlier()[-1]
-    assert night.document["spent_seconds"] >= 0.2
-    night.document["releases"]["jax"]["error"] = {"reason": "disk full", "log_tail": [], "seconds": 1.0}
-    night.save()
+    assert night.document.spent_seconds >= 0.2
+    error = {"reason": "disk full", "log_tail": (), "seconds": 1.0}
+    night.change(releases={"jax": night.document.releases["jax"].replace(error=error)})
     resumed = bench.resume(FakeWork())
-    assert (statuses(resumed), resumed.document["releases"]["jax"]["error"]) == ({DONE: N_CELLS}, None)
+    assert (statuses(resumed), resumed.document.releases["jax"].error) == ({DONE: N_CELLS}, None)
 
 
 def test_a_changed_recipe_is_not_gone_on_with(bench):
     """Its cells would not be those of the night."""
     bench.begin(FakeWork())
     night = bench.earlier()[-1]
-    night.document["recipes"]["resnet_cifar"]["hash"] = "another"
-    night.save()
+    night.change(recipes={"resnet_cifar": night.document.recipes["resnet_cifar"].replace(hash="another")})
     with pytest.raises(UsageError, match="has changed since night"):
         bench.resume(FakeWork())

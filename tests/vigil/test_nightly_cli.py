@@ -8,8 +8,8 @@ import vigil.cli.nightly as nightly
 from tests.nightly.nights import FakeReleases, FakeWork
 from vigil.cli.main import main
 from vigil.nightly import conduct
-from vigil.nightly.document import alone
-from vigil.nightly.pool import Outcome
+from vigil.nightly.cell_pool import CellOutcome
+from vigil.nightly.night_file import alone
 from vigil.paths import project_root
 
 KEY = "verify resnet_cifar quick jax-jit-fp32-x1"
@@ -33,9 +33,9 @@ def runs(tmp_path, monkeypatch):
 def use(monkeypatch, work, **versions):
     """Let the next night carry out its cells by this, on these releases."""
     releases = FakeReleases({"torch": "2.0", "tensorflow": "2.1", "jax": "1.0"} | versions)
-    releases.held_at = []
-    monkeypatch.setattr(nightly, "Newest", lambda **options: releases)
-    monkeypatch.setattr(nightly, "Workplace", lambda *arguments, **options: work)
+    releases.frameworks = []
+    monkeypatch.setattr(nightly, "NewestReleases", lambda **options: releases)
+    monkeypatch.setattr(nightly, "CellRunner", lambda *arguments, **options: work)
 
 
 def test_a_night_prints_what_it_covered_and_what_it_left(runs, capsys):
@@ -64,7 +64,7 @@ def test_run_twice_the_second_says_that_nothing_is_new(runs, capsys):
 @pytest.mark.parametrize(("verdict", "code"), [("regressed", 1), ("failed:crash", 3), ("unknown", 4), ("known-finding", 0)])
 def test_the_exit_code_is_that_of_the_worst(runs, monkeypatch, capsys, verdict, code):
     """And its cell is named with its reason; what stands keeps its code when nothing is new."""
-    use(monkeypatch, FakeWork({KEY: Outcome(verdict, "for this reason")}))
+    use(monkeypatch, FakeWork({KEY: CellOutcome(verdict, "for this reason")}))
     assert main(["nightly", "resnet_cifar"]) == code
     assert "for this reason" in capsys.readouterr().out
     if verdict != "failed:crash":

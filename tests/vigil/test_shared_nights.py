@@ -14,8 +14,9 @@ from tests.nightly.acted import INSTALLS, N_CELLS, NIGHTLY, act, nightly_of_its_
 from tests.vigil.test_server import serving
 from tests.vigil.tracked import client_of, closed_port
 from vigil.cli.main import main
+from vigil.documents.night import DONE
 from vigil.errors import EXIT_UNKNOWN
-from vigil.nightly.document import DONE, nights_directory, read_nights
+from vigil.nightly.night_file import nights_directory, read_night_files
 from vigil.tracking import read_document
 from vigil.tracking.client import Store
 from vigil.tracking.history import load_history
@@ -27,10 +28,10 @@ N_CONTEXTS = 3
 
 def cells_of(runs: Path) -> list[dict]:
     """Return the cells of the only night in a folder of runs, each with its document; raise unless all are done."""
-    [night] = read_nights(nights_directory(runs))[0]
-    rows = night.document["cells"]
-    assert [row["status"] for row in rows] == [DONE] * N_CELLS
-    return [{**row, "document": read_document(runs / row["directory"])} for row in rows]
+    [night] = read_night_files(nights_directory(runs))[0]
+    rows = night.document.cells
+    assert [row.status for row in rows] == [DONE] * N_CELLS
+    return [{**row.as_json(), "document": read_document(runs / row.directory)} for row in rows]
 
 
 def assert_held_once(uri: str, *folders: Path) -> None:
@@ -85,8 +86,8 @@ def test_a_server_that_stops_half_way_through_a_night_loses_nothing(stopping, ur
     assert sorted(verdicts(runs)) == ["reproduced"] * 3 + ["unknown"] * 2
     tracked = [bool(cell["document"]["tracking"].get("run_id")) for cell in before]
     assert 0 < sum(tracked) < N_CELLS, "the server stopped half-way"
-    [night] = read_nights(nights_directory(runs))[0]
-    assert "error" in night.document["tracking"]
+    [night] = read_night_files(nights_directory(runs))[0]
+    assert night.document.tracking.error
     stopping.start()
     for _ in range(2):
         assert main(later) == (0 if later == ["sync"] else EXIT_UNKNOWN)
@@ -148,7 +149,7 @@ def test_two_nightlies_at_once_with_one_cache_corrupt_nothing(uri, tmp_path, mon
     assert (cache / INSTALLS).read_text().splitlines() == ["begun"]
     [marker] = cache.glob("environments/*/vigil.json")
     assert json.loads(marker.read_text())["release"]["pins"]
-    nights = [read_nights(nights_directory(folder))[0][0] for folder in folders]
+    nights = [read_night_files(nights_directory(folder))[0][0] for folder in folders]
     assert nights[0].id == nights[1].id, "what is tried here is two nights of one name"
     assert [sorted(verdicts(folder)) for folder in folders] == [["reproduced"] * 3 + ["unknown"] * 2] * 2
     # A database that is busy is a tracker that is down: what it refused is brought afterwards.

@@ -8,22 +8,21 @@ import re
 import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
-from reports import nightly as report
+from reports import night_summary as report
 from reports.run_pictures import draw_pictures
 from reports.tables import print_table
 from reports.verify_picture import draw_picture
 from vigil.cli import options
 from vigil.documents.context import FRAMEWORKS
+from vigil.documents.night import Night
 from vigil.errors import EXIT_COULD_NOT_RUN, UsageError
-from vigil.nightly.conduct import SEEDS, Nothing, Order, begin, resume
-from vigil.nightly.document import Night, alone, nights_directory, read_nights
-from vigil.nightly.environments import release_text
-from vigil.nightly.newest import Newest
-from vigil.nightly.outcome import standing_code, worst
-from vigil.nightly.tracked import bring_all
-from vigil.nightly.work import Workplace
+from vigil.nightly.cell_work import CellRunner
+from vigil.nightly.conduct import SEEDS, MakeWork, NightOrder, NothingNew, begin, resume
+from vigil.nightly.night_file import NightFile, alone, nights_directory, read_night_files
+from vigil.nightly.night_releases import NewestReleases
+from vigil.nightly.night_tracking import bring_all
+from vigil.nightly.night_verdict import standing_code, worst
 from vigil.paths import runs_directory
 from vigil.process.directories import require_writable
 from vigil.recipes.loading import DEFAULT_PROFILE, Recipe, load_recipe, recipe_names
@@ -66,7 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
     runs = runs_directory()
     require_writable(runs)
     with alone(nights_directory(runs)):
-        earlier, remarks = read_nights(nights_directory(runs))
+        earlier, remarks = read_night_files(nights_directory(runs))
         for remark in (*remarks, *bring_nights(earlier, runs)):
             _tell(remark)
         if arguments.resume:
@@ -74,12 +73,12 @@ def run(arguments: argparse.Namespace) -> int:
         return _begin(arguments, earlier, runs, budget=budget or time_seconds("--budget", DEFAULT_BUDGET), jobs=jobs)
 
 
-def _begin(arguments: argparse.Namespace, earlier: list[Night], runs: Path, *, budget: float, jobs: int | None) -> int:
-    releases = Newest(held_at=arguments.hold or (), is_pre=arguments.pre, indexes=arguments.extra_index)
+def _begin(arguments: argparse.Namespace, earlier: list[NightFile], runs: Path, *, budget: float, jobs: int | None) -> int:
+    releases = NewestReleases(named=arguments.hold or (), is_pre=arguments.pre, indexes=arguments.extra_index)
     frameworks = options.frameworks_from(arguments, default=FRAMEWORKS)
-    if strange := [name for name in releases.held_at if name not in frameworks]:
+    if strange := [name for name in releases.frameworks if name not in frameworks]:
         raise UsageError(f"--hold: found a release of {strange[0]}, which --framework {arguments.framework} leaves out.")
-    order = Order(
+    order = NightOrder(
         recipes=_recipes(arguments.recipes or recipe_names()),
         profile=arguments.profile or DEFAULT_PROFILE,
         frameworks=frameworks,
@@ -91,7 +90,7 @@ def _begin(arguments: argparse.Namespace, earlier: list[Night], runs: Path, *, b
     )
     for recipe in order.recipes.values():
         recipe.profile(order.profile)
-    if earlier and earlier[-1].document["finished"] is None:
+    if earlier and earlier[-1].document.finished is None:
         _tell(f"night {earlier[-1].id} was broken off: `vigil nightly --resume` would go on with it. This is a new one.")
     make_work = _maker(order.recipes, runs)
     try:
@@ -106,10 +105,12 @@ def _begin(arguments: argparse.Namespace, earlier: list[Night], runs: Path, *, b
     except KeyboardInterrupt:
         print("Interrupted. Go on with: vigil nightly --resume")
         return EXIT_COULD_NOT_RUN
-    return _nothing(found) if isinstance(found, Nothing) else _end(found, runs)
+    return _nothing(found) if isinstance(found, NothingNew) else _end(found, runs)
 
 
-def _resume(arguments: argparse.Namespace, earlier: list[Night], runs: Path, *, budget: float | None, jobs: int | None) -> int:
+def _resume(
+    arguments: argparse.Namespace, earlier: list[NightFile], runs: Path, *, budget: float | None, jobs: int | None
+) -> int:
     if given := [name for name in _NEW_NIGHT_ONLY if getattr(arguments, name)]:
         shown = "RECIPE" if given[0] == "recipes" else f"--{given[0]}"
         raise UsageError(
@@ -118,17 +119,17 @@ def _resume(arguments: argparse.Namespace, earlier: list[Night], runs: Path, *, 
     if not earlier:
         raise UsageError(f"--resume: there is no night in {nights_directory(runs)}. Begin one: `vigil nightly`.")
     night = earlier[-1]
-    is_longer = budget is not None and budget > night.document["budget_seconds"]
-    if night.document["finished"] and not is_longer:
+    is_longer = budget is not None and budget > night.document.budget_seconds
+    if night.document.finished and not is_longer:
         print(f"Night {night.id} is finished: there is nothing to go on with, unless with a longer --budget.")
         return _end(night, runs)
-    recipes = _recipes([facts["source"] for facts in night.document["recipes"].values()])
+    recipes = _recipes([recipe.source for recipe in night.document.recipes.values()])
     try:
         resume(
             night,
             recipes,
             earlier=earlier[:-1],
-            releases=Newest(indexes=arguments.extra_index),
+            releases=NewestReleases(indexes=arguments.extra_index),
             make_work=_maker(recipes, runs),
             tell=_tell,
             budget=budget,
@@ -140,14 +141,14 @@ def _resume(arguments: argparse.Namespace, earlier: list[Night], runs: Path, *, 
     return _end(night, runs)
 
 
-def bring_nights(nights: Sequence[Night], runs: Path, *, is_check: bool = False) -> list[str]:
+def bring_nights(nights: Sequence[NightFile], runs: Path, *, is_check: bool = False) -> list[str]:
     """Bring finished nights to MLflow that it lacks, or, to check, all of them; return remarks.
 
     The lock on the nights is the caller's to hold.
     """
     for night in nights:
         # Broken off between its end and its summary.
-        if night.document["finished"] and not (night.directory / report.MARKDOWN).is_file():
+        if night.document.finished and not (night.directory / report.MARKDOWN).is_file():
             report.write_summary(night.directory, night.document)
     return bring_all(nights, runs, is_check=is_check)
 
@@ -171,7 +172,7 @@ def _recipes(sources: list[str]) -> dict[str, Recipe]:
     return found
 
 
-def _maker(recipes: Mapping[str, Recipe], runs: Path) -> Any:
+def _maker(recipes: Mapping[str, Recipe], runs: Path) -> MakeWork:
     # Cells end on threads of one process, and Matplotlib is not made for several at a time.
     one_at_a_time = threading.Lock()
 
@@ -180,42 +181,42 @@ def _maker(recipes: Mapping[str, Recipe], runs: Path) -> Any:
             with one_at_a_time:
                 draw_picture(place)
 
-    def make(document: dict[str, Any], pythons: Mapping[str, Path]) -> Workplace:
-        return Workplace(document, pythons, recipes=recipes, runs=runs, draw_verification=draw, draw_run=draw_pictures)
+    def make(night: Night, pythons: Mapping[str, Path]) -> CellRunner:
+        return CellRunner(night, pythons, recipes=recipes, runs=runs, draw_verification=draw, draw_run=draw_pictures)
 
     return make
 
 
-def _end(night: Night, runs: Path) -> int:
+def _end(night: NightFile, runs: Path) -> int:
     """Write the summary of a night that is finished, bring it to MLflow, print it, and return its exit code."""
-    document = night.document
-    paths = report.write_summary(night.directory, document)
+    paths = report.write_summary(night.directory, night.document)
     remarks = bring_nights([night], runs)
+    document = night.document
     print()
     print_table("releases", report.RELEASE_COLUMNS, report.releases(document), notes=())
     print_table("cells of tonight", report.COLUMNS, report.table(document), notes=report.notes(document))
-    if found := report.not_fine(document):
-        print_table("what is not fine", report.NOT_FINE_COLUMNS, found, notes=(f"directories are below {runs}",))
+    if rows := report.not_fine(document):
+        print_table("what is not fine", report.NOT_FINE_COLUMNS, rows, notes=(f"directories are below {runs}",))
     for remark in remarks:
         print(f"{remark} The next nightly tries it again.")
     print(report.headline(document))
     print("\n".join(str(path) for path in paths))
-    return document["verdict"]["exit_code"]
+    return EXIT_COULD_NOT_RUN if document.verdict is None else document.verdict.exit_code
 
 
-def _nothing(found: Nothing) -> int:
+def _nothing(found: NothingNew) -> int:
     """Say that nothing is new; what is still wrong keeps its exit code."""
-    shown = ", ".join(f"{name} {release_text(release)}" for name, release in found.releases.items())
+    shown = ", ".join(f"{name} {release.text}" for name, release in found.releases.items())
     print(f"Nothing is new since night {found.since}: {shown}.")
     if found.left:
         print(
             f"{found.left} cells were left by today's budget and wait for coming nights. Now: `vigil nightly --resume` with a "
             "longer --budget; all again: --again."
         )
-    for each in found.standing:
-        shown = f"{each['key']}: {each['verdict']}: {each['reason']} ({each['directory']})"
-        print(f"Not fine since night {each['night']}: {shown}")
-    return worst(standing_code(each["verdict"]) for each in found.standing)
+    for finding in found.standing:
+        shown = f"{finding.key}: {finding.verdict}: {finding.reason} ({finding.directory})"
+        print(f"Not fine since night {finding.night}: {shown}")
+    return worst(standing_code(finding.verdict) for finding in found.standing)
 
 
 def _tell(text: str) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from vigil.cli.nightly import bring_nights
 from vigil.errors import EXIT_COULD_NOT_RUN, CannotRun, UsageError
-from vigil.nightly.document import alone, nights_directory, read_nights
+from vigil.nightly.night_file import alone, nights_directory, read_night_files
 from vigil.paths import runs_directory
 from vigil.runs.first_rung import INTERRUPTED
 from vigil.tracking import (
@@ -61,7 +61,7 @@ def _sync_nights(directory: Path, *, is_check: bool) -> bool:
         return True
     try:
         with alone(nights):
-            found, remarks = read_nights(nights)
+            found, remarks = read_night_files(nights)
             remarks += bring_nights(found, directory, is_check=is_check)
     except CannotRun as error:  # a nightly is at work: it brings them itself
         remarks = [str(error)]

@@ -11,9 +11,9 @@ import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any
 
-from vigil.nightly.cells import REPRODUCE, Cell
+from vigil.documents.night import REPRODUCE
+from vigil.nightly.cells import NightCell
 from vigil.paths import project_root, reference_directory
 from vigil.process.environment import describe_machine
 from vigil.verify.golden import path_of
@@ -30,7 +30,12 @@ class Bases:
     """The bases of many cells: each file is read once."""
 
     def __init__(
-        self, keys: Mapping[str, str], hashes: Mapping[str, str], *, root: Path | None = None, reference: Path | None = None
+        self,
+        keys: Mapping[str, str | None],
+        hashes: Mapping[str, str],
+        *,
+        root: Path | None = None,
+        reference: Path | None = None,
     ) -> None:
         """keys: framework -> key of its environment. hashes: recipe -> hash of its resolved profile."""
         self._keys, self._hashes = keys, hashes
@@ -38,7 +43,7 @@ class Bases:
         self._variables = {name: value for name, value in describe_machine().items() if name.startswith("env.")}
         self._seen: dict[tuple[str, ...], str] = {}
 
-    def ingredients(self, cell: Cell) -> dict[str, Any]:
+    def ingredients(self, cell: NightCell) -> dict[str, object]:
         """Return what the basis of a cell is made of."""
         return {
             "environment": self._keys[cell.framework],
@@ -49,20 +54,20 @@ class Bases:
             "reference": self._of_files("reference", cell.kind, cell.recipe, files=lambda: self._judges(cell)),
         }
 
-    def of(self, cell: Cell) -> str:
+    def of(self, cell: NightCell) -> str:
         """Return the hash of a cell's basis."""
         return hashlib.sha256(json.dumps(self.ingredients(cell), sort_keys=True).encode()).hexdigest()
 
-    def _tape(self, cell: Cell) -> Path:
+    def _tape(self, cell: NightCell) -> Path:
         return path_of({"name": cell.recipe, "profile": cell.profile}, self._reference)
 
-    def _code(self, cell: Cell) -> list[Path]:
+    def _code(self, cell: NightCell) -> list[Path]:
         folders = [self._root / name.format(framework=cell.framework) for name in _CODE]
         files = [path for folder in folders for path in folder.rglob("*.py")]
         names = (*_ASKED, *_JUDGEMENT) if cell.kind == REPRODUCE else _ASKED
         return files + with_imports([self._root / name for name in names], root=self._root)
 
-    def _judges(self, cell: Cell) -> list[Path]:
+    def _judges(self, cell: NightCell) -> list[Path]:
         folder = self._reference / cell.recipe
         files = [*folder.glob("verify/*.jsonl"), self._reference / "known_findings.yaml"]
         return files + [path for path in folder.glob("*") if path.is_file()] if cell.kind == REPRODUCE else files
@@ -80,13 +85,13 @@ class Bases:
 
 def with_imports(files: Iterable[Path], *, root: Path) -> list[Path]:
     """Return files with every file of Vigil that they import, and that those import, at their top or inside functions."""
-    found: set[Path] = set()
+    reached: set[Path] = set()
     waiting = list(files)
     while waiting:
         path = waiting.pop()
-        if path in found or not path.is_file():
+        if path in reached or not path.is_file():
             continue
-        found.add(path)
+        reached.add(path)
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "vigil":
                 names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
@@ -97,4 +102,4 @@ def with_imports(files: Iterable[Path], *, root: Path) -> list[Path]:
             for name in names:
                 place = root.joinpath(*name.split("."))
                 waiting += [place.with_suffix(".py"), place / "__init__.py"]
-    return sorted(found)
+    return sorted(reached)

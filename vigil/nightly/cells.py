@@ -6,11 +6,10 @@ import dataclasses
 from collections.abc import Sequence
 
 from vigil.documents.context import MODES, Context
+from vigil.documents.night import REPRODUCE, VERIFY, CellKind, CellRow
 from vigil.process.build_spec import rows_of_part
 from vigil.recipes.loading import Recipe
 from vigil.runs.contexts import ALL_PRECISIONS, every_context, matrix_contexts
-
-VERIFY, REPRODUCE = "verify", "reproduce"
 
 # What a look is worth. A verification says where a framework is wrong, a reproduction only that it is. A context that more
 # people use is worth more.
@@ -21,10 +20,10 @@ _RARE = 0.5
 
 
 @dataclasses.dataclass(frozen=True)
-class Cell:
+class NightCell:
     """One kind of look at one recipe's profile in one context."""
 
-    kind: str
+    kind: CellKind
     recipe: str
     profile: str
     context: Context
@@ -39,7 +38,7 @@ class Cell:
         return self.context.framework
 
     @property
-    def verification(self) -> Cell | None:
+    def verification(self) -> NightCell | None:
         """Return the cell that comes before this one, if any does."""
         return dataclasses.replace(self, kind=VERIFY) if self.kind == REPRODUCE else None
 
@@ -51,14 +50,34 @@ class Cell:
         return _KINDS[self.kind] * mode * precision * devices
 
 
-def night_cells(recipe: Recipe, profile: str, *, frameworks: Sequence[str], is_verified: bool = True) -> list[Cell]:
+def night_cells(recipe: Recipe, profile: str, *, frameworks: Sequence[str], is_verified: bool = True) -> list[NightCell]:
     """Return the cells of one recipe, framework by framework: the contexts of `vigil verify --all`, those of `vigil matrix`.
 
     Args:
         is_verified: whether there is a golden tape; without one there is nothing to verify against.
     """
     training = recipe.resolve(profile)
-    sizes = {"batch_size": training["batch_size"], "rows": rows_of_part(training)}
-    verified = every_context(frameworks, modes=MODES, precisions=ALL_PRECISIONS, **sizes) if is_verified else []
-    looks = [(VERIFY, context) for context in verified] + [(REPRODUCE, context) for context in matrix_contexts(frameworks)]
-    return [Cell(kind, recipe.name, profile, context) for kind, context in looks]
+    batch_size, rows = training["batch_size"], rows_of_part(training)
+    verified = (
+        every_context(frameworks, modes=MODES, precisions=ALL_PRECISIONS, batch_size=batch_size, rows=rows) if is_verified else []
+    )
+    cells = [NightCell(VERIFY, recipe.name, profile, context) for context in verified]
+    return cells + [NightCell(REPRODUCE, recipe.name, profile, context) for context in matrix_contexts(frameworks)]
+
+
+def row_of(cell: NightCell, *, basis: str, chosen: str) -> CellRow:
+    """Return the row of a cell that nobody has started on. `chosen`: why it is due."""
+    return CellRow(
+        key=cell.key,
+        kind=cell.kind,
+        recipe=cell.recipe,
+        profile=cell.profile,
+        context=cell.context,
+        basis=basis,
+        chosen=chosen,
+    )
+
+
+def cell_of(row: CellRow) -> NightCell:
+    """Return the cell of a row."""
+    return NightCell(row.kind, row.recipe, row.profile, row.context)

@@ -8,22 +8,19 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import Any
 
-from vigil.nightly.cells import REPRODUCE, Cell
-from vigil.nightly.document import DONE, LEFT, created
-from vigil.references.judgement import BETTER, FAILED, REGRESSED
-
-OUTSIDE = (REGRESSED, BETTER)
+from vigil.documents.night import LEFT, REPRODUCE, CellRow, Night
+from vigil.documents.verdict import Verdict
+from vigil.nightly.cells import NightCell
 
 
 @dataclasses.dataclass(frozen=True)
-class Look:
+class CellResult:
     """How one night found a cell. `stands`: whether a number outside its band is beyond chance; None where nobody asked."""
 
     night: str
     created: datetime
-    verdict: str
+    verdict: Verdict
     reason: str
     basis: str
     release: str | None
@@ -32,20 +29,12 @@ class Look:
     peak_memory_bytes: int | None
     directory: str | None
 
-    @property
-    def is_failed(self) -> bool:
-        return self.verdict.startswith(FAILED)
-
-    @property
-    def is_outside(self) -> bool:
-        return self.verdict in OUTSIDE
-
 
 @dataclasses.dataclass(frozen=True)
-class Due:
+class DueCell:
     """A cell that is to be looked at: why, since when, and whether it comes before all that is only due."""
 
-    cell: Cell
+    cell: NightCell
     basis: str
     chosen: str
     since: datetime
@@ -53,47 +42,48 @@ class Due:
 
 
 class Ledger:
-    """All looks of earlier nights, by cell."""
+    """The results of earlier nights, by cell."""
 
-    def __init__(self, documents: Sequence[dict[str, Any]]) -> None:
-        """documents: in the order of their nights."""
-        self.looks: dict[str, list[Look]] = {}
+    def __init__(self, nights: Sequence[Night]) -> None:
+        """nights: in their order."""
+        self.results: dict[str, list[CellResult]] = {}
         self._waiting: dict[str, datetime] = {}
         self._left: dict[tuple[str, str], datetime] = {}
-        for document in documents:
-            when, n_seeds = created(document), max(len(document.get("seeds") or ()), 1)
-            for row in document["cells"]:
-                key = row["key"]
-                if row["status"] == DONE:
-                    self.looks.setdefault(key, []).append(_look(row, document, when=when, n_seeds=n_seeds))
-                    self._waiting.pop(key, None)
+        for night in nights:
+            when = night.when
+            for row in night.cells:
+                if row.ended_as is not None:
+                    self.results.setdefault(row.key, []).append(_result(row, row.ended_as, night, when=when))
+                    self._waiting.pop(row.key, None)
                     continue
-                self._waiting.setdefault(key, when)
-                if row["status"] == LEFT and document["finished"]:
-                    self._left[key, row["basis"]] = when
+                self._waiting.setdefault(row.key, when)
+                if row.status == LEFT and night.finished:
+                    self._left[row.key, row.basis] = when
 
-    def last(self, cell: Cell, *, basis: str | None = None) -> Look | None:
-        """Return the last look at a cell, or the last one on a basis."""
-        looks = self.looks.get(cell.key, ())
-        return next((look for look in reversed(looks) if basis in (None, look.basis)), None)
+    def last(self, cell: NightCell, *, basis: str | None = None) -> CellResult | None:
+        """Return the last result of a cell, or the last one on a basis."""
+        results = self.results.get(cell.key, ())
+        return next((result for result in reversed(results) if basis in (None, result.basis)), None)
 
-    def is_covered(self, cell: Cell, basis: str) -> bool:
+    def is_covered(self, cell: NightCell, basis: str) -> bool:
         """Has the last look on this basis decided? A failure has not, nor has a number outside its band that chance explains."""
-        look = self.last(cell, basis=basis)
-        if look is None or look.is_failed:
+        result = self.last(cell, basis=basis)
+        if result is None or result.verdict.is_failed:
             return False
-        return not (cell.kind == REPRODUCE and look.is_outside and look.stands is not True)
+        return not (cell.kind == REPRODUCE and result.verdict.is_outside and result.stands is not True)
 
-    def due(self, cell: Cell, basis: str, *, when: datetime, is_again: bool = False) -> Due | None:
+    def due(self, cell: NightCell, basis: str, *, when: datetime) -> DueCell | None:
         """Return why and since when a cell is due, or None for one that is covered."""
+        return None if self.is_covered(cell, basis) else self.due_again(cell, basis, when=when)
+
+    def due_again(self, cell: NightCell, basis: str, *, when: datetime) -> DueCell:
+        """Return why and since when a cell is due; one that is covered is, because it was asked for."""
         last = self.last(cell)
-        if self.is_covered(cell, basis):
-            if not is_again:
-                return None
-            chosen = f"asked for again, after night {last.night}"
-        elif last is None:
+        if last is None:
             chosen = "never looked at"
-        elif last.is_failed:
+        elif self.is_covered(cell, basis):
+            chosen = f"asked for again, after night {last.night}"
+        elif last.verdict.is_failed:
             chosen = f"{last.verdict} in night {last.night}"
         elif last.basis == basis:
             chosen = f"outside its band in night {last.night}, which chance may explain"
@@ -102,36 +92,35 @@ class Ledger:
         since = self._waiting.get(cell.key, when)
         if (when - since).days:
             chosen += f"; waits since {since:%Y-%m-%d}"
-        is_urgent = last is not None and (last.is_failed or last.is_outside)
-        return Due(cell, basis, chosen, since, is_urgent)
+        is_urgent = last is not None and (last.verdict.is_failed or last.verdict.is_outside)
+        return DueCell(cell, basis, chosen, since, is_urgent)
 
-    def left_today(self, due: Due, *, when: datetime) -> bool:
+    def left_today(self, due: DueCell, *, when: datetime) -> bool:
         """Has a finished night of the same UTC date left this cell, on the same basis, to the coming ones?"""
         left = self._left.get((due.cell.key, due.basis))
         return left is not None and left.date() == when.date()
 
-    def was_outside(self, cell: Cell, *, verdict: str, release: str | None) -> bool:
+    def was_outside(self, cell: NightCell, *, verdict: Verdict, release: str | None) -> bool:
         """Was the last look at a reproduction outside on the same side, with the same release?"""
         last = self.last(cell)
-        return last is not None and last.verdict == verdict and last.is_outside and last.release == release
+        return last is not None and last.verdict == verdict and last.verdict.is_outside and last.release == release
 
-    def peaks(self, cells: Iterable[Cell]) -> list[int]:
-        """Return the peak memory of every look that is known, in bytes."""
-        looks = [look for cell in cells for look in self.looks.get(cell.key, ())]
-        return [look.peak_memory_bytes for look in looks if look.peak_memory_bytes]
+    def peaks(self, cells: Iterable[NightCell]) -> list[int]:
+        """Return the peak memory of every result that has one, in bytes."""
+        results = [result for cell in cells for result in self.results.get(cell.key, ())]
+        return [result.peak_memory_bytes for result in results if result.peak_memory_bytes]
 
 
-def _look(row: dict[str, Any], document: dict[str, Any], *, when: datetime, n_seeds: int) -> Look:
-    release = document["releases"].get(row["context"]["framework"], {})
-    return Look(
-        night=document["id"],
+def _result(row: CellRow, verdict: Verdict, night: Night, *, when: datetime) -> CellResult:
+    return CellResult(
+        night=night.id,
         created=when,
-        verdict=row["verdict"],
-        reason=row["reason"] or "",
-        basis=row["basis"],
-        release=release.get("version"),
-        stands=row["stands"],
-        seconds=(row["seconds"] or 0.0) / (n_seeds if row["kind"] == REPRODUCE else 1),
-        peak_memory_bytes=row["peak_memory_bytes"],
-        directory=row["directory"],
+        verdict=verdict,
+        reason=row.reason or "",
+        basis=row.basis,
+        release=night.release_of(row).version,
+        stands=row.stands,
+        seconds=(row.seconds or 0.0) / (max(len(night.seeds), 1) if row.kind == REPRODUCE else 1),
+        peak_memory_bytes=row.peak_memory_bytes,
+        directory=row.directory,
     )

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from vigil.documents.invocation import NamedRelease
 from vigil.errors import EnvironmentFailed
 from vigil.releases import installer
 from vigil.releases.naming import Release, file_sha256
@@ -46,6 +47,18 @@ class Resolved:
         return cls(fields["request"], fields["key"], tuple(fields["pins"]), tuple(fields.get("extra_index", ())))
 
     @property
+    def named(self) -> NamedRelease:
+        """Return what documents say of it."""
+        return NamedRelease(request=self.request, key=self.key, pins=self.pins, extra_index=self.extra_index or None)
+
+    @classmethod
+    def from_named(cls, release: NamedRelease) -> Resolved:
+        """Return what a document says of a release that could be had. Raises ValueError for one that could not."""
+        if release.key is None or release.pins is None:
+            raise ValueError(f"{release.request} was not resolved")
+        return cls(release.request, release.key, release.pins, release.extra_index or ())
+
+    @property
     def framework(self) -> str:
         """Return the framework that is among the pins."""
         return next(framework for distribution, framework in _CARRIERS.items() if version_in(self.pins, distribution))
@@ -71,6 +84,11 @@ class Unavailable:
     def as_dict(self) -> dict[str, Any]:
         """Return what invocation.json says of it."""
         return {"request": self.request, "key": None, "pins": None}
+
+    @property
+    def named(self) -> NamedRelease:
+        """Return what documents say of it."""
+        return NamedRelease(request=self.request, key=None, pins=None)
 
 
 def resolve(release: Release) -> Resolved:

@@ -14,37 +14,38 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from typing import Protocol
 
+from vigil.documents.night import DONE, LEFT, RUNNING, CellRow
+from vigil.documents.verdict import Verdict
 from vigil.errors import DataError, EnvironmentFailed, VigilError
-from vigil.nightly.cells import Cell
-from vigil.nightly.document import DONE, LEFT, RUNNING, Night
-from vigil.nightly.estimate import Estimator
+from vigil.nightly.cells import NightCell
+from vigil.nightly.night_file import NightFile
+from vigil.nightly.night_plan import Estimator
 
 TICK_SECONDS = 10.0
-NO_ENVIRONMENT = "failed:environment"
 Cores = list[int] | None
 
 
 @dataclasses.dataclass(frozen=True)
-class Outcome:
+class CellOutcome:
     """How a cell ended. verdict: None for one that was interrupted, which is gone on with when the night is resumed."""
 
-    verdict: str | None
+    verdict: Verdict | None
     reason: str = ""
     p_value: float | None = None
     peak_memory_bytes: int | None = None
 
 
-class Work(Protocol):
+class CellWork(Protocol):
     """What carries out cells. Tests put a fake in its place."""
 
-    def prepare(self, cell: Cell, cores: Cores) -> str:
+    def prepare(self, cell: NightCell, cores: Cores) -> str:
         """Make the directory of a cell, and return its name among the runs. Nothing runs yet."""
 
-    def carry_out(self, cell: Cell, directory: str, cores: Cores, stop: threading.Event) -> Outcome:
+    def carry_out(self, cell: NightCell, directory: str, cores: Cores, stop: threading.Event) -> CellOutcome:
         """Run a cell in its directory, or go on with what lies there; called on a thread of its own."""
 
 
-class Clock:
+class NightClock:
     """The time that a night has had, earlier attempts included."""
 
     def __init__(self, *, budget: float, spent: float = 0.0, now: Callable[[], float] = time.monotonic) -> None:
@@ -58,29 +59,31 @@ class Clock:
 
 
 @dataclasses.dataclass(frozen=True)
-class _Started:
-    cell: Cell
+class _StartedCell:
+    cell: NightCell
     cores: Cores
+    directory: str
     at: float
     earlier: float
 
 
 def run_cells(
-    night: Night,
-    order: Sequence[Cell],
+    night: NightFile,
+    order: Sequence[NightCell],
     *,
-    work: Work,
+    work: CellWork,
     shares: Sequence[Cores],
-    clock: Clock,
+    clock: NightClock,
     estimator: Estimator,
-    on_end: Callable[[Cell], None],
+    on_end: Callable[[NightCell], None],
 ) -> None:
     """Start cells in this order, one on each share of the cores, each only where the time that is left is enough for it.
 
     The first starts whatever it takes, and so does one that an earlier attempt had started. What there is no time for is left. On
     Ctrl-C the cells that run are ended and stay `running`, to be gone on with; it is raised again.
     """
-    stop, free, running = threading.Event(), deque(shares), {}
+    stop, free = threading.Event(), deque(shares)
+    running: dict[Future[CellOutcome], _StartedCell] = {}
     with ThreadPoolExecutor(max_workers=len(shares)) as pool:
         try:
             while True:
@@ -90,8 +93,7 @@ def run_cells(
                     if (started := _begin(night, cell, cores, work=work, estimator=estimator, on_end=on_end)) is None:
                         free.append(cores)
                         continue
-                    directory = night.cells[cell.key]["directory"]
-                    running[pool.submit(work.carry_out, cell, directory, cores, stop)] = started
+                    running[pool.submit(work.carry_out, cell, started.directory, cores, stop)] = started
                     active.add(cell.key)
                 if not running:
                     break
@@ -99,43 +101,43 @@ def run_cells(
                     started = running.pop(future)
                     free.append(started.cores)
                     _end(night, started, _result(future), is_stopped=stop.is_set(), estimator=estimator, on_end=on_end)
-                night.document["spent_seconds"] = round(clock.spent(), 1)
-                night.save()
+                night.change(spent_seconds=round(clock.spent(), 1))
         except BaseException:
             stop.set()
             wait(running)
             for future, started in running.items():
                 _end(night, started, _result(future), is_stopped=stop.is_set(), estimator=estimator, on_end=on_end)
-            night.document["spent_seconds"] = round(clock.spent(), 1)
-            night.save()
+            night.change(spent_seconds=round(clock.spent(), 1))
             raise
-    for row in night.cells.values():
-        if row["status"] != DONE:
-            row["status"] = LEFT
+    for key, row in night.cells.items():
+        if not row.is_done:
+            night.mark(key, status=LEFT)
     night.save()
 
 
-def _next(night: Night, order: Sequence[Cell], active: set[str], *, clock: Clock, estimator: Estimator) -> Cell | None:
+def _next(
+    night: NightFile, order: Sequence[NightCell], active: set[str], *, clock: NightClock, estimator: Estimator
+) -> NightCell | None:
     """Return the first cell that may start now, if any."""
     left, is_first = clock.left(), not night.is_begun
     for cell in order:
         row = night.cells[cell.key]
-        if row["status"] == DONE or cell.key in active:
+        if row.is_done or cell.key in active:
             continue
         before = night.cells.get(cell.verification.key) if cell.verification else None
-        if before is not None and before["status"] != DONE:
+        if before is not None and not before.is_done:
             continue
-        if is_first or row["status"] == RUNNING or estimator.seconds(cell) <= left:
+        if is_first or row.status == RUNNING or estimator.seconds(cell) <= left:
             return cell
     return None
 
 
 def _begin(
-    night: Night, cell: Cell, cores: Cores, *, work: Work, estimator: Estimator, on_end: Callable[[Cell], None]
-) -> _Started | None:
+    night: NightFile, cell: NightCell, cores: Cores, *, work: CellWork, estimator: Estimator, on_end: Callable[[NightCell], None]
+) -> _StartedCell | None:
     """Write down that a cell starts, and where; None for one that cannot."""
     row = night.cells[cell.key]
-    directory = row["directory"] if row["status"] == RUNNING else None
+    directory = row.directory if row.status == RUNNING else None
     if directory is None:
         try:
             directory = work.prepare(cell, cores)
@@ -143,49 +145,47 @@ def _begin(
             _close(night, cell, failure_of(error), seconds=0.0)
             on_end(cell)
             return None
-    night.update(cell, status=RUNNING, directory=directory, estimate_seconds=round(estimator.seconds(cell), 1))
-    return _Started(cell, cores, time.monotonic(), row["seconds"] or 0.0)
+    night.update(cell.key, status=RUNNING, directory=directory, estimate_seconds=round(estimator.seconds(cell), 1))
+    return _StartedCell(cell, cores, directory, time.monotonic(), row.seconds or 0.0)
 
 
 def _end(
-    night: Night, started: _Started, outcome: Outcome, *, is_stopped: bool, estimator: Estimator, on_end: Callable[[Cell], None]
+    night: NightFile,
+    started: _StartedCell,
+    outcome: CellOutcome,
+    *,
+    is_stopped: bool,
+    estimator: Estimator,
+    on_end: Callable[[NightCell], None],
 ) -> None:
     seconds = round(started.earlier + time.monotonic() - started.at, 1)
     if outcome.verdict is None and is_stopped:
-        night.update(started.cell, seconds=seconds)
+        night.update(started.cell.key, seconds=seconds)
         return
     if outcome.verdict is None:
         # Not by us: to go on with it would be to do so for ever.
-        outcome = Outcome("failed:interrupted", "its runner was ended from outside")
-    _close(night, started.cell, outcome, seconds=seconds)
-    estimator.see(started.cell, seconds, outcome.verdict)
+        outcome = CellOutcome(Verdict.FAILED_INTERRUPTED, "its runner was ended from outside")
+    row = _close(night, started.cell, outcome, seconds=seconds)
+    if row.verdict is not None:
+        estimator.see(started.cell, seconds, row.verdict)
     on_end(started.cell)
 
 
-def _close(night: Night, cell: Cell, outcome: Outcome, *, seconds: float) -> None:
-    facts = dataclasses.asdict(outcome)
-    night.update(cell, status=DONE, seconds=seconds, **facts)
+def _close(night: NightFile, cell: NightCell, outcome: CellOutcome, *, seconds: float) -> CellRow:
+    return night.update(cell.key, status=DONE, seconds=seconds, **dataclasses.asdict(outcome))
 
 
-def _result(future: Future) -> Outcome:
+def _result(future: Future[CellOutcome]) -> CellOutcome:
     error = future.exception()
     return future.result() if error is None else failure_of(error)
 
 
-def failure_of(error: BaseException) -> Outcome:
+def failure_of(error: BaseException) -> CellOutcome:
     """Return the outcome of a cell that could not be carried out."""
     if isinstance(error, DataError):
-        return Outcome("failed:data", str(error))
+        return CellOutcome(Verdict.FAILED_DATA, str(error))
     if isinstance(error, EnvironmentFailed):
-        return Outcome(NO_ENVIRONMENT, str(error))
+        return CellOutcome(Verdict.FAILED_ENVIRONMENT, str(error))
     if isinstance(error, VigilError):
-        return Outcome("failed:could_not_start", str(error))
-    return Outcome("failed:crash", f"the conductor failed: {type(error).__name__}: {error}")
-
-
-def fail(night: Night, cells: Sequence[Cell], outcome: Outcome) -> None:
-    """Close cells that there is no starting of, in one write."""
-    for cell in cells:
-        if night.cells[cell.key]["status"] != DONE:
-            night.cells[cell.key].update(status=DONE, seconds=0.0, **dataclasses.asdict(outcome))
-    night.save()
+        return CellOutcome(Verdict.FAILED_COULD_NOT_START, str(error))
+    return CellOutcome(Verdict.FAILED_CRASH, f"the conductor failed: {type(error).__name__}: {error}")

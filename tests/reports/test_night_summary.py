@@ -5,11 +5,11 @@ import xml.etree.ElementTree as ElementTree
 
 import pytest
 
-from reports import nightly
+from reports import night_summary
 from tests.nightly.nights import a_cell, a_document, a_release, a_row
-from vigil.nightly.cells import VERIFY
+from vigil.documents.night import VERIFY
 from vigil.nightly.ledger import Ledger
-from vigil.nightly.outcome import judge_night
+from vigil.nightly.night_verdict import judge_night
 
 HOSTILE = 'a <b> & "c" | d\n]]> \x00\x1b[31mred\x1b[0m \x0b\x85\u2028 \ud800 \ufffe \U0001f600 `x` \' end'
 OUTSIDE = "outside its band, not beyond chance"
@@ -17,9 +17,7 @@ OUTSIDE = "outside its band, not beyond chance"
 
 def a_night(*rows, **facts):
     """Return the document of a night that is judged."""
-    document = a_document(rows, **facts)
-    document["verdict"] = judge_night(document, Ledger([]))
-    return document
+    return judge_night(a_document(rows, **facts), Ledger([]))
 
 
 def a_mixed_night(reason="why"):
@@ -35,7 +33,7 @@ def a_mixed_night(reason="why"):
 
 def parsed(document):
     """Return the testcases of JUnit's XML by name, read by a parser that refuses what is not XML."""
-    root = ElementTree.fromstring(nightly.junit(document))
+    root = ElementTree.fromstring(night_summary.junit(document))
     suite = root.find("testsuite")
     return suite, {case.get("name"): case for case in suite}
 
@@ -61,7 +59,7 @@ def test_any_reason_gives_valid_xml(verdict):
     """Control characters, half of a surrogate pair, the end of a CDATA section: they are shown as their numbers."""
     row = a_row(a_cell(), verdict=verdict, reason=HOSTILE, directory=HOSTILE, stands=True)
     document = a_night(row)
-    text = nightly.junit(document)
+    text = night_summary.junit(document)
     ElementTree.fromstring(text.encode("utf-8"))
     assert "\\x1b[31mred" in text
     assert "\\ud800" in text
@@ -69,18 +67,18 @@ def test_any_reason_gives_valid_xml(verdict):
 
 def test_unescaped_reasons_are_caught(monkeypatch):
     """Planted: with the reasons as they are, the parser refuses the document."""
-    monkeypatch.setattr(nightly, "xml_text", lambda text: text)
+    monkeypatch.setattr(night_summary, "xml_text", lambda text: text)
     with pytest.raises((ElementTree.ParseError, UnicodeEncodeError)):
-        ElementTree.fromstring(nightly.junit(a_night(a_row(a_cell(), verdict="failed:crash", reason=HOSTILE))).encode())
+        ElementTree.fromstring(night_summary.junit(a_night(a_row(a_cell(), verdict="failed:crash", reason=HOSTILE))).encode())
 
 
 def test_any_reason_can_be_written(tmp_path):
     """The three files are written whole, and read back."""
     document = a_night(a_row(a_cell(), verdict="failed:crash", reason=HOSTILE), command=HOSTILE)
-    markdown, summary, junit = nightly.write_summary(tmp_path, document)
+    markdown, summary, junit = night_summary.write_summary(tmp_path, document)
     rows = [line for line in markdown.read_text("utf-8").splitlines() if line.startswith("| reproduce ")]
     assert len(rows) == 1
-    assert rows[0].count(" | ") == len(nightly.NOT_FINE_COLUMNS) - 1
+    assert rows[0].count(" | ") == len(night_summary.NOT_FINE_COLUMNS) - 1
     assert json.loads(summary.read_text("utf-8"))["not_fine"][0]["verdict"] == "failed:crash"
     ElementTree.parse(junit)
     assert list(tmp_path.glob("*.partial")) == []
@@ -89,14 +87,14 @@ def test_any_reason_can_be_written(tmp_path):
 def test_the_table_counts_every_cell_once():
     """Verified, reproduced, wrong, failed, other and left sum to the cells of a night."""
     document = a_mixed_night()
-    [row] = nightly.table(document)
+    [row] = night_summary.table(document)
     assert row == ("resnet_cifar", "jax", "1.0", "1", "0", "2", "1", "3", "1")
-    assert sum(map(int, row[3:])) == len(document["cells"])
+    assert sum(map(int, row[3:])) == len(document.cells)
 
 
 def test_what_is_not_fine_is_named_with_its_reason_and_directory():
     """Each wrong, failed, unknown or known cell; not what is reproduced, unsupported or left."""
-    found = nightly.not_fine(a_mixed_night())
+    found = night_summary.not_fine(a_mixed_night())
     assert [row[1] for row in found] == ["regressed", "better-than-reference", "failed:crash", "unknown", "known-finding"]
     assert found[0] == ("verify resnet_cifar jax-jit-fp32-x2", "regressed", "why", "d")
 
@@ -105,7 +103,7 @@ def test_cells_without_an_environment_are_told_together():
     """One line for a framework, not one for each of its cells."""
     rows = [a_row(a_cell(VERIFY, f"{framework}-{mode}-fp32-x1"), verdict="failed:environment", reason="disk full")
             for framework in ("jax", "torch") for mode in ("jit", "eager")]  # fmt: skip
-    assert [row[0] for row in nightly.not_fine(a_night(*rows))] == ["2 cells of jax", "2 cells of torch"]
+    assert [row[0] for row in night_summary.not_fine(a_night(*rows))] == ["2 cells of jax", "2 cells of torch"]
 
 
 def test_chance_is_told_as_chance():
@@ -116,33 +114,33 @@ def test_chance_is_told_as_chance():
     rows = [a_row(a_cell(context=context), verdict="regressed" if p < 0.01 else "reproduced", p_value=p, directory="d")
             for context, p in outcomes.items()]  # fmt: skip
     document = a_night(*rows)
-    [row] = nightly.not_fine(document)
+    [row] = night_summary.not_fine(document)
     assert row[1] == f"{OUTSIDE} among 9 cells (regressed)"
     _, cases = parsed(document)
     assert [child.tag for child in cases["reproduce jax-jit-fp32-x1"]] == ["system-out"]
-    assert any("0.09 expected outside by chance" in line for line in nightly.notes(document))
+    assert any("0.09 expected outside by chance" in line for line in night_summary.notes(document))
 
 
 def test_what_failed_says_what_it_cost():
     """Seconds of failed cells, and of environments that could not be built."""
     error = {"reason": "no", "log_tail": [], "seconds": 7.5}
     document = a_night(a_row(a_cell(), verdict="failed:hang", seconds=900.0), releases={"jax": a_release("jax", error=error)})
-    assert nightly.seconds_lost(document) == 907.5
-    assert "what failed took 15 min 08 s" in nightly.notes(document)
+    assert night_summary.seconds_lost(document) == 907.5
+    assert "what failed took 15 min 08 s" in night_summary.notes(document)
 
 
 def test_cells_that_no_such_budget_reaches_are_told():
     """A cell of twelve minutes is left by every night of ten."""
     document = a_night(a_row(a_cell(), verdict=None, estimate_seconds=720.0), a_row(a_cell(VERIFY)), budget_seconds=600.0)
-    assert any(line.startswith("1 of these take longer than the whole budget") for line in nightly.notes(document))
+    assert any(line.startswith("1 of these take longer than the whole budget") for line in night_summary.notes(document))
 
 
 def test_what_is_still_wrong_is_told():
     """A cell that an earlier night found wrong, on a basis that is covered."""
     standing = [{"key": "verify a b c", "night": "n1", "verdict": "regressed", "reason": "low", "directory": "d"}]
     document = a_night(a_row(a_cell()), standing=standing)
-    assert document["verdict"]["exit_code"] == 1
-    assert "not fine since night n1: verify a b c: regressed: low" in nightly.markdown(document)
+    assert document.verdict.exit_code == 1
+    assert "not fine since night n1: verify a b c: regressed: low" in night_summary.markdown(document)
 
 
 @pytest.mark.parametrize(
@@ -158,4 +156,4 @@ def test_what_is_still_wrong_is_told():
 )
 def test_releases_say_whether_they_are_new(release, shown):
     """New, as before, or not to be had and why."""
-    assert nightly.releases(a_night(a_row(a_cell(), verdict=None), releases={"jax": release})) == [shown]
+    assert night_summary.releases(a_night(a_row(a_cell(), verdict=None), releases={"jax": release})) == [shown]

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from tests.nightly.nights import a_cell, a_document, a_release, a_row, day
-from vigil.nightly import outcome
-from vigil.nightly.cells import VERIFY
+from vigil.documents.night import VERIFY
+from vigil.nightly import night_verdict
 from vigil.nightly.ledger import Ledger
-from vigil.nightly.outcome import judge_night
+from vigil.nightly.night_verdict import judge_night
 
 CONTEXTS = [f"{framework}-{mode}-{precision}-x{n}" for framework in ("torch", "tensorflow", "jax")
             for mode in ("eager", "jit", "compile") for precision in ("fp32", "bf16") for n in (1, 2)]  # fmt: skip
@@ -16,8 +16,8 @@ EMPTY = Ledger([])
 
 def judged(*rows, ledger=EMPTY, **facts):
     """Return a night's verdict, and its rows."""
-    document = a_document(rows, **facts)
-    return judge_night(document, ledger), document["cells"]
+    night = judge_night(a_document(rows, **facts), ledger)
+    return night.verdict, night.cells
 
 
 def reproductions(p_values):
@@ -39,38 +39,38 @@ def reproductions(p_values):
 def test_the_worst_decides(verdicts, code):
     """A wrong number beats one that could not be had, and both one that nothing is known of; the rest is no failure."""
     rows = [a_row(a_cell(VERIFY, context), verdict=verdict) for context, verdict in zip(CONTEXTS, verdicts, strict=False)]
-    assert judged(*rows)[0]["exit_code"] == code
+    assert judged(*rows)[0].exit_code == code
 
 
 def test_one_of_many_outside_does_not_stand():
     """p 0.008 among 36 is what chance gives; the night is fine, and says so."""
     verdict, rows = judged(*reproductions([0.008] + [0.5] * 35))
-    assert (verdict["exit_code"], rows[0]["stands"]) == (0, False)
-    assert verdict["by_chance"] == [rows[0]["key"]]
-    assert verdict["false_alarms_expected"] == 0.36
+    assert (verdict.exit_code, rows[0].stands) == (0, False)
+    assert verdict.by_chance == (rows[0].key,)
+    assert verdict.false_alarms_expected == 0.36
 
 
 def test_one_far_outside_stands():
     """p 1e-5 is no chance among 36."""
     verdict, rows = judged(*reproductions([1e-5] + [0.5] * 35))
-    assert (verdict["exit_code"], rows[0]["stands"]) == (1, True)
+    assert (verdict.exit_code, rows[0].stands) == (1, True)
 
 
 def test_many_a_little_outside_stand_together():
     """Eight of 36 at p 0.008: each alone could be chance, eight cannot."""
-    assert judged(*reproductions([0.008] * 8 + [0.5] * 28))[0]["exit_code"] == 1
+    assert judged(*reproductions([0.008] * 8 + [0.5] * 28))[0].exit_code == 1
 
 
 def test_without_a_p_value_a_number_stands():
     """An older verdict has none: the band's word is taken."""
     row = a_row(a_cell(), verdict="regressed", p_value=None)
-    assert judged(row)[0]["exit_code"] == 1
+    assert judged(row)[0].exit_code == 1
 
 
 def test_a_verification_stands_whatever_the_numbers_say():
     """Its limits are of rounding, not of luck."""
     verdict, rows = judged(a_row(a_cell(VERIFY), verdict="regressed"), *reproductions([0.9] * 36))
-    assert (verdict["exit_code"], rows[0]["stands"]) == (1, True)
+    assert (verdict.exit_code, rows[0].stands) == (1, True)
 
 
 @pytest.mark.parametrize(("last", "release", "stands"), [("regressed", "1.0", True), ("better-than-reference", "1.0", False),
@@ -81,22 +81,22 @@ def test_outside_twice_running_stands(last, release, stands):
         [a_row(a_cell(context=CONTEXTS[0]), verdict=last, stands=False)], releases={"torch": a_release("torch", version=release)}
     )
     _, rows = judged(*reproductions([0.008] + [0.5] * 35), ledger=Ledger([before]), when=day(1))
-    assert rows[0]["stands"] is stands
+    assert rows[0].stands is stands
 
 
 def test_clean_nights_rarely_fail():
     """Of 400 nights of 36 clean numbers, at most one in twenty says wrong; by bands alone three in ten would."""
     random = np.random.default_rng(7)
     nights = [reproductions(random.uniform(size=36)) for _ in range(400)]
-    alone = np.mean([any(row["verdict"] == "regressed" for row in rows) for rows in nights])
-    together = np.mean([judged(*rows)[0]["exit_code"] == 1 for rows in nights])
+    alone = np.mean([any(row.verdict == "regressed" for row in rows) for rows in nights])
+    together = np.mean([judged(*rows)[0].exit_code == 1 for rows in nights])
     assert together <= 0.05
     assert alone > 0.2
 
 
 def test_a_night_without_correction_is_caught(monkeypatch):
     """Planted: with every p value taken at its own word, clean nights fail far more often."""
-    monkeypatch.setattr(outcome.stats, "false_discovery_control", lambda p_values, method: p_values)
+    monkeypatch.setattr(night_verdict.stats, "false_discovery_control", lambda p_values, method: p_values)
     random = np.random.default_rng(7)
     nights = [reproductions(random.uniform(size=36)) for _ in range(100)]
-    assert np.mean([judged(*rows)[0]["exit_code"] == 1 for rows in nights]) > 0.2
+    assert np.mean([judged(*rows)[0].exit_code == 1 for rows in nights]) > 0.2

@@ -10,8 +10,9 @@ from typing import Any
 
 from vigil import tracking
 from vigil.data.official import ensure_data
-from vigil.nightly.cells import VERIFY, Cell
-from vigil.nightly.pool import Cores, Outcome
+from vigil.documents.night import VERIFY, Night
+from vigil.nightly.cell_pool import CellOutcome, Cores
+from vigil.nightly.cells import NightCell
 from vigil.process.recording import read_record
 from vigil.recipes.loading import Recipe
 from vigil.releases.resolve import Resolved
@@ -27,12 +28,12 @@ def _ignore(*facts: Any) -> None:
     """Cells of a night report when they end, not on the way."""
 
 
-class Workplace:
+class CellRunner:
     """Carries out the cells of one night."""
 
     def __init__(
         self,
-        document: Mapping[str, Any],
+        night: Night,
         pythons: Mapping[str, Path],
         *,
         recipes: Mapping[str, Recipe],
@@ -41,14 +42,14 @@ class Workplace:
         draw_run: Callable[[Path], Any] = _ignore,
     ) -> None:
         """recipes: by where each was found. draw_...: what draws the pictures of a directory, before it is uploaded."""
-        self._document, self._pythons, self._runs = document, pythons, runs
+        self._night, self._pythons, self._runs = night, pythons, runs
         self._recipes = {recipe.name: (source, recipe) for source, recipe in recipes.items()}
         self._draw_verification, self._draw_run = draw_verification, draw_run
         self._standards: dict[str, Standard] = {}
         self._data: dict[str, Path | None] = {}
         self._lock = threading.Lock()
 
-    def prepare(self, cell: Cell, cores: Cores) -> str:
+    def prepare(self, cell: NightCell, cores: Cores) -> str:
         """Make the directory of a cell, and return its name. Raises VigilError."""
         source, recipe = self._recipes[cell.recipe]
         if cell.kind == VERIFY:
@@ -58,23 +59,23 @@ class Workplace:
             recipe_source=source,
             profile=cell.profile,
             context=cell.context,
-            seeds=tuple(self._document["seeds"]),
+            seeds=self._night.seeds,
             fault=None,
-            command=self._document["command"],
+            command=self._night.command,
             cores=cores,
             # The verification of this context came before, and is a cell of its own.
             verify=False,
             release=self._resolved(cell),
-            night=self._document["id"],
+            night=self._night.id,
         )
         return plan(request, self._runs, data_directory=self._data_directory(cell)).name
 
-    def carry_out(self, cell: Cell, directory: str, cores: Cores, stop: threading.Event) -> Outcome:
+    def carry_out(self, cell: NightCell, directory: str, cores: Cores, stop: threading.Event) -> CellOutcome:
         """Run a cell in its directory, or go on with what lies there. Raises VigilError."""
         place = self._runs / directory
         return self._verify(cell, place, cores, stop) if cell.kind == VERIFY else self._reproduce(place, stop)
 
-    def _verify(self, cell: Cell, place: Path, cores: Cores, stop: threading.Event) -> Outcome:
+    def _verify(self, cell: NightCell, place: Path, cores: Cores, stop: threading.Event) -> CellOutcome:
         document = tracking.read_document(place) if (place / VERIFICATION).is_file() else None
         if document is None or document["verdict"]["name"] == INTERRUPTED:
             # What was answered until a verification was broken off belongs to no document.
@@ -84,35 +85,35 @@ class Workplace:
                 self._standard(cell),
                 cell.context,
                 place,
-                command=self._document["command"],
+                command=self._night.command,
                 data_directory=self._data_directory(cell),
                 cores=cores,
                 stop=stop,
                 release=self._resolved(cell).as_dict(),
                 python=self._pythons[cell.framework],
-                night=self._document["id"],
+                night=self._night.id,
             )
         verdict = document["verdict"]
         if verdict["name"] == INTERRUPTED:
-            return Outcome(None)
+            return CellOutcome(None)
         if not document.get("tracking"):
             self._draw_verification(place)
             tracking.upload_or_note(place)
-        return Outcome(verdict["name"], verdict["reason"], peak_memory_bytes=_peak([place / RUNNER]))
+        return CellOutcome(verdict["name"], verdict["reason"], peak_memory_bytes=_peak([place / RUNNER]))
 
-    def _reproduce(self, place: Path, stop: threading.Event) -> Outcome:
+    def _reproduce(self, place: Path, stop: threading.Event) -> CellOutcome:
         watch = Watch(_ignore, _ignore, _ignore, _ignore, stop=stop, on_recorded=self._draw_run)
         invocation = carry_out(place, watch=watch)
         if invocation.get("interrupted") or invocation["verdict"] is None:
-            return Outcome(None)
+            return CellOutcome(None)
         verdict = invocation["verdict"]
         peak = _peak([place / name for name in invocation["runs"]])
-        return Outcome(verdict["name"], verdict["reason"], p_value=verdict.get("p_value"), peak_memory_bytes=peak)
+        return CellOutcome(verdict["name"], verdict["reason"], p_value=verdict.get("p_value"), peak_memory_bytes=peak)
 
-    def _resolved(self, cell: Cell) -> Resolved:
-        return Resolved.from_dict(self._document["releases"][cell.framework])
+    def _resolved(self, cell: NightCell) -> Resolved:
+        return Resolved.from_named(self._night.releases[cell.framework].named)
 
-    def _standard(self, cell: Cell) -> Standard:
+    def _standard(self, cell: NightCell) -> Standard:
         with self._lock:
             if cell.recipe not in self._standards:
                 _, recipe = self._recipes[cell.recipe]
@@ -120,11 +121,11 @@ class Workplace:
                 self._standards[cell.recipe] = load_standard(recipe, cell.profile, data_directory=data_directory)
             return self._standards[cell.recipe]
 
-    def _data_directory(self, cell: Cell) -> Path | None:
+    def _data_directory(self, cell: NightCell) -> Path | None:
         with self._lock:
             return self._data_of(cell)
 
-    def _data_of(self, cell: Cell) -> Path | None:
+    def _data_of(self, cell: NightCell) -> Path | None:
         if cell.recipe not in self._data:
             _, recipe = self._recipes[cell.recipe]
             self._data[cell.recipe] = ensure_data(recipe.resolve(cell.profile), progress=_ignore)

@@ -5,24 +5,23 @@ import json
 import pytest
 
 from tests.nightly.nights import a_cell, a_document, a_row, day
+from vigil.documents.night import VERIFY
 from vigil.errors import CannotRun
-from vigil.nightly import tracked
-from vigil.nightly.cells import VERIFY
-from vigil.nightly.document import Night
+from vigil.nightly import night_tracking
 from vigil.nightly.ledger import Ledger
-from vigil.nightly.outcome import judge_night
-from vigil.nightly.tracked import bring_all, is_to_bring, points_of
+from vigil.nightly.night_file import NightFile
+from vigil.nightly.night_tracking import bring_all, is_to_bring, points_of
+from vigil.nightly.night_verdict import judge_night
 from vigil.tracking import TrackingUnavailable
 
 
-def a_night(path, *rows, number=1):
+def a_night(path, *rows, number=1, **facts):
     """Return a finished night in a directory."""
-    document = a_document(rows, number=number, when=day(number))
-    document["verdict"] = judge_night(document, Ledger([]))
-    directory = path / "nights" / document["id"]
+    document = judge_night(a_document(rows, number=number, when=day(number), **facts), Ledger([]))
+    directory = path / "nights" / document.id
     directory.mkdir(parents=True)
     (directory / "summary.md").write_text("# a night\n")
-    return Night(directory, document)
+    return NightFile(directory, document)
 
 
 @pytest.fixture
@@ -39,15 +38,19 @@ def sent(monkeypatch):
         found["summaries"].append(facts)
         return "r1"
 
-    monkeypatch.setattr(tracked, "record_night", record_night)
-    monkeypatch.setattr(tracked, "record_night_summary", record_night_summary)
+    monkeypatch.setattr(night_tracking, "record_night", record_night)
+    monkeypatch.setattr(night_tracking, "record_night_summary", record_night_summary)
     return found
 
 
 def test_a_night_is_a_point_a_context_and_a_run(tmp_path, sent):
     """A verification and a reproduction of one context are one point; what was left is none."""
-    rows = [a_row(a_cell(VERIFY)), a_row(a_cell()), a_row(a_cell(VERIFY, "jax-eager-fp32-x1")), a_row(a_cell(), verdict=None)]
-    rows[3]["key"] = "another"
+    rows = [
+        a_row(a_cell(VERIFY)),
+        a_row(a_cell()),
+        a_row(a_cell(VERIFY, "jax-eager-fp32-x1")),
+        a_row(a_cell(), verdict=None, key="another"),
+    ]
     night = a_night(tmp_path, *rows)
     assert bring_all([night], tmp_path, uri="u") == []
     assert sent["nights"] == [(night.id, 1, 2)]
@@ -70,14 +73,14 @@ def test_a_night_that_could_not_be_brought_is_brought_later(tmp_path, sent):
 
 def test_a_night_that_is_refused_keeps_no_other_back(tmp_path, sent, monkeypatch):
     """Its number is another's: the nights after it are brought, and it is told."""
-    real = tracked.record_night
+    real = night_tracking.record_night
 
     def refusing(uri, points, **facts):
         if facts["number"] == 1:
             raise CannotRun("another night has this number")
         real(uri, points, **facts)
 
-    monkeypatch.setattr(tracked, "record_night", refusing)
+    monkeypatch.setattr(night_tracking, "record_night", refusing)
     nights = [a_night(tmp_path, a_row(a_cell()), number=number) for number in (1, 2)]
     assert "another night has this number" in bring_all(nights, tmp_path, uri="u")[0]
     assert [number for _, number, _ in sent["nights"]] == [2]
@@ -87,8 +90,7 @@ def test_what_is_there_is_not_brought_again(tmp_path, sent):
     """Nor is a night that is not finished."""
     night = a_night(tmp_path, a_row(a_cell()))
     bring_all([night], tmp_path, uri="u")
-    unfinished = a_night(tmp_path, a_row(a_cell()), number=2)
-    unfinished.document["finished"] = None
+    unfinished = a_night(tmp_path, a_row(a_cell()), number=2, finished=None)
     assert bring_all([night, unfinished], tmp_path, uri="u") == []
     assert len(sent["nights"]) == 1
 
@@ -124,8 +126,7 @@ def test_a_wrong_step_is_not_hidden_by_a_good_number(tmp_path, step, number, sho
 
 def test_asked_to_check_every_finished_night_is_brought(tmp_path, sent):
     """Whoever lost MLflow's database has them all again; one that is not finished is not brought."""
-    night, unfinished = (a_night(tmp_path, a_row(a_cell()), number=number) for number in (1, 2))
-    unfinished.document["finished"] = None
+    night, unfinished = (a_night(tmp_path, a_row(a_cell()), number=n, **facts) for n, facts in ((1, {}), (2, {"finished": None})))
     bring_all([night, unfinished], tmp_path, uri="u")
     assert bring_all([night, unfinished], tmp_path, uri="u", is_check=True) == []
     assert [number for _, number, _ in sent["nights"]] == [1, 1]
@@ -149,14 +150,12 @@ def test_runs_that_no_upload_has_completed_come_with_their_night(tmp_path, sent,
             raise CannotRun("a record is missing")
         return {"uri": uri, "experiment": "e", "run_id": "r1"}
 
-    monkeypatch.setattr(tracked, "upload", upload)
+    monkeypatch.setattr(night_tracking, "upload", upload)
     rows = [a_row(a_cell(recipe=name), directory=name) for name in (*documents, "gone")]
     for name, document in documents.items():
         (tmp_path / name).mkdir()
         (tmp_path / name / "invocation.json").write_text(json.dumps(document))
-    facts = {name: a_document([])["recipes"]["resnet_cifar"] for name in (*documents, "gone")}
     night = a_night(tmp_path, *rows)
-    night.document["recipes"] = facts
     assert bring_all([night], tmp_path, uri="u") == []
     assert uploaded == ["failed", "killed", "damaged"]
     assert json.loads((tmp_path / "killed" / "invocation.json").read_text())["tracking"]["run_id"] == "r1"

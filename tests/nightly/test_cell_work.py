@@ -9,10 +9,10 @@ import pytest
 
 from tests.nightly.nights import RECIPE, a_cell, a_document, a_release
 from tests.reports.documents import a_document as a_verification
-from vigil.nightly import work
-from vigil.nightly.cells import VERIFY
-from vigil.nightly.pool import Outcome
-from vigil.nightly.work import Workplace
+from vigil.documents.night import VERIFY
+from vigil.nightly import cell_work
+from vigil.nightly.cell_pool import CellOutcome
+from vigil.nightly.cell_work import CellRunner
 
 CELL, STEP = a_cell(), a_cell(VERIFY)
 
@@ -30,23 +30,23 @@ def verified(monkeypatch):
         (Path(place) / "verify.json").write_text(json.dumps(document))
         return document
 
-    monkeypatch.setattr(work, "verify_context", verify_context)
-    monkeypatch.setattr(work, "load_standard", lambda *arguments, **options: "standard")
-    monkeypatch.setattr(work.tracking, "upload_or_note", lambda place: None)
+    monkeypatch.setattr(cell_work, "verify_context", verify_context)
+    monkeypatch.setattr(cell_work, "load_standard", lambda *arguments, **options: "standard")
+    monkeypatch.setattr(cell_work.tracking, "upload_or_note", lambda place: None)
     return asked
 
 
 @pytest.fixture
 def place(tmp_path):
     document = a_document([], number=3, seeds=[3, 4], releases={"jax": a_release("jax")})
-    return Workplace(document, {"jax": Path("/env/python")}, recipes={"resnet_cifar": RECIPE}, runs=tmp_path)
+    return CellRunner(document, {"jax": Path("/env/python")}, recipes={"resnet_cifar": RECIPE}, runs=tmp_path)
 
 
 def test_a_verification_is_of_the_night_and_its_release(place, verified, tmp_path):
     """It is started by the interpreter of the release's environment, and says which release and night it is of."""
     directory = place.prepare(STEP, None)
     outcome = place.carry_out(STEP, directory, [1], threading.Event())
-    assert outcome == Outcome("reproduced", "824 tensors within their limits")
+    assert outcome == CellOutcome("reproduced", "824 tensors within their limits")
     [options] = verified
     assert (options["python"], options["night"], options["cores"]) == (Path("/env/python"), "2026-11-01-3", [1])
     assert options["release"]["key"] == "jax-1.0"
@@ -90,15 +90,15 @@ def test_a_reproduction_is_of_the_night_its_seeds_and_its_release(place, tmp_pat
 @pytest.mark.parametrize(
     ("found", "outcome"),
     [
-        ({"verdict": {"name": "regressed", "reason": "low", "p_value": 0.003}}, Outcome("regressed", "low", p_value=0.003)),
-        ({"verdict": {"name": "reproduced", "reason": ""}}, Outcome("reproduced", "")),
-        ({"verdict": None, "interrupted": {"phase": "train"}}, Outcome(None)),
+        ({"verdict": {"name": "regressed", "reason": "low", "p_value": 0.003}}, CellOutcome("regressed", "low", p_value=0.003)),
+        ({"verdict": {"name": "reproduced", "reason": ""}}, CellOutcome("reproduced", "")),
+        ({"verdict": None, "interrupted": {"phase": "train"}}, CellOutcome(None)),
     ],
 )
 def test_a_reproduction_goes_on_in_its_directory(place, monkeypatch, tmp_path, found, outcome):
     """Whatever lies there: carry_out runs what is not finished, from its checkpoint."""
     asked = []
-    monkeypatch.setattr(work, "carry_out", lambda directory, *, watch: asked.append(directory) or {"runs": [], **found})
+    monkeypatch.setattr(cell_work, "carry_out", lambda directory, *, watch: asked.append(directory) or {"runs": [], **found})
     directory = place.prepare(CELL, None)
     assert place.carry_out(CELL, directory, None, threading.Event()) == outcome
     assert asked == [tmp_path / directory]
@@ -110,7 +110,7 @@ def test_the_peak_of_a_run_is_kept(place, monkeypatch, tmp_path):
     for seed, peak in ((3, 100), (4, 300)):
         (tmp_path / directory / f"seed{seed}" / "record.json").write_text(json.dumps({"peak_memory_bytes": peak}))
     done = {"runs": ["seed3", "seed4"], "verdict": {"name": "reproduced", "reason": ""}}
-    monkeypatch.setattr(work, "carry_out", lambda directory, *, watch: done)
+    monkeypatch.setattr(cell_work, "carry_out", lambda directory, *, watch: done)
     assert place.carry_out(CELL, directory, None, threading.Event()).peak_memory_bytes == 300
 
 

@@ -3,8 +3,8 @@
 import pytest
 
 from vigil.errors import UsageError
-from vigil.nightly import newest
-from vigil.nightly.newest import Newest
+from vigil.nightly import night_releases
+from vigil.nightly.night_releases import NewestReleases
 from vigil.releases.resolve import Resolved
 
 
@@ -20,34 +20,34 @@ def asked(monkeypatch):
         found.append(release.text)
         return Resolved(release.text, "k1", ("jax==0.10.2", "numpy==2.4.0"), release.shown_indexes)
 
-    monkeypatch.setattr(newest, "known", known)
-    monkeypatch.setattr(newest, "resolve", resolve)
+    monkeypatch.setattr(night_releases, "known", known)
+    monkeypatch.setattr(night_releases, "resolve", resolve)
     return found
 
 
 @pytest.mark.parametrize(("is_pre", "request_"), [(False, "jax"), (True, "jax@pre")])
 def test_the_newest_is_asked_for_each_night(asked, is_pre, request_):
     """Its pins and their key are recorded, with the version that a person reads."""
-    release = Newest(is_pre=is_pre).resolve("jax")
+    release = NewestReleases(is_pre=is_pre).resolve("jax")
     assert asked == [request_]
-    assert (release["request"], release["key"], release["version"]) == (request_, "k1", "0.10.2")
+    assert (release.request, release.key, release.version) == (request_, "k1", "0.10.2")
 
 
 def test_what_is_held_and_was_built_needs_no_network(asked):
     """The pins are those of its environment."""
-    release = Newest(held_at=["jax==0.9.2"], is_pre=True).resolve("jax")
+    release = NewestReleases(named=["jax==0.9.2"], is_pre=True).resolve("jax")
     assert asked == []
-    assert (release["version"], release["pins"]) == ("0.9.2", ["jax==0.9.2", "jaxlib==0.9.2"])
+    assert (release.version, release.pins) == ("0.9.2", ("jax==0.9.2", "jaxlib==0.9.2"))
 
 
 def test_a_password_of_an_index_is_not_recorded(asked):
     """It is used for building, and shown to nobody."""
-    releases = Newest(indexes=["https://user:secret@example.org/simple"])
+    releases = NewestReleases(indexes=["https://user:secret@example.org/simple"])
     release = releases.resolve("jax")
     assert "secret" not in str(release)
     used = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(newest, "held", lambda resolved, tell: used.append(resolved))
+        patch.setattr(night_releases, "held", lambda resolved, tell: used.append(resolved))
         releases.hold(release, tell=print)
     assert used[0].indexes == ("https://user:secret@example.org/simple",)
 
@@ -55,4 +55,4 @@ def test_a_password_of_an_index_is_not_recorded(asked):
 def test_two_releases_of_one_framework_are_refused():
     """A cell is of one of them."""
     with pytest.raises(UsageError, match="found two of jax"):
-        Newest(held_at=["jax==0.9.2", "jax==0.10.2"])
+        NewestReleases(named=["jax==0.9.2", "jax==0.10.2"])

@@ -5,16 +5,15 @@ import dataclasses
 import pytest
 
 from tests.nightly.nights import a_cell, a_document, a_row, all_cells, day
-from vigil.nightly import plan
-from vigil.nightly.cells import REPRODUCE, VERIFY
-from vigil.nightly.estimate import Estimator
-from vigil.nightly.ledger import Due, Ledger
-from vigil.nightly.plan import make_plan
+from vigil.documents.night import REPRODUCE, VERIFY
+from vigil.nightly import night_plan
+from vigil.nightly.ledger import DueCell, Ledger
+from vigil.nightly.night_plan import Estimator, make_plan
 
 
 def due_of(*cells, is_urgent=False, since=0):
     """Return cells as due."""
-    return [Due(cell, "b", "", day(since), is_urgent) for cell in cells]
+    return [DueCell(cell, "b", "", day(since), is_urgent) for cell in cells]
 
 
 def seconds_of(cell):
@@ -160,14 +159,14 @@ def test_cells_that_hang_every_night_do_not_stop_the_rota():
 
 def test_a_plan_without_a_rota_is_caught(monkeypatch):
     """Planted: by value per minute alone, some cells are never reached in 14 nights of new releases."""
-    monkeypatch.setattr(plan, "_NIGHTS_OF_A_ROUND", float("inf"))
+    monkeypatch.setattr(night_plan, "_NIGHTS_OF_A_ROUND", float("inf"))
     looks = simulate(nights=14, share=0.2, is_new_every_night=True)
     assert not all(looks.values())
 
 
 def test_a_plan_that_lets_failures_take_all_is_caught(monkeypatch):
     """Planted: with the whole budget for what failed, cells that hang keep others waiting for more than a week."""
-    monkeypatch.setattr(plan, "_SHARE_OF_URGENT", 1.0)
+    monkeypatch.setattr(night_plan, "_SHARE_OF_URGENT", 1.0)
     failing = frozenset(cell.key for cell in all_cells(("torch", "jax"))[::2])
     looks = simulate(nights=14, share=0.3, is_new_every_night=True, failing=failing)
     assert longest_wait(looks, nights=14) > 7

@@ -1,0 +1,242 @@
+"""A night as a person and as a machine reads it: Markdown, JSON, JUnit XML. Made from its night.json alone."""
+
+from __future__ import annotations
+
+import json
+import re
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from reports.tables import markdown_table
+from runners.contract.files import replace_text
+from vigil.documents.night import REPRODUCE, VERIFY, CellRow, Night, NightVerdict
+from vigil.documents.verdict import Verdict
+from vigil.progress import duration
+
+MARKDOWN, JSON, JUNIT = "summary.md", "summary.json", "junit.xml"
+COLUMNS = ("recipe", "framework", "release", "verified", "reproduced", "wrong", "failed", "other", "left")
+_WORDS = {0: "fine", 1: "wrong", 3: "could not run", 4: "unknown"}
+# XML 1.0, section 2.2: characters that no document may hold, not even escaped.
+_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_LONGEST_REASON = 400
+
+
+def write_summary(directory: Path, document: Night) -> list[Path]:
+    """Write summary.md, summary.json and junit.xml into a night's directory, each as a whole; return their paths."""
+    contents = {
+        MARKDOWN: markdown(document),
+        JSON: json.dumps(summary(document), indent=1) + "\n",
+        JUNIT: junit(document),
+    }
+    for name, content in contents.items():
+        replace_text(directory / name, content.encode("utf-8", "backslashreplace").decode("utf-8"))
+    return [directory / name for name in contents]
+
+
+def summary(document: Night) -> dict[str, Any]:
+    """Return what summary.json holds: the night without the cells that are fine."""
+    keys = ("id", "number", "created", "finished", "command", "budget_seconds", "spent_seconds", "jobs", "profile", "seeds")
+    content = document.as_json()
+    facts = {key: content[key] for key in (*keys, "releases", "covered", "verdict")}
+    facts["table"] = [dict(zip(COLUMNS, row, strict=True)) for row in table(document)]
+    facts |= {"standing": content["standing"], "seconds_lost": seconds_lost(document)}
+    return facts | {"not_fine": [row.as_json() for row in document.cells if row.is_done and not is_fine(row)]}
+
+
+def headline(document: Night) -> str:
+    """Return a night in one line."""
+    verdict = _verdict(document)
+    counts = sorted(verdict.counts.items(), key=lambda item: (-item[1], item[0]))
+    shown = ", ".join(f"{count} {name}" for name, count in counts)
+    done = sum(row.is_done for row in document.cells)
+    word = _WORDS[verdict.exit_code]
+    return f"Night {document.id}: {word}. {done} cells in {duration(document.spent_seconds)}: {shown}."
+
+
+def _verdict(document: Night) -> NightVerdict:
+    """Return the verdict of a night that is finished. Raises ValueError for another."""
+    if document.verdict is None:
+        raise ValueError(f"night {document.id} is not finished")
+    return document.verdict
+
+
+def table(document: Night) -> list[tuple[str, ...]]:
+    """Return a row for each recipe and framework."""
+    groups: dict[tuple[str, str], list[CellRow]] = {}
+    for row in document.cells:
+        groups.setdefault((row.recipe, row.context.framework), []).append(row)
+    return [
+        (recipe, framework, document.releases[framework].version or "none", *_counts(rows))
+        for (recipe, framework), rows in sorted(groups.items())
+    ]
+
+
+def _counts(rows: Sequence[CellRow]) -> tuple[str, ...]:
+    done = sum(row.is_done for row in rows)
+    fine = [row.kind for row in rows if row.ended_as is Verdict.REPRODUCED]
+    wrong = sum(row.is_outside for row in rows)
+    failed = sum(row.is_failed for row in rows)
+    other = done - len(fine) - wrong - failed
+    numbers = (fine.count(VERIFY), fine.count(REPRODUCE), wrong, failed, other, len(rows) - done)
+    return tuple(str(number) for number in numbers)
+
+
+def is_fine(row: CellRow) -> bool:
+    """Is there nothing that a person should know of a cell that is done?"""
+    return row.verdict in (Verdict.REPRODUCED, Verdict.UNSUPPORTED)
+
+
+def not_fine(document: Night) -> list[tuple[str, ...]]:
+    """Return cell, verdict, reason and directory of what is not fine; cells that have all but their name in common together."""
+    groups: dict[tuple[str, ...], list[str]] = {}
+    for row in document.cells:
+        if not row.is_done or is_fine(row):
+            continue
+        verdict = str(row.verdict)
+        if row.stands is False:
+            verdict = f"outside its band, not beyond chance among {_verdict(document).judged} cells ({verdict})"
+        name = f"{row.kind} {row.recipe} {row.context}"
+        where = row.context.framework if row.directory is None else row.key
+        groups.setdefault((verdict, _short(row.reason), row.directory or "-", where), []).append(name)
+    return [
+        (names[0] if len(names) == 1 else f"{len(names)} cells of {where}", verdict, reason, directory)
+        for (verdict, reason, directory, where), names in groups.items()
+    ]
+
+
+def seconds_lost(document: Night) -> float:
+    """Return the seconds that went into cells that failed, and into environments that could not be built."""
+    failed = [row.seconds or 0.0 for row in document.cells if row.is_failed]
+    builds = [release.error.seconds for release in document.releases.values() if release.error]
+    return round(sum(failed) + sum(builds), 1)
+
+
+def notes(document: Night) -> list[str]:
+    """Return what a reader must know besides the table."""
+    verdict = _verdict(document)
+    left = [row for row in document.cells if not row.is_done]
+    lines = [
+        f"{document.covered} cells were covered by earlier nights on the same basis; {len(left)} are left to coming nights",
+        f"{verdict.judged} numbers judged at 1% false alarms each: {verdict.false_alarms_expected} expected outside by "
+        "chance; those that stand are held to 5% false discoveries (Benjamini-Hochberg)",
+    ]
+    too_long = sum((row.estimate_seconds or 0.0) > document.budget_seconds for row in left)
+    if too_long:
+        lines.append(f"{too_long} of these take longer than the whole budget: only a longer one reaches them")
+    if verdict.by_chance:
+        lines.append(f"{len(verdict.by_chance)} outside, not beyond chance: they come first in the next night")
+    known = sum(row.ended_as is Verdict.KNOWN_FINDING for row in document.cells)
+    lines += [f"{known} known findings, which are no failure"] if known else []
+    lost = seconds_lost(document)
+    lines += [f"what failed took {duration(lost)}"] if lost else []
+    lines += [
+        f"not fine since night {finding.night}: {finding.key}: {finding.verdict}: {_short(finding.reason)}"
+        for finding in document.standing
+    ]
+    return lines
+
+
+def releases(document: Night) -> list[tuple[str, ...]]:
+    """Return framework, release, what it was before, and what is wrong with it."""
+    return [
+        (
+            name,
+            release.version or "none",
+            "new" if release.is_new and release.key else "as before" if release.key else "-",
+            release.previous or "-",
+            _short(release.error.reason) if release.error else "",
+        )
+        for name, release in document.releases.items()
+    ]
+
+
+RELEASE_COLUMNS = ("framework", "release", "is", "before", "problem")
+NOT_FINE_COLUMNS = ("cell", "verdict", "reason", "directory")
+
+
+def markdown(document: Night) -> str:
+    """Return the night as a page."""
+    lines = [f"# {headline(document)}", ""]
+    lines += [*markdown_table(RELEASE_COLUMNS, releases(document)), ""]
+    lines += [*markdown_table(COLUMNS, table(document)), ""]
+    if found := not_fine(document):
+        lines += ["## What is not fine", "", *markdown_table(NOT_FINE_COLUMNS, found), ""]
+    lines += [f"- {_inline(line)}" for line in notes(document)]
+    seeds = ", ".join(map(str, document.seeds))
+    lines += [
+        f"- profile {document.profile}, seeds {seeds}, budget {duration(document.budget_seconds)}, "
+        f"{document.jobs or '-'} cells side by side; `{_inline(document.command).replace('`', '')}`"
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def junit(document: Night) -> str:
+    """Return the night as JUnit XML: a failure is a wrong number, an error one that could not be had, skipped what is left."""
+    cells = document.cells
+    results = [_result(row, document) for row in cells]
+    tags = [tag for tag, _, _ in results]
+    root = ElementTree.Element("testsuites")
+    suite = ElementTree.SubElement(
+        root,
+        "testsuite",
+        name=f"vigil nightly {document.id}",
+        timestamp=document.created[:19],
+        tests=str(len(cells)),
+        failures=str(tags.count("failure")),
+        errors=str(tags.count("error")),
+        skipped=str(tags.count("skipped")),
+        time=f"{sum(row.seconds or 0.0 for row in cells):.1f}",
+    )
+    for row, (tag, message, text) in zip(cells, results, strict=True):
+        case = ElementTree.SubElement(
+            suite,
+            "testcase",
+            classname=xml_text(f"{row.recipe}.{row.context.framework}"),
+            name=xml_text(f"{row.kind} {row.context}"),
+            time=f"{row.seconds or 0.0:.1f}",
+        )
+        if tag in ("failure", "error", "skipped"):
+            kind = {"type": xml_text(str(row.verdict))} if tag != "skipped" else {}
+            ElementTree.SubElement(case, tag, message=xml_text(message), **kind).text = xml_text(text)
+        elif text:
+            ElementTree.SubElement(case, "system-out").text = xml_text(text)
+    ElementTree.indent(root, " ")
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(root, encoding="unicode") + "\n"
+
+
+def xml_text(text: str) -> str:
+    """Return a text with every character that XML forbids written as its number.
+
+    >>> xml_text("a\\x1b[31mb")
+    'a\\\\x1b[31mb'
+    """
+    return _NOT_XML.sub(lambda found: found.group().encode("unicode_escape").decode("ascii"), text)
+
+
+def _result(row: CellRow, document: Night) -> tuple[str, str, str]:
+    """Return the element that a cell has in JUnit, its message and its text."""
+    verdict, reason = row.ended_as, row.reason or ""
+    if verdict is None:
+        return "skipped", f"left to a coming night: the budget did not reach it ({row.chosen})", ""
+    where = f"{reason}\nin {row.directory}" if row.directory else reason
+    if verdict.is_outside:
+        if row.stands:
+            return "failure", f"{verdict}: {_short(reason)}", where
+        return "", "", f"outside its band, not beyond chance among {_verdict(document).judged} cells ({verdict}): {where}"
+    if verdict.is_failed or verdict is Verdict.UNKNOWN:
+        return "error", f"{verdict}: {_short(reason)}", where
+    if verdict is Verdict.UNSUPPORTED:
+        return "skipped", f"unsupported: {_short(reason)}", reason
+    return "", "", "" if verdict is Verdict.REPRODUCED else f"{verdict}: {where}"
+
+
+def _short(text: str | None) -> str:
+    """Return a text on one line, cut where it is long."""
+    line = _inline(text or "")
+    return line if len(line) <= _LONGEST_REASON else line[: _LONGEST_REASON - 3] + "..."
+
+
+def _inline(text: str) -> str:
+    return " ".join(xml_text(text).split())

@@ -1,0 +1,135 @@
+"""compare.json: the same seeds under two releases of a framework, what each side gave, and the verdict on the difference."""
+
+from __future__ import annotations
+
+import enum
+from typing import ClassVar, Literal
+
+from pydantic import Field, field_serializer
+
+from vigil.documents.context import Context
+from vigil.documents.document import Document, Number, Part
+from vigil.documents.identity import Identity
+from vigil.documents.invocation import FirstRung, NamedRelease
+from vigil.documents.record import Environment
+from vigil.documents.verdict import Verdict
+from vigil.errors import EXIT_COULD_NOT_RUN, EXIT_OUTSIDE, EXIT_REPRODUCED, EXIT_UNKNOWN
+
+
+class ReleaseVerdict(str, enum.Enum):
+    """How two releases compare. It is its own text, in documents, tables and messages."""
+
+    NO_DIFFERENCE = "no difference seen"
+    IDENTICAL = "identical"
+    MOVED = "numbers moved, not worse"
+    NEW_LOWER = "NEW is lower"
+    NEW_HIGHER = "NEW is higher"
+    NEW_WRONG = "a step of NEW is wrong"
+    COULD_NOT_RUN = "could not run"
+    TOO_FEW_RUNS = "too few runs"
+
+    __str__ = str.__str__
+    __format__ = str.__format__
+
+    @property
+    def exit_code(self) -> int:
+        """Return 0 no difference, 1 a difference or a wrong step of NEW, 3 could not run, 4 too few runs to tell."""
+        if self in (ReleaseVerdict.NEW_LOWER, ReleaseVerdict.NEW_HIGHER, ReleaseVerdict.NEW_WRONG):
+            return EXIT_OUTSIDE
+        if self is ReleaseVerdict.COULD_NOT_RUN:
+            return EXIT_COULD_NOT_RUN
+        return EXIT_UNKNOWN if self is ReleaseVerdict.TOO_FEW_RUNS else EXIT_REPRODUCED
+
+
+class ComparedMetric(Part):
+    """The metric whose difference is judged."""
+
+    name: str
+    unit: str
+    direction: Literal["higher", "lower"]
+
+
+class ComparedSide(Part):
+    """What one release did.
+
+    name: OLD or NEW. problem: why its runs say nothing, if they do not. values, states: of finished runs, by seed.
+    versions: of what computes, by package.
+    """
+
+    name: str
+    release: NamedRelease
+    invocation: str | None = None
+    verdict: Verdict | None = None
+    environment: Environment = Field(default_factory=dict)
+    values: dict[int, float] = Field(default_factory=dict)
+    states: dict[int, str | None] = Field(default_factory=dict)
+    verify: FirstRung | None = None
+    first_step_seconds: float | None = None
+    images_per_second: float | None = None
+    problem: str | None = None
+    log_tail: tuple[str, ...] = ()
+    versions: dict[str, str] = Field(default_factory=dict)
+
+    @field_serializer("values", "states", when_used="json")
+    def _by_text(self, values: dict[int, float | str | None]) -> dict[str, float | str | None]:
+        return {str(seed): value for seed, value in values.items()}
+
+    @property
+    def is_verified(self) -> bool:
+        """Was one training step held against float64, and right?"""
+        return self._step is Verdict.REPRODUCED
+
+    @property
+    def is_wrong(self) -> bool:
+        """Was one training step held against float64, and wrong?"""
+        return self._step is not None and self._step.is_wrong_step
+
+    @property
+    def _step(self) -> Verdict | None:
+        return self.verify.verdict.name if self.verify and self.verify.verdict else None
+
+
+class ReleaseDifference(Part):
+    """The difference NEW - OLD of the metric, as `vigil.statistics.pairs` has it; null where too few runs tell nothing of it."""
+
+    method: str
+    difference: float
+    low: float | None
+    high: float | None
+    p_value: float | None
+    n_new: int
+    n_old: int
+    n_pairs: int
+    correlation: float | None
+    detectable: Number | None
+    decision: str
+    coverage: float
+    spread_floor: float
+
+
+class ComparisonVerdict(Part):
+    """The verdict on two sides."""
+
+    name: ReleaseVerdict
+    reason: str
+    exit_code: int
+
+
+class Comparison(Document):
+    """Two releases side by side. `difference`: null where a side has no number."""
+
+    FILE_NAME: ClassVar[str] = "compare.json"
+
+    schema_: int = Field(1, alias="schema")
+    compare_id: str
+    created: str
+    command: str
+    recipe: Identity
+    context: Context
+    seeds: tuple[int, ...]
+    metric: ComparedMetric
+    old: ComparedSide
+    new: ComparedSide
+    verdict: ComparisonVerdict
+    difference: ReleaseDifference | None
+    remarks: tuple[str, ...]

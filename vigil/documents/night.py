@@ -1,0 +1,244 @@
+"""night.json: one night of `vigil nightly`: what it was asked for, its releases, every cell that was due, and its verdict.
+
+A night is written at every change, so its cells stand a line each: indenting all of them takes long.
+"""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import ClassVar, Literal
+
+from pydantic import Field, field_validator, model_validator
+
+from vigil.documents.context import Context
+from vigil.documents.document import Document, DocumentError, Part
+from vigil.documents.invocation import NamedRelease, Tracking
+from vigil.documents.verdict import Verdict
+
+VERIFY: Literal["verify"] = "verify"
+REPRODUCE: Literal["reproduce"] = "reproduce"
+CellKind = Literal["verify", "reproduce"]
+PENDING: Literal["pending"] = "pending"
+RUNNING: Literal["running"] = "running"
+DONE: Literal["done"] = "done"
+LEFT: Literal["left"] = "left"
+CellStatus = Literal["pending", "running", "done", "left"]
+
+
+class RecipeMetric(Part):
+    """What a recipe is judged by."""
+
+    LEFT_OUT_WHEN_NONE: ClassVar[tuple[str, ...]] = ("selection",)
+
+    name: str
+    unit: str
+    direction: Literal["higher", "lower"]
+    selection: str | None = None
+
+
+class NightRecipe(Part):
+    """A recipe of a night. source: where it was found. hash: of the night's profile."""
+
+    source: str
+    version: int
+    hash: str
+    metric: RecipeMetric
+
+
+class ReleaseError(Part):
+    """Why a release cannot be had: the installer's last lines, and how long that took."""
+
+    reason: str
+    log_tail: tuple[str, ...]
+    seconds: float
+
+
+class NightRelease(Part):
+    """What a night tests of a framework. version, key and pins are null where it could not be resolved.
+
+    previous: the version of the last night that could resolve one.
+    """
+
+    LEFT_OUT_WHEN_NONE: ClassVar[tuple[str, ...]] = ("extra_index",)
+
+    request: str
+    version: str | None
+    key: str | None
+    pins: tuple[str, ...] | None
+    extra_index: tuple[str, ...] | None = None
+    error: ReleaseError | None = None
+    is_new: bool = True
+    previous: str | None = None
+
+    @property
+    def named(self) -> NamedRelease:
+        """Return it as invocations record it."""
+        return NamedRelease(request=self.request, key=self.key, pins=self.pins, extra_index=self.extra_index)
+
+    @property
+    def text(self) -> str:
+        """Return it as a person is told of it."""
+        if self.error:
+            return f"cannot be had: {self.error.reason}"
+        if not self.is_new:
+            return f"{self.version}, as before"
+        if self.previous is None:
+            return f"{self.version}, for the first time"
+        if self.previous == self.version:
+            return f"{self.version}, with other packages than before"
+        return f"{self.version} is new (was {self.previous})"
+
+
+class StandingFinding(Part):
+    """A cell that is covered, and wrong or unknown. night: the one that found it."""
+
+    key: str
+    night: str
+    verdict: Verdict
+    reason: str
+    directory: str | None
+
+
+class CellRow(Part):
+    """One cell of a night.
+
+    basis: the hash of what its verdict stands on. chosen: why it was due. directory: below the folder of runs, once it has
+    started. seconds: of all attempts. stands: of a number outside its band, whether it is beyond chance.
+    """
+
+    key: str
+    kind: CellKind
+    recipe: str
+    profile: str
+    context: Context
+    basis: str
+    chosen: str
+    estimate_seconds: float | None = None
+    status: CellStatus = PENDING
+    directory: str | None = None
+    seconds: float | None = None
+    peak_memory_bytes: int | None = None
+    verdict: Verdict | None = None
+    reason: str | None = None
+    p_value: float | None = None
+    stands: bool | None = None
+
+    @model_validator(mode="after")
+    def _ended_with_a_verdict(self) -> CellRow:
+        if self.status == DONE and self.verdict is None:
+            raise ValueError(f"{self.key} is done without a verdict")
+        return self
+
+    @property
+    def is_done(self) -> bool:
+        return self.status == DONE
+
+    @property
+    def ended_as(self) -> Verdict | None:
+        """Return the verdict of a cell that is done."""
+        return self.verdict if self.is_done else None
+
+    @property
+    def is_failed(self) -> bool:
+        """Did it end without an answer?"""
+        return self.ended_as is not None and self.ended_as.is_failed
+
+    @property
+    def is_outside(self) -> bool:
+        """Did it end with a number outside its band, or with a wrong step?"""
+        return self.ended_as is not None and self.ended_as.is_outside
+
+
+class NightVerdict(Part):
+    """What a night comes to. judged: how many numbers a band was laid on. by_chance: keys of those outside that do not stand."""
+
+    exit_code: int
+    counts: dict[str, int]
+    judged: int
+    false_alarms_expected: float
+    by_chance: tuple[str, ...]
+
+
+class Night(Document):
+    """One night. `id`: its directory. `number`: its step in every timeline. `finished`, `verdict`: null while it is at work.
+
+    `token`: tells it from another machine's night of the same id. `covered`: how many cells needed no look.
+    """
+
+    FILE_NAME: ClassVar[str] = "night.json"
+    LEFT_OUT_WHEN_NONE: ClassVar[tuple[str, ...]] = ("token",)
+
+    schema_: int = Field(1, alias="schema")
+    id: str
+    token: str | None = None
+    number: int
+    created: str
+    command: str
+    profile: str
+    budget_seconds: float
+    jobs: int | None
+    seeds: tuple[int, ...] = ()
+    recipes: dict[str, NightRecipe]
+    releases: dict[str, NightRelease]
+    covered: int
+    standing: tuple[StandingFinding, ...]
+    cells: tuple[CellRow, ...]
+    spent_seconds: float
+    finished: str | None
+    verdict: NightVerdict | None
+    tracking: Tracking | None
+
+    @field_validator("created", "finished")
+    @classmethod
+    def _is_a_time(cls, value: str | None) -> str | None:
+        if value is not None:
+            datetime.fromisoformat(value)
+        return value
+
+    @model_validator(mode="after")
+    def _cells_are_of_the_night(self) -> Night:
+        """Every reader looks up a cell's recipe and release."""
+        for row in self.cells:
+            if row.recipe not in self.recipes:
+                raise ValueError(f"recipes: {row.recipe} is missing, of which there is a cell")
+            if row.context.framework not in self.releases:
+                raise ValueError(f"releases: {row.context.framework} is missing, of which there is a cell")
+        if len({row.key for row in self.cells}) < len(self.cells):
+            raise ValueError("cells: one of them stands there twice")
+        return self
+
+    @property
+    def when(self) -> datetime:
+        """Return when it was begun, in UTC."""
+        return datetime.fromisoformat(self.created).astimezone(timezone.utc)
+
+    @property
+    def is_begun(self) -> bool:
+        """Has any cell been started?"""
+        return any(row.directory for row in self.cells)
+
+    def release_of(self, row: CellRow) -> NightRelease:
+        """Return the release that a cell is looked at with."""
+        return self.releases[row.context.framework]
+
+    def text(self) -> str:
+        """Return night.json's content: a cell a line."""
+        content = self.as_json()
+        rows = [json.dumps(row, allow_nan=False) for row in content["cells"]]
+        rest = json.dumps({**content, "cells": []}, indent=1, allow_nan=False)
+        return rest.replace('\n "cells": []', '\n "cells": [\n  ' + ",\n  ".join(rows) + "\n ]", 1) + "\n"
+
+
+def read_nights(nights: Path) -> tuple[dict[Path, Night], list[str]]:
+    """Return the nights below a folder in the order of their numbers, by directory, and a remark for each that cannot be read."""
+    documents: dict[Path, Night] = {}
+    remarks = []
+    for path in sorted(nights.glob(f"*/{Night.FILE_NAME}")):
+        try:
+            documents[path.parent] = Night.read(path.parent)
+        except (OSError, DocumentError) as error:
+            place = "" if isinstance(error, DocumentError) else f"{path}: "
+            remarks.append(f"{place}{error} The night is left out.")
+    return dict(sorted(documents.items(), key=lambda item: item[1].number)), remarks

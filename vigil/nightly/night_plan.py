@@ -1,0 +1,198 @@
+"""What a night looks at first, and how long that takes: cells by value per minute, under a budget, each reached within a week.
+
+A cell takes as long as it took last, else a measured default, corrected by how defaults have fared so far.
+
+Three rounds, each within what is left of the budget:
+
+1. What failed or lay outside its band when it was last looked at. No more than half of the budget while anything else is due:
+   cells that hang every night would else keep all others from being looked at.
+2. The rota: what has waited longest, until a seventh of the seconds that all cells take is full, but for slack a sixth. A
+   threshold ("urgent after six days") cannot do this: where every night brings a release, as with pre-releases, all that were not
+   reached become urgent on one day, which is too late for most of them.
+3. The rest by value per minute.
+
+Within a round equals go by value per minute; a context's verification comes before its reproduction.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import statistics
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
+
+from vigil.documents.night import REPRODUCE, VERIFY
+from vigil.documents.verdict import Verdict
+from vigil.nightly.cells import NightCell
+from vigil.nightly.ledger import DueCell, Ledger
+
+_NIGHTS_OF_A_ROUND = 6
+_SHARE_OF_URGENT = 0.5
+# Seconds on one of two cores (AMD EPYC), by framework and mode.
+# Verifications: medians of docs/verify-contexts.md (`vigil verify resnet_cifar --all --jobs 2`); one device, two.
+_VERIFY_SECONDS = {
+    ("torch", "eager"): (5.0, 12.0),
+    ("torch", "jit"): (5.0, 12.0),
+    ("torch", "compile"): (9.5, 102.5),
+    ("tensorflow", "eager"): (10.5, 20.5),
+    ("tensorflow", "jit"): (10.0, 19.0),
+    ("tensorflow", "compile"): (20.5, 20.5),
+    ("jax", "eager"): (28.0, 35.5),
+    ("jax", "jit"): (15.0, 17.5),
+    ("jax", "compile"): (15.0, 18.0),
+}
+# Reproductions, one seed: jit is the median over the recipes of `make reference`'s runs; the other modes take as much longer as
+# their images per second in docs/benchmarks.md (`make bench`) are fewer, and PyTorch's compiler a minute of its own
+# (docs/contexts.md, `make matrix RECIPE=resnet_cifar PROFILE=smoke`).
+_REPRODUCE_SECONDS = {
+    ("torch", "eager"): 90.0,
+    ("torch", "jit"): 90.0,
+    ("torch", "compile"): 150.0,
+    ("tensorflow", "eager"): 370.0,
+    ("tensorflow", "jit"): 85.0,
+    ("tensorflow", "compile"): 85.0,
+    ("jax", "eager"): 740.0,
+    ("jax", "jit"): 135.0,
+    ("jax", "compile"): 135.0,
+}
+_TWO_DEVICES = 1.5
+# So many results of one recipe say more about it than those of all recipes do.
+_ENOUGH = 3
+
+
+class Estimator:
+    """Estimates that learn: from earlier nights, and from each cell that ends."""
+
+    def __init__(self, ledger: Ledger, *, n_seeds: int) -> None:
+        self._n_seeds = n_seeds
+        self._last: dict[str, float] = {}
+        # By recipe and profile, and within them by cell: one that was looked at twice counts once.
+        self._ratios: dict[tuple[str, str], dict[str, float]] = {}
+        for key, results in ledger.results.items():
+            self._learn(key, results[-1].seconds, results[-1].verdict)
+
+    def see(self, cell: NightCell, seconds: float, verdict: Verdict) -> None:
+        """Learn how long a cell took tonight, with all its seeds."""
+        self._learn(cell.key, seconds / self._seeds(cell), verdict)
+
+    def seconds(self, cell: NightCell) -> float:
+        """Return the seconds that a cell will take, with all its seeds."""
+        if (last := self._last.get(cell.key)) is not None:
+            return last * self._seeds(cell)
+        default = _default(cell.kind, cell.context.text)
+        return default * self._correction(cell.recipe, cell.profile) * self._seeds(cell)
+
+    def _learn(self, key: str, seconds: float, verdict: Verdict) -> None:
+        kind, recipe, profile, context = key.split(" ")
+        default = _default(kind, context)
+        if verdict.is_failed:
+            # What crashed at once takes its time when it is mended; what hung takes as long as it hung.
+            self._last[key] = max(seconds, default * self._correction(recipe, profile))
+        elif seconds > 0.0:
+            self._last[key] = seconds
+            if verdict is not Verdict.UNSUPPORTED:
+                self._ratios.setdefault((recipe, profile), {})[key] = seconds / default
+
+    def _seeds(self, cell: NightCell) -> int:
+        return self._n_seeds if cell.kind == REPRODUCE else 1
+
+    def _correction(self, recipe: str, profile: str) -> float:
+        own = list(self._ratios.get((recipe, profile), {}).values())
+        if len(own) < _ENOUGH:
+            own = [ratio for (_, of), ratios in self._ratios.items() if of == profile for ratio in ratios.values()]
+        return statistics.median(own) if own else 1.0
+
+
+def _default(kind: str, context: str) -> float:
+    framework, mode, *rest = context.split("-")
+    is_one = "x1" in rest
+    if kind == VERIFY:
+        return _VERIFY_SECONDS[framework, mode][0 if is_one else 1]
+    return _REPRODUCE_SECONDS[framework, mode] * (1.0 if is_one else _TWO_DEVICES)
+
+
+@dataclasses.dataclass(frozen=True)
+class NightPlan:
+    """The cells that fit, in the order in which they are to be started, and those that do not, the most worth first."""
+
+    chosen: list[DueCell]
+    left: list[DueCell]
+
+
+def make_plan(
+    due: Sequence[DueCell],
+    *,
+    seconds: Callable[[NightCell], float],
+    budget: float,
+    jobs: int,
+    total: float,
+    is_begun: bool = False,
+) -> NightPlan:
+    """Return which cells to look at tonight. The first of a night that is not begun is chosen whatever it takes.
+
+    Args:
+        seconds: how long a cell will take.
+        budget: seconds by the clock, in which `jobs` cells run side by side.
+        total: seconds that all cells take, those that are covered too.
+    """
+    choice = _Choice(due, seconds=seconds, longest=budget, capacity=budget * jobs)
+    urgent = [each for each in due if each.is_urgent]
+    rest = [each for each in due if not each.is_urgent]
+    choice.take(choice.by_density(urgent), share=_SHARE_OF_URGENT * budget * jobs if rest else budget * jobs)
+    # By whole days: a minute's difference between two nights must not outweigh what cells are worth.
+    choice.take(sorted(choice.by_density(rest), key=lambda each: _day(each.since)), share=total / _NIGHTS_OF_A_ROUND)
+    choice.take(choice.by_density(rest), share=budget * jobs)
+    choice.take(choice.by_density(urgent), share=budget * jobs)
+    if not choice.chosen and due and not is_begun:
+        choice.add(choice.by_density(urgent or rest)[0])
+    taken = {each.cell.key for each in choice.chosen}
+    return NightPlan(choice.chosen, [each for each in choice.by_density(due) if each.cell.key not in taken])
+
+
+class _Choice:
+    """Takes cells while they fit."""
+
+    def __init__(self, due: Sequence[DueCell], *, seconds: Callable[[NightCell], float], longest: float, capacity: float) -> None:
+        self._due = {each.cell.key: each for each in due}
+        self._seconds = {each.cell.key: seconds(each.cell) for each in due}
+        self._longest, self._capacity = longest, capacity
+        self.chosen: list[DueCell] = []
+        self._taken: set[str] = set()
+
+    def by_density(self, due: Iterable[DueCell]) -> list[DueCell]:
+        """Return cells by value per second; among equals in the order of their names, so that a plan can be made again."""
+        return sorted(due, key=lambda each: (-each.cell.value / max(self._seconds[each.cell.key], 1e-3), each.cell.key))
+
+    def take(self, ordered: Iterable[DueCell], *, share: float) -> None:
+        """Take each that fits; the first that goes beyond `share` is the last."""
+        used = 0.0
+        for each in ordered:
+            if used >= share:
+                return
+            used += self._take(each)
+
+    def add(self, each: DueCell) -> None:
+        """Take a cell, and before it the verification of its context where that is due."""
+        for one in (self._first(each), each):
+            if one is not None and one.cell.key not in self._taken:
+                self._taken.add(one.cell.key)
+                self._capacity -= self._seconds[one.cell.key]
+                self.chosen.append(one)
+
+    def _take(self, each: DueCell) -> float:
+        if each.cell.key in self._taken:
+            return 0.0
+        new = [one for one in (self._first(each), each) if one is not None and one.cell.key not in self._taken]
+        costs = [self._seconds[one.cell.key] for one in new]
+        if sum(costs) > self._capacity or sum(costs) > self._longest:
+            return 0.0
+        self.add(each)
+        return sum(costs)
+
+    def _first(self, each: DueCell) -> DueCell | None:
+        before = each.cell.verification
+        return self._due.get(before.key) if before else None
+
+
+def _day(since: datetime) -> int:
+    return since.toordinal()

@@ -1,0 +1,79 @@
+"""The verdict of a night: which numbers outside their bands are more than chance among so many.
+
+A band lets one right run in a hundred fall outside. Over a night's reproductions the share of false alarms among those that are
+called wrong is held to 5 % by Benjamini and Hochberg's procedure (doi:10.1111/j.2517-6161.1995.tb02031.x) on the verdicts' p
+values. Cells of one seed share weights and batches, so their p values depend on each other positively, under which the procedure
+still holds (Benjamini and Yekutieli, doi:10.1214/aos/1013699998).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from scipy import stats
+
+from vigil.documents.night import LEFT, REPRODUCE, CellRow, Night, NightVerdict
+from vigil.documents.verdict import Verdict
+from vigil.errors import EXIT_COULD_NOT_RUN, EXIT_OUTSIDE, EXIT_REPRODUCED, EXIT_UNKNOWN
+from vigil.nightly.cells import cell_of
+from vigil.nightly.ledger import Ledger
+
+FALSE_ALARMS = 0.01
+FALSE_DISCOVERIES = 0.05
+# A wrong number is worse than one that is missing, and both are worse than one that nothing is known of.
+WORST_FIRST = (EXIT_OUTSIDE, EXIT_COULD_NOT_RUN, EXIT_UNKNOWN, EXIT_REPRODUCED)
+
+
+def judge_night(night: Night, ledger: Ledger) -> Night:
+    """Return a night with its verdict, and in its rows which of those outside their bands stand.
+
+    A number stands without regard to the others where it has no p value, and where the last look, same release, was outside
+    on the same side: twice running is no chance. A verification's limits are not drawn from a distribution: it always stands.
+    """
+    judged = [row for row in night.cells if _is_judged(row)]
+    p_values = {row.key: row.p_value for row in judged if row.p_value is not None}
+    adjusted = stats.false_discovery_control(list(p_values.values()), method="bh") if p_values else []
+    is_beyond = {key: bool(value <= FALSE_DISCOVERIES) for key, value in zip(p_values, adjusted, strict=True)}
+
+    def with_stand(row: CellRow) -> CellRow:
+        if row.verdict is None or not row.is_outside:
+            return row
+        again = ledger.was_outside(cell_of(row), verdict=row.verdict, release=night.release_of(row).version)
+        return row.replace(stands=row.kind != REPRODUCE or is_beyond.get(row.key, True) or again)
+
+    rows = tuple(with_stand(row) for row in night.cells)
+    counts: dict[str, int] = {}
+    for row in rows:
+        name = row.ended_as or LEFT
+        counts[name] = counts.get(name, 0) + 1
+    verdict = NightVerdict(
+        exit_code=worst([*(code_of(row) for row in rows), *(standing_code(finding.verdict) for finding in night.standing)]),
+        counts=counts,
+        judged=len(judged),
+        false_alarms_expected=round(FALSE_ALARMS * len(judged), 2),
+        by_chance=tuple(row.key for row in rows if row.stands is False),
+    )
+    return night.replace(cells=rows, verdict=verdict)
+
+
+def worst(codes: Iterable[int]) -> int:
+    """Return the worst of exit codes, 0 for none."""
+    present = {EXIT_REPRODUCED, *codes}
+    return next(code for code in WORST_FIRST if code in present)
+
+
+def standing_code(verdict: Verdict) -> int:
+    """Return the exit code of what an earlier night has found and nothing has changed since."""
+    return EXIT_UNKNOWN if verdict is Verdict.UNKNOWN else EXIT_OUTSIDE
+
+
+def code_of(row: CellRow) -> int:
+    """Return the exit code of one cell of a night; what is left, unsupported, a known finding or chance is no failure."""
+    verdict = row.ended_as
+    if verdict is None or verdict in (Verdict.UNSUPPORTED, Verdict.KNOWN_FINDING) or (verdict.is_outside and not row.stands):
+        return EXIT_REPRODUCED
+    return verdict.exit_code
+
+
+def _is_judged(row: CellRow) -> bool:
+    return row.kind == REPRODUCE and (row.is_outside or row.ended_as is Verdict.REPRODUCED)
