@@ -1,17 +1,39 @@
-"""The blocks that recipes of every kind are made of.
+"""The blocks that recipes of every kind are made of, and what must hold between the keys of each.
 
 Every number on which frameworks disagree has a key and no default. Where Vigil has one convention, as for momentum, the
 key admits that one value: it is written out for the reader, and a recipe that needs another is refused, not bent.
+A check is whether it holds, where in the block, and what to say if it does not.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from itertools import pairwise
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema, model_validator
 from pydantic_core import PydanticCustomError
 
+from runners.contract.data import generated, scenes
 from runners.contract.data.instances import EMBEDDED
+from vigil.recipes.yaml_file import Location
+
+Problem = tuple[Location, str]
+Check = tuple[bool, Location, str]
+
+LARGEST_SIZES = {
+    "cifar10": (50000, 10000),
+    "generated": (generated.MAXIMUM["train"], generated.MAXIMUM["test"]),
+    "textures": (generated.MAXIMUM["train"], generated.MAXIMUM["test"]),  # made in the same chunks
+    "scenes": (scenes.MAXIMUM["train"], scenes.MAXIMUM["test"]),
+}
+DATA_IMAGE_SHAPE = (32, 32, 3)
+
+
+def _refuse_false(value: bool) -> bool:
+    if not value:
+        raise PydanticCustomError("literal_error", "only true")
+    return value
 
 
 def _refuse_true(value: bool) -> bool:
@@ -27,7 +49,10 @@ Positive = Annotated[float, Field(gt=0)]
 Zero = Annotated[float, Field(ge=0, le=0)]
 # Not Literal[False], which takes a 0 for it.
 No = Annotated[bool, AfterValidator(_refuse_true), WithJsonSchema({"const": False, "type": "boolean"})]
+Yes = Annotated[bool, AfterValidator(_refuse_false), WithJsonSchema({"const": True, "type": "boolean"})]
 # YAML has lists only; strictness about list against tuple would refuse every one of them.
+ImageShape = Annotated[tuple[Count, Count, Count], Field(strict=False)]
+Share = Annotated[float, Field(ge=0, le=1)]
 NaturalPair = Annotated[tuple[Annotated[int, Field(ge=0)], Annotated[int, Field(ge=0)]], Field(strict=False)]
 
 
@@ -37,9 +62,15 @@ class Closed(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
 
 
+def broken(checks: Iterable[Check]) -> list[Problem]:
+    """Return the checks that do not hold."""
+    return [(location, message) for holds, location, message in checks if not holds]
+
+
 class PercentMetric(Closed):
     """The number that is judged."""
 
+    name: str
     unit: Literal["percent"] = Field(description="The unit of the metric.")
     direction: Literal["higher"] = Field(description="Which direction is better; a band is two-sided all the same.")
     selection: Literal["last"] = Field(description="Which evaluation counts: the last, never the best on the test set.")
@@ -54,8 +85,17 @@ class Convolution(Closed):
     )
     bias: No = Field(description="Whether convolutions have a bias; batch norm follows each of them.")
 
+    def check(self) -> Check:
+        """Return the check that a stride of 1 keeps the size; its location is the recipe's."""
+        return (
+            [sum(pad) for pad in self.padding] == [size - 1 for size in self.kernel],
+            ("model", "convolution", "padding"),
+            f"found {[list(pad) for pad in self.padding]}. Allowed: kernel - 1 in total for each dimension, so that a "
+            f"stride of 1 keeps the size (kernel {list(self.kernel)}).",
+        )
 
-class BatchNorm(Closed):
+
+class BatchNormBlock(Closed):
     """Batch normalisation, with the conventions on which frameworks differ."""
 
     epsilon: Positive = Field(description="Added to the variance before the square root.")
@@ -114,8 +154,8 @@ class DetectorInit(Closed):
     up_bias: ConstantInit = Field(alias="up.bias", description="Its bias.")
 
 
-class Optimizer(Closed):
-    """The update rule, except for weight decay and learning rate, which are a profile's."""
+class SgdRule(Closed):
+    """SGD with momentum, except for weight decay and learning rate, which are a profile's."""
 
     name: Literal["sgd"] = Field(description="Which optimizer.")
     momentum: Annotated[float, Field(ge=0, lt=1)] = Field(description="buffer = momentum * buffer + gradient.")
@@ -126,6 +166,26 @@ class Optimizer(Closed):
     )
     weight_decay_form: Literal["coupled"] = Field(description="coupled: gradient + weight_decay * parameter, before momentum.")
     weight_decay_on: Literal["all"] = Field(description="Which parameters decay.")
+
+
+class AdamWRule(Closed):
+    """AdamW (Loshchilov and Hutter 2019, arXiv 1711.05101)."""
+
+    name: Literal["adamw"] = Field(description="Which optimizer.")
+    beta_1: Annotated[float, Field(ge=0, lt=1)] = Field(description="m = beta_1 * m + (1 - beta_1) * gradient.")
+    beta_2: Annotated[float, Field(ge=0, lt=1)] = Field(description="v = beta_2 * v + (1 - beta_2) * gradient ** 2.")
+    epsilon: Positive = Field(description="Added to the root of v; frameworks disagree on the default.")
+    epsilon_beside: Literal["corrected", "uncorrected"] = Field(
+        description="Which root epsilon is added to: that of v over 1 - beta_2 ** steps, or, as Keras has it, of v itself."
+    )
+    bias_correction: Yes = Field(description="Whether m and v are divided by 1 - beta ** steps.")
+    weight_decay_form: Literal["decoupled"] = Field(
+        description="decoupled: parameter -= learning_rate * weight_decay * parameter."
+    )
+    weight_decay_on: Literal["all"] = Field(description="Which parameters decay.")
+
+
+Optimizers = SgdRule | AdamWRule
 
 
 class Target(Closed):
@@ -183,6 +243,21 @@ class PiecewiseRate(Closed):
         description="One value more than there are boundaries."
     )
 
+    def checks(self, steps: int) -> list[Check]:
+        """Return what must hold of a schedule for so many steps; locations are the schedule's."""
+        return [
+            (
+                all(before < after for before, after in pairwise((0, *self.boundaries, steps))),
+                ("boundaries",),
+                f"found {list(self.boundaries)}. Allowed: increasing numbers of steps below steps, {steps}.",
+            ),
+            (
+                len(self.values) == len(self.boundaries) + 1,
+                ("values",),
+                f"found {len(self.values)} values. Allowed: {len(self.boundaries) + 1}, one more than boundaries.",
+            ),
+        ]
+
 
 class CosineRate(Closed):
     """A rate that falls along half a cosine to zero, in stairs (Loshchilov and Hutter 2017, arXiv 1608.03983)."""
@@ -194,15 +269,74 @@ class CosineRate(Closed):
     )
     steps_per_stair: Count = Field(description="Steps at each value: those of an epoch, where the rate changes once an epoch.")
 
+    def checks(self, steps: int) -> list[Check]:
+        """Return what must hold of a schedule for so many steps; locations are the schedule's."""
+        last = self.stairs * self.steps_per_stair
+        return [
+            (
+                steps <= last,
+                ("stairs",),
+                f"found {self.stairs}. Allowed: so many that stairs * steps_per_stair, {last}, is at least steps, {steps}.",
+            )
+        ]
+
+
+class GivenNormalisation(Closed):
+    """How pixels from 0 to 1 are centred and scaled, channel by channel."""
+
+    mean: Annotated[tuple[Share, Share, Share], Field(strict=False)] = Field(description="What is subtracted.")
+    deviation: Annotated[tuple[Positive, Positive, Positive], Field(strict=False)] = Field(description="What is divided by.")
+
 
 class Profile(Closed):
     """How much of a recipe: smoke in seconds, quick in minutes, paper as published."""
 
     description: Text = Field(description="One line for `vigil recipes`.")
-    data: Data = Field(description="The data set.")
+    data: Data | InstanceData = Field(description="The data set.")
     batch_size: Annotated[int, Field(ge=2)] = Field(description="Images in a global training batch, over all devices.")
     evaluation_batch_size: Count = Field(description="Images in a global evaluation batch; divides n_test.")
     steps: Count = Field(description="Training steps.")
     weight_decay: Annotated[float, Field(ge=0)] = Field(description="The weight decay.")
     evaluate_every_steps: Count = Field(description="Steps between evaluations; the last step is always evaluated.")
     checkpoint_every_steps: Count = Field(description="Steps between checkpoints.")
+    learning_rate: PiecewiseRate | CosineRate = Field(description="The learning rate by step.", discriminator="kind")
+
+    def checks(self) -> list[Check]:
+        """Return what must hold of sizes, of how often things are done, and of the learning rate; locations are the profile's."""
+        data, steps = self.data, self.steps
+        most_train, most_test = LARGEST_SIZES.get(data.name, (data.n_train, data.n_test))
+        return [
+            (data.n_train <= most_train, ("data", "n_train"), f"found {data.n_train}. Allowed: at most {most_train}."),
+            (data.n_test <= most_test, ("data", "n_test"), f"found {data.n_test}. Allowed: at most {most_test}."),
+            (
+                self.batch_size <= data.n_train,
+                ("batch_size",),
+                f"found {self.batch_size}. Allowed: at most data.n_train, {data.n_train}.",
+            ),
+            (
+                data.n_test % self.evaluation_batch_size == 0,
+                ("evaluation_batch_size",),
+                f"found {self.evaluation_batch_size}. Allowed: a divisor of data.n_test, {data.n_test}, so that every "
+                "evaluation batch has one shape.",
+            ),
+            (
+                self.evaluate_every_steps <= steps,
+                ("evaluate_every_steps",),
+                f"found {self.evaluate_every_steps}. Allowed: at most steps, {steps}.",
+            ),
+            (
+                self.checkpoint_every_steps <= steps,
+                ("checkpoint_every_steps",),
+                f"found {self.checkpoint_every_steps}. Allowed: at most steps, {steps}.",
+            ),
+            *((holds, ("learning_rate", *location), text) for holds, location, text in self.learning_rate.checks(steps)),
+        ]
+
+
+def image_shape_check(image_shape: tuple[int, int, int]) -> Check:
+    """Return the check that a model takes the images that the labelled data sets have; its location is the recipe's."""
+    return (
+        image_shape == DATA_IMAGE_SHAPE,
+        ("model", "image_shape"),
+        f"found {list(image_shape)}. Allowed: {list(DATA_IMAGE_SHAPE)}, the images of every data set here.",
+    )

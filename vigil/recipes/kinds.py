@@ -1,9 +1,14 @@
-"""The kinds of recipe, one for each kind of training, by the name of the model."""
+"""The one table of recipes' schemas: the name of a recipe's model -> what such a recipe may say."""
 
 from __future__ import annotations
 
-from vigil.recipes.classification import ClassificationRecipe
-from vigil.recipes.contrast import ContrastRecipe
-from vigil.recipes.detection import DetectionRecipe
+from vigil.recipes.classifier import ClassifierRecipe
+from vigil.recipes.contrastive import ContrastiveRecipe
+from vigil.recipes.detector import DetectorRecipe
+from vigil.recipes.recipe import Recipe
 
-RECIPES = {"resnet_cifar": ClassificationRecipe, "moco_lite": ContrastRecipe, "tiny_mask_rcnn": DetectionRecipe}
+RECIPES: dict[str, type[Recipe]] = {
+    "resnet_cifar": ClassifierRecipe,
+    "moco_lite": ContrastiveRecipe,
+    "tiny_mask_rcnn": DetectorRecipe,
+}

@@ -10,9 +10,9 @@ from pydantic import ValidationError
 
 from vigil.errors import RecipeError, UsageError, nearest
 from vigil.paths import expanded, project_root
-from vigil.recipes.base import DEFAULT_PROFILE, Recipe
-from vigil.recipes.file import Document, explain, read_document, shown
 from vigil.recipes.kinds import RECIPES
+from vigil.recipes.recipe import DEFAULT_PROFILE, Recipe
+from vigil.recipes.yaml_file import YamlFile, explain, read_document, shown
 
 __all__ = ["DEFAULT_PROFILE", "Recipe", "load_recipe", "recipe_hash", "recipe_names", "recipe_schema_text"]
 NOT_HASHED = ("checkpoint_every_steps",)  # a checkpoint copies the state and cannot move a number
@@ -27,7 +27,8 @@ def recipe_hash(resolved: dict[str, object]) -> str:
 
 def recipe_json_schema() -> dict[str, object]:
     """Return the JSON Schema of recipes, for editors: one for each model. The checks across keys are `vigil check`'s alone."""
-    kinds, definitions = [], {}
+    kinds: list[dict[str, object]] = []
+    definitions: dict[str, object] = {}
     for model, kind in RECIPES.items():
         schema = kind.model_json_schema(by_alias=True)
         definitions |= schema.pop("$defs")
@@ -72,7 +73,7 @@ def load_recipe(name_or_path: str) -> Recipe:
         raise RecipeError(explain(document, error.errors(), kind.model_json_schema(by_alias=True))) from error
 
 
-def _kind(document: Document) -> type[Recipe]:
+def _kind(document: YamlFile) -> type[Recipe]:
     """Return the kind of recipe that the document's model makes it. Raises RecipeError for a model that is not known."""
     location = ("model", "name")
     model = document.content.get("model") if isinstance(document.content, dict) else None

@@ -44,7 +44,7 @@ class Batches:
         self._epoch_order: tuple[int, np.ndarray] = (-1, np.empty(0))
         self.steps_per_epoch = len(dataset.train_labels) // self._batch_size
 
-    def train(self, step: int) -> tuple[np.ndarray, np.ndarray]:
+    def train(self, step: int) -> tuple[np.ndarray, Labels]:
         """Return the batch of step `step`: images float32 [batch, height, width, channel], labels int32 [batch]."""
         index = self._index(step)
         images = self._normalise(self._data.train_images[index])
@@ -52,10 +52,11 @@ class Batches:
             images = augment(images, self._augmentation, seed=self._seed, step=step)
         return images, self._data.train_labels[index].astype(np.int32)
 
-    def few(self, step: int, first: int, *, count: int) -> tuple[np.ndarray, np.ndarray]:
+    def few(self, step: int, first: int, *, count: int) -> tuple[np.ndarray, Labels]:
         """Return some rows of a step's batch, a batch of their own."""
         images, labels = self.train(step)
-        return images[first : first + count], labels[first : first + count]
+        _, own, _ = split(labels, (first, count, len(images) - first - count))
+        return images[first : first + count], own
 
     def train_between(self, first: int, end: int) -> Iterator[tuple[int, np.ndarray, Labels]]:
         """Yield (step, images, labels) for first <= step < end, prepared ahead."""
@@ -133,10 +134,11 @@ def augment(images: np.ndarray, rule: dict[str, Any], *, seed: int, step: int) -
 
 def split(batch: Labels, sizes: tuple[int, ...]) -> list[Labels]:
     """Return the shards of a global batch, one for each device, in order; those of labels in several arrays have them all."""
-    if isinstance(batch, dict):
-        shards = {name: split(array, sizes) for name, array in batch.items()}
-        return [{name: parts[index] for name, parts in shards.items()} for index in range(len(sizes))]
-    return np.split(batch, np.cumsum(sizes)[:-1])
+    places = np.cumsum(sizes)[:-1]
+    if not isinstance(batch, dict):
+        return [*np.split(batch, places)]
+    shards = {name: np.split(array, places) for name, array in batch.items()}
+    return [{name: parts[index] for name, parts in shards.items()} for index in range(len(sizes))]
 
 
 def prefetch(items: Iterator, *, ahead: int) -> Iterator:

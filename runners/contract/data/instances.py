@@ -9,7 +9,6 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import io
-import os
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ import numpy as np
 
 from runners.contract.data import scenes
 from runners.contract.errors import DAMAGED_ARCHIVE, DataError
+from runners.contract.files import replacing
 
 EMBEDDED = "scenes"
 SCHEMA = 1
@@ -79,7 +79,7 @@ def load(data: dict[str, Any], directory: str | None) -> InstanceSet:
     """
     if data["name"] == EMBEDDED:
         train, test = (_from_scenes(split, data[f"n_{split}"]) for split in ("train", "test"))
-        names = scenes.CLASSES
+        names: tuple[str, ...] = scenes.CLASSES
     else:
         path = Path(directory or "") / f"{data['name']}.npz"
         whole = read(path, expected=data["checksum"])
@@ -107,10 +107,8 @@ def checksum(split: Instances, class_names: tuple[str, ...]) -> str:
 def write(path: Path, whole: InstanceSet) -> None:
     """Write a set as NAME.npz, all of it or nothing."""
     arrays = {f"{split}_{name}": getattr(getattr(whole, split), name) for split in ("train", "test") for name in _ARRAYS}
-    part = path.with_suffix(".partial")
-    with part.open("wb") as file:
+    with replacing(path) as file:
         np.savez_compressed(file, schema=np.int64(SCHEMA), class_names=np.array(whole.class_names), **arrays)
-    os.replace(part, path)
 
 
 def read(path: Path, *, expected: str | None = None) -> InstanceSet:
@@ -127,11 +125,11 @@ def read(path: Path, *, expected: str | None = None) -> InstanceSet:
         with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
             if int(arrays["schema"]) != SCHEMA:
                 raise DataError(f"{path}: schema {arrays['schema']}, this version reads {SCHEMA}. Import the set again.")
-            splits = [Instances(**{name: arrays[f"{split}_{name}"] for name in _ARRAYS}) for split in ("train", "test")]
+            train, test = (Instances(**{name: arrays[f"{split}_{name}"] for name in _ARRAYS}) for split in ("train", "test"))
             names = tuple(map(str, arrays["class_names"]))
     except (OSError, *DAMAGED_ARCHIVE) as error:
         raise DataError(f"{path}: is not a data set, or is damaged ({error}). Remove it, and import the set again.") from error
-    whole = make_set(*splits, names)
+    whole = make_set(train, test, names)
     if expected is not None and whole.checksum != expected:
         raise DataError(
             f"{path}: expected checksum {expected}, found {whole.checksum}. The recipe was written for other images, annotations "

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from runners.contract.data import streams
-from runners.contract.data.batches import Batches
+from runners.contract.data.batches import Batches, Labels
 from runners.contract.data.views import make_view
 
 _SHOWN = 8
@@ -27,10 +27,10 @@ class PairBatches(Batches):
         views = (self._view(images, step, view) for view in ("query", "key"))
         return shuffled(*map(self._normalise, views), seed=self._seed, step=step)
 
-    def few(self, step: int, first: int, *, count: int) -> tuple[np.ndarray, np.ndarray]:
+    def few(self, step: int, first: int, *, count: int) -> tuple[np.ndarray, Labels]:
         """Return some rows of a step's batch; whose keys lie elsewhere are given each other's, in the order of their places."""
         pairs, place = super().few(step, first, count=count)
-        return pairs, np.argsort(np.argsort(place)).astype(np.int32)
+        return pairs, np.argsort(np.argsort(np.asarray(place))).astype(np.int32)
 
     def shown(self) -> dict[str, np.ndarray]:
         """Return what a picture shows of step 0, uint8 [8, height, width, channel] each: images, and their two views."""

@@ -38,8 +38,9 @@ class RegionBatches(Batches):
         self, whole: InstanceSet, training: dict[str, Any], *, seed: int, order: Callable[[int], np.ndarray] | None = None
     ) -> None:
         require_fit(whole, training["model"])
-        images = [image for split in (whole.train, whole.test) for image in (split.images, np.arange(len(split.images)))]
-        super().__init__(DataSet(*images, whole.checksum), training, seed=seed, order=order)
+        train, test = whole.train.images, whole.test.images
+        images = DataSet(train, np.arange(len(train)), test, np.arange(len(test)), whole.checksum)
+        super().__init__(images, training, seed=seed, order=order)
         self._instances = whole
         model = training["model"]
         self._n_anchors, self._n_proposals = len(regions.anchors(model)), model["proposals"]["count"]
@@ -58,11 +59,6 @@ class RegionBatches(Batches):
         labels["proposals"] = np.zeros((batch, self._n_proposals, 4), np.float32)
         labels["is_given"] = np.zeros(batch, np.int32)
         return images, labels
-
-    def few(self, step: int, first: int, *, count: int) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-        """Return some rows of a step's batch, a batch of their own."""
-        images, labels = self.train(step)
-        return images[first : first + count], {name: array[first : first + count] for name, array in labels.items()}
 
     def detections(self, rows: np.ndarray) -> Detections:
         """Return what was found in the test images, from the rows [image, detection, number] that a model gives back."""

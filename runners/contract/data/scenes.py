@@ -114,7 +114,8 @@ def _make_scene(split: str, index: int) -> tuple[np.ndarray, np.ndarray, np.ndar
     places = draw("place", 2 * MOST_INSTANCES, 2 * SIDE - 24).reshape(MOST_INSTANCES, 2) + 12
     colours = draw("colour", 3 * MOST_INSTANCES, 141).reshape(MOST_INSTANCES, 3) - 70
     shading = draw("shading", 2 * MOST_INSTANCES, 61).reshape(MOST_INSTANCES, 2) - 30
-    shapes, visible = [], []
+    shapes: list[np.ndarray] = []
+    visible: list[np.ndarray] = []
     rows, columns = np.arange(SIDE)[:, None], np.arange(SIDE)[None, :]
     for number in range(wanted):
         cosine, sine, denominator = _TURNS[turns[number]]

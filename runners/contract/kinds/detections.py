@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import io
-import os
-import shutil
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from runners.contract.errors import DAMAGED_ARCHIVE, DataError, NanDetections
+from runners.contract.files import replacing
 
 FILE_NAME = "detections.npz"
 
@@ -63,10 +63,9 @@ def from_rows(rows: np.ndarray, image_ids: np.ndarray) -> Detections:
 def write(path: Path, detections: Detections) -> None:
     """Check and write detections, all of them or nothing. Raises ValueError as `check` does."""
     check(detections)
-    part = path.with_suffix(".partial")
-    with part.open("wb") as file:
-        np.savez_compressed(file, **{field.name: getattr(detections, field.name) for field in dataclasses.fields(Detections)})
-    os.replace(part, path)
+    arrays: dict[str, Any] = {field.name: getattr(detections, field.name) for field in dataclasses.fields(Detections)}
+    with replacing(path) as file:
+        np.savez_compressed(file, **arrays)
 
 
 def step_path(run_directory: Path, step: int) -> Path:
@@ -78,9 +77,8 @@ def write_step(run_directory: Path, detections: Detections, *, step: int) -> Non
     """Write the detections of an evaluation after so many steps, which are the run's detections until the next."""
     path = step_path(run_directory, step)
     write(path, detections)
-    part = (run_directory / FILE_NAME).with_suffix(".partial")
-    shutil.copyfile(path, part)
-    os.replace(part, run_directory / FILE_NAME)
+    with replacing(run_directory / FILE_NAME) as file:
+        file.write(path.read_bytes())
 
 
 def read(path: Path) -> Detections:

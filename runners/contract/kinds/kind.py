@@ -61,7 +61,7 @@ class Kind:
     tabulate: Callable[[Model], ParameterTable]
     example_shape: Callable[[Model], tuple[int, ...]]
     load: Callable[[dict[str, Any], str | None], DataSet | InstanceSet]
-    batches: type[Batches]
+    batches: Callable[..., Batches]
     evaluate: Callable[[Predict, Any, dict[str, Any]], dict[str, float] | Detections]
     metrics: Mapping[str, str]
     evaluated_images: Callable[[np.ndarray], np.ndarray] = unchanged

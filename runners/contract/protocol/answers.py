@@ -235,7 +235,7 @@ def _group(state: State, *prefixes: str) -> State:
 
 def _forget_the_nearest(kept: list[dict[int, Answers]]) -> None:
     """Drop the call that is nearest to the first of its batch, where there are more than are written."""
-    distances = {}
+    distances: dict[int, tuple[float, dict[int, Answers]]] = {}
     if sum(len(seen) for seen in kept) <= _DIFFERING_KEPT + len(kept):
         return
     for seen in kept:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import json
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from runners.contract.data.batches import Labels
+from runners.contract.files import replacing
 from runners.contract.kinds.kind import Kind
 from runners.contract.kinds.table import kind_of
 from runners.contract.protocol.checkpoint import State
@@ -43,12 +43,12 @@ class Case:
     shards: tuple[int, ...]
     evaluation_rows: int
     evaluation_shards: tuple[int, ...]
-    batch: str | None = None
+    batch: str = ""
     batches: tuple[str, ...] = ()
-    learning_rate: float | None = None
+    learning_rate: float = 0.0
     times: int = 1
     cuts: tuple[str, ...] = ()
-    leaves: str | None = None
+    leaves: str = ""
     scale: float = 1.0
 
     def __post_init__(self) -> None:
@@ -128,11 +128,9 @@ def sized(training: dict[str, Any], *, rows: int, evaluation_rows: int) -> dict[
 
 def write_answers(run_directory: Path, index: int, answers: Answers) -> None:
     """Write answers-<index>.npz: it is there whole, or not at all."""
-    path = run_directory / f"answers-{index}.npz"
-    temporary = path.with_suffix(".partial")
-    with open(temporary, "wb") as file:
-        np.savez(file, **answers)
-    os.replace(temporary, path)
+    arrays: dict[str, Any] = dict(answers)
+    with replacing(run_directory / f"answers-{index}.npz") as file:
+        np.savez(file, **arrays)
 
 
 def read_answers(run_directory: Path, index: int) -> Answers:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import zipfile
 import zlib
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+
+from runners.contract.files import replacing
 
 State = dict[str, np.ndarray]
 CHECKPOINT = "checkpoint.npz"
@@ -16,13 +18,10 @@ FINAL = "final.npz"
 
 
 def save_state(path: Path, state: State, *, step: int) -> None:
-    """Write the state beside `path` and then rename it: a killed process leaves the old file or the new one, whole."""
-    temporary = path.with_suffix(".partial")
-    with open(temporary, "wb") as file:
-        np.savez(file, step=np.int64(step), **state)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(temporary, path)
+    """Replace the file by a state: a killed process leaves the old one or the new one, whole."""
+    arrays: dict[str, Any] = {"step": np.int64(step), **state}
+    with replacing(path, durable=True) as file:
+        np.savez(file, **arrays)
 
 
 def load_state(path: Path) -> tuple[State, int]:

@@ -26,6 +26,8 @@ def install(fault: dict[str, str], framework: str) -> None:
     if file_sha256(path) != fault["sha256"]:
         raise FaultError(f"{path}: the fault file has changed since the run was planned; start a new run")
     spec = importlib.util.spec_from_file_location(f"vigil_fault_{path.stem}", path)
+    if spec is None or spec.loader is None:
+        raise FaultError(f"{path}: a fault file is Python, and ends in .py")
     module = importlib.util.module_from_spec(spec)
     # torch.compile looks a traced function's globals up in its module, by name.
     sys.modules[spec.name] = module

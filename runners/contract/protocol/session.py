@@ -72,7 +72,8 @@ class Session:
             self._events.emit("data", checksum=dataset.checksum)
         self._batches = kind.make_batches(dataset, self.spec.training, seed=self.spec.seed, order=order)
         if self._events and (shown := self._batches.shown()):
-            np.savez_compressed(self.directory / INPUTS, **shown)
+            arrays: dict[str, Any] = dict(shown)
+            np.savez_compressed(self.directory / INPUTS, **arrays)
         return self._batches
 
     def starting_state(self) -> tuple[State | None, int]:

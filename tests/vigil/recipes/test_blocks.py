@@ -6,9 +6,9 @@ import pytest
 
 from vigil.errors import RecipeError
 from vigil.paths import project_root
-from vigil.recipes.base import Recipe
 from vigil.recipes.kinds import RECIPES
 from vigil.recipes.loading import load_recipe, recipe_schema_text
+from vigil.recipes.recipe import Recipe
 
 
 @pytest.mark.parametrize(
@@ -106,3 +106,51 @@ def test_a_kind_must_say_where_sizes_belong():
     assert kind.__abstractmethods__ == frozenset()
     with pytest.raises(TypeError, match="place"):
         incomplete()
+
+
+SGD = """optimizer:
+  name: sgd
+  momentum: 0.9
+  dampening: 0.0
+  nesterov: false
+  learning_rate_in_momentum: false
+  weight_decay_form: coupled
+  weight_decay_on: all
+"""
+ADAMW = """optimizer:
+  name: adamw
+  beta_1: 0.9
+  beta_2: 0.999
+  epsilon: 1.0e-8
+  epsilon_beside: corrected
+  bias_correction: true
+  weight_decay_form: decoupled
+  weight_decay_on: all
+"""
+
+
+def test_a_recipe_may_train_with_adamw(write):
+    """Its rule is resolved with all of its numbers, and the profile's weight decay."""
+    optimizer = load_recipe(write((SGD, ADAMW))).resolve("quick")["optimizer"]
+    assert optimizer == {
+        "name": "adamw", "beta_1": 0.9, "beta_2": 0.999, "epsilon": 1e-8, "epsilon_beside": "corrected", "bias_correction": True,
+        "weight_decay_form": "decoupled", "weight_decay_on": "all", "weight_decay": 1e-3,
+    }
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("name: adamw", "name: adam", '26: optimizer.name: found "adam" (text). Allowed: adamw or sgd. Did you mean adamw?'),
+        ("  name: adamw\n", "", "25: optimizer.name: missing, and there are no defaults. Allowed: adamw or sgd."),
+        ("  epsilon: 1.0e-8\n", "", "25: optimizer.epsilon: missing, and there are no defaults. Allowed: a number above 0."),
+        ("beta_1: 0.9", "momentum: 0.9", "27: optimizer.momentum: found an unknown key. Allowed: name, beta_1, beta_2,"),
+        ("bias_correction: true", "bias_correction: false", "31: optimizer.bias_correction: found false. Allowed: true."),
+        ("beside: corrected", "beside: root", '30: optimizer.epsilon_beside: found "root" (text). Allowed: corrected or unc'),
+        (ADAMW, "optimizer: adamw\n", "25: optimizer: found \"adamw\" (text). Allowed: a block with the keys name, momentum,"),
+        (ADAMW, "", "optimizer: missing, and there are no defaults. Allowed: a block with the keys name, momentum,"),
+    ],
+)
+def test_a_mistake_in_an_optimizer_is_pointed_at(message, old, new, expected):
+    """The keys are those of the optimizer that is named; which there are is said where none is."""
+    assert expected in message((SGD, ADAMW), (old, new))

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import yaml
 
@@ -21,11 +22,11 @@ NUMBER_IN_ANOTHER_BASE = re.compile(r"[+-]?(0[bxo]?[0-9a-fA-F_]+|.*:.*)")  # 010
 
 
 @dataclass(frozen=True)
-class Document:
+class YamlFile:
     """The content of a YAML file, and the line on which each key and list item stands."""
 
     name: str
-    content: object
+    content: Any
     lines: Mapping[Location, int]
 
     def line(self, location: Location) -> int:
@@ -34,7 +35,7 @@ class Document:
             location = location[:-1]
         return self.lines.get(location, 1)
 
-    def value(self, location: Location) -> object:
+    def value(self, location: Location) -> Any:
         """Return what stands at a location."""
         found = self.content
         for part in location:
@@ -48,7 +49,7 @@ class _Loader(yaml.SafeLoader):
     Duplicate keys, values written elsewhere, values that a tag makes into something else, and numbers that are not decimal.
     """
 
-    def compose_node(self, parent: yaml.Node | None, index: object) -> yaml.Node:
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
         if self.check_event(yaml.AliasEvent):
             mark = self.peek_event().start_mark
             raise yaml.constructor.ConstructorError(None, None, "found an alias (*); write the value out instead", mark)
@@ -83,7 +84,7 @@ class _Loader(yaml.SafeLoader):
         return super().construct_mapping(node, deep=deep)
 
 
-def read_document(content: bytes, name: str) -> Document:
+def read_document(content: bytes, name: str) -> YamlFile:
     """Return the one YAML document in `content`; `name` is how messages call the file.
 
     Raises:
@@ -100,7 +101,8 @@ def read_document(content: bytes, name: str) -> Document:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         problem = ", ".join(part for part in (error.context, error.problem) if part)
-        raise RecipeError(f"{name}:{mark.line + 1}:{mark.column + 1}: not a recipe's YAML: {problem}.") from error
+        where = f"{mark.line + 1}:{mark.column + 1}" if mark else "1:1"
+        raise RecipeError(f"{name}:{where}: not a recipe's YAML: {problem}.") from error
     except yaml.reader.ReaderError as error:
         line, column = _position(text[: error.position])
         raise RecipeError(f"{name}:{line}:{column}: found a character that YAML does not allow.") from error
@@ -108,10 +110,10 @@ def read_document(content: bytes, name: str) -> Document:
         raise RecipeError(f"{name}:1:1: found lists or blocks nested too deep to read.") from error
     if node is None:
         raise RecipeError(f"{name}:1:1: found an empty file. Allowed: a recipe.")
-    return Document(name=name, content=data, lines=_lines(node))
+    return YamlFile(name=name, content=data, lines=_lines(node))
 
 
-def explain(document: Document, errors: Sequence[Mapping[str, object]], schema: Mapping[str, object]) -> str:
+def explain(document: YamlFile, errors: Sequence[Mapping[str, Any]], schema: Mapping[str, Any]) -> str:
     """Return one line for each validation error: file, line, key, what was found, what is allowed, what to do.
 
     Args:
@@ -132,7 +134,7 @@ def explain(document: Document, errors: Sequence[Mapping[str, object]], schema: 
     return "\n".join(message for _, message in sorted(messages, key=lambda each: each[0]))
 
 
-def _location_and_kind(error: Mapping[str, object]) -> tuple[Location, str]:
+def _location_and_kind(error: Mapping[str, Any]) -> tuple[Location, str]:
     location: Location = tuple(error["loc"])
     if location[-1:] == ("[key]",):
         return location[:-1], "key"
@@ -141,7 +143,7 @@ def _location_and_kind(error: Mapping[str, object]) -> tuple[Location, str]:
     return location, str(error["type"])
 
 
-def _explain_one(document: Document, location: Location, kind: str, schema: Mapping[str, object]) -> str:
+def _explain_one(document: YamlFile, location: Location, kind: str, schema: Mapping[str, Any]) -> str:
     if kind == "extra_forbidden":
         keys = list(_at(schema, location[:-1])["properties"])
         return f"found an unknown key. Allowed: {', '.join(keys)}.{nearest(location[-1], keys)}"
@@ -156,28 +158,31 @@ def _explain_one(document: Document, location: Location, kind: str, schema: Mapp
     return f"found {shown(found)}. Allowed: {allowed}.{nearest(found, node.get('enum', []))}{_number_hint(found, node)}"
 
 
-def _explain_tag(document: Document, location: Location, schema: Mapping[str, object]) -> tuple[Location, str]:
+def _explain_tag(document: YamlFile, location: Location, schema: Mapping[str, Any]) -> tuple[Location, str]:
     """Return where a block says of which kind it is, and what it may say there."""
     choice = _at(schema, location)["discriminator"]
-    location, allowed = (*location, choice["propertyName"]), list(choice["mapping"])
-    if location[-1] not in document.value(location[:-1]):
+    name, allowed = choice["propertyName"], list(choice["mapping"])
+    location = (*location, name)
+    if name not in document.value(location[:-1]):
         return location, f"missing, and there are no defaults. Allowed: {' or '.join(allowed)}."
     found = document.value(location)
     return location, f"found {shown(found)}. Allowed: {' or '.join(allowed)}.{nearest(found, allowed)}"
 
 
-def _without_tags(location: Location, schema: Mapping[str, object]) -> Location:
+def _without_tags(location: Location, schema: Mapping[str, Any]) -> Location:
     """Return the location in the document: within a block that is of one of several kinds, pydantic names the kind as well."""
     return tuple(part for index, part in enumerate(location) if part not in _kinds_of(schema, location[:index]))
 
 
-def _kinds_of(schema: Mapping[str, object], location: Location) -> Mapping[str, str]:
+def _kinds_of(schema: Mapping[str, Any], location: Location) -> Mapping[str, str]:
     return _at(schema, location).get("discriminator", {}).get("mapping", {})
 
 
-def describe(node: Mapping[str, object], schema: Mapping[str, object]) -> str:
+def describe(node: Mapping[str, Any], schema: Mapping[str, Any]) -> str:
     """Return in words what a node of a JSON Schema admits."""
     node = _resolve(node, schema)
+    if "oneOf" in node:
+        return " or ".join(describe(choice, schema) for choice in node["oneOf"])
     if "const" in node or "enum" in node:
         return " or ".join(_plain(value) for value in node.get("enum", [node.get("const")]))
     kind = node.get("type")
@@ -209,7 +214,7 @@ def _plain(value: object) -> str:
     return words[value] if value is None or isinstance(value, bool) else str(value)
 
 
-def _range(node: Mapping[str, object]) -> str:
+def _range(node: Mapping[str, Any]) -> str:
     low, high = node.get("minimum"), node.get("maximum")
     above, below = node.get("exclusiveMinimum"), node.get("exclusiveMaximum")
     if low is not None and low == high:
@@ -221,7 +226,7 @@ def _range(node: Mapping[str, object]) -> str:
     return f"{lower}{' and' if lower and upper else ''}{upper}"
 
 
-def _number_hint(found: object, node: Mapping[str, object]) -> str:
+def _number_hint(found: object, node: Mapping[str, Any]) -> str:
     """Return how to write a float that YAML 1.1 reads as text: it wants a point, and a sign in the exponent."""
     match = NUMBER_READ_AS_TEXT.fullmatch(found) if isinstance(found, str) else None
     if match is None or node.get("type") != "number":
@@ -231,7 +236,7 @@ def _number_hint(found: object, node: Mapping[str, object]) -> str:
     return f" YAML reads {found} as text: write {sign}{mantissa}e{exponent_sign or '+'}{exponent}."
 
 
-def _at(schema: Mapping[str, object], location: Location) -> Mapping[str, object]:
+def _at(schema: Mapping[str, Any], location: Location) -> Mapping[str, Any]:
     """Return the node of a JSON Schema that describes a location of the document."""
     node = _resolve(schema, schema)
     for part in location:
@@ -250,7 +255,7 @@ def _at(schema: Mapping[str, object], location: Location) -> Mapping[str, object
     return node
 
 
-def _resolve(node: Mapping[str, object], schema: Mapping[str, object]) -> Mapping[str, object]:
+def _resolve(node: Mapping[str, Any], schema: Mapping[str, Any]) -> Mapping[str, Any]:
     while "$ref" in node:
         node = schema["$defs"][node["$ref"].rsplit("/", 1)[1]]
     return node

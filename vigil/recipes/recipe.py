@@ -1,20 +1,18 @@
-"""What every kind of recipe has: its head, its profiles by name, and the types that kinds share."""
+"""A recipe: its head, its blocks, its profiles by name, and what must hold between them, whatever its kind."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Annotated, Any
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from pydantic import Field, ValidationError, model_validator
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from vigil.errors import UsageError, nearest
-from vigil.recipes.blocks import Closed, Count, Name, Optimizer, Positive, Profile, Text
-from vigil.recipes.checks import Check, Problem, broken, convolution_check, profile_checks, target_checks
+from vigil.recipes.blocks import Check, Closed, Count, Name, Optimizers, PercentMetric, Problem, Profile, Target, Text, broken
 
 DEFAULT_PROFILE = "quick"
-ImageShape = Annotated[tuple[Count, Count, Count], Field(strict=False)]
-Share = Annotated[float, Field(ge=0, le=1)]
 
 
 class Recipe(Closed):
@@ -23,7 +21,13 @@ class Recipe(Closed):
     name: Name = Field(description="The name in commands, tables and file names.")
     version: Count = Field(description="Raised when a number can move; results of two versions are not compared.")
     description: Text = Field(description="One line for `vigil recipes`.")
-    optimizer: Optimizer = Field(description="The update rule.")
+    optimizer: Optimizers = Field(description="The update rule.", discriminator="name")
+    metric: PercentMetric
+    model: Closed
+    loss: Closed
+    input: Closed
+    targets: Sequence[Target]
+    profiles: Mapping[str, Profile]
 
     @model_validator(mode="after")
     def _check_across_keys(self) -> Recipe:
@@ -36,13 +40,22 @@ class Recipe(Closed):
         return self
 
     def _problems(self) -> list[Problem]:
-        problems = broken(
-            [convolution_check(self.model.convolution), *self.checks(), *target_checks(self.targets, self.profiles)]
-        )
+        problems = broken([*self.checks(), *self._target_checks()])
         for name, profile in self.profiles.items():
-            found = broken([*profile_checks(profile), *self.checks_of_profile(profile)])
-            problems += [(("profiles", name, *location), text) for location, text in found]
+            problems += [(("profiles", name, *location), text) for location, text in broken(profile.checks())]
         return problems
+
+    def _target_checks(self) -> list[Check]:
+        """Return the checks that published values belong to profiles that there are."""
+        return [
+            (
+                target.profile in self.profiles,
+                ("targets", index, "profile"),
+                f'found "{target.profile}". Allowed: a profile of this recipe, {" or ".join(self.profiles)}.'
+                f"{nearest(target.profile, self.profiles)}",
+            )
+            for index, target in enumerate(self.targets)
+        ]
 
     def profile(self, name: str = DEFAULT_PROFILE) -> Profile:
         """Return a profile by name.
@@ -67,10 +80,6 @@ class Recipe(Closed):
     def checks(self) -> list[Check]:
         """Return what must hold between the keys of this kind of recipe, each of them allowed by itself."""
 
-    def checks_of_profile(self, profile: Profile) -> list[Check]:
-        """Return what must hold between the keys of this kind's profile; locations are the profile's."""
-        return []
-
     @abstractmethod
     def place(self, profile: dict[str, Any], shared: dict[str, Any]) -> None:
         """Move a profile's sizes to the blocks that they belong to: which and where is a kind's own."""
@@ -79,10 +88,3 @@ class Recipe(Closed):
 def profiles_field(names: str) -> Any:
     """Return the field of a kind's profiles, by name. `names`: which there are, for an editor."""
     return Field(min_length=1, description=names, json_schema_extra={"additionalProperties": False})
-
-
-class GivenNormalisation(Closed):
-    """How pixels from 0 to 1 are centred and scaled, channel by channel."""
-
-    mean: Annotated[tuple[Share, Share, Share], Field(strict=False)] = Field(description="What is subtracted.")
-    deviation: Annotated[tuple[Positive, Positive, Positive], Field(strict=False)] = Field(description="What is divided by.")

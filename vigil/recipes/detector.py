@@ -8,26 +8,27 @@ from pydantic import Field
 
 from runners.contract.data import scenes
 from runners.contract.data.instances import EMBEDDED
-from vigil.recipes.base import GivenNormalisation, ImageShape, Recipe, Share, profiles_field
 from vigil.recipes.blocks import (
-    BatchNorm,
+    BatchNormBlock,
+    Check,
     Closed,
     Convolution,
-    CosineRate,
     Count,
     DetectorInit,
+    GivenNormalisation,
+    ImageShape,
     InstanceData,
     Name,
     PercentMetric,
-    PiecewiseRate,
     Positive,
     Profile,
+    Share,
     Target,
 )
-from vigil.recipes.checks import Check
+from vigil.recipes.recipe import Recipe, profiles_field
 
 
-class SynchronisedBatchNorm(BatchNorm):
+class SynchronisedBatchNorm(BatchNormBlock):
     """Batch normalisation over the global batch; in the heads, over its regions that are in use."""
 
     across_devices: Literal["sync"] = Field(description="sync: statistics of the global batch, each value counted once.")
@@ -79,7 +80,7 @@ class Detection(Closed):
     count: Count = Field(description="How many are reported of an image at most.")
 
 
-class TinyMaskRcnn(Closed):
+class TinyMaskRcnnModel(Closed):
     """Backbone, pyramid of two levels, proposals and heads, except for their widths, which are a profile's."""
 
     name: Literal["tiny_mask_rcnn"] = Field(description="Which model: runners/<framework>/models/<name>.py.")
@@ -133,7 +134,7 @@ class MaskTarget(Target):
     metric: Literal["mask_ap"] = Field(description="The metric that was published.")
 
 
-class DetectionProfile(Profile):
+class DetectorProfile(Profile):
     """How much of the recipe: smoke in seconds, quick in minutes, standard in an hour."""
 
     data: InstanceData = Field(description="The data set.")
@@ -143,18 +144,17 @@ class DetectionProfile(Profile):
     blocks: Annotated[tuple[Count, Count, Count], Field(strict=False)] = Field(description="Convolutions of each stage.")
     channels: Count = Field(description="Channels of the pyramid and of the heads' convolutions.")
     hidden: Count = Field(description="Numbers between the two dense layers of the box head.")
-    learning_rate: PiecewiseRate | CosineRate = Field(description="The learning rate by step.", discriminator="kind")
 
 
-class DetectionRecipe(Recipe):
+class DetectorRecipe(Recipe):
     """A detector of instances with their masks."""
 
     metric: MaskMetric = Field(description="The number that is judged.")
-    model: TinyMaskRcnn = Field(description="The network.")
+    model: TinyMaskRcnnModel = Field(description="The network.")
     loss: MaskRcnnLoss = Field(description="What is minimised.")
     input: InstanceInput = Field(description="From stored images to a batch.")
     targets: list[MaskTarget] = Field(description="Published values; an empty list if there are none.")
-    profiles: dict[Name, DetectionProfile] = profiles_field("smoke, quick (the default), standard, or others.")
+    profiles: dict[Name, DetectorProfile] = profiles_field("smoke, quick (the default), standard, or others.")
 
     def place(self, profile: dict[str, Any], shared: dict[str, Any]) -> None:
         shared["model"] |= {name: profile.pop(name) for name in ("widths", "blocks", "channels", "hidden")}
@@ -163,7 +163,8 @@ class DetectionRecipe(Recipe):
         model = self.model
         height, width, channels = model.image_shape
         n_anchors = sum((height // stride) * (width // stride) for stride in model.strides) * len(model.anchors.ratios)
-        checks = [
+        checks: list[Check] = [
+            model.convolution.check(),
             (
                 height == width and height % model.strides[-1] == 0 and channels == 3,
                 ("model", "image_shape"),

@@ -7,12 +7,14 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from vigil.recipes.base import ImageShape, Recipe, profiles_field
 from vigil.recipes.blocks import (
-    BatchNorm,
+    BatchNormBlock,
+    Check,
     Closed,
     Convolution,
     Count,
+    Data,
+    ImageShape,
     Init,
     Name,
     PercentMetric,
@@ -20,8 +22,9 @@ from vigil.recipes.blocks import (
     Profile,
     Target,
     Zero,
+    image_shape_check,
 )
-from vigil.recipes.checks import Check, image_shape_check
+from vigil.recipes.recipe import Recipe, profiles_field
 
 DATA_CLASSES = 10
 
@@ -33,7 +36,7 @@ class PaddedShortcut(Closed):
     channel_padding: Literal["both_sides"] = Field(description="Half of the zero channels before, half after.")
 
 
-class DeviceBatchNorm(BatchNorm):
+class DeviceBatchNorm(BatchNormBlock):
     """Batch normalisation over devices."""
 
     across_devices: Literal["sync", "per_device"] = Field(
@@ -41,7 +44,7 @@ class DeviceBatchNorm(BatchNorm):
     )
 
 
-class ResnetCifar(Closed):
+class ResnetCifarModel(Closed):
     """The network, except for its depth, which is a profile's."""
 
     name: Literal["resnet_cifar"] = Field(description="Which model: runners/<framework>/models/<name>.py.")
@@ -99,22 +102,33 @@ class AccuracyTarget(Target):
     metric: Literal["test_accuracy"] = Field(description="The metric that was published.")
 
 
-class ClassificationProfile(Profile):
+class ClassifierProfile(Profile):
     """How much of the recipe: smoke in seconds, quick in minutes, paper as published."""
 
+    data: Data = Field(description="The data set.")
     depth: Count = Field(description="Layers: 6n + 2.")
     learning_rate: PiecewiseRate = Field(description="The learning rate by step.")
 
+    def checks(self) -> list[Check]:
+        return [
+            *super().checks(),
+            (
+                self.depth >= 8 and (self.depth - 2) % 6 == 0,
+                ("depth",),
+                f"found {self.depth}. Allowed: 6n + 2 layers, as in 8, 14, 20.",
+            )
+        ]
 
-class ClassificationRecipe(Recipe):
+
+class ClassifierRecipe(Recipe):
     """A classifier."""
 
     metric: AccuracyMetric = Field(description="The number that is judged.")
-    model: ResnetCifar = Field(description="The network.")
+    model: ResnetCifarModel = Field(description="The network.")
     loss: CrossEntropy = Field(description="What is minimised.")
     input: ImageInput = Field(description="From stored images to a batch.")
     targets: list[AccuracyTarget] = Field(description="Published values; an empty list if there are none.")
-    profiles: dict[Name, ClassificationProfile] = profiles_field("smoke, quick (the default), paper, or others.")
+    profiles: dict[Name, ClassifierProfile] = profiles_field("smoke, quick (the default), paper, or others.")
 
     def place(self, profile: dict[str, Any], shared: dict[str, Any]) -> None:
         shared["model"]["depth"] = profile.pop("depth")
@@ -123,6 +137,7 @@ class ClassificationRecipe(Recipe):
         model, augmentation = self.model, self.input.augmentation
         side = model.image_shape[0]
         return [
+            model.convolution.check(),
             image_shape_check(model.image_shape),
             (
                 model.n_classes >= DATA_CLASSES,
@@ -145,13 +160,4 @@ class ClassificationRecipe(Recipe):
                 ("input", "augmentation", "padding"),
                 f"found {augmentation.padding}. Allowed: at most {side}, the side of model.image_shape.",
             ),
-        ]
-
-    def checks_of_profile(self, profile: ClassificationProfile) -> list[Check]:
-        return [
-            (
-                profile.depth >= 8 and (profile.depth - 2) % 6 == 0,
-                ("depth",),
-                f"found {profile.depth}. Allowed: 6n + 2 layers, as in 8, 14, 20.",
-            )
         ]

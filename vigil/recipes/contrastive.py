@@ -6,22 +6,25 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from vigil.recipes.base import GivenNormalisation, ImageShape, Recipe, Share, profiles_field
 from vigil.recipes.blocks import (
-    BatchNorm,
+    BatchNormBlock,
+    Check,
     Closed,
     Convolution,
-    CosineRate,
     Count,
+    Data,
+    GivenNormalisation,
+    ImageShape,
     Init,
     Name,
     PercentMetric,
-    PiecewiseRate,
     Positive,
     Profile,
+    Share,
     Target,
+    image_shape_check,
 )
-from vigil.recipes.checks import Check, image_shape_check
+from vigil.recipes.recipe import Recipe, profiles_field
 
 
 class ProjectedShortcut(Closed):
@@ -30,7 +33,7 @@ class ProjectedShortcut(Closed):
     kind: Literal["option_b"] = Field(description="A 1x1 convolution of the block's stride, without a bias, and batch norm.")
 
 
-class SplitBatchNorm(BatchNorm):
+class BatchNormOfParts(BatchNormBlock):
     """Batch normalisation of parts of a batch, as of devices that do not talk to each other."""
 
     across_devices: Literal["parts"] = Field(
@@ -38,14 +41,14 @@ class SplitBatchNorm(BatchNorm):
     )
 
 
-class MocoLite(Closed):
+class MocoLiteModel(Closed):
     """Query encoder, key encoder and queue, except for their sizes, which are a profile's."""
 
     name: Literal["moco_lite"] = Field(description="Which model: runners/<framework>/models/<name>.py.")
     image_shape: ImageShape = Field(description="Height, width and channels of an image.")
     convolution: Convolution = Field(description="The convolutions, but for the shortcuts'.")
     shortcut: ProjectedShortcut = Field(description="The shortcuts.")
-    batch_norm: SplitBatchNorm = Field(description="Batch normalisation.")
+    batch_norm: BatchNormOfParts = Field(description="Batch normalisation.")
     shuffle: Literal["keys"] = Field(description="What changes places before it is encoded, so that parts of a batch differ.")
     key_momentum: Share = Field(description="key = key_momentum * key + (1 - key_momentum) * query, before keys are encoded.")
     temperature: Positive = Field(description="What similarities are divided by.")
@@ -112,9 +115,10 @@ class NeighbourTarget(Target):
     metric: Literal["knn_accuracy"] = Field(description="The metric that was published.")
 
 
-class ContrastProfile(Profile):
+class ContrastiveProfile(Profile):
     """How much of the recipe: smoke in seconds, quick in minutes, paper as published."""
 
+    data: Data = Field(description="The data set.")
     widths: Annotated[tuple[Count, ...], Field(strict=False, min_length=1)] = Field(description="Channels of each stage.")
     blocks: Annotated[tuple[Count, ...], Field(strict=False, min_length=1)] = Field(description="Blocks of each stage.")
     dimension: Count = Field(description="Numbers in a feature.")
@@ -124,18 +128,47 @@ class ContrastProfile(Profile):
     )
     rows: Annotated[int, Field(ge=2)] = Field(description="Rows of a part of a batch, whose statistics batch norm takes.")
     evaluation: Neighbours = Field(description="How features are judged.")
-    learning_rate: PiecewiseRate | CosineRate = Field(description="The learning rate by step.", discriminator="kind")
+
+    def checks(self) -> list[Check]:
+        return [
+            *super().checks(),
+            (
+                len(self.blocks) == len(self.widths),
+                ("blocks",),
+                f"found {len(self.blocks)} stages. Allowed: {len(self.widths)}, as many as widths.",
+            ),
+            (
+                self.batch_size % self.rows == 0,
+                ("rows",),
+                f"found {self.rows}. Allowed: a divisor of batch_size, {self.batch_size}.",
+            ),
+            (
+                self.crop_area[0] <= self.crop_area[1] <= 1,
+                ("crop_area",),
+                f"found {list(self.crop_area)}. Allowed: the smaller first, at most 1.",
+            ),
+            (
+                self.queue >= self.batch_size,
+                ("queue",),
+                f"found {self.queue}. Allowed: batch_size, {self.batch_size}, or more.",
+            ),
+            (
+                self.evaluation.k <= self.data.n_train,
+                ("evaluation", "k"),
+                f"found {self.evaluation.k}. Allowed: at most data.n_train, {self.data.n_train}.",
+            ),
+        ]
 
 
-class ContrastRecipe(Recipe):
+class ContrastiveRecipe(Recipe):
     """An encoder that learns without labels."""
 
     metric: NeighbourMetric = Field(description="The number that is judged.")
-    model: MocoLite = Field(description="The network.")
+    model: MocoLiteModel = Field(description="The network.")
     loss: InfoNce = Field(description="What is minimised.")
     input: PairInput = Field(description="From stored images to a batch.")
     targets: list[NeighbourTarget] = Field(description="Published values; an empty list if there are none.")
-    profiles: dict[Name, ContrastProfile] = profiles_field("smoke, quick (the default), paper, or others.")
+    profiles: dict[Name, ContrastiveProfile] = profiles_field("smoke, quick (the default), paper, or others.")
 
     def place(self, profile: dict[str, Any], shared: dict[str, Any]) -> None:
         shared["model"] |= {name: profile.pop(name) for name in ("widths", "blocks", "dimension", "queue")}
@@ -145,39 +178,11 @@ class ContrastRecipe(Recipe):
     def checks(self) -> list[Check]:
         crop = self.input.augmentation.crop
         return [
+            self.model.convolution.check(),
             image_shape_check(self.model.image_shape),
             (
                 crop.ratio[0] <= crop.ratio[1],
                 ("input", "augmentation", "crop", "ratio"),
                 f"found {list(crop.ratio)}. Allowed: the smaller first.",
-            ),
-        ]
-
-    def checks_of_profile(self, profile: ContrastProfile) -> list[Check]:
-        return [
-            (
-                len(profile.blocks) == len(profile.widths),
-                ("blocks",),
-                f"found {len(profile.blocks)} stages. Allowed: {len(profile.widths)}, as many as widths.",
-            ),
-            (
-                profile.batch_size % profile.rows == 0,
-                ("rows",),
-                f"found {profile.rows}. Allowed: a divisor of batch_size, {profile.batch_size}.",
-            ),
-            (
-                profile.crop_area[0] <= profile.crop_area[1] <= 1,
-                ("crop_area",),
-                f"found {list(profile.crop_area)}. Allowed: the smaller first, at most 1.",
-            ),
-            (
-                profile.queue >= profile.batch_size,
-                ("queue",),
-                f"found {profile.queue}. Allowed: batch_size, {profile.batch_size}, or more.",
-            ),
-            (
-                profile.evaluation.k <= profile.data.n_train,
-                ("evaluation", "k"),
-                f"found {profile.evaluation.k}. Allowed: at most data.n_train, {profile.data.n_train}.",
             ),
         ]
