@@ -25,8 +25,9 @@ from benchmarks.synthetic_history import synthetic_history
 from vigil.process.environment import describe_machine
 from vigil.tracking.client import Store
 from vigil.tracking.history import History, load_history
-from vigil.tracking.history_cache import TABLES, Cache, Cached, State, schema_of
-from vigil.tracking.notes import EXPERIMENT_NOTE
+from vigil.tracking.history_cache import CachedTables, CacheState, HistoryCache, schema_of
+from vigil.tracking.history_rows import TABLES
+from vigil.tracking.run_entry import EXPERIMENT_NOTE
 
 NIGHTS, CELLS = 100, 500
 NIGHTS_IN_MLFLOW = 20
@@ -38,7 +39,7 @@ SAMPLE_TAGS = ("seed", "metric", "unit", "direction", "verdict", "reason", "stat
 
 def write_cache(uri: str, history: History) -> Path:
     """Make a history the one that is cached for `uri`; return where."""
-    cache = Cache(uri)
+    cache = HistoryCache(uri)
     tables = {}
     for name in TABLES:
         frame = getattr(history, name)
@@ -48,7 +49,7 @@ def write_cache(uri: str, history: History) -> Path:
         plain = frame.assign(created=frame["created"].dt.tz_localize(None), **own)
         tables[name] = pa.Table.from_pandas(plain, schema=schema_of(name), preserve_index=False)
     with cache.alone():
-        cache.write(Cached(State(datetime.now(timezone.utc).isoformat(timespec="seconds"), "2026-01-01"), tables))
+        cache.write(CachedTables(CacheState(datetime.now(timezone.utc).isoformat(timespec="seconds"), "2026-01-01"), tables))
     return cache.directory
 
 

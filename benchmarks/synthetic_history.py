@@ -15,7 +15,7 @@ from scipy import stats
 
 from vigil.documents.context import FRAMEWORKS, MODES, make_context
 from vigil.tracking.history import History
-from vigil.tracking.history_cache import SAMPLES, VERIFICATIONS
+from vigil.tracking.history_rows import SAMPLES, VERIFICATIONS
 
 SEEDS = 16
 SEED_SPREAD, REST_SPREAD = 0.5, 0.75  # percent; together 0.90, what resnet_cifar's quick profile has over 30 runs

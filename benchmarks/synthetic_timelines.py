@@ -11,28 +11,41 @@ from collections import Counter
 from datetime import timedelta
 from pathlib import Path
 
-import pandas as pd
-
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # so that it runs as a script, uninstalled
 
 from benchmarks.synthetic_history import START, synthetic_history
+from vigil.documents.context import parse_context
+from vigil.documents.identity import Identity
+from vigil.documents.verdict import Verdict
 from vigil.tracking import NightPoint, record_night, record_night_summary
 from vigil.tracking.history import History
+from vigil.tracking.history_rows import SampleRow, rows_of
 
 NIGHTS, CELLS = 30, 54
 DRIFTS = [(range(36, 54, 2), 18, -4.0)]  # every cell of jax on one device, from the nineteenth night on
-TAGS = ("recipe", "recipe_version", "recipe_hash", "profile", "context", "framework", "mode", "precision", "device", "devices",
-        "determinism", "randomness", "release", "verdict", "metric", "unit", "direction", "value", "band_low", "band_high",
-        "reason")  # fmt: skip
 
 
 def night_points(history: History, night: str) -> list[NightPoint]:
     """Return what a night gave for each cell, one seed each."""
     worst = history.verifications.set_index("invocation_id")["worst_ratio"]
-    rows: pd.DataFrame = history.samples[history.samples["night"] == night]
+    rows = rows_of(history.samples[history.samples["night"] == night], SampleRow)
     return [
-        NightPoint(**{name: row[name] for name in TAGS}, seeds=1, verify_worst_ratio=float(worst[row["invocation_id"]]))
-        for row in rows.to_dict("records")
+        NightPoint(
+            recipe=Identity(name=row.recipe, version=row.recipe_version, hash=row.recipe_hash, profile=row.profile),
+            context=parse_context(row.context),
+            release=row.release,
+            verdict=Verdict(row.verdict),
+            metric=str(row.metric),
+            unit=str(row.unit),
+            direction=str(row.direction),
+            seeds=1,
+            value=row.value,
+            band_low=row.band_low,
+            band_high=row.band_high,
+            verify_worst_ratio=float(worst[row.invocation_id]),
+            reason=row.reason,
+        )
+        for row in rows
     ]
 
 
@@ -53,9 +66,9 @@ def fill(uri: str, *, nights: int = NIGHTS, cells: int = CELLS) -> None:
                 number=number,
                 when=when,
                 seconds=1800.0,
-                verdict="regressed" if verdicts["regressed"] else "reproduced",
+                verdict=Verdict.REGRESSED if verdicts[Verdict.REGRESSED] else Verdict.REPRODUCED,
                 verdicts=verdicts,
-                releases={point.framework: str(point.release) for point in points},
+                releases={point.context.framework: str(point.release) for point in points},
             )
         print(f"{night}: {dict(verdicts)}", flush=True)
 

@@ -10,7 +10,7 @@ from benchmarks.synthetic_history import SEED_SPREAD, SPREAD, synthetic_history
 from benchmarks.synthetic_timelines import night_points
 from vigil.documents.context import parse_context
 from vigil.tracking.history import load_history
-from vigil.tracking.history_cache import SAMPLES, VERIFICATIONS
+from vigil.tracking.history_rows import SAMPLES, VERIFICATIONS
 
 
 @pytest.fixture(scope="module")

@@ -5,6 +5,8 @@ import json
 import pytest
 
 from tests.nightly.nights import a_cell, a_document, a_row, day
+from tests.vigil.tracked import a_verdict, an_invocation
+from vigil.documents.invocation import Tracking
 from vigil.documents.night import VERIFY
 from vigil.errors import CannotRun
 from vigil.nightly import night_tracking
@@ -134,13 +136,12 @@ def test_asked_to_check_every_finished_night_is_brought(tmp_path, sent):
 
 def test_runs_that_no_upload_has_completed_come_with_their_night(tmp_path, sent, monkeypatch):
     """Those that MLflow has, that were interrupted or are damaged are passed over, and none keeps another back."""
-    verdict = {"name": "reproduced", "reason": ""}
     documents = {
-        "there": {"verdict": verdict, "tracking": {"run_id": "r0"}},
-        "failed": {"verdict": verdict, "tracking": {"error": "down"}},
-        "killed": {"verdict": verdict},
-        "interrupted": {"verdict": {"name": "failed:interrupted", "reason": ""}},
-        "damaged": {"verdict": verdict},
+        "there": an_invocation(tracking={"run_id": "r0"}),
+        "failed": an_invocation(tracking={"error": "down"}),
+        "killed": an_invocation(),
+        "interrupted": an_invocation(verdict=a_verdict(name="failed:interrupted")),
+        "damaged": an_invocation(),
     }
     uploaded = []
 
@@ -148,7 +149,7 @@ def test_runs_that_no_upload_has_completed_come_with_their_night(tmp_path, sent,
         uploaded.append(directory.name)
         if directory.name == "damaged":
             raise CannotRun("a record is missing")
-        return {"uri": uri, "experiment": "e", "run_id": "r1"}
+        return Tracking(uri=uri, experiment="e", run_id="r1")
 
     monkeypatch.setattr(night_tracking, "upload", upload)
     rows = [a_row(a_cell(recipe=name), directory=name) for name in (*documents, "gone")]

@@ -22,6 +22,7 @@ from tests.vigil.remembered import NOON, RUNG
 from tests.vigil.requested import QUIET, request
 from tests.vigil.scripted import end_run
 from tests.vigil.tracked import a_record, an_invocation, write_invocation
+from vigil.documents.invocation import Tracking
 from vigil.process.execute import Ending
 from vigil.process.recording import read_record
 from vigil.references.samples import append_rows, row_from_record
@@ -94,7 +95,7 @@ def scripted(places, monkeypatch, tmp_path) -> Callable[[dict], list[tuple[str, 
         monkeypatch.setattr(module, "reference_directory", lambda: tmp_path / "reference")
     # A detector's runs, too, end with the figures of the dict.
     monkeypatch.setattr(vigil.process.recording, "with_average_precision", lambda curve, *others: list(curve))
-    tracked = {"uri": "u", "experiment": "e", "run_id": "r"}
+    tracked = Tracking(uri="u", experiment="e", run_id="r")
     monkeypatch.setattr(vigil.tracking.uploads, "upload", lambda directory: tracked)
     started: list[tuple[str, int]] = []
 

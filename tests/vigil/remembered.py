@@ -10,8 +10,16 @@ if TYPE_CHECKING:
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=timezone.utc)
 RUNG = {
-    "verdict": {"name": "regressed", "reason": "9 of 589 tensors are out"}, "worst": {"ratio": 5134.4, "score": 135.1},
-    "origin": {"layer": "stem", "phase": "forward", "quantity": "output"}, "seconds": 9.0, "tensors": 589, "tensors_out": 9,
+    "verdict": {"name": "regressed", "reason": "9 of 589 tensors are out"},
+    "worst": {
+        "case": "early/margin", "tensor": "loss", "ratio": 5134.4, "slope": 1.0, "intercept": 0.0, "slope_z": 0.5,
+        "intercept_z": 0.5, "problem": None, "score": 135.1,
+    },
+    "origin": {
+        "layer": "stem", "phase": "forward", "quantity": "output", "tensor": "loss", "case": "early/margin", "ratio": 5134.4,
+        "slope": 1.0,
+    },
+    "seconds": 9.0, "tensors": 589, "tensors_out": 9,
 }  # fmt: skip
 
 

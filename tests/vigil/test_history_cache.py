@@ -9,24 +9,25 @@ import pytest
 
 from vigil.errors import CannotRun, DirectoryError
 from vigil.paths import cache_directory
-from vigil.tracking.history_cache import NOTE, TABLES, Cache, Cached, State, table_of
+from vigil.tracking.history_cache import NOTE, CachedTables, CacheState, HistoryCache, table_of
+from vigil.tracking.history_rows import TABLES
 
 URI = "http://anna:s3cret@host"
 ROW = {"identity": "a/b", "mlflow_run_id": "1", "uploaded_at": "", "invocation_id": "a", "run_id": "b", "created": 5, "seed": 1}
 
 
 @pytest.fixture
-def cached() -> Cached:
-    return Cached(State("2026-11-20T12:00:00+00:00", "2026-11-20", {"r": {"why": "w"}}, ("1 e 5",)), {
+def cached() -> CachedTables:
+    return CachedTables(CacheState("2026-11-20T12:00:00+00:00", "2026-11-20", {"r": {"why": "w"}}, ("1 e 5",)), {
         "samples": table_of("samples", [ROW | {"value": 82.5}]), "verifications": table_of("verifications", [])})  # fmt: skip
 
 
 @pytest.fixture
-def cache(cached) -> Cache:
+def cache(cached) -> HistoryCache:
     """Return a cache that was written twice."""
-    cache = Cache(URI)
+    cache = HistoryCache(URI)
     with cache.alone():
-        cache.write(Cached(State("2026-11-19T12:00:00+00:00", None), {name: table_of(name, []) for name in TABLES}))
+        cache.write(CachedTables(CacheState("2026-11-19T12:00:00+00:00", None), {name: table_of(name, []) for name in TABLES}))
         cache.write(cached)
     return cache
 
@@ -37,7 +38,7 @@ def test_what_is_written_is_read(cache, cached):
     assert found.state == cached.state
     assert all(found.tables[name].equals(cached.tables[name]) for name in TABLES)
     assert "s3cret" not in (cache.directory / NOTE).read_text() + str(cache.directory)
-    assert Cache("http://bert:other@host").directory == cache.directory != Cache("http://other").directory
+    assert HistoryCache("http://bert:other@host").directory == cache.directory != HistoryCache("http://other").directory
 
 
 def test_tables_of_long_ago_are_removed(cache, cached):
@@ -94,7 +95,7 @@ def test_a_damaged_cache_is_seen_and_told(cache, capsys, damage):
 
 def test_nothing_cached_is_nothing_without_a_word(capsys):
     """A first use is no damage."""
-    assert Cache(URI).read() is None
+    assert HistoryCache(URI).read() is None
     assert capsys.readouterr().err == ""
 
 
@@ -103,7 +104,7 @@ def test_only_one_at_a_time_brings_it_up_to_date(cache):
     entered = threading.Event()
 
     def enter():
-        with Cache(URI).alone():
+        with HistoryCache(URI).alone():
             entered.set()
 
     with cache.alone():
@@ -125,10 +126,10 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path, monkeypatch, cached):
     """A cache below a file ends with the variable that moves it; a disk that is full leaves what was there."""
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("VIGIL_CACHE_DIR", str(tmp_path / "file"))
-    with pytest.raises(DirectoryError, match="VIGIL_CACHE_DIR"), Cache(URI).alone():
+    with pytest.raises(DirectoryError, match="VIGIL_CACHE_DIR"), HistoryCache(URI).alone():
         pass
     with pytest.raises(CannotRun, match="VIGIL_CACHE_DIR"):
-        Cache(URI).write(cached)
+        HistoryCache(URI).write(cached)
 
 
 def test_the_place_is_chosen_by_the_user(monkeypatch, tmp_path):

@@ -12,8 +12,7 @@ from tests.vigil.remembered import NOON, assert_once, names
 from tests.vigil.tracked import CREATED_MILLISECONDS, a_record, client_of
 from vigil.tracking import upload
 from vigil.tracking.history import load_history
-from vigil.tracking.history_cache import SAMPLES, VERIFICATIONS
-from vigil.tracking.reading import MOST_NAMED, read_pages
+from vigil.tracking.history_rows import MOST_NAMED, SAMPLES, VERIFICATIONS, read_pages
 
 
 def test_a_run_is_a_row_with_every_column(uri, clock, bring):

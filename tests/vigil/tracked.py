@@ -8,6 +8,9 @@ import socket
 from pathlib import Path
 
 from vigil.cli import sync
+from vigil.documents.invocation import Invocation
+from vigil.documents.record import Record
+from vigil.tracking.run_entry import Entry, child_entry, parent_entry
 
 CONTEXT = {
     "framework": "jax",
@@ -15,7 +18,7 @@ CONTEXT = {
     "precision": "bf16",
     "device": "cpu",
     "devices": 2,
-    "shards": "even",
+    "shards": None,
     "determinism": "off",
     "randomness": "shared",
     "text": "jax-jit-bf16-x2",
@@ -55,7 +58,7 @@ def a_record(seed: int, **changes) -> dict:
         "peak_memory_bytes": 1000,
         "fault": None,
         "environment": {"framework_version": "0.10.2", "numpy": "2.1"},
-        "data": {"name": "generated", "checksum": "ef56"},
+        "data": {"name": "generated", "n_train": 20000, "n_test": 4000, "checksum": "ef56"},
         "code": {"commit": "0123", "dirty": False},
         "resumed": [],
     } | changes
@@ -70,16 +73,25 @@ def a_verdict(**changes) -> dict:
         "direction": "higher",
         "values": [{"seed": seed, "value": 82.5, "verdict": "reproduced"} for seed in (1, 2)],
         "mean": 82.5,
+        "p_value": None,
         "band": {
             "low": 81.0,
             "high": 84.0,
             "method": "prediction interval",
             "coverage": 0.99,
             "n": 30,
+            "mean": 82.5,
+            "spread": 0.5,
+            "spread_floor": 0.25,
+            "n_effective": 20.0,
+            "degrees_of_freedom": 19.0,
             "n_seeds": 10,
             "frameworks": ["jax", "tensorflow", "torch"],
             "dates": ["2026-01-02"],
         },
+        "mean_band": None,
+        "welch": None,
+        "sequential": None,
         "detectable_drop": 1.5,
         "power": 0.9,
         "targets": [],
@@ -91,10 +103,12 @@ def an_invocation(**changes) -> dict:
         "schema": 1,
         "invocation_id": "first",
         "created": "2023-11-14T22:13:20Z",
-        "command": ["vigil", "reproduce", "resnet_cifar"],
+        "command": "vigil reproduce resnet_cifar",
         "recipe": RECIPE,
         "context": CONTEXT,
         "seeds": [1, 2],
+        "fault": None,
+        "targets": [],
         "runs": ["seed1", "seed2"],
         "verdict": a_verdict(),
         "wall_seconds": 210.0,
@@ -112,6 +126,19 @@ def write_invocation(directory: Path, *, invocation: dict | None = None, records
         (run_directory / "record.json").write_text(json.dumps(record))
     (directory / "invocation.json").write_text(json.dumps(invocation or an_invocation()))
     return directory
+
+
+def child_of(record: dict, invocation: dict) -> Entry:
+    """Return what a record, as it stands in its file, becomes in MLflow."""
+    text = json.dumps(record)
+    return child_entry(Record.parse(text, where="record.json"), Invocation.model_validate(invocation), text=text)
+
+
+def parent_of(invocation: dict, records: list[dict]) -> Entry:
+    """Return what an invocation, as it stands in its file, becomes in MLflow."""
+    text = json.dumps(invocation)
+    of_runs = [Record.model_validate(record) for record in records]
+    return parent_entry(Invocation.parse(text, where="invocation.json"), of_runs, text=text)
 
 
 def client_of(uri: str):

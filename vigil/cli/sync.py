@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from vigil.cli.nightly import bring_nights
+from vigil.documents.invocation import Tracking
 from vigil.errors import EXIT_COULD_NOT_RUN, CannotRun, UsageError
 from vigil.nightly.night_file import alone, nights_directory, read_night_files
 from vigil.paths import runs_directory
@@ -77,14 +78,14 @@ def sync_one(directory: Path, *, uri: str, is_check: bool) -> tuple[str, str]:
             return "skipped", " (no verdict yet: still running, or to be continued with `vigil resume`)"
         if document["verdict"]["name"] == INTERRUPTED:
             return "skipped", " (interrupted)"
-        earlier = document.get("tracking") or {}
-        if earlier.get("run_id") and not is_check:
+        earlier = Tracking.model_validate(document.get("tracking") or {})
+        if earlier.run_id and not is_check:
             return "already in MLflow", ""
         tracking = upload(directory, uri=uri)
         if tracking == earlier:
             return "already in MLflow", " (checked)"
         record_tracking(directory, tracking)
-        return "uploaded", f" (experiment {tracking['experiment']}, run {tracking['run_id']})"
+        return "uploaded", f" (experiment {tracking.experiment}, run {tracking.run_id})"
     except CannotRun as error:
         return "failed", f": {error}"
 

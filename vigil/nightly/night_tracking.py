@@ -5,12 +5,12 @@ What is down today is brought another day.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from vigil.documents.night import REPRODUCE, VERIFY, CellKind, CellRow, Night
+from vigil.documents.identity import Identity
 from vigil.documents.verdict import Verdict
 from vigil.errors import EXIT_COULD_NOT_RUN, EXIT_OUTSIDE, EXIT_REPRODUCED, EXIT_UNKNOWN, CannotRun
 from vigil.nightly.night_file import NightFile
@@ -102,14 +102,10 @@ def _point(rows: Mapping[CellKind, CellRow], document: Night, runs: Path) -> Nig
     band = judged.get("mean_band") or judged.get("band") or {}
     recipe, context = document.recipes[row.recipe], row.context
     return NightPoint(
-        recipe=row.recipe,
-        recipe_version=recipe.version,
-        recipe_hash=recipe.hash,
-        profile=row.profile,
-        context=context.text,
-        **{field.name: getattr(context, field.name) for field in dataclasses.fields(context) if field.name != "shards"},
+        recipe=Identity(name=row.recipe, version=recipe.version, hash=recipe.hash, profile=row.profile),
+        context=context,
         release=document.release_of(row).version,
-        verdict=str(row.verdict),
+        verdict=row.verdict,
         metric=recipe.metric.name,
         unit=recipe.metric.unit,
         direction=recipe.metric.direction,

@@ -1,9 +1,18 @@
-"""MLflow: what is sent there, and what is read back. `client` alone imports it; whoever is outside uses the names below."""
+"""MLflow: what is sent there, and what is read back. `client` alone imports it; whoever is outside uses the names below.
 
-from vigil.tracking.address import TrackingUnavailable, artifact_directory, check_reachable, experiment_page, tracking_uri
-from vigil.tracking.client import make_tables
-from vigil.tracking.nights import record_night_summary
-from vigil.tracking.timeline import TIMELINES, NightPoint, record_night
+History, which takes pandas, is a name of its own: `vigil.tracking.history` (`History`, `load_history`), with the columns of its
+tables in `history_rows`.
+"""
+
+from vigil.tracking.client import (
+    TrackingUnavailable,
+    artifact_directory,
+    check_reachable,
+    experiment_page,
+    make_tables,
+    tracking_uri,
+)
+from vigil.tracking.timeline import TIMELINES, NightPoint, record_night, record_night_summary
 from vigil.tracking.uploads import (
     INVOCATION,
     RUN_PICTURES,

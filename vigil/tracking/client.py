@@ -1,7 +1,7 @@
-"""MLflow's client, behind a few plain words: the only module that imports it, and only inside functions.
+"""MLflow: where it is, whether anything answers there, and its client behind a few plain words.
 
-The import alone takes seconds. Everything that goes in or comes out is a plain value, so whoever uses a store needs to know
-nothing of MLflow.
+The only module that imports it, and only inside functions: the import alone takes seconds. Everything that goes in or comes out
+is a plain value, so whoever uses a store needs to know nothing of MLflow.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import contextlib
 import hashlib
 import logging
 import os
+import socket
 import sqlite3
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
@@ -17,17 +18,22 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
+from vigil.errors import CannotRun
+from vigil.locks import locked
+from vigil.paths import project_root
 from vigil.redaction import redact
-from vigil.tracking.address import TrackingUnavailable, alone_in, artifact_directory, failures_named, sqlite_file
-from vigil.tracking.entry import Attachment, Entry
-from vigil.tracking.notes import EARLIER_NOTES
+from vigil.tracking.run_entry import EARLIER_NOTES, Attachment, Entry, Point
 
 UPLOADED = "vigil.uploaded"
 UPLOADED_AT = "vigil.uploaded_at"
 NOTE = "mlflow.note.content"
 PARENT = "mlflow.parentRunId"
 
+CONNECT_SECONDS = 3
+ANSWER_SECONDS = 10
+DATABASE_PORTS = {"postgresql": 5432, "mysql": 3306, "mssql": 1433}
 METRICS_PER_BATCH = 1000  # the limit of MLflow's log_batch
 RUNS_PER_PAGE = 500
 LOCK_SECONDS = 30
@@ -45,7 +51,87 @@ MLFLOW_DEFAULTS = {
     "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true",
 }
 
-Point = tuple[str, float, int, int]  # name, value, time in milliseconds, step
+
+class TrackingUnavailable(CannotRun):
+    """MLflow could not be reached, or refused what it was sent. The run directory still holds everything."""
+
+
+def tracking_uri() -> str:
+    """Return $MLFLOW_TRACKING_URI, or the SQLite store in the checkout."""
+    return os.environ.get("MLFLOW_TRACKING_URI") or f"sqlite:///{project_root() / 'mlflow.db'}"
+
+
+def artifact_directory(uri: str) -> Path | None:
+    """Return where artifacts go for a store in a database, or None when the tracking server decides."""
+    if uri.startswith("sqlite:"):
+        return sqlite_file(uri).resolve().parent / "mlartifacts"
+    is_database = urlsplit(uri).scheme.split("+")[0] in DATABASE_PORTS
+    return project_root() / "mlartifacts" if is_database else None
+
+
+def check_reachable(uri: str) -> None:
+    """Raise TrackingUnavailable within seconds when nothing answers at `uri`, without importing MLflow."""
+    with failures_named(uri):
+        parts = urlsplit(uri)
+        dialect = parts.scheme.split("+")[0]
+        if uri.startswith("sqlite:"):
+            _check_sqlite(sqlite_file(uri))
+        elif dialect in ("http", "https"):
+            _check_http(uri)
+        elif dialect in DATABASE_PORTS and parts.hostname:
+            address = (parts.hostname, parts.port or DATABASE_PORTS[dialect])
+            socket.create_connection(address, timeout=CONNECT_SECONDS).close()
+
+
+def experiment_page(server: str, name: str) -> str | None:
+    """Return the page of an experiment on a tracking server; None where there is none, or the server does not say."""
+    import requests
+
+    server = server.rstrip("/")
+    try:
+        address = server + "/api/2.0/mlflow/experiments/get-by-name"
+        answer = requests.get(address, params={"experiment_name": name}, timeout=(CONNECT_SECONDS, ANSWER_SECONDS))
+        experiment_id = answer.json()["experiment"]["experiment_id"] if answer.ok else None
+    except (requests.exceptions.RequestException, ValueError, KeyError, TypeError):
+        return None
+    # Without the last part MLflow 3 opens an experiment among pages about language models, which are empty here.
+    return f"{redact(server)}/#/experiments/{experiment_id}/runs?workflowType=machine_learning" if experiment_id else None
+
+
+def sqlite_file(uri: str) -> Path:
+    """Return the file of a `sqlite:///` URI."""
+    return Path(uri.removeprefix("sqlite:///").split("?")[0])
+
+
+@contextlib.contextmanager
+def failures_named(uri: str) -> Iterator[None]:
+    """Turn any failure inside into TrackingUnavailable: a store, an HTTP client or a plugin each raises its own."""
+    try:
+        yield
+    except CannotRun:
+        raise
+    except Exception as error:
+        reason = (redact(f"{type(error).__name__}: {error}").strip().splitlines() or [""])[0][:300]
+        # `from None`: the original error may spell out the password that the URI holds.
+        raise TrackingUnavailable(
+            f"MLflow at {redact(uri)} cannot be used ({reason}). Nothing is lost: run `vigil sync` once it can, "
+            "or set MLFLOW_TRACKING_URI to another store."
+        ) from None
+
+
+def _check_sqlite(path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with contextlib.closing(sqlite3.connect(path, timeout=ANSWER_SECONDS)) as connection:
+        connection.execute("BEGIN IMMEDIATE")  # MLflow retries an unwritable store for minutes
+        connection.rollback()
+
+
+def _check_http(uri: str) -> None:
+    import requests
+
+    # Any answer will do: what MLflow then says of TLS or of rights is more exact than what could be said here.
+    with contextlib.suppress(requests.exceptions.SSLError):
+        requests.get(uri.rstrip("/") + "/health", timeout=(CONNECT_SECONDS, ANSWER_SECONDS))
 
 
 @dataclass(frozen=True)
@@ -58,8 +144,8 @@ class Experiment:
 
 
 @dataclass(frozen=True)
-class Held:
-    """A run as MLflow holds it; `metrics` are the last values. Times are milliseconds since 1970, or None."""
+class TrackedRun:
+    """A run as MLflow has it; `metrics` are the last values. Times are milliseconds since 1970, or None."""
 
     run_id: str
     experiment_id: str
@@ -80,44 +166,45 @@ class Store:
 
     def experiments(self) -> list[Experiment]:
         """Return every experiment that is not deleted."""
-        found, token = [], None
+        experiments: list[Experiment] = []
+        token = None
         while True:
             page = self._client.search_experiments(page_token=token)
-            found += [Experiment(each.experiment_id, each.name, each.creation_time) for each in page]
+            experiments += [Experiment(one.experiment_id, one.name, one.creation_time) for one in page]
             token = page.token
             if not token:
-                return found
+                return experiments
 
     def experiment_id(self, name: str, *, note: str) -> str:
         """Return the id of an experiment, which is made with this note where it is missing."""
         from mlflow.exceptions import MlflowException
 
         with _alone_in_file(self.uri):
-            found = self._client.get_experiment_by_name(name)
-            if found is None:
+            experiment = self._client.get_experiment_by_name(name)
+            if experiment is None:
                 directory = artifact_directory(self.uri)
                 location = (directory / name).as_uri() if directory else None
                 try:
                     return self._client.create_experiment(name, artifact_location=location, tags={NOTE: note})
                 except MlflowException:
-                    found = self._client.get_experiment_by_name(name)
-                    if found is None:  # else another upload made it in between
+                    experiment = self._client.get_experiment_by_name(name)
+                    if experiment is None:  # else another upload made it in between
                         raise
-        if found.lifecycle_stage != "active":
+        if experiment.lifecycle_stage != "active":
             raise TrackingUnavailable(
                 f"MLflow at {redact(self.uri)}: the experiment {name} was deleted. Bring it back with `mlflow experiments "
-                f"restore --experiment-id {found.experiment_id}`, or remove it for good with `mlflow gc`."
+                f"restore --experiment-id {experiment.experiment_id}`, or remove it for good with `mlflow gc`."
             )
-        if hashlib.sha256(found.tags.get(NOTE, "").encode()).hexdigest() in EARLIER_NOTES:  # it explains other tags
-            self._client.set_experiment_tag(found.experiment_id, NOTE, note)
-        return found.experiment_id
+        if hashlib.sha256(experiment.tags.get(NOTE, "").encode()).hexdigest() in EARLIER_NOTES:  # it explains other tags
+            self._client.set_experiment_tag(experiment.experiment_id, NOTE, note)
+        return experiment.experiment_id
 
     def place(self, experiment_id: str, entry: Entry, *, parent_id: str | None = None) -> tuple[str, bool]:
         """Return the MLflow run of this entry and whether it is complete, after deleting every other copy of it."""
         query = " and ".join(f"tags.`{key}` = '{value}'" for key, value in entry.identity.items())
-        found = self._client.search_runs([experiment_id], filter_string=query)
-        complete = [run for run in found if run.data.tags.get(UPLOADED) == entry.content_hash()][:1]
-        for run in found:
+        copies = self._client.search_runs([experiment_id], filter_string=query)
+        complete = [run for run in copies if run.data.tags.get(UPLOADED) == entry.content_hash()][:1]
+        for run in copies:
             if run not in complete:
                 self._client.delete_run(run.info.run_id)
         if not complete:
@@ -133,7 +220,7 @@ class Store:
         # Last of all, and both in one write: a reader that goes by the time must not find the one without the other.
         self.log(run_id, tags={UPLOADED_AT: now().isoformat(timespec="seconds"), UPLOADED: entry.content_hash()})
 
-    def runs(self, experiment_ids: Iterable[str], *, query: str = "", deleted: bool = False) -> Iterator[list[Held]]:
+    def runs(self, experiment_ids: Iterable[str], *, query: str = "", deleted: bool = False) -> Iterator[list[TrackedRun]]:
         """Yield pages of the runs that are not deleted, or of those that are, oldest first, each run once.
 
         A page begins at the start time that the last one ended with, not at a count of runs: one that is deleted or made
@@ -144,7 +231,8 @@ class Store:
         ids, token, since = list(experiment_ids), None, None
         seen: set[str] = set()
         while ids:
-            conditions = [each for each in (query, f"attributes.start_time >= {since}" if since is not None else "") if each]
+            since_then = f"attributes.start_time >= {since}" if since is not None else ""
+            conditions = [condition for condition in (query, since_then) if condition]
             page = self._client.search_runs(
                 ids,
                 filter_string=" and ".join(conditions),
@@ -153,7 +241,7 @@ class Store:
                 order_by=["attributes.start_time ASC"],
                 page_token=token,
             )
-            yield [_held(run) for run in page if run.info.run_id not in seen]
+            yield [_tracked_run(run) for run in page if run.info.run_id not in seen]
             seen.update(run.info.run_id for run in page)
             if not page.token:
                 return
@@ -196,8 +284,8 @@ class Store:
         for start in range(0, len(metrics), METRICS_PER_BATCH):
             self._client.log_batch(run_id, metrics=metrics[start : start + METRICS_PER_BATCH], synchronous=True)
         self._client.log_text(run_id, entry.text, entry.artifact)
-        for each in entry.attachments:
-            self._attach(run_id, each)
+        for attachment in entry.attachments:
+            self._attach(run_id, attachment)
         return run_id
 
     def _attach(self, run_id: str, attachment: Attachment) -> None:
@@ -240,9 +328,9 @@ def now() -> datetime:
     return datetime.now(timezone.utc)
 
 
-def _alone_in_file(uri: str) -> contextlib.AbstractContextManager[None]:
+def _alone_in_file(uri: str) -> contextlib.AbstractContextManager[int | None]:
     """Two processes that each make what both find missing in one file break each other."""
-    return alone_in(sqlite_file(uri).resolve().parent) if uri.startswith("sqlite:") else contextlib.nullcontext()
+    return locked(sqlite_file(uri).resolve().parent) if uri.startswith("sqlite:") else contextlib.nullcontext()
 
 
 def _connect(uri: str) -> Any:
@@ -256,9 +344,9 @@ def _connect(uri: str) -> Any:
     return MlflowClient(tracking_uri=uri)
 
 
-def _held(run: Any) -> Held:
+def _tracked_run(run: Any) -> TrackedRun:
     info, data = run.info, run.data
-    return Held(
+    return TrackedRun(
         run_id=info.run_id,
         experiment_id=info.experiment_id,
         status=info.status,

@@ -22,10 +22,9 @@ from rich.progress import BarColumn, Progress, TextColumn
 
 from vigil.errors import CannotRun
 from vigil.redaction import redact
-from vigil.tracking import TrackingUnavailable, tracking_uri
-from vigil.tracking.client import Store
-from vigil.tracking.history_cache import TABLES, Cache, Cached, State, table_of
-from vigil.tracking.reading import Page, experiments_of, open_store, read_deleted, read_pages
+from vigil.tracking.client import Store, TrackingUnavailable, tracking_uri
+from vigil.tracking.history_cache import CachedTables, CacheState, HistoryCache, table_of
+from vigil.tracking.history_rows import TABLES, Page, experiments_of, open_store, read_deleted, read_pages
 
 MARGIN_DAYS = 7  # by which clocks may be wrong
 PLAIN_SECONDS = 10.0
@@ -35,12 +34,8 @@ PLAIN_SECONDS = 10.0
 class History:
     """All runs and verifications that are known.
 
-    samples: one row a trained run: invocation_id, run_id, night, created (UTC), recipe, recipe_version, recipe_hash, profile,
-        context, framework, mode, precision, device, devices, determinism, randomness, release, seed, metric, unit, direction,
-        value (NaN unless finished), verdict, reason, band_low, band_high, fault ("none" or a name), state_sha256, seconds.
-    verifications: one row a verification, of its own or before the first seed of an invocation: verify_id, invocation_id (of the
-        second kind only), night, created, recipe to release as above, verdict, reason, tensors, tensors_out, worst_ratio,
-        worst_score, origin_layer, origin_phase, origin_quantity, fault, seconds.
+    samples: one row a trained run, with the columns of `SampleRow`; `value` is NaN unless it finished.
+    verifications: one row a verification, with the columns of `VerificationRow`.
     as_of: when MLflow was last asked with success.
     skipped: how many runs are left out because a value in MLflow is not what it should be.
     remarks: what a reader must know: an age, what was left out. Show them.
@@ -54,8 +49,8 @@ class History:
 
 
 @dataclass(frozen=True)
-class Found(Cached):
-    """What one reading found.
+class ReadTables(CachedTables):
+    """What one reading gave.
 
     identities: of every run seen, also of those that gave no row. deleted: MLflow runs that are gone.
     """
@@ -78,7 +73,7 @@ def load_history(uri: str | None = None, *, refresh: bool = True, rebuild: bool 
         CannotRun: nothing is cached, and `refresh` is false; or the cache cannot be written.
     """
     uri = uri or tracking_uri()
-    cache = Cache(uri)
+    cache = HistoryCache(uri)
     if not refresh and not rebuild:
         cached = cache.read()
         if cached is None:
@@ -98,18 +93,18 @@ def load_history(uri: str | None = None, *, refresh: bool = True, rebuild: bool 
         return _history(newer, [])
 
 
-def _up_to_date(uri: str, cached: Cached | None) -> Cached:
+def _up_to_date(uri: str, cached: CachedTables | None) -> CachedTables:
     """Return what is cached with what MLflow holds beyond it."""
     now = _now()
     store = open_store(uri)
     days = _days_to_read(store, cached, today=now.date()) if cached else None
     with _told() as on_page:
         deleted = read_deleted(store, days) if days else set()
-        found = _collected(read_pages(store, days), deleted=deleted, now=now, on_page=on_page)
-    return found if days is None or cached is None else _merged(cached, found, days=days)
+        read = _collected(read_pages(store, days), deleted=deleted, now=now, on_page=on_page)
+    return read if days is None or cached is None else _merged(cached, read, days=days)
 
 
-def _days_to_read(store: Store, cached: Cached, *, today: date) -> dict[str, list[str]] | None:
+def _days_to_read(store: Store, cached: CachedTables, *, today: date) -> dict[str, list[str]] | None:
     """Return the days whose uploads are to be read, each with the MLflow runs known of it; None for everything."""
     if cached.state.watermark is None or not set(cached.state.experiments) <= set(experiments_of(store).values()):
         return None  # nothing says its day; or an experiment is gone, and its runs with it
@@ -117,8 +112,8 @@ def _days_to_read(store: Store, cached: Cached, *, today: date) -> dict[str, lis
     known: dict[str, list[str]] = {day: [] for day in _days(last_read - margin, max(today, last_read) + margin)}
     for table in cached.tables.values():
         for day, run_id in zip(_day(table).to_pylist(), table["mlflow_run_id"].to_pylist(), strict=True):
-            if found := _covering(day, known):
-                known[found].append(run_id)
+            if covering := _covering(day, known):
+                known[covering].append(run_id)
     return known
 
 
@@ -134,17 +129,20 @@ def _days(first: date, last: date) -> Iterator[str]:
 
 def _covering(day: str, days: Container[str]) -> str | None:
     """Return the day or the month by which a day is read, or None."""
-    return next((each for each in (day[:10], day[:7]) if each in days), None)
+    return next((period for period in (day[:10], day[:7]) if period in days), None)
 
 
 def _day(table: pa.Table) -> pa.ChunkedArray:
     return pc.utf8_slice_codeunits(table["uploaded_at"], 0, 10)
 
 
-def _collected(pages: Iterable[Page], *, deleted: set[str], now: datetime, on_page: Callable[[int], None]) -> Found:
+def _collected(pages: Iterable[Page], *, deleted: set[str], now: datetime, on_page: Callable[[int], None]) -> ReadTables:
     """Return the pages as tables, each run once."""
     parts: dict[str, list[pa.Table]] = {name: [table_of(name, [])] for name in TABLES}
-    skipped, identities, experiments, latest = {}, set(), set(), ""
+    skipped: dict[str, dict[str, str]] = {}
+    identities: set[str] = set()
+    experiments: set[str] = set()
+    latest = ""
     for page in pages:
         for name in TABLES:
             parts[name].append(table_of(name, getattr(page, name)))
@@ -155,8 +153,8 @@ def _collected(pages: Iterable[Page], *, deleted: set[str], now: datetime, on_pa
         on_page(len(identities))
     # A clock that is ahead must not hide what others upload until then.
     watermark = min(latest[:10], now.date().isoformat()) if latest else None
-    state = State(now.isoformat(timespec="seconds"), watermark, skipped, tuple(sorted(experiments)))
-    return Found(state, {name: _newest(pa.concat_tables(tables)) for name, tables in parts.items()}, identities, deleted)
+    state = CacheState(now.isoformat(timespec="seconds"), watermark, skipped, tuple(sorted(experiments)))
+    return ReadTables(state, {name: _newest(pa.concat_tables(tables)) for name, tables in parts.items()}, identities, deleted)
 
 
 def _newest(table: pa.Table) -> pa.Table:
@@ -170,31 +168,31 @@ def _newest(table: pa.Table) -> pa.Table:
     return table.sort_by([("created", "ascending"), ("identity", "ascending")])
 
 
-def _merged(cached: Cached, found: Found, *, days: Iterable[str]) -> Cached:
-    """Return the cached rows, less what is gone, with what was found."""
-    before, after, days = cached.state, found.state, set(days)
+def _merged(cached: CachedTables, read: ReadTables, *, days: Iterable[str]) -> CachedTables:
+    """Return the cached rows, less what is gone, with what was read."""
+    before, after, days = cached.state, read.state, set(days)
     tables = {}
     for name, table in cached.tables.items():
-        without_row = found.identities - set(found.tables[name]["identity"].to_pylist())
-        is_gone = pc.is_in(table["mlflow_run_id"], pa.array(sorted(found.deleted), pa.string()))
+        without_row = read.identities - set(read.tables[name]["identity"].to_pylist())
+        is_gone = pc.is_in(table["mlflow_run_id"], pa.array(sorted(read.deleted), pa.string()))
         is_replaced = pc.is_in(table["identity"], pa.array(sorted(without_row), pa.string()))
         kept = table.filter(pc.invert(pc.or_(is_gone, is_replaced)))
-        tables[name] = _newest(pa.concat_tables([kept, found.tables[name]]))
+        tables[name] = _newest(pa.concat_tables([kept, read.tables[name]]))
     skipped = {
-        run_id: each
-        for run_id, each in before.skipped.items()
-        if not _covering(each["uploaded_at"], days) and each["identity"] not in found.identities
+        run_id: facts
+        for run_id, facts in before.skipped.items()
+        if not _covering(facts["uploaded_at"], days) and facts["identity"] not in read.identities
     }
-    state = State(
+    state = CacheState(
         as_of=after.as_of,
         watermark=max(after.watermark or "", before.watermark or ""),
         skipped=skipped | after.skipped,
         experiments=tuple(sorted({*before.experiments, *after.experiments})),
     )
-    return Cached(state, tables)
+    return CachedTables(state, tables)
 
 
-def _history(cached: Cached, remarks: list[str]) -> History:
+def _history(cached: CachedTables, remarks: list[str]) -> History:
     """Return what is cached as it is used: without the columns that only the cache needs."""
     frames = {name: table.select(list(TABLES[name])).to_pandas() for name, table in cached.tables.items()}
     if skipped := cached.state.skipped:
@@ -206,7 +204,7 @@ def _history(cached: Cached, remarks: list[str]) -> History:
     )  # fmt: skip
 
 
-def _age(state: State) -> str:
+def _age(state: CacheState) -> str:
     """Return how old a state is, in the largest unit that gives two or more."""
     seconds = (_now() - datetime.fromisoformat(state.as_of)).total_seconds()
     for unit, length in (("days", 86400), ("hours", 3600), ("minutes", 60)):

@@ -8,50 +8,33 @@ whoever is still reading them.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import hashlib
 import json
-import os
 import sys
 import uuid
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from runners.contract.files import replace_text
 from vigil.errors import CannotRun, DirectoryError
+from vigil.locks import locked
 from vigil.paths import cache_directory
 from vigil.redaction import redact
+from vigil.tracking.history_rows import TABLES, Values
 
 SCHEMA = 1
 NOTE = "state.json"
 
-_TEXT, _WHOLE, _NUMBER, _TIME = pa.string(), pa.int64(), pa.float64(), pa.timestamp("ms", tz="UTC")
-_CELL = {
-    "recipe": _TEXT, "recipe_version": _WHOLE, "recipe_hash": _TEXT, "profile": _TEXT, "context": _TEXT, "framework": _TEXT,
-    "mode": _TEXT, "precision": _TEXT, "device": _TEXT, "devices": _WHOLE, "determinism": _TEXT, "randomness": _TEXT,
-    "release": _TEXT,
-}  # fmt: skip
-SAMPLES = {
-    "invocation_id": _TEXT, "run_id": _TEXT, "night": _TEXT, "created": _TIME, **_CELL, "seed": _WHOLE, "metric": _TEXT,
-    "unit": _TEXT, "direction": _TEXT, "value": _NUMBER, "verdict": _TEXT, "reason": _TEXT, "band_low": _NUMBER,
-    "band_high": _NUMBER, "fault": _TEXT, "state_sha256": _TEXT, "seconds": _NUMBER,
-}  # fmt: skip
-VERIFICATIONS = {
-    "verify_id": _TEXT, "invocation_id": _TEXT, "night": _TEXT, "created": _TIME, **_CELL, "verdict": _TEXT, "reason": _TEXT,
-    "tensors": _NUMBER, "tensors_out": _NUMBER, "worst_ratio": _NUMBER, "worst_score": _NUMBER, "origin_layer": _TEXT,
-    "origin_phase": _TEXT, "origin_quantity": _TEXT, "fault": _TEXT, "seconds": _NUMBER,
-}  # fmt: skip
 # What only the cache needs: by what a run is known over its uploads, which MLflow run it is, and when it was uploaded.
-OWN = {"identity": _TEXT, "mlflow_run_id": _TEXT, "uploaded_at": _TEXT}
-TABLES = {"samples": SAMPLES, "verifications": VERIFICATIONS}
+OWN = {"identity": pa.string(), "mlflow_run_id": pa.string(), "uploaded_at": pa.string()}
 
 
 @dataclass(frozen=True)
-class State:
+class CacheState:
     """How far a cache reaches.
 
     as_of: when it was last brought up to date (ISO 8601, UTC). watermark: the day up to which uploads have been read, or None
@@ -65,14 +48,14 @@ class State:
 
 
 @dataclass(frozen=True)
-class Cached:
+class CachedTables:
     """The tables by name, and their state."""
 
-    state: State
+    state: CacheState
     tables: dict[str, pa.Table]
 
 
-def table_of(name: str, rows: list[dict[str, Any]]) -> pa.Table:
+def table_of(name: str, rows: list[Values]) -> pa.Table:
     """Return rows as one of the tables, every value checked against its column's type."""
     return pa.Table.from_pylist(rows, schema=schema_of(name))
 
@@ -82,7 +65,7 @@ def schema_of(name: str) -> pa.Schema:
     return pa.schema(TABLES[name] | OWN)
 
 
-class Cache:
+class HistoryCache:
     """The cache of one tracking address."""
 
     def __init__(self, uri: str) -> None:
@@ -96,18 +79,17 @@ class Cache:
         Raises:
             DirectoryError: there can be no cache at this place.
         """
-        try:
-            self.directory.mkdir(parents=True, exist_ok=True)
-            lock = open(self.directory / "lock", "w", encoding="utf-8")  # noqa: SIM115 closed below
-        except OSError as error:
-            raise DirectoryError(
-                f"{self.directory}: cannot be written ({error.strerror}). Name another place for it in VIGIL_CACHE_DIR."
-            ) from error
-        with lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
+        with contextlib.ExitStack() as stack:
+            try:
+                self.directory.mkdir(parents=True, exist_ok=True)
+                stack.enter_context(locked(self.directory / "lock"))
+            except OSError as error:
+                raise DirectoryError(
+                    f"{self.directory}: cannot be written ({error.strerror}). Name another place for it in VIGIL_CACHE_DIR."
+                ) from error
             yield
 
-    def read(self) -> Cached | None:
+    def read(self) -> CachedTables | None:
         """Return what is cached; None where nothing is, or nothing that can be used, which is then said on standard error."""
         try:
             return self._read()
@@ -120,7 +102,7 @@ class Cache:
         print(f"vigil: the cached history in {self.directory} cannot be used ({problem:.200}); it is made anew.", file=sys.stderr)
         return None
 
-    def _read(self) -> Cached:
+    def _read(self) -> CachedTables:
         note = json.loads((self.directory / NOTE).read_text(encoding="utf-8"))
         if note["schema"] != SCHEMA:
             raise ValueError(f"it has schema {note['schema']}, and this is {SCHEMA}")
@@ -129,11 +111,11 @@ class Cache:
             content = (self.directory / note["files"][name]["name"]).read_bytes()
             if hashlib.sha256(content).hexdigest() != note["files"][name]["sha256"]:
                 raise ValueError(f"{note['files'][name]['name']} is not what was written")
-            tables[name] = pq.read_table(pa.BufferReader(content)).cast(schema_of(name))
-        state = State(**note["state"] | {"experiments": tuple(note["state"]["experiments"])})
-        return Cached(state, tables)
+            tables[name] = pq.read_table(pa.BufferReader(content)).select(schema_of(name).names).cast(schema_of(name))
+        state = CacheState(**note["state"] | {"experiments": tuple(note["state"]["experiments"])})
+        return CachedTables(state, tables)
 
-    def write(self, cached: Cached) -> None:
+    def write(self, cached: CachedTables) -> None:
         """Replace what is cached. Call it inside `alone`.
 
         Raises:
@@ -147,7 +129,7 @@ class Cache:
                 "in VIGIL_CACHE_DIR."
             ) from error
 
-    def _write(self, cached: Cached) -> None:
+    def _write(self, cached: CachedTables) -> None:
         generation = uuid.uuid4().hex[:12]
         files = {}
         for name, table in cached.tables.items():
@@ -156,10 +138,8 @@ class Cache:
             files[name] = {"name": path.name, "sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
         before = self._named()
         note = {"schema": SCHEMA, "uri": self.uri, "state": asdict(cached.state), "files": files}
-        partial = self.directory / f"{NOTE}.partial"
-        partial.write_text(json.dumps(note, indent=1) + "\n", encoding="utf-8")
-        os.replace(partial, self.directory / NOTE)
-        kept = before | {each["name"] for each in files.values()}
+        replace_text(self.directory / NOTE, json.dumps(note, indent=1) + "\n")
+        kept = before | {file["name"] for file in files.values()}
         for path in self.directory.glob("*.parquet"):
             if path.name not in kept:
                 path.unlink(missing_ok=True)
@@ -168,7 +148,7 @@ class Cache:
         """Return the files that the note names so far."""
         try:
             note = json.loads((self.directory / NOTE).read_text(encoding="utf-8"))
-            return {each["name"] for each in note["files"].values()}
+            return {file["name"] for file in note["files"].values()}
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             return set()
 

@@ -9,37 +9,35 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from runners.contract.files import replace_text
+from vigil.documents.invocation import Invocation, Tracking
+from vigil.documents.record import Record
 from vigil.errors import CannotRun
+from vigil.locks import locked
 from vigil.redaction import redact
-from vigil.tracking.address import alone_in, check_reachable, failures_named, tracking_uri
-from vigil.tracking.client import Store
-from vigil.tracking.entry import Attachment, Entry, child_entry, parent_entry, verify_entry
-from vigil.tracking.notes import EXPERIMENT_NOTE
+from vigil.tracking.client import Store, check_reachable, failures_named, tracking_uri
+from vigil.tracking.run_entry import EXPERIMENT_NOTE, Attachment, Entry, child_entry, parent_entry, verify_entry
 
-INVOCATION, VERIFICATION = "invocation.json", "verify.json"
+INVOCATION, VERIFICATION = Invocation.FILE_NAME, "verify.json"
 PICTURE = "verify.png"
 RUN_PICTURES = ("views.png", "masks.png")
 
 
-def upload(directory: Path, *, uri: str | None = None) -> dict[str, str]:
-    """Bring MLflow to hold this finished invocation or verification exactly once, and return {uri, experiment, run_id}.
+def upload(directory: Path, *, uri: str | None = None) -> Tracking:
+    """Bring MLflow to hold this finished invocation or verification exactly once, and return where it is.
 
     Raises:
         TrackingUnavailable: MLflow could not be reached, or refused. Calling again later completes the upload.
         CannotRun: the directory lacks a record, holds a damaged one, or has no verdict yet.
     """
     uri = uri or tracking_uri()
-    document = read_document(directory)
-    if not document.get("verdict"):
-        raise CannotRun(f"{directory}: no verdict yet. Only finished invocations are uploaded.")
-    parent, children = _entries(directory, document)
-    experiment = document["recipe"]["name"]
+    experiment, parent, children = _entries(directory)
     check_reachable(uri)
-    with alone_in(directory), failures_named(uri):
+    with locked(directory), failures_named(uri):
         store = Store(uri)
         experiment_id = store.experiment_id(experiment, note=EXPERIMENT_NOTE)
         parent_id, is_complete = store.place(experiment_id, parent)
@@ -49,7 +47,7 @@ def upload(directory: Path, *, uri: str | None = None) -> dict[str, str]:
                 store.finish(child_id, child)
         if not is_complete:
             store.finish(parent_id, parent)
-    return {"uri": redact(uri), "experiment": experiment, "run_id": parent_id}
+    return Tracking(uri=redact(uri), experiment=experiment, run_id=parent_id)
 
 
 def upload_or_note(directory: Path) -> None:
@@ -60,7 +58,7 @@ def upload_or_note(directory: Path) -> None:
     try:
         outcome = upload(directory)
     except CannotRun as error:
-        outcome = {"error": redact(str(error))}
+        outcome = Tracking(error=redact(str(error)))
     record_tracking(directory, outcome)
 
 
@@ -70,20 +68,16 @@ def document_path(directory: Path) -> Path:
     return verification if verification.is_file() and not invocation.is_file() else invocation
 
 
-def read_document(directory: Path) -> dict[str, Any]:
-    """Return the content of invocation.json or verify.json."""
-    return _read_json(document_path(directory))
-
-
-def record_tracking(directory: Path, tracking: dict[str, str]) -> None:
-    """Replace `tracking` in the directory's document, atomically."""
+def record_tracking(directory: Path, tracking: Tracking) -> None:
+    """Replace `tracking` in the directory's document, as a whole."""
     target = document_path(directory)
-    partial = target.with_suffix(".json.partial")
-    partial.write_text(json.dumps(read_document(directory) | {"tracking": tracking}, indent=2) + "\n")
-    os.replace(partial, target)
+    if target.name == INVOCATION:
+        Invocation.read(directory).replace(tracking=tracking).write(directory)
+    else:
+        replace_text(target, json.dumps(_read_json(target) | {"tracking": tracking.as_json()}, indent=2) + "\n")
 
 
-def attachments(directory: Path, names: list[str]) -> tuple[Attachment, ...]:
+def attachments(directory: Path, names: Sequence[str]) -> tuple[Attachment, ...]:
     """Return those of the named files that a directory holds, each with its hash."""
     paths = [directory / name for name in names]
     return tuple(
@@ -93,30 +87,60 @@ def attachments(directory: Path, names: list[str]) -> tuple[Attachment, ...]:
     )
 
 
-def _entries(directory: Path, document: dict[str, Any]) -> tuple[Entry, list[Entry]]:
-    """Return what the document and each of its runs become, or raise CannotRun for one that misses a field."""
-    is_invocation = document_path(directory).name == INVOCATION
-    records = [_read_json(directory / name / "record.json") for name in document["runs"]] if is_invocation else []
+def _entries(directory: Path) -> tuple[str, Entry, list[Entry]]:
+    """Return a directory's experiment, what its document becomes, and what each of its runs does."""
+    path = document_path(directory)
+    text = _read_text(path)
+    if path.name == VERIFICATION:
+        document = _read_json(path)
+        if not document.get("verdict"):
+            raise _unfinished(directory)
+        try:
+            entry = verify_entry(document, text=text, attachments=attachments(directory, [PICTURE]))
+            return document["recipe"]["name"], entry, []
+        except (KeyError, TypeError, ValueError) as error:
+            raise CannotRun(
+                f"{path}: does not follow its schema ({type(error).__name__}: {error}). docs/architecture.md lists the fields."
+            ) from error
+    invocation = Invocation.parse(text, where=str(path))
+    if invocation.verdict is None:
+        raise _unfinished(directory)
+    places = [directory / name for name in invocation.runs]
+    of_runs = [_read_text(place / Record.FILE_NAME) for place in places]
+    records = [
+        Record.parse(of_run, where=str(place / Record.FILE_NAME)) for place, of_run in zip(places, of_runs, strict=True)
+    ]
+    files = attachments(directory, [f"verify/{name}" for name in (VERIFICATION, PICTURE)])
     try:
-        if not is_invocation:
-            return verify_entry(document, attachments=attachments(directory, [PICTURE])), []
-        files = attachments(directory, [f"verify/{name}" for name in (VERIFICATION, PICTURE)])
         children = [
-            child_entry(record, document, attachments=attachments(directory / name, list(RUN_PICTURES)))
-            for name, record in zip(document["runs"], records, strict=True)
+            child_entry(record, invocation, text=of_run, attachments=attachments(place, RUN_PICTURES))
+            for place, of_run, record in zip(places, of_runs, records, strict=True)
         ]
-        return parent_entry(document, records, attachments=files), children
-    except (KeyError, TypeError) as error:
-        raise CannotRun(
-            f"{directory}: {document_path(directory).name} or a record.json does not follow its schema "
-            f"({type(error).__name__}: {error}). docs/architecture.md lists the fields."
-        ) from error
+        return invocation.recipe.name, parent_entry(invocation, records, text=text, attachments=files), children
+    except ValueError as error:
+        raise CannotRun(f"{directory}: its documents contradict each other ({error}).") from error
+
+
+def _unfinished(directory: Path) -> CannotRun:
+    return CannotRun(f"{directory}: no verdict yet. Only finished invocations are uploaded.")
+
+
+def _read_text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise CannotRun(f"{path}: missing. The invocation is not complete; continue it with `vigil resume`.") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise CannotRun(f"{path}: cannot be read ({error}).") from error
+
+
+def read_document(directory: Path) -> dict[str, Any]:
+    """Return the content of invocation.json or verify.json."""
+    return _read_json(document_path(directory))
 
 
 def _read_json(path: Path) -> dict[str, Any]:
     try:
-        return json.loads(path.read_text())
-    except FileNotFoundError:
-        raise CannotRun(f"{path}: missing. The invocation is not complete; continue it with `vigil resume`.") from None
+        return json.loads(_read_text(path))
     except json.JSONDecodeError as error:
         raise CannotRun(f"{path}: not JSON at line {error.lineno}: {error.msg}. The file is damaged.") from error

@@ -15,6 +15,7 @@ from reports.block import verdict_block
 from reports.matrix import markdown, outcome, read_cell, rows
 from runners.contract.protocol.spec import read_spec
 from vigil.documents.context import make_context
+from vigil.documents.invocation import Invocation
 from vigil.errors import EnvironmentFailed
 from vigil.process.execute import execute
 from vigil.process.recording import read_record, write_json
@@ -27,7 +28,7 @@ from vigil.runs.first_rung import verify_first
 from vigil.runs.request import Request, plan, preflight
 from vigil.runs.sweep import sweep
 from vigil.runs.watch import Watch
-from vigil.tracking.entry import parent_entry
+from vigil.tracking.run_entry import parent_entry
 from vigil.verify.ask import Setting
 
 FAILURE = EnvironmentFailed("jax==9.9: no set of packages fits", log_tail=["ERROR: no matching distribution"])
@@ -228,7 +229,8 @@ def test_a_failed_cell_that_was_to_be_verified_is_shown_tracked_and_verified_lat
     directory = plan(asked, places, data_directory=None)
     failed = module.give_up(directory, FAILURE)
     assert "verify          FAILED:ENVIRONMENT" in verdict_block(failed, directory=str(directory))
-    assert parent_entry(failed, []).labels["verify"] == "failed:environment"
+    entry = parent_entry(Invocation.read(directory), [], text="{}")
+    assert entry.labels["verify"] == "failed:environment"
     right = {"verdict": {"name": "reproduced", "reason": ""}, "origin": None, "worst": None, "seconds": 1.0, "path": None}
     monkeypatch.setattr(module.rung, "verify_first", lambda *facts, **options: right)
     assert carry_out(directory, watch=QUIET)["verify"] == right

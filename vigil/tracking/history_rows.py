@@ -1,27 +1,133 @@
-"""What MLflow holds, read back as rows of history: one for each trained run, and one for each verification.
+"""The rows of history: which columns they have, and how they are read back from what MLflow holds.
 
-All that comes from MLflow is text that anybody may have edited. A run with a value of another type than its column's is left
-out and named, and spoils no other. A run that is not complete yet is not there yet.
+One row stands for each trained run, and one for each verification. All that comes from MLflow is text that anybody may have
+edited: a run with a value of another type than its column's is left out and named, and spoils no other. A run that is not
+complete yet is not there yet.
 """
 
 from __future__ import annotations
 
 import math
 import sys
+import types
+import typing
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import datetime
-from typing import Any
+from typing import TypeVar
 
-from vigil.tracking.address import check_reachable, failures_named
-from vigil.tracking.client import UPLOADED, UPLOADED_AT, Held, Store
-from vigil.tracking.entry import INVOCATION_ID, RUN_ID, VERIFY_ID
+import pandas as pd
+import pyarrow as pa
 
-PARENT_RUN = "none"  # what a parent's `vigil.run_id` says
+from vigil.tracking.client import UPLOADED, UPLOADED_AT, Store, TrackedRun, check_reachable, failures_named
+from vigil.tracking.run_entry import INVOCATION_ID, PARENT_RUN, RUN_ID, VERIFY_ID
+
 RUNG = "verify"  # of a first rung, added to its invocation's id
-_TEXTS = ("recipe", "recipe_hash", "profile", "context", "framework", "mode", "precision", "device", "determinism", "randomness")
 MOST_NAMED = 4000  # MLflow's parser (sqlparse) takes 10,000 words, of which a name and its comma are two
-Row = dict[str, Any]
+Values = dict[str, "str | int | float | None"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class CellColumns:
+    """What was trained and where: the tags of an identity and a context (`run_entry.cell_tags`). context: its text form."""
+
+    recipe: str
+    recipe_version: int
+    recipe_hash: str
+    profile: str
+    context: str
+    framework: str
+    mode: str
+    precision: str
+    device: str
+    devices: int
+    determinism: str
+    randomness: str
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """Return the cell: recipe, profile, context."""
+        return self.recipe, self.profile, self.context
+
+
+@dataclass(frozen=True, kw_only=True)
+class HistoryRow(CellColumns):
+    """The columns of both tables. What comes from MLflow is text that anybody may have edited: so is a verdict here.
+
+    night: None outside of any. created: in UTC. release: of the framework. fault: "none", or the name of the planted one.
+    reason: of the verdict, where it is known.
+    """
+
+    night: str | None
+    created: datetime
+    release: str | None
+    verdict: str
+    reason: str | None
+    fault: str
+    seconds: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class SampleRow(HistoryRow):
+    """A trained run. value: None unless it finished. band_low, band_high: of one run, as it was judged."""
+
+    invocation_id: str
+    run_id: str
+    seed: int
+    metric: str | None
+    unit: str | None
+    direction: str | None
+    value: float | None
+    band_low: float | None
+    band_high: float | None
+    state_sha256: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class VerificationRow(HistoryRow):
+    """A verification: of its own, or before the first seed of an invocation, which it then names.
+
+    worst_ratio: the distance of the worst tensor, in noise floors. worst_score: the worst share of what is accepted.
+    """
+
+    verify_id: str
+    invocation_id: str | None
+    tensors: float | None
+    tensors_out: float | None
+    worst_ratio: float | None
+    worst_score: float | None
+    origin_layer: str | None
+    origin_phase: str | None
+    origin_quantity: str | None
+
+
+_ARROW = {str: pa.string(), int: pa.int64(), float: pa.float64(), datetime: pa.timestamp("ms", tz="UTC")}
+AnyRow = TypeVar("AnyRow", bound=HistoryRow)
+
+
+def columns_of(row: type[CellColumns]) -> dict[str, pa.DataType]:
+    """Return a table's columns, each with its type in Arrow."""
+    hints = typing.get_type_hints(row)
+    return {each.name: _ARROW[_plain_type(hints[each.name])] for each in fields(row)}
+
+
+def _plain_type(hint: typing.Any) -> type:
+    """Return the type of a column that may be empty."""
+    return next(each for each in typing.get_args(hint) if each is not type(None)) if isinstance(hint, types.UnionType) else hint
+
+
+SAMPLES, VERIFICATIONS = columns_of(SampleRow), columns_of(VerificationRow)
+TABLES = {"samples": SAMPLES, "verifications": VERIFICATIONS}
+_CELL = columns_of(CellColumns)
+
+
+def rows_of(frame: pd.DataFrame, row: type[AnyRow]) -> list[AnyRow]:
+    """Return the rows of a table, None for whatever is missing."""
+    if frame.empty:
+        return []
+    names = [each.name for each in fields(row)]
+    columns = [frame[name].astype(object).where(frame[name].notna(), None).tolist() for name in names]
+    return [row(**dict(zip(names, values, strict=True))) for values in zip(*columns, strict=True)]
 
 
 @dataclass
@@ -31,15 +137,15 @@ class Page:
     identities: of every run seen, left out or not. latest: the largest time of an upload. experiments: in which there were any.
     """
 
-    samples: list[Row] = field(default_factory=list)
-    verifications: list[Row] = field(default_factory=list)
+    samples: list[Values] = field(default_factory=list)
+    verifications: list[Values] = field(default_factory=list)
     skipped: dict[str, dict[str, str]] = field(default_factory=dict)
     identities: set[str] = field(default_factory=set)
     latest: str = ""
     experiments: set[str] = field(default_factory=set)
 
 
-class Broken(ValueError):
+class BrokenValue(ValueError):
     """A value of a run is not of its column's type."""
 
 
@@ -50,7 +156,10 @@ def experiments_of(store: Store) -> dict[str, str]:
         TrackingUnavailable: MLflow could not be reached, or refused.
     """
     with failures_named(store.uri):
-        return {each.experiment_id: f"{each.experiment_id} {each.name} {each.created}" for each in store.experiments()}
+        return {
+            experiment.experiment_id: f"{experiment.experiment_id} {experiment.name} {experiment.created}"
+            for experiment in store.experiments()
+        }
 
 
 def open_store(uri: str) -> Store:
@@ -89,13 +198,13 @@ def read_deleted(store: Store, days: Iterable[str]) -> set[str]:
     Raises:
         TrackingUnavailable: MLflow could not be reached, or refused.
     """
-    found: set[str] = set()
+    gone: set[str] = set()
     with failures_named(store.uri):
         experiments = list(experiments_of(store))
         for day in days:
             for runs in store.runs(experiments, query=f"tags.`{UPLOADED}` LIKE '%'" + _on_day(day), deleted=True):
-                found.update(run.run_id for run in runs)
-    return found
+                gone.update(run.run_id for run in runs)
+    return gone
 
 
 def _on_day(day: str) -> str:
@@ -116,14 +225,14 @@ def identity_of(tags: Mapping[str, str]) -> str | None:
     return tags.get(VERIFY_ID)
 
 
-def _add(page: Page, run: Held, *, identity: str) -> None:
+def _add(page: Page, run: TrackedRun, *, identity: str) -> None:
     """Add what a run becomes, or say why it is left out."""
     page.identities.add(identity)
     uploaded_at = run.tags.get(UPLOADED_AT, "")
     try:
         if uploaded_at:
             _check_time(uploaded_at)
-        known = {"identity": identity, "mlflow_run_id": run.run_id, "uploaded_at": uploaded_at}
+        known: Values = {"identity": identity, "mlflow_run_id": run.run_id, "uploaded_at": uploaded_at}
         if VERIFY_ID in run.tags:
             page.verifications.append(_verification(run) | known)
         elif run.tags.get(RUN_ID) != PARENT_RUN:
@@ -131,17 +240,17 @@ def _add(page: Page, run: Held, *, identity: str) -> None:
         elif RUNG in run.tags:
             page.verifications.append(_first_rung(run) | known)
         page.latest = max(page.latest, uploaded_at)
-    except Broken as error:
+    except BrokenValue as error:
         page.skipped[run.run_id] = {"identity": identity, "uploaded_at": uploaded_at, "why": str(error)}
 
 
-def _sample(run: Held) -> Row:
+def _sample(run: TrackedRun) -> Values:
     """Return the row of one trained run."""
     tags, metrics = run.tags, run.metrics
     metric = tags.get("metric") or next((name[6:] for name in metrics if name.startswith("final_")), None)
     value = _number(metrics, f"final_{metric}") if run.status == "FINISHED" else math.nan
     if run.status == "FINISHED" and (f"final_{metric}" not in metrics or math.isinf(value)):
-        raise Broken(f"metric final_{metric}: found {metrics.get(f'final_{metric}')}, allowed is a number of a finished run")
+        raise BrokenValue(f"metric final_{metric}: found {metrics.get(f'final_{metric}')}, allowed is a number of a finished run")
     return _common(tags) | {
         "invocation_id": _text(tags, INVOCATION_ID),
         "run_id": _text(tags, RUN_ID),
@@ -160,9 +269,9 @@ def _sample(run: Held) -> Row:
     }
 
 
-def _verification(run: Held) -> Row:
+def _verification(run: TrackedRun) -> Values:
     """Return the row of a verification of its own. It carries the time at which it ended."""
-    return _common(run.tags) | _found(run, prefix="") | {
+    return _common(run.tags) | _measured(run, prefix="") | {
         "verify_id": _text(run.tags, VERIFY_ID),
         "invocation_id": None,
         "created": _time(run.end),
@@ -171,10 +280,10 @@ def _verification(run: Held) -> Row:
     }  # fmt: skip
 
 
-def _first_rung(run: Held) -> Row:
+def _first_rung(run: TrackedRun) -> Values:
     """Return the row of the verification before the first seed, which stands in the tags of its invocation."""
     invocation = _text(run.tags, INVOCATION_ID)
-    return _common(run.tags) | _found(run, prefix="verify_") | {
+    return _common(run.tags) | _measured(run, prefix="verify_") | {
         "verify_id": f"{invocation}/{RUNG}",
         "invocation_id": invocation,
         "created": _time(run.start),
@@ -183,18 +292,17 @@ def _first_rung(run: Held) -> Row:
     }  # fmt: skip
 
 
-def _found(run: Held, *, prefix: str) -> Row:
+def _measured(run: TrackedRun, *, prefix: str) -> Values:
     """Return what a verification measured, and where it found the origin."""
     numbers = ("tensors", "tensors_out", "worst_ratio", "worst_score", "seconds")
-    origin = {f"origin_{key}": run.tags.get(f"origin_{key}") for key in ("layer", "phase", "quantity")}
+    origin: Values = {f"origin_{key}": run.tags.get(f"origin_{key}") for key in ("layer", "phase", "quantity")}
     return {name: _number(run.metrics, prefix + name) for name in numbers} | origin
 
 
-def _common(tags: Mapping[str, str]) -> Row:
+def _common(tags: Mapping[str, str]) -> Values:
     """Return what every row has: recipe, context, release, night and fault."""
-    return {name: _text(tags, name) for name in _TEXTS} | {
-        "recipe_version": _whole(tags, "recipe_version"),
-        "devices": _whole(tags, "devices"),
+    values: Values = {name: _whole(tags, name) if kind == _ARROW[int] else _text(tags, name) for name, kind in _CELL.items()}
+    return values | {
         # Uploads from before there were nights have the one under another name, and the other not at all.
         "release": tags.get("release") or tags.get("framework_version"),
         "night": tags.get("night") or None,
@@ -204,14 +312,14 @@ def _common(tags: Mapping[str, str]) -> Row:
 
 def _text(tags: Mapping[str, str], key: str) -> str:
     if not tags.get(key):
-        raise Broken(f"tag {key}: missing or empty")
+        raise BrokenValue(f"tag {key}: missing or empty")
     return tags[key]
 
 
 def _whole(tags: Mapping[str, str], key: str) -> int:
     text = _text(tags, key)
     if not (text.isascii() and text.isdecimal() and len(text) < 19):
-        raise Broken(f"tag {key}: found {text[:80]!r}, allowed is a whole number")
+        raise BrokenValue(f"tag {key}: found {text[:80]!r}, allowed is a whole number")
     return int(text)
 
 
@@ -219,13 +327,13 @@ def _number(metrics: Mapping[str, float], key: str) -> float:
     """Return a metric, NaN where there is none. MLflow stores infinity as the largest number there is."""
     value = metrics.get(key, math.nan)
     if not isinstance(value, (int, float)):
-        raise Broken(f"metric {key}: found {value!r:.80}, allowed is a number")
+        raise BrokenValue(f"metric {key}: found {value!r:.80}, allowed is a number")
     return math.copysign(math.inf, value) if abs(value) >= sys.float_info.max else float(value)
 
 
 def _time(milliseconds: int | None) -> int:
     if not isinstance(milliseconds, int) or not 0 < milliseconds < 253_402_300_800_000:  # the year 10000
-        raise Broken(f"time: found {milliseconds!r:.80}, allowed are milliseconds since 1970")
+        raise BrokenValue(f"time: found {milliseconds!r:.80}, allowed are milliseconds since 1970")
     return milliseconds
 
 
@@ -235,4 +343,4 @@ def _check_time(text: str) -> None:
     except ValueError:
         is_aware = False
     if not is_aware:
-        raise Broken(f"tag {UPLOADED_AT}: found {text[:80]!r}, allowed is a time in UTC")
+        raise BrokenValue(f"tag {UPLOADED_AT}: found {text[:80]!r}, allowed is a time in UTC")
