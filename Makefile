@@ -8,7 +8,7 @@ FRAMEWORKS := torch tensorflow jax
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup reproduce verify matrix compare nightly drift report reference golden resume recipes check dashboard sync \
+.PHONY: help setup reproduce verify matrix compare nightly drift report reference golden resume recipes check dashboard sync sample \
   test test-slow bench calibrate lint clean
 
 # What is passed on, when it is given. Also where the verb has no such option: vigil then says so, and nothing is left out in silence.
@@ -56,6 +56,9 @@ drift: $(VENV)/.core ## What is drifting over nights and releases: RECIPE (defau
 
 report: $(VENV)/.core ## Write all results as one static site that opens from disk: reports/html/index.html
 	@$(VIGIL) report $(call option,night,NIGHT) $(call option,out,OUT) $(CONTEXT) $(RUNS)
+
+sample: $(VENV)/.core ## Write the report of a history that was made up: reports/sample/index.html
+	@$(VENV)/bin/python -m benchmarks.sample_report $(call option,out,OUT) $(ARGS)
 
 reference: $(VENV)/.core $(CHOSEN) ## Verify, then add raw samples to reference_results/: RECIPE, FRAMEWORK, PROFILE, SEEDS
 	@$(VIGIL) reference add '$(RECIPE)' $(CONTEXT) $(RUNS)

@@ -4,28 +4,41 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING, Literal
 
-from benchmarks.browser import Page, browser
+from benchmarks.browser import SECONDS, browser
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
 
 CELL = "resnet_cifar-quick-jax-jit-fp32-x1"
-DRAWN = "[...document.querySelectorAll('[data-figure]')].every(place => place.querySelector('.main-svg'))"
+NOT_DRAWN = "[data-figure]:not(:has(.main-svg))"
 
 
 def take(index: Path, directory: Path) -> None:
     """Write the pictures that the docs show."""
-    with browser() as page:
+    with browser() as (page, _):
         picture(page, index, directory / "report.png", size=(1180, 960))
         cell = index.parent / "cells" / f"{CELL}.html"
         picture(page, cell, directory / "report-cell.png", size=(1180, 1400))
 
 
-def picture(page: Page, path: Path, out: Path, *, size: tuple[int, int], scheme: str = "light", whole: bool = False) -> None:
+def wait_until_drawn(page: Page) -> None:
+    """Wait for every chart of a page. By elements, not by an expression: the page's policy forbids one to be evaluated."""
+    from playwright.sync_api import expect
+
+    expect(page.locator(NOT_DRAWN)).to_have_count(0, timeout=1000 * SECONDS)
+
+
+def picture(
+    page: Page, path: Path, out: Path, *, size: tuple[int, int], scheme: Literal["light", "dark"] = "light", whole: bool = False
+) -> None:
     """Write one picture of one page, once its charts are drawn."""
-    page.size(*size)
-    page.scheme(scheme)
-    page.open(path.resolve().as_uri())
-    page.wait(DRAWN)
-    page.picture(out, whole=whole)
+    page.set_viewport_size({"width": size[0], "height": size[1]})
+    page.emulate_media(color_scheme=scheme)
+    page.goto(path.resolve().as_uri())
+    wait_until_drawn(page)
+    page.screenshot(path=out, full_page=whole)
 
 
 def main() -> None:
@@ -33,13 +46,14 @@ def main() -> None:
     index, out = Path(sys.argv[1]) / "index.html", Path(sys.argv[2])
     out.mkdir(parents=True, exist_ok=True)
     cell = index.parent / "cells" / f"{CELL}.html"
-    with browser() as page:
+    with browser() as (page, errors):
         for name, path in (("index", index), ("cell", cell), ("power", index.parent / "power.html"),
                            ("reproduction", index.parent / "reproduction.html")):  # fmt: skip
-            for scheme in ("light", "dark"):
+            schemes: tuple[Literal["light", "dark"], ...] = ("light", "dark")
+            for scheme in schemes:
                 picture(page, path, out / f"{name}-{scheme}.png", size=(1180, 900), scheme=scheme, whole=True)
             picture(page, path, out / f"{name}-phone.png", size=(360, 740), whole=True)
-        print("\n".join(page.errors) or "no errors on any page")
+        print("\n".join(errors) or "no errors on any page")
 
 
 if __name__ == "__main__":

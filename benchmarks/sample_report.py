@@ -1,6 +1,6 @@
 """A small report from a history that was made up, with one cell for every way to stand.
 
-    python -m benchmarks.sample_report                      # reports/sample/, which is committed
+    python -m benchmarks.sample_report                      # `make sample`: reports/sample/, which git ignores
     python -m benchmarks.sample_report --out DIR --pictures docs/images
 
 Every page of it says that its history is made up. Reference rows and published numbers are the repository's own.

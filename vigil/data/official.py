@@ -1,19 +1,15 @@
 """Getting official data to this machine: found unpacked, found as an archive, or downloaded, and verified before use.
 
-A download that breaks off is kept as a .part file and resumed. Nothing is unpacked before the archive's MD5 agrees, and
-only the expected files are taken out of it, by name.
+Nothing is unpacked before the archive's MD5 agrees, and only the expected files are taken out of it, by name. A download that
+fails leaves nothing behind, and is tried again from its beginning.
 """
 
 from __future__ import annotations
 
 import contextlib
-import hashlib
-import http.client
 import shutil
 import tarfile
 import tempfile
-import urllib.error
-import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -29,14 +25,10 @@ ARCHIVE_URL = "https://www.cs.toronto.edu/~kriz/cifar-10-python.tar.gz"
 ARCHIVE_MD5 = "c58f30108f718f92721af3b95e74349a"
 CHUNK_BYTES = 1 << 18
 TIMEOUT_SECONDS = 30
-ATTEMPTS = 3  # in a row that bring nothing new
+RETRIES = 2
 
 # Called with what is done and what there is to do, in bytes; the second is None if the server does not say.
 Progress = Callable[[int, "int | None"], None]
-
-
-class _Interrupted(Exception):
-    """The network failed; what has arrived is kept."""
 
 
 def ensure_cifar10(*, progress: Progress) -> Path:
@@ -117,89 +109,74 @@ def write_instances(name: str, whole: instances.InstanceSet) -> Path:
     return path
 
 
+class _Bar:
+    """Hands pooch's progress on. It tells whole chunks, and all of it once more at the end."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress, self._n_bytes, self._n_total = progress, 0, 0
+
+    @property
+    def total(self) -> int:
+        return self._n_total
+
+    @total.setter
+    def total(self, n_bytes: int) -> None:
+        self._n_bytes, self._n_total = 0, n_bytes
+        self._progress(0, n_bytes or None)
+
+    def update(self, n_bytes: int) -> None:
+        if self._n_bytes < self._n_total or not self._n_total:
+            self._n_bytes = min(self._n_bytes + n_bytes, self._n_total or self._n_bytes + n_bytes)
+            self._progress(self._n_bytes, self._n_total or None)
+
+    def reset(self) -> None:
+        """All has arrived: what is told after it is told already."""
+
+    def close(self) -> None:
+        """There is nothing to end."""
+
+
 def _download(archive: Path, *, progress: Progress) -> None:
-    """Fetch the archive under its name, continuing where the last attempt ended."""
-    part = archive.with_name(f"{ARCHIVE}.part")
-    most_bytes, fruitless = 0, 0
-    while True:
-        try:
-            _fetch(part, progress=progress)
-            break
-        except _Interrupted as error:
-            n_bytes = part.stat().st_size
-            fruitless = 0 if n_bytes > most_bytes else fruitless + 1
-            most_bytes = max(most_bytes, n_bytes)
-            if fruitless == ATTEMPTS:
-                raise DataError(_offline_message(archive, part, str(error))) from error
-    found = _md5(part)
-    with _writing(archive.parent):
-        if found == ARCHIVE_MD5:
-            part.replace(archive)
-            return
-        part.unlink()
-    raise DataError(
-        f"{ARCHIVE_URL}: expected MD5 {ARCHIVE_MD5}, found {found}. The download was altered on its way and has been "
-        f"removed: run again, or put the official {ARCHIVE} at {archive} yourself."
+    """Fetch the archive under its name; nothing is there until its MD5 agrees. A network that fails is tried again."""
+    import pooch
+    import requests
+
+    pooch.get_logger().setLevel("ERROR")  # what it says of retries and of registries is about itself
+    downloader = pooch.HTTPDownloader(
+        progressbar=_Bar(progress), chunk_size=CHUNK_BYTES, timeout=TIMEOUT_SECONDS, headers={"User-Agent": "vigil-bench"}
     )
+    store = pooch.create(
+        path=archive.parent,
+        base_url="",
+        registry={ARCHIVE: f"md5:{ARCHIVE_MD5}"},
+        urls={ARCHIVE: ARCHIVE_URL},
+        retry_if_failed=RETRIES,
+    )
+    with _writing(archive.parent):
+        try:
+            store.fetch(ARCHIVE, downloader=downloader)
+        except requests.HTTPError as error:
+            reason = f"the server answered {error.response.status_code} {error.response.reason}"
+            raise DataError(_offline_message(archive, reason)) from error
+        except requests.RequestException as error:  # before OSError, of which it is one
+            cause = error.args[0] if error.args else error
+            raise DataError(_offline_message(archive, str(getattr(cause, "reason", cause)))) from error
+        except ValueError as error:
+            raise DataError(f"{ARCHIVE_URL}: {error} Run again, or put the official {ARCHIVE} at {archive} yourself.") from error
 
 
-def _fetch(part: Path, *, progress: Progress) -> None:
-    """Make the .part file whole. Raises _Interrupted if the network ends first."""
-    with _writing(part.parent), part.open("ab") as file:
-        n_bytes = file.tell()
-        with _open_at(n_bytes) as response:
-            if response is None:
-                return
-            if response.status == http.client.OK:  # the server sends all of it, whatever was asked for
-                file.truncate(0)
-                n_bytes = 0
-            length = response.headers.get("Content-Length")
-            total = n_bytes + int(length) if length else None
-            progress(n_bytes, total)
-            while chunk := _read(response):
-                file.write(chunk)
-                n_bytes += len(chunk)
-                progress(n_bytes, total)
-    if total is not None and n_bytes < total:
-        raise _Interrupted(f"the connection ended after {n_bytes} of {total} bytes")
-
-
-@contextlib.contextmanager
-def _open_at(n_bytes: int) -> Iterator[http.client.HTTPResponse | None]:
-    """Open the archive's address from a byte on; None if there is nothing after it."""
-    headers = {"User-Agent": "vigil-bench", **({"Range": f"bytes={n_bytes}-"} if n_bytes else {})}
-    try:
-        response = urllib.request.urlopen(urllib.request.Request(ARCHIVE_URL, headers=headers), timeout=TIMEOUT_SECONDS)
-    except urllib.error.HTTPError as error:
-        error.close()
-        if error.code != http.client.REQUESTED_RANGE_NOT_SATISFIABLE:
-            raise _Interrupted(f"the server answered {error.code} {error.reason}") from error
-        response = None
-    except (OSError, http.client.HTTPException) as error:
-        raise _Interrupted(str(getattr(error, "reason", error))) from error
-    with response or contextlib.nullcontext() as opened:
-        yield opened
-
-
-def _read(response: http.client.HTTPResponse) -> bytes:
-    try:
-        return response.read(CHUNK_BYTES)
-    except (OSError, http.client.HTTPException) as error:
-        raise _Interrupted(str(error) or type(error).__name__) from error
-
-
-def _offline_message(archive: Path, part: Path, reason: str) -> str:
-    arrived = part.stat().st_size > 0
-    kept = f" What has arrived is kept in {part}, and the next run continues it." if arrived else ""
+def _offline_message(archive: Path, reason: str) -> str:
     return (
-        f"{ARCHIVE_URL}: cannot be downloaded ({reason}).{kept} Without a network, put {ARCHIVE} (MD5 {ARCHIVE_MD5}) "
+        f"{ARCHIVE_URL}: cannot be downloaded ({reason}). Without a network, put {ARCHIVE} (MD5 {ARCHIVE_MD5}) "
         f"at {archive}, or the unpacked folder at {archive.parent / cifar10.FOLDER}. VIGIL_DATA_DIR names another "
         "directory than this one. The profiles smoke and quick need no download."
     )
 
 
 def _check_archive(archive: Path) -> None:
-    found = _md5(archive)
+    import pooch
+
+    found = pooch.file_hash(str(archive), alg="md5")
     if found != ARCHIVE_MD5:
         raise DataError(
             f"{archive}: expected MD5 {ARCHIVE_MD5}, found {found}. The archive is truncated or altered: remove "
@@ -234,14 +211,6 @@ def _member(tar: tarfile.TarFile, archive: Path, name: str) -> bytes:
     if file is None:
         raise DataError(f"{archive}: holds no file {cifar10.FOLDER}/{name}. Put the official archive there.")
     return file.read()
-
-
-def _md5(path: Path) -> str:
-    digest = hashlib.md5(usedforsecurity=False)
-    with path.open("rb") as file:
-        while chunk := file.read(CHUNK_BYTES):
-            digest.update(chunk)
-    return digest.hexdigest()
 
 
 @contextlib.contextmanager

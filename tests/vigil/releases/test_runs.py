@@ -232,6 +232,7 @@ def test_a_failed_cell_that_was_to_be_verified_is_shown_tracked_and_verified_lat
     entry = parent_entry(Invocation.read(directory), [], text="{}")
     assert entry.labels["verify"] == "failed:environment"
     right = {"verdict": {"name": "reproduced", "reason": ""}, "origin": None, "worst": None, "seconds": 1.0, "path": None}
+    right |= {"tensors": None, "tensors_out": None}
     monkeypatch.setattr(module.rung, "verify_first", lambda *facts, **options: right)
     assert carry_out(directory, watch=QUIET)["verify"] == right
 
