@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from vigil.documents.night import REPRODUCE, VERIFY, CellKind, CellRow, Night
 from vigil.documents.identity import Identity
+from vigil.documents.night import REPRODUCE, VERIFY, CellKind, CellRow, Night
 from vigil.documents.verdict import Verdict
 from vigil.errors import EXIT_COULD_NOT_RUN, EXIT_OUTSIDE, EXIT_REPRODUCED, EXIT_UNKNOWN, CannotRun
 from vigil.nightly.night_file import NightFile
@@ -105,7 +105,7 @@ def _point(rows: Mapping[CellKind, CellRow], document: Night, runs: Path) -> Nig
         recipe=Identity(name=row.recipe, version=recipe.version, hash=recipe.hash, profile=row.profile),
         context=context,
         release=document.release_of(row).version,
-        verdict=row.verdict,
+        verdict=Verdict(row.verdict),  # it is done, so it has one
         metric=recipe.metric.name,
         unit=recipe.metric.unit,
         direction=recipe.metric.direction,
