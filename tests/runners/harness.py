@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +14,7 @@ from runners.contract.kinds.detections import Detections
 from runners.contract.protocol.checkpoint import FINAL, load_state
 from runners.contract.protocol.events import read_events
 from runners.contract.protocol.spec import RunSpec, write_spec
+from tests.runners import fork_server
 from vigil.process.build_spec import available_cores
 from vigil.recipes.loading import load_recipe
 
@@ -128,18 +127,10 @@ def make_spec(framework: str, recipe: str = "resnet_cifar", **changes) -> RunSpe
     return RunSpec(**{**fields, **changes})
 
 
-def start(directory: Path, spec: RunSpec) -> subprocess.Popen:
+def start(directory: Path, spec: RunSpec) -> fork_server.Forked:
     """Start the runner in `directory`."""
     write_spec(directory, spec)
-    with open(directory / "log.txt", "ab") as log:
-        return subprocess.Popen(
-            [sys.executable, "-m", f"runners.{spec.framework}", str(directory)],
-            cwd=ROOT,
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=subprocess.STDOUT,
-            env={**os.environ, "PYTHONPATH": str(ROOT)},
-        )
+    return fork_server.start(spec.framework, f"runners.{spec.framework}", str(directory), log=directory / "log.txt")
 
 
 def outcome(directory: Path, exit_code: int) -> Outcome:

@@ -1,0 +1,159 @@
+"""Runners that start from a process which has imported their framework already: an import costs more than a tiny run.
+
+Every run still has a process of its own, forked before any operation has run. What imports do is tested by the starts
+that the tests of the conductor make, with `python -m runners.FRAMEWORK` itself.
+"""
+
+from __future__ import annotations
+
+import atexit
+import importlib
+import json
+import os
+import runpy
+import select
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+_servers: dict[str, _Server] = {}
+
+
+class Forked:
+    """A forked process, with the part of `subprocess.Popen` that tests use."""
+
+    def __init__(self, server: _Server, pid: int) -> None:
+        self._server, self.pid = server, pid
+        self.returncode: int | None = None
+
+    def poll(self) -> int | None:
+        """Return the exit code, negative for a signal, or None while it runs."""
+        self._server.read(0.0)
+        self.returncode = self._server.ended.get(self.pid)
+        return self.returncode
+
+    def wait(self, timeout: float) -> int:
+        """Return the exit code. Raises TimeoutExpired."""
+        deadline = time.monotonic() + timeout
+        while self.poll() is None:
+            if time.monotonic() > deadline:
+                raise subprocess.TimeoutExpired(["fork", str(self.pid)], timeout)
+            self._server.read(max(0.0, min(1.0, deadline - time.monotonic())))
+        return self.returncode
+
+    def kill(self) -> None:
+        """Send kill -9, unless it has ended."""
+        if self.poll() is None:
+            os.kill(self.pid, signal.SIGKILL)
+
+
+class _Server:
+    def __init__(self, framework: str) -> None:
+        self.ended: dict[int, int] = {}
+        self._started: list[int] = []
+        self._rest = b""
+        self._socket, theirs = socket.socketpair()
+        command = [sys.executable, "-m", "tests.runners.fork_server", framework, str(theirs.fileno())]
+        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+        self._process = subprocess.Popen(
+            command, cwd=ROOT, stdin=subprocess.DEVNULL, env=environment, pass_fds=[theirs.fileno()]
+        )
+        theirs.close()
+        atexit.register(self._stop)
+
+    def start(self, request: dict) -> Forked:
+        self._socket.sendall(json.dumps(request).encode() + b"\n")
+        while not self._started:
+            self.read(1.0)
+        return Forked(self, self._started.pop())
+
+    def read(self, seconds: float) -> None:
+        """Take in what has started and ended, after so many seconds at most."""
+        if not select.select([self._socket], [], [], seconds)[0]:
+            return
+        received = self._socket.recv(4096)
+        assert received, f"the fork server has ended: {self._process.wait(timeout=10)}"
+        *lines, self._rest = (self._rest + received).split(b"\n")
+        for pid, exit_code in map(json.loads, lines):
+            if exit_code is None:
+                self._started.append(pid)
+            else:
+                self.ended[pid] = exit_code
+
+    def _stop(self) -> None:
+        self._socket.close()
+        self._process.wait(timeout=30)
+
+
+def start(framework: str, module: str, *arguments: str, log: Path) -> Forked:
+    """Run `python -m MODULE ARGUMENTS` in a process that has the framework imported; what it prints is appended to `log`."""
+    if framework not in _servers:
+        _servers[framework] = _Server(framework)
+    request = {"module": module, "arguments": arguments, "log": str(log), "environment": dict(os.environ)}
+    return _servers[framework].start(request)
+
+
+def _serve(framework: str, connection: socket.socket) -> dict | None:
+    """Fork a process for every request, and tell when each ends. Return None at the end, and in a fork its request."""
+    for part in ("train", "verify"):
+        importlib.import_module(f"runners.{framework}.{part}")
+
+    def tell(pid: int, exit_code: int | None) -> None:
+        connection.sendall(json.dumps([pid, exit_code]).encode() + b"\n")
+
+    def reap() -> None:
+        while running:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+            if not pid:
+                return
+            running.discard(pid)
+            tell(pid, os.waitstatus_to_exitcode(status))
+
+    # A child that ends wakes the loop by a byte.
+    running: set[int] = set()
+    woken, waker = socket.socketpair()
+    waker.setblocking(False)
+    signal.signal(signal.SIGCHLD, lambda number, frame: None)
+    signal.set_wakeup_fd(waker.fileno())
+    rest = b""
+    while True:
+        ready = select.select([connection, woken], [], [])[0]
+        if woken in ready:
+            woken.recv(4096)
+            reap()
+        if connection not in ready:
+            continue
+        received = connection.recv(1 << 16)
+        if not received:
+            return None
+        *lines, rest = (rest + received).split(b"\n")
+        for line in lines:
+            pid = os.fork()
+            if not pid:
+                signal.set_wakeup_fd(-1)
+                signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+                for each in (connection, woken, waker):
+                    each.close()
+                return json.loads(line)
+            running.add(pid)
+            tell(pid, None)
+
+
+def _become(request: dict) -> None:
+    """Be the process that was asked for."""
+    os.environ.clear()
+    os.environ.update(request["environment"])
+    with open(request["log"], "ab") as log:
+        os.dup2(log.fileno(), 1)
+        os.dup2(log.fileno(), 2)
+    sys.argv[1:] = request["arguments"]
+    runpy.run_module(request["module"], run_name="__main__", alter_sys=True)
+
+
+if __name__ == "__main__":
+    if asked := _serve(sys.argv[1], socket.socket(fileno=int(sys.argv[2]))):
+        _become(asked)
