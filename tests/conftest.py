@@ -5,12 +5,15 @@ from __future__ import annotations
 import copy
 import dataclasses
 import os
+import shutil
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from runners.contract.protocol.spec import SCHEMA, RunSpec
+from vigil.locks import locked
 from vigil.recipes.loading import load_recipe
 
 # The shipped recipe's numerics at a size of the tests' own, so that tuning a profile moves no test.
@@ -25,6 +28,35 @@ _TINY = load_recipe("resnet_cifar").resolve("smoke") | {
 def _no_flush_to_disk(monkeypatch):
     """A test's files need not survive a power cut, and on a busy disk each flush takes seconds."""
     monkeypatch.setattr(os, "fsync", lambda descriptor: None)
+
+
+@pytest.fixture(scope="session")
+def once(tmp_path_factory) -> Callable[[str, Callable[[Path], object]], Path]:
+    """Return a function that makes the folder of a name once for all worker processes of a session, and returns it."""
+    base = tmp_path_factory.getbasetemp()
+    base = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+
+    def made(name: str, make: Callable[[Path], object]) -> Path:
+        folder, whole = base / f"once-{name}", base / f"once-{name}.whole"
+        with locked(base / f"once-{name}.lock"):
+            if not whole.exists():
+                shutil.rmtree(folder, ignore_errors=True)
+                folder.mkdir()
+                make(folder)
+                whole.touch()
+        return folder
+
+    return made
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _jax_compiles_once(once):
+    """What XLA compiles for one process is read by the next, where the program is the same: compiling is most of a tiny run."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("JAX_COMPILATION_CACHE_DIR", str(once("jax", lambda folder: None)))
+        patch.setenv("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
+        patch.setenv("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
+        yield
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
 """Runners that start from a process which has imported their framework already: an import costs more than a tiny run.
 
-Every run still has a process of its own, forked before any operation has run. What imports do is tested by the starts
-that the tests of the conductor make, with `python -m runners.FRAMEWORK` itself.
+Every run still has a process of its own, forked before any operation has run. `python -m runners.FRAMEWORK` itself is what
+test_start.py and the command line's tests in tests/verify/test_frameworks.py start.
 """
 
 from __future__ import annotations
@@ -18,6 +18,9 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+
+from runners.contract.protocol.launch import CONDUCTOR_VARIABLE
+from vigil.process.execute import LOG_NAME
 
 ROOT = Path(__file__).resolve().parents[2]
 _servers: dict[str, _Server] = {}
@@ -36,7 +39,7 @@ class Forked:
         self.returncode = self._server.ended.get(self.pid)
         return self.returncode
 
-    def wait(self, timeout: float) -> int:
+    def wait(self, timeout: float = 600.0) -> int:
         """Return the exit code. Raises TimeoutExpired."""
         deadline = time.monotonic() + timeout
         while self.poll() is None:
@@ -49,6 +52,11 @@ class Forked:
         """Send kill -9, unless it has ended."""
         if self.poll() is None:
             os.kill(self.pid, signal.SIGKILL)
+
+    def terminate(self) -> None:
+        """Ask it to end, unless it has ended."""
+        if self.poll() is None:
+            os.kill(self.pid, signal.SIGTERM)
 
 
 class _Server:
@@ -89,12 +97,25 @@ class _Server:
         self._process.wait(timeout=30)
 
 
-def start(framework: str, module: str, *arguments: str, log: Path) -> Forked:
-    """Run `python -m MODULE ARGUMENTS` in a process that has the framework imported; what it prints is appended to `log`."""
+def start(framework: str, module: str, *arguments: str, log: Path, is_conducted: bool = False) -> Forked:
+    """Run `python -m MODULE ARGUMENTS` in a process that has the framework imported.
+
+    Args:
+        log: what it prints is appended to this file.
+        is_conducted: it leads a process group, and ends when the server does, which ends with this process.
+    """
     if framework not in _servers:
         _servers[framework] = _Server(framework)
-    request = {"module": module, "arguments": arguments, "log": str(log), "environment": dict(os.environ)}
+    request = {"module": module, "arguments": arguments, "log": str(log), "is_conducted": is_conducted}
+    request["environment"] = dict(os.environ)
     return _servers[framework].start(request)
+
+
+def execute_start(run_directory: Path, framework: str, *, python: Path | None) -> Forked:
+    """Start a runner as the conductor does, in the place of `vigil.process.execute._start`."""
+    assert python is None, "a release of its own needs a Python of its own"
+    log = run_directory / LOG_NAME
+    return start(framework, f"runners.{framework}", str(run_directory), log=log, is_conducted=True)
 
 
 def _serve(framework: str, connection: socket.socket) -> dict | None:
@@ -147,6 +168,9 @@ def _become(request: dict) -> None:
     """Be the process that was asked for."""
     os.environ.clear()
     os.environ.update(request["environment"])
+    if request["is_conducted"]:
+        os.setsid()
+        os.environ[CONDUCTOR_VARIABLE] = str(os.getppid())
     with open(request["log"], "ab") as log:
         os.dup2(log.fileno(), 1)
         os.dup2(log.fileno(), 2)

@@ -6,10 +6,12 @@ import warnings
 import pytest
 
 from benchmarks.faults import FAULTS, contexts_for, outcome_of, standard_for
+from tests.runners import fork_server
 from tests.runners.harness import frameworks, share_of_cores
 from vigil.cli.main import main
 from vigil.documents.context import FRAMEWORKS, make_context
 from vigil.paths import project_root
+from vigil.process import execute
 from vigil.process.build_spec import fault_entry
 from vigil.process.environment import installed_frameworks, is_installed
 from vigil.recipes.loading import load_recipe
@@ -26,6 +28,13 @@ def framework(request):
     """Each framework; one that is not installed fails rather than passing unseen."""
     assert is_installed(request.param), f"{request.param} is not installed: run `make setup`"
     return request.param
+
+
+@pytest.fixture(autouse=True)
+def _forked(request, monkeypatch):
+    """Runners are forked from a process with their framework imported, but for those of the command itself."""
+    if "command" not in request.node.name:
+        monkeypatch.setattr(execute, "_start", fork_server.execute_start)
 
 
 @pytest.fixture(scope="module")

@@ -129,15 +129,16 @@ def reference(scripted, planned, tmp_path):
 
 
 @pytest.fixture(scope="session")
-def empty_store(tmp_path_factory) -> Path:
+def empty_store(once) -> Path:
     """Return a SQLite store without runs: making its tables takes seconds, copying it none."""
-    path = tmp_path_factory.mktemp("store") / "mlflow.db"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # MLflow's imports use what other packages call deprecated
         from mlflow.tracking import MlflowClient
 
-        MlflowClient(tracking_uri=f"sqlite:///{path}").search_experiments()
-    return path
+        def make(folder: Path) -> None:
+            MlflowClient(tracking_uri=f"sqlite:///{folder / 'mlflow.db'}").search_experiments()
+
+        return once("store", make) / "mlflow.db"
 
 
 @pytest.fixture

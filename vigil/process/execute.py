@@ -55,24 +55,9 @@ def execute(
     Args:
         python: the interpreter, whose environment has the framework; the one that runs this unless given.
     """
-    environment = {
-        **os.environ,
-        "PYTHONPATH": str(project_root()),
-        "PYTHONUNBUFFERED": "1",
-        CONDUCTOR_VARIABLE: str(os.getpid()),
-    }
     reader = EventReader(run_directory)
     earlier = len(reader.new())
-    with open(run_directory / LOG_NAME, "ab") as log:
-        process = subprocess.Popen(
-            [str(python or sys.executable), "-m", f"runners.{framework}", str(run_directory)],
-            cwd=project_root(),
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
+    process = _start(run_directory, framework, python=python)
     watch = _Watch(heartbeat_timeout=heartbeat_timeout, progress_timeout=progress_timeout)
     try:
         while process.poll() is None:
@@ -95,6 +80,25 @@ def execute(
         _end_group(process)
         for event in reader.new():
             on_event(event)
+
+
+def _start(run_directory: Path, framework: str, *, python: Path | None) -> subprocess.Popen:
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(project_root()),
+        "PYTHONUNBUFFERED": "1",
+        CONDUCTOR_VARIABLE: str(os.getpid()),
+    }
+    with open(run_directory / LOG_NAME, "ab") as log:
+        return subprocess.Popen(
+            [str(python or sys.executable), "-m", f"runners.{framework}", str(run_directory)],
+            cwd=project_root(),
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
 
 
 class _Watch:

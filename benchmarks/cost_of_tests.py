@@ -1,0 +1,56 @@
+"""A pytest plugin: the processor seconds of every test and of the processes that it starts, which a busy machine hardly moves.
+
+`python -m pytest -p benchmarks.cost_of_tests ...` appends a line to `test-cost.csv` (or TEST_COST's path) after each test:
+its name, the seconds of pytest's own process, and those of its children. `python -m benchmarks.cost_of_tests FILE` sums them
+by folder and file.
+"""
+
+from __future__ import annotations
+
+import collections
+import contextlib
+import csv
+import os
+import sys
+
+import psutil
+
+
+def used() -> tuple[float, float]:
+    """Return the processor seconds of this process, and of all that it has started, also of those that still run."""
+    times = os.times()
+    children = times.children_user + times.children_system
+    for child in psutil.Process().children(recursive=True):
+        with contextlib.suppress(psutil.NoSuchProcess):
+            children += sum(child.cpu_times()[:4])
+    return times.user + times.system, children
+
+
+def pytest_runtest_logstart(nodeid: str) -> None:
+    """Note what was used before a test's fixtures."""
+    pytest_runtest_logstart.before = used()
+
+
+def pytest_runtest_logfinish(nodeid: str) -> None:
+    """Write what a test used, with its fixtures."""
+    own, children = (after - before for after, before in zip(used(), pytest_runtest_logstart.before, strict=True))
+    with open(os.environ.get("TEST_COST", "test-cost.csv"), "a", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerow([nodeid, f"{own:.2f}", f"{children:.2f}"])
+
+
+def main(path: str) -> None:
+    """Print the seconds of each folder and file, the longest first."""
+    sums: dict[str, list[float]] = collections.defaultdict(lambda: [0, 0.0, 0.0])
+    with open(path, newline="", encoding="utf-8") as file:
+        for nodeid, own, children in csv.reader(file):
+            name = nodeid.split("::")[0]
+            for key in ("all", name.rpartition("/")[0] + "/", name):
+                for place, number in enumerate((1, float(own), float(children))):
+                    sums[key][place] += number
+    print(f"{'tests':>5} {'own':>8} {'children':>8}")
+    for key, (tests, own, children) in sorted(sums.items(), key=lambda item: -sum(item[1][1:])):
+        print(f"{tests:5d} {own:8.1f} {children:8.1f}  {key}")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
