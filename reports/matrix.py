@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from scipy import stats
+import scipy
 
 from reports.tables import markdown_table, print_table
 from vigil.process.recording import read_record
@@ -89,7 +89,7 @@ def _discoveries(cells: Sequence[Cell]) -> list[str]:
     judged = [cell for cell in cells if cell.verdict in _JUDGED and cell.invocation["verdict"].get("p_value") is not None]
     if not judged:
         return []
-    adjusted = stats.false_discovery_control([cell.invocation["verdict"]["p_value"] for cell in judged])
+    adjusted = scipy.stats.false_discovery_control([cell.invocation["verdict"]["p_value"] for cell in judged])
     found = [
         f"{cell.invocation['context']['text']} (adjusted p {p_value:.2g})"
         for cell, p_value in zip(judged, adjusted, strict=True)

@@ -67,9 +67,7 @@ class _Server:
         self._socket, theirs = socket.socketpair()
         command = [sys.executable, "-m", "tests.runners.fork_server", framework, str(theirs.fileno())]
         environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-        self._process = subprocess.Popen(
-            command, cwd=ROOT, stdin=subprocess.DEVNULL, env=environment, pass_fds=[theirs.fileno()]
-        )
+        self._process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.DEVNULL, env=environment, pass_fds=[theirs.fileno()])
         theirs.close()
         atexit.register(self._stop)
 

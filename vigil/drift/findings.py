@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+import scipy
 
 from vigil.drift.examine import Examined, Reference, Since, examine, since, size_of
 from vigil.drift.moved import WORSE, Moved, moved
@@ -161,7 +161,7 @@ def judge(tested: Sequence[Examined]) -> np.ndarray:
 
 
 def _q_values(tested: Sequence[Examined]) -> np.ndarray:
-    return stats.false_discovery_control([each.p_value for each in tested]) if tested else np.array([])
+    return scipy.stats.false_discovery_control([each.p_value for each in tested]) if tested else np.array([])
 
 
 def _pools(points: Points) -> list[Series]:

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from scipy import stats
+import scipy
 
 # Each stage permutes this often; a series goes on to the next while its p-value is not settled.
 STAGES = (999, 9_999, 49_999)
@@ -56,7 +56,7 @@ class Step:
 
     def interval(self, coverage: float) -> tuple[float, float]:
         """Return the t interval around the size."""
-        half = float(stats.t.ppf((1.0 + coverage) / 2.0, self.freedom)) * self.error
+        half = float(scipy.stats.t.ppf((1.0 + coverage) / 2.0, self.freedom)) * self.error
         return self.size - half, self.size + half
 
 
@@ -114,7 +114,7 @@ def step_at(values: np.ndarray, seeds: np.ndarray, boundary: int, *, spread_floo
     if spread <= 1e-12 * max(1.0, float(np.abs(values).max())):
         return None
     size, error = numerator / weight, spread / np.sqrt(weight)
-    p_value = float(2.0 * stats.t.sf(abs(size) / error, freedom))
+    p_value = float(2.0 * scipy.stats.t.sf(abs(size) / error, freedom))
     return Step(size, error, freedom, p_value, spread, boundary, len(values) - boundary)
 
 
@@ -128,7 +128,7 @@ def plain_step(values: np.ndarray, seeds: np.ndarray, boundary: int) -> float:
 
 def detectable(step: Step, *, alpha: float, power: float = 0.9) -> float:
     """Return the smallest true step that this test would call significant at alpha with the power."""
-    return float(stats.t.ppf(1.0 - alpha / 2.0, step.freedom) + stats.t.ppf(power, step.freedom)) * step.error
+    return float(scipy.stats.t.ppf(1.0 - alpha / 2.0, step.freedom) + scipy.stats.t.ppf(power, step.freedom)) * step.error
 
 
 @dataclass
@@ -156,7 +156,7 @@ class Scan:
         by_chance = (self.exceeding + 1) / (self.permuted + 1)
         if self.spread_floor <= 0.0:
             return by_chance
-        return max(by_chance, float(2.0 * stats.norm.sf(self._observed * self._scale / self.spread_floor)))
+        return max(by_chance, float(2.0 * scipy.stats.norm.sf(self._observed * self._scale / self.spread_floor)))
 
     @property
     def settled(self) -> bool:

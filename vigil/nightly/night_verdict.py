@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from scipy import stats
+import scipy
 
 from vigil.documents.night import LEFT, REPRODUCE, CellRow, Night, NightVerdict
 from vigil.documents.verdict import Verdict
@@ -32,7 +32,7 @@ def judge_night(night: Night, ledger: Ledger) -> Night:
     """
     judged = [row for row in night.cells if _is_judged(row)]
     p_values = {row.key: row.p_value for row in judged if row.p_value is not None}
-    adjusted = stats.false_discovery_control(list(p_values.values()), method="bh") if p_values else []
+    adjusted = scipy.stats.false_discovery_control(list(p_values.values()), method="bh") if p_values else []
     is_beyond = {key: bool(value <= FALSE_DISCOVERIES) for key, value in zip(p_values, adjusted, strict=True)}
 
     def with_stand(row: CellRow) -> CellRow:

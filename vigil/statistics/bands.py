@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import special
+import scipy
 
 from vigil.statistics.finite import beyond_rounding, deviation, finite
 from vigil.statistics.pooling import SampleLabels, pool
@@ -91,7 +91,7 @@ def half_width(spread: Any, *, n: Any, n_new: int, coverage: float, freedom: Any
     samples of the same mean and variance. n may be an effective size, and is then not whole; f is n - 1 unless given.
     """
     degrees = n - 1.0 if freedom is None else freedom
-    return special.stdtrit(degrees, (1.0 + coverage) / 2.0) * spread * np.sqrt(1.0 / n_new + 1.0 / n)
+    return scipy.special.stdtrit(degrees, (1.0 + coverage) / 2.0) * spread * np.sqrt(1.0 / n_new + 1.0 / n)
 
 
 def prediction_band(
@@ -264,4 +264,4 @@ def detectable_drop(
         framework=framework,
     )
     error = max(band.spread, spread_floor) * math.sqrt(1.0 / n_new + 1.0 / band.n_effective)
-    return (band.high - band.low) / 2.0 + float(special.stdtrit(band.degrees_of_freedom, power)) * error
+    return (band.high - band.low) / 2.0 + float(scipy.special.stdtrit(band.degrees_of_freedom, power)) * error

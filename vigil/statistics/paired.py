@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy import special
+import scipy
 
 from vigil.statistics.bands import POWER, WELCH_DECIDES_FROM
 from vigil.statistics.finite import BandUndefined, deviation, finite
@@ -180,7 +180,7 @@ def compare_releases(
         return ReleaseComparison(
             method, difference, None, None, None, **counts, correlation=correlation, detectable=None, decision=TOO_FEW
         )
-    quantiles = special.stdtrit(found.degrees_of_freedom, [(1.0 + coverage) / 2.0, POWER])
+    quantiles = scipy.special.stdtrit(found.degrees_of_freedom, [(1.0 + coverage) / 2.0, POWER])
     detectable = float(quantiles.sum()) * found.standard_error
     if not is_identical and found.p_value >= 1.0 - coverage:
         used = (new, old) if method != "paired" else ({seed: side[seed] for seed in seeds} for side in (new, old))
@@ -225,10 +225,10 @@ def found_with(error: float, *, freedom: float, coverage: float, taken: float | 
         error: the standard error of the difference.
         taken: what the test takes for it on average, where that is something else.
     """
-    quantile = float(special.stdtrit(freedom, (1.0 + coverage) / 2.0)) * (taken or error) / error
+    quantile = float(scipy.special.stdtrit(freedom, (1.0 + coverage) / 2.0)) * (taken or error) / error
     if quantile > _LARGE:
-        return quantile * math.sqrt(float(special.chdtri(freedom, 1.0 - POWER)) / freedom) * error
-    return float(special.nctdtrinc(freedom, 1.0 - POWER, quantile)) * error
+        return quantile * math.sqrt(float(scipy.special.chdtri(freedom, 1.0 - POWER)) / freedom) * error
+    return float(scipy.special.nctdtrinc(freedom, 1.0 - POWER, quantile)) * error
 
 
 def _by_one_side(

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, TypedDict
 
 import numpy as np
-from scipy import special
+import scipy
 
 from vigil.statistics.finite import BandUndefined
 
@@ -141,7 +141,7 @@ def frameworks_differ(samples: Sequence[float], *, seeds: Sequence[Hashable], fr
     rounding = len(values) * (8.0 * np.finfo(float).eps * np.abs(values).max()) ** 2
     if n_explained < 1 or n_left < 1 or left <= rounding:
         return None
-    return float(special.fdtrc(n_explained, n_left, (explained / n_explained) / (left / n_left)))
+    return float(scipy.special.fdtrc(n_explained, n_left, (explained / n_explained) / (left / n_left)))
 
 
 def spread_within_seeds(samples: Sequence[float], *, seeds: Sequence[Hashable], frameworks: Sequence[Hashable]) -> float | None:

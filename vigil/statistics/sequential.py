@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import special
+import scipy
 
 from vigil.statistics.bands import Band
 from vigil.statistics.metric import amount
@@ -290,4 +290,4 @@ def _far_out(a: Any, x: Any) -> Any:
             break
         term = following
         total = total + term
-    return special.gammaln(0.5) - special.gammaln(a) + x + (a - 0.5) * np.log(x) + np.log(total)
+    return scipy.special.gammaln(0.5) - scipy.special.gammaln(a) + x + (a - 0.5) * np.log(x) + np.log(total)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from scipy import stats
+import scipy
 
 from vigil.statistics.bands import Band
 from vigil.statistics.metric import spread_floor
@@ -35,5 +35,5 @@ def tolerance(values: Sequence[float], *, band: Band | None, unit: str, n_test: 
         freedom, spread_of = n_runs - 1.0, f"these {n_runs} runs"
     else:
         return None
-    size = float(stats.t.ppf((1.0 + coverage) / 2.0, freedom)) * spread * math.sqrt(1.0 + 1.0 / n_runs)
+    size = float(scipy.stats.t.ppf((1.0 + coverage) / 2.0, freedom)) * spread * math.sqrt(1.0 + 1.0 / n_runs)
     return Tolerance(size, spread_of)

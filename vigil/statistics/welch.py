@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import special
+import scipy
 
 from vigil.statistics.finite import BandUndefined, beyond_rounding, deviation, finite
 from vigil.statistics.pooling import pool
@@ -32,8 +32,8 @@ def t_test(difference: Any, *, error: Any, freedom: Any, coverage: float) -> Mea
     """Return the two-sided t test of a difference with this standard error; without any error only 0 is no difference."""
     size = np.abs(difference)
     statistic = np.divide(size, error, out=np.where(size > 0.0, np.inf, 0.0), where=np.asarray(error) > 0.0)
-    half = special.stdtrit(freedom, (1.0 + coverage) / 2.0) * error
-    p_value = 2.0 * special.stdtr(freedom, -statistic)
+    half = scipy.special.stdtrit(freedom, (1.0 + coverage) / 2.0) * error
+    p_value = 2.0 * scipy.special.stdtr(freedom, -statistic)
     return MeanDifference(difference, error, freedom, p_value, difference - half, difference + half)
 
 

@@ -19,7 +19,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from scipy import stats
+import scipy
 
 from vigil.errors import CannotRun
 from vigil.paths import reference_directory
@@ -185,7 +185,7 @@ def _limit(states: Sequence[Sequence[float]], false_alarms: float) -> Limit | No
     spread = math.sqrt(within)
 
     def above(rate: float) -> float:
-        width = float(stats.t.ppf(1.0 - rate, freedom)) * spread
+        width = float(scipy.stats.t.ppf(1.0 - rate, freedom)) * spread
         each = (mean + width * math.sqrt(1.0 + 1.0 / len(values)) for values, mean in zip(logs, means, strict=True))
         return math.exp(max(each))
 
