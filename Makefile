@@ -82,7 +82,7 @@ sync: $(VENV)/.core ## Upload finished runs that the tracking server has not see
 	@$(VIGIL) sync $(ARGS)
 
 test: $(VENV)/.test $(ALL) ## Run the tests that need neither GPU nor network (all three frameworks)
-	@$(VENV)/bin/python -m pytest -m 'not slow' -n 2 --dist loadfile $(ARGS)
+	@$(VENV)/bin/python -m pytest -m 'not slow' -n 2 --dist worksteal $(ARGS)
 
 test-slow: $(VENV)/.test $(ALL) ## Run the slow tests
 	@$(VENV)/bin/python -m pytest -m slow -n 2 --dist loadfile $(ARGS)
@@ -93,13 +93,14 @@ bench: $(VENV)/.core $(or $(CHOSEN),$(ALL)) ## Compare each runner's speed with 
 calibrate: $(VENV)/.core ## Simulate every statistical rule: how often it is wrong, and what it sees
 	@$(VENV)/bin/python -m benchmarks.band_calibration --markdown docs/statistics-tables.md $(ARGS)
 
-lint: $(VENV)/.test ## Check the style of the code
+lint: $(VENV)/.lint ## Check the style of the code, and its types
 	@$(VENV)/bin/ruff check .
+	@$(VENV)/bin/mypy
 
 setup: $(if $(FRAMEWORK),$(VENV)/.core $(CHOSEN),$(VENV)/.test $(ALL)) ## Install FRAMEWORK, or everything and the test tools
 
 clean: ## Remove .venv and caches; runs/, data/ and the tracking store stay
-	rm -rf $(VENV) build *.egg-info .pytest_cache .ruff_cache
+	rm -rf $(VENV) build *.egg-info .pytest_cache .ruff_cache .mypy_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # --- Set-up. A stamp in .venv says what is installed; a change of the two files below installs it again. ---
@@ -130,4 +131,9 @@ $(ALL): $(VENV)/.%: $(VENV)/.core
 $(VENV)/.test: $(VENV)/.core
 	@echo "Installing the test tools into $(VENV)"
 	@$(INSTALL) '.[test]'
+	@touch $@
+
+$(VENV)/.lint: $(VENV)/.core
+	@echo "Installing the tools that check style and types into $(VENV)"
+	@$(INSTALL) '.[lint]'
 	@touch $@

@@ -96,7 +96,7 @@ def test_clean_nights_rarely_fail():
 
 def test_a_night_without_correction_is_caught(monkeypatch):
     """Planted: with every p value taken at its own word, clean nights fail far more often."""
-    monkeypatch.setattr(night_verdict.stats, "false_discovery_control", lambda p_values, method: p_values)
+    monkeypatch.setattr(night_verdict.scipy.stats, "false_discovery_control", lambda p_values, method: p_values)
     random = np.random.default_rng(7)
     nights = [reproductions(random.uniform(size=36)) for _ in range(100)]
     assert np.mean([judged(*rows)[0].exit_code == 1 for rows in nights]) > 0.2
