@@ -12,7 +12,7 @@ class ContractError(Exception):
     category = "crash"
 
 
-class DataError(ContractError):
+class UnusableData(ContractError):
     """Data are missing, truncated or altered."""
 
     category = "data"

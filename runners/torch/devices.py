@@ -190,9 +190,10 @@ def gather(value, *, replica: Replica) -> list:
 @torch.no_grad()
 def spread(tensors: Iterable[torch.Tensor], *, replica: Replica) -> float:
     """Return the largest difference between ranks of any element."""
-    if replica.is_alone:
+    flat = [tensor.flatten().double() for tensor in tensors]
+    if replica.is_alone or not flat:
         return 0.0
-    lowest = torch.cat([tensor.flatten().double() for tensor in tensors])
+    lowest = torch.cat(flat)
     highest = lowest.clone()
     dist.all_reduce(lowest, op=dist.ReduceOp.MIN)
     dist.all_reduce(highest, op=dist.ReduceOp.MAX)

@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from runners.contract.errors import DataError
+from runners.contract.errors import UnusableData
 from runners.contract.kinds import detections
 from runners.contract.kinds.detections import Detections, check
 
@@ -59,7 +59,7 @@ def test_what_is_not_a_detection_is_refused_by_image_and_row(tmp_path, found, na
         detections.write(tmp_path / "detections.npz", found)
     assert not list(tmp_path.iterdir())
     np.savez(tmp_path / "detections.npz", **{field.name: getattr(found, field.name) for field in dataclasses.fields(Detections)})
-    with pytest.raises(DataError, match=rf"detections\.npz: holds no detections, or wrong ones: image 4, detection 1: {what}"):
+    with pytest.raises(UnusableData, match=rf"detections\.npz: holds no detections, or wrong ones: image 4, detection 1: {what}"):
         detections.read(tmp_path / "detections.npz")
 
 
@@ -95,11 +95,11 @@ def test_a_damaged_file_is_said(tmp_path, found, keep):
     path = tmp_path / "detections.npz"
     detections.write(path, found)
     path.write_bytes(path.read_bytes()[:keep])
-    with pytest.raises(DataError, match="Run the evaluation again"):
+    with pytest.raises(UnusableData, match="Run the evaluation again"):
         detections.read(path)
 
 
 def test_a_missing_file_is_said(tmp_path):
     """It names the file, and who writes it."""
-    with pytest.raises(DataError, match=r"detections\.npz: cannot be read \(No such file or directory\)\. A runner writes it"):
+    with pytest.raises(UnusableData, match=r"detections\.npz: cannot be read \(No such file or directory\)\. A runner writes it"):
         detections.read(tmp_path / "detections.npz")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from runners.contract.data import instances, scenes
-from runners.contract.errors import DataError
+from runners.contract.errors import UnusableData
 
 SCENES = {"name": "scenes", "n_train": 12, "n_test": 5}
 
@@ -84,7 +84,7 @@ def test_the_first_images_of_a_file_are_taken(stored):
 def test_another_checksum_is_refused_with_both(stored, embedded):
     """The message says what the recipe expects, what was found, and what to do."""
     directory, data = stored
-    with pytest.raises(DataError, match=f"expected checksum 00ff, found {embedded.checksum}.*import that set again"):
+    with pytest.raises(UnusableData, match=f"expected checksum 00ff, found {embedded.checksum}.*import that set again"):
         instances.load(data | {"checksum": "00ff"}, str(directory))
 
 
@@ -95,7 +95,7 @@ def test_a_changed_pixel_is_refused(stored, embedded):
     images[7, 3, 4, 1] ^= 1
     altered = dataclasses.replace(embedded, train=dataclasses.replace(embedded.train, images=images))
     instances.write(directory / "my_set.npz", altered)
-    with pytest.raises(DataError, match="expected checksum"):
+    with pytest.raises(UnusableData, match="expected checksum"):
         instances.load(data, str(directory))
 
 
@@ -105,7 +105,7 @@ def test_a_truncated_file_is_damaged(stored, keep):
     directory, data = stored
     path = directory / "my_set.npz"
     path.write_bytes(path.read_bytes()[:keep])
-    with pytest.raises(DataError, match=r"my_set\.npz: is not a data set, or is damaged"):
+    with pytest.raises(UnusableData, match=r"my_set\.npz: is not a data set, or is damaged"):
         instances.load(data, str(directory))
 
 
@@ -113,7 +113,7 @@ def test_a_missing_file_is_said_with_those_that_are_there(stored):
     """A misspelt name is answered with the names that exist, and how to make one."""
     directory, data = stored
     with pytest.raises(
-        DataError, match=r"my_sett\.npz: cannot be read.*vigil coco import my_sett.*VIGIL_DATA_DIR.*scenes, my_set\."
+        UnusableData, match=r"my_sett\.npz: cannot be read.*vigil coco import my_sett.*VIGIL_DATA_DIR.*scenes, my_set\."
     ):
         instances.load(data | {"name": "my_sett"}, str(directory))
 
@@ -122,7 +122,7 @@ def test_a_missing_file_is_said_with_those_that_are_there(stored):
 def test_more_images_than_there_are_is_refused(stored, split):
     """A recipe cannot train on fewer images than it says."""
     directory, data = stored
-    with pytest.raises(DataError, match=f"{split}: the recipe asks for 13 images, the file holds"):
+    with pytest.raises(UnusableData, match=f"{split}: the recipe asks for 13 images, the file holds"):
         instances.load(data | {f"n_{split}": 13}, str(directory))
 
 
@@ -130,5 +130,5 @@ def test_a_file_of_another_schema_is_refused(stored, monkeypatch):
     """A file that an earlier version wrote is not guessed at."""
     directory, data = stored
     monkeypatch.setattr(instances, "SCHEMA", 2)
-    with pytest.raises(DataError, match="schema 1, this version reads 2"):
+    with pytest.raises(UnusableData, match="schema 1, this version reads 2"):
         instances.load(data, str(directory))

@@ -10,7 +10,7 @@ import threading
 
 import pytest
 
-from runners.contract.errors import ContractError, DataError, FaultError, NanLoss, Unsupported
+from runners.contract.errors import ContractError, FaultError, NanLoss, Unsupported, UnusableData
 from runners.contract.protocol import launch
 from runners.contract.protocol.events import read_events
 from runners.contract.protocol.spec import write_spec
@@ -22,7 +22,7 @@ class XlaRuntimeError(RuntimeError):
 
 FAILURES = [
     (NanLoss("the loss of step 3 is nan"), "nan_loss", "the loss of step 3 is nan"),
-    (DataError("file: expected MD5 a, found b"), "data", "file: expected MD5 a, found b"),
+    (UnusableData("file: expected MD5 a, found b"), "data", "file: expected MD5 a, found b"),
     (FaultError("no such fault file"), "fault", "no such fault file"),
     (Unsupported("no fp16 on this CPU"), "unsupported", "no fp16 on this CPU"),
     (ContractError("the checkpoint cannot be read"), "crash", "the checkpoint cannot be read"),

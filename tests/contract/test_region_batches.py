@@ -9,7 +9,7 @@ from runners.contract.data import instances
 from runners.contract.data.batches import split
 from runners.contract.data.region_batches import RegionBatches, mirrored
 from runners.contract.data.scenes import box_of
-from runners.contract.errors import DataError, NanDetections
+from runners.contract.errors import NanDetections, UnusableData
 from runners.contract.kinds import detections
 from runners.contract.kinds.table import kind_of
 from vigil.recipes.loading import load_recipe
@@ -111,5 +111,5 @@ def test_data_that_do_not_fit_the_model_are_refused(changes, message):
     training = load_recipe("tiny_mask_rcnn").resolve("smoke")
     dataset = instances.load(training["data"], None)
     training["model"] |= changes
-    with pytest.raises(DataError, match=message):
+    with pytest.raises(UnusableData, match=message):
         kind_of(training).make_batches(dataset, training, seed=3)

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from runners.contract.data import cifar10
-from runners.contract.errors import DataError as ContractDataError
+from runners.contract.errors import UnusableData
 from vigil.data import official as data
 from vigil.errors import DataError, DirectoryError
 
@@ -154,7 +154,7 @@ def test_a_flipped_bit_is_refused_with_both_checksums(contents, tmp_path):
     altered = bytearray(contents["data_batch_3"])
     altered[100] ^= 1
     write(tmp_path, contents | {"data_batch_3": bytes(altered)})
-    with pytest.raises(ContractDataError) as raised:
+    with pytest.raises(UnusableData) as raised:
         cifar10.load(tmp_path)
     assert raised.value.category == "data"
     for part in (str(tmp_path / "data_batch_3"), md5(contents["data_batch_3"]), md5(bytes(altered))):
@@ -165,7 +165,7 @@ def test_a_missing_file_is_named(contents, tmp_path):
     """The message says which file to put where."""
     write(tmp_path, contents)
     (tmp_path / "test_batch").unlink()
-    with pytest.raises(ContractDataError, match=r"test_batch: cannot be read.*Put the file test_batch"):
+    with pytest.raises(UnusableData, match=r"test_batch: cannot be read.*Put the file test_batch"):
         cifar10.load(tmp_path)
 
 
@@ -182,7 +182,7 @@ def test_a_pickle_that_runs_code_is_refused(contents, tmp_path, monkeypatch):
     attack = pickle.dumps(_Attack(str(tmp_path / "made")), protocol=2)
     monkeypatch.setitem(cifar10.FILES, "data_batch_1", md5(attack))
     write(tmp_path, contents | {"data_batch_1": attack})
-    with pytest.raises(ContractDataError, match="only numpy arrays are admitted"):
+    with pytest.raises(UnusableData, match="only numpy arrays are admitted"):
         cifar10.load(tmp_path)
     assert not (tmp_path / "made").exists()
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from runners.contract.data import cifar10, instances
-from runners.contract.errors import DataError as ContractDataError
+from runners.contract.errors import UnusableData
 from runners.contract.kinds.table import kind_of
 from vigil.errors import DataError, DirectoryError, UsageError
 from vigil.paths import data_directory
@@ -229,5 +229,5 @@ def _writing(directory: Path) -> Iterator[None]:
 def _as_vigil_error() -> Iterator[None]:
     try:
         yield
-    except ContractDataError as error:
+    except UnusableData as error:
         raise DataError(str(error)) from error

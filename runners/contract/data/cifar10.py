@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from runners.contract.errors import DataError
+from runners.contract.errors import UnusableData
 
 FOLDER = "cifar-10-batches-py"
 FILES = {
@@ -35,7 +35,7 @@ def load(directory: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarra
     Images are uint8 [n, 32, 32, 3], labels int64 [n]; n is 50,000 and 10,000.
 
     Raises:
-        DataError: A file is missing or its MD5 differs, with the file and both checksums.
+        UnusableData: A file is missing or its MD5 differs, with the file and both checksums.
     """
     train = [_read_batch(directory, name) for name in TRAIN_FILES]
     test = [_read_batch(directory, name) for name in TEST_FILES]
@@ -45,7 +45,7 @@ def load(directory: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarra
 
 
 def verify(directory: Path) -> None:
-    """Raise DataError unless every official file is there, with its published MD5."""
+    """Raise UnusableData unless every official file is there, with its published MD5."""
     for name in FILES:
         read_verified(directory, name)
 
@@ -56,7 +56,7 @@ def read_verified(directory: Path, name: str) -> bytes:
     try:
         content = path.read_bytes()
     except OSError as error:
-        raise DataError(
+        raise UnusableData(
             f"{path}: cannot be read ({error.strerror}). Put the file {name} of the official archive "
             f"cifar-10-python.tar.gz there (MD5 {FILES[name]})."
         ) from error
@@ -65,10 +65,10 @@ def read_verified(directory: Path, name: str) -> bytes:
 
 
 def check_md5(content: bytes, path: Path, expected: str) -> None:
-    """Raise DataError unless the MD5 of `content` is `expected`; `path` is for the message."""
+    """Raise UnusableData unless the MD5 of `content` is `expected`; `path` is for the message."""
     found = hashlib.md5(content, usedforsecurity=False).hexdigest()
     if found != expected:
-        raise DataError(
+        raise UnusableData(
             f"{path}: expected MD5 {expected}, found {found}. The file is truncated or altered: remove it, and put the "
             "official one there."
         )
@@ -92,10 +92,10 @@ class _ArrayUnpickler(pickle.Unpickler):
             return np.dtype
         if (module, name) == ("_codecs", "encode"):  # how Python 3 writes bytes in protocol 2
             return _encode_latin1
-        raise DataError(f"a CIFAR-10 file asks for {module}.{name}; only numpy arrays are admitted")
+        raise UnusableData(f"a CIFAR-10 file asks for {module}.{name}; only numpy arrays are admitted")
 
 
 def _encode_latin1(text: str, encoding: str) -> bytes:
     if encoding != "latin1":
-        raise DataError(f"a CIFAR-10 file asks for the codec {encoding!r}; only latin1 is admitted")
+        raise UnusableData(f"a CIFAR-10 file asks for the codec {encoding!r}; only latin1 is admitted")
     return text.encode("latin1")

@@ -23,7 +23,7 @@ class DataSet:
 
 
 def load(data: dict[str, Any], directory: str | None) -> DataSet:
-    """Load the first n_train and n_test labelled images. Raises DataError for missing or altered files."""
+    """Load the first n_train and n_test labelled images. Raises UnusableData for missing or altered files."""
     n_train, n_test = data["n_train"], data["n_test"]
     if data["name"] in _EMBEDDED:
         train, test = (_EMBEDDED[data["name"]](split, count) for split, count in (("train", n_train), ("test", n_test)))

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from runners.contract.data import scenes
-from runners.contract.errors import DAMAGED_ARCHIVE, DataError
+from runners.contract.errors import DAMAGED_ARCHIVE, UnusableData
 from runners.contract.files import replacing
 
 EMBEDDED = "scenes"
@@ -75,7 +75,7 @@ def load(data: dict[str, Any], directory: str | None) -> InstanceSet:
         directory: where NAME.npz lies; None for the embedded set.
 
     Raises:
-        DataError: The file is missing, altered, or has fewer images than are asked for.
+        UnusableData: The file is missing, altered, or has fewer images than are asked for.
     """
     if data["name"] == EMBEDDED:
         train, test = (_from_scenes(split, data[f"n_{split}"]) for split in ("train", "test"))
@@ -112,26 +112,26 @@ def write(path: Path, whole: InstanceSet) -> None:
 
 
 def read(path: Path, *, expected: str | None = None) -> InstanceSet:
-    """Return what `write` has written. Raises DataError if it is missing, damaged, or has another checksum than expected."""
+    """Return what `write` has written. Raises UnusableData if it is missing, damaged, or has another checksum than expected."""
     try:
         content = path.read_bytes()
     except OSError as error:
         known = ", ".join([EMBEDDED, *sorted(each.stem for each in path.parent.glob("*.npz"))])
-        raise DataError(
+        raise UnusableData(
             f"{path}: cannot be read ({error.strerror}). Make it with `vigil coco import {path.stem}`, or let VIGIL_DATA_DIR "
             f"name the directory that holds it. Data sets there are: {known}."
         ) from error
     try:
         with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
             if int(arrays["schema"]) != SCHEMA:
-                raise DataError(f"{path}: schema {arrays['schema']}, this version reads {SCHEMA}. Import the set again.")
+                raise UnusableData(f"{path}: schema {arrays['schema']}, this version reads {SCHEMA}. Import the set again.")
             train, test = (Instances(**{name: arrays[f"{split}_{name}"] for name in _ARRAYS}) for split in ("train", "test"))
             names = tuple(map(str, arrays["class_names"]))
     except (OSError, *DAMAGED_ARCHIVE) as error:
-        raise DataError(f"{path}: is not a data set, or is damaged ({error}). Remove it, and import the set again.") from error
+        raise UnusableData(f"{path}: is not a data set, or is damaged ({error}). Remove it, and import the set again.") from error
     whole = make_set(train, test, names)
     if expected is not None and whole.checksum != expected:
-        raise DataError(
+        raise UnusableData(
             f"{path}: expected checksum {expected}, found {whole.checksum}. The recipe was written for other images, annotations "
             "or options of `vigil coco import`: import that set again, or write the checksum that was found into the recipe."
         )
@@ -147,7 +147,7 @@ def _from_scenes(split: str, count: int) -> Instances:
 
 def _first(split: Instances, count: int, *, where: str) -> Instances:
     if count > len(split.images):
-        raise DataError(
+        raise UnusableData(
             f"{where}: the recipe asks for {count} images, the file holds {len(split.images)}. Ask for as many at most."
         )
     return split.first(count)

@@ -14,7 +14,7 @@ from runners.contract.data import streams
 from runners.contract.data.batches import Batches
 from runners.contract.data.datasets import DataSet
 from runners.contract.data.instances import InstanceSet
-from runners.contract.errors import DataError
+from runners.contract.errors import UnusableData
 from runners.contract.kinds import regions
 from runners.contract.kinds.detections import Detections, from_rows
 
@@ -31,7 +31,7 @@ class RegionBatches(Batches):
             Training gives none.
 
     Raises:
-        DataError: The data have other classes than the recipe's model, or another size.
+        UnusableData: The data have other classes than the recipe's model, or another size.
     """
 
     def __init__(
@@ -71,18 +71,18 @@ class RegionBatches(Batches):
 
 
 def require_fit(whole: InstanceSet, model: dict[str, Any]) -> None:
-    """Raise DataError unless a set has the classes and the size that a recipe's model is made for.
+    """Raise UnusableData unless a set has the classes and the size that a recipe's model is made for.
 
     Left to the frameworks, a class too many is an error in one and a loss that is not a number in another.
     """
     side, n_classes = model["image_shape"][0], len(whole.class_names)
     if n_classes != model["n_classes"]:
-        raise DataError(
+        raise UnusableData(
             f"the data have {n_classes} classes ({', '.join(whole.class_names)}), the recipe's model.n_classes is "
             f"{model['n_classes']}. Write {n_classes} there."
         )
     for found in {whole.train.side, whole.test.side} - {side}:
-        raise DataError(
+        raise UnusableData(
             f"the images are {found} pixels wide and high, the recipe's model.image_shape is {model['image_shape']}. Import them "
             f"with `--side {side}`, or write {[found, found, 3]} there."
         )

@@ -13,7 +13,7 @@ from runners.contract.data.pairs import PairBatches
 from runners.contract.kinds.classification import batch_norm_across_devices
 from runners.contract.kinds.kind import Kind, Model, Predict
 from runners.contract.kinds.metrics import nearest_neighbour_votes, predictions
-from runners.contract.kinds.parameters import ParameterTable, Statistic, copy_of
+from runners.contract.kinds.parameters import ParameterTable, StatisticRow, copy_of
 
 _QUERIES_AT_ONCE = 500
 
@@ -59,9 +59,9 @@ def _tabulate(model: Model) -> ParameterTable:
                 table.batch_norm(f"{name}.shortcut.bn", n_out)
             n_in = n_out
     table.dense("head", n_in, model["dimension"], init="head")
-    followers = {name: Statistic(each.shape, "average", copy_of(name), name) for name, each in table.parameters.items()}
+    followers = {name: StatisticRow(each.shape, copy_of(name), name) for name, each in table.parameters.items()}
     table.statistics |= {f"key.{name}": statistic for name, statistic in (followers | table.statistics).items()}
-    table.statistics["queue"] = Statistic((model["queue"], model["dimension"]), "content", _noise_of_norm_1(model))
+    table.statistics["queue"] = StatisticRow((model["queue"], model["dimension"]), _noise_of_norm_1(model))
     return table
 
 

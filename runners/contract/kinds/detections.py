@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from runners.contract.errors import DAMAGED_ARCHIVE, DataError, NanDetections
+from runners.contract.errors import DAMAGED_ARCHIVE, NanDetections, UnusableData
 from runners.contract.files import replacing
 
 FILE_NAME = "detections.npz"
@@ -82,15 +82,16 @@ def write_step(run_directory: Path, detections: Detections, *, step: int) -> Non
 
 
 def read(path: Path) -> Detections:
-    """Return detections that have been checked. Raises DataError, with the file."""
+    """Return detections that have been checked. Raises UnusableData, with the file."""
     try:
         with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as arrays:
             detections = Detections(**{field.name: arrays[field.name] for field in dataclasses.fields(Detections)})
         check(detections)
     except OSError as error:
-        raise DataError(f"{path}: cannot be read ({error.strerror or error}). A runner writes it at each evaluation.") from error
+        reason = error.strerror or error
+        raise UnusableData(f"{path}: cannot be read ({reason}). A runner writes it at each evaluation.") from error
     except DAMAGED_ARCHIVE as error:
-        raise DataError(f"{path}: holds no detections, or wrong ones: {error}. Run the evaluation again.") from error
+        raise UnusableData(f"{path}: holds no detections, or wrong ones: {error}. Run the evaluation again.") from error
     return detections
 
 

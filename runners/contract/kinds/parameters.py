@@ -17,7 +17,7 @@ Beginning = Callable[[Mapping[str, np.ndarray], int], np.ndarray]
 
 
 @dataclasses.dataclass(frozen=True)
-class Parameter:
+class ParameterRow:
     """A trained array. init: the key of the recipe's `init` that it is drawn by."""
 
     shape: Shape
@@ -25,16 +25,10 @@ class Parameter:
 
 
 @dataclasses.dataclass(frozen=True)
-class Statistic:
-    """What forward passes move.
-
-    family: how far from the oracle a correct one may be. "stats", a batch norm's running statistic, as far as activations;
-        "average", a mean of weights, only as far as its own sum is rounded; "content", outputs that are kept.
-    follows: the parameter that it is an average of.
-    """
+class StatisticRow:
+    """What forward passes move. follows: the parameter that it is an average of."""
 
     shape: Shape
-    family: str
     begin: Beginning
     follows: str | None = None
 
@@ -43,29 +37,29 @@ class ParameterTable:
     """Parameters and statistics of layers, in the order in which the layers are added."""
 
     def __init__(self) -> None:
-        self.parameters: dict[str, Parameter] = {}
-        self.statistics: dict[str, Statistic] = {}
+        self.parameters: dict[str, ParameterRow] = {}
+        self.statistics: dict[str, StatisticRow] = {}
 
-    def drawn_as(self, name: str) -> Parameter:
+    def drawn_as(self, name: str) -> ParameterRow:
         """Return the parameter that an array is drawn as: itself, or the one that it follows."""
         return self.parameters.get(name) or self.parameters[self.statistics[name].follows or name]
 
     def convolution(self, name: str, kernel: tuple[int, int], n_in: int, n_out: int, *, init: str = "convolution") -> None:
-        self.parameters[f"{name}.kernel"] = Parameter((*kernel, n_in, n_out), f"{init}.kernel")
+        self.parameters[f"{name}.kernel"] = ParameterRow((*kernel, n_in, n_out), f"{init}.kernel")
 
     def biased_convolution(self, name: str, kernel: tuple[int, int], n_in: int, n_out: int, *, init: str = "convolution") -> None:
         self.convolution(name, kernel, n_in, n_out, init=init)
-        self.parameters[f"{name}.bias"] = Parameter((n_out,), f"{init}.bias")
+        self.parameters[f"{name}.bias"] = ParameterRow((n_out,), f"{init}.bias")
 
     def dense(self, name: str, n_in: int, n_out: int, *, init: str) -> None:
-        self.parameters[f"{name}.kernel"] = Parameter((n_in, n_out), f"{init}.kernel")
-        self.parameters[f"{name}.bias"] = Parameter((n_out,), f"{init}.bias")
+        self.parameters[f"{name}.kernel"] = ParameterRow((n_in, n_out), f"{init}.kernel")
+        self.parameters[f"{name}.bias"] = ParameterRow((n_out,), f"{init}.bias")
 
     def batch_norm(self, name: str, n: int) -> None:
         for leaf in ("scale", "bias"):
-            self.parameters[f"{name}.{leaf}"] = Parameter((n,), f"batch_norm.{leaf}")
+            self.parameters[f"{name}.{leaf}"] = ParameterRow((n,), f"batch_norm.{leaf}")
         for leaf, value in (("mean", 0.0), ("variance", 1.0)):
-            self.statistics[f"{name}.{leaf}"] = Statistic((n,), "stats", constant((n,), value))
+            self.statistics[f"{name}.{leaf}"] = StatisticRow((n,), constant((n,), value))
 
 
 def constant(shape: Shape, value: float) -> Beginning:

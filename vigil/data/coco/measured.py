@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from runners.contract.data import instances
-from runners.contract.errors import DataError as ContractDataError
+from runners.contract.errors import UnusableData
 from runners.contract.kinds import detections
 from runners.contract.protocol.spec import RunSpec
 from vigil.data.coco.figures import evaluate
@@ -36,9 +36,10 @@ def with_average_precision(curve: Sequence[dict[str, Any]], run_directory: Path,
         for point in curve:
             found = detections.read(detections.step_path(run_directory, point["step"]))
             figures = evaluate(whole.test, found, class_names=whole.class_names)
-            if None in (figures[name] for name in FIGURES):
+            shares = {name: share for name in FIGURES if (share := figures[name]) is not None}
+            if len(shares) < len(FIGURES):
                 raise ValueError("the test images hold no instance: there is nothing to find")
-            measured.append({**point, **{name: 100.0 * figures[name] for name in FIGURES}})
-    except (ContractDataError, ValueError) as error:
+            measured.append({**point, **{name: 100.0 * share for name, share in shares.items()}})
+    except (UnusableData, ValueError) as error:
         raise DataError(f"{run_directory}: {error}") from error
     return measured

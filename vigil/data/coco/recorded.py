@@ -7,7 +7,7 @@ from pathlib import Path
 
 from runners.contract.data import instances
 from runners.contract.data.instances import Instances
-from runners.contract.errors import DataError as ContractDataError
+from runners.contract.errors import UnusableData
 from runners.contract.kinds import detections
 from runners.contract.kinds.detections import Detections
 from runners.contract.protocol.spec import FILE_NAME, read_spec
@@ -34,7 +34,7 @@ def read_recorded(path: Path) -> Recorded:
     """
     try:
         found = detections.read(path)
-    except ContractDataError as error:
+    except UnusableData as error:
         raise DataError(str(error)) from error
     try:
         spec = read_spec(path.parent)

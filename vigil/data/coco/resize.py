@@ -35,7 +35,8 @@ def fit_mask(mask: np.ndarray, side: int) -> np.ndarray:
 def fitted_size(height: int, width: int, *, side: int) -> tuple[int, int]:
     """Return height and width within the square, each at least 1."""
     longer = max(height, width)
-    return tuple(max(1, (2 * edge * side + longer) // (2 * longer)) for edge in (height, width))
+    rows, columns = (max(1, (2 * edge * side + longer) // (2 * longer)) for edge in (height, width))
+    return rows, columns
 
 
 def _covered(values: np.ndarray, height: int, width: int) -> np.ndarray:
