@@ -133,11 +133,15 @@ def average_statistics(model: keras.Model, *, weights: list[float], replica: Rep
     """
     if replica.is_alone:
         return
-    for layer in model._flatten_layers():
-        if isinstance(layer, keras.layers.BatchNormalization):
-            for variable in (layer.moving_mean, layer.moving_variance):
-                values = parts(variable.value, replica=replica)
-                variable.value.assign(sum(weight * value.numpy() for weight, value in zip(weights, values, strict=True)))
+    for variable in running_statistics(model):
+        values = parts(variable.value, replica=replica)
+        variable.value.assign(sum(weight * value.numpy() for weight, value in zip(weights, values, strict=True)))
+
+
+def running_statistics(model: keras.Model) -> list[keras.Variable]:
+    """Return the running means and variances of every batch norm."""
+    norms = [layer for layer in model._flatten_layers() if isinstance(layer, keras.layers.BatchNormalization)]
+    return [variable for norm in norms for variable in (norm.moving_mean, norm.moving_variance)]
 
 
 def joined(x, shards: tuple[int, ...]):

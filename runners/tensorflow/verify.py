@@ -57,10 +57,8 @@ class Prober(Trainer):
 
     def _held_alike(self) -> list:
         """Return what devices hold alike besides parameters: no running statistic where each has its own parts of a batch."""
-        running = ()
-        if self.across_devices == "parts":
-            running = ("moving_mean", "moving_variance")
-        return [variable for variable in self.model.non_trainable_variables if not variable.path.endswith(running)]
+        apart = devices.running_statistics(self.model) if self.across_devices == "parts" else []
+        return [variable for variable in self.model.non_trainable_variables if all(variable is not other for other in apart)]
 
     def segments(self, example: Segments) -> Callable[[Segments], Answers]:
         """Return the program that gives outputs, leaf and parameter gradients, loss and types; statistics move in the state."""

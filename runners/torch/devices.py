@@ -207,8 +207,12 @@ def average_statistics(model: nn.Module, *, weight: float, replica: Replica) -> 
     """
     if replica.is_alone:
         return
-    for module in model.modules():
-        if isinstance(module, nn.modules.batchnorm._BatchNorm):
-            for buffer in (module.running_mean, module.running_var):
-                buffer.mul_(weight)
-                dist.all_reduce(buffer)
+    for buffer in running_statistics(model):
+        buffer.mul_(weight)
+        dist.all_reduce(buffer)
+
+
+def running_statistics(model: nn.Module) -> list[torch.Tensor]:
+    """Return the running means and variances of every batch norm."""
+    norms = [module for module in model.modules() if isinstance(module, nn.modules.batchnorm._BatchNorm)]
+    return [buffer for norm in norms for buffer in (norm.running_mean, norm.running_var)]

@@ -60,15 +60,9 @@ class Prober(Trainer):
 
     def _held_alike(self) -> list[torch.Tensor]:
         """Return what devices hold alike besides parameters: no running statistic where each has its own parts of a batch."""
-        trained, running = set(self._trained()), ()
-        if self.across_devices == "parts":
-            running = ("running_mean", "running_var")
-        tensors = self.model.state_dict(keep_vars=True)
-        return [
-            each
-            for name, each in tensors.items()
-            if each.is_floating_point() and name not in trained and not name.endswith(running)
-        ]
+        apart = [*self._trained().values(), *(devices.running_statistics(self.model) if self.across_devices == "parts" else [])]
+        tensors = self.model.state_dict(keep_vars=True).values()
+        return [each for each in tensors if each.is_floating_point() and all(each is not other for other in apart)]
 
     def segments(self, example: Segments) -> Callable[[Segments], Answers]:
         """Return the program that gives outputs, leaf and parameter gradients, loss and types; statistics move in the state."""
