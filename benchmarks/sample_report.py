@@ -12,6 +12,7 @@ import argparse
 import json
 import math
 import tempfile
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
@@ -24,8 +25,22 @@ from reports.site.pages import write_site
 from reports.site.power import powers
 from reports.site.sources import RecipeFacts, gather, read_recipes
 from vigil.documents.context import parse_context
+from vigil.documents.night import (
+    DONE,
+    LEFT,
+    REPRODUCE,
+    VERIFY,
+    CellKind,
+    CellRow,
+    Night,
+    NightRecipe,
+    NightRelease,
+    RecipeMetric,
+)
+from vigil.documents.verdict import Verdict
 from vigil.paths import project_root, reference_directory
 from vigil.references.samples import load_rows
+from vigil.tracking.history import History
 
 NOTE = (
     "A sample. The history in this report is made up by benchmarks/sample_report.py, to show every way in which a cell can "
@@ -99,17 +114,6 @@ STORIES = {
 _ABSENT = {("tiny_mask_rcnn", context) for context in CONTEXTS} - set(STORIES)
 
 
-@dataclass(frozen=True)
-class MadeUp:
-    """A history of no framework, as `vigil.tracking.history.History` has it."""
-
-    samples: pd.DataFrame
-    verifications: pd.DataFrame
-    as_of: datetime
-    skipped: int = 0
-    remarks: tuple[str, ...] = ()
-
-
 def main() -> None:
     """Write the sample, and pictures of it where asked."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -134,14 +138,14 @@ def write_sample(out: Path) -> Path:
         return write_site(sources, out).index
 
 
-def made_up(runs: Path) -> MadeUp:
+def made_up(runs: Path) -> History:
     """Return the history, and leave the records of some runs and the document of the last night in `runs`."""
     recipes, _ = read_recipes()
     rows = {name: load_rows(reference_directory(), name) for name in RECIPES}
     powers_of = powers({name: recipes[name] for name in RECIPES}, rows)
-    bands = {each.recipe: (each.low, each.high) for each in powers_of if each.profile == "quick"}
+    bands = {power.recipe: (power.low, power.high) for power in powers_of if power.profile == "quick"}
     draws = np.random.default_rng(5)
-    samples, verifications = [], []
+    samples, verifications, verified, reproduced = [], [], [], []
     for recipe in RECIPES:
         for context in CONTEXTS:
             if (recipe, context) in _ABSENT:
@@ -149,14 +153,23 @@ def made_up(runs: Path) -> MadeUp:
             story = STORIES.get((recipe, context), Story())
             for night in range(min(NIGHTS, story.until)):
                 cell = _cell(recipes[recipe], context, night, story)
+                is_last = night == NIGHTS - 1
+                row: dict[str, Any] | None = None
                 if "verify" in story.kinds:
-                    verifications.append(_verification(cell, story, night, draws))
+                    row = _verification(cell, story, night, draws)
+                    verifications.append(row)
+                    ended = {"verdict": row["verdict"], "reason": row["reason"], "seconds": row["seconds"]}
+                    verified += [_cell_row(VERIFY, recipe, context, **ended)] if is_last else []
                 if "reproduce" in story.kinds:
-                    samples += _runs(
-                        cell | {"metric": recipes[recipe].metric["name"]}, story, night, draws, runs, band=bands[recipe]
-                    )
-    _write_night(runs, samples, verifications)
-    return MadeUp(pd.DataFrame(samples), pd.DataFrame(verifications), as_of=LAST + timedelta(hours=4))
+                    metric = cell | {"metric": recipes[recipe].metric["name"]}
+                    of_seeds, verdict, reason = _runs(metric, story, night, draws, runs, band=bands[recipe])
+                    samples += of_seeds
+                    if row is not None and row["verdict"] == Verdict.REGRESSED:  # it is what made the runs regressed
+                        verifications.append(_first_rung(row, of_seeds[0]))
+                    ended = {"verdict": verdict, "reason": reason, "seconds": of_seeds[-1]["seconds"]}
+                    reproduced += [_cell_row(REPRODUCE, recipe, context, **ended)] if is_last else []
+    _write_night(runs, recipes, [*verified, *reproduced, *_left()])
+    return History(pd.DataFrame(samples), pd.DataFrame(verifications), as_of=LAST + timedelta(hours=4))
 
 
 def _cell(recipe: RecipeFacts, text: str, night: int, story: Story) -> dict[str, Any]:
@@ -185,31 +198,38 @@ def _verification(cell: dict[str, Any], story: Story, night: int, draws: np.rand
     }  # fmt: skip
 
 
+def _first_rung(row: dict[str, Any], run: dict[str, Any]) -> dict[str, Any]:
+    """Return the short verification before a run, which found what the whole one of that night did."""
+    invocation = run["invocation_id"]
+    return row | {"verify_id": f"{invocation}/verify", "invocation_id": invocation, "created": run["created"]}
+
+
 def _runs(
     cell: dict[str, Any], story: Story, night: int, draws: np.random.Generator, runs: Path, *, band: tuple[float, float]
-) -> list[dict[str, Any]]:
+) -> tuple[list[dict[str, Any]], str, str | None]:
+    """Return the runs of one invocation, and the verdict on all of them with its reason."""
     is_told = night >= story.since and story.verdict != "reproduced"
     verdict = story.verdict if is_told else "reproduced"
     low, high = band
     has_value = not verdict.startswith("failed:") and verdict != "unsupported"
     invocation = f"{cell['created'] + timedelta(minutes=40):%Y%m%d-%H%M%S}-{cell['recipe']}-quick-{cell['context']}"
+    reason = story.reason if is_told else _INSIDE
     rows = []
     for seed in SEEDS if has_value else SEEDS[:1]:
         value = (low + high) / 2 + (story.shift if is_told else 0.0) + float(draws.normal(0.0, (high - low) / 6.5))
         has_band = has_value and verdict != "unknown"
         alone = verdict if not has_band else _alone(value, low, high)
-        reason = story.reason if is_told else _INSIDE
         row = {
             "invocation_id": invocation, "run_id": f"{invocation}-seed{seed}", "seed": seed, "unit": "percent",
             "direction": "higher", "created": cell["created"] + timedelta(minutes=40 + 3 * seed),
             "value": round(value, 2) if has_value else math.nan, "verdict": alone, "reason": reason if alone == verdict else None,
-            "invocation_verdict": verdict, "invocation_reason": reason, "band_low": low if has_band else math.nan,
+            "band_low": low if has_band else math.nan,
             "band_high": high if has_band else math.nan, "state_sha256": None, "seconds": float(draws.uniform(40, 110)),
         }  # fmt: skip
         rows.append(cell | row)
         if has_value and night >= NIGHTS - 3:
             _write_record(runs, rows[-1], draws, offset=0.35 if story.shift < 0 and is_told else 0.0)
-    return rows
+    return rows, verdict, reason
 
 
 def _alone(value: float, low: float, high: float) -> str:
@@ -226,46 +246,52 @@ def _write_record(runs: Path, row: dict[str, Any], draws: np.random.Generator, *
     (place / "record.json").write_text(json.dumps(record), encoding="utf-8")
 
 
-def _write_night(runs: Path, samples: list[dict[str, Any]], verifications: list[dict[str, Any]]) -> None:
-    """Leave the document of the last night, with what it left and a framework whose release could not be tested."""
+def _write_night(runs: Path, recipes: Mapping[str, RecipeFacts], cells: Sequence[CellRow]) -> None:
+    """Leave the document of the last night, with what it left."""
     name = f"{LAST:%Y-%m-%d}-1"
-    last = {
-        (kind, row["recipe"], row["context"]): row
-        for kind, rows in (("verify", verifications), ("reproduce", samples))
-        for row in rows
-        if row["night"] == name
-    }
-    cells = [
-        {
-            "kind": kind, "recipe": recipe, "profile": "quick", "context": context, "seed": 0, "status": "done",
-            "verdict": row.get("invocation_verdict", row["verdict"]), "reason": row.get("invocation_reason", row["reason"]),
-            "seconds": row["seconds"],
-        }
-        for (kind, recipe, context), row in last.items()
-    ]  # fmt: skip
-    left = {
-        "seed": 0,
-        "status": "left",
-        "verdict": None,
-        "reason": "no time left in the budget",
-        "seconds": None,
-        "directory": None,
-    }
-    for (recipe, context), story in STORIES.items():
-        if story.left:
-            cells += [
-                left | {"kind": kind, "recipe": recipe, "profile": "quick", "context": context}
-                for kind in ("verify", "reproduce")
-            ]
     releases = {
-        name: {"request": "newest", "version": versions[-1][1], "key": "", "pins": []} for name, versions in RELEASES.items()
+        name: NightRelease(request="newest", version=versions[-1][1], key="", pins=()) for name, versions in RELEASES.items()
     }
-    document = {
-        "id": name, "number": NIGHTS, "created": LAST.isoformat(), "budget_seconds": 5400.0, "releases": releases, "cells": cells,
-    }  # fmt: skip
+    night = Night(
+        id=name,
+        number=NIGHTS,
+        created=LAST.isoformat(),
+        command="vigil nightly",
+        profile="quick",
+        budget_seconds=5400.0,
+        jobs=None,
+        seeds=SEEDS,
+        recipes={name: _night_recipe(recipes[name]) for name in RECIPES},
+        releases=releases,
+        covered=0,
+        standing=(),
+        cells=tuple(cells),
+        spent_seconds=0.0,
+        finished=None,
+        verdict=None,
+        tracking=None,
+    )
     place = runs / "nights" / name
     place.mkdir(parents=True)
-    (place / "night.json").write_text(json.dumps(document), encoding="utf-8")
+    night.write(place)
+
+
+def _night_recipe(recipe: RecipeFacts) -> NightRecipe:
+    metric = RecipeMetric(name=recipe.metric["name"], unit=recipe.metric["unit"], direction=recipe.metric["direction"])
+    return NightRecipe(source=recipe.name, version=recipe.version, hash=recipe.profiles["quick"].hash, metric=metric)
+
+
+def _cell_row(kind: CellKind, recipe: str, context: str, **ended: Any) -> CellRow:
+    """Return a cell of the last night."""
+    facts = {"key": f"{kind} {recipe} {context}", "basis": "", "chosen": "", "status": DONE} | ended
+    return CellRow(kind=kind, recipe=recipe, profile="quick", context=parse_context(context), **facts)
+
+
+def _left() -> list[CellRow]:
+    """Return the cells that the last night did not come to."""
+    facts = {"status": LEFT, "reason": "no time left in the budget"}
+    left = [place for place, story in STORIES.items() if story.left]
+    return [_cell_row(kind, recipe, context, **facts) for recipe, context in left for kind in (VERIFY, REPRODUCE)]
 
 
 if __name__ == "__main__":

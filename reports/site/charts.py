@@ -6,20 +6,22 @@ Everything that a chart draws stands in the table below it, too. Strings that co
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from reports.site.drifts import Mark
-from reports.site.looks import REPRODUCE, VERIFY, Look
+from reports.site.appearance import FAILED, appearance_of
+from reports.site.cell_drift import DriftMark
+from reports.site.cell_results import CellResult
 from reports.site.losses import Curve, Envelope
-from reports.site.verdicts import appearance_of
 from reports.site.words import label, moment, number, points
+from vigil.documents.night import REPRODUCE, VERIFY
+from vigil.tracking.history_rows import SampleRow
 
 Figure = dict[str, Any]
 _Edge = tuple[datetime, Any, Any]  # when, low, high
 
-MOST_LOOKS = 400  # beyond, a chart is a carpet; the page says how many are left out
+MOST_RESULTS = 400  # beyond, a chart is a carpet; the page says how many are left out
 _BAND = "rgba(0,114,178,0.22)"
 _BAND_EDGE = "rgba(0,114,178,0.75)"
 _LINES = (("#d55e00", "solid"), ("#0072b2", "dash"), ("#cc79a7", "dot"))
@@ -30,23 +32,23 @@ _HALF_DAY = timedelta(hours=12)
 _LOWEST, _HIGHEST = 1e-6, 1e12  # where a ratio of zero and an infinite one are drawn on a logarithmic axis
 
 
-def history_chart(looks: Sequence[Look], *, mark: Mark | None = None) -> Figure | None:
+def history_chart(results: Sequence[CellResult], *, mark: DriftMark | None = None) -> Figure | None:
     """Return the metric over time: every seed a point, the band that it was held to, a line where the release changes.
 
-    mark: where a drift began; one that began before the looks that are shown is not drawn.
+    mark: where a drift began; one that began before the results that are shown is not drawn.
     """
-    shown = [look for look in looks if look.kind == REPRODUCE and look.is_clean]
+    shown = [result for result in results if result.kind == REPRODUCE and result.is_clean]
     if not shown:
         return None
-    runs = [(look, run) for look in shown for run in look.runs]
-    valued = [(look, run) for look, run in runs if _one(run["value"]) is not None]
-    without = [(look, run) for look, run in runs if _one(run["value"]) is None]
+    runs = [(result, run) for result in shown for run in result.runs]
+    valued = [(result, run) for result, run in runs if _one(run.value) is not None]
+    without = [(result, run) for result, run in runs if _one(run.value) is None]
     unit, metric = _last(shown, "unit"), _last(shown, "metric")
     data = _band(shown)
-    for name in dict.fromkeys(run["verdict"] for _, run in valued):
-        data.append(_points(name, [(look, run) for look, run in valued if run["verdict"] == name], unit=unit))
-    for name in dict.fromkeys(run["verdict"] for _, run in without):
-        data.append(_endings(name, [(look, run) for look, run in without if run["verdict"] == name]))
+    for name in dict.fromkeys(run.verdict for _, run in valued):
+        data.append(_points(name, [(result, run) for result, run in valued if run.verdict == name], unit=unit))
+    for name in dict.fromkeys(run.verdict for _, run in without):
+        data.append(_endings(name, [(result, run) for result, run in without if run.verdict == name]))
     layout = {
         "xaxis": _date_axis("when it ran (UTC)", shown),
         "yaxis": {"title": {"text": label(f"{metric or 'metric'}{f' ({unit})' if unit else ''}")}},
@@ -59,14 +61,15 @@ def history_chart(looks: Sequence[Look], *, mark: Mark | None = None) -> Figure 
     return {"data": data, "layout": layout | changes}
 
 
-def ratio_chart(looks: Sequence[Look]) -> Figure | None:
+def ratio_chart(results: Sequence[CellResult]) -> Figure | None:
     """Return verify's worst tensor over time, on a logarithmic axis: in noise floors, and as a share of what is accepted."""
-    shown = [look for look in looks if look.kind == VERIFY and look.is_clean and look.measured["worst_ratio"] is not None]
+    clean = [result for result in results if result.kind == VERIFY and result.is_clean]
+    shown = [result for result in clean if result.measured and result.measured.worst_ratio is not None]
     if not shown:
         return None
     data = []
     for is_short in (False, True):
-        of_form = [look for look in shown if look.is_short == is_short]
+        of_form = [result for result in shown if result.is_short == is_short]
         if of_form:
             data.append(_ratios(of_form, "worst_ratio", "worst distance, in noise floors", "#0072b2", "circle"))
             data.append(_ratios(of_form, "worst_score", "worst share of what is accepted", "#d55e00", "diamond"))
@@ -81,26 +84,26 @@ def ratio_chart(looks: Sequence[Look]) -> Figure | None:
     return {"data": data, "layout": layout | changes}
 
 
-def _date_axis(title: str, looks: Sequence[Look]) -> Figure:
-    """Return an axis of dates; around a single look plotly would show two milliseconds, so it is given a day."""
+def _date_axis(title: str, results: Sequence[CellResult]) -> Figure:
+    """Return an axis of dates; around a single result plotly would show two milliseconds, so it is given a day."""
     axis: Figure = {"type": "date", "title": {"text": title}}
-    first, last = min(look.created for look in looks), max(look.created for look in looks)
+    first, last = min(result.created for result in results), max(result.created for result in results)
     if first == last:
         axis["range"] = [_stamp(first - _HALF_DAY), _stamp(last + _HALF_DAY)]
     return axis
 
 
-def _ratios(looks: Sequence[Look], name: str, title: str, colour: str, symbol: str) -> Figure:
+def _ratios(results: Sequence[CellResult], name: str, title: str, colour: str, symbol: str) -> Figure:
     """Return one number of each verification; the short ones are no line, for they see less than those beside them."""
-    is_short = looks[0].is_short
-    values = [look.measured[name] for look in looks]
+    is_short = results[0].is_short
+    values: list[float | None] = [getattr(result.measured, name) for result in results]
     return {
         "type": "scatter",
         "mode": "markers" if is_short else "lines+markers",
         "name": f"{title} (short)" if is_short else title,
-        "x": [_stamp(look.created) for look in looks],
+        "x": [_stamp(result.created) for result in results],
         "y": [_drawable(value) for value in values],
-        "text": [_told(look, number(value)) for look, value in zip(looks, values, strict=True)],
+        "text": [_hover(result, number(value)) for result, value in zip(results, values, strict=True)],
         "hoverinfo": "text",
         "line": {"color": colour, "width": 1},
         "marker": {"color": colour, "symbol": f"{symbol}-open" if is_short else symbol, "size": 7},
@@ -119,13 +122,13 @@ def loss_chart(drawn: Sequence[Curve], around: Envelope | None) -> Figure | None
         name = f"envelope of {len(around.curves)} reproduced runs"
         data.append(edge | {"y": _finite(around.high), "name": name, "fill": "tonexty", "fillcolor": _BAND})
     for curve, (colour, dash) in zip(drawn, _LINES, strict=False):
-        name = f"{moment(curve.row['created'])}, seed {curve.row['seed']}, {curve.row['release'] or 'release unknown'}"
+        name = f"{moment(curve.row.created)}, seed {curve.row.seed}, {curve.row.release or 'release unknown'}"
         values = _finite(curve.means)
         data.append(
             {
                 "type": "scatter",
                 "mode": "lines",
-                "name": label(f"{name}: {curve.row['verdict']}"),
+                "name": label(f"{name}: {curve.row.verdict}"),
                 "x": curve.ends,
                 "y": values,
                 "text": [f"step {end}: {number(value)}" for end, value in zip(curve.ends, values, strict=True)],
@@ -138,12 +141,12 @@ def loss_chart(drawn: Sequence[Curve], around: Envelope | None) -> Figure | None
     return {"data": data, "layout": layout}
 
 
-def _band(looks: Sequence[Look]) -> list[Figure]:
-    """Return the two edges of the band that each look was held to, as steps; a gap where there was none."""
+def _band(results: Sequence[CellResult]) -> list[Figure]:
+    """Return the two edges of the band that each result was held to, as steps; a gap where there was none."""
     edges = []
-    for look in looks:
-        run = next((run for run in look.runs if run["band_low"] is not None and run["band_high"] is not None), None)
-        edges.append((look.created, _one(run["band_low"]) if run else None, _one(run["band_high"]) if run else None))
+    for result in results:
+        run = next((run for run in result.runs if run.band_low is not None and run.band_high is not None), None)
+        edges.append((result.created, _one(run.band_low) if run else None, _one(run.band_high) if run else None))
     if all(low is None for _, low, _ in edges):
         return []
     # plotly fills between two lines across a gap, so each stretch without one is a pair of lines of its own.
@@ -151,7 +154,7 @@ def _band(looks: Sequence[Look]) -> list[Figure]:
     for stretch in _stretches(edges):
         if len(stretch) == 1:  # a line of one point is not seen
             stretch = [(stretch[0][0] - _HALF_DAY, *stretch[0][1:]), (stretch[0][0] + _HALF_DAY, *stretch[0][1:])]
-        when = [_stamp(each[0]) for each in stretch]
+        when = [_stamp(at) for at, _, _ in stretch]
         edge = {
             "type": "scatter",
             "mode": "lines",
@@ -161,64 +164,64 @@ def _band(looks: Sequence[Look]) -> list[Figure]:
             "legendgroup": "band",
         }
         is_first = not traces
-        traces.append(edge | {"y": [each[1] for each in stretch], "name": "band, low", "showlegend": False})
+        traces.append(edge | {"y": [low for _, low, _ in stretch], "name": "band, low", "showlegend": False})
         name = "band for one run, as it was judged"
-        high = {"y": [each[2] for each in stretch], "name": name, "showlegend": is_first}
+        high = {"y": [high for _, _, high in stretch], "name": name, "showlegend": is_first}
         traces.append(edge | high | {"fill": "tonexty", "fillcolor": _BAND})
     return traces
 
 
 def _stretches(edges: Sequence[_Edge]) -> list[list[_Edge]]:
-    found: list[list[_Edge]] = [[]]
+    stretches: list[list[_Edge]] = [[]]
     for edge in edges:
         if edge[1] is None:
-            found.append([])
+            stretches.append([])
         else:
-            found[-1].append(edge)
-    return [stretch for stretch in found if stretch]
+            stretches[-1].append(edge)
+    return [stretch for stretch in stretches if stretch]
 
 
-def _points(verdict: str, runs: Sequence[tuple[Look, Any]], *, unit: str | None) -> Figure:
-    look_of = appearance_of(verdict)
-    colour = _GREY if look_of.name == "failed" else look_of.light[0]  # its field is black, or white: nothing on the same page
+def _points(verdict: str, runs: Sequence[tuple[CellResult, SampleRow]], *, unit: str | None) -> Figure:
+    appearance = appearance_of(verdict)
+    colour = _GREY if appearance.name == FAILED else appearance.light[0]  # its field is black, or white: nothing on the same page
     return {
         "type": "scatter",
         "mode": "markers",
         "name": label(verdict),
-        "x": [_stamp(run["created"]) for _, run in runs],
-        "y": [run["value"] for _, run in runs],
-        "text": [_told(look, f"seed {run['seed']}: {points(run['value'], unit)}, {run['verdict']}") for look, run in runs],
+        "x": [_stamp(run.created) for _, run in runs],
+        "y": [run.value for _, run in runs],
+        "text": [_hover(result, f"seed {run.seed}: {points(run.value, unit)}, {run.verdict}") for result, run in runs],
         "hoverinfo": "text",
-        "marker": {"color": colour, "symbol": look_of.symbol, "size": 8, "line": _EDGE},
+        "marker": {"color": colour, "symbol": appearance.symbol, "size": 8, "line": _EDGE},
     }
 
 
-def _endings(verdict: str, runs: Sequence[tuple[Look, Any]]) -> Figure:
+def _endings(verdict: str, runs: Sequence[tuple[CellResult, SampleRow]]) -> Figure:
     """Return the runs without a number, along the foot of the chart: their height says nothing."""
     return _points(verdict, runs, unit=None) | {
         "name": label(f"{verdict} (no number)"),
         "y": [0.02] * len(runs),
         "yaxis": "y2",
-        "text": [_told(look, f"seed {run['seed']}: {run['verdict']}") for look, run in runs],
+        "text": [_hover(result, f"seed {run.seed}: {run.verdict}") for result, run in runs],
     }
 
 
-def _release_changes(looks: Sequence[Look]) -> Figure:
-    """Return a vertical line, with the release, at the first look of every release but the one before it."""
+def _release_changes(results: Sequence[CellResult]) -> Figure:
+    """Return a vertical line, with the release, at the first result of every release but the one before it."""
     shapes, notes, before = [], [], None
-    for look in looks:
-        if look.release is None or look.release == before:
+    for result in results:
+        if result.release is None or result.release == before:
             continue
         if before is not None:
             line = {"type": "line", "xref": "x", "yref": "paper", "y0": 0, "y1": 1, "line": {"color": "#808080", "dash": "dot"}}
-            shapes.append(line | {"x0": _stamp(look.created), "x1": _stamp(look.created)})
+            shapes.append(line | {"x0": _stamp(result.created), "x1": _stamp(result.created)})
         notes.append(
             {
-                "x": _stamp(look.created),
+                "x": _stamp(result.created),
                 "y": 1,
                 "xref": "x",
                 "yref": "paper",
-                "text": label(look.release),
+                "text": label(result.release),
                 "showarrow": False,
                 "textangle": -90,
                 "xanchor": "left",
@@ -226,19 +229,19 @@ def _release_changes(looks: Sequence[Look]) -> Figure:
                 "font": {"size": 11},
             }
         )
-        before = look.release
+        before = result.release
     return {"shapes": shapes, "annotations": notes}
 
 
-def _drift_mark(looks: Sequence[Look], mark: Mark) -> tuple[list[Figure], list[Figure]]:
-    """Return a line with a word at the first look of the night at which a drift began, and a field over the nights around it.
+def _drift_mark(results: Sequence[CellResult], mark: DriftMark) -> tuple[list[Figure], list[Figure]]:
+    """Return a line with a word at the first result of the night at which a drift began, and a field over the nights around it.
 
     The line is broad and solid: it often lies under the dotted one of a release.
     """
     first: dict[str, str] = {}
-    for look in looks:
-        if look.night is not None:
-            first.setdefault(look.night, _stamp(look.created))
+    for result in results:
+        if result.night is not None:
+            first.setdefault(result.night, _stamp(result.created))
     if mark.night not in first:
         return [], []
     here = first[mark.night]
@@ -251,13 +254,13 @@ def _drift_mark(looks: Sequence[Look], mark: Mark) -> tuple[list[Figure], list[F
     return shapes, [note | {"xanchor": "right", "yanchor": "bottom", "font": {"size": 11}}]
 
 
-def _told(look: Look, what: str) -> str:
-    parts = [moment(look.created), what, look.release or "release unknown", f"night {look.night}" if look.night else ""]
+def _hover(result: CellResult, what: str) -> str:
+    parts = [moment(result.created), what, result.release or "release unknown", f"night {result.night}" if result.night else ""]
     return "<br>".join(label(part) for part in parts if part)
 
 
-def _last(looks: Sequence[Look], name: str) -> str | None:
-    return next((run[name] for look in reversed(looks) for run in look.runs if run[name]), None)
+def _last(results: Sequence[CellResult], name: str) -> str | None:
+    return next((getattr(run, name) for result in reversed(results) for run in result.runs if getattr(run, name)), None)
 
 
 def _drawable(value: float | None) -> float | None:
@@ -272,7 +275,7 @@ def _one(value: float | None) -> float | None:
     return value if value is not None and math.isfinite(value) else None
 
 
-def _finite(values: Sequence[float]) -> list[float | None]:
+def _finite(values: Iterable[float]) -> list[float | None]:
     """Return numbers as JSON knows them, to six digits."""
     return [float(f"{value:.6g}") if math.isfinite(value) else None for value in values]
 

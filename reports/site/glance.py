@@ -4,29 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from reports.site.looks import KINDS, REPRODUCE, Key
-from reports.site.sources import Sources, context_text
-from reports.site.standing import DONE, Cell, Standing, problem_of
-from reports.site.verdicts import APPEARANCES, FAILED, Appearance, appearance_of
+from reports.site.appearance import APPEARANCES, FAILED, OTHER, Appearance, appearance_of, verdict_in
+from reports.site.cell_results import KINDS, CellResult, Key
+from reports.site.sources import Sources
+from reports.site.standing import ReportedCell, Standing, key_of, problem_of
 from vigil.documents.context import FRAMEWORKS
+from vigil.documents.night import REPRODUCE, CellKind
+from vigil.documents.verdict import Verdict
 
-ATTENTION = ("regressed", "better-than-reference", "failed", "other")
-JUDGED = ("reproduced", "regressed", "better-than-reference")
+ATTENTION = (Verdict.REGRESSED.value, Verdict.BETTER.value, FAILED, OTHER)  # appearances, the worst first
 FALSE_ALARMS = 0.01
 
 
 @dataclass(frozen=True)
-class Group:
+class HeatRows:
     """The heat map's rows of one framework: each a context, and for each column the cell or None."""
 
     framework: str
-    rows: Sequence[tuple[str, Sequence[Cell | None]]]
+    rows: Sequence[tuple[str, Sequence[ReportedCell | None]]]
 
 
 @dataclass(frozen=True)
-class Release:
+class TestedRelease:
     """What a night tested of a framework. problem: why it could not."""
 
     framework: str
@@ -36,22 +36,22 @@ class Release:
 
 
 @dataclass(frozen=True)
-class Ended:
-    """A cell of the night that failed, or was left. key: None for one that has no page."""
+class EndedCell:
+    """A cell of the night that failed, or was left; `verdict` is then its state."""
 
     key: Key
-    kind: str
+    kind: CellKind
     verdict: str
     reason: str
     seconds: float | None
 
 
-def columns_of(cells: Mapping[Key, Cell]) -> list[tuple[str, str]]:
+def columns_of(cells: Mapping[Key, ReportedCell]) -> list[tuple[str, str]]:
     """Return the heat map's columns: recipe and profile, `quick` before the others."""
     return sorted({key[:2] for key in cells}, key=lambda column: (column[0], column[1] != "quick", column[1]))
 
 
-def groups_of(cells: Mapping[Key, Cell]) -> list[Group]:
+def groups_of(cells: Mapping[Key, ReportedCell]) -> list[HeatRows]:
     """Return the heat map's rows, the known frameworks first."""
     frameworks = {cell.framework for cell in cells.values()}
     order = [name for name in FRAMEWORKS if name in frameworks] + sorted(frameworks - set(FRAMEWORKS))
@@ -59,85 +59,87 @@ def groups_of(cells: Mapping[Key, Cell]) -> list[Group]:
     groups = []
     for framework in order:
         contexts = sorted({key[2] for key, cell in cells.items() if cell.framework == framework})
-        groups.append(Group(framework, [(text, [cells.get((*column, text)) for column in columns]) for text in contexts]))
+        groups.append(HeatRows(framework, [(text, [cells.get((*column, text)) for column in columns]) for text in contexts]))
     return groups
 
 
-def counts_of(cells: Mapping[Key, Cell]) -> list[tuple[Appearance, dict[str, int]]]:
+def counts_of(cells: Mapping[Key, ReportedCell]) -> list[tuple[Appearance, dict[CellKind, int]]]:
     """Return how many cells stand how, of each kind; what does not occur is left out."""
-    found = {name: dict.fromkeys(KINDS, 0) for name in APPEARANCES}
+    counts = {name: dict.fromkeys(KINDS, 0) for name in APPEARANCES}
     for cell in cells.values():
         for kind, standing in cell.standings.items():
-            found[standing.appearance.name][kind] += 1
-    return [(APPEARANCES[name], of_kind) for name, of_kind in found.items() if any(of_kind.values())]
+            counts[standing.appearance.name][kind] += 1
+    return [(APPEARANCES[name], of_kind) for name, of_kind in counts.items() if any(of_kind.values())]
 
 
-def attention(cells: Mapping[Key, Cell]) -> list[tuple[Cell, str, Standing]]:
+def attention(cells: Mapping[Key, ReportedCell]) -> list[tuple[ReportedCell, CellKind, Standing]]:
     """Return what needs a look, the worst first. What was wrong and has not run since is at the end, and is not forgotten."""
-    found = [
+    wanting = [
         (cell, kind, standing)
         for cell in cells.values()
         for kind, standing in cell.standings.items()
         if appearance_of(standing.verdict).name in ATTENTION
     ]
 
-    def rank(each: tuple[Cell, str, Standing]) -> tuple[Any, ...]:
-        cell, kind, standing = each
+    def rank(entry: tuple[ReportedCell, CellKind, Standing]) -> tuple[bool, int, Key, str]:
+        cell, kind, standing = entry
         return bool(standing.stale), ATTENTION.index(appearance_of(standing.verdict).name), cell.key, kind
 
-    return sorted(found, key=rank)
+    return sorted(wanting, key=rank)
 
 
-def expected_by_chance(cells: Mapping[Key, Cell]) -> tuple[int, float]:
+def expected_by_chance(cells: Mapping[Key, ReportedCell]) -> tuple[int, float]:
     """Return how many reproductions are judged, and how many of them chance puts outside their bands."""
     standings = [cell.standings[REPRODUCE] for cell in cells.values()]
-    judged = sum(standing.verdict in JUDGED and not standing.stale for standing in standings)
+    judged = sum(_is_judged(standing.verdict) and not standing.stale for standing in standings)
     return judged, judged * FALSE_ALARMS
 
 
-def releases_of(sources: Sources, cells: Mapping[Key, Cell]) -> list[Release]:
+def _is_judged(text: str) -> bool:
+    verdict = verdict_in(text)
+    return verdict is not None and (verdict is Verdict.REPRODUCED or verdict.is_outside)
+
+
+def releases_of(sources: Sources, cells: Mapping[Key, ReportedCell]) -> list[TestedRelease]:
     """Return what the night tested; without its document, the newest release that history knows of each framework."""
     if sources.night:
         return [
-            Release(name, facts.get("request"), facts.get("version"), problem_of(facts))
-            for name, facts in sorted((sources.night.get("releases") or {}).items())
+            TestedRelease(name, release.request, release.version, problem_of(release))
+            for name, release in sorted(sources.night.releases.items())
         ]
-    newest: dict[str, Any] = {}
+    newest: dict[str, CellResult] = {}
     for cell in cells.values():
-        for look in cell.looks:
-            if look.release and (cell.framework not in newest or look.created > newest[cell.framework].created):
-                newest[cell.framework] = look
-    return [Release(name, None, look.release, None) for name, look in sorted(newest.items())]
+        for result in cell.results:
+            if result.release and (cell.framework not in newest or result.created > newest[cell.framework].created):
+                newest[cell.framework] = result
+    return [TestedRelease(name, None, result.release, None) for name, result in sorted(newest.items())]
 
 
-def failures_of(sources: Sources, cells: Mapping[Key, Cell]) -> list[Ended]:
+def failures_of(sources: Sources, cells: Mapping[Key, ReportedCell]) -> list[EndedCell]:
     """Return what failed in the night that is shown, the dearest first."""
     if sources.night:
-        found = [
-            Ended(_key(row), row["kind"], row["verdict"], row.get("reason") or "", row.get("seconds"))
-            for row in sources.night["cells"]
-            if row["status"] == DONE and str(row.get("verdict")).startswith(FAILED)
+        failures = [
+            EndedCell(key_of(row), row.kind, row.verdict, row.reason or "", row.seconds)
+            for row in sources.night.cells
+            if row.is_failed and row.verdict is not None
         ]
     else:
-        found = [
-            Ended(cell.key, look.kind, look.verdict, look.reason or "", look.seconds)
+        failures = [
+            EndedCell(cell.key, result.kind, result.verdict, result.reason or "", result.seconds)
             for cell in cells.values()
-            for look in cell.looks
-            if look.is_clean and look.verdict.startswith(FAILED) and look.night is not None and look.night == sources.night_id
-        ]
-    return sorted(found, key=lambda each: (-(each.seconds or 0.0), each.key, each.kind))
+            for result in cell.results
+            if result.is_clean and result.night is not None and result.night == sources.night_id
+            and appearance_of(result.verdict).name == FAILED
+        ]  # fmt: skip
+    return sorted(failures, key=lambda ended: (-(ended.seconds or 0.0), ended.key, ended.kind))
 
 
-def left_of(sources: Sources) -> list[Ended]:
+def left_of(sources: Sources) -> list[EndedCell]:
     """Return what the night planned and did not run."""
     if not sources.night:
         return []
     return [
-        Ended(_key(row), row["kind"], row["status"], row.get("reason") or row.get("chosen") or "", None)
-        for row in sources.night["cells"]
-        if row["status"] != DONE
+        EndedCell(key_of(row), row.kind, row.status, row.reason or row.chosen, None)
+        for row in sources.night.cells
+        if not row.is_done
     ]
-
-
-def _key(row: Mapping[str, Any]) -> Key:
-    return row["recipe"], row["profile"], context_text(row)

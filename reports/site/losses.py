@@ -11,11 +11,14 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from reports.site.looks import REPRODUCE, Key, Look, Row
+from reports.site.cell_results import CellResult, Key
+from vigil.documents.night import REPRODUCE
+from vigil.documents.record import Record
+from vigil.documents.verdict import Verdict
+from vigil.tracking.history_rows import SampleRow
 
 DRAWN, ENVELOPE, LEAST = 3, 20, 3
 _LOOKED_FOR = 80  # how many records are looked for before an envelope is made of those that were found
@@ -26,7 +29,7 @@ _BINS = 200
 class Curve:
     """The loss of one run, bin by bin. width: steps in a bin. broken_at: the first step whose loss is not finite."""
 
-    row: Row
+    row: SampleRow
     means: np.ndarray
     steps: int
     width: int
@@ -60,31 +63,31 @@ class Losses:
         self.runs = runs
         self._read: dict[str, Curve | None] = {}
 
-    def curve(self, row: Row) -> Curve | None:
+    def curve(self, row: SampleRow) -> Curve | None:
         """Return the curve of a run, or None where this machine has no sound record of it."""
-        if row["run_id"] not in self._read:
-            self._read[row["run_id"]] = _curve(self.runs, row)
-        return self._read[row["run_id"]]
+        if row.run_id not in self._read:
+            self._read[row.run_id] = _curve(self.runs, row)
+        return self._read[row.run_id]
 
-    def newest(self, looks: Sequence[Look], *, count: int = DRAWN) -> list[Curve]:
+    def newest(self, results: Sequence[CellResult], *, count: int = DRAWN) -> list[Curve]:
         """Return the curves of the newest clean runs of a cell, of one hash: others are another training."""
-        curves = self._first(reversed(_runs(looks)), count=count, limit=4 * count)
-        return [curve for curve in curves if curve.row["recipe_hash"] == curves[0].row["recipe_hash"]]
+        curves = self._first(reversed(_runs(results)), count=count, limit=4 * count)
+        return [curve for curve in curves if curve.row.recipe_hash == curves[0].row.recipe_hash]
 
-    def reproduced(self, looks: Mapping[Key, Sequence[Look]]) -> dict[tuple[str, str, str], list[Curve]]:
+    def reproduced(self, results: Mapping[Key, Sequence[CellResult]]) -> dict[tuple[str, str, str], list[Curve]]:
         """Return, by recipe, profile and hash, the curves of the newest runs that were reproduced, alone and with the others."""
-        rows: dict[tuple[str, str, str], list[Row]] = {}
-        for (recipe, profile, _), of_key in looks.items():
-            for row in _runs([look for look in of_key if look.verdict == "reproduced"]):
-                if row["verdict"] == "reproduced":
-                    rows.setdefault((recipe, profile, row["recipe_hash"]), []).append(row)
-        found = {}
+        rows: dict[tuple[str, str, str], list[SampleRow]] = {}
+        for (recipe, profile, _), of_key in results.items():
+            for row in _runs([result for result in of_key if result.verdict == Verdict.REPRODUCED]):
+                if row.verdict == Verdict.REPRODUCED:
+                    rows.setdefault((recipe, profile, row.recipe_hash), []).append(row)
+        curves = {}
         for place, of_place in rows.items():
-            of_place.sort(key=lambda row: (row["created"], row["run_id"]), reverse=True)
-            found[place] = self._first(of_place, count=ENVELOPE, limit=_LOOKED_FOR)
-        return found
+            of_place.sort(key=lambda row: (row.created, row.run_id), reverse=True)
+            curves[place] = self._first(of_place, count=ENVELOPE, limit=_LOOKED_FOR)
+        return curves
 
-    def _first(self, rows: Iterable[Row], *, count: int, limit: int) -> list[Curve]:
+    def _first(self, rows: Iterable[SampleRow], *, count: int, limit: int) -> list[Curve]:
         curves: list[Curve] = []
         for tried, row in enumerate(rows):
             if len(curves) == count or tried == limit:
@@ -96,11 +99,11 @@ class Losses:
 
 def envelope(curves: Sequence[Curve], *, drawn: Sequence[Curve]) -> Envelope | None:
     """Return the envelope of the curves that are not drawn and as long as the longest that is; None for fewer than three."""
-    names = {curve.row["run_id"] for curve in drawn}
+    names = {curve.row.run_id for curve in drawn}
     steps = max((curve.steps for curve in drawn), default=0)
     used = [
         curve for curve in curves
-        if curve.row["run_id"] not in names and curve.steps == steps and curve.broken_at is None
+        if curve.row.run_id not in names and curve.steps == steps and curve.broken_at is None
     ]  # fmt: skip
     if len(used) < LEAST:
         return None
@@ -117,30 +120,31 @@ def binned(losses: Sequence[float]) -> tuple[np.ndarray, int]:
         return np.add.reduceat(values, starts) / np.diff([*starts, len(values)]), width
 
 
-def _runs(looks: Sequence[Look]) -> list[Row]:
-    return [run for look in looks if look.kind == REPRODUCE and look.is_clean for run in look.runs]
+def _runs(results: Sequence[CellResult]) -> list[SampleRow]:
+    return [run for result in results if result.kind == REPRODUCE and result.is_clean for run in result.runs]
 
 
-def _curve(runs: Path, row: Row) -> Curve | None:
+def _curve(runs: Path, row: SampleRow) -> Curve | None:
     path = _record_path(runs, row)
     if path is None:
         return None
+    # Its losses alone: to check all of every record takes minutes.
     try:  # that there is none, too: a name may be longer than any file's
-        record: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        record = json.loads(path.read_text(encoding="utf-8"))
         losses = [float(loss) for loss in record["losses"]]
     except (OSError, ValueError, KeyError, TypeError):
         return None
-    if not losses or record.get("run_id") != row["run_id"]:
+    if not losses or record.get("run_id") != row.run_id:
         return None
     means, width = binned(losses)
     broken = next((step for step, loss in enumerate(losses, start=1) if not math.isfinite(loss)), None)
     return Curve(row, means, len(losses), width, broken)
 
 
-def _record_path(runs: Path, row: Row) -> Path | None:
+def _record_path(runs: Path, row: SampleRow) -> Path | None:
     """Return where `vigil.runs.carry_out.plan` puts a run's record; None for names that lead elsewhere."""
-    invocation, run = row["invocation_id"], row["run_id"]
+    invocation, run = row.invocation_id, row.run_id
     name = run.removeprefix(f"{invocation}-")
     if any(part in ("", ".", "..") or "/" in part or "\\" in part or "\0" in part for part in (invocation, name)):
         return None
-    return runs / invocation / name / "record.json"
+    return runs / invocation / name / Record.FILE_NAME

@@ -15,15 +15,17 @@ import jinja2
 import plotly.offline
 
 from reports.site import charts, glance, words
-from reports.site.drifts import Drifts, OfCell, drifts_of
-from reports.site.looks import KINDS, REPRODUCE, VERIFY, Key, Look, looks_of
+from reports.site.appearance import APPEARANCES, appearance_of
+from reports.site.cell_drift import CellDrift, SiteDrift, drifts_of
+from reports.site.cell_results import KINDS, CellResult, Key, results_of
 from reports.site.losses import LEAST, Curve, Envelope, Losses, envelope
 from reports.site.power import RUNS, powers
 from reports.site.published import comparisons
 from reports.site.sources import Sources
-from reports.site.standing import Cell, cells_of
-from reports.site.verdicts import APPEARANCES, appearance_of
+from reports.site.standing import ReportedCell, cells_of
+from vigil.documents.night import REPRODUCE, VERIFY
 from vigil.errors import DirectoryError
+from vigil.tracking.history_rows import SampleRow, VerificationRow
 
 MARK = '<meta name="generator" content="vigil report">'
 _LAST = 25  # rows of the table of what ran last
@@ -31,7 +33,7 @@ _MODE = 0o755
 
 
 @dataclass(frozen=True)
-class Written:
+class WrittenSite:
     """What was written, and where to open it."""
 
     index: Path
@@ -39,7 +41,7 @@ class Written:
     cells: int
 
 
-def write_site(sources: Sources, out: Path) -> Written:
+def write_site(sources: Sources, out: Path) -> WrittenSite:
     """Write the report to a directory, in the place of an earlier report.
 
     Raises:
@@ -59,7 +61,7 @@ def write_site(sources: Sources, out: Path) -> Written:
         raise DirectoryError(f"{out}: cannot be written ({error.strerror}). Name another place with --out.") from error
     finally:
         shutil.rmtree(partial, ignore_errors=True)
-    return Written(out / "index.html", pages, cells)
+    return WrittenSite(out / "index.html", pages, cells)
 
 
 def environment() -> jinja2.Environment:
@@ -87,8 +89,8 @@ def page_name(key: Key) -> str:
 def _write_pages(sources: Sources, out: Path) -> tuple[int, int]:
     templates = environment()
     history = sources.history
-    looks = looks_of(history.samples, history.verifications)
-    cells = cells_of(sources, looks)
+    results = results_of(history.samples, history.verifications)
+    cells = cells_of(sources, results)
     drifts = drifts_of(sources)
     shared = {"sources": sources, "n_cells": len(cells)}
 
@@ -102,16 +104,16 @@ def _write_pages(sources: Sources, out: Path) -> tuple[int, int]:
     write("charts.js", "charts.js")
     (out / "plotly.min.js").write_text(plotly.offline.get_plotlyjs(), encoding="utf-8")
     write("index.html", "index.html" if cells else "empty.html", **_index(sources, cells, drifts))
-    write("reproduction.html", "reproduction.html", comparisons=comparisons(sources, looks))
+    write("reproduction.html", "reproduction.html", comparisons=comparisons(sources, results))
     write("power.html", "power.html", powers=powers(sources.recipes, sources.rows), run_counts=RUNS)
     losses = Losses(sources.runs)
-    reproduced = losses.reproduced(looks)
+    reproduced = losses.reproduced(results)
     for cell in cells.values():
         write(f"cells/{page_name(cell.key)}", "cell.html", **_cell(cell, losses, reproduced, drift=drifts.of(cell.key)))
     return len(cells) + 3, len(cells)
 
 
-def _index(sources: Sources, cells: Mapping[Key, Cell], drifts: Drifts) -> dict[str, Any]:
+def _index(sources: Sources, cells: Mapping[Key, ReportedCell], drifts: SiteDrift) -> dict[str, Any]:
     failures = glance.failures_of(sources, cells)
     judged, chance = glance.expected_by_chance(cells)
     return {
@@ -124,33 +126,34 @@ def _index(sources: Sources, cells: Mapping[Key, Cell], drifts: Drifts) -> dict[
         "chance": chance,
         "releases": glance.releases_of(sources, cells),
         "failures": failures,
-        "failed_seconds": math.fsum(each.seconds or 0.0 for each in failures),
+        "failed_seconds": math.fsum(ended.seconds or 0.0 for ended in failures),
         "left": glance.left_of(sources),
     }
 
 
 def _cell(
-    cell: Cell, losses: Losses, reproduced: Mapping[tuple[str, str, str], Sequence[Curve]], *, drift: OfCell
+    cell: ReportedCell, losses: Losses, reproduced: Mapping[tuple[str, str, str], Sequence[Curve]], *, drift: CellDrift
 ) -> dict[str, Any]:
-    looks = cell.looks[-charts.MOST_LOOKS :]
-    drawn = losses.newest(cell.looks)
+    results = cell.results[-charts.MOST_RESULTS :]
+    drawn = losses.newest(cell.results)
     around = _around(drawn, reproduced)
-    clean = [look for look in looks if look.is_clean]
-    mark = drift.mark if drift.mark and any(look.night == drift.mark.night and look.kind == REPRODUCE for look in clean) else None
+    clean = [result for result in results if result.is_clean]
+    nights = {result.night for result in clean if result.kind == REPRODUCE}
+    mark = drift.mark if drift.mark and drift.mark.night in nights else None
     return {
         "cell": cell,
-        "left_out": len(cell.looks) - len(looks),
-        "history": charts.history_chart(looks, mark=mark),
+        "left_out": len(cell.results) - len(results),
+        "history": charts.history_chart(results, mark=mark),
         "mark": mark,
         "drift": drift,
-        "ratios": charts.ratio_chart(looks),
+        "ratios": charts.ratio_chart(results),
         "losses": charts.loss_chart(drawn, around),
-        "reproductions": [look for look in reversed(clean) if look.kind == REPRODUCE],
-        "verifications": [look for look in reversed(clean) if look.kind == VERIFY],
+        "reproductions": [result for result in reversed(clean) if result.kind == REPRODUCE],
+        "verifications": [result for result in reversed(clean) if result.kind == VERIFY],
         "curves": [_curve_facts(curve, around) for curve in drawn],
         "around": around,
         "least": LEAST,
-        "last": _last(cell.looks),
+        "last": _last(cell.results),
     }
 
 
@@ -158,7 +161,7 @@ def _around(drawn: Sequence[Curve], reproduced: Mapping[tuple[str, str, str], Se
     if not drawn:
         return None
     row = drawn[0].row
-    return envelope(reproduced.get((row["recipe"], row["profile"], row["recipe_hash"]), ()), drawn=drawn)
+    return envelope(reproduced.get((row.recipe, row.profile, row.recipe_hash), ()), drawn=drawn)
 
 
 def _curve_facts(curve: Curve, around: Envelope | None) -> dict[str, Any]:
@@ -176,9 +179,12 @@ def _curve_facts(curve: Curve, around: Envelope | None) -> dict[str, Any]:
     }
 
 
-def _last(looks: Sequence[Look]) -> list[tuple[Look, Mapping[str, Any]]]:
+def _last(results: Sequence[CellResult]) -> list[tuple[CellResult, SampleRow | VerificationRow]]:
     """Return what ran last, planted faults too: each run of a reproduction, each verification."""
-    rows = [(look, row) for look in looks for row in (look.runs or (look.measured,))]
+    rows: list[tuple[CellResult, SampleRow | VerificationRow]] = []
+    for result in results:
+        rows += [(result, run) for run in result.runs]
+        rows += [(result, result.measured)] if result.measured else []
     return rows[: -_LAST - 1 : -1]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from reports.site.sources import Profile, RecipeFacts
+from reports.site.sources import ProfileFacts, RecipeFacts
 from vigil.references.samples import MIN_SAMPLES, MIN_SEEDS, Row, how_to_make
 from vigil.statistics.bands import prediction_band
 from vigil.statistics.finite import BandUndefined
@@ -41,7 +41,7 @@ def powers(recipes: Mapping[str, RecipeFacts], rows: Mapping[str, Sequence[Row]]
     ]
 
 
-def _power(recipe: RecipeFacts, profile: Profile, rows: Sequence[Row]) -> Power:
+def _power(recipe: RecipeFacts, profile: ProfileFacts, rows: Sequence[Row]) -> Power:
     used = [
         row for row in rows
         if (row["recipe"]["version"], row["recipe"]["profile"], row["recipe"]["hash"], row["metric"])

@@ -7,9 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from reports.site.looks import REPRODUCE, Key, Look
-from reports.site.sources import Profile, RecipeFacts, Sources
+from reports.site.cell_results import CellResult, Key
+from reports.site.sources import ProfileFacts, RecipeFacts, Sources
 from vigil.documents.context import FRAMEWORKS
+from vigil.documents.night import REPRODUCE
 
 # What references are made in, and so what may be set beside a published number.
 USUAL = {"mode": "jit", "precision": "fp32", "devices": 1, "determinism": "off", "randomness": "shared"}
@@ -52,13 +53,13 @@ class Comparison:
     missing: Mapping[str, str]
 
 
-def comparisons(sources: Sources, looks: Mapping[Key, Sequence[Look]]) -> list[Comparison]:
+def comparisons(sources: Sources, results: Mapping[Key, Sequence[CellResult]]) -> list[Comparison]:
     """Return the table: for every recipe, those profiles first that follow a published protocol."""
     found = []
     for recipe in sources.recipes.values():
         profiles = sorted(recipe.profiles.values(), key=lambda each: (not _targets(recipe, each), each.name))
         for profile in profiles:
-            of_context = [(key[2], looks[key]) for key in looks if key[:2] == (recipe.name, profile.name)]
+            of_context = [(key[2], results[key]) for key in results if key[:2] == (recipe.name, profile.name)]
             for target in _targets(recipe, profile) or [None]:
                 found.append(_comparison(recipe, profile, target, rows=sources.rows[recipe.name], of_context=of_context))
     return found
@@ -66,11 +67,11 @@ def comparisons(sources: Sources, looks: Mapping[Key, Sequence[Look]]) -> list[C
 
 def _comparison(
     recipe: RecipeFacts,
-    profile: Profile,
+    profile: ProfileFacts,
     target: Mapping[str, Any] | None,
     *,
     rows: Sequence[Mapping[str, Any]],
-    of_context: Sequence[tuple[str, Sequence[Look]]],
+    of_context: Sequence[tuple[str, Sequence[CellResult]]],
 ) -> Comparison:
     value = None if target is None else target["value"]
     measured, missing = [], {}
@@ -95,11 +96,11 @@ def _comparison(
     )
 
 
-def _targets(recipe: RecipeFacts, profile: Profile) -> list[Mapping[str, Any]]:
+def _targets(recipe: RecipeFacts, profile: ProfileFacts) -> list[Mapping[str, Any]]:
     return [target for target in recipe.targets if target["profile"] == profile.name]
 
 
-def _why_none(recipe: RecipeFacts, profile: Profile) -> str:
+def _why_none(recipe: RecipeFacts, profile: ProfileFacts) -> str:
     if not recipe.targets:
         return "no number is published for a model and data like these; the head of the recipe says more"
     protocols = ", ".join(sorted({target["profile"] for target in recipe.targets}))
@@ -108,7 +109,7 @@ def _why_none(recipe: RecipeFacts, profile: Profile) -> str:
 
 
 def _of_rows(
-    rows: Sequence[Mapping[str, Any]], recipe: RecipeFacts, profile: Profile, framework: str, value: float | None
+    rows: Sequence[Mapping[str, Any]], recipe: RecipeFacts, profile: ProfileFacts, framework: str, value: float | None
 ) -> Iterator[Measured]:
     """Yield the reference rows of a framework, release by release: the newest last."""
     used = [
@@ -126,25 +127,29 @@ def _of_rows(
 
 
 def _of_history(
-    of_context: Sequence[tuple[str, Sequence[Look]]], recipe: RecipeFacts, profile: Profile, framework: str, value: float | None
+    of_context: Sequence[tuple[str, Sequence[CellResult]]],
+    recipe: RecipeFacts,
+    profile: ProfileFacts,
+    framework: str,
+    value: float | None,
 ) -> Iterator[Measured]:
     """Yield the clean runs of the release that ran last in the usual context, the last of each seed."""
     runs = [
-        run for _, looks in of_context for look in looks
-        if look.kind == REPRODUCE and look.is_clean and look.recipe_hash == profile.hash and look.framework == framework
-        for run in look.runs
-        if run["value"] is not None and run["metric"] == recipe.metric["name"]
-        and all(run[name] == wanted for name, wanted in USUAL.items())
+        run for _, results in of_context for result in results
+        if result.kind == REPRODUCE and result.is_clean and result.recipe_hash == profile.hash and result.framework == framework
+        for run in result.runs
+        if run.value is not None and run.metric == recipe.metric["name"]
+        and all(getattr(run, name) == wanted for name, wanted in USUAL.items())
     ]  # fmt: skip
     if not runs:
         return
-    runs.sort(key=lambda run: run["created"])
-    release = runs[-1]["release"]
-    last = {run["seed"]: run for run in runs if run["release"] == release}
-    days = sorted({f"{run['created']:%Y-%m-%d}" for run in last.values()})
+    runs.sort(key=lambda run: run.created)
+    release = runs[-1].release
+    last = {run.seed: run for run in runs if run.release == release}
+    days = sorted({f"{run.created:%Y-%m-%d}" for run in last.values()})
     yield _measured(
         framework, "history, last release run", release or "release unknown", value,
-        runs=[(seed, run["value"]) for seed, run in last.items()], days=days,
+        runs=[(seed, run.value) for seed, run in last.items() if run.value is not None], days=days,
     )  # fmt: skip
 
 

@@ -2,35 +2,26 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import pandas as pd
 
+from vigil.documents.night import Night, read_nights
 from vigil.errors import UsageError, VigilError, nearest
 from vigil.recipes.loading import load_recipe, recipe_hash, recipe_names
 from vigil.references.overview import recipes_with_rows
 from vigil.references.samples import Row, load_rows
+from vigil.tracking.history import History
 
-NIGHTS, NIGHT_FILE = "nights", "night.json"
-
-
-class History(Protocol):
-    """The two tables of `vigil.tracking.history.History`, and how far they reach."""
-
-    samples: pd.DataFrame
-    verifications: pd.DataFrame
-    as_of: datetime | None
-    skipped: int
-    remarks: Sequence[str]
+NIGHTS = "nights"
 
 
 @dataclass(frozen=True)
-class Profile:
+class ProfileFacts:
     """One profile of a recipe, as the checkout has it now."""
 
     name: str
@@ -47,7 +38,7 @@ class RecipeFacts:
     version: int
     metric: Mapping[str, Any]
     targets: Sequence[Mapping[str, Any]]
-    profiles: Mapping[str, Profile]
+    profiles: Mapping[str, ProfileFacts]
 
 
 @dataclass(frozen=True)
@@ -63,7 +54,7 @@ class Sources:
     rows: Mapping[str, Sequence[Row]]
     runs: Path
     now: datetime
-    night: Mapping[str, Any] | None = None
+    night: Night | None = None
     night_id: str | None = None
     note: str | None = None
     remarks: tuple[str, ...] = field(default_factory=tuple)
@@ -78,12 +69,13 @@ def gather(
         UsageError: there is no such night.
     """
     recipes, remarks = read_recipes()
-    nights, unread = read_nights(runs)
+    documents, unread = read_nights(runs / NIGHTS)
+    nights = {document.id: document for document in documents.values()}
     remarks += unread
     samples, verifications = history.samples, history.verifications
     seen = _nights_of(samples, verifications)
     if night_id is None:
-        times = seen | {name: begun(document) for name, document in nights.items()}
+        times = seen | {name: document.when for name, document in nights.items()}
         chosen = max(times, key=lambda name: (times[name], name), default=None)
     else:
         chosen = night_id
@@ -91,7 +83,7 @@ def gather(
             known = sorted({*seen, *nights})
             listed = ", ".join(known[-5:]) if known else "none, there was no night yet"
             raise UsageError(f"--night: found {night_id!r}. Allowed, the newest: {listed}.{nearest(night_id, known)}")
-        now = max([each for each in (seen.get(chosen), _end(nights.get(chosen))) if each is not None])
+        now = max(when for when in (seen.get(chosen), _end(nights.get(chosen))) if when is not None)
         history = _until(history, now)
     rows = {}
     # A recipe from elsewhere may have reference rows, too.
@@ -126,43 +118,17 @@ def read_recipes() -> tuple[dict[str, RecipeFacts], list[str]]:
         profiles = {}
         for profile, content in recipe.profiles.items():
             resolved = recipe.resolve(profile)
-            profiles[profile] = Profile(profile, content.description, recipe_hash(resolved), resolved["data"]["n_test"])
+            profiles[profile] = ProfileFacts(profile, content.description, recipe_hash(resolved), resolved["data"]["n_test"])
         targets = [target.model_dump(mode="json") for target in recipe.targets]
         found[name] = RecipeFacts(name, recipe.version, recipe.metric.model_dump(mode="json"), targets, profiles)
     return found, remarks
 
 
-def read_nights(runs: Path) -> tuple[dict[str, dict[str, Any]], list[str]]:
-    """Return the documents of nights by id, and a remark for each that cannot be read."""
-    found, remarks = {}, []
-    for path in sorted((runs / NIGHTS).glob(f"*/{NIGHT_FILE}")):
-        try:
-            document = json.loads(path.read_text(encoding="utf-8"))
-            for row in document["cells"]:
-                row["kind"], row["recipe"], row["profile"], row["status"], context_text(row)
-            begun(document)
-            found[str(document["id"])] = document
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-            remarks.append(f"night {path.parent.name} is left out, its document cannot be read ({type(error).__name__}: {error})")
-    return found, remarks
-
-
-def context_text(row: Mapping[str, Any]) -> str:
-    """Return the text of the context of a night's cell."""
-    return row["context"] if isinstance(row["context"], str) else row["context"]["text"]
-
-
-def begun(document: Mapping[str, Any]) -> datetime:
-    """Return when a night was begun. Raises KeyError and ValueError for a document that does not say."""
-    when = datetime.fromisoformat(document["created"])
-    return when.replace(tzinfo=timezone.utc) if when.tzinfo is None else when.astimezone(timezone.utc)
-
-
-def _end(document: Mapping[str, Any] | None) -> datetime | None:
-    if document is None:
+def _end(night: Night | None) -> datetime | None:
+    """Return when a night ended, or, while it is at work, when it was begun."""
+    if night is None:
         return None
-    finished = document.get("finished")
-    return begun({"created": finished}) if isinstance(finished, str) else begun(document)
+    return datetime.fromisoformat(night.finished).astimezone(timezone.utc) if night.finished else night.when
 
 
 def _nights_of(*frames: pd.DataFrame) -> dict[str, datetime]:
@@ -175,18 +141,9 @@ def _nights_of(*frames: pd.DataFrame) -> dict[str, datetime]:
     return last
 
 
-@dataclass(frozen=True)
-class _Until:
-    samples: pd.DataFrame
-    verifications: pd.DataFrame
-    as_of: datetime | None
-    skipped: int
-    remarks: tuple[str, ...]
-
-
 def _until(history: History, when: datetime) -> History:
     """Return the history as it was at a time."""
     samples = history.samples[history.samples["created"] <= when]
     verifications = history.verifications[history.verifications["created"] <= when]
     remark = "this is a night of the past: nothing after it is shown, and ages are counted from its end"
-    return _Until(samples, verifications, history.as_of, history.skipped, (*history.remarks, remark))
+    return replace(history, samples=samples, verifications=verifications, remarks=(*history.remarks, remark))

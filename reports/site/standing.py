@@ -1,25 +1,25 @@
-"""What each cell is now: the newest look of each kind, unless it is too old to say anything of today."""
+"""What each cell is now: the newest result of each kind, unless it is too old to say anything of today."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any
 
-from reports.site.looks import KINDS, Key, Look
-from reports.site.sources import Sources, begun, context_text
-from reports.site.verdicts import APPEARANCES, LEFT, NEVER, STALE, Appearance, appearance_of
+from reports.site.appearance import APPEARANCES, LEFT, NEVER, OTHER, STALE, Appearance, appearance_of
+from reports.site.cell_results import KINDS, CellResult, Key
+from reports.site.sources import Sources
 from reports.site.words import plain, shortened
+from vigil.documents.night import DONE, CellKind, CellRow, Night, NightRelease
+from vigil.documents.verdict import Verdict
 
 FRESH = timedelta(days=7)
-DONE = "done"
-_FINDS_NOTHING = ("reproduced", "unknown", "unsupported")
+_FINDS_NOTHING = (Verdict.REPRODUCED, Verdict.UNKNOWN, Verdict.UNSUPPORTED)
 
 
 @dataclass(frozen=True)
 class Standing:
-    """What is known of one kind of look at a cell.
+    """What is known of one kind of result of a cell.
 
     stale: why the result says nothing of today, or None. remark: what else a reader must know.
     """
@@ -43,19 +43,19 @@ class Standing:
         """The word that stands in its field."""
         known = appearance_of(self.verdict)
         word = known.word
-        if known is APPEARANCES["other"]:
+        if known is APPEARANCES[OTHER]:
             word = f"{word}: {shortened(plain(self.verdict), 16)}"
         return f"{APPEARANCES[STALE].word}: {word}" if self.stale else word
 
 
 @dataclass(frozen=True)
-class Cell:
-    """A recipe's profile in one context: every look at it, oldest first, and how it stands."""
+class ReportedCell:
+    """A recipe's profile in one context: all its results, oldest first, and how it stands."""
 
     key: Key
     framework: str
-    looks: tuple[Look, ...]
-    standings: Mapping[str, Standing]
+    results: tuple[CellResult, ...]
+    standings: Mapping[CellKind, Standing]
     planted: int
 
     @property
@@ -63,53 +63,63 @@ class Cell:
         return " ".join(self.key)
 
 
-def cells_of(sources: Sources, looks: Mapping[Key, Sequence[Look]]) -> dict[Key, Cell]:
+def cells_of(sources: Sources, results: Mapping[Key, Sequence[CellResult]]) -> dict[Key, ReportedCell]:
     """Return every cell that history or the night's document knows, in order."""
-    planned: dict[Key, dict[str, Mapping[str, Any]]] = {}
-    for row in sources.night["cells"] if sources.night else ():
-        planned.setdefault((row["recipe"], row["profile"], context_text(row)), {})[row["kind"]] = row
-    newest, tested = _newest_hashes(looks), _tested(sources, looks)
+    planned: dict[Key, dict[CellKind, CellRow]] = {}
+    for row in sources.night.cells if sources.night else ():
+        planned.setdefault(key_of(row), {})[row.kind] = row
+    newest, tested = _newest_hashes(results), _tested(sources, results)
     cells = {}
-    for key in sorted({*looks, *planned}):
-        clean = [look for look in looks.get(key, ()) if look.is_clean]
-        standings = {}
+    for key in sorted({*results, *planned}):
+        of_key = results.get(key, ())
+        clean = [result for result in of_key if result.is_clean]
+        framework = framework_of(key)
+        standings: dict[CellKind, Standing] = {}
         for kind in KINDS:
-            last, remark = _chosen([look for look in clean if look.kind == kind], tested.get(key[2].split("-")[0]))
-            known = replace(_of_look(last), remark=remark) if last else None
+            last, remark = _chosen([result for result in clean if result.kind == kind], tested.get(framework))
+            known = replace(_of_result(last), remark=remark) if last else None
             standing, is_last = _with_night(known, planned.get(key, {}).get(kind), sources.night)
             of_hash = last.recipe_hash if last and is_last else _hash_of(sources.night, key[0])
             stale = _stale(standing, of_hash, key, sources=sources, newest=newest)
             standings[kind] = replace(standing, stale=stale)
-        of_key = looks.get(key, ())
-        framework = key[2].split("-")[0]
-        if problem := problem_of(release_of(sources.night, framework)):
+        if problem := problem_of(sources.night.releases.get(framework) if sources.night else None):
             untested = f"the release that night {sources.night_id} asked for could not be tested: {problem}"
-            standings = {kind: replace(each, remark=each.remark or untested) for kind, each in standings.items()}
-        cells[key] = Cell(key, framework, tuple(of_key), standings, planted=len(of_key) - len(clean))
+            standings = {kind: replace(standing, remark=standing.remark or untested) for kind, standing in standings.items()}
+        cells[key] = ReportedCell(key, framework, tuple(of_key), standings, planted=len(of_key) - len(clean))
     return cells
 
 
-def last_of(looks: Sequence[Look]) -> Look | None:
-    """Return the look that tells how a cell stands: the newest, but a short verification takes back no whole one.
+def key_of(row: CellRow) -> Key:
+    """Return the cell of a row of a night's document."""
+    return row.recipe, row.profile, row.context.text
+
+
+def framework_of(key: Key) -> str:
+    """Return the framework of a cell, with which the text of every context begins."""
+    return key[2].split("-")[0]
+
+
+def last_of(results: Sequence[CellResult]) -> CellResult | None:
+    """Return the result that tells how a cell stands: the newest, but a short verification takes back no whole one.
 
     The short one sees less. Where it finds nothing, a whole one of the same release and hash says more, though it is older.
     """
-    newest = next(reversed(looks), None)
-    whole = next((look for look in reversed(looks) if not look.is_short), None)
+    newest = next(reversed(results), None)
+    whole = next((result for result in reversed(results) if not result.is_short), None)
     if newest is None or whole is None or not newest.is_short or newest.verdict not in _FINDS_NOTHING:
         return newest
     is_same = (whole.release, whole.recipe_hash) == (newest.release, newest.recipe_hash)
     return whole if is_same else newest
 
 
-def _chosen(looks: Sequence[Look], tested: str | None) -> tuple[Look | None, str | None]:
-    """Return the look that tells how a cell stands, and what must be said of that choice.
+def _chosen(results: Sequence[CellResult], tested: str | None) -> tuple[CellResult | None, str | None]:
+    """Return the result that tells how a cell stands, and what must be said of that choice.
 
-    A look at the release that the night tested comes first: somebody may have compared it with an older one since.
+    One of the release that the night tested comes first: somebody may have compared it with an older one since.
     """
-    of_tested = [look for look in looks if _public(look.release) == tested] if tested else []
-    last, newest = last_of(of_tested or looks), last_of(looks)
-    if last is None:
+    of_tested = [result for result in results if _public(result.release) == tested] if tested else []
+    last, newest = last_of(of_tested or results), last_of(results)
+    if last is None or newest is None:
         return None, None
     remarks = []
     if last.is_short:
@@ -121,17 +131,17 @@ def _chosen(looks: Sequence[Look], tested: str | None) -> tuple[Look | None, str
     return last, "; ".join(remarks) or None
 
 
-def _tested(sources: Sources, looks: Mapping[Key, Sequence[Look]]) -> dict[str, str]:
-    """Return the release that the night tested of each framework: as its document says, else as its looks do."""
-    found: dict[str, str] = {}
-    for key, of_key in looks.items():
-        for look in of_key:
-            if look.is_clean and look.night is not None and look.night == sources.night_id and look.release:
-                found[key[2].split("-")[0]] = _public(look.release)
-    for name in (sources.night or {}).get("releases") or {}:
-        if version := release_of(sources.night, name).get("version"):
-            found[name] = _public(version)
-    return found
+def _tested(sources: Sources, results: Mapping[Key, Sequence[CellResult]]) -> dict[str, str | None]:
+    """Return the release that the night tested of each framework: as its document says, else as its results do."""
+    tested: dict[str, str | None] = {}
+    for key, of_key in results.items():
+        for result in of_key:
+            if result.is_clean and result.night is not None and result.night == sources.night_id and result.release:
+                tested[framework_of(key)] = _public(result.release)
+    for name, release in sources.night.releases.items() if sources.night else ():
+        if release.version:
+            tested[name] = _public(release.version)
+    return tested
 
 
 def _public(release: str | None) -> str | None:
@@ -139,56 +149,47 @@ def _public(release: str | None) -> str | None:
     return release.split("+")[0] if release else None
 
 
-def _of_look(look: Look) -> Standing:
+def _of_result(result: CellResult) -> Standing:
     return Standing(
-        verdict=look.verdict,
-        reason=look.reason or "",
-        when=look.created,
-        release=look.release,
-        night=look.night,
-        seconds=look.seconds,
+        verdict=result.verdict,
+        reason=result.reason or "",
+        when=result.created,
+        release=result.release,
+        night=result.night,
+        seconds=result.seconds,
     )
 
 
-def _with_night(known: Standing | None, row: Mapping[str, Any] | None, night: Mapping[str, Any] | None) -> tuple[Standing, bool]:
-    """Return how a cell stands with what the night's document says of it, and whether that is what history's last look says.
+def _with_night(known: Standing | None, row: CellRow | None, night: Night | None) -> tuple[Standing, bool]:
+    """Return how a cell stands with what the night's document says of it, and whether that is what history's last result says.
 
-    The document holds the verdict on all runs together. A look after the night is later than it, and stays.
+    The document holds the verdict on all runs together. A result after the night is later than it, and stays.
     """
-    if row is None:
+    if row is None or night is None:
         return known or Standing(NEVER, "never run, as far as the history goes"), known is not None
-    if row["status"] != DONE or not row.get("verdict"):
-        why = row.get("reason") or row.get("chosen") or "no reason recorded"
-        text = f"night {night['id']}: {row['status']} ({why})"
+    if row.status != DONE or row.verdict is None:
+        text = f"night {night.id}: {row.status} ({row.reason or row.chosen or 'no reason recorded'})"
         if known is None:
             return Standing(LEFT, text), False
         return replace(known, remark="; ".join(filter(None, (text, known.remark)))), True
-    began = begun(night)
-    if known and known.night != night["id"] and known.when > began:
+    of_night = known if known is not None and known.night == night.id else None
+    if known and of_night is None and known.when is not None and known.when > night.when:
         return known, True
-    is_same = known is not None and known.night == night["id"]
-    chance = row.get("stands") is False
     told = Standing(
-        verdict=row["verdict"],
-        reason=row.get("reason") or (known.reason if is_same else ""),
-        when=known.when if is_same else began,
-        release=known.release if is_same else release_of(night, context_text(row).split("-")[0]).get("version"),
-        night=night["id"],
-        seconds=row.get("seconds"),
-        remark="among so many cells, chance may explain it: the night does not count it" if chance else None,
+        verdict=row.verdict,
+        reason=row.reason or (of_night.reason if of_night else ""),
+        when=of_night.when if of_night else night.when,
+        release=of_night.release if of_night else night.release_of(row).version,
+        night=night.id,
+        seconds=row.seconds,
+        remark="among so many cells, chance may explain it: the night does not count it" if row.stands is False else None,
     )
-    return told, is_same
+    return told, of_night is not None
 
 
-def release_of(night: Mapping[str, Any] | None, framework: str) -> Mapping[str, Any]:
-    """Return what a night's document says of the release of a framework; nothing where it says nothing."""
-    return ((night or {}).get("releases") or {}).get(framework) or {}
-
-
-def problem_of(release: Mapping[str, Any]) -> str | None:
+def problem_of(release: NightRelease | None) -> str | None:
     """Return why a release could not be tested, or None."""
-    error = release.get("error")
-    return error.get("reason", "no reason recorded") if isinstance(error, Mapping) else error
+    return release.error.reason if release and release.error else None
 
 
 def _stale(
@@ -209,15 +210,15 @@ def _stale(
     return None
 
 
-def _hash_of(night: Mapping[str, Any] | None, recipe: str) -> str | None:
+def _hash_of(night: Night | None, recipe: str) -> str | None:
     """Return the hash of a recipe that a night trained, where its document says."""
-    return (((night or {}).get("recipes") or {}).get(recipe) or {}).get("hash")
+    return night.recipes[recipe].hash if night and recipe in night.recipes else None
 
 
-def _newest_hashes(looks: Mapping[Key, Sequence[Look]]) -> dict[tuple[str, str], str]:
-    last: dict[tuple[str, str], Look] = {}
-    for key, of_key in looks.items():
+def _newest_hashes(results: Mapping[Key, Sequence[CellResult]]) -> dict[tuple[str, str], str]:
+    last: dict[tuple[str, str], CellResult] = {}
+    for key, of_key in results.items():
         place = key[:2]
         if place not in last or of_key[-1].created > last[place].created:
             last[place] = of_key[-1]
-    return {place: look.recipe_hash for place, look in last.items()}
+    return {place: result.recipe_hash for place, result in last.items()}

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from reports.site.sources import Profile, RecipeFacts, Sources
+from reports.site.sources import ProfileFacts, RecipeFacts, Sources
+from vigil.documents.context import parse_context
+from vigil.documents.night import CellKind, CellRow, Night, NightRecipe, NightRelease, RecipeMetric, ReleaseError
+from vigil.tracking.history import History
+from vigil.tracking.history_rows import SampleRow, VerificationRow, rows_of
 
 NOW = datetime(2026, 11, 22, 6, 0, tzinfo=timezone.utc)
 KEY = ("resnet_cifar", "quick", "jax-jit-fp32-x1")
@@ -25,19 +28,8 @@ RECIPE = RecipeFacts(
     "resnet_cifar", 1, {"name": "test_accuracy", "unit": "percent", "direction": "higher", "selection": "last"},
     ({"metric": "test_accuracy", "value": 91.25, "published_as": "8.75 % test error", "source": "He et al. 2015",
       "link": "https://arxiv.org/abs/1512.03385", "selection": "last", "protocol": "64k steps", "profile": "paper"},),
-    {"quick": Profile("quick", "minutes", HASH, 4000), "paper": Profile("paper", "the published one", "0" * 12, 10000)},
+    {"quick": ProfileFacts("quick", "minutes", HASH, 4000), "paper": ProfileFacts("paper", "the published one", "0" * 12, 10000)},
 )  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Frames:
-    """A history, as `vigil.tracking.history.History` is one."""
-
-    samples: pd.DataFrame
-    verifications: pd.DataFrame
-    as_of: datetime | None = NOW
-    skipped: int = 0
-    remarks: tuple[str, ...] = ()
 
 
 def ago(**length: float) -> pd.Timestamp:
@@ -63,33 +55,60 @@ def verification(name: str = "check", **changes: Any) -> dict[str, Any]:
     return _CELL | row | changes
 
 
-def frames(samples: list[dict[str, Any]] = (), verifications: list[dict[str, Any]] = (), **facts: Any) -> Frames:
+def frames(samples: list[dict[str, Any]] = (), verifications: list[dict[str, Any]] = (), **facts: Any) -> History:
     """Return rows as a history; one without rows has its columns all the same."""
     tables = []
     for rows, pattern in ((samples, sample()), (verifications, verification())):
         table = pd.DataFrame(list(rows), columns=list(dict.fromkeys([*pattern, *(key for row in rows for key in row)])))
         table["created"] = pd.to_datetime(table["created"], utc=True)
         tables.append(table)
-    return Frames(*tables, **facts)
+    return History(*tables, **{"as_of": NOW, **facts})
 
 
-def sources(history: Frames, *, runs: Path = Path("no-runs"), **facts: Any) -> Sources:
+def sources(history: History, *, runs: Path = Path("no-runs"), **facts: Any) -> Sources:
     """Return sources with one recipe and no reference rows."""
     given = {"recipes": {"resnet_cifar": RECIPE}, "rows": {"resnet_cifar": ()}, "now": NOW} | facts
     return Sources(history=history, runs=runs, **given)
 
 
-def night_row(kind: str, **changes: Any) -> dict[str, Any]:
+def sample_row(seed: int = 0, **changes: Any) -> SampleRow:
+    """Return a trained run as the report reads it."""
+    return rows_of(frames([sample(seed, **changes)]).samples, SampleRow)[0]
+
+
+def verification_row(name: str = "check", **changes: Any) -> VerificationRow:
+    """Return a verification as the report reads it."""
+    return rows_of(frames([], [verification(name, **changes)]).verifications, VerificationRow)[0]
+
+
+def night_row(kind: CellKind, *, context: str = KEY[2], **changes: Any) -> CellRow:
     """Return the row of a cell in a night's document."""
-    row = {"kind": kind, "recipe": KEY[0], "profile": KEY[1], "context": {"text": KEY[2]}, "seed": 0, "status": "done"}
-    return row | {"verdict": "reproduced", "reason": "inside", "seconds": 40.0, "directory": None} | changes
+    facts = {"recipe": KEY[0], "profile": KEY[1], "status": "done", "verdict": "reproduced", "reason": "inside"} | changes
+    row = {"key": f"{kind} {facts['recipe']} {context}", "kind": kind, "basis": "", "chosen": "", "seconds": 40.0} | facts
+    return CellRow(context=parse_context(context), **row)
 
 
-def night(*cells: dict[str, Any], **changes: Any) -> dict[str, Any]:
+def night_recipe(digest: str = HASH) -> NightRecipe:
+    """Return what a night's document says of the recipe."""
+    metric = RecipeMetric(name="test_accuracy", unit="percent", direction="higher")
+    return NightRecipe(source=KEY[0], version=1, hash=digest, metric=metric)
+
+
+def night_release(version: str | None = "0.10.2", *, error: str | None = None, request: str = "newest") -> NightRelease:
+    """Return what a night's document says of a release. error: why it could not be had."""
+    problem = ReleaseError(reason=error, log_tail=(), seconds=1.0) if error else None
+    return NightRelease(request=request, version=version, key=None, pins=None, error=problem)
+
+
+def night(*cells: CellRow, **changes: Any) -> Night:
     """Return a night's document."""
-    document = {"id": "2026-11-22-1", "number": 3, "created": (NOW - timedelta(hours=4)).isoformat(), "budget_seconds": 1800.0}
-    document |= {"recipes": {KEY[0]: {"hash": HASH}}}
-    return document | {"releases": {"jax": {"request": "newest", "version": "0.10.2"}}, "cells": list(cells)} | changes
+    facts = {
+        "id": "2026-11-22-1", "number": 3, "created": (NOW - timedelta(hours=4)).isoformat(), "command": "vigil nightly",
+        "profile": "quick", "budget_seconds": 1800.0, "jobs": None, "recipes": {KEY[0]: night_recipe()},
+        "releases": {"jax": night_release()}, "covered": 0, "standing": (), "spent_seconds": 0.0, "finished": None,
+        "verdict": None, "tracking": None,
+    }  # fmt: skip
+    return Night(cells=cells, **facts | changes)
 
 
 def write_record(runs: Path, row: dict[str, Any], losses: list[Any]) -> None:

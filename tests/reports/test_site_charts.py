@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 
 import numpy as np
 import pytest
 
+from reports.site.cell_results import results_of
 from reports.site.charts import history_chart, loss_chart, ratio_chart
-from reports.site.looks import looks_of
 from reports.site.losses import Losses, binned, envelope
-from tests.reports.site_frames import HASH, KEY, ago, frames, sample, verification, write_record
+from tests.reports.site_frames import HASH, KEY, ago, frames, sample, sample_row, verification, write_record
 
 
 def looks_at(samples=(), verifications=()):
     """Return the looks at the one cell of these rows."""
     history = frames(samples, verifications)
-    return looks_of(history.samples, history.verifications)[KEY]
+    return results_of(history.samples, history.verifications)[KEY]
 
 
 def assert_draws_the_bands(figure, looks):
@@ -29,10 +30,10 @@ def assert_draws_the_bands(figure, looks):
             drawn |= {(when, side): value for when, value in zip(trace["x"], trace["y"], strict=True)}
     for look in looks:
         run = look.runs[0]
-        if run["band_low"] is not None:
+        if run.band_low is not None:
             when = f"{look.created:%Y-%m-%d %H:%M:%S}"
-            assert drawn.get((when, "low")) == run["band_low"], when
-            assert drawn.get((when, "high")) == run["band_high"], when
+            assert drawn.get((when, "low")) == run.band_low, when
+            assert drawn.get((when, "high")) == run.band_high, when
 
 
 HISTORY = [
@@ -161,11 +162,11 @@ def test_the_envelope_is_made_of_reproduced_runs_that_are_not_drawn(tmp_path):
     longer = sample(7, invocation="longer", context="torch-jit-fp32-x1")
     write_record(tmp_path, longer, [1.0] * 5)
     history = frames([own, *good, *bad, longer], [rung])
-    looks = looks_of(history.samples, history.verifications)
+    looks = results_of(history.samples, history.verifications)
     losses = Losses(tmp_path)
     drawn = losses.newest(looks[KEY])
     around = envelope(losses.reproduced(looks)["resnet_cifar", "quick", HASH], drawn=drawn)
-    assert sorted(curve.row["run_id"] for curve in around.curves) == ["other0-seed0", "other1-seed1", "other2-seed2"]
+    assert sorted(curve.row.run_id for curve in around.curves) == ["other0-seed0", "other1-seed1", "other2-seed2"]
     assert np.allclose(around.low, [2.0, 1.0])
     assert np.allclose(around.high, [2.2, 1.2])
     assert around.outside(drawn[0]) == 2
@@ -178,7 +179,7 @@ def test_two_runs_are_no_envelope(tmp_path):
     own = sample()
     write_record(tmp_path, own, [2.0, 1.0])
     history = frames([own, *many(tmp_path, count=2)], [])
-    looks = looks_of(history.samples, history.verifications)
+    looks = results_of(history.samples, history.verifications)
     losses = Losses(tmp_path)
     assert envelope(losses.reproduced(looks)["resnet_cifar", "quick", HASH], drawn=losses.newest(looks[KEY])) is None
 
@@ -193,12 +194,12 @@ def test_a_name_that_leads_out_of_the_runs_directory_is_not_followed(tmp_path, i
     outside.mkdir(parents=True)
     (outside / "record.json").write_text(json.dumps({"run_id": run, "losses": [1.0]}), encoding="utf-8")
     (tmp_path / "runs" / "one").mkdir(parents=True)
-    assert Losses(tmp_path / "runs").curve({"invocation_id": invocation, "run_id": run}) is None
+    assert Losses(tmp_path / "runs").curve(dataclasses.replace(sample_row(), invocation_id=invocation, run_id=run)) is None
 
 
 def test_a_run_whose_name_no_file_can_have_has_no_curve(tmp_path):
     """Ids come from MLflow, where anybody may have edited them: one that is too long ends no report."""
-    assert Losses(tmp_path).curve(sample(invocation="long" * 400)) is None
+    assert Losses(tmp_path).curve(sample_row(invocation="long" * 400)) is None
 
 
 @pytest.mark.parametrize(
@@ -209,7 +210,7 @@ def test_a_broken_record_is_no_curve(tmp_path, content):
     place = tmp_path / "one" / "seed0"
     place.mkdir(parents=True)
     (place / "record.json").write_text(content, encoding="utf-8")
-    assert Losses(tmp_path).curve(sample()) is None
+    assert Losses(tmp_path).curve(sample_row()) is None
 
 
 def test_a_run_that_ended_early_is_drawn_as_far_as_it_came(tmp_path):
@@ -218,7 +219,7 @@ def test_a_run_that_ended_early_is_drawn_as_far_as_it_came(tmp_path):
     write_record(tmp_path, long, [2.0, 1.0])
     write_record(tmp_path, short, [2.0])
     history = frames([long, short, *many(tmp_path, count=3)], [])
-    looks = looks_of(history.samples, history.verifications)
+    looks = results_of(history.samples, history.verifications)
     losses = Losses(tmp_path)
     drawn = losses.newest(looks[KEY])
     around = envelope(losses.reproduced(looks)["resnet_cifar", "quick", HASH], drawn=drawn)

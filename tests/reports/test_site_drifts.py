@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from reports.drift import rows
+from reports.site.cell_drift import DriftMark, drifts_of
+from reports.site.cell_results import results_of
 from reports.site.charts import history_chart
-from reports.site.drifts import Mark, drifts_of
-from reports.site.looks import looks_of
 from reports.site.pages import write_site
 from reports.site.sources import gather, read_recipes
 from tests.reports.site_frames import KEY, NOW, frames, sample, sources, verification
@@ -223,16 +223,16 @@ def test_a_night_of_the_past_knows_no_later_drift(tmp_path):
 @pytest.mark.parametrize(
     ("mark", "widths"),
     [
-        (Mark(night_name(12), night_name(12), night_name(12)), [3]),
-        (Mark(night_name(12), night_name(11), night_name(14)), [3, 0]),
-        (Mark("long ago", "long ago", "long ago"), []),
+        (DriftMark(night_name(12), night_name(12), night_name(12)), [3]),
+        (DriftMark(night_name(12), night_name(11), night_name(14)), [3, 0]),
+        (DriftMark("long ago", "long ago", "long ago"), []),
         (None, []),
     ],
 )
 def test_the_mark_stands_where_the_drift_began(mark, widths):
     """A line at the night, a field where other nights are possible, and nothing for a night that is not on the chart."""
     history = frames(nights(4.0), [])
-    looks = looks_of(history.samples, history.verifications)[KEY]
+    looks = results_of(history.samples, history.verifications)[KEY]
     layout = history_chart(looks, mark=mark)["layout"]
     assert [shape["line"]["width"] for shape in layout["shapes"] if "width" in shape["line"]] == widths
     assert ("drift" in [note["text"] for note in layout["annotations"]]) == bool(widths)

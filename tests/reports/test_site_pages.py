@@ -13,7 +13,21 @@ import pytest
 from reports.site import pages
 from reports.site.pages import environment, write_site
 from reports.site.words import file_name, label, script_json
-from tests.reports.site_frames import HASH, KEY, NOW, ago, frames, night, night_row, sample, sources, verification, write_record
+from tests.reports.site_frames import (
+    HASH,
+    KEY,
+    NOW,
+    ago,
+    frames,
+    night,
+    night_recipe,
+    night_release,
+    night_row,
+    sample,
+    sources,
+    verification,
+    write_record,
+)
 from tests.reports.site_pages import (
     Page,
     assert_every_verdict_has_words,
@@ -67,10 +81,10 @@ def test_no_string_of_a_record_becomes_markup(tmp_path, text):
     origin = {"origin_layer": text, "origin_phase": text, "origin_quantity": text}
     history = frames(rows, [verification(**row, **origin), verification("b", **row, verdict=text)], remarks=(text,))
     document = night(
-        night_row("verify", recipe=text, verdict=f"failed:{text}", reason=text),
-        night_row("reproduce", context=text, status="left", reason=text),
-        id=text, number=text, budget_seconds=text, recipes={text: {"hash": text}},
-        releases={text: {"request": text, "error": text}},
+        night_row("verify", recipe=text, verdict="failed:crash", reason=text),
+        night_row("reproduce", recipe=text, profile=text, status="left", verdict=None, reason=text),
+        id=text, recipes={text: night_recipe()},
+        releases={"jax": night_release(request=text), text: night_release(None, request=text, error=text)},
     )  # fmt: skip
     given = sources(history, night=document, night_id=text, note=text, remarks=(text,))
     write_site(given, tmp_path / "out")
@@ -165,9 +179,9 @@ def test_what_was_left_failed_and_cost_is_said(tmp_path):
         night_row("verify", verdict="failed:died", reason="killed", seconds=30.0),
         night_row("reproduce", verdict="failed:hang", reason="silent", seconds=300.0),
         night_row("verify", context="jax-jit-bf16-x1", status="left", verdict=None, reason="no time left"),
-        releases={"jax": {"request": "newest", "version": None, "error": {"reason": "no wheel for this Python", "log_tail": []}}},
+        releases={"jax": night_release(None, error="no wheel for this Python")},
     )
-    write_site(sources(usual_history(), night=document, night_id=document["id"]), tmp_path / "out")
+    write_site(sources(usual_history(), night=document, night_id=document.id), tmp_path / "out")
     text = " ".join(part for _, _, part in read(tmp_path / "out" / "index.html").all("main"))
     failed = text[text.index("2 failed, 6 min together") :]
     assert failed.index("silent") < failed.index("killed") < failed.index("no time left")

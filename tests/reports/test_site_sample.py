@@ -6,7 +6,7 @@ import pytest
 
 from benchmarks.report_pictures import CELL
 from benchmarks.sample_report import NOTE, write_sample
-from reports.site.verdicts import APPEARANCES
+from reports.site.appearance import APPEARANCES
 from tests.reports.site_pages import assert_links_lead_somewhere, assert_sound, read
 
 

@@ -6,7 +6,7 @@ import statistics
 
 import pytest
 
-from reports.site.looks import looks_of
+from reports.site.cell_results import results_of
 from reports.site.power import RUNS, powers
 from reports.site.published import comparisons
 from reports.site.sources import read_recipes
@@ -28,7 +28,7 @@ def row(seed: int, value: float, *, profile="quick", digest=HASH, version=1, fra
 def table_of(rows=(), samples=(), **facts):
     """Return the reproduction table by recipe and profile."""
     given = sources(frames(samples, []), rows={"resnet_cifar": tuple(rows)}, **facts)
-    return {each.profile: each for each in comparisons(given, looks_of(given.history.samples, given.history.verifications))}
+    return {each.profile: each for each in comparisons(given, results_of(given.history.samples, given.history.verifications))}
 
 
 def test_published_and_ours_stand_side_by_side():

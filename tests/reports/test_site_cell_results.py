@@ -2,31 +2,46 @@
 
 from __future__ import annotations
 
-import json
 from datetime import timedelta
 
 import pytest
 
+from reports.site.cell_results import results_of, verdict_of_all
 from reports.site.glance import attention, counts_of, expected_by_chance, groups_of
-from reports.site.looks import REPRODUCE, VERIFY, looks_of, verdict_of_all
-from reports.site.sources import gather, read_nights
+from reports.site.sources import gather
 from reports.site.standing import cells_of
-from tests.reports.site_frames import HASH, KEY, NOW, ago, frames, night, night_row, sample, sources, verification
+from tests.reports.site_frames import (
+    HASH,
+    KEY,
+    NOW,
+    ago,
+    frames,
+    night,
+    night_recipe,
+    night_release,
+    night_row,
+    sample,
+    sample_row,
+    sources,
+    verification,
+    verification_row,
+)
+from vigil.documents.night import REPRODUCE, VERIFY
 from vigil.errors import UsageError
 from vigil.runs.first_rung import with_first_rung
 
-WRONG = {"verdict": "regressed", "reason": "stem is off"}
+WRONG = verification_row(verdict="regressed", reason="stem is off")
 
 
 def standing_of(given, kind=REPRODUCE, key=KEY):
     """Return how one cell stands."""
-    looks = looks_of(given.history.samples, given.history.verifications)
-    return cells_of(given, looks)[key].standings[kind]
+    results = results_of(given.history.samples, given.history.verifications)
+    return cells_of(given, results)[key].standings[kind]
 
 
 def runs(*verdicts: str, told: str | None = None):
     """Return the runs of an invocation whose verdict is `told`: its reason goes to the runs that share it."""
-    return [sample(seed, verdict=name, reason="why" if name == told else None) for seed, name in enumerate(verdicts)]
+    return [sample_row(seed, verdict=name, reason="why" if name == told else None) for seed, name in enumerate(verdicts)]
 
 
 @pytest.mark.parametrize(
@@ -38,9 +53,9 @@ def runs(*verdicts: str, told: str | None = None):
         (runs("reproduced", "reproduced", told="regressed"), None, "unknown"),
         (runs("reproduced", "reproduced", told="regressed"), WRONG, "regressed"),
         (runs("reproduced", told="regressed"), WRONG, "regressed"),
-        (runs("reproduced", told="reproduced"), {"verdict": "reproduced", "reason": None}, "reproduced"),
-        (runs("reproduced", told="regressed"), {"verdict": "known-finding", "reason": None}, "regressed"),
-        (runs("reproduced", told="failed:died"), {"verdict": "failed:died", "reason": "x"}, "failed:died"),
+        (runs("reproduced", told="reproduced"), verification_row(reason=None), "reproduced"),
+        (runs("reproduced", told="regressed"), verification_row(verdict="known-finding", reason=None), "regressed"),
+        (runs("reproduced", told="failed:died"), verification_row(verdict="failed:died", reason="x"), "failed:died"),
         (runs("better-than-reference", told="better-than-reference"), WRONG, "better-than-reference"),
         (runs("not judged", "failed:hang", told="failed:hang"), None, "failed:hang"),
         (runs("unsupported", told="unsupported"), None, "unsupported"),
@@ -59,13 +74,7 @@ def test_a_first_rung_does_here_what_it_does_there(name, judged):
     summary = {"verdict": {"name": name, "reason": "x"}, "origin": None}
     told = with_first_rung({"name": judged, "reason": "y"}, summary)["name"]
     of_runs = runs(judged, told=told)
-    assert verdict_of_all(of_runs, {"verdict": name, "reason": "x"})[0] == told
-
-
-def test_a_recorded_verdict_of_all_runs_wins():
-    """Where history holds the verdict on the invocation, nothing is concluded."""
-    row = sample(verdict="reproduced", invocation_verdict="regressed", invocation_reason="the mean is low")
-    assert verdict_of_all([row], None) == ("regressed", "the mean is low")
+    assert verdict_of_all(of_runs, verification_row(verdict=name, reason="x"))[0] == told
 
 
 def test_the_newest_look_of_each_kind_counts():
@@ -104,7 +113,7 @@ def test_a_comparison_with_an_older_release_hides_nothing_of_the_tested_one(with
     ]
     facts = {"night_id": "2026-11-22-1"}
     if with_document:
-        facts["night"] = night(releases={"jax": {"request": "newest", "version": "0.10.3"}})
+        facts["night"] = night(releases={"jax": night_release("0.10.3")})
     found = standing_of(sources(frames(rows, []), **facts))
     assert (found.verdict, found.release) == ("regressed", "0.10.3")
     assert found.remark == "looked at later under release 0.4.38: reproduced"
@@ -112,8 +121,8 @@ def test_a_comparison_with_an_older_release_hides_nothing_of_the_tested_one(with
 
 def test_a_build_of_the_tested_release_is_that_release():
     """`2.13.0+cpu` is 2.13.0; a cell that the tested release never reached says so."""
-    document = night(releases={"jax": {"request": "newest", "version": "0.10.2"}})
-    given = {"night": document, "night_id": document["id"]}
+    document = night()
+    given = {"night": document, "night_id": document.id}
     assert standing_of(sources(frames([sample(release="0.10.2+local")], []), **given)).remark is None
     assert "no look" in standing_of(sources(frames([sample(release="0.10.1")], []), **given)).remark
 
@@ -154,7 +163,7 @@ def test_the_night_tells_the_verdict_on_all_runs():
     """A cell that the night calls regressed is regressed, though each of its runs alone is reproduced."""
     history = frames([sample(0), sample(1)], [])
     document = night(night_row(REPRODUCE, verdict="regressed", reason="the mean is low", stands=False))
-    found = standing_of(sources(history, night=document, night_id=document["id"]))
+    found = standing_of(sources(history, night=document, night_id=document.id))
     assert (found.verdict, found.reason) == ("regressed", "the mean is low")
     assert "chance" in found.remark
 
@@ -163,13 +172,13 @@ def test_a_failure_that_only_the_night_knows_is_shown():
     """A cell that never came so far as to be tracked failed, whatever history says of earlier nights."""
     history = frames([sample(night="2026-11-20-1", created=ago(days=2))], [])
     document = night(night_row(REPRODUCE, verdict="failed:environment", reason="pip failed"))
-    assert standing_of(sources(history, night=document, night_id=document["id"])).verdict == "failed:environment"
+    assert standing_of(sources(history, night=document, night_id=document.id)).verdict == "failed:environment"
 
 
 def test_what_only_the_night_knows_of_an_older_recipe_is_stale():
     """A result that never came to history is of the recipe that the night's document names."""
-    document = night(night_row(REPRODUCE), recipes={KEY[0]: {"hash": "older"}})
-    found = standing_of(sources(frames(), night=document, night_id=document["id"]))
+    document = night(night_row(REPRODUCE), recipes={KEY[0]: night_recipe("older")})
+    found = standing_of(sources(frames(), night=document, night_id=document.id))
     assert found.stale.startswith("of recipe hash older")
     assert not standing_of(sources(frames(), night=night(night_row(REPRODUCE)), night_id="2026-11-22-1")).stale
 
@@ -178,7 +187,7 @@ def test_a_look_after_the_night_is_later_than_the_night():
     """What somebody ran by hand in the morning is the newest look."""
     history = frames([sample(night=None, created=ago(hours=1))], [])
     document = night(night_row(REPRODUCE, verdict="regressed", reason="x"))
-    assert standing_of(sources(history, night=document, night_id=document["id"])).verdict == "reproduced"
+    assert standing_of(sources(history, night=document, night_id=document.id)).verdict == "reproduced"
 
 
 @pytest.mark.parametrize("status", ["left", "pending", "running"])
@@ -186,7 +195,7 @@ def test_what_was_not_run_is_left_or_keeps_its_last_result_with_a_remark(status)
     """Without a result it is `left`, never green; with one it says that tonight left it."""
     row = night_row(REPRODUCE, status=status, verdict=None, reason="no time left")
     document = night(row)
-    given = {"night": document, "night_id": document["id"]}
+    given = {"night": document, "night_id": document.id}
     found = standing_of(sources(frames(), **given))
     assert (found.verdict, found.appearance.name) == ("left", "left")
     found = standing_of(sources(frames([sample(night="before")], []), **given))
@@ -196,8 +205,8 @@ def test_what_was_not_run_is_left_or_keeps_its_last_result_with_a_remark(status)
 
 def test_a_release_that_could_not_be_tested_is_said_of_its_cells():
     """An earlier result of another release is not passed off as one of tonight's."""
-    document = night(releases={"jax": {"request": "newest", "error": {"reason": "no wheel"}}})
-    found = standing_of(sources(frames([sample()], []), night=document, night_id=document["id"]))
+    document = night(releases={"jax": night_release(None, error="no wheel")})
+    found = standing_of(sources(frames([sample()], []), night=document, night_id=document.id))
     assert "could not be tested: no wheel" in found.remark
 
 
@@ -205,7 +214,7 @@ def test_what_was_wrong_and_never_ran_again_is_not_forgotten():
     """A regression that is older than a week is counted as stale, and still needs a look."""
     history = frames([sample(created=ago(days=30), verdict="regressed", reason="low")], [])
     given = sources(history)
-    cells = cells_of(given, looks_of(history.samples, history.verifications))
+    cells = cells_of(given, results_of(history.samples, history.verifications))
     assert [(appearance.name, of_kind[REPRODUCE]) for appearance, of_kind in counts_of(cells)] == [("stale", 1), ("never", 0)]
     assert [(kind, standing.verdict) for _, kind, standing in attention(cells)] == [(REPRODUCE, "regressed")]
     assert expected_by_chance(cells) == (0, 0.0)
@@ -215,7 +224,7 @@ def test_the_heat_map_has_every_cell_once():
     """Contexts lie under their framework, columns are recipe and profile, and what there is not is None."""
     other = {"recipe": "moco_lite", "context": "torch-jit-fp32-x1", "framework": "torch"}
     history = frames([sample(), sample(**other)], [verification(), verification("b", **other)])
-    cells = cells_of(sources(history), looks_of(history.samples, history.verifications))
+    cells = cells_of(sources(history), results_of(history.samples, history.verifications))
     groups = groups_of(cells)
     assert [(group.framework, [text for text, _ in group.rows]) for group in groups] == [
         ("torch", ["torch-jit-fp32-x1"]), ("jax", [KEY[2]]),
@@ -244,9 +253,10 @@ def test_a_night_of_the_past_shows_nothing_after_it(tmp_path):
 @pytest.mark.parametrize("content", ["{", "[]", '{"id": "x"}', '{"id": "x", "created": "yesterday", "cells": []}'])
 def test_a_document_that_cannot_be_read_is_left_out_with_a_remark(tmp_path, content):
     """The others are read all the same."""
-    for name, text in (("bad", content), ("good", json.dumps(night(id="good")))):
+    for name, text in (("bad", content), ("good", night(id="good").text())):
         (tmp_path / "nights" / name).mkdir(parents=True)
         (tmp_path / "nights" / name / "night.json").write_text(text, encoding="utf-8")
-    found, remarks = read_nights(tmp_path)
-    assert list(found) == ["good"]
-    assert "night bad is left out" in remarks[0]
+    given = gather(frames(), runs=tmp_path, references=tmp_path, now=NOW)
+    assert (given.night_id, given.night) == ("good", night(id="good"))
+    assert "bad/night.json: " in given.remarks[0]
+    assert "The night is left out." in given.remarks[0]

@@ -7,8 +7,8 @@ import re
 
 import pytest
 
+from reports.site.appearance import APPEARANCES, appearance_of, contrast
 from reports.site.pages import environment
-from reports.site.verdicts import APPEARANCES, appearance_of, contrast
 from vigil.references.judgement import BETTER, REGRESSED, REPRODUCED, UNKNOWN, UNSUPPORTED
 
 LEAST_CONTRAST = 4.5  # WCAG 2.2, AA

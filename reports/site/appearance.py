@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-LEFT, NEVER, STALE = "left", "never", "stale"
-FAILED = "failed:"
+from vigil.documents.verdict import Verdict
+
+LEFT, NEVER, STALE = "left", "never", "stale"  # what a cell is that has no verdict of today
+FAILED, OTHER = "failed", "other"
 
 
 @dataclass(frozen=True)
@@ -35,26 +37,26 @@ def _same(background: str, text: str) -> dict[str, tuple[str, str]]:
 
 # In the order in which they are counted: what needs a look comes first.
 APPEARANCES = {
-    each.name: each
-    for each in (
+    appearance.name: appearance
+    for appearance in (
         Appearance(
-            "regressed", "▼", "worse", "worse than its band allows, or a training step that is wrong",
+            Verdict.REGRESSED.value, "▼", "worse", "worse than its band allows, or a training step that is wrong",
             **_same("#d55e00", _BLACK), symbol="triangle-down",
         ),
         Appearance(
-            "better-than-reference", "▲", "better", "better than its band allows: as suspicious as worse",
+            Verdict.BETTER.value, "▲", "better", "better than its band allows: as suspicious as worse",
             **_same("#56b4e9", _BLACK), symbol="triangle-up",
         ),
         Appearance(
-            "failed", "✕", "failed", "ended without a number: neither a mismatch nor a pass",
+            FAILED, "✕", "failed", "ended without a number: neither a mismatch nor a pass",
             light=(_BLACK, _WHITE), dark=(_WHITE, _BLACK), symbol="x",
         ),
         Appearance(
-            "other", "!", "other", "a verdict that this report does not know; read its name", **_same("#e69f00", _BLACK),
+            OTHER, "!", "other", "a verdict that this report does not know; read its name", **_same("#e69f00", _BLACK),
             symbol="hexagram",
         ),
         Appearance(
-            "unknown", "?", "unknown", "it ran, and nothing or too little is there to judge it by",
+            Verdict.UNKNOWN.value, "?", "unknown", "it ran, and nothing or too little is there to judge it by",
             **_same("#f0e442", _BLACK), symbol="diamond",
         ),
         Appearance(
@@ -66,13 +68,16 @@ APPEARANCES = {
             symbol="line-ns-open",
         ),
         Appearance(
-            "known-finding", "K", "known", "wrong in a way that is on record as a finding", **_same("#cc79a7", _BLACK),
-            symbol="star",
+            Verdict.KNOWN_FINDING.value, "K", "known", "wrong in a way that is on record as a finding",
+            **_same("#cc79a7", _BLACK), symbol="star",
         ),
         Appearance(
-            "unsupported", "-", "unsupported", "the framework refuses this context", **_same("#cccccc", _BLACK), symbol="square",
+            Verdict.UNSUPPORTED.value, "-", "unsupported", "the framework refuses this context", **_same("#cccccc", _BLACK),
+            symbol="square",
         ),
-        Appearance("reproduced", "✓", "reproduced", "inside its band", **_same("#009e73", _BLACK), symbol="circle"),
+        Appearance(
+            Verdict.REPRODUCED.value, "✓", "reproduced", "inside its band", **_same("#009e73", _BLACK), symbol="circle",
+        ),
         Appearance(
             NEVER, "·", "never", "never run, as far as the history goes", light=(_PAPER, "#595959"), dark=(_NIGHT, "#b3b3b3"),
             symbol="line-ew-open",
@@ -81,11 +86,20 @@ APPEARANCES = {
 }  # fmt: skip
 
 
+def verdict_in(text: str) -> Verdict | None:
+    """Return the verdict of a text, or None: history holds what anybody may have edited."""
+    try:
+        return Verdict(text)
+    except ValueError:
+        return None
+
+
 def appearance_of(verdict: str) -> Appearance:
     """Return how a verdict looks. One that is not known looks like no other, and never like `reproduced`."""
-    if verdict.startswith(FAILED):
-        return APPEARANCES["failed"]
-    return APPEARANCES[verdict if verdict in APPEARANCES else "other"]
+    known = verdict_in(verdict)
+    if known.is_failed if known else verdict.startswith(f"{FAILED}:"):  # of a category that only a later Vigil has, too
+        return APPEARANCES[FAILED]
+    return APPEARANCES[verdict if known or verdict in (LEFT, NEVER) else OTHER]
 
 
 def contrast(one: str, other: str) -> float:
