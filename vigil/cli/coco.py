@@ -136,8 +136,8 @@ def _import_lines(prepared: Prepared, path: Path, *, most: int) -> list[str]:
     lines.append(f"{_many(len(whole.class_names), 'class', 'classes')}: {', '.join(whole.class_names)}")
     lines.append(f"data set: {path}")
     lines.append("a recipe asks for it by")
-    counts = f"n_train: {len(whole.train.images)}, n_test: {len(whole.test.images)}"
-    lines.append(f'  data: {{name: {path.stem}, checksum: "{whole.checksum}", {counts}}}')
+    sizes = f"n_train: {len(whole.train.images)}, n_test: {len(whole.test.images)}"
+    lines.append(f'  data: {{name: {path.stem}, checksum: "{whole.checksum}", {sizes}}}')
     return lines
 
 
