@@ -6,6 +6,7 @@ import copy
 import dataclasses
 import os
 import shutil
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -47,6 +48,19 @@ def once(tmp_path_factory) -> Callable[[str, Callable[[Path], object]], Path]:
         return folder
 
     return made
+
+
+@pytest.fixture(scope="session")
+def empty_store(once) -> Path:
+    """Return a SQLite store without runs: making its tables takes seconds, copying it none."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # MLflow's imports use what other packages call deprecated
+        from mlflow.tracking import MlflowClient
+
+        def make(folder: Path) -> None:
+            MlflowClient(tracking_uri=f"sqlite:///{folder / 'mlflow.db'}").search_experiments()
+
+        return once("store", make) / "mlflow.db"
 
 
 @pytest.fixture(scope="session", autouse=True)

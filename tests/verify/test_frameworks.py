@@ -1,5 +1,7 @@
 """Real frameworks against the committed golden tape: clean ones are reproduced, planted faults are named, crashes are neither."""
 
+import functools
+import shutil
 import sys
 import warnings
 
@@ -37,10 +39,16 @@ def _forked(request, monkeypatch):
         monkeypatch.setattr(execute, "_start", fork_server.execute_start)
 
 
-@pytest.fixture(scope="module")
+@functools.cache
+def standard_of(recipe):
+    """Return a recipe's committed tape and limits, of which the oracle's answers are computed once."""
+    return load_standard(load_recipe(recipe), "quick", data_directory=None)
+
+
+@pytest.fixture
 def standard():
-    """The committed tape and limits."""
-    return load_standard(load_recipe("resnet_cifar"), "quick", data_directory=None)
+    """The committed tape and limits of the ResNet."""
+    return standard_of("resnet_cifar")
 
 
 @pytest.fixture
@@ -99,7 +107,7 @@ def test_a_scaled_gradient_is_regressed_and_named(verify, framework):
 def shortly(recipe, framework, tmp_path, *, mode, fault=None):
     """Verify a context of another recipe the short way."""
     return verify_context(
-        load_standard(load_recipe(recipe), "quick", data_directory=None), make_context(framework=framework, mode=mode),
+        standard_of(recipe), make_context(framework=framework, mode=mode),
         tmp_path, command="a test", data_directory=None, fault=fault_entry(str(FOLDER / f"{fault}.py")) if fault else None,
         cores=list(share_of_cores()), quick=True,
     )  # fmt: skip
@@ -140,10 +148,10 @@ def test_a_runner_that_dies_is_failed(verify, framework, tmp_path):
     assert document["tensors"] == []
 
 
-def test_the_command_works_where_one_framework_is_importable(standard, framework, tmp_path, monkeypatch, capsys):
+def test_the_command_works_where_one_framework_is_importable(empty_store, framework, tmp_path, monkeypatch, capsys):
     """With the other two absent, `vigil verify` judges by the committed tape; the conductor imports none of them."""
     monkeypatch.setenv("VIGIL_RUNS_DIR", str(tmp_path))
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path / 'mlflow.db'}")
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{shutil.copy(empty_store, tmp_path / 'mlflow.db')}")
     own = {"torch": {"torch"}, "tensorflow": {"tensorflow", "keras"}, "jax": {"jax", "jaxlib", "flax", "optax"}}
     for other in set().union(*own.values()) - own[framework]:
         monkeypatch.setitem(sys.modules, other, None)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import textwrap
-import warnings
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
@@ -126,19 +125,6 @@ def reference(scripted, planned, tmp_path):
     directory = planned(seeds=seeds)
     carry_out(directory, watch=QUIET)
     append_rows(tmp_path / "reference", [row_from_record(read_record(directory / f"seed{seed}")) for seed in seeds])
-
-
-@pytest.fixture(scope="session")
-def empty_store(once) -> Path:
-    """Return a SQLite store without runs: making its tables takes seconds, copying it none."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # MLflow's imports use what other packages call deprecated
-        from mlflow.tracking import MlflowClient
-
-        def make(folder: Path) -> None:
-            MlflowClient(tracking_uri=f"sqlite:///{folder / 'mlflow.db'}").search_experiments()
-
-        return once("store", make) / "mlflow.db"
 
 
 @pytest.fixture
