@@ -1,7 +1,8 @@
 """Runners that start from a process which has imported their framework already: an import costs more than a tiny run.
 
-Every run still has a process of its own, forked before any operation has run. `python -m runners.FRAMEWORK` itself is what
-test_start.py and the command line's tests in tests/verify/test_frameworks.py start.
+Every run still has a process of its own, forked before any operation has run. Like a runner's, its process is on the run's
+cores before the import. `python -m runners.FRAMEWORK` itself is what test_start.py and the tests of the command line in
+tests/verify/test_frameworks.py start.
 """
 
 from __future__ import annotations
@@ -20,10 +21,17 @@ import time
 from pathlib import Path
 
 from runners.contract.protocol.launch import CONDUCTOR_VARIABLE
+from vigil.process.build_spec import available_cores
 from vigil.process.execute import LOG_NAME
 
 ROOT = Path(__file__).resolve().parents[2]
 _servers: dict[str, _Server] = {}
+
+
+def share_of_cores() -> tuple[int, ...]:
+    """Return the cores of this test process: under pytest-xdist each worker has one of its own."""
+    cores, worker = available_cores(), os.environ.get("PYTEST_XDIST_WORKER", "")
+    return (cores[int(worker[2:]) % len(cores)],) if worker else tuple(cores[:2])
 
 
 class Forked:
@@ -39,7 +47,7 @@ class Forked:
         self.returncode = self._server.ended.get(self.pid)
         return self.returncode
 
-    def wait(self, timeout: float = 600.0) -> int:
+    def wait(self, timeout: float = 300.0) -> int:
         """Return the exit code. Raises TimeoutExpired."""
         deadline = time.monotonic() + timeout
         while self.poll() is None:
@@ -96,7 +104,7 @@ class _Server:
 
 
 def start(framework: str, module: str, *arguments: str, log: Path, is_conducted: bool = False) -> Forked:
-    """Run `python -m MODULE ARGUMENTS` in a process that has the framework imported.
+    """Run `python -m MODULE ARGUMENTS`, or a script, in a process that has the framework imported.
 
     Args:
         log: what it prints is appended to this file.
@@ -109,6 +117,15 @@ def start(framework: str, module: str, *arguments: str, log: Path, is_conducted:
     return _servers[framework].start(request)
 
 
+def ask(framework: str, module: str, *arguments: str, folder: Path) -> str:
+    """Return what a module or script prints that has the framework imported. It must end well; `folder` takes its log."""
+    log = folder / f"log-{time.monotonic_ns()}.txt"
+    exit_code = start(framework, module, *arguments, log=log).wait()
+    printed = log.read_text(encoding="utf-8", errors="replace")
+    assert exit_code == 0, printed[-3000:]
+    return printed
+
+
 def execute_start(run_directory: Path, framework: str, *, python: Path | None) -> Forked:
     """Start a runner as the conductor does, in the place of `vigil.process.execute._start`."""
     assert python is None, "a release of its own needs a Python of its own"
@@ -118,6 +135,8 @@ def execute_start(run_directory: Path, framework: str, *, python: Path | None) -
 
 def _serve(framework: str, connection: socket.socket) -> dict | None:
     """Fork a process for every request, and tell when each ends. Return None at the end, and in a fork its request."""
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, share_of_cores())
     for part in ("train", "verify"):
         importlib.import_module(f"runners.{framework}.{part}")
 
@@ -173,7 +192,10 @@ def _become(request: dict) -> None:
         os.dup2(log.fileno(), 1)
         os.dup2(log.fileno(), 2)
     sys.argv[1:] = request["arguments"]
-    runpy.run_module(request["module"], run_name="__main__", alter_sys=True)
+    if request["module"].endswith(".py"):
+        runpy.run_path(request["module"], run_name="__main__")
+    else:
+        runpy.run_module(request["module"], run_name="__main__", alter_sys=True)
 
 
 if __name__ == "__main__":

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +14,7 @@ from runners.contract.protocol.checkpoint import FINAL, load_state
 from runners.contract.protocol.events import read_events
 from runners.contract.protocol.spec import RunSpec, write_spec
 from tests.runners import fork_server
-from vigil.process.build_spec import available_cores
+from tests.runners.fork_server import share_of_cores
 from vigil.recipes.loading import load_recipe
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -52,12 +51,6 @@ class Outcome:
     @property
     def metrics(self) -> dict[str, float]:
         return next(event["metrics"] for event in self.events if event["kind"] == "finished")
-
-
-def share_of_cores() -> tuple[int, ...]:
-    """Return the cores of this test process: under pytest-xdist each worker has one of its own."""
-    cores, worker = available_cores(), os.environ.get("PYTEST_XDIST_WORKER", "")
-    return (cores[int(worker[2:]) % len(cores)],) if worker else tuple(cores[:2])
 
 
 # Two parts of batch norm on one of two devices, one on the other, fit twelve rows.

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from tests.runners.harness import FRAMEWORKS, ROOT, Outcome, finished
+from tests.runners import fork_server
+from tests.runners.harness import FRAMEWORKS, Outcome, finished
 from tests.runners.region_cases import PLANTED_IN
 from tests.runners.test_mask_rcnn import planted
 
@@ -39,7 +38,7 @@ CELLS = [
 SUPPRESS = """
 import importlib, json, sys
 import numpy
-from runners.contract import faults
+from runners.contract.protocol import faults
 framework, dtype, fault = sys.argv[1:4]
 library = importlib.import_module({"jax": "jax.numpy"}.get(framework, framework))
 if framework == "jax":
@@ -111,23 +110,17 @@ def test_another_fault_is_not_this_one(run):
         assert_reaches(stepped(run, "torch", QUICK), stepped(run, "torch"), "mask_class_channel")
 
 
-def suppressed(framework: str, dtype: str, fault: str) -> list[list[bool]]:
+def suppressed(framework: str, dtype: str, fault: str, folder: Path) -> list[list[bool]]:
     """Return which of two boxes are kept in each of two images, asked in a process of its own."""
-    done = subprocess.run(
-        [sys.executable, "-c", SUPPRESS, framework, dtype, json.dumps(planted(fault)) if fault else ""],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        env={**os.environ, "OMP_NUM_THREADS": "1", "TF_CPP_MIN_LOG_LEVEL": "2"},
-        timeout=300,
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
-    return json.loads(done.stdout.splitlines()[-1])
+    script = folder / "suppress.py"
+    script.write_text(SUPPRESS, encoding="utf-8")
+    arguments = [framework, dtype, json.dumps(planted(fault)) if fault else ""]
+    return json.loads(fork_server.ask(framework, str(script), *arguments, folder=folder).splitlines()[-1])
 
 
 @pytest.mark.parametrize("dtype", ["float32", pytest.param("float64", marks=pytest.mark.slow)])
-def test_a_box_at_the_threshold_is_dropped_with_the_fault_alone(framework, dtype):
+def test_a_box_at_the_threshold_is_dropped_with_the_fault_alone(framework, dtype, tmp_path):
     """An overlap of exactly 0.7 is kept without the fault and dropped with it; one just below is kept in either case."""
     both, one = [True, True], [True, False]
-    assert suppressed(framework, dtype, "") == [both, both]
-    assert suppressed(framework, dtype, "nms_at_threshold") == [one, both]
+    assert suppressed(framework, dtype, "", tmp_path) == [both, both]
+    assert suppressed(framework, dtype, "nms_at_threshold", tmp_path) == [one, both]

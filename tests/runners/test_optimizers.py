@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 
 from runners.contract.optimizers import OPTIMIZERS
-from tests.runners.harness import ROOT
+from tests.runners import fork_server
 
 RULES = {
     "sgd": {"name": "sgd", "momentum": 0.9, "dampening": 0.0, "nesterov": False, "weight_decay": 0.02},
@@ -44,10 +42,7 @@ def ask(question, tmp_path_factory):
             asked |= {f"gradients/{step}/{name}": array for step, some in enumerate(gradients) for name, array in some.items()}
             np.savez(directory / "q.npz", **asked, rates=RATES, rules=np.array(json.dumps([*RULES.values()])), plant=plant)
             arguments = [framework, str(directory / "q.npz"), str(directory / "a.npz")]
-            done = subprocess.run(
-                [sys.executable, "-m", "tests.runners.ask_optimizers", *arguments], cwd=ROOT, capture_output=True, text=True
-            )
-            assert done.returncode == 0, done.stderr[-3000:]
+            fork_server.ask(framework, "tests.runners.ask_optimizers", *arguments, folder=directory)
             with np.load(directory / "a.npz") as found:
                 known[framework, plant] = {name: found[name] for name in found.files}
         return known[framework, plant]

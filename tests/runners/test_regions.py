@@ -5,16 +5,14 @@ Each framework answers in a process of its own (ask_regions.py) everything that 
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from collections.abc import Callable
 from importlib.util import find_spec
 
 import numpy as np
 import pytest
 
-from tests.runners.harness import FRAMEWORKS, ROOT
+from tests.runners import fork_server
+from tests.runners.harness import FRAMEWORKS
 from tests.runners.region_cases import CASES, DEFECTS, PLANTED_IN, TOGETHER, Case, cotangent
 from vigil.process.environment import is_installed
 from vigil.verify.oracle import regions as oracle
@@ -54,15 +52,8 @@ MISTAKES = [
 def ask(*arguments: str, directory) -> dict[str, np.ndarray]:
     """Return what ask_regions.py answers in a process of its own."""
     path = directory / "answers.npz"
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.runners.ask_regions", *arguments, str(path)],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        env={**os.environ, "OMP_NUM_THREADS": "1", "TF_CPP_MIN_LOG_LEVEL": "2"},
-        timeout=600,
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
+    framework = "torch" if arguments[0] == "torchvision" else arguments[0]
+    fork_server.ask(framework, "tests.runners.ask_regions", *arguments, str(path), folder=directory)
     with np.load(path) as archive:
         return dict(archive)
 

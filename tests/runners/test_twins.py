@@ -2,12 +2,11 @@
 
 import ast
 import json
-import subprocess
-import sys
 
 import pytest
 
 from runners.contract.kinds.table import KINDS
+from tests.runners import fork_server
 from tests.runners.harness import FRAMEWORKS, ROOT
 from vigil.recipes.loading import load_recipe
 from vigil.verify.oracle import step as oracle
@@ -51,7 +50,6 @@ OUTLINED = ("train.py", "verify.py", "regions.py", "optimizers.py")
 
 PROBE = """
 import json, sys
-sys.path.insert(0, {root!r})
 from runners.{framework}.models import moco_lite, resnet_cifar, tiny_mask_rcnn
 found = {{}}
 for name, model in json.loads(sys.argv[1]).items():
@@ -73,15 +71,14 @@ def outline(path):
 
 
 @pytest.fixture(scope="module")
-def tables():
+def tables(tmp_path_factory):
     """Return each framework's model -> (native names, tap names), from a process of its own."""
     result = {}
     for name in FRAMEWORKS:
-        script = PROBE.format(root=str(ROOT), framework=name)
-        done = subprocess.run(
-            [sys.executable, "-c", script, json.dumps(MODELS)], capture_output=True, text=True, check=True, cwd=ROOT
-        )
-        result[name] = json.loads(done.stdout.splitlines()[-1])
+        folder = tmp_path_factory.mktemp(name)
+        (folder / "probe.py").write_text(PROBE.format(framework=name), encoding="utf-8")
+        printed = fork_server.ask(name, str(folder / "probe.py"), json.dumps(MODELS), folder=folder)
+        result[name] = json.loads(printed.splitlines()[-1])
     return result
 
 
