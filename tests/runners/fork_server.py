@@ -139,6 +139,8 @@ def _serve(framework: str, connection: socket.socket) -> dict | None:
         os.sched_setaffinity(0, share_of_cores())
     for part in ("train", "verify"):
         importlib.import_module(f"runners.{framework}.{part}")
+    if framework == "torch":
+        importlib.import_module("torch._dynamo")  # 800 modules that an optimizer imports when it is made, compiled or not
 
     def tell(pid: int, exit_code: int | None) -> None:
         connection.sendall(json.dumps([pid, exit_code]).encode() + b"\n")
