@@ -143,7 +143,11 @@ def made_up(runs: Path) -> History:
     recipes, _ = read_recipes()
     rows = {name: load_rows(reference_directory(), name) for name in RECIPES}
     powers_of = powers({name: recipes[name] for name in RECIPES}, rows)
-    bands = {power.recipe: (power.low, power.high) for power in powers_of if power.profile == "quick"}
+    bands = {
+        power.recipe: (power.low, power.high)
+        for power in powers_of
+        if power.profile == "quick" and power.low is not None and power.high is not None
+    }
     draws = np.random.default_rng(5)
     samples, verifications, verified, reproduced = [], [], [], []
     for recipe in RECIPES:

@@ -16,7 +16,7 @@ from runners.contract.data.instances import Instances
 from runners.contract.kinds.detections import FILE_NAME as DETECTIONS
 from runners.contract.kinds.detections import Detections
 from vigil.data.coco.paste import paste_mask
-from vigil.data.coco.recorded import Recorded, read_recorded
+from vigil.data.coco.recorded_detections import RecordedDetections, read_recorded
 
 FILE_NAME, MOST_IMAGES = "masks.png", 12
 LEAST_SCORE = 0.5
@@ -46,7 +46,7 @@ def draw_found(directory: Path) -> Path | None:
     return draw_recorded(read_recorded(directory / DETECTIONS), path=directory / FILE_NAME, count=MOST_IMAGES)
 
 
-def draw_recorded(recorded: Recorded, *, path: Path, count: int) -> Path:
+def draw_recorded(recorded: RecordedDetections, *, path: Path, count: int) -> Path:
     """Draw the first images that recorded detections are of, and return the path of the picture."""
     title = f"{recorded.title}: ground truth and detections"
     truth = recorded.truth.first(count)

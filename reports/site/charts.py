@@ -114,10 +114,11 @@ def loss_chart(drawn: Sequence[Curve], around: Envelope | None) -> Figure | None
     """Return the loss of some runs over steps, before the envelope of the reproduced ones."""
     if not drawn:
         return None
-    data = []
+    data: list[Figure] = []
     if around is not None:
         ends = around.curves[0].ends
-        edge = {"type": "scatter", "mode": "lines", "x": ends, "hoverinfo": "skip", "line": {"color": _BAND_EDGE, "width": 1}}
+        line = {"color": _BAND_EDGE, "width": 1}
+        edge: Figure = {"type": "scatter", "mode": "lines", "x": ends, "hoverinfo": "skip", "line": line}
         data.append(edge | {"y": _finite(around.low), "name": "envelope, low", "showlegend": False})
         name = f"envelope of {len(around.curves)} reproduced runs"
         data.append(edge | {"y": _finite(around.high), "name": name, "fill": "tonexty", "fillcolor": _BAND})

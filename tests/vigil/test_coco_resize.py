@@ -7,8 +7,8 @@ import pytest
 from pycocotools import mask as coder
 
 from tests.vigil.test_coco import read
+from vigil.data.coco.annotations import decode_annotation
 from vigil.data.coco.documents import decode, run_lengths
-from vigil.data.coco.reading import decode_annotation
 from vigil.data.coco.resize import fit_image, fit_mask, fitted_size
 
 

@@ -15,7 +15,7 @@ from vigil.cli import options
 from vigil.data.coco.export import export_scenes
 from vigil.data.coco.figures import FIGURES, evaluate
 from vigil.data.coco.prepare import Counts, Prepared, Source, prepare
-from vigil.data.coco.recorded import read_recorded
+from vigil.data.coco.recorded_detections import read_recorded
 from vigil.data.official import write_instances
 from vigil.errors import DataError, UsageError
 

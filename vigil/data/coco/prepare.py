@@ -16,8 +16,8 @@ import numpy as np
 
 from runners.contract.data.instances import Instances, InstanceSet, make_set
 from runners.contract.data.scenes import box_of
+from vigil.data.coco.annotations import decode_annotation, read_document, read_image
 from vigil.data.coco.documents import Document
-from vigil.data.coco.reading import decode_annotation, read_document, read_image
 from vigil.data.coco.resize import fit_image, fit_mask
 from vigil.errors import DataError
 

@@ -16,7 +16,7 @@ from vigil.errors import DataError
 
 
 @dataclasses.dataclass(frozen=True)
-class Recorded:
+class RecordedDetections:
     """Detections, the test split that they are of, the data set's name, and which run they are from."""
 
     detections: Detections
@@ -26,7 +26,7 @@ class Recorded:
     title: str
 
 
-def read_recorded(path: Path) -> Recorded:
+def read_recorded(path: Path) -> RecordedDetections:
     """Return the detections of a file in a run directory.
 
     Raises:
@@ -48,4 +48,4 @@ def read_recorded(path: Path) -> Recorded:
     directory = ensure_instances(data)
     whole = instances.load(data, str(directory) if directory else None)
     title = f"{spec.recipe['name']}, {spec.recipe['profile']}, {spec.framework}, seed {spec.seed}"
-    return Recorded(found, whole.test, whole.class_names, data["name"], title)
+    return RecordedDetections(found, whole.test, whole.class_names, data["name"], title)
