@@ -20,11 +20,6 @@ def blocks_per_stage(depth: int) -> int:
     return (depth - 2) // 6
 
 
-def image_shape(model: Model) -> tuple[int, ...]:
-    """Return the shape of a training example that is an image."""
-    return tuple(model["image_shape"])
-
-
 def batch_norm_across_devices(model: Model) -> str:
     """Return what a model's batch norm does across devices."""
     return model["batch_norm"]["across_devices"]
@@ -58,10 +53,8 @@ def _tabulate(model: Model) -> ParameterTable:
 
 RESNET_CIFAR = Kind(
     tabulate=_tabulate,
-    example_shape=image_shape,
     load=datasets.load,
     batches=Batches,
     evaluate=evaluate,
-    metrics={"test_accuracy": "percent", "test_loss": "nats"},
     across_devices=batch_norm_across_devices,
 )

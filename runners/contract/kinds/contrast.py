@@ -82,11 +82,9 @@ def _with_rows_apart(model: Model) -> Model:
 
 MOCO_LITE = Kind(
     tabulate=_tabulate,
-    example_shape=lambda model: (2, *model["image_shape"]),
     load=datasets.load,
     batches=PairBatches,
     evaluate=evaluate,
-    metrics={"knn_accuracy": "percent"},
     evaluated_images=first_views,
     across_devices=batch_norm_across_devices,
     part_rows=lambda model: model["batch_norm"]["rows"],

@@ -6,7 +6,7 @@ from typing import Any
 
 from runners.contract.data import instances
 from runners.contract.data.region_batches import RegionBatches
-from runners.contract.kinds.classification import batch_norm_across_devices, image_shape
+from runners.contract.kinds.classification import batch_norm_across_devices
 from runners.contract.kinds.detections import Detections
 from runners.contract.kinds.kind import Kind, Model, Predict
 from runners.contract.kinds.metrics import predictions
@@ -54,11 +54,9 @@ def _tabulate(model: Model) -> ParameterTable:
 
 TINY_MASK_RCNN = Kind(
     tabulate=_tabulate,
-    example_shape=image_shape,
     load=instances.load,
     batches=RegionBatches,
     evaluate=evaluate,
-    metrics={"box_ap": "percent", "mask_ap": "percent"},
     across_devices=batch_norm_across_devices,
     has_instances=True,
     has_choices=True,

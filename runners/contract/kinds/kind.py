@@ -6,7 +6,7 @@ Each kind's own module fills one in, and `table.py` says which model is of which
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -43,12 +43,10 @@ class Kind:
     """One kind of recipe. `model` is always a recipe's resolved block of that name, `training` its whole resolved content.
 
     tabulate: model -> names, shapes and beginnings of parameters and statistics, in forward order.
-    example_shape: model -> the shape of one training example.
     load: (the recipe's data block, directory of official data or None) -> the data set.
     batches: what makes training and evaluation batches of it.
     evaluate: (predict, batches, training) -> metrics by name, or detections. predict: images of an evaluation batch -> what the
         model gives back for each, [batch, ...], in evaluation mode.
-    metrics: every metric of an evaluation -> its unit.
     evaluated_images: images of a training batch -> what evaluation takes of them; images of an evaluation batch stay as they are.
     across_devices: model -> what batch norm does across devices: sync, per_device, parts, or none of all.
     part_rows: model -> rows of a part of a batch that no two devices may share.
@@ -59,11 +57,9 @@ class Kind:
     """
 
     tabulate: Callable[[Model], ParameterTable]
-    example_shape: Callable[[Model], tuple[int, ...]]
     load: Callable[[dict[str, Any], str | None], DataSet | InstanceSet]
     batches: Callable[..., Batches]
     evaluate: Callable[[Predict, Any, dict[str, Any]], dict[str, float] | Detections]
-    metrics: Mapping[str, str]
     evaluated_images: Callable[[np.ndarray], np.ndarray] = unchanged
     across_devices: Callable[[Model], str] = in_equal_measure
     part_rows: Callable[[Model], int] = one_row
