@@ -19,11 +19,14 @@ from typing import Any
 
 from reports.block import dates
 from vigil.documents.context import FRAMEWORKS, make_context
+from vigil.documents.invocation import Invocation
+from vigil.documents.judgement import Judgement
+from vigil.documents.record import Record
+from vigil.documents.verdict import Verdict
 from vigil.paths import project_root, reference_directory, runs_directory
 from vigil.process.build_spec import fault_entry
 from vigil.process.environment import describe_machine, installed_frameworks
-from vigil.process.recording import read_record
-from vigil.recipes.loading import Recipe, load_recipe, recipe_hash
+from vigil.recipes.loading import Recipe, identity_of, load_recipe
 from vigil.references.judgement import judge
 from vigil.references.samples import load_rows
 from vigil.runs.request import Request
@@ -123,7 +126,7 @@ def main(argv: list[str] | None = None) -> None:
     report(arguments.what, groups, [judged(group, measured[index], recipe) for index, group in enumerate(groups)], measured)
 
 
-def measure(groups: list[Group], *, jobs: int) -> list[list[dict[str, Any]]]:
+def measure(groups: list[Group], *, jobs: int) -> list[list[Record]]:
     """Run every group's seeds, side by side, and return the records of each group. Raises RuntimeError when a run fails."""
     jobs_to_do = [(index, seed) for index, group in enumerate(groups) for seed in group.seeds]
     requests = [
@@ -139,65 +142,56 @@ def measure(groups: list[Group], *, jobs: int) -> list[list[dict[str, Any]]]:
         for index, seed in jobs_to_do
     ]
 
-    def line(done: int, invocation: dict[str, Any], directory: Path) -> None:
-        value = read_record(directory / invocation["runs"][0])["metric"]["value"]
-        print(
-            f"[{done}/{len(requests)}] {invocation['command'][31:]} {invocation['context']['text']}: {value}",
-            flush=True,
-        )
+    def line(done: int, invocation: Invocation, directory: Path) -> None:
+        value = Record.read(directory / invocation.runs[0]).metric.value
+        print(f"[{done}/{len(requests)}] {invocation.command[31:]} {invocation.context}: {value}", flush=True)
 
-    results = sweep(requests, runs_directory(), jobs=jobs, progress_timeout=900.0, on_end=line, on_data=lambda *sizes: None)
-    records: list[list[dict[str, Any]]] = [[] for _ in groups]
+    results = sweep(requests, runs_directory(), jobs=jobs, progress_timeout=900.0, on_end=line)
+    records: list[list[Record]] = [[] for _ in groups]
     for (index, _), (invocation, directory) in zip(jobs_to_do, results, strict=True):
-        record = read_record(directory / invocation["runs"][0])
-        if record["status"] != "finished":
-            raise RuntimeError(f"{directory}: {record['failure']['message']}. A failed run is no measurement.")
+        record = Record.read(directory / invocation.runs[0])
+        if record.failure:
+            raise RuntimeError(f"{directory}: {record.failure.message}. A failed run is no measurement.")
         records[index].append(record)
     return records
 
 
-def judged(group: Group, records: list[dict[str, Any]], recipe: Recipe) -> dict[str, Any]:
+def judged(group: Group, records: list[Record], recipe: Recipe) -> Judgement:
     """Return the verdict of a group against the reference of the recipe as it is shipped."""
-    shipped = {
-        "name": recipe.name,
-        "version": recipe.version,
-        "hash": recipe_hash(recipe.resolve("quick")),
-        "profile": "quick",
-    }
     return judge(
-        [(record["seed"], record["metric"]["value"]) for record in records],
+        [(record.seed, record.metric.value) for record in records],
         rows=load_rows(reference_directory(), recipe.name),
-        recipe=shipped,
-        metric=records[0]["metric"],
-        data=records[0]["data"],
-        context=records[0]["context"]["text"],
-        profile="quick",
+        recipe=identity_of(recipe, "quick"),
+        metric=records[0].metric,
+        checksum=records[0].data.checksum,
+        n_test=records[0].data.n_test,
+        context=records[0].context,
     )
 
 
-def report(what: str, groups: list[Group], verdicts: list[dict[str, Any]], records: list[list[dict[str, Any]]]) -> None:
+def report(what: str, groups: list[Group], verdicts: list[Judgement], records: list[list[Record]]) -> None:
     """Print the table and what it stands on."""
-    bands = {group.framework: verdict["band"] for group, verdict in zip(groups, verdicts, strict=True)}
-    first, metric = "run" if what == "clean" else what[:-1], verdicts[0]["metric"]
+    bands = {group.framework: verdict.band for group, verdict in zip(groups, verdicts, strict=True)}
+    first, metric = "run" if what == "clean" else what[:-1], verdicts[0].metric
     print(f"\n| {first} | framework | {metric} | away from the reference | verdict |")
     print("|---|---|---|---|---|")
     for group, verdict in zip(groups, verdicts, strict=True):
-        values = ", ".join(f"{entry['value']:.2f}" for entry in verdict["values"])
-        band = verdict["band"]  # of the framework's own rows
-        away = verdict["mean"] - band["mean"]
+        values = ", ".join(f"{entry.value:.2f}" for entry in verdict.values)
+        band = verdict.band  # of the framework's own rows
+        away = verdict.mean - band.mean
         print(
-            f"| {group.name} | {group.framework} | {values} | {away:+.2f} = {away / band['spread']:+.1f} s | {verdict['name']} |"
+            f"| {group.name} | {group.framework} | {values} | {away:+.2f} = {away / band.spread:+.1f} s | {verdict.name} |"
         )
-    outside = sum(verdict["name"] != "reproduced" for verdict in verdicts)
+    outside = sum(verdict.name is not Verdict.REPRODUCED for verdict in verdicts)
     every = [record for group in records for record in group]
-    versions = {record["context"]["framework"]: record["environment"]["framework_version"] for record in every}
-    allowed = ", ".join(f"{each['low']:.2f} to {each['high']:.2f} ({name})" for name, each in bands.items())
+    versions = {record.context.framework: record.environment["framework_version"] for record in every}
+    allowed = ", ".join(f"{each.low:.2f} to {each.high:.2f} ({name})" for name, each in bands.items())
     print(
-        f"\n{outside} of {len(verdicts)} outside. Reference: s = {band['spread']:.2f}, {band['n']} runs of {band['n_seeds']} "
-        f"seeds, {dates(band['dates'])}; one run may lie in {allowed}."
+        f"\n{outside} of {len(verdicts)} outside. Reference: s = {band.spread:.2f}, {band.n} runs of {band.n_seeds} "
+        f"seeds, {dates(band.dates)}; one run may lie in {allowed}."
     )
-    seeds = sorted({record["seed"] for record in every})
-    mean = math.fsum(record["timing"]["wall_seconds"] for record in every) / len(every)
+    seeds = sorted({record.seed for record in every})
+    mean = math.fsum(record.timing.wall_seconds for record in every) / len(every)
     print(
         f"Seeds {seeds[0]} to {seeds[-1]}, mode jit, fp32, one CPU device; "
         f"{', '.join(f'{name} {versions[name]}' for name in FRAMEWORKS if name in versions)}; "

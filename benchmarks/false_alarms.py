@@ -32,7 +32,7 @@ from vigil.paths import reference_directory, runs_directory
 from vigil.process.build_spec import rows_of_part
 from vigil.process.environment import describe_code, describe_machine, installed_frameworks
 from vigil.process.side_by_side import side_by_side
-from vigil.recipes.loading import Recipe, load_recipe
+from vigil.recipes.loading import Recipe, identity_of, load_recipe
 from vigil.runs.contexts import ALL_PRECISIONS, uneven_shards
 from vigil.verify.ask import Setting, ask, lines_of
 from vigil.verify.compare import Difference
@@ -41,7 +41,7 @@ from vigil.verify.floors import Floor
 from vigil.verify.golden import Golden, make_golden, path_of
 from vigil.verify.layers import arrays_of, differences_of, line_of, look_at
 from vigil.verify.limits import Limits, summary_row
-from vigil.verify.request import load_standard, recipe_facts
+from vigil.verify.request import load_standard
 
 # Every context on one device, and some on two; uneven shards are the recipe's own.
 TWO_DEVICES = (
@@ -133,7 +133,7 @@ def tape_of_seed(recipe: Recipe, contexts: list[Context], *, seed: int, late: in
             print(f"seed {seed}: {what} {done}/{total}", file=sys.stderr, flush=True)
 
     return make_golden(
-        recipe=recipe_facts(recipe, "quick"), training=recipe.resolve("quick"), data_directory=None, progress=progress, seed=seed,
+        recipe=identity_of(recipe, "quick"), training=recipe.resolve("quick"), data_directory=None, progress=progress, seed=seed,
         late=late, precisions=tuple(sorted({context.precision for context in contexts})),
     )  # fmt: skip
 
@@ -182,7 +182,7 @@ def rows_of(
     facts = {
         "recipe": tape.header["recipe"], "context": context.text, "framework": context.framework, "precision": precision,
         "seed": tape.header["seed"], "framework_version": answers.record["environment"]["framework_version"],
-        "hardware": describe_machine()["hardware"], "date": date.today().isoformat(), **describe_code(),
+        "hardware": describe_machine()["hardware"], "date": date.today().isoformat(), **describe_code().as_json(),
     }  # fmt: skip
     rows = []
     for case in cases:
@@ -220,7 +220,7 @@ def with_findings(row: dict[str, Any]) -> dict[str, Any]:
 
 def verifications(recipe_name: str) -> list[dict[str, Any]]:
     """Return the last verification of each context in runs/ that held the committed tape, without a planted fault."""
-    tape = hashlib.sha256(path_of(recipe_facts(load_recipe(recipe_name), "quick")).read_bytes()).hexdigest()
+    tape = hashlib.sha256(path_of(identity_of(load_recipe(recipe_name), "quick")).read_bytes()).hexdigest()
     last = {}
     for path in sorted(runs_directory().glob(f"*-verify-{recipe_name}-quick-*/verify.json")):
         document = json.loads(path.read_text(encoding="utf-8"))

@@ -29,10 +29,10 @@ from vigil.documents.context import FRAMEWORKS, MODES, Context, make_context
 from vigil.paths import project_root, runs_directory
 from vigil.process.build_spec import fault_entry
 from vigil.process.environment import describe_machine, installed_frameworks
-from vigil.recipes.loading import load_recipe
+from vigil.recipes.loading import identity_of, load_recipe
 from vigil.verify.golden import load_golden, make_golden, path_of, save_golden
 from vigil.verify.limits import load_limits
-from vigil.verify.request import Standard, load_standard, recipe_facts, verify_contexts
+from vigil.verify.request import Standard, load_standard, verify_contexts
 
 _INTRODUCTION = """\
 What `vigil verify` says of each fault in tests/faults/, in each framework and mode.
@@ -226,7 +226,7 @@ def standard_for(fault: Fault) -> Standard:
     if fault.variant is None:
         return load_standard(load_recipe(fault.recipe), "quick", data_directory=None)
     recipe = load_recipe(str(fault.variant))
-    facts = recipe_facts(recipe, "quick")
+    facts = identity_of(recipe, "quick")
     path = path_of(facts, runs_directory() / "tapes")
     if not path.exists():
         precisions = ("fp32", "bf16")

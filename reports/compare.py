@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from reports.tables import markdown_table, print_table
-from vigil.runs.first_rung import times
+from vigil.documents.verification import times
 
 Document = dict[str, Any]
 _SIDES = ("old", "new")

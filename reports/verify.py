@@ -7,8 +7,9 @@ import textwrap
 from collections.abc import Sequence
 from typing import Any
 
+from vigil.documents.verification import times
 from vigil.progress import duration
-from vigil.runs.first_rung import WRONG, origin_text, times
+from vigil.runs.first_rung import WRONG, origin_text
 
 _WIDTH = 130
 _INDENT = 14

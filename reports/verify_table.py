@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from reports.tables import markdown_table, print_table
+from vigil.documents.verification import times
 from vigil.progress import duration
-from vigil.runs.first_rung import origin_text, times
+from vigil.runs.first_rung import origin_text
 
 COLUMNS = ("context", "verdict", "out / tensors", "worst tensor", "x floor", "x what is accepted", "origin or reason", "seconds")
 _SILENT = ("reproduced", "known-finding")

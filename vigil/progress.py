@@ -12,6 +12,9 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
+from runners.contract.protocol.spec import RunSpec
+from vigil.documents.record import Record
+
 _PLAIN_SECONDS = 10.0
 
 
@@ -50,15 +53,15 @@ class RunDisplay:
     def __exit__(self, *error: object) -> None:
         self._bar.stop()
 
-    def start(self, facts: dict[str, Any], index: int, total: int) -> None:
-        """Begin a run. `facts`: seed, steps, batch_size, steps_per_epoch, metric."""
-        self._facts = facts
-        self._name = f"seed {facts['seed']} ({index + 1}/{total})"
+    def start(self, spec: RunSpec, index: int, total: int) -> None:
+        """Begin a run, the one at `index` of so many."""
+        self._training = spec.training
+        self._name = f"seed {spec.seed} ({index + 1}/{total})"
         self._step, self._loss, self._metric, self._rate = 0, None, None, None
         self._mark: tuple[float, int] | None = None
         self._printed = time.monotonic()
         self._phase = "start"
-        self._task = self._bar.add_task(self._name, total=facts["steps"], status="starting")
+        self._task = self._bar.add_task(self._name, total=spec.training["steps"], status="starting")
         self._say("starting")
 
     def event(self, event: dict) -> None:
@@ -74,7 +77,7 @@ class RunDisplay:
             self._say(f"resumed from step {event['step']}")
         elif kind == "evaluated":
             # Average precision is computed of the detections when the run has ended.
-            self._metric = event["metrics"].get(self._facts["metric"]["name"])
+            self._metric = event["metrics"].get(self._training["metric"]["name"])
         elif kind == "failed":
             self._say(f"{event['category']} in phase {event['phase']}: {event['message']}")
         elif kind == "phase":
@@ -85,11 +88,11 @@ class RunDisplay:
         if kind == "evaluated" or (is_due and kind in ("steps", "heartbeat")):
             self._say(status)
 
-    def end(self, record: dict[str, Any]) -> None:
+    def end(self, record: Record) -> None:
         """Close the line of a run."""
-        value = record["metric"]["value"]
-        outcome = f"{record['metric']['name']} {value:.2f}" if value is not None else record["status"]
-        self._say(f"{outcome} after {duration(record['timing']['wall_seconds'])}")
+        value = record.metric.value
+        outcome = f"{record.metric.name} {value:.2f}" if value is not None else record.status
+        self._say(f"{outcome} after {duration(record.timing.wall_seconds)}")
         self._bar.update(self._task, status=outcome)
         self._bar.stop_task(self._task)
 
@@ -116,15 +119,13 @@ class RunDisplay:
     def _status(self) -> str:
         if not self._step:
             return self._phase
-        parts = [
-            f"step {self._step}/{self._facts['steps']}",
-            f"epoch {self._step / self._facts['steps_per_epoch']:.1f}",
-        ]
+        steps, batch_size = self._training["steps"], self._training["batch_size"]
+        parts = [f"step {self._step}/{steps}", f"epoch {self._step / (self._training['data']['n_train'] // batch_size):.1f}"]
         parts += [f"loss {self._loss:.3f}" if isinstance(self._loss, float) else f"loss {self._loss}"]
-        parts += [f"{self._facts['metric']['name']} {self._metric:.2f}"] if self._metric is not None else []
+        parts += [f"{self._training['metric']['name']} {self._metric:.2f}"] if self._metric is not None else []
         if self._rate:
-            parts += [f"{self._rate * self._facts['batch_size']:.0f} images/s"]
-            parts += [f"{duration((self._facts['steps'] - self._step) / self._rate)} left"]
+            parts += [f"{self._rate * batch_size:.0f} images/s"]
+            parts += [f"{duration((steps - self._step) / self._rate)} left"]
         return ", ".join(parts)
 
     def _say(self, text: str) -> None:

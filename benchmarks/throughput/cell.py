@@ -24,7 +24,7 @@ from vigil.documents.context import Context
 from vigil.errors import CannotRun
 from vigil.paths import project_root
 from vigil.process.build_spec import build_spec
-from vigil.recipes.loading import load_recipe, recipe_hash
+from vigil.recipes.loading import identity_of, load_recipe
 
 RECIPE, PROFILE = "resnet_cifar", "quick"
 STARTS = 3
@@ -99,9 +99,14 @@ def measure_start(context: Context) -> Start:
 def make_spec(context: Context, training: dict[str, Any]) -> RunSpec:
     """Return the spec of a run that is measured and thrown away."""
     recipe = load_recipe(RECIPE)
-    described = {"name": recipe.name, "version": recipe.version, "hash": recipe_hash(training), "profile": PROFILE}
     return build_spec(
-        run_id="benchmark", recipe=described, training=training, context=context, seed=0, data_directory=None, fault=None
+        run_id="benchmark",
+        recipe=identity_of(recipe, PROFILE),
+        training=training,
+        context=context,
+        seed=0,
+        data_directory=None,
+        fault=None,
     )
 
 

@@ -57,7 +57,7 @@ def _where(measurements: Sequence[Measurement], batch_size: int) -> str:
     machine, code = describe_machine(), describe_code()
     versions = {entry.context.framework: entry.framework_version for entry in measurements if entry.framework_version}
     software = ", ".join(f"{name} {versions[name]}" for name in FRAMEWORKS if name in versions)
-    commit = f"commit {code['commit'][:12]}{' with changes' if code['dirty'] else ''}" if code["commit"] else "no commit"
+    commit = f"commit {code.commit[:12]}{' with changes' if code.dirty else ''}" if code.commit else "no commit"
     facts = [
         date.today().isoformat(),
         f"{machine['hardware']}, {len(available_cores())} in use",

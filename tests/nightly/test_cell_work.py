@@ -7,12 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from tests.documents import a_judgement, a_record, an_invocation
 from tests.nightly.nights import RECIPE, a_cell, a_document, a_release
 from tests.reports.documents import a_document as a_verification
 from vigil.documents.night import VERIFY
 from vigil.nightly import cell_work
 from vigil.nightly.cell_pool import CellOutcome
 from vigil.nightly.cell_work import CellRunner
+from vigil.runs.carry_out import CarriedOut, Interruption
 
 CELL, STEP = a_cell(), a_cell(VERIFY)
 
@@ -87,18 +89,23 @@ def test_a_reproduction_is_of_the_night_its_seeds_and_its_release(place, tmp_pat
     assert sorted(path.name for path in (tmp_path / directory).glob("seed*")) == ["seed3", "seed4"]
 
 
+def ended(**changes) -> CarriedOut:
+    """Return an invocation without runs that ended with a verdict."""
+    return CarriedOut(an_invocation(runs=[], verdict=a_judgement(**changes)))
+
+
 @pytest.mark.parametrize(
     ("found", "outcome"),
     [
-        ({"verdict": {"name": "regressed", "reason": "low", "p_value": 0.003}}, CellOutcome("regressed", "low", p_value=0.003)),
-        ({"verdict": {"name": "reproduced", "reason": ""}}, CellOutcome("reproduced", "")),
-        ({"verdict": None, "interrupted": {"phase": "train"}}, CellOutcome(None)),
+        (ended(name="regressed", reason="low", p_value=0.003), CellOutcome("regressed", "low", p_value=0.003)),
+        (ended(name="reproduced", reason="", p_value=None), CellOutcome("reproduced", "")),
+        (CarriedOut(an_invocation(verdict=None), Interruption("train", 3)), CellOutcome(None)),
     ],
 )
 def test_a_reproduction_goes_on_in_its_directory(place, monkeypatch, tmp_path, found, outcome):
     """Whatever lies there: carry_out runs what is not finished, from its checkpoint."""
     asked = []
-    monkeypatch.setattr(cell_work, "carry_out", lambda directory, *, watch: asked.append(directory) or {"runs": [], **found})
+    monkeypatch.setattr(cell_work, "carry_out", lambda directory, *, watch: asked.append(directory) or found)
     directory = place.prepare(CELL, None)
     assert place.carry_out(CELL, directory, None, threading.Event()) == outcome
     assert asked == [tmp_path / directory]
@@ -108,9 +115,9 @@ def test_the_peak_of_a_run_is_kept(place, monkeypatch, tmp_path):
     """The next night sizes itself by it."""
     directory = place.prepare(CELL, None)
     for seed, peak in ((3, 100), (4, 300)):
-        (tmp_path / directory / f"seed{seed}" / "record.json").write_text(json.dumps({"peak_memory_bytes": peak}))
-    done = {"runs": ["seed3", "seed4"], "verdict": {"name": "reproduced", "reason": ""}}
-    monkeypatch.setattr(cell_work, "carry_out", lambda directory, *, watch: done)
+        a_record(peak_memory_bytes=peak).write(tmp_path / directory / f"seed{seed}")
+    done = an_invocation(runs=["seed3", "seed4"])
+    monkeypatch.setattr(cell_work, "carry_out", lambda directory, *, watch: CarriedOut(done))
     assert place.carry_out(CELL, directory, None, threading.Event()).peak_memory_bytes == 300
 
 

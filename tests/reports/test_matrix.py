@@ -4,20 +4,29 @@ from __future__ import annotations
 
 import pytest
 
-from reports.matrix import COLUMNS, Cell, notes, rows
+from reports.matrix import COLUMNS, MatrixCell, notes, rows
+from tests.documents import a_judgement, a_record, an_invocation
 
 
-def cell(name: str, p_value: float | None, verdict: str = "reproduced") -> Cell:
-    return Cell({"context": {"text": name}, "verdict": {"name": verdict, "p_value": p_value}}, None)
+def cell(context: str, p_value: float | None, verdict: str = "reproduced") -> MatrixCell:
+    return MatrixCell(an_invocation(context=context, verdict=a_judgement(name=verdict, p_value=p_value)), None)
 
 
-def said(*cells: Cell) -> str:
+def others(count: int) -> list[MatrixCell]:
+    """Return so many cells that are right, each of a context of its own."""
+    return [cell(f"torch-jit-fp32-x{n + 1}", 0.1 + n / 25) for n in range(count)]
+
+
+A, B, C, D = (f"jax-jit-fp32-x{devices}" for devices in (1, 2, 3, 4))
+
+
+def said(*cells: MatrixCell) -> str:
     return "\n".join(notes(list(cells), missing=[]))
 
 
 def test_one_small_p_value_among_many_does_not_stand():
     """p = 0.008 of one cell in twenty is what chance does: its verdict stays, the correction says none."""
-    cells = [cell("jax-jit-fp32-x1", 0.008, "regressed"), *(cell(f"c{n}", 0.1 + n / 25) for n in range(19))]
+    cells = [cell("jax-jit-fp32-x1", 0.008, "regressed"), *others(19)]
     text = said(*cells)
     assert "20 cells judged at 1% false alarms each: 0.20 expected by chance" in text
     assert "at a false discovery rate of 5%, the metric of none of 20 cells is outside" in text
@@ -25,38 +34,36 @@ def test_one_small_p_value_among_many_does_not_stand():
 
 def test_a_tiny_p_value_stands_with_its_adjusted_value():
     """p = 1e-6 of twenty is 2e-5 adjusted: twenty times as large, and told."""
-    text = said(cell("jax-jit-fp32-x1", 1e-6, "regressed"), *(cell(f"c{n}", 0.1 + n / 25) for n in range(19)))
+    text = said(cell("jax-jit-fp32-x1", 1e-6, "regressed"), *others(19))
     assert "the metric of jax-jit-fp32-x1 (adjusted p 2e-05) is outside" in text
 
 
 def test_several_stand_together():
     """Benjamini and Hochberg: 0.01, 0.02 and 0.03 of four are 0.04 each, where Bonferroni would keep one."""
-    text = said(cell("a", 0.01), cell("b", 0.02), cell("c", 0.03), cell("d", 0.9))
-    assert "a (adjusted p 0.04), b (adjusted p 0.04), c (adjusted p 0.04) is outside" in text
+    text = said(cell(A, 0.01), cell(B, 0.02), cell(C, 0.03), cell(D, 0.9))
+    assert f"{A} (adjusted p 0.04), {B} (adjusted p 0.04), {C} (adjusted p 0.04) is outside" in text
 
 
 @pytest.mark.parametrize("verdict", ["failed:hang", "unsupported", "unknown"])
 def test_cells_that_were_not_judged_are_not_counted(verdict):
     """A crash is neither evidence nor one of the tests."""
-    text = said(cell("a", 0.02), cell("b", None, verdict))
-    assert "a (adjusted p 0.02) is outside" in text
+    text = said(cell(A, 0.02), cell(B, None, verdict))
+    assert f"{A} (adjusted p 0.02) is outside" in text
 
 
 def test_a_cell_recorded_before_there_were_p_values_is_left_out():
-    """Without the key nothing is said of it, and nothing breaks."""
-    old = Cell({"context": {"text": "old"}, "verdict": {"name": "reproduced"}}, None)
+    """Without a p value nothing is said of it, and nothing breaks."""
+    old = cell(B, None)
     assert "taken together" not in said(old)
-    assert "none of 1 cells" in said(old, cell("a", 0.5))
+    assert "none of 1 cells" in said(old, cell(A, 0.5))
 
 
-def trained(*losses: float | str, status: str = "finished", precision: str = "fp32") -> Cell:
+def trained(*losses: float | str, status: str = "finished", precision: str = "fp32") -> MatrixCell:
     """Return a cell with these losses of its first seed, as its record holds them."""
-    verdict = {"name": "reproduced", "reason": "", "mean": 88.0, "band": None}
-    invocation = {"context": {"text": "a", "precision": precision, "devices": 1}, "verdict": verdict, "wall_seconds": 1.0}
-    return Cell(invocation, {"losses": list(losses), "status": status, "timing": {"first_step_seconds": 1.0}})
+    return MatrixCell(an_invocation(context=f"jax-jit-{precision}-x1"), a_record(losses=losses, status=status))
 
 
-def distances(*cells: Cell) -> list[str]:
+def distances(*cells: MatrixCell) -> list[str]:
     """Return the column that says how far losses are apart."""
     return [row[COLUMNS.index("losses differ by")] for row in rows(cells)]
 

@@ -10,6 +10,7 @@ from reports.site.cell_results import results_of, verdict_of_all
 from reports.site.glance import attention, counts_of, expected_by_chance, groups_of
 from reports.site.sources import gather
 from reports.site.standing import cells_of
+from tests.documents import a_judgement
 from tests.reports.site_frames import (
     HASH,
     KEY,
@@ -26,6 +27,7 @@ from tests.reports.site_frames import (
     verification,
     verification_row,
 )
+from vigil.documents.invocation import FirstRung
 from vigil.documents.night import REPRODUCE, VERIFY
 from vigil.errors import UsageError
 from vigil.runs.first_rung import with_first_rung
@@ -71,8 +73,8 @@ def test_the_verdict_on_all_runs_is_found_or_unknown(of_runs, rung, expected):
 @pytest.mark.parametrize("judged", ["reproduced", "unknown", "regressed", "better-than-reference"])
 def test_a_first_rung_does_here_what_it_does_there(name, judged):
     """The verdict that history leads to is the one that `vigil.runs.first_rung` gave the invocation."""
-    summary = {"verdict": {"name": name, "reason": "x"}, "origin": None}
-    told = with_first_rung({"name": judged, "reason": "y"}, summary)["name"]
+    summary = FirstRung(verdict={"name": name, "reason": "x"})
+    told = with_first_rung(a_judgement(name=judged), summary).name
     of_runs = runs(judged, told=told)
     assert verdict_of_all(of_runs, verification_row(verdict=name, reason="x"))[0] == told
 

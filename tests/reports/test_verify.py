@@ -10,7 +10,8 @@ from reports.verify_picture import draw_picture, in_order, plain
 from reports.verify_table import COLUMNS, markdown, notes, outcome, rows
 from tests.reports.documents import ORIGIN, a_document, a_failure, a_regression, a_tensor, write_verification
 from vigil.documents.context import parse_context
-from vigil.runs.first_rung import origin_text, times
+from vigil.documents.verification import times
+from vigil.runs.first_rung import origin_text
 
 COMMAND = "vigil verify resnet_cifar"
 

@@ -22,6 +22,7 @@ from tests.vigil.requested import QUIET, request
 from tests.vigil.scripted import end_run
 from tests.vigil.tracked import a_record, an_invocation, write_invocation
 from vigil.documents.invocation import Tracking
+from vigil.documents.record import Code
 from vigil.process.execute import Ending
 from vigil.process.recording import read_record
 from vigil.references.samples import append_rows, row_from_record
@@ -44,7 +45,7 @@ def emit(kind, phase="train", **fields):
 @pytest.fixture(autouse=True)
 def _known_commit(monkeypatch):
     """Records name a commit, whatever checkout the tests run in."""
-    monkeypatch.setattr(vigil.process.recording, "describe_code", lambda: {"commit": "c0ffee" * 6 + "c0ff", "dirty": False})
+    monkeypatch.setattr(vigil.process.recording, "describe_code", lambda: Code(commit="c0ffee" * 6 + "c0ff", dirty=False))
 
 
 @pytest.fixture(autouse=True)
@@ -93,7 +94,7 @@ def scripted(places, monkeypatch, tmp_path) -> Callable[[dict], list[tuple[str, 
     for module in (vigil.runs.carry_out, vigil.verify.golden):
         monkeypatch.setattr(module, "reference_directory", lambda: tmp_path / "reference")
     # A detector's runs, too, end with the figures of the dict.
-    monkeypatch.setattr(vigil.process.recording, "with_average_precision", lambda curve, *others: list(curve))
+    monkeypatch.setattr(vigil.process.recording, "with_average_precision", lambda curve, *others: curve)
     tracked = Tracking(uri="u", experiment="e", run_id="r")
     monkeypatch.setattr(vigil.tracking.uploads, "upload", lambda directory: tracked)
     started: list[tuple[str, int]] = []

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from vigil.documents.context import parse_context
+from vigil.documents.identity import Identity
+from vigil.documents.invocation import PublishedTarget
+from vigil.documents.judgement import Judgement
+from vigil.documents.metric import Metric
 from vigil.references.judgement import judge
 
 RECIPE = {"name": "resnet_cifar", "version": 1, "hash": "aa11", "profile": "quick"}
@@ -43,14 +48,13 @@ def make_rows(n_seeds=10, *, frameworks=("jax", "tensorflow", "torch"), spread=0
     ]
 
 
-def run_judge(values, *, rows=None, **changes):
+def run_judge(values, *, rows=None, **changes) -> Judgement:
     """Return the verdict on (seed, value) pairs against these rows, thirty of three frameworks where none are given."""
-    settings = {
-        "rows": make_rows() if rows is None else rows,
-        "recipe": RECIPE,
-        "metric": METRIC,
-        "data": {"checksum": "c0de", "n_test": 2000},
-        "context": JAX,
-        "profile": "quick",
+    settings = {"recipe": RECIPE, "metric": METRIC, "context": JAX, "checksum": "c0de", "n_test": 2000, "targets": ()} | changes
+    types = {
+        "recipe": Identity.model_validate(settings["recipe"]),
+        "metric": Metric.model_validate(settings["metric"]),
+        "context": parse_context(settings["context"]),
+        "targets": tuple(map(PublishedTarget.model_validate, settings["targets"])),
     }
-    return judge(values, **(settings | changes))
+    return judge(values, rows=make_rows() if rows is None else rows, **settings | types)

@@ -9,11 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from vigil.recipes.loading import load_recipe, recipe_hash
+from vigil.documents.context import make_context
+from vigil.documents.metric import Metric
+from vigil.recipes.loading import identity_of, load_recipe
 from vigil.references.judgement import band_of
 
 RECIPE = load_recipe("resnet_cifar")
-QUICK = {"name": "resnet_cifar", "version": RECIPE.version, "hash": recipe_hash(RECIPE.resolve("quick")), "profile": "quick"}
+QUICK = identity_of(RECIPE, "quick").as_json()
 CHECKSUM = "c0de" * 8
 RELEASES = {"jax": "0.10.2", "torch": "2.13.0+cpu"}
 REASON = "Measured with the wrong padding at stride 2"
@@ -55,9 +57,12 @@ def make_entry(rows: Iterable[dict[str, Any]], **changes: Any) -> dict[str, Any]
 
 def band(rows: Iterable[dict[str, Any]], *, framework: str = "jax") -> dict[str, Any] | None:
     """Return the band that judges one run of the recipe in a framework by these rows."""
-    data = {"checksum": CHECKSUM, "n_test": RECIPE.resolve("quick")["data"]["n_test"]}
-    metric = RECIPE.resolve("quick")["metric"]
-    return band_of(list(rows), recipe=QUICK, metric=metric, data=data, context=f"{framework}-jit-fp32-x1")["band"]
+    training = RECIPE.resolve("quick")
+    judging = band_of(
+        list(rows), recipe=identity_of(RECIPE, "quick"), metric=Metric.of(training), checksum=CHECKSUM,
+        n_test=training["data"]["n_test"], context=make_context(framework=framework),
+    )  # fmt: skip
+    return judging.band.as_json() if judging.band else None
 
 
 def write_lines(path: Path, objects: Iterable[dict[str, Any]]) -> Path:

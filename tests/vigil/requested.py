@@ -12,7 +12,7 @@ def nothing(*facts) -> None:
     pass
 
 
-QUIET = Watch(nothing, nothing, nothing, nothing)
+QUIET = Watch()
 
 
 def request(*, seeds=(0, 1, 2), profile="smoke", fault=None, verify=False, **context) -> Request:

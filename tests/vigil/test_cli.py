@@ -282,7 +282,7 @@ def test_a_reproduction_ends_with_its_block_and_exit_code(command, scripted, pla
     (directory,) = places.iterdir()
     assert str(directory) in out
     invocation = vigil.runs.carry_out.read_invocation(directory)
-    assert invocation["command"] == "vigil " + " ".join([*REPRODUCE, "--seeds", "3"])
+    assert invocation.command == "vigil " + " ".join([*REPRODUCE, "--seeds", "3"])
 
 
 @pytest.mark.parametrize(("outcome", "word"), [("nan_loss", "FAILED:NAN_LOSS"), ("unsupported", "UNSUPPORTED")])

@@ -7,6 +7,7 @@ import subprocess
 
 import pytest
 
+from vigil.documents.record import Code
 from vigil.errors import EXIT_COULD_NOT_RUN, FrameworkMissing
 from vigil.process import environment
 
@@ -61,7 +62,7 @@ def test_code_outside_a_checkout_has_no_commit(tmp_path, monkeypatch):
     """Without git's history commit and state are null, not wrong."""
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
     monkeypatch.setattr(environment, "project_root", lambda: tmp_path)
-    assert environment.describe_code() == {"commit": None, "dirty": None}
+    assert environment.describe_code() == Code(commit=None, dirty=None)
 
 
 def test_code_without_git_has_no_commit(monkeypatch):
@@ -71,7 +72,7 @@ def test_code_without_git_has_no_commit(monkeypatch):
         raise FileNotFoundError("git")
 
     monkeypatch.setattr(environment.subprocess, "run", missing)
-    assert environment.describe_code() == {"commit": None, "dirty": None}
+    assert environment.describe_code() == Code(commit=None, dirty=None)
 
 
 def test_a_changed_file_makes_the_code_dirty(tmp_path, monkeypatch):
@@ -88,6 +89,6 @@ def test_a_changed_file_makes_the_code_dirty(tmp_path, monkeypatch):
     git("commit", "-m", "first")
     (tmp_path / "untracked").write_text("x")
     clean = environment.describe_code()
-    assert (len(clean["commit"]), clean["dirty"]) == (40, False)
+    assert (len(clean.commit), clean.dirty) == (40, False)
     (tmp_path / "file").write_text("two")
-    assert environment.describe_code() == {"commit": clean["commit"], "dirty": True}
+    assert environment.describe_code() == Code(commit=clean.commit, dirty=True)

@@ -14,13 +14,14 @@ import vigil.verify.request
 from runners.contract.protocol.spec import read_spec
 from tests.vigil.requested import QUIET, nothing, request
 from vigil.data.official import DataError
+from vigil.documents.invocation import Invocation
 from vigil.errors import CannotRun, DirectoryError, UsageError
 from vigil.process import directories as run_directories
 from vigil.process.directories import alone_in, new_directory
 from vigil.process.recording import read_record
 from vigil.references.samples import row_from_record
-from vigil.runs.carry_out import carry_out, read_invocation
-from vigil.runs.request import FILE_NAME, preflight
+from vigil.runs.carry_out import Interruption, carry_out, read_invocation
+from vigil.runs.request import preflight
 from vigil.runs.watch import Watch
 from vigil.tracking import TrackingUnavailable
 
@@ -28,13 +29,13 @@ from vigil.tracking import TrackingUnavailable
 def test_everything_is_planned_before_anything_runs(planned):
     """Every run has its directory and spec, and the invocation its file, without a verdict."""
     directory = planned(devices=2, shards="40,24")
-    assert sorted(path.name for path in directory.iterdir()) == [FILE_NAME, "seed0", "seed1", "seed2"]
+    assert sorted(path.name for path in directory.iterdir()) == [Invocation.FILE_NAME, "seed0", "seed1", "seed2"]
     assert [read_spec(directory / f"seed{seed}").seed for seed in range(3)] == [0, 1, 2]
     assert read_spec(directory / "seed1").shards == (40, 24)
     assert read_spec(directory / "seed1").run_id == f"{directory.name}-seed1"
     invocation = read_invocation(directory)
-    assert invocation["runs"] == ["seed0", "seed1", "seed2"]
-    assert (invocation["verdict"], invocation["tracking"], invocation["fault"]) == (None, None, None)
+    assert invocation.runs == ("seed0", "seed1", "seed2")
+    assert (invocation.verdict, invocation.tracking, invocation.fault) == (None, None, None)
     assert "-resnet_cifar-smoke-torch-eager-fp32-x2-s40+24-" in directory.name
 
 
@@ -52,16 +53,16 @@ def test_all_runs_finish_and_are_judged_together(scripted, planned):
     started = scripted({0: 80.0, 1: 81.0, 2: 82.0})
     directory = planned()
     told = []
-    watch = Watch(lambda *facts: told.append(facts), nothing, lambda record: told.append(record["seed"]), nothing)
-    invocation = carry_out(directory, watch=watch)
+    watch = Watch(on_start=lambda *facts: told.append(facts), on_end=lambda record: told.append(record.seed))
+    invocation = carry_out(directory, watch=watch).invocation
     assert started == [("torch", 0), ("torch", 1), ("torch", 2)]
     assert [fact if isinstance(fact, int) else fact[1:] for fact in told] == [(0, 3), 0, (1, 3), 1, (2, 3), 2]
-    assert told[0][0]["steps"] == request().recipe.resolve("smoke")["steps"]
-    verdict = invocation["verdict"]
-    assert (verdict["name"], verdict["mean"]) == ("unknown", 81.0)
-    assert [value["value"] for value in verdict["values"]] == [80.0, 81.0, 82.0]
+    assert told[0][0].training["steps"] == request().recipe.resolve("smoke")["steps"]
+    verdict = invocation.verdict
+    assert (verdict.name, verdict.mean) == ("unknown", 81.0)
+    assert [value.value for value in verdict.values] == [80.0, 81.0, 82.0]
     assert read_invocation(directory) == invocation
-    assert invocation["tracking"] == {"uri": "u", "experiment": "e", "run_id": "r"}
+    assert invocation.tracking.as_json() == {"uri": "u", "experiment": "e", "run_id": "r"}
 
 
 @pytest.mark.parametrize(
@@ -70,26 +71,26 @@ def test_all_runs_finish_and_are_judged_together(scripted, planned):
 def test_a_value_is_judged_by_the_reference(reference, scripted, planned, value, name):
     """A value inside the band, far below and far above it get their three verdicts."""
     scripted({0: value})
-    verdict = carry_out(planned(seeds=[0]), watch=QUIET)["verdict"]
-    assert (verdict["name"], verdict["band"]["n"]) == (name, 12)
+    verdict = carry_out(planned(seeds=[0]), watch=QUIET).invocation.verdict
+    assert (verdict.name, verdict.band.n) == (name, 12)
 
 
 def test_one_failed_run_of_three_decides_the_verdict(scripted, planned):
     """The other two values are kept but not judged; the remaining seeds still run."""
     started = scripted({0: 80.0, 1: "nan_loss", 2: 82.0})
-    verdict = carry_out(planned(), watch=QUIET)["verdict"]
+    verdict = carry_out(planned(), watch=QUIET).invocation.verdict
     assert len(started) == 3
-    assert (verdict["name"], verdict["reason"], verdict["mean"]) == ("failed:nan_loss", "nan_loss on purpose", None)
-    assert [(entry["seed"], entry["verdict"]) for entry in verdict["values"]] == [(0, "not judged"), (2, "not judged")]
-    assert verdict["failure"] == {"seed": 1, "category": "nan_loss", "phase": "import", "step": 4, "log_tail": []}
+    assert (verdict.name, verdict.reason, verdict.mean) == ("failed:nan_loss", "nan_loss on purpose", None)
+    assert [(entry.seed, entry.verdict) for entry in verdict.values] == [(0, "not judged"), (2, "not judged")]
+    assert verdict.failure.as_json() == {"seed": 1, "category": "nan_loss", "phase": "import", "step": 4, "log_tail": []}
 
 
 def test_a_refused_context_is_not_asked_again_for_further_seeds(scripted, planned):
     """The first `unsupported` ends the invocation; the runs that never began are struck off."""
     started = scripted({0: "unsupported", 1: 80.0, 2: 80.0})
-    invocation = carry_out(planned(), watch=QUIET)
+    invocation = carry_out(planned(), watch=QUIET).invocation
     assert started == [("torch", 0)]
-    assert (invocation["verdict"]["name"], invocation["runs"]) == ("unsupported", ["seed0"])
+    assert (invocation.verdict.name, invocation.runs) == ("unsupported", ("seed0",))
 
 
 def test_an_interrupted_invocation_has_no_verdict_and_is_continued(scripted, planned):
@@ -97,17 +98,16 @@ def test_an_interrupted_invocation_has_no_verdict_and_is_continued(scripted, pla
     started = scripted({0: 80.0, 1: "interrupted", 2: 82.0})
     directory = planned()
     stopped = carry_out(directory, watch=QUIET)
-    assert stopped["interrupted"]["category"] == "interrupted"
+    assert (stopped.interruption, stopped.invocation.verdict) == (Interruption("import", 4), None)
     assert started == [("torch", 0), ("torch", 1)]
-    assert read_invocation(directory)["verdict"] is None
+    assert read_invocation(directory).verdict is None
     assert read_record(directory / "seed2") is None
     first = (directory / "seed0" / "record.json").read_bytes()
     started = scripted({1: 81.0, 2: 82.0})
     started.clear()
-    invocation = carry_out(directory, watch=QUIET)
+    result = carry_out(directory, watch=QUIET)
     assert started == [("torch", 1), ("torch", 2)]
-    assert invocation["verdict"]["mean"] == 81.0
-    assert "interrupted" not in invocation
+    assert (result.invocation.verdict.mean, result.interruption) == (81.0, None)
     assert (directory / "seed0" / "record.json").read_bytes() == first
 
 
@@ -131,10 +131,10 @@ def test_a_tracker_that_fails_changes_no_verdict(reference, scripted, planned, m
 
     monkeypatch.setattr(vigil.tracking.uploads, "upload", fail)
     directory = planned(seeds=[0])
-    invocation = carry_out(directory, watch=QUIET)
-    assert invocation["verdict"]["name"] == "reproduced"
-    assert set(invocation["tracking"]) == {"error"}
-    assert "word" not in invocation["tracking"]["error"]
+    invocation = carry_out(directory, watch=QUIET).invocation
+    assert invocation.verdict.name == "reproduced"
+    assert set(invocation.tracking.as_json()) == {"error"}
+    assert "word" not in invocation.tracking.error
     assert read_invocation(directory) == invocation
 
 
@@ -142,10 +142,10 @@ def test_a_faulted_run_is_marked_everywhere_and_is_no_reference(scripted, planne
     """Spec, record and invocation name the fault, and its record is refused as a sample."""
     scripted({0: 80.0})
     directory = planned(seeds=[0], fault={"path": "/f/weak.py", "name": "weak", "sha256": "12"})
-    assert carry_out(directory, watch=QUIET)["fault"] == "weak"
+    assert carry_out(directory, watch=QUIET).invocation.fault == "weak"
     assert read_spec(directory / "seed0").fault["sha256"] == "12"
     record = read_record(directory / "seed0")
-    assert record["fault"] == {"name": "weak", "sha256": "12"}
+    assert record.fault.as_json() == {"name": "weak", "sha256": "12"}
     with pytest.raises(Exception, match="planted fault is never a reference"):
         row_from_record(record)
 
@@ -153,7 +153,7 @@ def test_a_faulted_run_is_marked_everywhere_and_is_no_reference(scripted, planne
 def test_preflight_passes_what_can_run(places, monkeypatch):
     """The embedded set needs no data directory; the runs directory is made and left empty."""
     monkeypatch.setattr(vigil.runs.request, "require_framework", nothing)
-    assert preflight(request(), places, on_data=nothing) is None
+    assert preflight(request(), places) is None
     assert list(places.iterdir()) == []
 
 
@@ -161,27 +161,27 @@ def test_preflight_refuses_what_would_fail_late(places, tmp_path, monkeypatch):
     """Shards, disk, a file in the way and missing data are each said before a directory is planned."""
     monkeypatch.setattr(vigil.runs.request, "require_framework", nothing)
     with pytest.raises(UsageError, match="sum to the recipe's batch size, 64"):
-        preflight(request(devices=2, shards="1,2"), places, on_data=nothing)
+        preflight(request(devices=2, shards="1,2"), places)
     (tmp_path / "file").touch()
     with pytest.raises(DirectoryError, match="Set VIGIL_RUNS_DIR"):
-        preflight(request(), tmp_path / "file" / "runs", on_data=nothing)
+        preflight(request(), tmp_path / "file" / "runs")
 
     def missing(data, *, progress):
         raise DataError("no data")
 
     monkeypatch.setattr(vigil.runs.request, "ensure_data", missing)
     with pytest.raises(DataError, match="no data"):
-        preflight(request(profile="paper"), places, on_data=nothing)
+        preflight(request(profile="paper"), places)
     monkeypatch.setattr(vigil.process.directories.shutil, "disk_usage", lambda path: type("Usage", (), {"free": 2**20})())
     with pytest.raises(DirectoryError, match="1 MiB free, 300 MiB are needed"):
-        preflight(request(), places, on_data=nothing)
+        preflight(request(), places)
 
 
 def test_a_directory_without_an_invocation_is_refused(tmp_path):
     """A missing file is the user's mistake; a broken one is not, but is said too."""
     with pytest.raises(UsageError, match=r"holds no invocation\.json"):
         read_invocation(tmp_path)
-    (tmp_path / FILE_NAME).write_text(json.dumps({"a": 1})[:-1])
+    (tmp_path / Invocation.FILE_NAME).write_text(json.dumps({"a": 1})[:-1])
     with pytest.raises(CannotRun, match="not JSON"):
         read_invocation(tmp_path)
 
@@ -193,14 +193,14 @@ def test_two_processes_do_not_work_in_one_directory(scripted, planned):
     with alone_in(directory), pytest.raises(CannotRun, match="another vigil is at work here"):
         carry_out(directory, watch=QUIET)
     assert started == []
-    assert carry_out(directory, watch=QUIET)["verdict"]["name"] == "unknown"
+    assert carry_out(directory, watch=QUIET).invocation.verdict.name == "unknown"
 
 
 def test_a_new_verdict_is_not_said_to_be_in_mlflow(scripted, planned, monkeypatch):
     """Killed between the verdict of a resumed invocation and its upload: `vigil sync` must see that the upload is missing."""
     scripted({0: 80.0, 1: "crash"})
     directory = planned(seeds=[0, 1])
-    assert carry_out(directory, watch=QUIET)["tracking"]["run_id"] == "r"
+    assert carry_out(directory, watch=QUIET).invocation.tracking.run_id == "r"
     scripted({1: 81.0})
 
     def killed(place) -> None:
@@ -210,4 +210,4 @@ def test_a_new_verdict_is_not_said_to_be_in_mlflow(scripted, planned, monkeypatc
     with pytest.raises(SystemExit):
         carry_out(directory, watch=QUIET)
     found = read_invocation(directory)
-    assert (found["verdict"]["mean"], found["tracking"]) == (80.5, None)
+    assert (found.verdict.mean, found.tracking) == (80.5, None)

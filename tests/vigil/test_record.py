@@ -7,14 +7,15 @@ import json
 import numpy as np
 import pytest
 
+from runners.contract import files
 from runners.contract.data import instances
 from runners.contract.kinds import detections
 from runners.contract.protocol.events import FILE_NAME as EVENTS
 from runners.contract.protocol.spec import write_spec
 from vigil.documents.context import make_context
-from vigil.process import recording as module
+from vigil.documents.record import PlantedFault, Record, Resumption
 from vigil.process.execute import Ending
-from vigil.process.recording import make_record, read_record, write_json
+from vigil.process.recording import make_record, read_record
 from vigil.recipes.loading import load_recipe
 
 CONTEXT = make_context(framework="torch", mode="eager")
@@ -58,7 +59,7 @@ SECOND = [
 def recorded(run_directory):
     """Return a function that writes events and returns the record made of them."""
 
-    def make(events: list[dict], ending: Ending, *, tail: str = "") -> dict:
+    def make(events: list[dict], ending: Ending, *, tail: str = "") -> Record:
         (run_directory / EVENTS).write_text("".join(json.dumps(entry) + "\n" for entry in events) + tail)
         return make_record(run_directory, invocation_id="invocation", context=CONTEXT, ending=ending)
 
@@ -68,49 +69,49 @@ def recorded(run_directory):
 def test_a_resumed_run_counts_each_step_once(recorded):
     """The step that was lost with the first attempt is replaced by the one that counted."""
     record = recorded(FIRST + SECOND, Ending(0))
-    assert record["losses"] == [2.5, 2.0, 1.5, "nan"]
-    assert [(point["step"], point["test_accuracy"]) for point in record["curve"]] == [(2, 50.0), (4, 81.5)]
-    assert record["resumed"] == [{"time": 1_700_000_101.0, "step": 2}]
+    assert record.as_json()["losses"] == [2.5, 2.0, 1.5, "nan"]
+    assert [(point.step, point.metrics["test_accuracy"]) for point in record.curve] == [(2, 50.0), (4, 81.5)]
+    assert record.resumed == (Resumption(time=1_700_000_101.0, step=2),)
 
 
 def test_losses_counted_per_attempt_would_be_caught(recorded):
     """Appending both attempts gives five losses for four steps."""
     every = [loss for entry in FIRST + SECOND if entry["kind"] == "steps" for loss in entry["losses"]]
-    assert every != recorded(FIRST + SECOND, Ending(0))["losses"]
+    assert every != recorded(FIRST + SECOND, Ending(0)).as_json()["losses"]
 
 
 def test_an_evaluation_that_was_taken_twice_counts_once_as_last_seen(recorded):
     """A point that a resumed run takes again replaces the first."""
     again = [*SECOND[:2], evaluated(1_700_000_102.0, 2, 51.0), SECOND[-1]]
-    assert [point["test_accuracy"] for point in recorded(FIRST + again, Ending(0))["curve"]] == [51.0]
+    assert [point.metrics["test_accuracy"] for point in recorded(FIRST + again, Ending(0)).curve] == [51.0]
 
 
 def test_wall_seconds_are_summed_over_attempts(recorded):
     """4.5 and 4 seconds make 8.5; the hours between two attempts do not count."""
-    assert recorded(FIRST + SECOND, Ending(0))["timing"]["wall_seconds"] == 8.5
-    assert recorded(FIRST, Ending(-9))["timing"]["wall_seconds"] == 4.5
-    assert recorded([], Ending(1))["timing"]["wall_seconds"] == 0.0
+    assert recorded(FIRST + SECOND, Ending(0)).timing.wall_seconds == 8.5
+    assert recorded(FIRST, Ending(-9)).timing.wall_seconds == 4.5
+    assert recorded([], Ending(1)).timing.wall_seconds == 0.0
 
 
 def test_a_finished_record_is_complete(recorded, run_directory):
     """What architecture.md lists is there, and is what was written to disk."""
     record = recorded(FIRST + SECOND, Ending(0))
-    assert set(record) == {
+    assert set(record.as_json()) == {
         "schema", "run_id", "invocation_id", "created", "recipe", "context", "seed", "status", "failure", "metric",
         "curve", "losses", "state_sha256", "timing", "peak_memory_bytes", "fault", "environment", "data", "code",
         "probed", "verify", "resumed",
     }
-    assert record == read_record(run_directory)
-    assert record["created"] == "2023-11-14T22:13:20+00:00"
-    assert record["metric"] == {
+    assert record.text() == read_record(run_directory).text() == (run_directory / "record.json").read_text()
+    assert record.created == "2023-11-14T22:13:20+00:00"
+    assert record.metric.as_json() == {
         "name": "test_accuracy", "unit": "percent", "direction": "higher", "selection": "last", "value": 81.5}
-    assert (record["status"], record["failure"], record["fault"]) == ("finished", None, None)
-    assert record["timing"] == {
+    assert (record.status, record.failure, record.fault) == ("finished", None, None)
+    assert record.timing.as_json() == {
         "wall_seconds": 8.5, "cpu_seconds": 7.0, "first_step_seconds": 1.5, "images_per_second": 900.0}
-    assert record["data"] == {"name": "generated", "n_train": 512, "n_test": 256, "checksum": "c0ffee"}
-    assert record["environment"]["framework_version"] == "2.13"
-    assert record["environment"]["framework"] == "torch"
-    assert record["context"]["text"] == "torch-eager-fp32-x1"
+    assert record.data.as_json() == {"name": "generated", "n_train": 512, "n_test": 256, "checksum": "c0ffee"}
+    assert record.environment["framework_version"] == "2.13"
+    assert record.environment["framework"] == "torch"
+    assert record.context.text == "torch-eager-fp32-x1"
 
 
 @pytest.mark.parametrize(
@@ -133,39 +134,40 @@ def test_status_words(recorded, last, ending, status, category):
     if last:
         events.append(event("failed", 1_700_000_005.0, category=last.split()[1], message="m", step=3, traceback=""))
     record = recorded(events, ending)
-    assert (record["status"], record["failure"]["category"]) == (status, category)
-    assert (record["failure"]["phase"], record["failure"]["step"]) == ("train", 3)
-    assert record["metric"]["value"] is None
-    assert record["state_sha256"] is None
+    assert (record.status, record.failure.category) == (status, category)
+    assert (record.failure.phase, record.failure.step) == ("train", 3)
+    assert record.metric.value is None
+    assert record.state_sha256 is None
 
 
 def test_a_failure_of_an_earlier_attempt_is_forgotten(recorded):
     """A run that was interrupted and then finished is finished."""
     told = event("failed", 1_700_000_005.0, category="interrupted", message="m", step=3, traceback="")
-    assert recorded([*FIRST, told, *SECOND], Ending(0))["status"] == "finished"
+    assert recorded([*FIRST, told, *SECOND], Ending(0)).status == "finished"
 
 
 def test_a_half_line_does_not_hurt(recorded):
     """The record of a killed run is made from its whole lines."""
     record = recorded(FIRST, Ending(-9), tail='{"kind": "steps", "ti')
-    assert record["losses"] == [2.5, 2.0, 9.0]
+    assert record.losses == (2.5, 2.0, 9.0)
 
 
 def test_a_faulted_run_is_marked(recorded, run_directory, make_spec):
     """Name and hash of the fault are on record, its path is not."""
     write_spec(run_directory, make_spec(fault={"path": "/home/someone/f.py", "name": "f", "sha256": "12"}))
     record = recorded(FIRST + SECOND, Ending(0))
-    assert record["fault"] == {"name": "f", "sha256": "12"}
-    assert "/home/someone" not in json.dumps(record)
+    assert record.fault == PlantedFault(name="f", sha256="12")
+    assert "/home/someone" not in record.text()
 
 
-def test_a_record_is_replaced_whole(tmp_path, monkeypatch):
+def test_a_record_is_replaced_whole(recorded, run_directory, monkeypatch):
     """A write that fails leaves the old file."""
-    write_json(tmp_path / "record.json", {"a": 1})
-    monkeypatch.setattr(module.os, "replace", lambda *paths: (_ for _ in ()).throw(OSError(28, "No space left")))
+    recorded(FIRST, Ending(-9))
+    before = (run_directory / "record.json").read_bytes()
+    monkeypatch.setattr(files.os, "replace", lambda *paths: (_ for _ in ()).throw(OSError(28, "No space left")))
     with pytest.raises(OSError, match="No space left"):
-        write_json(tmp_path / "record.json", {"a": 2})
-    assert json.loads((tmp_path / "record.json").read_text()) == {"a": 1}
+        recorded(FIRST + SECOND, Ending(0))
+    assert (run_directory / "record.json").read_bytes() == before
 
 
 def test_a_run_without_a_record_has_none(tmp_path):
@@ -181,7 +183,7 @@ def detected(run_directory, make_spec):
     write_spec(run_directory, make_spec(training=training, shards=(4,), evaluation_shards=(8,)))
     truth = instances.load(training["data"], None).test
 
-    def make(*events: dict, missed: dict[int, int]) -> dict:
+    def make(*events: dict, missed: dict[int, int]) -> Record:
         for step, count in missed.items():
             detections.write_step(run_directory, all_but(truth, count), step=step)
         (run_directory / EVENTS).write_text("".join(json.dumps(entry) + "\n" for entry in events))
@@ -221,24 +223,24 @@ def test_average_precision_stands_in_the_curve(detected):
     """Each evaluation is worth what its own detections are, and the last one's mask AP is the metric."""
     events = FIRST[0], found_at(1_700_000_003.0, 2), found_at(1_700_000_008.0, 4), DETECTOR_FINISHED
     record = detected(*events, missed={2: 2, 4: 0})
-    early, late = record["curve"]
-    assert record["status"] == "finished"
-    assert record["metric"]["value"] == late["mask_ap"]
-    assert late["box_ap"] == pytest.approx(100.0)
-    assert early["box_ap"] < 90 < late["mask_ap"] <= 100
-    assert early["detections_per_image"] == 4.0
+    early, late = record.curve
+    assert record.status == "finished"
+    assert record.metric.value == late.metrics["mask_ap"]
+    assert late.metrics["box_ap"] == pytest.approx(100.0)
+    assert early.metrics["box_ap"] < 90 < late.metrics["mask_ap"] <= 100
+    assert early.metrics["detections_per_image"] == 4.0
 
 
 def test_a_step_that_was_run_twice_is_measured_as_last_written(detected):
     """After a resumed run the detections of the second attempt are those that count."""
     events = FIRST[0], found_at(1_700_000_003.0, 4), FIRST[0], found_at(1_700_000_008.0, 4), DETECTOR_FINISHED
-    assert detected(*events, missed={4: 2})["metric"]["value"] < 90
-    assert detected(*events, missed={4: 0})["metric"]["value"] > 90
+    assert detected(*events, missed={4: 2}).metric.value < 90
+    assert detected(*events, missed={4: 0}).metric.value > 90
 
 
 def test_detections_that_are_gone_fail_the_run(detected):
     """A run whose detections cannot be measured has no value, and says why, although its runner finished."""
     record = detected(FIRST[0], found_at(1_700_000_008.0, 4), DETECTOR_FINISHED, missed={})
-    assert (record["status"], record["failure"]["category"]) == ("failed", "detections")
-    assert "detections-4.npz: cannot be read" in record["failure"]["message"]
-    assert record["metric"]["value"] is None
+    assert (record.status, record.failure.category) == ("failed", "detections")
+    assert "detections-4.npz: cannot be read" in record.failure.message
+    assert record.metric.value is None

@@ -7,8 +7,10 @@ import pytest
 import vigil.verify.golden
 import vigil.verify.request
 from reports.block import verdict_block
+from tests.documents import a_judgement
 from tests.reports.documents import ORIGIN, a_document, a_failure, a_regression, write_verification
 from tests.vigil.requested import QUIET, nothing
+from vigil.documents.invocation import FirstRung
 from vigil.errors import CannotRun
 from vigil.process.recording import read_record
 from vigil.runs.carry_out import carry_out
@@ -43,18 +45,18 @@ def test_one_step_is_verified_before_the_first_seed_and_recorded_everywhere(scri
     fault = {"path": "/f/weak.py", "name": "weak", "sha256": "12"}
     directory = planned(seeds=[0, 1], fault=fault, verify=True)
     watch = Watch(
-        lambda *facts: order.append("train"), nothing, nothing, nothing,
+        on_start=lambda *facts: order.append("train"),
         on_verify=lambda place: order.append(place) or nothing, on_verified=lambda document, place: order.append("verified"),
     )
-    invocation = carry_out(directory, watch=watch)
+    invocation = carry_out(directory, watch=watch).invocation
     assert order == [directory / "verify", "verified", "train", "train"]
     assert len(calls) == 1
     assert (calls[0]["quick"], calls[0]["fault"], calls[0]["directory"]) == (True, fault, directory / "verify")
-    summary = invocation["verify"]
-    assert set(summary) == {"verdict", "origin", "worst", "seconds", "tensors", "tensors_out", "path"}
-    assert (summary["verdict"]["name"], summary["path"]) == ("reproduced", "verify/verify.json")
-    assert (directory / summary["path"]).is_file()
-    assert [read_record(directory / name)["verify"] for name in ("seed0", "seed1")] == [summary] * 2
+    summary = invocation.verify
+    assert set(summary.as_json()) == {"verdict", "origin", "worst", "seconds", "tensors", "tensors_out", "path"}
+    assert (summary.verdict.name, summary.path) == ("reproduced", "verify/verify.json")
+    assert (directory / summary.path).is_file()
+    assert [read_record(directory / name).verify for name in ("seed0", "seed1")] == [summary] * 2
     assert len(started) == 2
     assert "verify          reproduced: 589 tensors within their limits, 21 s" in verdict_block(invocation, directory="x")
 
@@ -64,9 +66,9 @@ def test_a_finished_rung_is_not_climbed_again(scripted, planned, rung):
     scripted({0: 80.0, 1: "interrupted"})
     calls = rung(a_document())
     directory = planned(seeds=[0, 1], verify=True)
-    assert "interrupted" in carry_out(directory, watch=QUIET)
+    assert carry_out(directory, watch=QUIET).interruption
     scripted({1: 81.0})
-    assert carry_out(directory, watch=QUIET)["verify"]["verdict"]["name"] == "reproduced"
+    assert carry_out(directory, watch=QUIET).invocation.verify.verdict.name == "reproduced"
     assert len(calls) == 1
 
 
@@ -76,11 +78,11 @@ def test_an_interrupted_rung_ends_the_command_and_is_begun_again(scripted, plann
     started = scripted({0: 80.0})
     rung(stopped)
     directory = planned(seeds=[0], verify=True)
-    assert carry_out(directory, watch=QUIET)["interrupted"]["category"] == "interrupted"
+    assert carry_out(directory, watch=QUIET).interruption
     assert started == []
     (directory / "verify" / "answers").mkdir(parents=True, exist_ok=True)
     rung(a_document())
-    assert carry_out(directory, watch=QUIET)["verify"]["verdict"]["name"] == "reproduced"
+    assert carry_out(directory, watch=QUIET).invocation.verify.verdict.name == "reproduced"
     assert started == [("torch", 0)]
 
 
@@ -91,8 +93,8 @@ def test_nothing_is_verified_unless_asked_for_and_possible(scripted, planned, ru
     calls = rung(a_document())
     changes = {"verify": True, "randomness": "native"} if is_native else {}
     directory = planned(seeds=[0], **changes)
-    invocation = carry_out(directory, watch=QUIET)
-    assert (calls, invocation["verify"], read_record(directory / "seed0")["verify"]) == ([], None, None)
+    invocation = carry_out(directory, watch=QUIET).invocation
+    assert (calls, invocation.verify, read_record(directory / "seed0").verify) == ([], None, None)
     assert "verify" not in verdict_block(invocation, directory="x")
 
 
@@ -100,9 +102,10 @@ def test_what_cannot_be_verified_is_unknown_and_trains_all_the_same(reference, s
     """Without a tape the reason is recorded, and the metric's verdict stands."""
     scripted({0: 80.4})
     rung(CannotRun("no golden tape. Make one with `vigil golden`"))
-    invocation = carry_out(planned(seeds=[0], verify=True), watch=QUIET)
-    assert invocation["verify"]["verdict"] == {"name": "unknown", "reason": "no golden tape. Make one with `vigil golden`"}
-    assert invocation["verdict"]["name"] == "reproduced"
+    invocation = carry_out(planned(seeds=[0], verify=True), watch=QUIET).invocation
+    reason = "no golden tape. Make one with `vigil golden`"
+    assert invocation.verify.as_json()["verdict"] == {"name": "unknown", "reason": reason}
+    assert invocation.verdict.name == "reproduced"
     assert "UNKNOWN: no golden tape." in verdict_block(invocation, directory="x")
 
 
@@ -123,27 +126,27 @@ def test_a_wrong_step_takes_back_a_good_metric(reference, scripted, planned, run
     started = scripted({0: 80.4})
     started.clear()
     rung(document)
-    invocation = carry_out(planned(seeds=[0], verify=True), watch=QUIET)
-    judged = invocation["verdict"]
+    invocation = carry_out(planned(seeds=[0], verify=True), watch=QUIET).invocation
+    judged = invocation.verdict
     assert started == [("torch", 0)]
-    assert judged["name"] == name
-    assert reason in judged["reason"]
-    assert (judged["mean"], judged["band"]["n"]) == (80.4, 12)
+    assert judged.name == name
+    assert reason in judged.reason
+    assert (judged.mean, judged.band.n) == (80.4, 12)
     assert document["verdict"]["name"].upper() in verdict_block(invocation, directory="x").upper()
 
 
 @pytest.mark.parametrize("name", ["regressed", "better-than-reference", "failed:nan_loss", "unsupported"])
 def test_a_verdict_that_is_not_good_stays_as_it_is(name):
     """The rung takes back `reproduced` and `unknown`; it neither saves nor renames anything else."""
-    judged = {"name": name, "reason": "of the metric"}
+    judged = a_judgement(name=name, reason="of the metric")
     for document in (a_regression(), a_failure(), a_document()):
-        assert with_first_rung(judged, {"verdict": document["verdict"], "origin": ORIGIN}) == judged
-    assert with_first_rung(judged | {"name": "reproduced"}, None)["name"] == "reproduced"
+        assert with_first_rung(judged, FirstRung(verdict=document["verdict"], origin=ORIGIN)) == judged
+    assert with_first_rung(a_judgement(), None) == a_judgement()
 
 
 def test_a_wrong_step_is_wrong_without_a_reference():
     """A metric that cannot be judged does not hide a step that was."""
-    summary = {"verdict": a_regression()["verdict"], "origin": ORIGIN}
-    found = with_first_rung({"name": "unknown", "reason": "no reference"}, summary)
-    assert found["name"] == "regressed"
-    assert "although the metric cannot be judged" in found["reason"]
+    rung = FirstRung(verdict=a_regression()["verdict"], origin=ORIGIN)
+    verdict = with_first_rung(a_judgement(name="unknown", reason="no reference"), rung)
+    assert verdict.name == "regressed"
+    assert "although the metric cannot be judged" in verdict.reason

@@ -10,11 +10,12 @@ import pytest
 from runners.contract.protocol.faults import file_sha256
 from runners.contract.protocol.spec import FILE_NAME, RunSpec, read_spec, write_spec
 from vigil.documents.context import make_context
+from vigil.documents.identity import Identity
 from vigil.errors import UsageError
 from vigil.process import build_spec as module
 from vigil.process.build_spec import build_spec, fault_entry
 
-IDENTITY = {"name": "resnet_cifar", "version": 1, "hash": "ab12", "profile": "smoke"}
+IDENTITY = Identity(name="resnet_cifar", version=1, hash="ab12", profile="smoke")
 
 
 def built(training, *, cores=None, data_directory=None, fault=None, **context) -> RunSpec:

@@ -47,7 +47,7 @@ def test_every_request_is_carried_out_and_returned_in_order(scripted, places, jo
         on_end=lambda done, invocation, directory: reported.append(done),
         on_recorded=lambda run: recorded.append(run if (run / "record.json").is_file() else None),
     )
-    assert [invocation["context"]["text"] for invocation, _ in results] == [context.text for context in contexts]
+    assert [invocation.context.text for invocation, _ in results] == [context.text for context in contexts]
     assert reported == [1, 2, 3, 4]
     assert set(recorded) == {directory / "seed0" for _, directory in results}
     assert len(started) == 4

@@ -225,8 +225,8 @@ def test_reproduce_verifies_first_unless_told_not_to(scripted, places, monkeypat
     scripted({0: 80.0})
     assert main(["reproduce", "resnet_cifar", "--framework", "torch", "--profile", "smoke", *options]) == 4
     (directory,) = places.iterdir()
-    summary = read_invocation(directory)["verify"]
-    assert (summary and summary["verdict"]["name"]) == verify
+    summary = read_invocation(directory).verify
+    assert (summary and summary.name) == verify
     assert ("no golden tape" in " ".join(capsys.readouterr().out.split())) is bool(verify)
 
 

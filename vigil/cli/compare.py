@@ -13,6 +13,7 @@ from typing import Any
 from reports import compare as report
 from reports.run_pictures import draw_pictures
 from vigil.cli import options
+from vigil.documents.record import Record
 from vigil.errors import UsageError
 from vigil.paths import runs_directory
 from vigil.process.build_spec import available_cores
@@ -20,7 +21,7 @@ from vigil.process.directories import new_directory, require_writable
 from vigil.process.recording import write_json
 from vigil.process.side_by_side import side_by_side
 from vigil.progress import RunDisplay, duration
-from vigil.recipes.loading import load_recipe
+from vigil.recipes.loading import identity_of, load_recipe
 from vigil.releases.difference import FILE_NAME, SCHEMA, Side, judge, read_side, unavailable_side
 from vigil.releases.naming import ALLOWED, Release, parse_release
 from vigil.releases.resolve import Resolved, Unavailable
@@ -28,8 +29,7 @@ from vigil.releases.store import obtain_or_say_why
 from vigil.runs.carry_out import carry_out, carry_out_in_turn, read_invocation
 from vigil.runs.contexts import share_cores
 from vigil.runs.request import Request, plan, preflight
-from vigil.runs.watch import Watch
-from vigil.verify.request import recipe_facts
+from vigil.runs.watch import Watch, ignore
 
 NAMES = ("OLD", "NEW")
 EXIT_CODES = (
@@ -93,15 +93,15 @@ def write_comparison(request: Request, sides: Sequence[Side], runs: Path) -> tup
     """Judge two sides and write compare.json in a directory of its own; return the directory and the document."""
     now = datetime.now(timezone.utc)
     training = request.recipe.resolve(request.profile)
-    recipe = recipe_facts(request.recipe, request.profile)
-    directory = new_directory(runs, f"{now:%Y%m%d-%H%M%S}-compare-{recipe['name']}-{request.profile}-{request.context.text}")
+    recipe = identity_of(request.recipe, request.profile)
+    directory = new_directory(runs, f"{now:%Y%m%d-%H%M%S}-compare-{recipe.name}-{request.profile}-{request.context.text}")
     old, new = sides
     document = {
         "schema": SCHEMA,
         "compare_id": directory.name,
         "created": now.isoformat(timespec="seconds"),
         "command": request.command,
-        "recipe": recipe,
+        "recipe": recipe.as_json(),
         "context": request.context.as_dict(),
         "seeds": list(request.seeds),
         "metric": {key: training["metric"][key] for key in ("name", "unit", "direction")},
@@ -134,18 +134,13 @@ def _run_both(
     ]
     stop = threading.Event()
     watch = _watch(directories, under, timeout=timeout, display=display, stop=stop)
-    invocations: list[dict[str, Any]] = []
     try:
         if jobs == 1:
-            invocations = carry_out_in_turn(directories, watch=watch)
+            results = carry_out_in_turn(directories, watch=watch)
         else:
-            invocations = side_by_side(
-                directories,
-                lambda directory, _: carry_out(directory, watch=watch),
-                jobs=jobs,
-                stop=stop,
-                on_end=lambda done, invocation: None,
-            )
+            work = lambda directory, _: carry_out(directory, watch=watch)  # noqa: E731
+            results = side_by_side(directories, work, jobs=jobs, stop=stop, on_end=ignore)
+        invocations = [result.invocation for result in results]
     except KeyboardInterrupt:
         invocations = [read_invocation(directory) for directory in directories]
     return [read_side(*each) for each in zip(NAMES, directories, invocations, strict=True)]
@@ -165,21 +160,18 @@ def _watch(
         for directory, name, release in zip(directories, NAMES, under, strict=True)
     }
 
-    def ended(record: dict[str, Any]) -> None:
-        metric, failure = record["metric"], record["failure"]
-        text = f"{failure['category']}: {failure['message']}" if failure else f"{metric['name']} {metric['value']:.2f}"
-        seconds = duration(record["timing"]["wall_seconds"])
-        display.say(f"{titles[record['invocation_id']]}, seed {record['seed']}: {text} ({seconds})")
+    def ended(record: Record) -> None:
+        metric, failure = record.metric, record.failure
+        text = f"{failure.category}: {failure.message}" if failure else f"{metric.name} {metric.value:.2f}"
+        seconds = duration(record.timing.wall_seconds)
+        display.say(f"{titles[record.invocation_id]}, seed {record.seed}: {text} ({seconds})")
 
     def verified(document: dict[str, Any], directory: Path) -> None:
         seconds = duration(document["seconds"])
         display.say(f"{titles[directory.parent.name]}, one training step: {document['verdict']['name']} ({seconds})")
 
     return Watch(
-        _ignore,
-        _ignore,
-        ended,
-        _ignore,
+        on_end=ended,
         progress_timeout=timeout,
         stop=stop,
         on_verified=verified,
@@ -191,7 +183,3 @@ def _watch(
 def _as_dict(side: Side) -> dict[str, Any]:
     by_seed = {key: {str(seed): value for seed, value in getattr(side, key).items()} for key in ("values", "states")}
     return {**dataclasses.asdict(side), **by_seed, "log_tail": list(side.log_tail), "versions": side.versions}
-
-
-def _ignore(*facts: Any) -> None:
-    """A comparison reports when something ends, not on the way."""

@@ -16,10 +16,9 @@ from vigil.paths import runs_directory
 from vigil.process.directories import new_directory, require_writable
 from vigil.process.environment import describe_code, describe_machine, is_installed
 from vigil.progress import RunDisplay, StageDisplay
-from vigil.recipes.loading import load_recipe
+from vigil.recipes.loading import identity_of, load_recipe
 from vigil.verify.cases import has_taps
 from vigil.verify.golden import Golden, make_golden, path_of, save_golden
-from vigil.verify.request import recipe_facts
 from vigil.verify.vote import Vote, vote
 
 
@@ -36,7 +35,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Compute the tape, let the frameworks vote on it, and save it; return 1, and save nothing, when one leaves the others."""
     recipe = load_recipe(arguments.recipe)
-    facts, training = recipe_facts(recipe, arguments.profile), recipe.resolve(arguments.profile)
+    facts, training = identity_of(recipe, arguments.profile), recipe.resolve(arguments.profile)
     late = arguments.late and options.whole_number("--late", arguments.late, least=2, most=training["steps"] - 1)
     require_all_frameworks()
     require_writable(runs_directory())
@@ -76,8 +75,8 @@ def provenance(votes: Mapping[str, Vote], *, created: str) -> dict[str, Any]:
         "votes": {name: dataclasses.asdict(each) for name, each in votes.items()},
         "hardware": machine["hardware"],
         "python": machine["python"],
-        "commit": code["commit"],
-        "dirty": code["dirty"],
+        "commit": code.commit,
+        "dirty": code.dirty,
     }
 
 

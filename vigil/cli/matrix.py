@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import Any
 
 from reports.matrix import markdown, outcome, read_cell, show
 from reports.run_pictures import draw_pictures
 from vigil.cli import options
 from vigil.documents.context import FRAMEWORKS, MODES, PRECISIONS
+from vigil.documents.invocation import Invocation
+from vigil.documents.verdict import Verdict
 from vigil.errors import EXIT_COULD_NOT_RUN, UsageError
 from vigil.paths import runs_directory
 from vigil.process.environment import is_installed
 from vigil.progress import RunDisplay
-from vigil.references.judgement import exit_code
 from vigil.releases.store import obtain_or_say_why
 from vigil.runs.contexts import MATRIX_DEVICES, MATRIX_MODES, MATRIX_PRECISIONS, matrix_contexts
 from vigil.runs.request import Request
@@ -71,10 +71,10 @@ def run(arguments: argparse.Namespace) -> int:
         for context in contexts
     ]
 
-    def line(done: int, invocation: dict[str, Any], directory: Path) -> None:
+    def line(done: int, invocation: Invocation, directory: Path) -> None:
         text = outcome(read_cell(invocation, directory))
-        recipe = f"{invocation['recipe']['name']} " if len(recipes) > 1 else ""
-        print(f"[{done}/{len(requests)}] {recipe}{invocation['context']['text']}: {text}", flush=True)
+        recipe = f"{invocation.recipe.name} " if len(recipes) > 1 else ""
+        print(f"[{done}/{len(requests)}] {recipe}{invocation.context.text}: {text}", flush=True)
 
     results = sweep(
         requests,
@@ -91,5 +91,5 @@ def run(arguments: argparse.Namespace) -> int:
     for table in tables:
         show(table, missing=missing)
     options.write_file("--markdown", arguments.markdown, "\n".join(markdown(table, missing=missing) for table in tables))
-    codes = {exit_code(cell.verdict) for cell in cells if cell.verdict != "unsupported"}
+    codes = {cell.verdict.exit_code for cell in cells if cell.verdict is not Verdict.UNSUPPORTED}
     return next((code for code in _WORST_FIRST if code in codes), EXIT_COULD_NOT_RUN)

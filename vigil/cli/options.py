@@ -8,9 +8,9 @@ import math
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from vigil.documents.context import DETERMINISM, DEVICES, FRAMEWORKS, MODES, PRECISIONS, RANDOMNESS, Context, make_context
+from vigil.documents.invocation import SequentialRule
 from vigil.errors import DirectoryError, FrameworkMissing, UsageError, nearest
 from vigil.process.environment import installed_frameworks
 from vigil.recipes.loading import DEFAULT_PROFILE, Recipe, load_recipe, recipe_names
@@ -139,7 +139,7 @@ def add_until_decided(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(seeds=None)
 
 
-def sequential_from(arguments: argparse.Namespace) -> dict[str, Any] | None:
+def sequential_from(arguments: argparse.Namespace) -> SequentialRule | None:
     """Return the rule of `--until-decided`, or None, and settle how many seeds there are. Raises UsageError."""
     if arguments.seeds is None:
         arguments.seeds = str(CAP if arguments.until_decided else 1)

@@ -6,9 +6,10 @@ import argparse
 
 from reports.tables import print_table
 from vigil.cli import options
+from vigil.documents.identity import Identity
 from vigil.errors import EXIT_REPRODUCED, EXIT_UNKNOWN
 from vigil.paths import reference_directory
-from vigil.recipes.loading import load_recipe, recipe_hash
+from vigil.recipes.loading import identity_of, load_recipe
 from vigil.references.samples import MIN_SAMPLES, MIN_SEEDS, Row, how_to_make, load_rows, select
 from vigil.statistics.bands import POWER
 from vigil.statistics.finite import BandUndefined
@@ -39,8 +40,7 @@ def run(arguments: argparse.Namespace) -> int:
     counts = options.whole_numbers("--seeds", arguments.seeds, least=1, most=MOST_SEEDS)
     effect = None if arguments.effect is None else options.amount("--effect", arguments.effect)
     training = recipe.resolve(arguments.profile)
-    identity = {"name": recipe.name, "version": recipe.version, "hash": recipe_hash(training), "profile": arguments.profile}
-    found = _rows(identity, metric=training["metric"]["name"])
+    found = _rows(identity_of(recipe, arguments.profile), metric=training["metric"]["name"])
     if isinstance(found, str):
         print(f"unknown: {found}")
         return EXIT_UNKNOWN
@@ -66,11 +66,10 @@ def run(arguments: argparse.Namespace) -> int:
     return EXIT_REPRODUCED
 
 
-def _rows(identity: dict[str, object], *, metric: str) -> tuple[Row, ...] | str:
+def _rows(identity: Identity, *, metric: str) -> tuple[Row, ...] | str:
     """Return the rows that would judge a run today, the newest data's; or why there are none."""
-    rows = load_rows(reference_directory(), str(identity["name"]))
-    keys = ("name", "version", "hash", "profile")
-    own = [row for row in rows if all(row["recipe"][key] == identity[key] for key in keys) and row["metric"] == metric]
+    rows = load_rows(reference_directory(), identity.name)
+    own = [row for row in rows if row["recipe"] == identity.as_json() and row["metric"] == metric]
     data = max(own, key=lambda row: row["date"])["data"]["checksum"] if own else ""
     selection = select(rows, recipe=identity, metric=metric, data=data)
     if selection.reason is not None:

@@ -12,10 +12,11 @@ from runners.contract.kinds.table import kind_of
 from vigil.cli import options
 from vigil.data.official import ensure_data
 from vigil.documents.context import Context, make_context
+from vigil.documents.invocation import Invocation
+from vigil.documents.record import Record
 from vigil.errors import EXIT_COULD_NOT_RUN, EXIT_OUTSIDE, EXIT_REPRODUCED
 from vigil.paths import reference_directory, runs_directory
 from vigil.process.environment import require_framework
-from vigil.process.recording import read_record
 from vigil.progress import RunDisplay, duration
 from vigil.recipes.loading import Recipe, load_recipe
 from vigil.references.overview import identity
@@ -95,17 +96,16 @@ def _measure(requests: list[Request], notes: dict[Context, dict[str, Any]], sett
     """Train every request and append its row as it ends; return the directories of those that did not finish."""
     failed = []
 
-    def keep(done: int, invocation: dict[str, Any], directory: Path) -> None:
-        record = read_record(directory / invocation["runs"][0])
-        text = f"[{done}/{len(requests)}] {invocation['context']['text']} seed {invocation['seeds'][0]}: "
-        if record["status"] == "finished":
-            row = row_from_record(record, verify=notes[Context.from_dict(invocation["context"])])
-            append_rows(reference_directory(), [row])
-            text += f"{record['metric']['value']:.2f} {record['metric']['unit']}"
-        else:
+    def keep(done: int, invocation: Invocation, directory: Path) -> None:
+        record = Record.read(directory / invocation.runs[0])
+        text = f"[{done}/{len(requests)}] {invocation.context} seed {invocation.seeds[0]}: "
+        if record.failure:
             failed.append(directory)
-            text += f"{record['status']}, {record['failure']['message']}"
-        print(f"{text} ({duration(record['timing']['wall_seconds'])})", flush=True)
+            text += f"{record.status}, {record.failure.message}"
+        else:
+            append_rows(reference_directory(), [row_from_record(record, verify=notes[invocation.context])])
+            text += f"{record.metric.value:.2f} {record.metric.unit}"
+        print(f"{text} ({duration(record.timing.wall_seconds)})", flush=True)
 
     sweep(requests, runs_directory(), on_end=keep, on_data=RunDisplay().data, on_recorded=draw_pictures, **settings)
     return failed

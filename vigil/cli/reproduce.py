@@ -16,9 +16,8 @@ from vigil.paths import runs_directory
 from vigil.process.build_spec import fault_entry
 from vigil.progress import RunDisplay
 from vigil.recipes.loading import load_recipe
-from vigil.references.judgement import exit_code
 from vigil.releases.store import obtain
-from vigil.runs.carry_out import carry_out
+from vigil.runs.carry_out import CarriedOut, carry_out
 from vigil.runs.request import Request, plan, preflight
 from vigil.runs.watch import Watch
 
@@ -62,8 +61,8 @@ def run(arguments: argparse.Namespace) -> int:
             request = replace(request, release=obtain(release, tell=display.say))
         data_directory = preflight(request, runs_directory(), on_data=display.data)
         directory = plan(request, runs_directory(), data_directory=data_directory)
-        invocation = carry_out(directory, watch=watch(display, progress_timeout=timeout))
-    return report(invocation, directory)
+        result = carry_out(directory, watch=watch(display, progress_timeout=timeout))
+    return report(result, directory)
 
 
 def watch(display: RunDisplay, *, progress_timeout: float) -> Watch:
@@ -75,22 +74,23 @@ def watch(display: RunDisplay, *, progress_timeout: float) -> Watch:
             draw_picture(directory)
 
     return Watch(
-        display.start,
-        display.event,
-        display.end,
-        display.data,
-        progress_timeout=progress_timeout,
+        on_start=display.start,
+        on_event=display.event,
+        on_end=display.end,
+        on_recorded=draw_pictures,
         on_verify=display.verify,
         on_verified=verified,
-        on_recorded=draw_pictures,
         on_build=display.say,
+        progress_timeout=progress_timeout,
     )
 
 
-def report(invocation: dict[str, Any], directory: Path) -> int:
+def report(result: CarriedOut, directory: Path) -> int:
     """Print how an invocation ended and return its exit code."""
-    if stopped := invocation.get("interrupted"):
-        print(f"Interrupted in phase {stopped['phase']} at step {stopped['step']}. Go on with: vigil resume {directory}")
+    verdict, interruption = result.invocation.verdict, result.interruption
+    if interruption or verdict is None:
+        where = f"in phase {interruption.phase} at step {interruption.step}" if interruption else "before its verdict"
+        print(f"Interrupted {where}. Go on with: vigil resume {directory}")
         return EXIT_COULD_NOT_RUN
-    print(verdict_block(invocation, directory=str(directory)))
-    return exit_code(invocation["verdict"]["name"])
+    print(verdict_block(result.invocation, directory=str(directory)))
+    return verdict.name.exit_code

@@ -7,11 +7,10 @@ from pathlib import Path
 
 from vigil.cli import options
 from vigil.cli.reproduce import report, watch
-from vigil.documents.context import Context
+from vigil.documents.invocation import Invocation
 from vigil.process.environment import require_framework
 from vigil.progress import RunDisplay
 from vigil.runs.carry_out import carry_out, read_invocation
-from vigil.runs.request import FILE_NAME
 
 
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
@@ -24,12 +23,12 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Finish what is not finished, judge all runs together, return the verdict's exit code."""
-    given = arguments.directory
-    directory = given if (given / FILE_NAME).exists() else given.resolve().parent
-    invocation = read_invocation(directory if (directory / FILE_NAME).exists() else given)
-    if invocation.get("release") is None:
-        require_framework(Context.from_dict(invocation["context"]).framework)
+    named, file = arguments.directory, Invocation.FILE_NAME
+    directory = named if (named / file).exists() else named.resolve().parent
+    invocation = read_invocation(directory if (directory / file).exists() else named)
+    if invocation.release is None:
+        require_framework(invocation.context.framework)
     timeout = options.seconds("--hang-timeout", arguments.hang_timeout)
     with RunDisplay() as display:
-        invocation = carry_out(directory, watch=watch(display, progress_timeout=timeout))
-    return report(invocation, directory)
+        result = carry_out(directory, watch=watch(display, progress_timeout=timeout))
+    return report(result, directory)

@@ -1,4 +1,9 @@
-"""A document: closed, typed JSON with a schema number, written whole and read back with the place of what is wrong in it."""
+"""A document: closed, typed JSON with a schema number, written whole and read back with the place of what is wrong in it.
+
+`Record.read(directory)` and `Record.parse(text, where=...)` read one, `write` and `text` write it, and `replace` makes the next
+version of it, which whoever works on it holds in a local. A key that a document never had is not written into it: one from before
+the key was added stays as it was, and fields whose default is empty may be left out.
+"""
 
 from __future__ import annotations
 
@@ -38,11 +43,12 @@ class Part(BaseModel):
     """Part of a document: closed, so that a key that nobody reads is an error; changed only by `replace`."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True, protected_namespaces=())
+    # These are left out where they are null, too.
     LEFT_OUT_WHEN_NONE: ClassVar[tuple[str, ...]] = ()
 
     def replace(self: Self, **changes: Any) -> Self:
         """Return a copy with some fields changed, all of them checked again."""
-        return type(self).model_validate({**{name: getattr(self, name) for name in type(self).model_fields}, **changes})
+        return type(self).model_validate({**{name: getattr(self, name) for name in self.model_fields_set}, **changes})
 
     def as_json(self) -> dict[str, Any]:
         """Return the content as JSON values, with the keys in the order of the fields."""
@@ -50,8 +56,10 @@ class Part(BaseModel):
 
     @model_serializer(mode="wrap")
     def _without_what_is_left_out(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        content = handler(self)
-        return {key: value for key, value in content.items() if value is not None or key not in self.LEFT_OUT_WHEN_NONE}
+        content, fields = handler(self), type(self).model_fields
+        never_had = {name for name in fields.keys() - self.model_fields_set if fields[name].default in (None, ())}
+        null = {name for name in self.LEFT_OUT_WHEN_NONE if getattr(self, name) is None}
+        return {key: value for key, value in content.items() if key not in never_had | null}
 
     # While rooms move from keys to attributes, one document serves both.
     def __getitem__(self, key: str) -> Any:

@@ -8,8 +8,10 @@ from pydantic import Field
 
 from vigil.documents.context import Context
 from vigil.documents.document import Document, Part
+from vigil.documents.failure import Failure
 from vigil.documents.identity import Identity
 from vigil.documents.judgement import Judgement, SequentialLook
+from vigil.documents.verdict import Verdict
 from vigil.documents.verification import Origin, StepVerdict, TensorDifference
 
 
@@ -24,9 +26,36 @@ class FirstRung(Part):
     tensors_out: int | None = None
     path: str | None = None
 
+    @classmethod
+    def pending(cls) -> FirstRung:
+        """Return one that is still to be made."""
+        return cls(verdict=None)
+
+    @classmethod
+    def not_climbed(cls, verdict: StepVerdict) -> FirstRung:
+        """Return one that could not be made, for the verdict's reason."""
+        return cls(verdict=verdict, origin=None, worst=None, seconds=None, tensors=None, tensors_out=None, path=None)
+
     @property
     def is_pending(self) -> bool:
         return self.verdict is None
+
+    @property
+    def name(self) -> Verdict | None:
+        """The verdict's name."""
+        return self.verdict.name if self.verdict else None
+
+    @property
+    def failure(self) -> Failure | None:
+        """Why its runner failed, if it did."""
+        return self.verdict.failure if self.verdict else None
+
+    @property
+    def text(self) -> str:
+        """Where the step is wrong, or else why the verdict is what it is."""
+        if self.origin:
+            return self.origin.text
+        return self.verdict.reason if self.verdict else ""
 
 
 class NamedRelease(Part):
@@ -99,3 +128,7 @@ class Invocation(Document):
     verdict: Judgement | None
     wall_seconds: float | None
     tracking: Tracking | None
+
+    @property
+    def is_to_be_verified(self) -> bool:
+        return self.verify is not None and self.verify.is_pending

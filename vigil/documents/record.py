@@ -8,30 +8,19 @@ from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, mod
 
 from vigil.documents.context import Context
 from vigil.documents.document import Document, Number, Part
+from vigil.documents.failure import Failure
 from vigil.documents.identity import Identity
 from vigil.documents.invocation import FirstRung
+from vigil.documents.metric import Metric
 
+Status = Literal["finished", "failed", "unsupported", "interrupted"]
 Environment = dict[str, "str | int | float | bool | list[str] | None"]
 """What is known of interpreter, framework and machine, flat."""
 
 
-class Failure(Part):
-    """Why a run ended without a number, and the last lines of its log."""
+class MeasuredMetric(Metric):
+    """What a run is judged by, and how much of it it reached; null where it did not end well."""
 
-    category: str
-    phase: str
-    step: int
-    message: str
-    log_tail: tuple[str, ...]
-
-
-class Metric(Part):
-    """What a recipe is judged by."""
-
-    name: str
-    unit: str
-    direction: Literal["higher", "lower"]
-    selection: str
     value: float | None
 
 
@@ -118,9 +107,9 @@ class Record(Document):
     recipe: Identity
     context: Context
     seed: int
-    status: Literal["finished", "failed", "unsupported", "interrupted"]
+    status: Status
     failure: Failure | None
-    metric: Metric
+    metric: MeasuredMetric
     curve: tuple[CurvePoint, ...]
     losses: tuple[Number, ...]
     state_sha256: str | None

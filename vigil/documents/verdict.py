@@ -32,6 +32,7 @@ class Verdict(str, enum.Enum):
     # A mixed-in enumeration prints its member's name, and from Python 3.12 on formats it so.
     __str__ = str.__str__
     __format__ = str.__format__
+    __repr__ = str.__repr__
 
     @classmethod
     def of_failure(cls, category: str) -> Verdict:
@@ -52,6 +53,17 @@ class Verdict(str, enum.Enum):
     def is_wrong_step(self) -> bool:
         """Is a training step wrong? One with a known finding is."""
         return self in (Verdict.REGRESSED, Verdict.KNOWN_FINDING)
+
+    def after_step(self, step: Verdict) -> Verdict:
+        """Return the verdict on runs whose metric has this one, when the verification of one training step has that.
+
+        A step that is wrong, or whose verification crashed, takes `reproduced` and `unknown` back.
+        """
+        if self not in (Verdict.REPRODUCED, Verdict.UNKNOWN):
+            return self
+        if step.is_wrong_step:
+            return Verdict.REGRESSED
+        return step if step.is_failed else self
 
     @property
     def exit_code(self) -> int:

@@ -6,17 +6,8 @@ import math
 from typing import ClassVar
 
 from vigil.documents.document import Number, Part
+from vigil.documents.failure import Failure
 from vigil.documents.verdict import Verdict
-
-
-class StepFailure(Part):
-    """Why the runner of a verification ended without its answers."""
-
-    category: str
-    phase: str
-    step: int
-    message: str
-    log_tail: tuple[str, ...]
 
 
 class StepVerdict(Part):
@@ -26,7 +17,7 @@ class StepVerdict(Part):
 
     name: Verdict
     reason: str
-    failure: StepFailure | None = None
+    failure: Failure | None = None
 
 
 class TensorDifference(Part):
@@ -65,12 +56,13 @@ class Origin(Part):
         return f"{text}: {times(self.ratio)} the floor" + (f", slope {self.slope:.4f}" if math.isfinite(self.slope) else "")
 
 
-def times(ratio: float) -> str:
+def times(ratio: float | str) -> str:
     """Return a ratio with the digits that mean something.
 
     >>> times(5134.4), times(12.345), times(1.2345), times(3.2e9), times(float("inf"))
     ('5,134x', '12.3x', '1.23x', '3.2e+09x', 'infinitely many times')
     """
+    ratio = float(ratio)
     if math.isinf(ratio):
         return "infinitely many times"
     if ratio >= 1e7:

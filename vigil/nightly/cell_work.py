@@ -14,18 +14,14 @@ from vigil.documents.night import VERIFY, Night
 from vigil.nightly.cell_pool import CellOutcome, Cores
 from vigil.nightly.cells import NightCell
 from vigil.process.recording import read_record
-from vigil.recipes.loading import Recipe
+from vigil.recipes.loading import Recipe, identity_of
 from vigil.releases.resolve import Resolved
 from vigil.runs.carry_out import carry_out
 from vigil.runs.first_rung import INTERRUPTED
 from vigil.runs.request import Request, plan
-from vigil.runs.watch import Watch
+from vigil.runs.watch import Watch, ignore
 from vigil.verify.examine import FILE_NAME as VERIFICATION
-from vigil.verify.request import RUNNER, Standard, load_standard, new_verify_directory, recipe_facts, verify_context
-
-
-def _ignore(*facts: Any) -> None:
-    """Cells of a night report when they end, not on the way."""
+from vigil.verify.request import RUNNER, Standard, load_standard, new_verify_directory, verify_context
 
 
 class CellRunner:
@@ -38,8 +34,8 @@ class CellRunner:
         *,
         recipes: Mapping[str, Recipe],
         runs: Path,
-        draw_verification: Callable[[Path], Any] = _ignore,
-        draw_run: Callable[[Path], Any] = _ignore,
+        draw_verification: Callable[[Path], Any] = ignore,
+        draw_run: Callable[[Path], Any] = ignore,
     ) -> None:
         """recipes: by where each was found. draw_...: what draws the pictures of a directory, before it is uploaded."""
         self._night, self._pythons, self._runs = night, pythons, runs
@@ -53,7 +49,7 @@ class CellRunner:
         """Make the directory of a cell, and return its name. Raises VigilError."""
         source, recipe = self._recipes[cell.recipe]
         if cell.kind == VERIFY:
-            return new_verify_directory(self._runs, recipe_facts(recipe, cell.profile), cell.context).name
+            return new_verify_directory(self._runs, identity_of(recipe, cell.profile), cell.context).name
         request = Request(
             recipe=recipe,
             recipe_source=source,
@@ -102,13 +98,12 @@ class CellRunner:
         return CellOutcome(verdict["name"], verdict["reason"], peak_memory_bytes=_peak([place / RUNNER]))
 
     def _reproduce(self, place: Path, stop: threading.Event) -> CellOutcome:
-        watch = Watch(_ignore, _ignore, _ignore, _ignore, stop=stop, on_recorded=self._draw_run)
-        invocation = carry_out(place, watch=watch)
-        if invocation.get("interrupted") or invocation["verdict"] is None:
+        result = carry_out(place, watch=Watch(stop=stop, on_recorded=self._draw_run))
+        verdict = result.invocation.verdict
+        if result.interruption or verdict is None:
             return CellOutcome(None)
-        verdict = invocation["verdict"]
-        peak = _peak([place / name for name in invocation["runs"]])
-        return CellOutcome(verdict["name"], verdict["reason"], p_value=verdict.get("p_value"), peak_memory_bytes=peak)
+        peak = _peak([place / name for name in result.invocation.runs])
+        return CellOutcome(verdict.name, verdict.reason, p_value=verdict.p_value, peak_memory_bytes=peak)
 
     def _resolved(self, cell: NightCell) -> Resolved:
         return Resolved.from_named(self._night.releases[cell.framework].named)
@@ -128,11 +123,11 @@ class CellRunner:
     def _data_of(self, cell: NightCell) -> Path | None:
         if cell.recipe not in self._data:
             _, recipe = self._recipes[cell.recipe]
-            self._data[cell.recipe] = ensure_data(recipe.resolve(cell.profile), progress=_ignore)
+            self._data[cell.recipe] = ensure_data(recipe.resolve(cell.profile), progress=ignore)
         return self._data[cell.recipe]
 
 
 def _peak(directories: list[Path]) -> int | None:
     """Return the largest peak of the runs that have a record."""
     records = [read_record(directory) for directory in directories]
-    return max((record["peak_memory_bytes"] for record in records if record and record["peak_memory_bytes"]), default=None)
+    return max((record.peak_memory_bytes for record in records if record and record.peak_memory_bytes), default=None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from runners.contract.kinds.table import kind_of
 from runners.contract.protocol import spec as contract
 from runners.contract.protocol.faults import file_sha256
 from vigil.documents.context import Context
+from vigil.documents.identity import Identity
 from vigil.errors import UsageError
 from vigil.paths import expanded
 
@@ -41,7 +43,7 @@ def rows_of_part(training: dict[str, Any]) -> int:
 def build_spec(
     *,
     run_id: str,
-    recipe: dict[str, Any],
+    recipe: Identity,
     training: dict[str, Any],
     context: Context,
     seed: int,
@@ -49,26 +51,19 @@ def build_spec(
     fault: dict[str, str] | None,
     cores: list[int] | None = None,
 ) -> contract.RunSpec:
-    """Return the spec of one run.
+    """Return the spec of one run: the fields of its context, flat, and the batch as the devices share it.
 
     Args:
-        recipe: name, version, hash, profile.
         training: `Recipe.resolve` of the profile.
         cores: what the run is bound to, when several run side by side.
     """
     return contract.RunSpec(
         schema=contract.SCHEMA,
         run_id=run_id,
-        recipe=recipe,
-        framework=context.framework,
-        mode=context.mode,
-        precision=context.precision,
-        device=context.device,
-        devices=context.devices,
+        recipe=recipe.as_json(),
+        **{field.name: getattr(context, field.name) for field in dataclasses.fields(context) if field.name != "shards"},
         shards=context.shard_sizes(training["batch_size"], rows=rows_of_part(training)),
         evaluation_shards=context.evaluation_shards(training["evaluation_batch_size"]),
-        determinism=context.determinism,
-        randomness=context.randomness,
         seed=seed,
         threads=len(cores or available_cores()),
         cores=tuple(cores) if cores else None,

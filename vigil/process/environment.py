@@ -10,11 +10,11 @@ import os
 import platform
 import subprocess
 import sys
-from typing import Any
 
 import psutil
 
 from vigil.documents.context import FRAMEWORKS
+from vigil.documents.record import Code, Environment
 from vigil.errors import FrameworkMissing
 from vigil.paths import project_root
 
@@ -59,9 +59,9 @@ def require_framework(framework: str) -> None:
         )
 
 
-def describe_machine() -> dict[str, Any]:
+def describe_machine() -> Environment:
     """Return a flat description of interpreter and machine."""
-    facts: dict[str, Any] = {
+    facts: Environment = {
         "python": platform.python_version(),
         "system": f"{platform.system()} {platform.machine()}",
         "hardware": f"{_cpu_model()}, {psutil.cpu_count(logical=True)} cores, {psutil.virtual_memory().total / 2**30:.0f} GiB",
@@ -70,13 +70,10 @@ def describe_machine() -> dict[str, Any]:
     return facts | {f"env.{name}": os.environ[name] for name in _NUMERIC_VARIABLES if name in os.environ}
 
 
-def describe_code() -> dict[str, Any]:
+def describe_code() -> Code:
     """Return the commit of this checkout, and whether files that git tracks differ from it; nulls outside a checkout."""
     commit = _git("rev-parse", "HEAD")
-    return {
-        "commit": commit,
-        "dirty": None if commit is None else bool(_git("status", "--porcelain", "--untracked-files=no")),
-    }
+    return Code(commit=commit, dirty=None if commit is None else bool(_git("status", "--porcelain", "--untracked-files=no")))
 
 
 def _git(*arguments: str) -> str | None:

@@ -3,48 +3,58 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import time
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
+from runners.contract.files import replace_text
 from runners.contract.kinds.table import kind_of
 from runners.contract.protocol.events import read_events
 from runners.contract.protocol.spec import read_spec
 from vigil.data.coco.measured import with_average_precision
 from vigil.documents.context import Context
+from vigil.documents.failure import Failure
+from vigil.documents.identity import Identity
+from vigil.documents.invocation import FirstRung
+from vigil.documents.metric import Metric
+from vigil.documents.record import (
+    AnsweredCase,
+    CurvePoint,
+    DataFacts,
+    Environment,
+    MeasuredMetric,
+    PlantedFault,
+    Record,
+    Resumption,
+    Status,
+    Timing,
+)
+from vigil.documents.verdict import Verdict
 from vigil.errors import DataError
 from vigil.process.environment import describe_code, describe_machine
 from vigil.process.execute import LOG_NAME, Ending
 
-SCHEMA = 1
-FILE_NAME = "record.json"
 _LOG_LINES = 20
 
 
 def write_json(path: Path, content: dict[str, Any]) -> None:
     """Replace a JSON file as a whole."""
-    temporary = path.with_suffix(".partial")
-    temporary.write_text(json.dumps(content, indent=1, allow_nan=False) + "\n", encoding="utf-8")
-    os.replace(temporary, path)
+    replace_text(path, json.dumps(content, indent=1, allow_nan=False) + "\n")
 
 
-def read_record(run_directory: Path) -> dict[str, Any] | None:
-    """Return the record of a run directory, or None when it has none yet."""
-    path = run_directory / FILE_NAME
-    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
+def read_record(run_directory: Path) -> Record | None:
+    """Return the record of a run directory, or None when it has none yet. Raises DocumentError."""
+    try:
+        return Record.read(run_directory)
+    except FileNotFoundError:
+        return None
 
 
 def make_record(
-    run_directory: Path,
-    *,
-    invocation_id: str,
-    context: Context,
-    ending: Ending,
-    verify: dict[str, Any] | None = None,
-) -> dict[str, Any]:
+    run_directory: Path, *, invocation_id: str, context: Context, ending: Ending, verify: FirstRung | None = None
+) -> Record:
     """Build the record of a run that has ended, in whatever way, and write it.
 
     Args:
@@ -55,7 +65,7 @@ def make_record(
     attempt = _last_attempt(events[ending.earlier_events :])
     finished = next((event for event in attempt if event["kind"] == "finished"), None)
     failure = None if finished else _failure(run_directory, attempt, ending)
-    metric, curve = spec.training["metric"], _curve(events)
+    metric, curve = Metric.of(spec.training), _curve(events)
     metrics = finished["metrics"] if finished else {}
     if kind_of(spec.training).has_instances and spec.task == "train":
         # A runner gives detections: it has not COCO's figures.
@@ -64,37 +74,40 @@ def make_record(
         except DataError as error:
             failure = failure or _failure_of_detections(run_directory, str(error), step=len(_losses(events)))
         else:
-            metrics = curve[-1] if finished else {}
-    record = {
-        "schema": SCHEMA,
-        "run_id": spec.run_id,
-        "invocation_id": invocation_id,
-        "created": datetime.fromtimestamp(_started(events), timezone.utc).isoformat(timespec="seconds"),
-        "recipe": spec.recipe,
-        "context": context.as_dict(),
-        "seed": spec.seed,
-        "status": _status(failure),
-        "failure": failure,
-        "metric": {**metric, "value": None if failure else metrics.get(metric["name"])},
-        "curve": curve,
-        "losses": _losses(events),
-        "state_sha256": finished["state_sha256"] if finished else None,
-        "timing": {
-            "wall_seconds": _wall_seconds(events),
-            "cpu_seconds": finished["cpu_seconds"] if finished else None,
-            "first_step_seconds": finished["first_step_seconds"] if finished else None,
-            "images_per_second": finished["images_per_second"] if finished else None,
-        },
-        "peak_memory_bytes": finished["peak_memory_bytes"] if finished else None,
-        "fault": {"name": spec.fault["name"], "sha256": spec.fault["sha256"]} if spec.fault else None,
-        "environment": {**describe_machine(), "framework": spec.framework, **_inside(events)},
-        "data": {**spec.training["data"], "checksum": _last(events, "data", "checksum")},
-        "code": describe_code(),
-        "probed": [{key: event[key] for key in ("index", "name", "seconds")} for event in events if event["kind"] == "probed"],
-        "verify": verify,
-        "resumed": [{"time": event["time"], "step": event["step"]} for event in events if event["kind"] == "resumed"],
-    }
-    write_json(run_directory / FILE_NAME, record)
+            metrics = curve[-1].metrics if finished else {}
+    record = Record(
+        run_id=spec.run_id,
+        invocation_id=invocation_id,
+        created=datetime.fromtimestamp(_started(events), timezone.utc).isoformat(timespec="seconds"),
+        recipe=Identity.model_validate(spec.recipe),
+        context=context,
+        seed=spec.seed,
+        status=_status(failure),
+        failure=failure,
+        metric=MeasuredMetric(**dict(metric), value=None if failure else metrics.get(metric.name)),
+        curve=curve,
+        losses=_losses(events),
+        state_sha256=finished["state_sha256"] if finished else None,
+        timing=Timing(
+            wall_seconds=_wall_seconds(events),
+            cpu_seconds=finished["cpu_seconds"] if finished else None,
+            first_step_seconds=finished["first_step_seconds"] if finished else None,
+            images_per_second=finished["images_per_second"] if finished else None,
+        ),
+        peak_memory_bytes=finished["peak_memory_bytes"] if finished else None,
+        fault=PlantedFault(name=spec.fault["name"], sha256=spec.fault["sha256"]) if spec.fault else None,
+        environment={**describe_machine(), "framework": spec.framework, **_inside(events)},
+        data=DataFacts.model_validate({**spec.training["data"], "checksum": _last(events, "data", "checksum")}),
+        code=describe_code(),
+        probed=tuple(
+            AnsweredCase(index=event["index"], name=event["name"], seconds=event["seconds"])
+            for event in events
+            if event["kind"] == "probed"
+        ),
+        verify=verify,
+        resumed=tuple(Resumption(time=event["time"], step=event["step"]) for event in events if event["kind"] == "resumed"),
+    )
+    record.write(run_directory)
     return record
 
 
@@ -107,16 +120,16 @@ def _last_attempt(events: list[dict]) -> list[dict]:
     return events[starts[-1] :] if starts else []
 
 
-def _failure(run_directory: Path, attempt: list[dict], ending: Ending) -> dict[str, Any]:
-    told = next((event for event in attempt if event["kind"] == "failed"), None)
+def _failure(run_directory: Path, attempt: list[dict], ending: Ending) -> Failure:
+    last_word = next((event for event in attempt if event["kind"] == "failed"), None)
     step = max((event["step"] for event in attempt if "step" in event), default=0)
     phase = attempt[-1]["phase"] if attempt else "start"
-    if told:
-        step, phase = told["step"], told["phase"]
+    if last_word:
+        step, phase = last_word["step"], last_word["phase"]
     if ending.is_interrupted:  # whatever it said on its way out
         category, message = "interrupted", "stopped by the user"
-    elif told:
-        category, message = told["category"], told["message"]
+    elif last_word:
+        category, message = last_word["category"], last_word["message"]
     elif ending.hang:
         category, message = "hang", f"{ending.hang}; the runner was ended"
     elif not attempt:
@@ -126,19 +139,13 @@ def _failure(run_directory: Path, attempt: list[dict], ending: Ending) -> dict[s
         )
     else:
         category, message = "died", _how_it_died(ending.exit_code)
-    return {
-        "category": category,
-        "phase": phase,
-        "step": step,
-        "message": message,
-        "log_tail": _log_tail(run_directory),
-    }
+    return Failure(category=category, phase=phase, step=step, message=message, log_tail=_log_tail(run_directory))
 
 
-def _failure_of_detections(run_directory: Path, message: str, *, step: int) -> dict[str, Any]:
+def _failure_of_detections(run_directory: Path, message: str, *, step: int) -> Failure:
     """Return the failure of a run whose detections cannot be measured, although its runner finished."""
     tail = _log_tail(run_directory)
-    return {"category": "detections", "phase": "evaluate", "step": step, "message": message, "log_tail": tail}
+    return Failure(category="detections", phase="evaluate", step=step, message=message, log_tail=tail)
 
 
 def _how_it_died(exit_code: int | None) -> str:
@@ -149,39 +156,42 @@ def _how_it_died(exit_code: int | None) -> str:
     return f"the runner was killed by {name}{hint}"
 
 
-def _status(failure: dict[str, Any] | None) -> str:
+def _status(failure: Failure | None) -> Status:
     if failure is None:
         return "finished"
-    return failure["category"] if failure["category"] in ("unsupported", "interrupted") else "failed"
+    if failure.verdict is Verdict.UNSUPPORTED:
+        return "unsupported"
+    return "interrupted" if failure.verdict is Verdict.FAILED_INTERRUPTED else "failed"
 
 
-def _log_tail(run_directory: Path) -> list[str]:
+def _log_tail(run_directory: Path) -> tuple[str, ...]:
     path = run_directory / LOG_NAME
-    return path.read_text(encoding="utf-8", errors="replace").splitlines()[-_LOG_LINES:] if path.exists() else []
+    return tuple(path.read_text(encoding="utf-8", errors="replace").splitlines()[-_LOG_LINES:]) if path.exists() else ()
 
 
-def _curve(events: list[dict]) -> list[dict[str, Any]]:
+def _curve(events: list[dict]) -> tuple[CurvePoint, ...]:
     """Return one point an evaluation; a step that was run twice, because a run was resumed, counts once, as it was last seen."""
     points = {}
     for event in events:
         if event["kind"] == "evaluated":
-            points[event["step"]] = {
-                "step": event["step"],
-                "epoch": event["epoch"],
-                "train_loss": event["train_loss"],
-                **event["metrics"],
-                "images_per_second": event["images_per_second"],
-            }
-    return [points[step] for step in sorted(points)]
+            points[event["step"]] = CurvePoint(
+                step=event["step"],
+                epoch=event["epoch"],
+                train_loss=event["train_loss"],
+                metrics=event["metrics"],
+                images_per_second=event["images_per_second"],
+            )
+    return tuple(points[step] for step in sorted(points))
 
 
-def _losses(events: list[dict]) -> list[float | str]:
-    losses: dict[int, float | str] = {}
+def _losses(events: list[dict]) -> tuple[float, ...]:
+    """Return the loss of every step, in order, each as it was last trained."""
+    losses: dict[int, float] = {}
     for event in events:
         if event["kind"] == "steps":
             first = event["step"] - len(event["losses"])
-            losses.update({first + offset: loss for offset, loss in enumerate(event["losses"])})
-    return [losses[step] for step in sorted(losses)]
+            losses.update({first + offset: float(loss) for offset, loss in enumerate(event["losses"])})
+    return tuple(losses[step] for step in sorted(losses))
 
 
 def _wall_seconds(events: list[dict]) -> float:
@@ -194,7 +204,7 @@ def _wall_seconds(events: list[dict]) -> float:
     return round(total + (events[-1]["time"] - start if start is not None else 0.0), 3)
 
 
-def _inside(events: list[dict]) -> dict[str, Any]:
+def _inside(events: list[dict]) -> Environment:
     return _last(events, "environment", "environment") or {}
 
 

@@ -8,13 +8,14 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from vigil.documents.identity import Identity
 from vigil.errors import RecipeError, UsageError, nearest
 from vigil.paths import expanded, project_root
 from vigil.recipes.kinds import RECIPES
 from vigil.recipes.recipe import DEFAULT_PROFILE, Recipe
 from vigil.recipes.yaml_file import YamlFile, explain, read_document, shown
 
-__all__ = ["DEFAULT_PROFILE", "Recipe", "load_recipe", "recipe_hash", "recipe_names", "recipe_schema_text"]
+__all__ = ["DEFAULT_PROFILE", "Recipe", "identity_of", "load_recipe", "recipe_hash", "recipe_names", "recipe_schema_text"]
 NOT_HASHED = ("checkpoint_every_steps",)  # a checkpoint copies the state and cannot move a number
 
 
@@ -23,6 +24,12 @@ def recipe_hash(resolved: dict[str, object]) -> str:
     hashed = {key: value for key, value in resolved.items() if key not in NOT_HASHED}
     canonical = json.dumps(hashed, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return hashlib.sha256(canonical.encode()).hexdigest()[:12]
+
+
+def identity_of(recipe: Recipe, profile: str) -> Identity:
+    """Return which recipe a number of this profile belongs to. Raises UsageError when the recipe has no such profile."""
+    digest = recipe_hash(recipe.resolve(profile))
+    return Identity(name=recipe.name, version=recipe.version, hash=digest, profile=profile)
 
 
 def recipe_json_schema() -> dict[str, object]:

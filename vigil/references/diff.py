@@ -13,7 +13,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from vigil.recipes.loading import Recipe
+from vigil.documents.context import parse_context
+from vigil.documents.metric import Metric
+from vigil.documents.verdict import Verdict
+from vigil.recipes.loading import Recipe, identity_of
 from vigil.references.entry import FILE_NAME, Entry, parse_entries, superseded_by
 from vigil.references.judgement import judge
 from vigil.references.overview import (
@@ -234,10 +237,10 @@ def _judged(rows: Sequence[Row], old: Side, summary: Mapping[str, Any], profile:
     verdict = judge(
         list({row["seed"]: row["value"] for row in rows}.items()),
         rows=list(old.standing.values()),
-        recipe=identity(old.recipe, profile),
-        metric=training["metric"],
-        data={"checksum": summary["checksum"], "n_test": training["data"]["n_test"]},
-        context=first["context"]["text"],
-        profile=profile,
+        recipe=identity_of(old.recipe, profile),
+        metric=Metric.of(training),
+        checksum=summary["checksum"],
+        n_test=training["data"]["n_test"],
+        context=parse_context(first["context"]["text"]),
     )
-    return f"{verdict['name']}: {verdict['reason']}" if verdict["name"] != "reproduced" else verdict["name"]
+    return verdict.name if verdict.name is Verdict.REPRODUCED else f"{verdict.name}: {verdict.reason}"

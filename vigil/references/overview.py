@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from vigil.documents.context import FRAMEWORKS, make_context
-from vigil.recipes.loading import Recipe, recipe_hash
+from vigil.documents.metric import Metric
+from vigil.recipes.loading import Recipe, identity_of
 from vigil.references.judgement import band_of
 from vigil.references.row import Row
 from vigil.references.samples import Reference
@@ -70,23 +71,25 @@ def moments(rows: Sequence[Row]) -> dict[str, float | None]:
 
 def identity(recipe: Recipe, profile: str) -> dict[str, Any]:
     """Return name, version, hash and profile, as they stand in rows."""
-    return {
-        "name": recipe.name,
-        "version": recipe.version,
-        "hash": recipe_hash(recipe.resolve(profile)),
-        "profile": profile,
-    }
+    return identity_of(recipe, profile).as_json()
 
 
 def bands_of(rows: Sequence[Row], *, recipe: Recipe, profile: str, checksum: str) -> Bands:
     """Return `verdict.band_of` these rows for runs of each framework, of a recipe's profile and data of this checksum."""
     training = recipe.resolve(profile)
-    settings = {
-        "recipe": identity(recipe, profile),
-        "metric": training["metric"],
-        "data": {"checksum": checksum, "n_test": training["data"]["n_test"]},
-    }
-    return {name: band_of(rows, context=make_context(framework=name).text, **settings) for name in FRAMEWORKS}
+    bands: Bands = {}
+    for name in FRAMEWORKS:
+        judging = band_of(
+            rows,
+            recipe=identity_of(recipe, profile),
+            metric=Metric.of(training),
+            checksum=checksum,
+            n_test=training["data"]["n_test"],
+            context=make_context(framework=name),
+        )
+        band = judging.band.as_json() if judging.band else None
+        bands[name] = {"band": band, "reason": judging.reason, "catches": judging.catches}
+    return bands
 
 
 def no_bands(reason: str) -> Bands:

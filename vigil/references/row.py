@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from vigil.documents.context import Context
 from vigil.errors import CannotRun
 
 REFERENCE_SCHEMA = 1
@@ -86,7 +87,7 @@ def row_from_record(record: Mapping[str, Any], *, verify: Mapping[str, Any] | No
             "unit": record["metric"]["unit"],
             "value": record["metric"]["value"],
             "seed": record["seed"],
-            "context": dict(record["context"]),
+            "context": _fields_of(record["context"]),
             "framework_version": environment["framework_version"],
             "packages": {name: environment[name] for name in _PACKAGES if name in environment},
             "python": environment["python"],
@@ -194,6 +195,10 @@ def _refuse_rejected(record: Mapping[str, Any], *, who: str) -> None:
             f"{who}: verify.verdict: found {said!r}. A run of a context whose training step is wrong is never a reference: "
             "see verify.json beside its invocation."
         )
+
+
+def _fields_of(context: Context | Mapping[str, Any]) -> dict[str, Any]:
+    return context.as_dict() if isinstance(context, Context) else dict(context)
 
 
 def _is_local_path(value: Any) -> bool:

@@ -93,7 +93,7 @@ def _entry(
         "reason": reason,
         "by": by,
         "date": f"{datetime.now(timezone.utc):%Y-%m-%d}",
-        "commit": describe_code()["commit"],
+        "commit": describe_code().commit,
         "old_bands": _kept(bands[0]),
         "new_bands": _kept(bands[1]),
     }

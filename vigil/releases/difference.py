@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from vigil.documents.invocation import Invocation
 from vigil.errors import EXIT_COULD_NOT_RUN, EXIT_OUTSIDE, EXIT_REPRODUCED, EXIT_UNKNOWN
 from vigil.process.recording import read_record
 from vigil.releases.resolve import Resolved, Unavailable
@@ -82,28 +83,27 @@ def unavailable_side(name: str, release: Unavailable | Resolved) -> Side:
     return Side(name, release.as_dict())
 
 
-def read_side(name: str, directory: Path, invocation: Mapping[str, Any]) -> Side:
+def read_side(name: str, directory: Path, invocation: Invocation) -> Side:
     """Return a side from its invocation, however that ended."""
-    records = [record for run in invocation["runs"] if (record := read_record(directory / run))]
-    finished = [record for record in records if record["status"] == "finished"]
-    verdict, stopped = invocation["verdict"], invocation.get("interrupted")
+    records = [record for run in invocation.runs if (record := read_record(directory / run))]
+    finished = [record for record in records if record.status == "finished"]
+    verdict, rung = invocation.verdict, invocation.verify
     problem, tail = None, ()
-    if stopped or verdict is None:
-        problem = f"interrupted after {len(finished)} of {len(invocation['seeds'])} runs; `vigil resume {directory}` goes on"
-    elif len(finished) < len(invocation["seeds"]):
-        failure = verdict.get("failure") or {}
-        problem, tail = f"{verdict['name']}: {verdict['reason']}", tuple(failure.get("log_tail", ()))
+    if verdict is None:
+        problem = f"interrupted after {len(finished)} of {len(invocation.seeds)} runs; `vigil resume {directory}` goes on"
+    elif len(finished) < len(invocation.seeds):
+        problem, tail = f"{verdict.name}: {verdict.reason}", verdict.failure.log_tail if verdict.failure else ()
     return Side(
         name=name,
-        release=invocation["release"],
+        release=invocation.release.as_json() if invocation.release else {},
         invocation=directory.name,
-        verdict=verdict["name"] if verdict else None,
-        environment=records[0]["environment"] if records else {},
-        values={record["seed"]: record["metric"]["value"] for record in finished},
-        states={record["seed"]: record["state_sha256"] for record in finished},
-        verify=invocation["verify"] if (invocation["verify"] or {}).get("verdict") else None,
-        first_step_seconds=_median(record["timing"]["first_step_seconds"] for record in finished),
-        images_per_second=_median(record["timing"]["images_per_second"] for record in finished),
+        verdict=verdict.name if verdict else None,
+        environment=records[0].environment if records else {},
+        values={record.seed: record.metric.value for record in finished},
+        states={record.seed: record.state_sha256 for record in finished},
+        verify=rung.as_json() if rung and rung.verdict else None,
+        first_step_seconds=_median(record.timing.first_step_seconds for record in finished),
+        images_per_second=_median(record.timing.images_per_second for record in finished),
         problem=problem,
         log_tail=tail,
     )

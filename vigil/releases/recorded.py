@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
+from vigil.documents.invocation import NamedRelease
 from vigil.releases.naming import parse_release
 from vigil.releases.resolve import Resolved
 from vigil.releases.store import held, obtain
@@ -14,8 +14,8 @@ from vigil.releases.store import held, obtain
 
 @contextlib.contextmanager
 def interpreter(
-    release: Mapping[str, Any] | None, *, tell: Callable[[str], None]
-) -> Iterator[tuple[Path | None, dict[str, Any] | None]]:
+    release: NamedRelease | None, *, tell: Callable[[str], None]
+) -> Iterator[tuple[Path | None, NamedRelease | None]]:
     """Yield the interpreter of a recorded release, and what is to be recorded of it; nobody removes its environment meanwhile.
 
     An environment that was pruned is built again from the recorded pins. One that could not be resolved is tried again. Without a
@@ -27,6 +27,6 @@ def interpreter(
     if release is None:
         yield None, None
         return
-    resolved = Resolved.from_dict(release) if release["key"] else obtain(parse_release(release["request"]), tell=tell)
+    resolved = Resolved.from_dict(release.as_json()) if release.key else obtain(parse_release(release.request), tell=tell)
     with held(resolved, tell=tell) as python:
-        yield python, resolved.as_dict()
+        yield python, NamedRelease.model_validate(resolved.as_dict())

@@ -44,7 +44,7 @@ class Resolved:
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> Resolved:
         """Return what `as_dict` wrote."""
-        return cls(fields["request"], fields["key"], tuple(fields["pins"]), tuple(fields.get("extra_index", ())))
+        return cls(fields["request"], fields["key"], tuple(fields["pins"]), tuple(fields.get("extra_index") or ()))
 
     @property
     def named(self) -> NamedRelease:

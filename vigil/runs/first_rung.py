@@ -6,29 +6,23 @@ metric's verdict is the invocation's, and one that says `reproduced` or `unknown
 
 from __future__ import annotations
 
-import math
 import shutil
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from runners.contract.protocol.spec import read_spec
-from vigil.documents.context import Context
+from vigil.documents.failure import Failure
+from vigil.documents.invocation import FirstRung, Invocation
+from vigil.documents.judgement import Judgement
+from vigil.documents.verdict import Verdict
+from vigil.documents.verification import Origin, StepVerdict
 from vigil.errors import VigilError
-
-if TYPE_CHECKING:
-    from vigil.runs.watch import Watch
+from vigil.runs.watch import Watch
 
 DIRECTORY = "verify"
-# An invocation that is to be verified, and is not yet. None stands for one that is not to be.
-PENDING: dict[str, Any] = {"verdict": None}
-INTERRUPTED = "failed:interrupted"
-WRONG = ("regressed", "known-finding")
 
 
-def verify_first(
-    directory: Path, invocation: Mapping[str, Any], *, watch: Watch, python: Path | None = None
-) -> dict[str, Any]:
+def verify_first(directory: Path, invocation: Invocation, *, watch: Watch, python: Path | None = None) -> FirstRung:
     """Verify an invocation's context in a directory of its own below the invocation's; return the summary that is recorded.
 
     Whatever an earlier, interrupted attempt left there is removed. What cannot be verified is `unknown`, with the reason.
@@ -38,80 +32,65 @@ def verify_first(
     from vigil.verify.limits import load_limits
     from vigil.verify.request import Standard, verify_context
 
-    recipe, place = invocation["recipe"], directory / DIRECTORY
-    spec = read_spec(directory / invocation["runs"][0])
+    recipe, place = invocation.recipe, directory / DIRECTORY
+    spec = read_spec(directory / invocation.runs[0])
     data_directory = Path(spec.data_directory) if spec.data_directory else None
     shutil.rmtree(place, ignore_errors=True)
     try:
         tape = load_golden(path_of(recipe), recipe=recipe, data_directory=data_directory)
         document = verify_context(
-            Standard(tape, load_limits(recipe["name"])),
-            Context.from_dict(invocation["context"]),
+            Standard(tape, load_limits(recipe.name)),
+            invocation.context,
             place,
             quick=True,
-            command=invocation["command"],
+            command=invocation.command,
             data_directory=data_directory,
             fault=spec.fault,
             cores=list(spec.cores) if spec.cores else None,
             progress_timeout=watch.progress_timeout,
             stop=watch.stop,
-            release=invocation.get("release"),
+            release=invocation.release.as_json() if invocation.release else None,
             python=python,
             on_event=watch.on_verify(place),
         )
     except VigilError as error:
-        return unverified({"name": "unknown", "reason": str(error)})
+        return FirstRung.not_climbed(StepVerdict(name=Verdict.UNKNOWN, reason=str(error)))
     except KeyboardInterrupt:
-        failure = {"category": "interrupted", "phase": DIRECTORY, "step": 0, "message": "stopped by the user", "log_tail": []}
-        return {"verdict": {"name": INTERRUPTED, "reason": failure["message"], "failure": failure}}
-    if document["verdict"]["name"] != INTERRUPTED:
+        failure = Failure(category="interrupted", phase=DIRECTORY, step=0, message="stopped by the user", log_tail=())
+        return FirstRung(verdict=StepVerdict(name=failure.verdict, reason=failure.message, failure=failure))
+    if document["verdict"]["name"] != Verdict.FAILED_INTERRUPTED:
         watch.on_verified(document, place)
-    facts = {key: document[key] for key in ("verdict", "origin", "worst", "seconds")}
-    out = sum(float(each["score"]) > 1.0 for each in document["tensors"])
-    facts |= {"tensors": len(document["tensors"]) or None, "tensors_out": out if document["tensors"] else None}
-    return {**facts, "path": f"{DIRECTORY}/verify.json"}
+    tensors = document["tensors"]
+    return FirstRung(
+        verdict=document["verdict"],
+        origin=document["origin"],
+        worst=document["worst"],
+        seconds=document["seconds"],
+        tensors=len(tensors) or None,
+        tensors_out=sum(float(tensor["score"]) > 1.0 for tensor in tensors) if tensors else None,
+        path=f"{DIRECTORY}/verify.json",
+    )
 
 
-def unverified(verdict: dict[str, Any]) -> dict[str, Any]:
-    """Return the summary of a first rung that was not climbed."""
-    nothing = dict.fromkeys(("origin", "worst", "seconds", "tensors", "tensors_out", "path"))
-    return {"verdict": verdict, **nothing}
-
-
-def with_first_rung(judged: dict[str, Any], summary: Mapping[str, Any] | None) -> dict[str, Any]:
+def with_first_rung(judged: Judgement, rung: FirstRung | None) -> Judgement:
     """Return the verdict of the metric, taken back if it is `reproduced` or `unknown` while a step is wrong or crashed."""
-    if summary is None or judged["name"] not in ("reproduced", "unknown"):
+    step = rung.verdict if rung else None
+    if rung is None or step is None or (name := judged.name.after_step(step.name)) is judged.name:
         return judged
-    though = "the metric lies in its band" if judged["name"] == "reproduced" else "the metric cannot be judged"
-    found = summary["verdict"]
-    if found["name"] in WRONG:
-        what = origin_text(summary["origin"]) if summary["origin"] else found["reason"]
-        reason = f"one training step is wrong, although {though}: {what}"
-        return {**judged, "name": "regressed", "reason": reason}
-    if found["name"].startswith("failed:"):
-        reason = f"the verification of one training step crashed, although {though}: {found['reason']}"
-        return {**judged, "name": found["name"], "reason": reason}
-    return judged
+    though = "the metric lies in its band" if judged.name is Verdict.REPRODUCED else "the metric cannot be judged"
+    if step.name.is_failed:
+        return judged.replace(
+            name=name, reason=f"the verification of one training step crashed, although {though}: {step.reason}"
+        )
+    return judged.replace(name=name, reason=f"one training step is wrong, although {though}: {rung.text}")
 
 
-def origin_text(origin: Mapping[str, Any]) -> str:
-    """Return an origin as it is told: layer, phase, quantity, how far off, and the slope where there is one."""
-    text = f"{origin['layer']}, {origin['phase']}, {origin['quantity']}"
-    ratio, slope = float(origin["ratio"]), float(origin["slope"])
-    if math.isinf(ratio):
-        return f"{text}: infinitely far from what is expected"
-    return f"{text}: {times(ratio)} the floor" + (f", slope {slope:.4f}" if math.isfinite(slope) else "")
+# Until the last room holds a verification as its type.
+INTERRUPTED, WRONG = Verdict.FAILED_INTERRUPTED, (Verdict.REGRESSED, Verdict.KNOWN_FINDING)
 
 
-def times(ratio: float | str) -> str:
-    """Return a ratio with the digits that mean something.
-
-    >>> times(5134.4), times(12.345), times(1.2345), times(3.2e9), times("inf")
-    ('5,134x', '12.3x', '1.23x', '3.2e+09x', 'infinitely many times')
-    """
-    ratio = float(ratio)
-    if math.isinf(ratio):
-        return "infinitely many times"
-    if ratio >= 1e7:
-        return f"{ratio:.1e}x"
-    return f"{ratio:,.0f}x" if ratio >= 100 else f"{ratio:.3g}x"
+def origin_text(origin: Any) -> str:
+    """Return an origin as it is told."""
+    return origin.text if isinstance(origin, Origin) else Origin.model_construct(
+        **{**origin, "ratio": float(origin["ratio"]), "slope": float(origin["slope"])}
+    ).text

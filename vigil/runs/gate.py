@@ -1,6 +1,6 @@
 """No sample of a context that verify rejects: the short verification before the first seed of a reference is trained.
 
-It is the first rung of a reproduction (rung.py), and stricter: there a wrong step takes the verdict back, here nothing is
+It is the first rung of a reproduction (first_rung.py), and stricter: there a wrong step takes the verdict back, here nothing is
 trained at all.
 """
 
@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from vigil.documents.context import Context
+from vigil.documents.verdict import Verdict
+from vigil.documents.verification import Origin
 from vigil.errors import EXIT_COULD_NOT_RUN, EXIT_OUTSIDE, EXIT_REPRODUCED, CannotRun
-from vigil.recipes.loading import Recipe
-from vigil.runs.first_rung import WRONG, origin_text
+from vigil.recipes.loading import Recipe, identity_of
 from vigil.verify.golden import path_of
-from vigil.verify.request import load_standard, recipe_facts, verify_contexts
+from vigil.verify.request import load_standard, verify_contexts
 
 UNVERIFIED = "there is no golden tape of this recipe's profile"
 
@@ -52,9 +53,9 @@ def examine_contexts(
     Args:
         on_end: told what was said of a context, and its verify.json if there is one, as each ends.
     """
-    if not path_of(recipe_facts(recipe, profile)).exists():
-        note = {"verdict": "unknown", "reason": UNVERIFIED, "verify_id": None, "golden": None}
-        return _all_alike(contexts, note, f"unknown: {UNVERIFIED}", EXIT_REPRODUCED, on_end)
+    if not path_of(identity_of(recipe, profile)).exists():
+        note = {"verdict": Verdict.UNKNOWN, "reason": UNVERIFIED, "verify_id": None, "golden": None}
+        return _all_alike(contexts, note, f"{Verdict.UNKNOWN}: {UNVERIFIED}", EXIT_REPRODUCED, on_end)
     try:
         standard = load_standard(recipe, profile, data_directory=data_directory)
         results = verify_contexts(
@@ -83,15 +84,14 @@ def _all_alike(
 
 
 def _examined(document: dict[str, Any], directory: Path) -> Examined:
-    context, verdict = Context.from_dict(document["context"]), document["verdict"]
-    reason = origin_text(document["origin"]) if document["origin"] else verdict["reason"]
-    said = f"{verdict['name']}: {reason}"
-    if verdict["name"] != "reproduced":  # unsupported and failed, too: what could not be looked at is not right
-        code = EXIT_OUTSIDE if verdict["name"] in WRONG else EXIT_COULD_NOT_RUN
-        return Examined(context, None, said, code, directory)
+    context, name = Context.from_dict(document["context"]), Verdict(document["verdict"]["name"])
+    reason = Origin.model_validate(document["origin"]).text if document["origin"] else document["verdict"]["reason"]
+    said = f"{name}: {reason}"
+    if name is not Verdict.REPRODUCED:  # unsupported and failed, too: what could not be looked at is not right
+        return Examined(context, None, said, EXIT_OUTSIDE if name.is_wrong_step else EXIT_COULD_NOT_RUN, directory)
     note = {
-        "verdict": verdict["name"],
-        "reason": verdict["reason"],
+        "verdict": name,
+        "reason": document["verdict"]["reason"],
         "verify_id": document["verify_id"],
         "golden": document["golden"]["sha256"],
     }

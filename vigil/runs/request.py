@@ -6,21 +6,17 @@ import dataclasses
 from collections.abc import Callable, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any
 
 from runners.contract.protocol.spec import write_spec
-from vigil.runs import first_rung as rung
-from vigil.documents.context import Context
 from vigil.data.official import ensure_data
-from vigil.process.environment import require_framework
-from vigil.recipes.loading import Recipe, recipe_hash
-from vigil.process.recording import write_json
-from vigil.releases.resolve import Resolved, Unavailable
-from vigil.process.directories import new_directory, require_writable
+from vigil.documents.context import Context
+from vigil.documents.invocation import FirstRung, Invocation, NamedRelease, PublishedTarget, SequentialRule
 from vigil.process.build_spec import build_spec, rows_of_part
-
-SCHEMA = 1
-FILE_NAME = "invocation.json"
+from vigil.process.directories import new_directory, require_writable
+from vigil.process.environment import require_framework
+from vigil.recipes.loading import Recipe, identity_of
+from vigil.releases.resolve import Resolved, Unavailable
+from vigil.runs.watch import ignore
 
 
 @dataclasses.dataclass(frozen=True)
@@ -41,12 +37,12 @@ class Request:
     command: str
     cores: list[int] | None = None
     verify: bool = False
-    sequential: dict[str, Any] | None = None
+    sequential: SequentialRule | None = None
     release: Resolved | Unavailable | None = None
     night: str | None = None
 
 
-def preflight(request: Request, runs: Path, *, on_data: Callable[[int, int | None], None]) -> Path | None:
+def preflight(request: Request, runs: Path, *, on_data: Callable[[int, int | None], None] = ignore) -> Path | None:
     """Check, before anything is trained, all that would otherwise fail late; return the data directory, if one is needed.
 
     Raises:
@@ -65,14 +61,9 @@ def preflight(request: Request, runs: Path, *, on_data: Callable[[int, int | Non
 def plan(request: Request, runs: Path, *, data_directory: Path | None) -> Path:
     """Create the invocation directory with every run's spec; return it."""
     training = request.recipe.resolve(request.profile)
-    recipe = {
-        "name": request.recipe.name,
-        "version": request.recipe.version,
-        "hash": recipe_hash(training),
-        "profile": request.profile,
-    }
+    recipe = identity_of(request.recipe, request.profile)
     now = datetime.now(timezone.utc)
-    directory = new_directory(runs, f"{now:%Y%m%d-%H%M%S}-{recipe['name']}-{request.profile}-{request.context.text}")
+    directory = new_directory(runs, f"{now:%Y%m%d-%H%M%S}-{recipe.name}-{recipe.profile}-{request.context.text}")
     names = run_names(request.seeds)
     for seed, name in zip(request.seeds, names, strict=True):
         (directory / name).mkdir()
@@ -89,32 +80,29 @@ def plan(request: Request, runs: Path, *, data_directory: Path | None) -> Path:
                 cores=request.cores,
             ),
         )
-    write_json(
-        directory / FILE_NAME,
-        {
-            "schema": SCHEMA,
-            "invocation_id": directory.name,
-            "created": now.isoformat(timespec="seconds"),
-            "command": request.command,
-            "night": request.night,
-            "recipe": recipe,
-            "context": request.context.as_dict(),
-            "seeds": list(request.seeds),
-            "fault": request.fault["name"] if request.fault else None,
-            "release": request.release.as_dict() if request.release else None,
-            "targets": [target.model_dump(mode="json") for target in request.recipe.targets],
-            "runs": names,
-            # Native randomness has weights and batches of its own, which no golden tape can know.
-            "verify": rung.PENDING if request.verify and request.context.randomness == "shared" else None,
-            "sequential": request.sequential,
-            "verdict": None,
-            "wall_seconds": None,
-            "tracking": None,
-        },
-    )
+    # Native randomness has weights and batches of its own, which no golden tape can know.
+    is_verified = request.verify and request.context.randomness == "shared"
+    Invocation(
+        invocation_id=directory.name,
+        created=now.isoformat(timespec="seconds"),
+        command=request.command,
+        night=request.night,
+        recipe=recipe,
+        context=request.context,
+        seeds=request.seeds,
+        fault=request.fault["name"] if request.fault else None,
+        release=NamedRelease.model_validate(request.release.as_dict()) if request.release else None,
+        targets=tuple(PublishedTarget.model_validate(target.model_dump(mode="json")) for target in request.recipe.targets),
+        runs=names,
+        verify=FirstRung.pending() if is_verified else None,
+        sequential=request.sequential,
+        verdict=None,
+        wall_seconds=None,
+        tracking=None,
+    ).write(directory)
     return directory
 
 
-def run_names(seeds: Sequence[int]) -> list[str]:
+def run_names(seeds: Sequence[int]) -> tuple[str, ...]:
     """Return the names of the run directories of these seeds."""
-    return [f"seed{seed}" for seed in seeds]
+    return tuple(f"seed{seed}" for seed in seeds)

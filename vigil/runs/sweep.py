@@ -8,15 +8,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from vigil.runs.carry_out import carry_out, give_up
-from vigil.releases.resolve import Unavailable
-from vigil.runs.request import Request, plan, preflight
+from vigil.documents.invocation import Invocation
 from vigil.process.side_by_side import side_by_side
-from vigil.runs.watch import Watch
-
-
-def _ignore(*facts: Any) -> None:
-    """Cells of a sweep report when they end, not on the way."""
+from vigil.releases.resolve import Unavailable
+from vigil.runs.carry_out import carry_out, give_up
+from vigil.runs.request import Request, plan, preflight
+from vigil.runs.watch import Watch, ignore
 
 
 def sweep(
@@ -25,10 +22,10 @@ def sweep(
     *,
     jobs: int,
     progress_timeout: float,
-    on_end: Callable[[int, dict[str, Any], Path], None],
+    on_end: Callable[[int, Invocation, Path], None],
     on_data: Callable[[int, int | None], None],
-    on_recorded: Callable[[Path], None] = _ignore,
-) -> list[tuple[dict[str, Any], Path]]:
+    on_recorded: Callable[[Path], Any] = ignore,
+) -> list[tuple[Invocation, Path]]:
     """Carry out every request; return (invocation, directory) in the order given.
 
     Ctrl-C ends the cells that are running, each with its record, starts no more, and is raised again.
@@ -41,14 +38,12 @@ def sweep(
     for request in kinds.values():  # all of them, before the first trains
         data_directory = preflight(request, runs, on_data=on_data) or data_directory
     stop = threading.Event()
-    watch = Watch(
-        _ignore, _ignore, _ignore, _ignore, progress_timeout=progress_timeout, stop=stop, on_recorded=on_recorded
-    )
+    watch = Watch(on_recorded=on_recorded, progress_timeout=progress_timeout, stop=stop)
 
-    def work(request: Request, cores: list[int] | None) -> tuple[dict[str, Any], Path]:
+    def work(request: Request, cores: list[int] | None) -> tuple[Invocation, Path]:
         directory = plan(replace(request, cores=cores), runs, data_directory=data_directory)
         if isinstance(request.release, Unavailable):
             return give_up(directory, request.release.failure), directory
-        return carry_out(directory, watch=watch), directory
+        return carry_out(directory, watch=watch).invocation, directory
 
     return side_by_side(requests, work, jobs=jobs, stop=stop, on_end=lambda done, result: on_end(done, *result))

@@ -1,4 +1,4 @@
-"""Who is told what happens while an invocation is carried out."""
+"""Who hears what happens while invocations are carried out, and how long a runner may be silent."""
 
 from __future__ import annotations
 
@@ -8,30 +8,34 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from runners.contract.protocol.spec import RunSpec
+from vigil.documents.record import Record
 from vigil.process.execute import HEARTBEAT_TIMEOUT_SECONDS, PROGRESS_TIMEOUT_SECONDS
 
 
-def _ignore(*facts: Any) -> None:
-    """Nobody is told."""
+def ignore(*facts: Any) -> None:
+    """Hear something, and do nothing."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Watch:
-    """Who is told what happens, and how long silence may last.
+    """What is called when something happens; unless it is given, nothing is.
 
-    on_verify: told the directory of the first rung, returns what is told its events. on_verified: told its document.
-    on_recorded: told the directory of a run whose record is written, before it is tracked.
-    on_build: told in words that an environment is built or waited for.
+    on_start: with the spec of a run, its place among the invocation's runs, and how many there are.
+    on_event, on_end: with each event of a run, and with its record.
+    on_recorded: with the directory of a run whose record is written, before it is tracked.
+    on_verify: with the directory of a first rung; returns what is called with its events. on_verified: with its document.
+    on_build: with words, when an environment is built or waited for.
+    stop: ends what runs, when it is set.
     """
 
-    on_start: Callable[[dict, int, int], None]
-    on_event: Callable[[dict], None]
-    on_end: Callable[[dict], None]
-    on_data: Callable[[int, int | None], None]
+    on_start: Callable[[RunSpec, int, int], None] = ignore
+    on_event: Callable[[dict], None] = ignore
+    on_end: Callable[[Record], None] = ignore
+    on_recorded: Callable[[Path], Any] = ignore
+    on_verify: Callable[[Path], Callable[[dict], None]] = lambda directory: ignore
+    on_verified: Callable[[Any, Path], None] = ignore
+    on_build: Callable[[str], None] = ignore
     heartbeat_timeout: float = HEARTBEAT_TIMEOUT_SECONDS
     progress_timeout: float = PROGRESS_TIMEOUT_SECONDS
     stop: threading.Event | None = None
-    on_verify: Callable[[Path], Callable[[dict], None]] = lambda directory: _ignore
-    on_verified: Callable[[dict[str, Any], Path], None] = _ignore
-    on_recorded: Callable[[Path], None] = _ignore
-    on_build: Callable[[str], None] = _ignore

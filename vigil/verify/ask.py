@@ -16,6 +16,8 @@ import numpy as np
 
 from runners.contract.protocol.spec import write_spec
 from vigil.documents.context import Context
+from vigil.documents.identity import Identity
+from vigil.documents.record import Record
 from vigil.process.build_spec import build_spec
 from vigil.process.execute import PROGRESS_TIMEOUT_SECONDS, execute
 from vigil.process.recording import make_record
@@ -47,7 +49,7 @@ class Setting:
 class Answers:
     """What came back: the record of the runner's process, and the tensors of every case that it finished."""
 
-    record: dict[str, Any]
+    record: Record
     tensors: dict[str, Tensors]
     seconds: dict[str, float]
 
@@ -110,7 +112,7 @@ def ask(
     directory.mkdir(parents=True)
     spec = build_spec(
         run_id=directory.name,
-        recipe=tape.header["recipe"],
+        recipe=Identity.model_validate(tape.header["recipe"]),
         training=tape.training,
         context=context,
         seed=setting.seed,

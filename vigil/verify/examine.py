@@ -18,6 +18,7 @@ import numpy as np
 
 from runners.contract.protocol.cases import PROBES
 from runners.contract.protocol.events import encode_float
+from vigil.documents.record import Record
 from vigil.errors import CannotRun
 from vigil.process.recording import write_json
 from vigil.verify.ask import Answers, Setting, ask, lines_of
@@ -151,7 +152,7 @@ def verify(
         "night": night,
         "recipe": tape.header["recipe"],
         "context": setting.context.as_dict(),
-        "fault": record["fault"],
+        "fault": record.fault.as_json() if record.fault else None,
         "release": dict(release) if release else None,
         "golden": {
             "sha256": tape.sha256,
@@ -187,7 +188,7 @@ def remove_tensors(directory: Path) -> None:
 
 
 def _verdict(
-    record: dict[str, Any],
+    record: Record,
     scored: list[tuple[float, Difference]],
     found: Examination,
     localisation: Localisation | None,
@@ -200,7 +201,7 @@ def _verdict(
     if record["failure"] and failure["category"] == "unsupported":
         return {"name": "unsupported", "reason": failure["message"]}
     if record["failure"]:
-        return {"name": f"failed:{failure['category']}", "reason": failure["message"], "failure": failure}
+        return {"name": f"failed:{failure['category']}", "reason": failure["message"], "failure": failure.as_json()}
     if out or found.broken:
         reason = f"{len(out)} of {len(scored)} tensors are out" if out else found.broken[0].what
         if failure:

@@ -23,6 +23,7 @@ from runners.contract.data.batches import Batches
 from runners.contract.errors import DAMAGED_ARCHIVE
 from runners.contract.kinds import weights
 from runners.contract.kinds.table import kind_of
+from vigil.documents.identity import Identity
 from vigil.errors import CannotRun
 from vigil.paths import reference_directory
 from vigil.verify import probes as probing
@@ -95,14 +96,14 @@ def is_sketched(case: Case, name: str) -> bool:
     return has_taps(case) or not name.startswith(("parameter_gradient/", "params/"))
 
 
-def path_of(recipe: Mapping[str, Any], directory: Path | None = None) -> Path:
+def path_of(recipe: Identity, directory: Path | None = None) -> Path:
     """Return where the tape of a recipe's profile lies."""
-    return (directory or reference_directory()) / recipe["name"] / "verify" / f"golden-{recipe['profile']}.npz"
+    return (directory or reference_directory()) / recipe.name / "verify" / f"golden-{recipe.profile}.npz"
 
 
 def make_golden(
     *,
-    recipe: dict[str, Any],
+    recipe: Identity,
     training: dict[str, Any],
     data_directory: Path | None,
     progress: Callable[[str, int, int], None],
@@ -124,7 +125,7 @@ def make_golden(
     for name, step in steps.items():
         progress("margin batches", len(probes), len(steps))
         probes[name] = probing.make_probe(training, batches, name, step=step, state=states[name])
-    header = {"schema": SCHEMA, "recipe": recipe, "seed": seed, "training": training}
+    header = {"schema": SCHEMA, "recipe": recipe.as_json(), "seed": seed, "training": training}
     tape = Golden(header, training, probes, batches, standard_cases(training, probes), {}, {}, {})
     jobs = [(case, precision) for case in tape.cases for precision in precisions]
     done: list[tuple[Case, str]] = []
@@ -183,12 +184,12 @@ def save_golden(path: Path, tape: Golden) -> None:
     path.write_bytes(buffer.getvalue())
 
 
-def load_golden(path: Path, *, recipe: Mapping[str, Any], data_directory: Path | None) -> Golden:
+def load_golden(path: Path, *, recipe: Identity, data_directory: Path | None) -> Golden:
     """Read a tape. Raises CannotRun when it is missing, broken, or was made for another recipe."""
     if not path.is_file():
         raise CannotRun(
-            f"{path}: no golden tape for recipe {recipe['name']}, profile {recipe['profile']}. "
-            f"Make one with `vigil golden {recipe['name']} --profile {recipe['profile']}` (it needs the three frameworks)."
+            f"{path}: no golden tape for recipe {recipe.name}, profile {recipe.profile}. "
+            f"Make one with `vigil golden {recipe.name} --profile {recipe.profile}` (it needs the three frameworks)."
         )
     content = path.read_bytes()
     try:
@@ -197,10 +198,10 @@ def load_golden(path: Path, *, recipe: Mapping[str, Any], data_directory: Path |
         header = json.loads(arrays["header"].tobytes())
     except (OSError, *DAMAGED_ARCHIVE) as error:
         raise CannotRun(f"{path}: not a golden tape ({type(error).__name__}: {error}). Restore it, or make it again.") from error
-    if header["schema"] != SCHEMA or header["recipe"]["hash"] != recipe["hash"]:
+    if header["schema"] != SCHEMA or header["recipe"]["hash"] != recipe.hash:
         raise CannotRun(
-            f"{path}: made for recipe hash {header['recipe']['hash']}, this recipe's is {recipe['hash']}. "
-            f"Make it again with `vigil golden {recipe['name']} --profile {recipe['profile']}`."
+            f"{path}: made for recipe hash {header['recipe']['hash']}, this recipe's is {recipe.hash}. "
+            f"Make it again with `vigil golden {recipe.name} --profile {recipe.profile}`."
         )
     tape = _unpack(header, arrays, data_directory)
     return dataclasses.replace(tape, sha256=hashlib.sha256(content).hexdigest())

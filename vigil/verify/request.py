@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from vigil.documents.context import Context
+from vigil.documents.identity import Identity
 from vigil.errors import CannotRun
 from vigil.process.build_spec import rows_of_part
 from vigil.process.directories import new_directory, require_writable
 from vigil.process.environment import require_framework
 from vigil.process.execute import PROGRESS_TIMEOUT_SECONDS
 from vigil.process.side_by_side import side_by_side
-from vigil.recipes.loading import Recipe, recipe_hash
+from vigil.recipes.loading import Recipe, identity_of
 from vigil.verify.ask import Setting
 from vigil.verify.examine import verify
 from vigil.verify.golden import Golden, load_golden, path_of
@@ -34,15 +35,10 @@ class Standard:
     limits: Limits
 
 
-def recipe_facts(recipe: Recipe, profile: str) -> dict[str, Any]:
-    """Return name, version, hash and profile, as they stand in records."""
-    return {"name": recipe.name, "version": recipe.version, "hash": recipe_hash(recipe.resolve(profile)), "profile": profile}
-
-
 def load_standard(recipe: Recipe, profile: str, *, data_directory: Path | None) -> Standard:
     """Read the committed tape and clean runs of a recipe's profile. Raises CannotRun with what to do."""
-    facts = recipe_facts(recipe, profile)
-    return Standard(load_golden(path_of(facts), recipe=facts, data_directory=data_directory), load_limits(recipe.name))
+    identity = identity_of(recipe, profile)
+    return Standard(load_golden(path_of(identity), recipe=identity, data_directory=data_directory), load_limits(recipe.name))
 
 
 def verify_context(
@@ -104,11 +100,11 @@ def verify_context(
     )
 
 
-def new_verify_directory(runs: Path, recipe: dict[str, Any], context: Context) -> Path:
+def new_verify_directory(runs: Path, recipe: Identity, context: Context) -> Path:
     """Create and return the directory of a verification. Raises DirectoryError when that is not possible."""
     require_writable(runs)
     now = datetime.now(timezone.utc)
-    return new_directory(runs, f"{now:%Y%m%d-%H%M%S}-verify-{recipe['name']}-{recipe['profile']}-{context.text}")
+    return new_directory(runs, f"{now:%Y%m%d-%H%M%S}-verify-{recipe.name}-{recipe.profile}-{context.text}")
 
 
 def verify_contexts(
@@ -137,7 +133,7 @@ def verify_contexts(
     stop = threading.Event()
 
     def work(context: Context, cores: list[int] | None) -> tuple[dict[str, Any], Path]:
-        directory = new_verify_directory(runs, standard.tape.header["recipe"], context)
+        directory = new_verify_directory(runs, Identity.model_validate(standard.tape.header["recipe"]), context)
         document = verify_context(
             standard,
             context,

@@ -8,13 +8,13 @@ import pytest
 
 from tests.vigil.reference_rows import CHECKSUM, QUICK, REASON, RECIPE, band, make_entry, make_row, make_rows, write_lines
 from vigil.cli.main import main
-from vigil.documents.context import FRAMEWORKS
+from vigil.documents.context import FRAMEWORKS, make_context
+from vigil.documents.metric import Metric
+from vigil.recipes.loading import identity_of
 from vigil.references.entry import superseded_by
 from vigil.references.judgement import judge
 from vigil.references.overview import distinct, overview
 from vigil.references.samples import Reference, append_rows, load_rows
-
-METRIC = RECIPE.resolve("quick")["metric"]
 
 
 def look(rows, *entries, recipe=RECIPE):
@@ -27,13 +27,14 @@ def test_the_band_that_is_shown_is_the_band_that_judges(count):
     """Band and smallest drop are those in the verdict on real runs of other seeds."""
     rows = make_rows(9)
     runs = [(seed, 85.0 + seed) for seed in range(count)]
-    data = {"checksum": CHECKSUM, "n_test": RECIPE.resolve("quick")["data"]["n_test"]}
+    training = RECIPE.resolve("quick")
+    facts = {"recipe": identity_of(RECIPE, "quick"), "metric": Metric.of(training), "checksum": CHECKSUM}
     [group] = look(rows)
     assert set(group["bands"]) == set(FRAMEWORKS)
     for framework, shown in group["bands"].items():
-        context = f"{framework}-jit-fp32-x1"
-        verdict = judge(runs, rows=rows, recipe=QUICK, metric=METRIC, data=data, context=context, profile="quick")
-        assert (shown["band"], shown["catches"][count]) == (verdict["band"], verdict["detectable_drop"])
+        context = make_context(framework=framework)
+        verdict = judge(runs, rows=rows, n_test=training["data"]["n_test"], context=context, **facts)
+        assert (shown["band"], shown["catches"][count]) == (verdict.band.as_json(), verdict.detectable_drop)
 
 
 def test_no_reference_row_is_left_out_of_the_band_that_is_shown():

@@ -10,19 +10,21 @@ import pytest
 import vigil.references.supersede as module
 from tests.vigil.reference_rows import CHECKSUM, QUICK, REASON, RECIPE, band, make_entry, make_row, make_rows, write_lines
 from vigil.cli.main import main
+from vigil.documents.context import make_context
+from vigil.documents.metric import Metric
+from vigil.documents.record import Code
 from vigil.errors import UsageError
+from vigil.recipes.loading import identity_of
 from vigil.references.judgement import judge
 from vigil.references.samples import ReferenceError_, append_rows, load_reference, load_rows, select
 from vigil.references.supersede import supersede
 
-METRIC = RECIPE.resolve("quick")["metric"]
-DATA = {"checksum": CHECKSUM, "n_test": 4000}
 BAD = 70.0
 
 
 @pytest.fixture(autouse=True)
 def _known_commit(monkeypatch):
-    monkeypatch.setattr(module, "describe_code", lambda: {"commit": "abc", "dirty": False})
+    monkeypatch.setattr(module, "describe_code", lambda: Code(commit="abc", dirty=False))
 
 
 @pytest.fixture
@@ -40,11 +42,14 @@ def test_superseded_samples_enter_no_band(folder):
     rows = load_rows(folder, "resnet_cifar")
     assert {row["framework_version"] for row in rows} == {"0.10.2", "2.13.0+cpu"}
     assert (found.old["jax"]["band"], found.new["jax"]["band"]) == (wide, band(rows))
-    options = {"recipe": QUICK, "metric": METRIC, "data": DATA, "context": "jax-jit-fp32-x1", "profile": "quick"}
+    options = {
+        "recipe": identity_of(RECIPE, "quick"), "metric": Metric.of(RECIPE.resolve("quick")), "checksum": CHECKSUM,
+        "n_test": 4000, "context": make_context(framework="jax"),
+    }  # fmt: skip
     assert wide["low"] < 80.0
-    assert judge([(0, 80.0)], rows=rows, **options)["name"] == "regressed"
+    assert judge([(0, 80.0)], rows=rows, **options).name == "regressed"
     every = list(load_reference(folder, "resnet_cifar").rows)
-    assert judge([(0, 80.0)], rows=every, **options)["name"] == "reproduced"  # what a loader that forgets the entry would do
+    assert judge([(0, 80.0)], rows=every, **options).name == "reproduced"  # what a loader that forgets the entry would do
 
 
 def test_no_row_is_touched_and_the_entry_says_what_why_and_when(folder):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import sys
 from types import SimpleNamespace
 
@@ -15,10 +16,10 @@ from reports.block import verdict_block
 from reports.matrix import markdown, outcome, read_cell, rows
 from runners.contract.protocol.spec import read_spec
 from vigil.documents.context import make_context
-from vigil.documents.invocation import Invocation
+from vigil.documents.invocation import FirstRung, Invocation
 from vigil.errors import EnvironmentFailed
 from vigil.process.execute import execute
-from vigil.process.recording import read_record, write_json
+from vigil.process.recording import read_record
 from vigil.recipes.loading import load_recipe
 from vigil.releases.naming import parse_release
 from vigil.releases.resolve import Unavailable
@@ -46,7 +47,7 @@ def nothing(*facts) -> None:
     pass
 
 
-QUIET = Watch(nothing, nothing, nothing, nothing)
+QUIET = Watch()
 
 
 def request(*, release=None, seeds=(0, 1), **context) -> Request:
@@ -80,9 +81,9 @@ def test_a_run_imports_the_release_that_was_named(shelf, fake_runner, planned, m
     directory = planned(release=resolved, seeds=[0])
     carry_out(directory, watch=QUIET)
     record = read_record(directory / "seed0")
-    assert (record["status"], record["environment"]["framework_version"]) == ("finished", "1.0")
-    assert record["environment"]["python"] == "3.9.1"
-    assert read_invocation(directory)["release"] == resolved.as_dict()
+    assert (record.status, record.environment["framework_version"]) == ("finished", "1.0")
+    assert record.environment["python"] == "3.9.1"
+    assert read_invocation(directory).release.as_json() == resolved.as_dict()
     assert not hasattr(read_spec(directory / "seed0"), "release")
 
 
@@ -101,12 +102,12 @@ def test_what_was_pruned_is_built_again_before_a_run_goes_on(fake, scripted, pla
     scripted({0: 80.0, 1: "interrupted"})
     resolved = obtain(parse_release("torch==1.0"))
     directory = planned(release=resolved)
-    assert "interrupted" in carry_out(directory, watch=QUIET)
+    assert carry_out(directory, watch=QUIET).interruption
     prune(unused_seconds=0.0)
     started, told = scripted({1: 81.0}), []
-    invocation = carry_out(directory, watch=dataclasses.replace(QUIET, on_build=told.append))
+    invocation = carry_out(directory, watch=dataclasses.replace(QUIET, on_build=told.append)).invocation
     assert started[-1] == ("torch", 1)
-    assert invocation["verdict"]["mean"] == 80.5
+    assert invocation.verdict.mean == 80.5
     assert told[0].startswith("building the environment of torch==1.0")
     assert fake.installed == [list(resolved.pins)] * 2
 
@@ -170,7 +171,8 @@ def test_the_cases_of_a_verification_are_answered_by_the_release(monkeypatch, tm
 
     monkeypatch.setattr(ask, "execute", execute)
     training = load_recipe("resnet_cifar").resolve("smoke")
-    tape = SimpleNamespace(header={"recipe": {}}, training=training, cases=[])
+    recipe = {"name": "resnet_cifar", "version": 1, "hash": "ab12", "profile": "smoke"}
+    tape = SimpleNamespace(header={"recipe": recipe}, training=training, cases=[])
     setting = Setting(make_context(framework="jax"), tmp_path / "answers", 0, None, python=tmp_path / "python")
     with pytest.raises(InterruptedError):
         ask.ask(setting, tape, [])
@@ -197,10 +199,11 @@ def test_a_release_that_cannot_be_had_fails_its_cells_and_no_other(scripted, pla
     results = sweep(requests, places, jobs=1, progress_timeout=60.0, on_end=nothing, on_data=nothing)
     assert started == [("torch", 0)]
     (failed, directory), (good, _) = results
-    verdict = failed["verdict"]
-    assert (verdict["name"], verdict["failure"]["log_tail"]) == ("failed:environment", FAILURE.log_tail)
-    assert (failed["runs"], failed["release"]) == ([], {"request": "jax==9.9", "key": None, "pins": None})
-    assert good["verdict"]["name"] == "unknown"
+    verdict = failed.verdict
+    assert (verdict.name, verdict.failure.log_tail) == ("failed:environment", tuple(FAILURE.log_tail))
+    assert failed.runs == ()
+    assert failed.release.as_json() == {"request": "jax==9.9", "key": None, "pins": None}
+    assert good.verdict.name == "unknown"
     cells = [read_cell(*result) for result in results]
     assert outcome(cells[0]).startswith("failed:environment")
     assert "no set of packages fits" in rows(cells)[0][-1]
@@ -213,13 +216,13 @@ def test_a_failed_cell_can_be_resumed_once_its_release_is_there(fake, scripted, 
     scripted({0: 80.0, 1: 81.0})
     directory = plan(request(release=Unavailable("torch==1.0", FAILURE)), places, data_directory=None)
     module.give_up(directory, FAILURE)
-    invocation = carry_out(directory, watch=QUIET)
-    assert (invocation["verdict"]["mean"], invocation["runs"]) == (80.5, ["seed0", "seed1"])
-    assert invocation["release"]["key"] is not None
+    invocation = carry_out(directory, watch=QUIET).invocation
+    assert (invocation.verdict.mean, invocation.runs) == (80.5, ("seed0", "seed1"))
+    assert invocation.release.key is not None
     fake.problem = "install"
     prune(unused_seconds=0.0)
     again = plan(request(release=Unavailable("torch==1.1", FAILURE)), places, data_directory=None)
-    assert carry_out(again, watch=QUIET)["verdict"]["name"] == "failed:environment"
+    assert carry_out(again, watch=QUIET).invocation.verdict.name == "failed:environment"
 
 
 def test_a_failed_cell_that_was_to_be_verified_is_shown_tracked_and_verified_later(fake, scripted, places, monkeypatch):
@@ -231,39 +234,38 @@ def test_a_failed_cell_that_was_to_be_verified_is_shown_tracked_and_verified_lat
     assert "verify          FAILED:ENVIRONMENT" in verdict_block(failed, directory=str(directory))
     entry = parent_entry(Invocation.read(directory), [], text="{}")
     assert entry.labels["verify"] == "failed:environment"
-    right = {"verdict": {"name": "reproduced", "reason": ""}, "origin": None, "worst": None, "seconds": 1.0, "path": None}
-    right |= {"tensors": None, "tensors_out": None}
-    monkeypatch.setattr(module.rung, "verify_first", lambda *facts, **options: right)
-    assert carry_out(directory, watch=QUIET)["verify"] == right
+    right = FirstRung(verdict={"name": "reproduced", "reason": ""}, origin=None, worst=None, seconds=1.0, path=None)
+    monkeypatch.setattr(module, "verify_first", lambda *facts, **options: right)
+    assert carry_out(directory, watch=QUIET).invocation.verify == right
 
 
 def test_an_invocation_from_before_releases_is_still_carried_out(scripted, planned):
     """Without the key it ran what is installed, and does so again."""
     scripted({0: 80.0, 1: 81.0})
     directory = planned()
-    old = read_invocation(directory)
+    old = read_invocation(directory).as_json()
     del old["release"]
-    write_json(directory / module.FILE_NAME, old)
-    assert carry_out(directory, watch=QUIET)["verdict"]["mean"] == 80.5
+    (directory / Invocation.FILE_NAME).write_text(json.dumps(old))
+    assert carry_out(directory, watch=QUIET).invocation.verdict.mean == 80.5
 
 
 def test_invocations_in_turn_run_seed_by_seed(scripted, planned):
     """Broken off after any run, no side is more than one seed ahead; each ends as it would alone."""
     started = scripted({0: 80.0, 1: 81.0})
     directories = [planned(), planned(framework="jax")]
-    invocations = carry_out_in_turn(directories, watch=QUIET)
+    results = carry_out_in_turn(directories, watch=QUIET)
     assert started == [("torch", 0), ("jax", 0), ("torch", 1), ("jax", 1)]
-    assert [invocation["verdict"]["mean"] for invocation in invocations] == [80.5, 80.5]
-    one_by_one = [carry_out(directory, watch=QUIET)["verdict"] for directory in (planned(), planned(framework="jax"))]
-    assert [invocation["verdict"] for invocation in invocations] == one_by_one
+    assert [result.invocation.verdict.mean for result in results] == [80.5, 80.5]
+    one_by_one = [carry_out(directory, watch=QUIET).invocation.verdict for directory in (planned(), planned(framework="jax"))]
+    assert [result.invocation.verdict for result in results] == one_by_one
 
 
 def test_what_stops_one_of_several_stops_all(scripted, planned):
     """Ctrl-C in the second seed of the first: the other has its first seed, is no further, and both can be resumed."""
     started = scripted({0: 80.0, 1: "interrupted"})
     directories = [planned(), planned(framework="jax")]
-    invocations = carry_out_in_turn(directories, watch=QUIET)
+    results = carry_out_in_turn(directories, watch=QUIET)
     assert started == [("torch", 0), ("jax", 0), ("torch", 1)]
-    assert all("interrupted" in invocation and invocation["verdict"] is None for invocation in invocations)
+    assert all(result.interruption and result.invocation.verdict is None for result in results)
     scripted({0: 80.0, 1: 81.0})
-    assert [carry_out(directory, watch=QUIET)["verdict"]["mean"] for directory in directories] == [80.5, 80.5]
+    assert [carry_out(directory, watch=QUIET).invocation.verdict.mean for directory in directories] == [80.5, 80.5]

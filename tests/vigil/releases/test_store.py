@@ -9,6 +9,7 @@ import time
 
 import pytest
 
+from vigil.documents.invocation import NamedRelease
 from vigil.errors import DirectoryError, EnvironmentFailed
 from vigil.releases import store
 from vigil.releases.naming import parse_release
@@ -233,9 +234,9 @@ def test_what_was_pruned_is_built_again_from_its_pins(fake):
     recorded = obtain(parse_release(JAX)).as_dict()
     prune(unused_seconds=0.0)
     fake.newest["numpy"], fake.problem = "3.0", "resolve"
-    with interpreter(recorded, tell=lambda text: None) as (python, again):
+    with interpreter(NamedRelease.model_validate(recorded), tell=lambda text: None) as (python, again):
         assert python.exists()
-        assert again == recorded
+        assert again.as_json() == recorded
     assert fake.installed[0] == fake.installed[1] == recorded["pins"]
 
 

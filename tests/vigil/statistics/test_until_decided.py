@@ -9,21 +9,16 @@ import pytest
 from reports.block import verdict_block
 from vigil.cli.main import main
 from vigil.documents.context import make_context
+from vigil.documents.invocation import Invocation
 from vigil.process.recording import read_record
 from vigil.recipes.loading import load_recipe
-from vigil.references.judgement import exit_code
 from vigil.references.samples import append_rows, row_from_record
 from vigil.runs.carry_out import carry_out, read_invocation
-from vigil.runs.request import FILE_NAME, Request, plan
+from vigil.runs.request import Request, plan
 from vigil.runs.until_decided import rule
 from vigil.runs.watch import Watch
 
-
-def nothing(*facts) -> None:
-    pass
-
-
-QUIET = Watch(nothing, nothing, nothing, nothing)
+QUIET = Watch()
 
 
 @pytest.fixture
@@ -61,69 +56,69 @@ def test_clean_runs_end_before_the_cap_as_reproduced(reference, scripted, planne
     started = scripted({seed: 80.0 + 0.5 * (-1) ** seed for seed in range(12)})
     directory = planned(range(12))
     assert len([path for path in directory.iterdir() if path.is_dir()]) == 12
-    invocation = carry_out(directory, watch=QUIET)
-    verdict = invocation["verdict"]
-    found = verdict["sequential"]
-    assert (verdict["name"], found["decision"]) == ("reproduced", "reproduced")
+    invocation = carry_out(directory, watch=QUIET).invocation
+    verdict = invocation.verdict
+    found = verdict.sequential
+    assert (verdict.name, found.decision) == ("reproduced", "reproduced")
     assert 1 < len(started) < 6
-    assert len(invocation["runs"]) == len(invocation["seeds"]) == len(found["looks"]) == len(started)
-    assert found["looks"][-1]["e_value"] <= 0.09 < found["looks"][-2]["e_value"]
-    assert invocation["sequential"]["planned"] == list(range(12))
-    assert invocation["sequential"]["looks"] == found["looks"]
-    assert (verdict["mean_band"], verdict["welch"], verdict["detectable_drop"]) == (None, None, None)
-    assert verdict["p_value"] > 0.5
+    assert len(invocation.runs) == len(invocation.seeds) == len(found.looks) == len(started)
+    assert found.looks[-1].e_value <= 0.09 < found.looks[-2].e_value
+    assert invocation.sequential.planned == tuple(range(12))
+    assert invocation.sequential.looks == found.looks
+    assert (verdict.mean_band, verdict.welch, verdict.detectable_drop) == (None, None, None)
+    assert verdict.p_value > 0.5
 
 
 @pytest.mark.parametrize(("value", "name"), [(20.0, "regressed"), (99.9, "better-than-reference")])
 def test_runs_that_are_off_end_as_outside_on_either_side(reference, scripted, planned, value, name):
     """Far below ends at the first seed; far above is no less suspicious."""
     started = scripted(dict.fromkeys(range(12), value))
-    verdict = carry_out(planned(range(12)), watch=QUIET)["verdict"]
-    assert (verdict["name"], verdict["sequential"]["decision"]) == (name, "outside")
+    verdict = carry_out(planned(range(12)), watch=QUIET).invocation.verdict
+    assert (verdict.name, verdict.sequential.decision) == (name, "outside")
     assert len(started) < 6
-    assert verdict["p_value"] <= 0.01
+    assert verdict.p_value <= 0.01
 
 
 def test_a_cap_that_is_reached_is_unknown_with_what_was_seen(reference, scripted, planned):
     """Two seeds between the two decide nothing: neither `reproduced` nor `regressed`, and the values are there."""
     started = scripted({0: 74.0, 1: 74.5})
-    invocation = carry_out(planned(range(2)), watch=QUIET)
-    verdict = invocation["verdict"]
-    assert (len(started), verdict["name"], exit_code(verdict["name"])) == (2, "unknown", 4)
-    assert verdict["sequential"]["decision"] is None
-    assert [value["value"] for value in verdict["values"]] == [74.0, 74.5]
-    assert "undecided after 2 runs" in verdict["reason"]
+    invocation = carry_out(planned(range(2)), watch=QUIET).invocation
+    verdict = invocation.verdict
+    assert (len(started), verdict.name, verdict.name.exit_code) == (2, "unknown", 4)
+    assert verdict.sequential.decision is None
+    assert [value.value for value in verdict.values] == [74.0, 74.5]
+    assert "undecided after 2 runs" in verdict.reason
 
 
 def test_a_failed_run_ends_it(reference, scripted, planned):
     """A crash decides the verdict whatever follows, so that nothing follows."""
     started = scripted({0: "nan_loss", 1: 80.0, 2: 80.0})
-    invocation = carry_out(planned(range(3)), watch=QUIET)
-    assert (len(started), invocation["verdict"]["name"], invocation["runs"]) == (1, "failed:nan_loss", ["seed0"])
+    invocation = carry_out(planned(range(3)), watch=QUIET).invocation
+    assert (len(started), invocation.verdict.name, invocation.runs) == (1, "failed:nan_loss", ("seed0",))
 
 
 def test_without_a_reference_one_seed_is_trained(scripted, planned):
     """Nothing can be decided by more of them."""
     started = scripted(dict.fromkeys(range(12), 80.0))
-    verdict = carry_out(planned(range(12)), watch=QUIET)["verdict"]
-    assert (len(started), verdict["name"], verdict["sequential"]) == (1, "unknown", None)
+    verdict = carry_out(planned(range(12)), watch=QUIET).invocation.verdict
+    assert (len(started), verdict.name, verdict.sequential) == (1, "unknown", None)
 
 
 def test_an_interrupted_one_goes_on_where_it_stopped(reference, scripted, planned):
     """The looks so far are on disk; resuming trains the next planned seed and ends as if nothing had happened."""
     scripted({0: 80.5, 1: "interrupted"})
     directory = planned(range(12))
-    assert "interrupted" in carry_out(directory, watch=QUIET)
+    assert carry_out(directory, watch=QUIET).interruption
     stopped = read_invocation(directory)
-    assert [look["seed"] for look in stopped["sequential"]["looks"]] == [0]
-    assert len(stopped["runs"]) == 12
+    assert [look.seed for look in stopped.sequential.looks] == [0]
+    assert len(stopped.runs) == 12
     started = scripted(dict.fromkeys(range(12), 80.0))
     started.clear()
-    invocation = carry_out(directory, watch=QUIET)
+    invocation = carry_out(directory, watch=QUIET).invocation
     assert started[0] == ("torch", 1)
-    assert invocation["verdict"]["name"] == "reproduced"
-    again = carry_out(directory, watch=QUIET)
-    assert len(started) == len(invocation["runs"]) - 1
+    assert invocation.verdict.name == "reproduced"
+    again = carry_out(directory, watch=QUIET).invocation
+    assert len(started) == len(invocation.runs) - 1
     assert again == invocation
 
 
@@ -134,42 +129,41 @@ def test_a_trained_seed_is_never_struck_off(reference, scripted, planned):
     rest = read_invocation(directory)
     carry_out(directory, watch=QUIET)
     n_used = len(read_invocation(directory)["runs"])
-    rest["sequential"]["effect"] = 60.0  # for which one run is enough
-    (directory / FILE_NAME).write_text(json.dumps(rest))
-    invocation = carry_out(directory, watch=QUIET)
+    rest.replace(sequential=rest.sequential.replace(effect=60.0)).write(directory)  # for which one run is enough
+    invocation = carry_out(directory, watch=QUIET).invocation
     assert n_used > 1
-    assert len(invocation["runs"]) == n_used
-    assert invocation["verdict"]["name"] == "reproduced"
-    assert len(invocation["verdict"]["sequential"]["looks"]) == 1
+    assert len(invocation.runs) == n_used
+    assert invocation.verdict.name == "reproduced"
+    assert len(invocation.verdict.sequential.looks) == 1
 
 
 def test_an_effect_in_the_metrics_unit_sets_what_is_looked_for(reference, scripted, planned):
     """Ten points are about two deviations of this reference; three need more runs than two."""
     for effect in (10.0, 3.0):
         scripted(dict.fromkeys(range(4), 80.0))
-        found = carry_out(planned(range(4), effect=effect), watch=QUIET)["verdict"]["sequential"]
-        assert found["effect"] == pytest.approx(effect)
-        assert (found["decision"] is None) == (effect == 3.0)
+        found = carry_out(planned(range(4), effect=effect), watch=QUIET).invocation.verdict.sequential
+        assert found.effect == pytest.approx(effect)
+        assert (found.decision is None) == (effect == 3.0)
 
 
 def test_an_invocation_from_before_has_no_rule(reference, scripted, planned):
     """Without the key every planned seed is trained and judged together, and `sequential` is null."""
     started = scripted(dict.fromkeys(range(3), 80.0))
     directory = planned(range(3), in_turn=False)
-    old = read_invocation(directory)
+    old = read_invocation(directory).as_json()
     del old["sequential"]
-    (directory / FILE_NAME).write_text(json.dumps(old))
-    verdict = carry_out(directory, watch=QUIET)["verdict"]
-    assert (len(started), verdict["sequential"], verdict["name"]) == (3, None, "reproduced")
-    assert verdict["mean_band"] is not None
+    (directory / Invocation.FILE_NAME).write_text(json.dumps(old))
+    verdict = carry_out(directory, watch=QUIET).invocation.verdict
+    assert (len(started), verdict.sequential, verdict.name) == (3, None, "reproduced")
+    assert verdict.mean_band is not None
 
 
 def test_the_block_says_how_it_was_decided(reference, scripted, planned):
     """The evidence after each run, what ends it, and the cap."""
     scripted({seed: 80.0 + 0.5 * (-1) ** seed for seed in range(12)})
-    invocation = carry_out(planned(range(12)), watch=QUIET)
+    invocation = carry_out(planned(range(12)), watch=QUIET).invocation
     text = " ".join(verdict_block(invocation, directory="x").split())
-    looks = [f"{look['e_value']:.3g}" for look in invocation["verdict"]["sequential"]["looks"]]
+    looks = [f"{look.e_value:.3g}" for look in invocation.verdict.sequential.looks]
     assert f"evidence {', '.join(looks)} to 1 for a difference of" in text
     assert "100 or more says outside, 0.09 or less reproduced; at most 12 runs" in text
     assert f"decided after {len(looks)} runs" in text
@@ -196,7 +190,7 @@ def test_seeds_are_the_cap_when_the_evidence_decides(places, monkeypatch, script
     assert len(request.seeds) == n_seeds
     assert (request.sequential is not None) == ("--until-decided" in options)
     if request.sequential:
-        assert request.sequential["planned"] == list(request.seeds)
+        assert request.sequential.planned == request.seeds
 
 
 @pytest.mark.parametrize(
