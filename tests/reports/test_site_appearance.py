@@ -9,7 +9,7 @@ import pytest
 
 from reports.site.appearance import APPEARANCES, appearance_of, contrast
 from reports.site.pages import environment
-from vigil.references.judgement import BETTER, REGRESSED, REPRODUCED, UNKNOWN, UNSUPPORTED
+from vigil.documents.verdict import Verdict
 
 LEAST_CONTRAST = 4.5  # WCAG 2.2, AA
 # How a colour looks without one kind of cone, linear RGB: G. Machado, M. Oliveira, L. Fernandes, IEEE TVCG 15 (2009) 1291,
@@ -87,8 +87,8 @@ def test_words_and_marks_differ():
 @pytest.mark.parametrize(
     ("verdict", "name"),
     [
-        (REPRODUCED, "reproduced"), (REGRESSED, "regressed"), (BETTER, "better-than-reference"), (UNKNOWN, "unknown"),
-        (UNSUPPORTED, "unsupported"), ("known-finding", "known-finding"), ("failed:hang", "failed"), ("failed:", "failed"),
+        (Verdict.REPRODUCED, "reproduced"), (Verdict.REGRESSED, "regressed"), (Verdict.BETTER, "better-than-reference"),
+        (Verdict.UNKNOWN, "unknown"), (Verdict.UNSUPPORTED, "unsupported"), ("known-finding", "known-finding"), ("failed:hang", "failed"), ("failed:", "failed"),
         ("left", "left"), ("never", "never"), ("not judged", "other"), ("Reproduced", "other"), ("", "other"),
         ("drifting", "other"), ("reproduced ", "other"),
     ],

@@ -255,8 +255,3 @@ def _with_origin(band: Band, rows: Sequence[Row]) -> RunBand:
         frameworks=tuple(sorted({row["context"]["framework"] for row in rows})),
         dates=tuple(sorted({row["date"] for row in rows})),
     )
-
-
-# Until the last room compares with `Verdict`.
-REPRODUCED, REGRESSED, BETTER, UNKNOWN = Verdict.REPRODUCED, Verdict.REGRESSED, Verdict.BETTER, Verdict.UNKNOWN
-UNSUPPORTED, FAILED = Verdict.UNSUPPORTED, "failed:"
