@@ -88,7 +88,8 @@ def test_words_and_marks_differ():
     ("verdict", "name"),
     [
         (Verdict.REPRODUCED, "reproduced"), (Verdict.REGRESSED, "regressed"), (Verdict.BETTER, "better-than-reference"),
-        (Verdict.UNKNOWN, "unknown"), (Verdict.UNSUPPORTED, "unsupported"), ("known-finding", "known-finding"), ("failed:hang", "failed"), ("failed:", "failed"),
+        (Verdict.UNKNOWN, "unknown"), (Verdict.UNSUPPORTED, "unsupported"),
+        ("known-finding", "known-finding"), ("failed:hang", "failed"), ("failed:", "failed"),
         ("left", "left"), ("never", "never"), ("not judged", "other"), ("Reproduced", "other"), ("", "other"),
         ("drifting", "other"), ("reproduced ", "other"),
     ],
