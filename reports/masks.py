@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -23,7 +23,7 @@ LEAST_SCORE = 0.5
 COLUMNS = ("image", "ground truth", "detections")
 # Okabe and Ito 2008, Color Universal Design; black and gray are left for what is no class.
 _COLOURS = ("#e69f00", "#56b4e9", "#009e73", "#f0e442", "#0072b2", "#d55e00", "#cc79a7")
-_LINES = ("solid", "dashed", "dotted")
+_LINES: tuple[Literal["solid", "dashed", "dotted"], ...] = ("solid", "dashed", "dotted")
 _CROWD = "#888888"
 _LUMINANCE = (0.299, 0.587, 0.114)  # of red, green and blue
 _PANEL = 3.1  # inches

@@ -9,7 +9,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from vigil.documents.context import DETERMINISM, DEVICES, FRAMEWORKS, MODES, PRECISIONS, RANDOMNESS, Context, make_context
+from vigil.documents.context import FRAMEWORKS, Context, make_context
 from vigil.documents.invocation import SequentialRule
 from vigil.errors import DirectoryError, FrameworkMissing, UsageError, nearest
 from vigil.process.environment import installed_frameworks
@@ -21,6 +21,13 @@ from vigil.statistics.sequential import CAP, DELTA
 # Together below 2**32: every framework's own generator takes such a seed.
 _LARGEST_FIRST_SEED = 2**31 - 1
 _MOST_SEEDS = 10_000
+_METAVARS = {"devices": "N", "shards": "A,B"}
+_MEANINGS = {
+    "devices": "how many of them (default: 1)",
+    "shards": "images of the global batch on each device (default: even)",
+    "determinism": "{allowed} (default: off, the framework as it is)",
+    "randomness": "{allowed}: Vigil's weights and order (default), or the framework's own",
+}
 
 
 def add_recipe(parser: argparse.ArgumentParser, *, or_all: str | None = None) -> None:
@@ -43,13 +50,19 @@ def recipes_from(arguments: argparse.Namespace) -> dict[str, Recipe]:
 
 def add_context(parser: argparse.ArgumentParser, *, framework_is_required: bool = True) -> None:
     """Add the fields of one context but for its randomness. What is not given is None."""
-    parser.add_argument("--framework", required=framework_is_required, help=_one_of(FRAMEWORKS))
-    parser.add_argument("--mode", help=f"{_one_of(MODES)} (default: jit)")
-    parser.add_argument("--precision", help=f"{_one_of(PRECISIONS)} (default: fp32)")
-    parser.add_argument("--device", help=f"{_one_of(DEVICES)} (default: cpu)")
-    parser.add_argument("--devices", metavar="N", help="how many of them (default: 1)")
-    parser.add_argument("--shards", metavar="A,B", help="images of the global batch on each device (default: even)")
-    parser.add_argument("--determinism", help=f"{_one_of(DETERMINISM)} (default: off, the framework as it is)")
+    for field in dataclasses.fields(Context):
+        if field.name != "randomness":
+            is_required = framework_is_required and field.name == "framework"
+            metavar = _METAVARS.get(field.name)
+            parser.add_argument(f"--{field.name}", required=is_required, metavar=metavar, help=_help(field))
+
+
+def _help(field: dataclasses.Field) -> str:
+    """Return what a field of a context may be, and what it is unless it is given."""
+    allowed = ", ".join(field.metadata.get("allowed", ()))
+    if field.name in _MEANINGS:
+        return _MEANINGS[field.name].format(allowed=allowed)
+    return allowed if field.default is dataclasses.MISSING else f"{allowed} (default: {field.default})"
 
 
 def add_release(parser: argparse.ArgumentParser, *, several: bool = False) -> None:
@@ -107,8 +120,8 @@ def require_framework_named(arguments: argparse.Namespace) -> None:
 
 def add_randomness(parser: argparse.ArgumentParser) -> None:
     """Add where weights and order come from."""
-    what = "Vigil's weights and order (default), or the framework's own"
-    parser.add_argument("--randomness", help=f"{_one_of(RANDOMNESS)}: {what}")
+    [field] = (field for field in dataclasses.fields(Context) if field.name == "randomness")
+    parser.add_argument("--randomness", help=_help(field))
 
 
 def context_from(arguments: argparse.Namespace) -> Context:
@@ -257,7 +270,3 @@ def _refuse_repeats(option: str, found: Sequence[object]) -> None:
     for place, each in enumerate(found):
         if each in found[:place]:
             raise UsageError(f"{option}: found {each} twice. Allowed: each once.")
-
-
-def _one_of(names: tuple[str, ...]) -> str:
-    return ", ".join(names)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import enum
 from typing import ClassVar, Literal
 
 from pydantic import Field, field_serializer
@@ -13,10 +12,11 @@ from vigil.documents.identity import Identity
 from vigil.documents.invocation import FirstRung, NamedRelease
 from vigil.documents.record import Environment
 from vigil.documents.verdict import Verdict
+from vigil.documents.word import Word
 from vigil.errors import EXIT_COULD_NOT_RUN, EXIT_OUTSIDE, EXIT_REPRODUCED, EXIT_UNKNOWN
 
 
-class ReleaseVerdict(str, enum.Enum):
+class ReleaseVerdict(Word):
     """How two releases compare. It is its own text, in documents, tables and messages."""
 
     NO_DIFFERENCE = "no difference seen"
@@ -27,9 +27,6 @@ class ReleaseVerdict(str, enum.Enum):
     NEW_WRONG = "a step of NEW is wrong"
     COULD_NOT_RUN = "could not run"
     TOO_FEW_RUNS = "too few runs"
-
-    __str__ = str.__str__
-    __format__ = str.__format__
 
     @property
     def exit_code(self) -> int:

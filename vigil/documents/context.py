@@ -6,6 +6,7 @@ which the context can be read back. Whether a framework can offer a context is i
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -23,18 +24,26 @@ DETERMINISM = ("off", "on")
 RANDOMNESS = ("shared", "native")
 
 
+def _one_of(allowed: tuple[str, ...], *, usual: str | None = None) -> Any:
+    facts = {"allowed": allowed}
+    return dataclasses.field(metadata=facts) if usual is None else dataclasses.field(default=usual, metadata=facts)
+
+
 @dataclass(frozen=True)
 class Context:
-    """Where and how: build it with `make_context`, which checks every field."""
+    """Where and how: build it with `make_context`, which checks every field.
 
-    framework: str
-    mode: str
-    precision: str
-    device: str
-    devices: int
-    shards: tuple[int, ...] | None
-    determinism: str
-    randomness: str
+    Specs, options of the command line, tags and tables take their names, what is allowed and what is usual from these fields.
+    """
+
+    framework: str = _one_of(FRAMEWORKS)
+    mode: str = _one_of(MODES, usual="jit")
+    precision: str = _one_of(PRECISIONS, usual="fp32")
+    device: str = _one_of(DEVICES, usual="cpu")
+    devices: int = 1
+    shards: tuple[int, ...] | None = None
+    determinism: str = _one_of(DETERMINISM, usual="off")
+    randomness: str = _one_of(RANDOMNESS, usual="shared")
 
     @property
     def text(self) -> str:
@@ -113,33 +122,22 @@ class Context:
         return getattr(self, key)
 
 
-def make_context(
-    *,
-    framework: str,
-    mode: str = "jit",
-    precision: str = "fp32",
-    device: str = "cpu",
-    devices: int | str = 1,
-    shards: str | Sequence[int] | None = None,
-    determinism: str = "off",
-    randomness: str = "shared",
-) -> Context:
-    """Return the checked context; counts and shards may come as text from a command line.
+def make_context(**options: Any) -> Context:
+    """Return the checked context; counts and shards may come as text from a command line, and what is left out is usual.
 
     Raises:
         UsageError: Which option, what was found, what is allowed and the nearest match.
+        TypeError: An option that is no field of a context.
     """
-    count = _count("devices", devices)
-    return Context(
-        framework=_choice("framework", framework, FRAMEWORKS),
-        mode=_choice("mode", mode, MODES),
-        precision=_choice("precision", precision, PRECISIONS),
-        device=_choice("device", device, DEVICES),
-        devices=count,
-        shards=_shards(shards, count),
-        determinism=_choice("determinism", determinism, DETERMINISM),
-        randomness=_choice("randomness", randomness, RANDOMNESS),
-    )
+    fields = {field.name: field for field in dataclasses.fields(Context)}
+    if strange := sorted(options.keys() - fields.keys()):
+        raise TypeError(f"{', '.join(strange)}: no field of a context")
+    values = {name: options.get(name, None if name == "framework" else field.default) for name, field in fields.items()}
+    words = {
+        name: _choice(name, values[name], field.metadata["allowed"]) for name, field in fields.items() if field.metadata
+    }
+    devices = _count("devices", values["devices"])
+    return Context(**words, devices=devices, shards=_shards(values["shards"], devices))
 
 
 def parse_context(text: str) -> Context:
@@ -151,7 +149,7 @@ def parse_context(text: str) -> Context:
     parts = text.split("-")
     if len(parts) < 4:
         raise _malformed(text)
-    fields: dict[str, object] = {"framework": parts[0], "mode": parts[1], "precision": parts[2]}
+    fields: dict[str, Any] = {"framework": parts[0], "mode": parts[1], "precision": parts[2]}
     rest = parts[3:]
     if rest[0] == "gpu":
         fields["device"] = rest.pop(0)
@@ -189,7 +187,7 @@ def _choice(option: str, found: object, allowed: Iterable[str]) -> str:
 def _count(option: str, found: object) -> int:
     """Return a whole number of 1 or more, from an int or plain decimal digits."""
     is_digits = isinstance(found, str) and found.isascii() and found.strip().isdigit() and len(found) < 10
-    number = int(found) if is_digits else found
+    number = int(str(found)) if is_digits else found
     if not isinstance(number, int) or isinstance(number, bool) or number < 1:
         raise UsageError(f"{option}: found {found!r}. Allowed: a whole number, 1 or more.")
     return number

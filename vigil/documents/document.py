@@ -26,7 +26,8 @@ from runners.contract.files import replace_text
 from runners.contract.protocol.events import encode_float
 from vigil.errors import CannotRun
 
-Self = TypeVar("Self", bound="Part")
+SomePart = TypeVar("SomePart", bound="Part")
+SomeDocument = TypeVar("SomeDocument", bound="Document")
 Number = Annotated[
     float,
     BeforeValidator(lambda value: float(value) if isinstance(value, str) else value),
@@ -46,7 +47,7 @@ class Part(BaseModel):
     # These are left out where they are null, too.
     LEFT_OUT_WHEN_NONE: ClassVar[tuple[str, ...]] = ()
 
-    def replace(self: Self, **changes: Any) -> Self:
+    def replace(self: SomePart, **changes: Any) -> SomePart:
         """Return a copy with some fields changed, all of them checked again."""
         return type(self).model_validate({**{name: getattr(self, name) for name in self.model_fields_set}, **changes})
 
@@ -76,7 +77,7 @@ class Document(Part):
     FILE_NAME: ClassVar[str]
 
     @classmethod
-    def read(cls: type[Self], directory: Path) -> Self:
+    def read(cls: type[SomeDocument], directory: Path) -> SomeDocument:
         """Return the document of a directory.
 
         Raises:
@@ -87,7 +88,7 @@ class Document(Part):
         return cls.parse(path.read_bytes(), where=str(path))
 
     @classmethod
-    def parse(cls: type[Self], content: bytes | str, *, where: str) -> Self:
+    def parse(cls: type[SomeDocument], content: bytes | str, *, where: str) -> SomeDocument:
         """Return the document in a text of JSON. Raises DocumentError."""
         try:
             values = json.loads(content)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import enum
-
+from vigil.documents.word import Word
 from vigil.errors import EXIT_COULD_NOT_RUN, EXIT_OUTSIDE, EXIT_REPRODUCED, EXIT_UNKNOWN
 
 
-class Verdict(str, enum.Enum):
+class Verdict(Word):
     """How something ended. It is its own text, in documents, tables and messages."""
 
     REPRODUCED = "reproduced"
@@ -28,11 +27,6 @@ class Verdict(str, enum.Enum):
     FAILED_COULD_NOT_START = "failed:could_not_start"
     FAILED_ENVIRONMENT = "failed:environment"
     FAILED_DETECTIONS = "failed:detections"
-
-    # A mixed-in enumeration prints its member's name, and from Python 3.12 on formats it so.
-    __str__ = str.__str__
-    __format__ = str.__format__
-    __repr__ = str.__repr__
 
     @classmethod
     def of_failure(cls, category: str) -> Verdict:

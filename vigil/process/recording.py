@@ -196,12 +196,9 @@ def _losses(events: list[dict]) -> tuple[float, ...]:
 
 def _wall_seconds(events: list[dict]) -> float:
     """Return the seconds from first to last event, summed over attempts."""
-    total, start = 0.0, None
-    for previous, event in zip([None, *events], events, strict=False):
-        if event["kind"] == "started":
-            total += previous["time"] - start if start is not None else 0.0
-            start = event["time"]
-    return round(total + (events[-1]["time"] - start if start is not None else 0.0), 3)
+    starts = [index for index, event in enumerate(events) if event["kind"] == "started"]
+    ends = [*starts[1:], len(events)]
+    return round(sum((events[end - 1]["time"] - events[start]["time"] for start, end in zip(starts, ends, strict=False)), 0.0), 3)
 
 
 def _inside(events: list[dict]) -> Environment:

@@ -198,6 +198,7 @@ class Target(Closed):
     selection: Literal["last", "best"] = Field(description="Which evaluation was published.")
     protocol: Text = Field(description="How the source trained.")
     profile: Name = Field(description="The profile that follows the protocol.")
+    metric: Text = Field(description="The metric that was published.")
 
 
 class Data(Closed):

@@ -99,7 +99,7 @@ def failed(failure: Failure, *, metric: Metric, seed: int, values: Sequence[Seed
 
 
 def judge(
-    values: Sequence[tuple[int, float]],
+    values: Sequence[tuple[int, float | None]],
     *,
     rows: Sequence[Row],
     recipe: Identity,
@@ -130,8 +130,7 @@ def judge(
     Raises:
         ValueError: no value, one that is not finite, or a seed given twice.
     """
-    _check_values(values)
-    seeds, numbers = [seed for seed, _ in values], [float(value) for _, value in values]
+    seeds, numbers = [seed for seed, _ in values], _numbers(values)
     used, problem, notes = usable_for(
         seeds if sequential is None else sequential.planned,
         rows=rows,
@@ -152,7 +151,7 @@ def judge(
             notes += remarks_on(used, framework=context.framework)
             if sequential is not None:
                 evidence = evidence_of(
-                    values,
+                    list(zip(seeds, numbers, strict=True)),
                     band=comparison.run_band,
                     alpha=sequential.alpha,
                     beta=sequential.beta,
@@ -165,11 +164,11 @@ def judge(
     if evidence is not None:
         side, reason = explain_evidence(evidence, unit=metric.unit)
         names[0] = Verdict.UNKNOWN if side is None else _verdict(side, direction=metric.direction)
-    several = comparison is not None and len(numbers) > 1 and evidence is None
+    test = None if comparison is None or len(numbers) == 1 or evidence is not None else comparison
     run_band = None if comparison is None else comparison.run_band
     return Judgement(
         name=names[0],
-        reason="; ".join([reason, *notes]),
+        reason="; ".join([reason or "", *notes]),
         metric=metric.name,
         unit=metric.unit,
         direction=metric.direction,
@@ -180,8 +179,8 @@ def judge(
         mean=math.fsum(numbers) / len(numbers),
         p_value=None if comparison is None else comparison.p_value if evidence is None else evidence.p_value,
         band=None if run_band is None else _with_origin(run_band, used),
-        mean_band=MeanBand(**asdict(comparison.mean_band)) if several else None,
-        welch=WelchTest(**asdict(comparison.welch)) if several else None,
+        mean_band=None if test is None else MeanBand(**asdict(test.mean_band)),
+        welch=None if test is None or test.welch is None else WelchTest(**asdict(test.welch)),
         sequential=None if evidence is None else SequentialEvidence(**asdict(evidence)),
         detectable_drop=drop if evidence is None else None,
         power=POWER,
@@ -202,16 +201,19 @@ def judge(
     )
 
 
-def _check_values(values: Sequence[tuple[int, float]]) -> None:
+def _numbers(values: Sequence[tuple[int, float | None]]) -> list[float]:
     if not values:
         raise ValueError("values: found none, needed is one or more.")
+    numbers = []
     for seed, value in values:
         if not isinstance(value, (int, float)) or not math.isfinite(value):
             raise ValueError(f"values: seed {seed}: found {value!r}, allowed are finite numbers.")
+        numbers.append(float(value))
     seeds = [seed for seed, _ in values]
     twice = sorted({seed for seed in seeds if seeds.count(seed) > 1})
     if twice:
         raise ValueError(f"values: seed {twice[0]} is given twice; a repeat of a seed is no second sample.")
+    return numbers
 
 
 def _verdicts(comparison: Comparison | None, numbers: Sequence[float], *, direction: str) -> list[Verdict]:
@@ -239,7 +241,7 @@ def _explain(comparison: Comparison, names: Sequence[Verdict], *, coverage: floa
     away = f"{amount(abs(comparison.difference), unit)} {'above' if comparison.difference > 0.0 else 'below'}"
     allowed = f"allowed is {amount((band.high - band.low) / 2.0, unit)} either way"
     test = ""
-    if n_runs >= WELCH_DECIDES_FROM:
+    if n_runs >= WELCH_DECIDES_FROM and comparison.welch is not None:
         test = f" and p {1.0 - band.coverage:.3g} or more, Welch's p is {comparison.welch.p_value:.2g}"
     text = f"{what} {away} the reference's mean, {allowed}{test} (false alarms {1.0 - coverage:.2g})"
     n_outside = sum(name is not Verdict.REPRODUCED for name in names[1:])
