@@ -27,9 +27,9 @@ from vigil.paths import project_root, reference_directory, runs_directory
 from vigil.process.build_spec import fault_entry
 from vigil.process.environment import describe_machine, installed_frameworks
 from vigil.recipes.loading import Recipe, identity_of, load_recipe
-from vigil.references.judgement import judge
+from vigil.references.judge import judge
 from vigil.references.samples import load_rows
-from vigil.runs.request import Request
+from vigil.runs.plan import Request
 from vigil.runs.sweep import sweep
 
 FAULTS = {

@@ -220,7 +220,7 @@ def with_findings(row: dict[str, Any]) -> dict[str, Any]:
 
 def verifications(recipe_name: str) -> list[dict[str, Any]]:
     """Return the last verification of each context in runs/ that held the committed tape, without a planted fault."""
-    tape = hashlib.sha256(path_of(identity_of(load_recipe(recipe_name), "quick")).read_bytes()).hexdigest()
+    tape = hashlib.sha256(path_of(recipe_name, "quick").read_bytes()).hexdigest()
     last = {}
     for path in sorted(runs_directory().glob(f"*-verify-{recipe_name}-quick-*/verify.json")):
         document = json.loads(path.read_text(encoding="utf-8"))

@@ -227,7 +227,7 @@ def standard_for(fault: Fault) -> Standard:
         return load_standard(load_recipe(fault.recipe), "quick", data_directory=None)
     recipe = load_recipe(str(fault.variant))
     facts = identity_of(recipe, "quick")
-    path = path_of(facts, runs_directory() / "tapes")
+    path = path_of(facts.name, facts.profile, runs_directory() / "tapes")
     if not path.exists():
         precisions = ("fp32", "bf16")
         tape = make_golden(

@@ -8,8 +8,8 @@ from datetime import date
 from benchmarks.throughput.alternate import SETTLING_STEPS
 from benchmarks.throughput.cell import PROFILE, RECIPE, STARTS, Measurement
 from vigil.documents.context import FRAMEWORKS
-from vigil.process.build_spec import available_cores
 from vigil.process.environment import describe_code, describe_machine
+from vigil.process.side_by_side import available_cores
 
 GOAL = 0.97
 _METHOD = """\

@@ -68,7 +68,7 @@ def act(patch: pytest.MonkeyPatch, *, on_run: Callable[[Path], Any] = str, slowl
     patch.setattr(installer, "resolve", resolve)
     patch.setattr(installer, "install", install)
     patch.setattr(store, "_make_venv", make_venv)
-    assert path_of({"name": "resnet_cifar", "profile": "quick"}).is_file()
+    assert path_of("resnet_cifar", "quick").is_file()
 
 
 def nightly_of_its_own(runs: str, cache: str, uri: str) -> None:

@@ -18,7 +18,7 @@ FILES = {
     "vigil/process/build_spec.py": "from vigil.documents.context import Context",
     "vigil/documents/context.py": "",
     "vigil/verify/oracle/step.py": "verify, deeper",
-    "vigil/references/judgement.py": "from vigil.statistics.bands import Band",
+    "vigil/references/judge.py": "from vigil.statistics.bands import Band",
     "vigil/statistics/bands.py": "from vigil.statistics import metric",
     "vigil/statistics/metric.py": "SCALE = 1",
     "vigil/cli/main.py": "no part of it",
@@ -52,7 +52,7 @@ OF_BOTH = [
     "reference/resnet_cifar/verify/clean-tape.jsonl",
 ]  # fmt: skip
 OF_A_REPRODUCTION = [
-    "vigil/references/judgement.py", "vigil/statistics/bands.py", "vigil/statistics/metric.py",
+    "vigil/references/judge.py", "vigil/statistics/bands.py", "vigil/statistics/metric.py",
     "reference/resnet_cifar/quick-jax-2026.jsonl",
 ]  # fmt: skip
 
@@ -125,7 +125,7 @@ def test_a_basis_that_forgets_an_ingredient_is_caught(root, monkeypatch):
 def test_the_judgement_of_this_checkout_is_found():
     """The imports of the real verdict lead to the real bands."""
     found = with_imports([project_root() / "vigil" / "references" / "judgement.py"], root=project_root())
-    needed = {"vigil/references/judgement.py", "vigil/statistics/bands.py", "vigil/references/samples.py"}
+    needed = {"vigil/references/judge.py", "vigil/statistics/bands.py", "vigil/references/samples.py"}
     assert needed <= {path.relative_to(project_root()).as_posix() for path in found}
 
 

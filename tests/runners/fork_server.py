@@ -21,8 +21,8 @@ import time
 from pathlib import Path
 
 from runners.contract.protocol.launch import CONDUCTOR_VARIABLE
-from vigil.process.build_spec import available_cores
 from vigil.process.execute import LOG_NAME
+from vigil.process.side_by_side import available_cores
 
 ROOT = Path(__file__).resolve().parents[2]
 _servers: dict[str, _Server] = {}

@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 
 from tests.conftest import _TINY
+from vigil.documents.identity import Identity
 from vigil.verify import golden
 from vigil.verify.golden import make_golden
 from vigil.verify.limits import make_limits
 
-RECIPE = {"name": "tiny", "version": 1, "hash": "a" * 12, "profile": "test"}
+RECIPE = Identity(name="tiny", version=1, hash="a" * 12, profile="test")
 
 
 @pytest.fixture(scope="session")

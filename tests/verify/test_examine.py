@@ -5,9 +5,11 @@ import json
 import numpy as np
 import pytest
 
+from tests.documents import a_record
 from tests.verify.conftest import RECIPE
 from tests.verify.made_answers import FakeFramework, in_float32
 from vigil.documents.context import make_context
+from vigil.documents.failure import Failure
 from vigil.verify import examine, localise
 from vigil.verify.ask import Answers, Setting
 from vigil.verify.limits import Limits
@@ -20,9 +22,9 @@ def verified(tape, limits, monkeypatch, tmp_path):
     def verify(wrong, *, failure=None, limits=limits):
         answers = in_float32(tape)
         wrong(answers)
-        context = {"framework": "torch", "text": "torch-eager-fp32-x1"}
         environment = {"framework_version": "2.13.0"}
-        record = {"recipe": RECIPE, "context": context, "fault": None, "environment": environment, "failure": failure}
+        context = make_context(framework="torch", mode="eager")
+        record = a_record(recipe=RECIPE, context=context, environment=environment, failure=failure)
         monkeypatch.setattr(examine, "ask", lambda *arguments, **options: Answers(record, answers, {}))
         monkeypatch.setattr(localise, "ask", FakeFramework(tape))
         setting = Setting(make_context(framework="torch"), tmp_path / "answers", 0, None)
@@ -55,7 +57,7 @@ def test_a_case_without_an_answer_is_missing(verified, case):
 
 def test_a_case_that_a_dead_runner_never_came_to_is_not_missing(verified):
     """A crash stays a crash: only what was answered before it is told."""
-    failure = {"category": "died", "message": "killed by SIGKILL"}
+    failure = Failure(category="died", phase="verify", step=0, message="killed by SIGKILL", log_tail=())
     document = verified(lambda answers: answers.pop("late/full"), failure=failure)
     assert document["verdict"]["name"] == "failed:died"
     assert not out_of(document)

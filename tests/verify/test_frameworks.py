@@ -16,7 +16,7 @@ from vigil.paths import project_root
 from vigil.process import execute
 from vigil.process.build_spec import fault_entry
 from vigil.process.environment import installed_frameworks, is_installed
-from vigil.recipes.loading import identity_of, load_recipe
+from vigil.recipes.loading import load_recipe
 from vigil.verify.golden import path_of
 from vigil.verify.request import load_standard, verify_context
 
@@ -76,7 +76,7 @@ def verify(standard, tmp_path):
 
 def test_the_committed_tape_is_small_and_agreed_on(standard):
     """It is under 1 MB, and the oracle and the three frameworks agree to 1e-10 in it."""
-    path = path_of(identity_of(load_recipe("resnet_cifar"), "quick"))
+    path = path_of("resnet_cifar", "quick")
     assert path.stat().st_size < 1_000_000
     votes = standard.tape.header["votes"]
     assert set(votes) == {"oracle", *FRAMEWORKS}

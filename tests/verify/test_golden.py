@@ -43,7 +43,7 @@ def test_a_tape_of_another_recipe_is_refused(tape, tmp_path):
     """The hash of what is trained must be the tape's."""
     save_golden(tmp_path / "golden.npz", tape)
     with pytest.raises(CannotRun, match="made for recipe hash"):
-        load_golden(tmp_path / "golden.npz", recipe={**RECIPE, "hash": "b" * 12}, data_directory=None)
+        load_golden(tmp_path / "golden.npz", recipe=RECIPE.replace(hash="b" * 12), data_directory=None)
     with pytest.raises(CannotRun, match="vigil golden tiny"):
         load_golden(tmp_path / "none.npz", recipe=RECIPE, data_directory=None)
     (tmp_path / "broken.npz").write_bytes(b"PK\x03\x04")

@@ -2,7 +2,9 @@
 
 import pytest
 
+from tests.documents import a_record
 from tests.verify.conftest import RECIPE
+from vigil.documents.failure import Failure
 from vigil.errors import UsageError
 from vigil.verify import examine, localise
 from vigil.verify.ask import Answers
@@ -163,7 +165,7 @@ def test_one_pattern_is_a_list_of_one(tmp_path):
 
 def test_a_crash_is_neither_mismatch_nor_pass():
     """A runner that died is failed, whatever its finished cases said."""
-    failure = {"category": "died", "message": "killed by SIGKILL"}
-    dead = {**record(), "failure": failure}
+    failure = Failure(category="died", phase="verify", step=0, message="killed by SIGKILL", log_tail=())
+    dead = a_record(status="failed", failure=failure)
     verdict = examine._verdict(dead, [(5.0, None)], examine.Examination(Answers(dead, {}, {}), [], []), None, [])
     assert verdict["name"] == "failed:died"

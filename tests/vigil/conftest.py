@@ -27,7 +27,7 @@ from vigil.process.execute import Ending
 from vigil.process.recording import read_record
 from vigil.references.samples import append_rows, row_from_record
 from vigil.runs.carry_out import carry_out
-from vigil.runs.request import plan
+from vigil.runs.plan import plan
 from vigil.tracking import upload
 
 _HEAD = """

@@ -7,9 +7,8 @@ import numpy as np
 from vigil.documents.context import parse_context
 from vigil.documents.identity import Identity
 from vigil.documents.invocation import PublishedTarget
-from vigil.documents.judgement import Judgement
-from vigil.documents.metric import Metric
-from vigil.references.judgement import judge
+from vigil.documents.judgement import Judgement, Metric
+from vigil.references.judge import judge
 
 RECIPE = {"name": "resnet_cifar", "version": 1, "hash": "aa11", "profile": "quick"}
 METRIC = {"name": "test_accuracy", "unit": "percent", "direction": "higher", "selection": "last"}

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from vigil.documents.context import make_context
-from vigil.documents.metric import Metric
+from vigil.documents.judgement import Metric
 from vigil.recipes.loading import identity_of, load_recipe
-from vigil.references.judgement import band_of
+from vigil.references.judge import band_of
 
 RECIPE = load_recipe("resnet_cifar")
 QUICK = identity_of(RECIPE, "quick").as_json()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from vigil.documents.context import make_context
 from vigil.recipes.loading import load_recipe
-from vigil.runs.request import Request
+from vigil.runs.plan import Request
 from vigil.runs.watch import Watch
 
 

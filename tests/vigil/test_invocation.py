@@ -7,7 +7,7 @@ import json
 import pytest
 
 import vigil.runs.carry_out as module
-import vigil.runs.request
+import vigil.runs.plan
 import vigil.tracking.uploads
 import vigil.verify.golden
 import vigil.verify.request
@@ -21,7 +21,7 @@ from vigil.process.directories import alone_in, new_directory
 from vigil.process.recording import read_record
 from vigil.references.samples import row_from_record
 from vigil.runs.carry_out import Interruption, carry_out, read_invocation
-from vigil.runs.request import preflight
+from vigil.runs.plan import preflight
 from vigil.runs.watch import Watch
 from vigil.tracking import TrackingUnavailable
 
@@ -152,14 +152,14 @@ def test_a_faulted_run_is_marked_everywhere_and_is_no_reference(scripted, planne
 
 def test_preflight_passes_what_can_run(places, monkeypatch):
     """The embedded set needs no data directory; the runs directory is made and left empty."""
-    monkeypatch.setattr(vigil.runs.request, "require_framework", nothing)
+    monkeypatch.setattr(vigil.runs.plan, "require_framework", nothing)
     assert preflight(request(), places) is None
     assert list(places.iterdir()) == []
 
 
 def test_preflight_refuses_what_would_fail_late(places, tmp_path, monkeypatch):
     """Shards, disk, a file in the way and missing data are each said before a directory is planned."""
-    monkeypatch.setattr(vigil.runs.request, "require_framework", nothing)
+    monkeypatch.setattr(vigil.runs.plan, "require_framework", nothing)
     with pytest.raises(UsageError, match="sum to the recipe's batch size, 64"):
         preflight(request(devices=2, shards="1,2"), places)
     (tmp_path / "file").touch()
@@ -169,7 +169,7 @@ def test_preflight_refuses_what_would_fail_late(places, tmp_path, monkeypatch):
     def missing(data, *, progress):
         raise DataError("no data")
 
-    monkeypatch.setattr(vigil.runs.request, "ensure_data", missing)
+    monkeypatch.setattr(vigil.runs.plan, "ensure_data", missing)
     with pytest.raises(DataError, match="no data"):
         preflight(request(profile="paper"), places)
     monkeypatch.setattr(vigil.process.directories.shutil, "disk_usage", lambda path: type("Usage", (), {"free": 2**20})())

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from vigil.errors import UsageError
-from vigil.runs.contexts import every_context, matrix_contexts, share_cores
+from vigil.process.side_by_side import share_cores
+from vigil.runs.contexts import every_context, matrix_contexts
 
 
 def test_the_matrix_is_every_combination_once():

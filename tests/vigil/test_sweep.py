@@ -9,13 +9,13 @@ import pytest
 
 import vigil.process.side_by_side
 import vigil.runs.carry_out
-import vigil.runs.request
+import vigil.runs.plan
 from runners.contract.protocol.spec import read_spec
 from vigil.documents.context import make_context
 from vigil.errors import FrameworkMissing
 from vigil.recipes.loading import load_recipe
 from vigil.runs.contexts import matrix_contexts
-from vigil.runs.request import Request
+from vigil.runs.plan import Request
 from vigil.runs.sweep import sweep
 
 
@@ -26,7 +26,7 @@ def nothing(*facts) -> None:
 @pytest.fixture(autouse=True)
 def _installed(monkeypatch):
     """Every framework counts as installed, and the machine has two cores."""
-    monkeypatch.setattr(vigil.runs.request, "require_framework", nothing)
+    monkeypatch.setattr(vigil.runs.plan, "require_framework", nothing)
     monkeypatch.setattr(vigil.process.side_by_side, "available_cores", lambda: [0, 1])
 
 
@@ -86,7 +86,7 @@ def test_all_requests_are_checked_before_the_first_trains(scripted, places, monk
         if framework == "jax":
             raise FrameworkMissing("jax is not installed")
 
-    monkeypatch.setattr(vigil.runs.request, "require_framework", require)
+    monkeypatch.setattr(vigil.runs.plan, "require_framework", require)
     contexts = [make_context(framework="torch"), make_context(framework="jax")]
     with pytest.raises(FrameworkMissing):
         sweep(requests(contexts), places, jobs=1, progress_timeout=60.0, on_end=nothing, on_data=nothing)

@@ -16,10 +16,9 @@ from vigil.cli import options
 from vigil.documents.record import Record
 from vigil.errors import UsageError
 from vigil.paths import runs_directory
-from vigil.process.build_spec import available_cores
 from vigil.process.directories import new_directory, require_writable
 from vigil.process.recording import write_json
-from vigil.process.side_by_side import side_by_side
+from vigil.process.side_by_side import available_cores, share_cores, side_by_side
 from vigil.progress import RunDisplay, duration
 from vigil.recipes.loading import identity_of, load_recipe
 from vigil.releases.difference import FILE_NAME, SCHEMA, Side, judge, read_side, unavailable_side
@@ -27,8 +26,7 @@ from vigil.releases.naming import ALLOWED, Release, parse_release
 from vigil.releases.resolve import Resolved, Unavailable
 from vigil.releases.store import obtain_or_say_why
 from vigil.runs.carry_out import carry_out, carry_out_in_turn, read_invocation
-from vigil.runs.contexts import share_cores
-from vigil.runs.request import Request, plan, preflight
+from vigil.runs.plan import Request, plan, preflight
 from vigil.runs.watch import Watch, ignore
 
 NAMES = ("OLD", "NEW")

@@ -51,7 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"No tape is saved. What each framework answered is in {directory}.")
         return EXIT_OUTSIDE
     tape.header |= provenance(votes, created=now.isoformat(timespec="seconds"))
-    path = path_of(facts)
+    path = path_of(facts.name, facts.profile)
     save_golden(path, tape)
     print(f"{path}: {path.stat().st_size / 2**20:.2f} MiB, {len(tape.cases)} cases")
     return EXIT_REPRODUCED

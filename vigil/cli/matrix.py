@@ -17,7 +17,7 @@ from vigil.process.environment import is_installed
 from vigil.progress import RunDisplay
 from vigil.releases.store import obtain_or_say_why
 from vigil.runs.contexts import MATRIX_DEVICES, MATRIX_MODES, MATRIX_PRECISIONS, matrix_contexts
-from vigil.runs.request import Request
+from vigil.runs.plan import Request
 from vigil.runs.sweep import sweep
 
 # A number outside its band is worse than one that is missing, and both are worse than one that nothing is known of.

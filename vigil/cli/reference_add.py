@@ -22,8 +22,8 @@ from vigil.recipes.loading import Recipe, load_recipe
 from vigil.references.overview import identity
 from vigil.references.samples import append_rows, load_rows, row_from_record
 from vigil.runs.first_rung import INTERRUPTED
-from vigil.runs.gate import Examined, examine_contexts
-from vigil.runs.request import Request
+from vigil.runs.gate import GateAnswer, examine_contexts
+from vigil.runs.plan import Request
 from vigil.runs.sweep import sweep
 from vigil.tracking import upload_or_note
 
@@ -120,7 +120,7 @@ def _samples(recipe: Recipe, profile: str, *, checksum: str) -> set[tuple[str, i
     }
 
 
-def _tell_and_keep(examined: Examined, document: dict[str, Any] | None) -> None:
+def _tell_and_keep(examined: GateAnswer, document: dict[str, Any] | None) -> None:
     """Print what was said of a context; draw what there is to draw of its verification, and upload it all."""
     print(_told(examined), flush=True)
     if document is None or document["verdict"]["name"] == INTERRUPTED:
@@ -130,7 +130,7 @@ def _tell_and_keep(examined: Examined, document: dict[str, Any] | None) -> None:
     upload_or_note(examined.directory)
 
 
-def _told(examined: Examined) -> str:
+def _told(examined: GateAnswer) -> str:
     """Return one line on what verify said of a context, and what follows."""
     where = f" ({examined.directory})" if examined.directory else ""
     if examined.note is None:

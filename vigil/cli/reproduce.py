@@ -18,7 +18,7 @@ from vigil.progress import RunDisplay
 from vigil.recipes.loading import load_recipe
 from vigil.releases.store import obtain
 from vigil.runs.carry_out import CarriedOut, carry_out
-from vigil.runs.request import Request, plan, preflight
+from vigil.runs.plan import Request, plan, preflight
 from vigil.runs.watch import Watch
 
 

@@ -15,6 +15,7 @@ from reports.verify_table import markdown, outcome, show
 from vigil.cli import options
 from vigil.data.official import ensure_data
 from vigil.documents.context import FRAMEWORKS, MODES, PRECISIONS
+from vigil.documents.identity import Identity
 from vigil.errors import EXIT_COULD_NOT_RUN, EXIT_OUTSIDE, EXIT_REPRODUCED, UsageError
 from vigil.paths import runs_directory
 from vigil.process.build_spec import fault_entry, rows_of_part
@@ -104,7 +105,7 @@ def _run_one(arguments: argparse.Namespace, recipe: Recipe, training: dict[str, 
     with RunDisplay() as display:
         data_directory = _data_directory(training, display)
         standard = load_standard(recipe, arguments.profile, data_directory=data_directory)
-        directory = new_verify_directory(runs_directory(), standard.tape.header["recipe"], context)
+        directory = new_verify_directory(runs_directory(), Identity.model_validate(standard.tape.header["recipe"]), context)
         document = verify_context(
             standard,
             context,

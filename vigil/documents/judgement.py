@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from vigil.documents.document import Number, Part
 from vigil.documents.verdict import Verdict
 
 NOT_JUDGED = "not judged"
+
+
+class Metric(Part):
+    """What a recipe is judged by. selection: of which evaluation of a run, the last or the best."""
+
+    unit: str
+    direction: Literal["higher", "lower"]
+    selection: str
+    name: str
+
+    @classmethod
+    def of(cls, training: dict[str, Any]) -> Metric:
+        """Return the metric of a recipe's resolved content."""
+        return cls.model_validate(training["metric"])
 
 
 class SeedValue(Part):
@@ -52,13 +66,14 @@ class MeanBand(Part):
 
 
 class WelchTest(Part):
-    """Welch's test of several runs against the reference's."""
+    """Welch's test of several runs against the reference's, and the interval of the difference."""
 
     difference: float
     standard_error: float
-    statistic: Number
     degrees_of_freedom: float
     p_value: float
+    low: float
+    high: float
 
 
 class SequentialLook(Part):

@@ -11,7 +11,7 @@ from vigil.documents.document import Document, Number, Part
 from vigil.documents.failure import Failure
 from vigil.documents.identity import Identity
 from vigil.documents.invocation import FirstRung
-from vigil.documents.metric import Metric
+from vigil.documents.judgement import Metric
 
 Status = Literal["finished", "failed", "unsupported", "interrupted"]
 Environment = dict[str, "str | int | float | bool | list[str] | None"]

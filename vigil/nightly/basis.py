@@ -23,7 +23,7 @@ _CODE = ("runners/contract", "runners/{framework}", "vigil/verify")
 # What says what a runner is asked for, and what judges a number, with all that these import of Vigil: a list of them would be out
 # of date soon.
 _ASKED = ("vigil/process/build_spec.py",)
-_JUDGEMENT = ("vigil/references/judgement.py", "vigil/data/coco/measured.py")
+_JUDGEMENT = ("vigil/references/judge.py", "vigil/data/coco/measured.py")
 
 
 class Bases:
@@ -59,7 +59,7 @@ class Bases:
         return hashlib.sha256(json.dumps(self.ingredients(cell), sort_keys=True).encode()).hexdigest()
 
     def _tape(self, cell: NightCell) -> Path:
-        return path_of({"name": cell.recipe, "profile": cell.profile}, self._reference)
+        return path_of(cell.recipe, cell.profile, self._reference)
 
     def _code(self, cell: NightCell) -> list[Path]:
         folders = [self._root / name.format(framework=cell.framework) for name in _CODE]

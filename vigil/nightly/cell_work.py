@@ -18,7 +18,7 @@ from vigil.recipes.loading import Recipe, identity_of
 from vigil.releases.resolve import Resolved
 from vigil.runs.carry_out import carry_out
 from vigil.runs.first_rung import INTERRUPTED
-from vigil.runs.request import Request, plan
+from vigil.runs.plan import Request, plan
 from vigil.runs.watch import Watch, ignore
 from vigil.verify.examine import FILE_NAME as VERIFICATION
 from vigil.verify.request import RUNNER, Standard, load_standard, new_verify_directory, verify_context

@@ -29,9 +29,8 @@ from vigil.nightly.night_file import NightFile, create_night, next_number
 from vigil.nightly.night_plan import Estimator, make_plan
 from vigil.nightly.night_releases import ReleaseSource, Tell, environments_of, resolve_all
 from vigil.nightly.night_verdict import judge_night
-from vigil.process.build_spec import available_cores
+from vigil.process.side_by_side import available_cores, share_cores
 from vigil.recipes.loading import Recipe, recipe_hash
-from vigil.runs.contexts import share_cores
 from vigil.verify.golden import path_of
 
 SEEDS = 16
@@ -168,7 +167,7 @@ def cells_of(recipes: Mapping[str, Recipe], profile: str, *, frameworks: Sequenc
     """Return all cells that there are."""
     cells: list[NightCell] = []
     for recipe in recipes.values():
-        is_verified = path_of({"name": recipe.name, "profile": profile}).is_file()
+        is_verified = path_of(recipe.name, profile).is_file()
         if not is_verified:
             tell(f"{recipe.name}, profile {profile}: there is no golden tape, so it is reproduced only")
         cells += night_cells(recipe, profile, frameworks=frameworks, is_verified=is_verified)

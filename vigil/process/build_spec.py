@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 from pathlib import Path
 from typing import Any
 
@@ -14,15 +13,9 @@ from vigil.documents.context import Context
 from vigil.documents.identity import Identity
 from vigil.errors import UsageError
 from vigil.paths import expanded
+from vigil.process.side_by_side import available_cores
 
 HEARTBEAT_SECONDS = 5.0
-
-
-def available_cores() -> list[int]:
-    """Return the CPU cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return sorted(os.sched_getaffinity(0))
-    return list(range(os.cpu_count() or 1))
 
 
 def fault_entry(path: str | None) -> dict[str, str] | None:

@@ -58,7 +58,7 @@ def execute(
     reader = EventReader(run_directory)
     earlier = len(reader.new())
     process = _start(run_directory, framework, python=python)
-    watch = _Watch(heartbeat_timeout=heartbeat_timeout, progress_timeout=progress_timeout)
+    watch = _Silence(heartbeat_timeout=heartbeat_timeout, progress_timeout=progress_timeout)
     try:
         while process.poll() is None:
             for event in reader.new():
@@ -101,7 +101,7 @@ def _start(run_directory: Path, framework: str, *, python: Path | None) -> subpr
         )
 
 
-class _Watch:
+class _Silence:
     """Tells a hang from long work: a heartbeat must come, and the progress that it reports must move."""
 
     def __init__(self, *, heartbeat_timeout: float, progress_timeout: float) -> None:

@@ -18,7 +18,7 @@ from vigil.documents.context import Context
 from vigil.documents.failure import Failure
 from vigil.documents.identity import Identity
 from vigil.documents.invocation import FirstRung
-from vigil.documents.metric import Metric
+from vigil.documents.judgement import Metric
 from vigil.documents.record import (
     AnsweredCase,
     CurvePoint,

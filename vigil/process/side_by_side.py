@@ -2,17 +2,33 @@
 
 from __future__ import annotations
 
+import os
 import queue
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import TypeVar
 
-from vigil.process.build_spec import available_cores
-from vigil.runs.contexts import share_cores
-
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+
+
+def available_cores() -> list[int]:
+    """Return the CPU cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return sorted(os.sched_getaffinity(0))
+    return list(range(os.cpu_count() or 1))
+
+
+def share_cores(cores: Sequence[int], jobs: int) -> list[list[int] | None]:
+    """Return the cores of each of `jobs` workers; one worker is not bound at all.
+
+    >>> share_cores([0, 1, 2, 3], 2), share_cores([0, 1], 1)
+    ([[0, 2], [1, 3]], [None])
+    """
+    if jobs == 1:
+        return [None]
+    return [list(cores[worker::jobs]) or [cores[worker % len(cores)]] for worker in range(jobs)]
 
 
 def side_by_side(

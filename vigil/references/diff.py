@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from vigil.documents.context import parse_context
-from vigil.documents.metric import Metric
+from vigil.documents.judgement import Metric
 from vigil.documents.verdict import Verdict
 from vigil.recipes.loading import Recipe, identity_of
 from vigil.references.entry import FILE_NAME, Entry, parse_entries, superseded_by
-from vigil.references.judgement import judge
+from vigil.references.judge import judge
 from vigil.references.overview import (
     bands_of,
     by_context,

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from vigil.documents.context import FRAMEWORKS, make_context
-from vigil.documents.metric import Metric
+from vigil.documents.judgement import Metric
 from vigil.recipes.loading import Recipe, identity_of
-from vigil.references.judgement import band_of
+from vigil.references.judge import band_of
 from vigil.references.row import Row
 from vigil.references.samples import Reference
 

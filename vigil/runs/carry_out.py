@@ -1,4 +1,4 @@
-"""One command's runs, planned by `vigil.runs.request`: run one by one, judged, written down, tracked.
+"""One command's runs, planned by `vigil.runs.plan`: run one by one, judged, written down, tracked.
 
 An invocation directory holds invocation.json and one run directory a seed. Everything needed to go on after an
 interruption is in it, so `vigil resume` continues by the same path. Whoever works on an `Invocation` holds the current one in a
@@ -19,7 +19,7 @@ from vigil.documents.document import DocumentError
 from vigil.documents.failure import Failure
 from vigil.documents.invocation import FirstRung, Invocation
 from vigil.documents.judgement import NOT_JUDGED, Judgement, SeedValue
-from vigil.documents.metric import Metric
+from vigil.documents.judgement import Metric
 from vigil.documents.record import Record
 from vigil.documents.verdict import Verdict
 from vigil.documents.verification import StepVerdict
@@ -28,11 +28,11 @@ from vigil.paths import reference_directory
 from vigil.process.directories import alone_in
 from vigil.process.execute import execute
 from vigil.process.recording import make_record, read_record
-from vigil.references.judgement import failed, judge
+from vigil.references.judge import failed, judge
 from vigil.references.samples import load_rows
 from vigil.releases.recorded import interpreter
 from vigil.runs.first_rung import verify_first, with_first_rung
-from vigil.runs.request import run_names
+from vigil.runs.plan import run_names
 from vigil.runs.until_decided import note_evidence
 from vigil.runs.watch import Watch
 

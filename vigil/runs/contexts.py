@@ -1,4 +1,4 @@
-"""Which contexts a matrix and a verification of all of them have, and how they are shared out over this machine's cores."""
+"""Which contexts a matrix and a verification of all of them have."""
 
 from __future__ import annotations
 
@@ -53,14 +53,3 @@ def uneven_shards(batch_size: int, *, rows: int = 1) -> tuple[int, int]:
     parts = batch_size // rows
     first = rows * min(max(parts * 5 // 8, parts // 2 + 1), parts - 1)
     return first, batch_size - first
-
-
-def share_cores(cores: Sequence[int], jobs: int) -> list[list[int] | None]:
-    """Return the cores of each of `jobs` workers; one worker is not bound at all.
-
-    >>> share_cores([0, 1, 2, 3], 2), share_cores([0, 1], 1)
-    ([[0, 2], [1, 3]], [None])
-    """
-    if jobs == 1:
-        return [None]
-    return [list(cores[worker::jobs]) or [cores[worker % len(cores)]] for worker in range(jobs)]

@@ -37,7 +37,7 @@ def verify_first(directory: Path, invocation: Invocation, *, watch: Watch, pytho
     data_directory = Path(spec.data_directory) if spec.data_directory else None
     shutil.rmtree(place, ignore_errors=True)
     try:
-        tape = load_golden(path_of(recipe), recipe=recipe, data_directory=data_directory)
+        tape = load_golden(path_of(recipe.name, recipe.profile), recipe=recipe, data_directory=data_directory)
         document = verify_context(
             Standard(tape, load_limits(recipe.name)),
             invocation.context,

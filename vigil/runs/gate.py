@@ -23,7 +23,7 @@ UNVERIFIED = "there is no golden tape of this recipe's profile"
 
 
 @dataclasses.dataclass(frozen=True)
-class Examined:
+class GateAnswer:
     """What verify said of one context. `note` goes into its rows; None refuses them, and `exit_code` is then the reason's."""
 
     context: Context
@@ -43,8 +43,8 @@ def examine_contexts(
     data_directory: Path | None,
     jobs: int,
     progress_timeout: float,
-    on_end: Callable[[Examined, dict[str, Any] | None], None],
-) -> list[Examined]:
+    on_end: Callable[[GateAnswer, dict[str, Any] | None], None],
+) -> list[GateAnswer]:
     """Verify each context, `jobs` side by side; return what was said, in the order given.
 
     Only where no tape of the recipe's profile was ever made are samples taken without a verification. A tape that cannot be
@@ -53,7 +53,7 @@ def examine_contexts(
     Args:
         on_end: told what was said of a context, and its verify.json if there is one, as each ends.
     """
-    if not path_of(identity_of(recipe, profile)).exists():
+    if not path_of(recipe.name, profile).exists():
         note = {"verdict": Verdict.UNKNOWN, "reason": UNVERIFIED, "verify_id": None, "golden": None}
         return _all_alike(contexts, note, f"{Verdict.UNKNOWN}: {UNVERIFIED}", EXIT_REPRODUCED, on_end)
     try:
@@ -75,24 +75,24 @@ def examine_contexts(
 
 
 def _all_alike(
-    contexts: Sequence[Context], note: dict[str, Any] | None, said: str, exit_code: int, on_end: Callable[[Examined, None], None]
-) -> list[Examined]:
-    found = [Examined(context, note, said, exit_code, None) for context in contexts]
+    contexts: Sequence[Context], note: dict[str, Any] | None, said: str, exit_code: int, on_end: Callable[[GateAnswer, None], None]
+) -> list[GateAnswer]:
+    found = [GateAnswer(context, note, said, exit_code, None) for context in contexts]
     for each in found:
         on_end(each, None)
     return found
 
 
-def _examined(document: dict[str, Any], directory: Path) -> Examined:
+def _examined(document: dict[str, Any], directory: Path) -> GateAnswer:
     context, name = Context.from_dict(document["context"]), Verdict(document["verdict"]["name"])
     reason = Origin.model_validate(document["origin"]).text if document["origin"] else document["verdict"]["reason"]
     said = f"{name}: {reason}"
     if name is not Verdict.REPRODUCED:  # unsupported and failed, too: what could not be looked at is not right
-        return Examined(context, None, said, EXIT_OUTSIDE if name.is_wrong_step else EXIT_COULD_NOT_RUN, directory)
+        return GateAnswer(context, None, said, EXIT_OUTSIDE if name.is_wrong_step else EXIT_COULD_NOT_RUN, directory)
     note = {
         "verdict": name,
         "reason": document["verdict"]["reason"],
         "verify_id": document["verify_id"],
         "golden": document["golden"]["sha256"],
     }
-    return Examined(context, note, said, EXIT_REPRODUCED, directory)
+    return GateAnswer(context, note, said, EXIT_REPRODUCED, directory)

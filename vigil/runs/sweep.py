@@ -12,7 +12,7 @@ from vigil.documents.invocation import Invocation
 from vigil.process.side_by_side import side_by_side
 from vigil.releases.resolve import Unavailable
 from vigil.runs.carry_out import carry_out, give_up
-from vigil.runs.request import Request, plan, preflight
+from vigil.runs.plan import Request, plan, preflight
 from vigil.runs.watch import Watch, ignore
 
 

@@ -35,7 +35,7 @@ _ASYMPTOTIC_FROM = 10_000.0
 
 
 @dataclass(frozen=True)
-class Look:
+class InterimTest:
     """The evidence after `n` runs: statistic, degrees of freedom, log of the e-value, what it decides (None: go on).
 
     p_reference: of the mean, by the reference's spread alone; times what makes it valid at any of the looks.
@@ -115,7 +115,7 @@ def looks(
     beta: float = BETA,
     planned: int = CAP,
     spread_floor: float = 0.0,
-) -> list[Look]:
+) -> list[InterimTest]:
     """Return the look after each value, up to the one that decides.
 
     T compares the mean of the values with the reference's; the spread is that of both together, each with its degrees of
@@ -135,7 +135,7 @@ def looks(
             f"delta {delta}, alpha {alpha}, beta {beta}, spread {spread}: allowed are a delta and a spread above 0, and rates "
             "between 0 and 1."
         )
-    found: list[Look] = []
+    found: list[InterimTest] = []
     for k in range(1, len(values) + 1):
         seen = np.asarray(values[:k], dtype=float)
         squares = freedom * spread**2 + float(((seen - seen.mean()) ** 2).sum())
@@ -146,7 +146,7 @@ def looks(
         error = max(spread, spread_floor) / math.sqrt(n)
         p_mean = float(t_test(float(seen.mean()) - mean, error=error, freedom=freedom, coverage=1.0 - alpha).p_value)
         decision = {1: OUTSIDE, -1: INSIDE, 0: None}[int(decide(log_e, p_mean, alpha=alpha, beta=beta, planned=planned))]
-        found.append(Look(k, statistic, degrees, log_e, float(_at_any_look(p_mean, planned=planned)), decision))
+        found.append(InterimTest(k, statistic, degrees, log_e, float(_at_any_look(p_mean, planned=planned)), decision))
         if decision is not None:
             break
     return found

@@ -96,9 +96,9 @@ def is_sketched(case: Case, name: str) -> bool:
     return has_taps(case) or not name.startswith(("parameter_gradient/", "params/"))
 
 
-def path_of(recipe: Identity, directory: Path | None = None) -> Path:
+def path_of(recipe: str, profile: str, directory: Path | None = None) -> Path:
     """Return where the tape of a recipe's profile lies."""
-    return (directory or reference_directory()) / recipe.name / "verify" / f"golden-{recipe.profile}.npz"
+    return (directory or reference_directory()) / recipe / "verify" / f"golden-{profile}.npz"
 
 
 def make_golden(

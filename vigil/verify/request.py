@@ -38,7 +38,8 @@ class Standard:
 def load_standard(recipe: Recipe, profile: str, *, data_directory: Path | None) -> Standard:
     """Read the committed tape and clean runs of a recipe's profile. Raises CannotRun with what to do."""
     identity = identity_of(recipe, profile)
-    return Standard(load_golden(path_of(identity), recipe=identity, data_directory=data_directory), load_limits(recipe.name))
+    tape = load_golden(path_of(recipe.name, profile), recipe=identity, data_directory=data_directory)
+    return Standard(tape, load_limits(recipe.name))
 
 
 def verify_context(

@@ -9,10 +9,10 @@ import pytest
 from tests.vigil.reference_rows import CHECKSUM, QUICK, REASON, RECIPE, band, make_entry, make_row, make_rows, write_lines
 from vigil.cli.main import main
 from vigil.documents.context import FRAMEWORKS, make_context
-from vigil.documents.metric import Metric
+from vigil.documents.judgement import Metric
 from vigil.recipes.loading import identity_of
 from vigil.references.entry import superseded_by
-from vigil.references.judgement import judge
+from vigil.references.judge import judge
 from vigil.references.overview import distinct, overview
 from vigil.references.samples import Reference, append_rows, load_rows
 

@@ -11,11 +11,11 @@ import vigil.references.supersede as module
 from tests.vigil.reference_rows import CHECKSUM, QUICK, REASON, RECIPE, band, make_entry, make_row, make_rows, write_lines
 from vigil.cli.main import main
 from vigil.documents.context import make_context
-from vigil.documents.metric import Metric
+from vigil.documents.judgement import Metric
 from vigil.documents.record import Code
 from vigil.errors import UsageError
 from vigil.recipes.loading import identity_of
-from vigil.references.judgement import judge
+from vigil.references.judge import judge
 from vigil.references.samples import ReferenceError_, append_rows, load_reference, load_rows, select
 from vigil.references.supersede import supersede
 

@@ -13,6 +13,7 @@ from reports.compare import lines, markdown, rows
 from runners.contract.protocol.events import EventWriter
 from runners.contract.protocol.spec import read_spec
 from vigil.cli.main import main
+from vigil.documents.invocation import FirstRung
 from vigil.errors import EnvironmentFailed
 from vigil.process.execute import Ending
 from vigil.releases import difference as module
@@ -170,7 +171,8 @@ def scripted_releases(places, monkeypatch, tmp_path):
     """Return a function that makes runs end as (version, seed) says; it returns the list of those started."""
     monkeypatch.setattr(vigil.runs.carry_out, "reference_directory", lambda: tmp_path / "reference")
     monkeypatch.setattr(vigil.runs.carry_out.tracking, "upload_or_note", lambda directory: None)
-    monkeypatch.setattr(vigil.runs.carry_out.rung, "verify_first", lambda *facts, **options: RIGHT | {"path": None})
+    right = FirstRung.model_validate(RIGHT | {"path": None})
+    monkeypatch.setattr(vigil.runs.carry_out, "verify_first", lambda *facts, **options: right)
     started: list[tuple[str, int]] = []
 
     def make(outcome) -> list[tuple[str, int]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-import vigil.runs.request
+import vigil.runs.plan
 from tests.vigil.releases.conftest import FakeInstaller
 from vigil.cli.main import main
 from vigil.releases.naming import parse_release
@@ -60,7 +60,7 @@ def test_a_password_is_written_nowhere(fake: FakeInstaller, scripted, places, ca
 def test_a_matrix_of_releases(fake: FakeInstaller, scripted, places, capsys, monkeypatch):
     """Releases name the frameworks; one that cannot be had leaves the other's cells alone and decides the exit code."""
     started = scripted({0: 80.0})
-    monkeypatch.setattr(vigil.runs.request, "require_framework", lambda name: None)
+    monkeypatch.setattr(vigil.runs.plan, "require_framework", lambda name: None)
     obtain(parse_release("torch==1.0"))
     fake.problem = "resolve"
     cells = ["--mode", "eager", "--precision", "fp32", "--devices", "1"]

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 import vigil.runs.carry_out as module
-import vigil.runs.request
+import vigil.runs.plan
 import vigil.verify.ask as ask
 from reports.block import verdict_block
 from reports.matrix import markdown, outcome, read_cell, rows
@@ -26,7 +26,7 @@ from vigil.releases.resolve import Unavailable
 from vigil.releases.store import obtain, prune
 from vigil.runs.carry_out import carry_out, carry_out_in_turn, read_invocation
 from vigil.runs.first_rung import verify_first
-from vigil.runs.request import Request, plan, preflight
+from vigil.runs.plan import Request, plan, preflight
 from vigil.runs.sweep import sweep
 from vigil.runs.watch import Watch
 from vigil.tracking.run_entry import parent_entry
@@ -185,7 +185,7 @@ def test_a_named_release_needs_no_installed_framework(fake, places, monkeypatch)
     def require(name):
         raise AssertionError(f"{name} was asked for")
 
-    monkeypatch.setattr(vigil.runs.request, "require_framework", require)
+    monkeypatch.setattr(vigil.runs.plan, "require_framework", require)
     preflight(request(release=obtain(parse_release("jax==0.9.2")), framework="jax"), places, on_data=nothing)
     with pytest.raises(AssertionError, match="jax was asked for"):
         preflight(request(framework="jax"), places, on_data=nothing)
@@ -193,7 +193,7 @@ def test_a_named_release_needs_no_installed_framework(fake, places, monkeypatch)
 
 def test_a_release_that_cannot_be_had_fails_its_cells_and_no_other(scripted, places, monkeypatch):
     """The sweep goes on; the failed cell has the installer's last lines, no run, and stands in the table."""
-    monkeypatch.setattr(vigil.runs.request, "require_framework", nothing)
+    monkeypatch.setattr(vigil.runs.plan, "require_framework", nothing)
     started = scripted({0: 80.0})
     requests = [request(framework="jax", release=Unavailable("jax==9.9", FAILURE), seeds=[0]), request(seeds=[0])]
     results = sweep(requests, places, jobs=1, progress_timeout=60.0, on_end=nothing, on_data=nothing)

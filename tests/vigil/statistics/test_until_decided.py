@@ -14,7 +14,7 @@ from vigil.process.recording import read_record
 from vigil.recipes.loading import load_recipe
 from vigil.references.samples import append_rows, row_from_record
 from vigil.runs.carry_out import carry_out, read_invocation
-from vigil.runs.request import Request, plan
+from vigil.runs.plan import Request, plan
 from vigil.runs.until_decided import rule
 from vigil.runs.watch import Watch
 

@@ -14,8 +14,7 @@ from vigil.documents.context import Context
 from vigil.documents.failure import Failure
 from vigil.documents.identity import Identity
 from vigil.documents.invocation import PublishedTarget, SequentialRule
-from vigil.documents.judgement import Judgement, MeanBand, RunBand, RunFailure, SeedValue, SequentialEvidence, WelchTest
-from vigil.documents.metric import Metric
+from vigil.documents.judgement import Judgement, MeanBand, Metric, RunBand, RunFailure, SeedValue, SequentialEvidence, WelchTest
 from vigil.documents.verdict import Verdict
 from vigil.references.samples import Row
 from vigil.references.targets import judge_target
