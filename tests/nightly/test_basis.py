@@ -124,7 +124,7 @@ def test_a_basis_that_forgets_an_ingredient_is_caught(root, monkeypatch):
 
 def test_the_judgement_of_this_checkout_is_found():
     """The imports of the real verdict lead to the real bands."""
-    found = with_imports([project_root() / "vigil" / "references" / "judgement.py"], root=project_root())
+    found = with_imports([project_root() / "vigil" / "references" / "judge.py"], root=project_root())
     needed = {"vigil/references/judge.py", "vigil/statistics/bands.py", "vigil/references/samples.py"}
     assert needed <= {path.relative_to(project_root()).as_posix() for path in found}
 

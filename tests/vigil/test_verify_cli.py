@@ -248,7 +248,7 @@ def voting(places, monkeypatch, tmp_path):
 
     monkeypatch.setattr(golden_module, "make_golden", make_golden)
     monkeypatch.setattr(golden_module, "save_golden", save)
-    monkeypatch.setattr(golden_module, "path_of", lambda recipe: tmp_path / "golden.npz")
+    monkeypatch.setattr(golden_module, "path_of", lambda *names: tmp_path / "golden.npz")
 
     def make(votes: dict[str, Vote]) -> list[dict]:
         monkeypatch.setattr(golden_module, "vote", lambda tape, directory, *, data_directory, on_event: votes)

@@ -43,7 +43,7 @@ def run(arguments: argparse.Namespace) -> int:
     with StageDisplay() as display:
         tape = make_golden(recipe=facts, training=training, progress=display.progress, late=late or None, **data)
         now = datetime.now(timezone.utc)
-        directory = new_directory(runs_directory(), f"{now:%Y%m%d-%H%M%S}-golden-{facts['name']}-{facts['profile']}")
+        directory = new_directory(runs_directory(), f"{now:%Y%m%d-%H%M%S}-golden-{facts.name}-{facts.profile}")
         votes = vote(tape, directory, on_event=_VoteProgress(tape, display), **data)
     for name, each in votes.items():
         print(vote_line(name, each))
