@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
-import hashlib
-import json
 from pathlib import Path
 
 import pytest
 
-from tests.runners.harness import FRAMEWORKS, Outcome, make_spec, outcome, start
+from tests.runners.harness import FRAMEWORKS, Outcome, make_spec, name_of, outcome, start
 from vigil.process.environment import is_installed
 
 
@@ -27,14 +24,14 @@ def run(once):
 
     def run_spec(framework: str, **changes) -> Outcome:
         spec = make_spec(framework, **changes)
-        key = json.dumps(dataclasses.asdict(dataclasses.replace(spec, cores=None)), sort_keys=True)
-        if key not in known:
+        name = name_of(spec)
+        if name not in known:
 
             def make(directory: Path) -> None:
                 (directory / "exit_code").write_text(str(start(directory, spec).wait(timeout=300)))
 
-            directory = once(f"{framework}-{hashlib.sha256(key.encode()).hexdigest()[:16]}", make)
-            known[key] = outcome(directory, int((directory / "exit_code").read_text()))
-        return known[key]
+            directory = once(name, make)
+            known[name] = outcome(directory, int((directory / "exit_code").read_text()))
+        return known[name]
 
     return run_spec

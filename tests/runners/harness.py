@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
+import json
 from pathlib import Path
 
 import numpy as np
@@ -124,6 +126,12 @@ def start(directory: Path, spec: RunSpec) -> fork_server.Forked:
     """Start the runner in `directory`."""
     write_spec(directory, spec)
     return fork_server.start(spec.framework, f"runners.{spec.framework}", str(directory), log=directory / "log.txt")
+
+
+def name_of(spec: RunSpec, *rest: object) -> str:
+    """Return a name for what a spec, and whatever else is asked, gives on any core: the folder of `once`."""
+    text = json.dumps([dataclasses.asdict(dataclasses.replace(spec, cores=None)), *rest], sort_keys=True)
+    return f"{spec.framework}-{hashlib.sha256(text.encode()).hexdigest()[:16]}"
 
 
 def outcome(directory: Path, exit_code: int) -> Outcome:

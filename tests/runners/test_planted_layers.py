@@ -13,7 +13,7 @@ import pytest
 from runners.contract.kinds.weights import initial_state
 from runners.contract.protocol.checkpoint import CHECKPOINT
 from runners.contract.protocol.faults import file_sha256
-from tests.runners.harness import BATCH, ROOT, finished, frameworks, make_spec, outcome, start
+from tests.runners.harness import BATCH, ROOT, finished, frameworks, make_spec, name_of, outcome, start
 
 RATE, DECAY, SHARE = 0.1, 0.01, 0.1  # learning rate, weight decay, what a batch adds to running statistics
 TOLERANCE = 1e-12  # of a norm: float64's rounding, and a billionth of the smallest effect asserted here
@@ -76,7 +76,7 @@ def framework(request):
 
 
 @pytest.fixture(scope="module")
-def step(tmp_path_factory):
+def step(once):
     """Return a function that takes one step with a fault, or without one; the same step is taken once."""
     known: dict[str, Step] = {}
 
@@ -93,9 +93,14 @@ def step(tmp_path_factory):
             # JAX compiles an operation at a time when it is eager, which takes twice as long as the whole step at once.
             mode = "jit" if framework == "jax" else "eager"
             spec = make_spec(framework, precision="fp64", mode=mode, fault=entry, **changes)
-            directory, state = tmp_path_factory.mktemp(framework), starting_state(spec, **start_changes)
-            np.savez(directory / CHECKPOINT, step=np.int64(0), **state)
-            known[key] = Step(outcome(directory, start(directory, spec).wait(timeout=300)), state)
+            state = starting_state(spec, **start_changes)
+
+            def make(directory):
+                np.savez(directory / CHECKPOINT, step=np.int64(0), **state)
+                (directory / "exit_code").write_text(str(start(directory, spec).wait(timeout=300)))
+
+            directory = once(name_of(spec, start_changes), make)
+            known[key] = Step(outcome(directory, int((directory / "exit_code").read_text())), state)
         return known[key]
 
     return take

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib.util import find_spec
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -49,24 +50,27 @@ MISTAKES = [
 ]
 
 
-def ask(*arguments: str, directory) -> dict[str, np.ndarray]:
-    """Return what ask_regions.py answers in a process of its own."""
-    path = directory / "answers.npz"
-    framework = "torch" if arguments[0] == "torchvision" else arguments[0]
-    fork_server.ask(framework, "tests.runners.ask_regions", *arguments, str(path), folder=directory)
-    with np.load(path) as archive:
+def ask(once, library: str, mode: str) -> dict[str, np.ndarray]:
+    """Return what ask_regions.py answers in a process of its own, which is asked once a session."""
+
+    def make(directory: Path) -> None:
+        framework = "torch" if library == "torchvision" else library
+        arguments = [library, mode, str(directory / "answers.npz")]
+        fork_server.ask(framework, "tests.runners.ask_regions", *arguments, folder=directory)
+
+    with np.load(once(f"regions-{library}-{mode}", make) / "answers.npz") as archive:
         return dict(archive)
 
 
 @pytest.fixture(scope="session")
-def answers(tmp_path_factory) -> Callable[[str, str], dict[str, np.ndarray]]:
+def answers(once) -> Callable[[str, str], dict[str, np.ndarray]]:
     """Return a function of framework and mode, which asks once a session."""
     known: dict[tuple[str, str], dict[str, np.ndarray]] = {}
 
     def answers_of(framework: str, mode: str) -> dict[str, np.ndarray]:
         assert is_installed(framework), f"{framework} is not installed: run `make setup`"
         if (framework, mode) not in known:
-            known[framework, mode] = ask(framework, mode, directory=tmp_path_factory.mktemp(framework))
+            known[framework, mode] = ask(once, framework, mode)
         return known[framework, mode]
 
     return answers_of
@@ -119,11 +123,11 @@ def test_a_mistake_is_caught(answers, expected, framework, defect, name):
 
 
 @pytest.fixture(scope="session")
-def torchvision(tmp_path_factory) -> dict[str, np.ndarray]:
+def torchvision(once) -> dict[str, np.ndarray]:
     """What torchvision answers to the cases of RoIAlign and of suppression."""
     if find_spec("torchvision") is None:
         pytest.skip("torchvision is not installed")
-    return ask("torchvision", "eager", directory=tmp_path_factory.mktemp("torchvision"))
+    return ask(once, "torchvision", "eager")
 
 
 @pytest.mark.torch

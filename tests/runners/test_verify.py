@@ -14,7 +14,7 @@ from runners.contract.protocol.cases import read_answers
 from runners.contract.protocol.events import read_events
 from runners.contract.protocol.faults import file_sha256
 from runners.torch.models.resnet_cifar import tap_names
-from tests.runners.harness import make_spec, start
+from tests.runners.harness import make_spec, name_of, start
 
 TOLERANCE = 1e-9  # of an array's norm; measured: below 1e-13, where a float32 in the middle would give 1e-7
 WIDTHS, UNEVEN = make_spec("torch").training["model"]["widths"], (3, 1)
@@ -96,24 +96,24 @@ def case_named(name):
 
 
 @pytest.fixture(scope="module")
-def ask(tmp_path_factory):
-    """Return a function that has a framework answer cases (one of each kind, if none are given) in a context, once a module."""
+def ask(once):
+    """Return a function that has a framework answer cases (one of each kind, if none are given) in a context, once a session."""
     known = {}
 
     def ask_framework(framework, *, mode="eager", devices=1, cases=None, **changes) -> Asked:
-        key = (framework, mode, devices, json.dumps([cases, changes], default=str))
-        if key not in known:
-            directory = tmp_path_factory.mktemp(framework)
-            shards = (4,) if devices == 1 else UNEVEN
-            changes = {"precision": "fp64", "batch_size": 4, "evaluation_batch_size": 6, **changes}
-            spec = make_spec(framework, mode=mode, shards=shards, task="verify", **changes)
-            known[key] = answered(directory, spec, cases or cases_of(WIDTHS, devices))
-        return known[key]
+        shards = (4,) if devices == 1 else UNEVEN
+        changes = {"precision": "fp64", "batch_size": 4, "evaluation_batch_size": 6, **changes}
+        spec = make_spec(framework, mode=mode, shards=shards, task="verify", **changes)
+        cases = cases or cases_of(WIDTHS, devices)
+        name = name_of(spec, cases)
+        if name not in known:
+            known[name] = read_asked(once(name, lambda directory: answer(directory, spec, cases)))
+        return known[name]
 
     return ask_framework
 
 
-def answered(directory: Path, spec, cases) -> Asked:
+def answer(directory: Path, spec, cases) -> None:
     """Run a spec on cases to its end."""
     np.savez(directory / "probes.npz", **probes_of(spec.training))
     (directory / "cases.json").write_text(json.dumps(cases))
@@ -122,6 +122,10 @@ def answered(directory: Path, spec, cases) -> Asked:
         process.wait(timeout=500)
     finally:
         process.kill()
+
+
+def read_asked(directory: Path) -> Asked:
+    """Read what a run on cases left."""
     probed = {event["name"]: event["index"] for event in read_events(directory) if event["kind"] == "probed"}
     answers = {name: read_answers(directory, index) for name, index in probed.items()}
     last = [event for event in read_events(directory) if event["kind"] in ("finished", "failed")][-1]
