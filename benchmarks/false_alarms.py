@@ -21,13 +21,15 @@ import json
 import sys
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import date, datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from reports.verify_table import markdown
+from reports.verification_table import markdown
 from vigil.documents.context import FRAMEWORKS, MODES, Context, parse_context
+from vigil.documents.verdict import Verdict
+from vigil.documents.verification import TensorDifference, Verification
 from vigil.paths import reference_directory, runs_directory
 from vigil.process.build_spec import rows_of_part
 from vigil.process.environment import describe_code, describe_machine, installed_frameworks
@@ -35,13 +37,13 @@ from vigil.process.side_by_side import side_by_side
 from vigil.recipes.loading import Recipe, identity_of, load_recipe
 from vigil.runs.contexts import ALL_PRECISIONS, uneven_shards
 from vigil.verify.ask import Setting, ask, lines_of
-from vigil.verify.compare import Difference
-from vigil.verify.examine import differences_in, remove_tensors
+from vigil.verify.distance import Difference
+from vigil.verify.examination import differences_in, remove_tensors
 from vigil.verify.floors import Floor
 from vigil.verify.golden import Golden, make_golden, path_of
-from vigil.verify.layers import arrays_of, differences_of, line_of, look_at
+from vigil.verify.inspection import arrays_of, differences_of, line_of, look_at
 from vigil.verify.limits import Limits, summary_row
-from vigil.verify.request import load_standard
+from vigil.verify.standards import load_standard
 
 # Every context on one device, and some on two; uneven shards are the recipe's own.
 TWO_DEVICES = (
@@ -102,8 +104,9 @@ def main() -> int:
         if arguments.markdown:
             arguments.markdown.write_text(markdown(documents, missing=[]), encoding="utf-8")
         standard = load_standard(load_recipe(arguments.recipe), "quick", data_directory=None)
-        documents = [document for document in documents if document["tensors"]]
-        return count([by_present_limits(each, standard.limits, standard.tape.floors) for each in documents])
+        documents = [document for document in documents if document.tensors]
+        tape, limits = standard.tape, standard.limits
+        return count([by_present_limits(each, limits, tape.floors, family=tape.outline.family) for each in documents])
     recipe = load_recipe(arguments.recipe)
     contexts = [parse_context(text) for text in (arguments.contexts.split(",") if arguments.contexts else usual_contexts(recipe))]
     contexts = [context for context in contexts if context.framework in installed_frameworks()]
@@ -170,18 +173,18 @@ def rows_of(
     looks = [look_at(tape, case, cuts=cuts, precision=precision) for case in looked for cuts in (None, ())]
     # A repeated case is the case of its state once more.
     cases = [case for case in tape.cases if case.kind != "repeat"]
-    lines = [*lines_of(cases, context), *(line_of(look, context) for look in looks)]
+    lines = [*lines_of(tape, cases, context), *(line_of(look, context) for look in looks)]
     lines.sort(key=lambda line: (sum(line["shards"]), line["kind"] == "segments"))
     more = {name: array for look in looks for name, array in arrays_of(look).items()}
     answers = ask(Setting(context, directory, tape.header["seed"], None, cores=cores, stop=stop), tape, lines, more=more)
-    failure = answers.record["failure"]
-    if failure and failure["category"] == "unsupported":
+    failure = answers.record.failure
+    if failure and failure.category == "unsupported":
         return []
     if failure:
-        raise RuntimeError(f"{directory}: {failure['category']}: {failure['message']}")
+        raise RuntimeError(f"{directory}: {failure.category}: {failure.message}")
     facts = {
         "recipe": tape.header["recipe"], "context": context.text, "framework": context.framework, "precision": precision,
-        "seed": tape.header["seed"], "framework_version": answers.record["environment"]["framework_version"],
+        "seed": tape.header["seed"], "framework_version": answers.record.environment["framework_version"],
         "hardware": describe_machine()["hardware"], "date": date.today().isoformat(), **describe_code().as_json(),
     }  # fmt: skip
     rows = []
@@ -218,69 +221,74 @@ def with_findings(row: dict[str, Any]) -> dict[str, Any]:
     return {**row, "not_clean": found} if found else row
 
 
-def verifications(recipe_name: str) -> list[dict[str, Any]]:
+def verifications(recipe_name: str) -> list[Verification]:
     """Return the last verification of each context in runs/ that held the committed tape, without a planted fault."""
     tape = hashlib.sha256(path_of(recipe_name, "quick").read_bytes()).hexdigest()
     last = {}
-    for path in sorted(runs_directory().glob(f"*-verify-{recipe_name}-quick-*/verify.json")):
-        document = json.loads(path.read_text(encoding="utf-8"))
-        if document["golden"]["sha256"] == tape and not document["fault"]:
-            last[document["context"]["text"]] = document
+    for path in sorted(runs_directory().glob(f"*-verify-{recipe_name}-quick-*/{Verification.FILE_NAME}")):
+        document = Verification.read(path.parent)
+        if document.golden.sha256 == tape and not document.fault:
+            last[document.context.text] = document
     order = {name: number for number, name in enumerate((*FRAMEWORKS, *MODES, *ALL_PRECISIONS))}
 
-    def place(document: dict[str, Any]) -> tuple:
-        context = document["context"]
-        return *(order[context[key]] for key in ("framework", "mode", "precision")), context["devices"], len(context["text"])
+    def place(document: Verification) -> tuple:
+        context = document.context
+        return order[context.framework], order[context.mode], order[context.precision], context.devices, len(context.text)
 
     return sorted(last.values(), key=place)
 
 
 def by_present_limits(
-    document: dict[str, Any], limits: Limits, floors: Mapping[str, Mapping[str, Mapping[str, Floor]]]
-) -> dict[str, Any]:
+    document: Verification,
+    limits: Limits,
+    floors: Mapping[str, Mapping[str, Mapping[str, Floor]]],
+    *,
+    family: Callable[[str], str],
+) -> Verification:
     """Return a verification with its scores by the limits as they are now, for rows may have joined since it was made.
 
     Args:
         floors: of the tape that it was held to, by precision, case and tensor.
+        family: tensor -> what it is, whichever layer it belongs to.
     """
-    if document["limits"]["clean_rows"] == limits.rows:
+    if document.limits.clean_rows == limits.rows:
         return document
-    precision = document["context"]["precision"]
+    precision = document.context.precision
 
-    def scored(each: dict[str, Any]) -> dict[str, Any]:
-        call, _, rest = each["tensor"].partition("/")
-        floor = floors[precision][each["case"]][rest if call.isdigit() else each["tensor"]]
-        numbers = (float(each[key]) for key in ("ratio", "slope", "intercept", "slope_z", "intercept_z"))
-        difference = Difference(each["case"], each["tensor"], *numbers, floor=floor)
-        return {**each, "score": limits.score(difference, precision)}
+    def scored(each: TensorDifference) -> TensorDifference:
+        call, _, rest = each.tensor.partition("/")
+        name = rest if call.isdigit() else each.tensor
+        numbers = each.ratio, each.slope, each.intercept, each.slope_z, each.intercept_z
+        floor = floors[precision][each.case][name]
+        difference = Difference(each.case, each.tensor, *numbers, floor=floor, family=family(name))
+        return each.replace(score=limits.score(difference, precision))
 
-    tensors = [scored(each) for each in document["tensors"]]
-    return {**document, "tensors": tensors, "worst": max(tensors, key=lambda each: each["score"])}
+    tensors = [scored(each) for each in document.tensors]
+    return document.replace(tensors=tensors, worst=max(tensors, key=lambda each: each.score))
 
 
-def count(documents: list[dict[str, Any]]) -> int:
+def count(documents: list[Verification]) -> int:
     """Print every alarm that contexts raise, and their number among combinations; return 1 if there is one.
 
     What a known finding explains, each with its proof, is no false alarm: it is printed and counted as the finding.
     """
     combinations, raised, findings = set(), set(), []
     for document in documents:
-        context = document["context"]["text"]
-        combinations |= {(context, each["case"].split("/")[0]) for each in document["tensors"]}
-        alarms = [
-            (each, f"{each['score']:.3g} times what is accepted") for each in document["tensors"] if float(each["score"]) > 1.0
-        ]
-        alarms += [(each, each["what"]) for each in document["broken"]]
-        if document["verdict"]["name"] == "known-finding":
-            findings.append(f"FINDING {context}: {len(alarms)} tensors, {document['verdict']['reason']}")
+        context = document.context.text
+        combinations |= {(context, each.case.split("/")[0]) for each in document.tensors}
+        out = [each for each in document.tensors if each.is_out]
+        alarms = [(each.case, each.tensor, f"{each.score:.3g} times what is accepted") for each in out]
+        alarms += [(each.case, each.tensor, each.what) for each in document.broken]
+        if document.verdict.name is Verdict.KNOWN_FINDING:
+            findings.append(f"FINDING {context}: {len(alarms)} tensors, {document.verdict.reason}")
             continue
-        for each, what in alarms:
-            raised.add((context, each["case"].split("/")[0]))
-            print(f"ALARM {context}: {each['case']} {each['tensor']}: {what}")
+        for case, tensor, what in alarms:
+            raised.add((context, case.split("/")[0]))
+            print(f"ALARM {context}: {case} {tensor}: {what}")
     print(*findings, sep="\n")
     contexts = len({context for context, _ in combinations})
-    judged = [document for document in documents if document["verdict"]["name"] != "known-finding"]
-    largest = max((float(document["worst"]["score"]) for document in judged), default=0.0)
+    judged = [document for document in documents if document.verdict.name is not Verdict.KNOWN_FINDING]
+    largest = max((document.worst.score for document in judged if document.worst), default=0.0)
     print(
         f"{len(raised)} of {len(combinations)} combinations of context and state raise an alarm that no finding explains "
         f"({contexts} contexts, {len(findings)} of them with a known finding); the largest score of the others is {largest:.2f}"

@@ -14,7 +14,6 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import fnmatch
-import json
 import statistics
 import sys
 import tempfile
@@ -26,13 +25,15 @@ from typing import Any
 
 from runners.contract.protocol.faults import file_sha256
 from vigil.documents.context import FRAMEWORKS, MODES, Context, make_context
+from vigil.documents.verdict import Verdict
+from vigil.documents.verification import Origin, Verification
 from vigil.paths import project_root, runs_directory
 from vigil.process.build_spec import fault_entry
 from vigil.process.environment import describe_machine, installed_frameworks
 from vigil.recipes.loading import identity_of, load_recipe
 from vigil.verify.golden import load_golden, make_golden, path_of, save_golden
 from vigil.verify.limits import load_limits
-from vigil.verify.request import Standard, load_standard, verify_contexts
+from vigil.verify.standards import Standard, load_standard, verify_contexts
 
 _INTRODUCTION = """\
 What `vigil verify` says of each fault in tests/faults/, in each framework and mode.
@@ -61,12 +62,12 @@ class Fault:
     variant: Path | None = None
     quick: bool = True
 
-    def is_located(self, origin: dict[str, Any] | None) -> bool:
+    def is_located(self, origin: Origin | None) -> bool:
         """Is this origin the one that was planted?"""
         if origin is None:
             return False
         wanted = {"layer": self.layer, "phase": self.phase, "quantity": self.quantity}
-        return all(fnmatch.fnmatch(origin[key], pattern) for key, pattern in wanted.items())
+        return all(fnmatch.fnmatch(getattr(origin, key), pattern) for key, pattern in wanted.items())
 
 
 TWO = (("devices", 2), ("shards", (20, 12)))
@@ -119,7 +120,7 @@ class Outcome:
     context: Context
     verdict: str
     reason: str
-    origin: dict[str, Any] | None
+    origin: Origin | None
     ratio: Any
     seconds: float
 
@@ -177,10 +178,10 @@ def collect(own: Sequence[Fault]) -> dict[tuple[str, str], Outcome]:
     faults = {(fault.name, file_sha256(FOLDER / f"{fault.name}.py")): fault for fault in own}
     found = {}
     for path in sorted(runs_directory().glob("*-verify-*/verify.json")):
-        document = json.loads(path.read_text(encoding="utf-8"))
-        fault = faults.get((document["fault"]["name"], document["fault"]["sha256"])) if document["fault"] else None
-        if fault is not None and not document["verdict"]["name"].startswith("failed:interrupted"):
-            found[fault.name, document["context"]["text"]] = outcome_of(fault, document)
+        document = Verification.read(path.parent)
+        fault = faults.get((document.fault.name, document.fault.sha256)) if document.fault else None
+        if fault is not None and document.verdict.name is not Verdict.FAILED_INTERRUPTED:
+            found[fault.name, document.context.text] = outcome_of(fault, document)
     return found
 
 
@@ -189,12 +190,12 @@ def run(fault: Fault, contexts: Sequence[Context], *, jobs: int) -> list[Outcome
     documents: dict[str, dict[str, Any]] = {}
     lock = threading.Lock()
 
-    def note(done: int, document: dict[str, Any], directory: Path) -> None:
+    def note(done: int, document: Verification, directory: Path) -> None:
         with lock:
-            documents[document["context"]["text"]] = document
+            documents[document.context.text] = document
         outcome = outcome_of(fault, document)
         origin = outcome.origin
-        place = f"{origin['layer']}, {origin['phase']}, {origin['quantity']}" if origin else outcome.reason
+        place = f"{origin.layer}, {origin.phase}, {origin.quantity}" if origin else outcome.reason
         mark = "located" if outcome.is_located else "caught" if outcome.is_caught else outcome.verdict
         print(f"{fault.name} {outcome.context}: {mark}: {place} ({outcome.seconds:.0f} s) {directory.name}", flush=True)
 
@@ -212,13 +213,13 @@ def run(fault: Fault, contexts: Sequence[Context], *, jobs: int) -> list[Outcome
     return [outcome_of(fault, documents[context.text]) for context in contexts]
 
 
-def outcome_of(fault: Fault, document: dict[str, Any]) -> Outcome:
+def outcome_of(fault: Fault, document: Verification) -> Outcome:
     """Return what a verify.json says of a fault."""
-    origin, worst = document["origin"], document["worst"]
-    ratio = origin["ratio"] if origin else worst["ratio"] if worst else None
-    context = Context.from_dict(document["context"])
-    verdict = document["verdict"]
-    return Outcome(fault, context, verdict["name"], verdict["reason"], origin, ratio, document["seconds"])
+    origin, worst = document.origin, document.worst
+    ratio = origin.ratio if origin else worst.ratio if worst else None
+    context = document.context
+    verdict = document.verdict
+    return Outcome(fault, context, verdict.name, verdict.reason, origin, ratio, document.seconds)
 
 
 def standard_for(fault: Fault) -> Standard:
@@ -275,7 +276,7 @@ def cell(outcome: Outcome) -> str:
         return f"{precision}{'not seen' if outcome.verdict == 'reproduced' else outcome.verdict}, {outcome.seconds:.0f} s"
     ratio = outcome.ratio if isinstance(outcome.ratio, str) else f"{outcome.ratio:,.0f}x"
     origin = outcome.origin
-    place = f"{origin['layer']} {origin['quantity']}" if origin else "no origin"
+    place = f"{origin.layer} {origin.quantity}" if origin else "no origin"
     return f"{precision}{'' if outcome.is_located else 'caught, not located: '}{place}, {ratio}, {outcome.seconds:.0f} s"
 
 

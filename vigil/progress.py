@@ -14,6 +14,7 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
 from runners.contract.protocol.spec import RunSpec
 from vigil.documents.record import Record
+from vigil.documents.verification import Verification
 
 _PLAIN_SECONDS = 10.0
 
@@ -101,9 +102,9 @@ class RunDisplay:
         self._cases = CaseDisplay(self._bar, directory, is_live=self._is_live)
         return self._cases.event
 
-    def verified(self, document: dict[str, Any]) -> None:
+    def verified(self, document: Verification) -> None:
         """Close the line of a verification."""
-        self._cases.end(f"{document['verdict']['name']} after {duration(document['seconds'])}")
+        self._cases.end(f"{document.verdict.name} after {duration(document.seconds)}")
 
     def say(self, text: str) -> None:
         """Show what is done before the first run: an environment is built, or waited for."""

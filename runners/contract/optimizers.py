@@ -38,6 +38,7 @@ class Optimizer:
     direction: (rule, parameter, slots before, slots after, steps taken with this one) -> what the parameter moves along.
     witness: the slot that tells of the gradient.
     gradient: (rule, parameter, witness before, witness after) -> the gradient, without weight decay.
+    coarse: slots of which eight bits are enough, where a state is kept that steps are taken from.
     decays_gradient: whether weight decay is a part of what the witness takes for the gradient: coupled.
     others: rules that this one is easily mistaken for.
     """
@@ -49,6 +50,7 @@ class Optimizer:
     witness: str
     gradient: Callable[[Rule, np.ndarray, np.ndarray, np.ndarray], np.ndarray]
     decays_gradient: bool
+    coarse: tuple[str, ...] = ()
     others: tuple[OtherRule, ...] = ()
 
     def names(self, parameters: Iterable[str]) -> set[str]:
@@ -154,6 +156,7 @@ SGD = Optimizer(
     witness="momentum",
     gradient=_sgd_gradient,
     decays_gradient=True,
+    coarse=("momentum",),
     others=(
         OtherRule(
             "momentum", "the step is gradient + momentum * buffer, Nesterov's, where buffer was asked for", _nesterov_direction

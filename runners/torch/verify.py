@@ -66,7 +66,7 @@ class Prober(Trainer):
 
     def segments(self, example: Segments) -> Callable[[Segments], Answers]:
         """Return the program that gives outputs, leaf and parameter gradients, loss and types; statistics move in the state."""
-        taps = self.architecture.tap_names(self.spec.training["model"])
+        taps = example.taps
         # Of the mean over the global batch, this rank's part: no mean over ranks follows, as it does in training.
         share = self.share / self.replica.world
         tapped = Tapped(self.model, self.architecture, taps=taps, cuts=example.cuts, share=share, wide=self._wide)
@@ -91,7 +91,7 @@ class Prober(Trainer):
 
         return run
 
-    def _tapped_arguments(self, taps: list[str], inputs: Segments) -> tuple:
+    def _tapped_arguments(self, taps: tuple[str, ...], inputs: Segments) -> tuple:
         leaves = tuple(self._rows_of_tap(inputs.leaves[tap]).requires_grad_() for tap in taps)
         cotangents = tuple(self._rows_of_tap(inputs.cotangents[tap]) for tap in taps if tap in inputs.cuts)
         scale = torch.tensor(inputs.scale, dtype=self._wide, device=self.replica.device)
@@ -105,7 +105,9 @@ class Prober(Trainer):
 class Tapped(nn.Module):
     """The model with every tap looked at; at a cut, what comes in is recorded and the leaf goes on."""
 
-    def __init__(self, model: nn.Module, architecture, *, taps: list[str], cuts: tuple[str, ...], share: float, wide) -> None:
+    def __init__(
+        self, model: nn.Module, architecture, *, taps: tuple[str, ...], cuts: tuple[str, ...], share: float, wide
+    ) -> None:
         super().__init__()
         self.architecture = architecture
         self.model, self.taps, self.cuts, self.share, self.wide = model, taps, cuts, share, wide

@@ -16,7 +16,9 @@ from runners.contract.protocol.session import Session
 COMMON = {"state": "start", "shards": [4], "evaluation_rows": 2, "evaluation_shards": [2]}
 STEP = {**COMMON, "name": "step", "kind": "step", "batch": "a", "learning_rate": 0.5}
 REPEAT = {**COMMON, "name": "repeat", "kind": "repeat", "batches": ["a", "b"], "times": 30, "learning_rate": 0.5}
-TAPPED = {**COMMON, "name": "tapped", "kind": "segments", "batch": "a", "cuts": [], "leaves": "zero", "scale": 4.0}
+TAPPED = {
+    **COMMON, "name": "tapped", "kind": "segments", "batch": "a", "taps": ["first"], "cuts": [], "leaves": "zero", "scale": 4.0,
+}  # fmt: skip
 
 
 class OneNumber:
@@ -186,7 +188,7 @@ def test_segments_are_unscaled_and_what_changes_is_named(answer):
 def test_repeated_segments_alternate_their_inputs():
     """The rows backwards are other inputs of the same shape: a buffer of the call before does not hold them."""
     rows = np.arange(4.0)
-    inputs = Segments(rows[:, None], rows, ("first",), {"first": rows}, {"first": rows}, 2.0).backwards()
+    inputs = Segments(rows[:, None], rows, ("first",), ("first",), {"first": rows}, {"first": rows}, 2.0).backwards()
     assert inputs.images[:, 0].tolist() == inputs.labels.tolist() == inputs.leaves["first"].tolist() == [3.0, 2.0, 1.0, 0.0]
     assert (inputs.cotangents["first"].tolist(), inputs.scale) == ([3.0, 2.0, 1.0, 0.0], 2.0)
 

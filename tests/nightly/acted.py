@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import time
 from collections.abc import Callable
@@ -16,6 +15,7 @@ import vigil.runs.carry_out
 from tests.reports.documents import a_document as a_verification
 from tests.vigil.scripted import end_run
 from vigil.cli.main import main
+from vigil.documents.verification import Verification
 from vigil.nightly import cell_work, conduct
 from vigil.process.execute import Ending
 from vigil.releases import installer, store
@@ -41,10 +41,10 @@ def act(patch: pytest.MonkeyPatch, *, on_run: Callable[[Path], Any] = str, slowl
         end_run(directory, 88.0)
         return Ending(0)
 
-    def verify_context(standard: Any, context: Any, place: Path, **options: Any) -> dict[str, Any]:
+    def verify_context(standard: Any, context: Any, place: Path, **options: Any) -> Verification:
         facts = {"verify_id": place.name, "context": context.as_dict(), "night": options["night"], "tracking": None}
         document = a_verification(**facts)
-        (place / "verify.json").write_text(json.dumps(document))
+        document.write(place)
         return document
 
     def resolve(requirements: list[str], **options: Any) -> list[tuple[str, str]]:

@@ -14,7 +14,7 @@ FILES = {
     "runners/contract/data/streams.py": "contract",
     "runners/jax/train.py": "framework",
     "runners/torch/train.py": "another framework",
-    "vigil/verify/compare.py": "verify",
+    "vigil/verify/distance.py": "verify",
     "vigil/process/build_spec.py": "from vigil.documents.context import Context",
     "vigil/documents/context.py": "",
     "vigil/verify/oracle/step.py": "verify, deeper",
@@ -46,7 +46,7 @@ def basis_of(root, kind=REPRODUCE, *, key="e1", recipe_hash="r1"):
 
 
 OF_BOTH = [
-    "runners/contract/data/streams.py", "runners/jax/train.py", "vigil/verify/compare.py", "vigil/verify/oracle/step.py",
+    "runners/contract/data/streams.py", "runners/jax/train.py", "vigil/verify/distance.py", "vigil/verify/oracle/step.py",
     "vigil/process/build_spec.py", "vigil/documents/context.py",
     "reference/known_findings.yaml", "reference/resnet_cifar/verify/golden-quick.npz",
     "reference/resnet_cifar/verify/clean-tape.jsonl",
@@ -118,7 +118,7 @@ def test_a_basis_that_forgets_an_ingredient_is_caught(root, monkeypatch):
     """Planted: with the verification left out of the code, a change of it goes unseen."""
     monkeypatch.setattr(basis, "_CODE", ("runners/contract", "runners/{framework}"))
     before = basis_of(root, VERIFY)
-    (root / "vigil/verify/compare.py").write_text("changed")
+    (root / "vigil/verify/distance.py").write_text("changed")
     assert basis_of(root, VERIFY) == before
 
 

@@ -29,7 +29,7 @@ def verified(monkeypatch):
         assert list(Path(place).iterdir()) == [], "a half verification is made anew in an empty directory"
         verdict = asked[0].get("verdict", {"name": "reproduced", "reason": "824 tensors within their limits"})
         document = a_verification(verdict=verdict, night=options["night"])
-        (Path(place) / "verify.json").write_text(json.dumps(document))
+        document.write(Path(place))
         return document
 
     monkeypatch.setattr(cell_work, "verify_context", verify_context)
@@ -65,7 +65,7 @@ def test_a_half_verification_is_made_anew(place, verified, tmp_path):
 def test_a_verification_that_has_its_verdict_is_not_run_again(place, verified, tmp_path):
     """Killed between its end and the night's note of it."""
     directory = place.prepare(STEP, None)
-    (tmp_path / directory / "verify.json").write_text(json.dumps(a_verification()))
+    a_verification().write(tmp_path / directory)
     assert place.carry_out(STEP, directory, None, threading.Event()).verdict == "reproduced"
     assert verified == []
 
@@ -74,7 +74,7 @@ def test_an_interrupted_verification_has_no_verdict(place, verified, tmp_path):
     """It is made anew when the night goes on, although it left a document."""
     directory = place.prepare(STEP, None)
     interrupted = a_verification(verdict={"name": "failed:interrupted", "reason": "stopped by the user"})
-    (tmp_path / directory / "verify.json").write_text(json.dumps(interrupted))
+    interrupted.write(tmp_path / directory)
     assert place.carry_out(STEP, directory, None, threading.Event()).verdict == "reproduced"
     assert len(verified) == 1
 

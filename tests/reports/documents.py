@@ -1,9 +1,8 @@
-"""Hand-made verify.json documents of a ResNet-8, and the directories they lie in: what the conductor would leave."""
+"""Made-up verify.json documents of a ResNet-8, and the directories they lie in: what the conductor would leave."""
 
 from __future__ import annotations
 
 import dataclasses
-import json
 import random
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 from runners.contract.kinds.table import kind_of
 from runners.contract.protocol.spec import SCHEMA, RunSpec, write_spec
 from vigil.documents.context import make_context
+from vigil.documents.verification import Verification
 from vigil.recipes.loading import load_recipe, recipe_hash
 
 RECIPE = load_recipe("resnet_cifar")
@@ -33,6 +33,7 @@ ORIGIN = {
     "ratio": 5134.4,
     "slope": 1.00099,
     "remark": "",
+    "is_certain": True,
 }
 
 
@@ -53,7 +54,7 @@ def a_tensor(case: str, tensor: str, *, ratio: float, score: float) -> dict[str,
     return {**found, "problem": None, "score": score}
 
 
-def a_document(*, wrong: dict[tuple[str, str], float] | None = None, **changes: Any) -> dict[str, Any]:
+def a_document(*, wrong: dict[tuple[str, str], float] | None = None, **changes: Any) -> Verification:
     """Return the document of a right torch-compile context. `wrong`: (case, tensor) -> ratio; `changes` replace fields."""
     draw, wrong = random.Random(7), wrong or {}
     tensors = []
@@ -83,10 +84,10 @@ def a_document(*, wrong: dict[tuple[str, str], float] | None = None, **changes: 
             "framework": "torch", "framework_version": "2.13.0", "python": "3.11.7", "hardware": "a CPU, 2 cores, 8 GiB"},
         "seconds": 21.3,
     }  # fmt: skip
-    return json.loads(json.dumps(document | changes))  # a copy, as it is read from a file
+    return Verification.model_validate(document | changes)
 
 
-def a_regression(**changes: Any) -> dict[str, Any]:
+def a_regression(**changes: Any) -> Verification:
     """Return the document of one weight gradient x 1.001: it is out, and what follows from it inherits it."""
     kernel = ORIGIN["tensor"].partition("/")[2]
     wrong = {}
@@ -97,7 +98,7 @@ def a_regression(**changes: Any) -> dict[str, Any]:
     return a_document(wrong=wrong, **{"origin": ORIGIN, "origins": [ORIGIN], "passengers": passengers} | changes)
 
 
-def a_failure(name: str = "failed:crash", **changes: Any) -> dict[str, Any]:
+def a_failure(name: str = "failed:crash", **changes: Any) -> Verification:
     """Return the document of a runner that ended before it answered anything."""
     verdict: dict[str, Any] = {"name": name, "reason": "the machine is on fire"}
     if name.startswith("failed:"):
@@ -107,10 +108,10 @@ def a_failure(name: str = "failed:crash", **changes: Any) -> dict[str, Any]:
     return a_document(**{"verdict": verdict, "worst": None, "tensors": []} | changes)
 
 
-def write_verification(directory: Path, document: dict[str, Any]) -> Path:
+def write_verification(directory: Path, document: Verification) -> Path:
     """Write a verification's directory: its document, and the spec of its runner."""
     (directory / "answers").mkdir(parents=True)
-    (directory / "verify.json").write_text(json.dumps(document), encoding="utf-8")
+    document.write(directory)
     write_spec(directory / "answers", dataclasses.replace(_SPEC, task="verify"))
     return directory
 

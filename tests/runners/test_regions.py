@@ -16,7 +16,7 @@ from tests.runners import fork_server
 from tests.runners.harness import FRAMEWORKS
 from tests.runners.region_cases import CASES, DEFECTS, PLANTED_IN, TOGETHER, Case, cotangent
 from vigil.process.environment import is_installed
-from vigil.verify.oracle import regions as oracle
+from vigil.verify.oracle import region_operations as oracle
 
 # Of an element, or of 1 where that is less. Measured over frameworks, modes and cases: 1.2e-14 and 5.2e-6, both of RoIAlign.
 # Features of 8 and 11 bits are rounded once, at the end.

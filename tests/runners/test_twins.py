@@ -1,4 +1,4 @@
-"""The three runners are one document: same files, same outline, same names of parameters and taps."""
+"""The three runners are one document: same files, same outline, same names of parameters."""
 
 import ast
 import json
@@ -9,7 +9,6 @@ from runners.contract.kinds.table import KINDS
 from tests.runners import fork_server
 from tests.runners.harness import FRAMEWORKS, ROOT
 from vigil.recipes.loading import load_recipe
-from vigil.verify.oracle import step as oracle
 
 FILES = (
     "__init__.py",
@@ -53,7 +52,7 @@ import json, sys
 from runners.{framework}.models import moco_lite, resnet_cifar, tiny_mask_rcnn
 found = {{}}
 for name, model in json.loads(sys.argv[1]).items():
-    found[name] = [globals()[name].native_names(model), globals()[name].tap_names(model)]
+    found[name] = globals()[name].native_names(model)
 print(json.dumps(found))
 """
 
@@ -72,7 +71,7 @@ def outline(path):
 
 @pytest.fixture(scope="module")
 def tables(tmp_path_factory):
-    """Return each framework's model -> (native names, tap names), from a process of its own."""
+    """Return each framework's model -> native names, from a process of its own."""
     result = {}
     for name in FRAMEWORKS:
         folder = tmp_path_factory.mktemp(name)
@@ -99,19 +98,11 @@ def test_twins_have_one_outline(file):
     assert len(common("torch")) >= 5
 
 
-@pytest.mark.parametrize(("model", "count"), [("resnet_cifar", 29), ("moco_lite", 34), ("tiny_mask_rcnn", 52)])
-def test_tap_names_are_equal(tables, model, count):
-    """The taps have the same names in the same forward order, and the oracle has them too."""
-    names = tables["torch"][model][1]
-    assert names == tables["tensorflow"][model][1] == tables["jax"][model][1] == oracle.MODELS[model].taps(MODELS[model])
-    assert len(names) == len(set(names)) == count
-
-
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("name", FRAMEWORKS)
 def test_names_are_a_bijection(tables, name, model):
     """Each canonical parameter and statistic has one native name and the reverse."""
-    rows = tables[name][model][0]
+    rows = tables[name][model]
     canonical, native = [row[0] for row in rows], [row[1] if isinstance(row[1], str) else tuple(row[1]) for row in rows]
     assert set(canonical) == set(KINDS[model].parameter_shapes(MODELS[model])) | set(KINDS[model].statistic_shapes(MODELS[model]))
     assert len(set(canonical)) == len(rows) == len(set(native))

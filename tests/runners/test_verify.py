@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import json
 from pathlib import Path
 
@@ -13,11 +14,11 @@ from runners.contract.kinds.weights import initial_state
 from runners.contract.protocol.cases import read_answers
 from runners.contract.protocol.events import read_events
 from runners.contract.protocol.faults import file_sha256
-from runners.torch.models.resnet_cifar import tap_names
 from tests.runners.harness import make_spec, name_of, start
+from vigil.verify.oracle import step as oracle_step
 
 TOLERANCE = 1e-9  # of an array's norm; measured: below 1e-13, where a float32 in the middle would give 1e-7
-WIDTHS, UNEVEN = make_spec("torch").training["model"]["widths"], (3, 1)
+UNEVEN = (3, 1)
 RATE, MOMENTUM, DECAY = 0.1, 0.9, 0.01
 SCALED = 2.0**-20  # the smallest change of an image that float32 shows plainly
 FAULT = f"""
@@ -44,13 +45,13 @@ class Asked:
     log: str
 
 
-def tap_shapes(widths, rows):
-    """Return tap -> canonical shape, for ResNet-8 on images of 32 x 32."""
-    shapes = {}
-    for tap in tap_names({"depth": 8, "widths": widths}):
-        stage = int(tap[5]) if tap.startswith("stage") else 1
-        shapes[tap] = (rows, 32 >> (stage - 1), 32 >> (stage - 1), widths[stage - 1])
-    return shapes | {"pool": (rows, widths[-1]), "logits": (rows, 10)}
+@functools.cache
+def tap_shapes(rows=1):
+    """Return tap -> canonical shape, in forward order, for ResNet-8 on images of 32 x 32."""
+    training = make_spec("torch").training
+    state = {name: array.astype(np.float64) for name, array in initial_state(training, seed=3).items()}
+    answer = oracle_step.train_step(training, state, [(np.ones((rows, 32, 32, 3)), np.zeros(rows, np.int32))], RATE)
+    return {tap: answer[f"output/{tap}"].shape for tap in (name[7:] for name in answer if name.startswith("output/"))}
 
 
 def probes_of(training):
@@ -65,18 +66,18 @@ def probes_of(training):
     for key, rows in (("a", 4), ("b", 4), ("six", 6)):
         arrays[f"batch/{key}/images"] = generator.normal(size=(rows, 32, 32, 3)).astype(np.float32)
         arrays[f"batch/{key}/labels"] = generator.integers(0, 10, rows).astype(np.int32)
-    for tap, shape in tap_shapes(training["model"]["widths"], 4).items():
+    for tap, shape in tap_shapes(4).items():
         arrays[f"leaf/zero/{tap}"] = np.zeros(shape)
         arrays[f"leaf/random/{tap}"] = generator.normal(size=shape)
         arrays[f"cotangent/random/{tap}"] = generator.normal(size=shape) / np.prod(shape)
     return arrays
 
 
-def cases_of(widths, devices):
+def cases_of(devices):
     """Return one case of each kind, and last a step of another size."""
     shards, six, evaluation = ([4], [6], [6]) if devices == 1 else (list(UNEVEN), [4, 2], [3, 3])
     common = {"state": "start", "shards": shards, "evaluation_rows": 6, "evaluation_shards": evaluation}
-    segments = {**common, "kind": "segments", "batch": "a"}
+    segments = {**common, "kind": "segments", "batch": "a", "taps": list(tap_shapes())}
     return [
         {**common, "name": "step", "kind": "step", "batch": "a", "learning_rate": RATE},
         {**common, "name": "predict", "kind": "predict", "batch": "six"},
@@ -85,14 +86,14 @@ def cases_of(widths, devices):
         {**common, "name": "repeat", "kind": "repeat", "batches": ["a", "b"], "times": 6, "learning_rate": RATE},
         {**segments, "name": "tapped", "cuts": [], "leaves": "zero", "scale": 1.0},
         {**segments, "name": "scaled", "cuts": [], "leaves": "zero", "scale": 1024.0, "times": 4},
-        {**segments, "name": "cut", "cuts": tap_names({"depth": 8, "widths": widths}), "leaves": "random", "scale": 1.0},
+        {**segments, "name": "cut", "cuts": list(tap_shapes()), "leaves": "random", "scale": 1.0},
         {**common, "name": "larger", "kind": "step", "batch": "six", "learning_rate": RATE, "shards": six},
     ]
 
 
 def case_named(name):
     """Return one of the cases on one device."""
-    return next(case for case in cases_of(WIDTHS, 1) if case["name"] == name)
+    return next(case for case in cases_of(1) if case["name"] == name)
 
 
 @pytest.fixture(scope="module")
@@ -104,7 +105,7 @@ def ask(once):
         shards = (4,) if devices == 1 else UNEVEN
         changes = {"precision": "fp64", "batch_size": 4, "evaluation_batch_size": 6, **changes}
         spec = make_spec(framework, mode=mode, shards=shards, task="verify", **changes)
-        cases = cases or cases_of(WIDTHS, devices)
+        cases = cases or cases_of(devices)
         name = name_of(spec, cases)
         if name not in known:
             known[name] = read_asked(once(name, lambda directory: answer(directory, spec, cases)))
@@ -157,7 +158,7 @@ def oracle(ask):
 @pytest.fixture(scope="module")
 def written(ask):
     """Return a function that has a framework answer in mode eager, without the second size: op by op that is slow in JAX."""
-    return lambda framework: ask(framework, cases=cases_of(WIDTHS, 1)[:-1])
+    return lambda framework: ask(framework, cases=cases_of(1)[:-1])
 
 
 def test_frameworks_give_the_same_answers(written, framework, oracle):

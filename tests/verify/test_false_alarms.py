@@ -5,17 +5,25 @@ from __future__ import annotations
 import pytest
 
 from benchmarks.false_alarms import by_present_limits, count, row_of
-from vigil.verify.compare import Difference
+from vigil.documents.context import parse_context
+from vigil.documents.verification import Verification
+from vigil.verify.distance import Difference
 from vigil.verify.floors import Floor
 
 
-def document(context: str, *, score: float = 0.5, verdict: str = "reproduced", broken=()) -> dict:
-    """Return what is read of a verify.json: two states, one tensor each, the later with this score."""
-    tensors = [{"case": f"{state}/margin", "tensor": "loss", "score": each} for state, each in (("late", score), ("init", 0.1))]
-    return {
-        "context": {"text": context}, "tensors": tensors, "worst": tensors[0], "broken": list(broken),
-        "verdict": {"name": verdict, "reason": "the reason"},
-    }  # fmt: skip
+def document(context: str, *, score: float = 0.5, verdict: str = "reproduced", broken=(), **changes) -> Verification:
+    """Return a verification of two states, one tensor each, the later with this score."""
+    numbers = {"ratio": 1.0, "slope": 1.0, "intercept": 0.0, "slope_z": 0.0, "intercept_z": 0.0, "problem": None}
+    scores = ("late", score), ("init", 0.1)
+    tensors = [{**numbers, "case": f"{state}/margin", "tensor": "loss", "score": each} for state, each in scores]
+    nothing = dict.fromkeys(("origins", "passengers", "looks", "remarks", "cases", "known"), ())
+    return Verification.model_validate({
+        **nothing, "verify_id": "v", "created": "2026-11-22T00:00:00+00:00", "command": "c", "fault": None, "origin": None,
+        "recipe": {"name": "tiny", "version": 1, "hash": "a" * 12, "profile": "test"}, "context": parse_context(context),
+        "golden": {"sha256": "", "created": None, "votes": None}, "limits": {"clean_rows": 1}, "environment": {}, "seconds": 1.0,
+        "tensors": tensors, "worst": tensors[0], "broken": broken, "verdict": {"name": verdict, "reason": "the reason"},
+        **changes,
+    })  # fmt: skip
 
 
 def test_clean_contexts_raise_nothing(capsys):
@@ -47,18 +55,16 @@ def test_a_known_finding_is_no_false_alarm(capsys):
 def test_a_verification_is_judged_by_the_rows_as_they_are_now(limits):
     """Six floors pass, and sixty do not, whatever earlier rows passed. What the same rows judged is left as it is."""
 
-    def judged(ratio: float, *, rows: int = 1) -> dict:
-        fields = {"ratio": ratio, "slope": 1.0, "intercept": 0.0, "slope_z": 0.0, "intercept_z": 0.0}
-        made = document("torch-eager-fp32-x1") | {"limits": {"clean_rows": rows}}
-        made["context"]["precision"] = "fp32"
-        made["tensors"] = [each | fields for each in made["tensors"]]
+    def judged(ratio: float, *, rows: int = 1) -> Verification:
+        made = document("torch-eager-fp32-x1", limits={"clean_rows": rows})
+        made = made.replace(tensors=[each.replace(ratio=ratio) for each in made.tensors])
         floor = Floor(1.0, 0.1, (0.0, 1.0), (0.0, 1.0), 16)
-        floors = {"fp32": {each["case"]: {"loss": floor} for each in made["tensors"]}}
-        return by_present_limits(made, limits, floors)
+        floors = {"fp32": {each.case: {"loss": floor} for each in made.tensors}}
+        return by_present_limits(made, limits, floors, family=lambda tensor: tensor)
 
     assert count([judged(6.0)]) == 0
     assert count([judged(60.0)]) == 1
-    assert judged(60.0)["worst"]["score"] > 1
+    assert judged(60.0).worst.score > 1
     assert count([judged(60.0, rows=limits.rows)]) == 0
 
 

@@ -18,7 +18,7 @@ from vigil.process.build_spec import fault_entry
 from vigil.process.environment import installed_frameworks, is_installed
 from vigil.recipes.loading import load_recipe
 from vigil.verify.golden import path_of
-from vigil.verify.request import load_standard, verify_context
+from vigil.verify.standards import load_standard, verify_context
 
 FOLDER = project_root() / "tests" / "faults"
 # A fault file refuses where its framework has no way to be wrong like that; which those are is written down here.
@@ -88,20 +88,20 @@ def test_the_committed_tape_is_small_and_agreed_on(standard):
 def test_a_clean_framework_is_reproduced(verify, framework, mode, precision, tmp_path):
     """Its steps are within limits that were measured on other seeds."""
     document = verify(framework, mode=mode, precision=precision)
-    assert document["verdict"]["name"] == "reproduced", document["worst"]
-    assert len(document["tensors"]) > 300
+    assert document.verdict.name == "reproduced", document.worst
+    assert len(document.tensors) > 300
     assert not list(tmp_path.rglob("*.npz"))
 
 
 def test_a_scaled_gradient_is_regressed_and_named(verify, framework):
     """A weight gradient that is 0.1 % too large: the layer, the phase and the slope are told."""
     document = verify(framework, mode="eager", fault=FOLDER / "weight_gradient_scaled.py")
-    assert document["verdict"]["name"] == "regressed"
-    origin = document["origin"]
-    assert (origin["layer"], origin["phase"], origin["quantity"]) == ("stage3.block1.conv2", "backward", "weight gradient")
-    assert origin["slope"] == pytest.approx(1.001, abs=1e-5)
-    assert origin["ratio"] > 1000
-    assert [each["layer"] for each in document["origins"]] == ["stage3.block1.conv2"]
+    assert document.verdict.name == "regressed"
+    origin = document.origin
+    assert (origin.layer, origin.phase, origin.quantity) == ("stage3.block1.conv2", "backward", "weight gradient")
+    assert origin.slope == pytest.approx(1.001, abs=1e-5)
+    assert origin.ratio > 1000
+    assert [each.layer for each in document.origins] == ["stage3.block1.conv2"]
 
 
 def shortly(recipe, framework, tmp_path, *, mode, fault=None):
@@ -117,16 +117,16 @@ def shortly(recipe, framework, tmp_path, *, mode, fault=None):
 def test_another_recipe_is_reproduced(recipe, framework, tmp_path):
     """What a released framework makes of queues and moving averages, and of regions, is within its limits."""
     document = shortly(recipe, framework, tmp_path, mode="jit")
-    assert document["verdict"]["name"] == "reproduced", document["worst"]
+    assert document.verdict.name == "reproduced", document.worst
 
 
 @pytest.mark.parametrize("framework", frameworks("torch", "tensorflow"))
 def test_a_queue_that_stays_is_named(framework, tmp_path):
     """On MoCo's own tape: what a step keeps beside its parameters is regressed with its own name."""
     document = shortly("moco_lite", framework, tmp_path, mode="eager", fault="queue_not_updated")
-    assert document["verdict"]["name"] == "regressed"
-    origin = document["origin"]
-    assert (origin["layer"], origin["phase"], origin["quantity"]) == ("queue", "forward", "content")
+    assert document.verdict.name == "regressed"
+    origin = document.origin
+    assert (origin.layer, origin.phase, origin.quantity) == ("queue", "forward", "content")
 
 
 @pytest.mark.parametrize("framework", frameworks("torch", "tensorflow"))
@@ -134,9 +134,9 @@ def test_a_detector_half_a_pixel_off_is_named(framework, tmp_path):
     """RoIAlign without its half pixel: the first tensor that is wrong is what the box head reads."""
     mode = "jit" if framework == "jax" else "eager"  # op by op, JAX takes minutes
     document = shortly("tiny_mask_rcnn", framework, tmp_path, mode=mode, fault="roi_align_half_pixel")
-    assert document["verdict"]["name"] == "regressed"
-    origin = document["origin"]
-    assert (origin["layer"], origin["phase"], origin["quantity"]) == ("box.pool", "forward", "output")
+    assert document.verdict.name == "regressed"
+    origin = document.origin
+    assert (origin.layer, origin.phase, origin.quantity) == ("box.pool", "forward", "output")
 
 
 def test_a_runner_that_dies_is_failed(verify, framework, tmp_path):
@@ -144,8 +144,8 @@ def test_a_runner_that_dies_is_failed(verify, framework, tmp_path):
     fault = tmp_path / "dies.py"
     fault.write_text("import os\n\n\ndef install():\n    os._exit(0)\n")
     document = verify(framework, fault=fault)
-    assert document["verdict"]["name"] == "failed:died"
-    assert document["tensors"] == []
+    assert document.verdict.name == "failed:died"
+    assert document.tensors == ()
 
 
 def test_the_command_works_where_one_framework_is_importable(empty_store, framework, tmp_path, monkeypatch, capsys):
@@ -172,7 +172,7 @@ def test_every_planted_fault_is_located(framework, fault, tmp_path):
         fault=fault_entry(str(FOLDER / f"{fault.name}.py")), cores=list(share_of_cores()), quick=fault.quick,
     )  # fmt: skip
     if (framework, fault.name) in CANNOT_BE_EXPRESSED:
-        assert document["verdict"]["name"] == "failed:fault"
-        assert "passes no gradient on" in document["verdict"]["reason"]
+        assert document.verdict.name == "failed:fault"
+        assert "passes no gradient on" in document.verdict.reason
         return
-    assert outcome_of(fault, document).is_located, document["origin"]
+    assert outcome_of(fault, document).is_located, document.origin

@@ -6,13 +6,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.documents import a_record
 from tests.verify.made_answers import FakeFramework, in_float32
 from vigil.documents.context import make_context
+from vigil.documents.failure import Failure
 from vigil.verify import localise
 from vigil.verify.ask import Answers, Setting, shards_for
-from vigil.verify.examine import differences_in
+from vigil.verify.examination import differences_in
 from vigil.verify.invariants import check
-from vigil.verify.search import Search
+from vigil.verify.localise import Search
 
 
 def differences(tape, answers):
@@ -25,8 +27,7 @@ def search(tape, limits, answers, context=None):
     setting = Setting(context or make_context(framework="torch"), None, 0, None)
     setting = dataclasses.replace(setting, directory=Path("nowhere/answers"))
     out = [each for each in differences(tape, answers) if limits.score(each, "fp32") > 1]
-    record = {"failure": None, "environment": {}, "fault": None}
-    return Search(setting, tape, limits, Answers(record, answers, {}), out, lambda event: None)
+    return Search(setting, tape, limits, Answers(a_record(), answers, {}), out, lambda event: None)
 
 
 def origin_of(tape, limits, monkeypatch, *, step=lambda case, tensors: tensors, layer=lambda name, value: value, context=None):
@@ -70,7 +71,7 @@ def test_a_wrong_layer_is_the_origin(tape, limits, monkeypatch, name, place):
 
     found = origin_of(tape, limits, monkeypatch, step=step, layer=lambda key, value: value * (1.001 if key == name else 1))
     origin = found.origins[0]
-    assert (origin.place.layer, origin.place.phase, origin.place.quantity) == place
+    assert (origin.layer, origin.phase, origin.quantity) == place
     assert len(found.origins) == 1
     assert found.passengers
     assert origin.slope == pytest.approx(1.001, abs=1e-5)
@@ -83,7 +84,7 @@ def test_an_evaluation_that_alone_is_wrong_after_training_is_the_origin(tape, li
         return tensors | ({"logits": tensors["logits"] * 1.001} if case.name == "early/alternation" else {})
 
     [origin] = origin_of(tape, limits, monkeypatch, step=step).origins
-    assert (origin.place.layer, origin.place.phase, origin.place.quantity) == ("model", "evaluation", "logits")
+    assert (origin.layer, origin.phase, origin.quantity) == ("model", "evaluation", "logits")
 
 
 def test_statistics_that_forward_passes_leave_wrong_are_the_origin_of_an_evaluation(tape, limits, monkeypatch):
@@ -97,7 +98,7 @@ def test_statistics_that_forward_passes_leave_wrong_are_the_origin_of_an_evaluat
 
     found = origin_of(tape, limits, monkeypatch, step=step)
     [origin] = found.origins
-    assert (origin.place.layer, origin.place.quantity) == ("stage1.block1.bn2", "running mean")
+    assert (origin.layer, origin.quantity) == ("stage1.block1.bn2", "running mean")
     assert "logits" in found.passengers
 
 
@@ -112,8 +113,8 @@ def test_a_layer_just_beyond_its_limit_does_not_hide_one_far_beyond(tape, limits
         return value * {"output/stem.bn": 1 + 2e-5, "output/stage2.block1.bn1": 1 + error}.get(name, 1)
 
     origins = origin_of(tape, limits, monkeypatch, step=step, layer=layer).origins
-    assert {origin.place.layer for origin in origins} == {"stage2.block1.bn1", "stem.bn"}
-    assert origins[0].place.layer == first
+    assert {origin.layer for origin in origins} == {"stage2.block1.bn1", "stem.bn"}
+    assert origins[0].layer == first
 
 
 @pytest.mark.parametrize(("error", "first"), [(1e-5, "stage2.block1.bn1"), (2e-5, "stem.bn")])
@@ -127,8 +128,8 @@ def test_a_layer_that_may_be_chance_comes_last(tape, limits, monkeypatch, error,
         return value * {"output/stem.bn": 1 + error, "output/stage2.block1.bn1": 1 + 1e-3}.get(name, 1)
 
     origins = origin_of(tape, limits, monkeypatch, step=step, layer=layer).origins
-    assert [origin.place.layer for origin in origins] == [first, *({"stem.bn", "stage2.block1.bn1"} - {first})]
-    certain = {origin.place.layer for origin in origins if origin.is_certain}
+    assert [origin.layer for origin in origins] == [first, *({"stem.bn", "stage2.block1.bn1"} - {first})]
+    certain = {origin.layer for origin in origins if origin.is_certain}
     assert certain == {first, "stage2.block1.bn1"}
 
 
@@ -144,7 +145,7 @@ def test_another_learning_rate_is_named(tape, limits, monkeypatch):
         return tensors
 
     found = origin_of(tape, limits, monkeypatch, step=step).origins[0]
-    assert (found.place.layer, found.place.quantity, found.case) == ("optimizer", "learning rate", "early/boundary")
+    assert (found.layer, found.quantity, found.case) == ("optimizer", "learning rate", "early/boundary")
     assert found.slope == pytest.approx(10, rel=1e-3)
 
 
@@ -160,7 +161,7 @@ def test_nesterov_is_named(tape, limits, monkeypatch):
                 tensors[name] = before[name] - case.learning_rate * nesterov
         return tensors
 
-    assert origin_of(tape, limits, monkeypatch, step=step).origins[0].place.quantity == "momentum"
+    assert origin_of(tape, limits, monkeypatch, step=step).origins[0].quantity == "momentum"
 
 
 def test_skipped_weight_decay_is_named(tape, limits, monkeypatch):
@@ -173,7 +174,7 @@ def test_skipped_weight_decay_is_named(tape, limits, monkeypatch):
         return tensors
 
     found = origin_of(tape, limits, monkeypatch, step=step)
-    place = found.origins[0].place
+    place = found.origins[0]
     assert (place.layer, place.phase, place.quantity) == ("head", "update", "weight decay")
     assert len(found.origins) == 1
 
@@ -197,7 +198,7 @@ def test_a_kept_loss_scale_is_named(tape, limits, monkeypatch):
     step = gradients_times(tape, 4096)
 
     found = origin_of(tape, limits, monkeypatch, step=step).origins[0]
-    assert (found.place.layer, found.place.quantity) == ("optimizer", "loss scale")
+    assert (found.layer, found.quantity) == ("optimizer", "loss scale")
     assert "never divided out" in found.remark
 
 
@@ -211,7 +212,7 @@ def test_a_kept_loss_scale_is_named_beside_a_wrong_layer(tape, limits, monkeypat
     def layer(name, value):
         return value * (1.001 if name == kernel else 1)
 
-    places = [origin.place for origin in origin_of(tape, limits, monkeypatch, step=step, layer=layer).origins]
+    places = origin_of(tape, limits, monkeypatch, step=step, layer=layer).origins
     assert [place.quantity for place in places] == ["loss scale", "weight gradient"]
     assert places[1].layer == "stage2.block1.conv2"
 
@@ -224,7 +225,7 @@ def test_a_factor_in_the_loss_is_no_loss_scale(tape, limits, monkeypatch):
     def layer(name, value):
         return value * (2 if name == "leaf_gradient/logits" else 1)
 
-    places = [origin.place for origin in origin_of(tape, limits, monkeypatch, step=step, layer=layer).origins]
+    places = origin_of(tape, limits, monkeypatch, step=step, layer=layer).origins
     assert [(place.layer, place.quantity) for place in places] == [("loss", "data gradient")]
 
 
@@ -240,7 +241,7 @@ def test_a_lost_element_is_an_all_reduce(tape, limits, monkeypatch):
 
     context = make_context(framework="torch", devices=2, shards=(5, 3))
     found = origin_of(tape, limits, monkeypatch, step=step, context=context)
-    place = found.origins[0].place
+    place = found.origins[0]
     assert (place.layer, place.phase, place.quantity) == ("head", "all-reduce", "weight gradient")
 
 
@@ -263,7 +264,7 @@ def test_a_sum_that_is_part_of_every_layer_is_told_apart_on_one_device(tape, lim
         context = make_context(framework="jax", devices=devices)
         monkeypatch.setattr(localise, "ask", ask if devices == 2 else wrong)
         origin = localise.localise(search(tape, limits, in_float32(tape, step), context)).origins[0]
-        assert (origin.place.layer, origin.place.phase, origin.place.quantity) == ("head", phase, "weight gradient")
+        assert (origin.layer, origin.phase, origin.quantity) == ("head", phase, "weight gradient")
 
 
 def test_without_looks_the_first_tensor_that_is_out_is_named(tape, limits, monkeypatch):
@@ -274,11 +275,12 @@ def test_without_looks_the_first_tensor_that_is_out_is_named(tape, limits, monke
             key: value * (1.01 if key.startswith(("momentum/stage3", "momentum/stem")) else 1) for key, value in tensors.items()
         }
 
-    failure = {"category": "crash", "phase": "verify", "message": "no sum over ranks"}
-    monkeypatch.setattr(localise, "ask", lambda *arguments, **options: Answers({"failure": failure}, {}, {}))
+    failure = Failure(category="crash", phase="verify", step=0, message="no sum over ranks", log_tail=())
+    record = a_record(status="failed", failure=failure)
+    monkeypatch.setattr(localise, "ask", lambda *arguments, **options: Answers(record, {}, {}))
     found = localise.localise(search(tape, limits, in_float32(tape, step)))
     assert found.failure == failure
-    assert found.origins[0].place.layer == "stage3.block1.bn2"
+    assert found.origins[0].layer == "stage3.block1.bn2"
     assert "first tensor that is out" in found.remarks[0]
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from vigil.errors import CannotRun
-from vigil.verify.compare import Difference
+from vigil.verify.distance import Difference
 from vigil.verify.limits import Limits, make_limits, summary_row
 
 
@@ -55,19 +55,20 @@ def test_averages_of_weights_do_not_widen_the_limit_of_running_statistics(monkey
     """Compilers sum an average in two ways, 0.5 or 22 deviations apart: a limit of both would pass a variance 30 off."""
     tensors = {"stats/key.bn.variance": (1.0, 1.2), "stats/key.conv.kernel": (0.5, 22.0), "stats/queue": (0.5, 0.9)}
     case = "late/margin"
-    wrong = Difference(case, "stats/key.bn.variance", 0.5, 1.01, 0.0, 30.0, 0.0)
+    apart = {"stats/key.bn.variance": "stats", "stats/key.conv.kernel": "average", "stats/queue": "content"}
 
-    def score() -> float:
+    def score(families: dict[str, str]) -> float:
+        def off(name: str, slope_z: float) -> Difference:
+            return Difference(case, name, 0.5, 1.01, 0.0, slope_z, 0.0, family=families[name])
+
         rows = [
-            summary_row([Difference(case, name, 1.0, 1.0, 0.0, values[n % 2], 0.0) for name, values in tensors.items()],
-                        precision="bf16", case=case, seed=0)
+            summary_row([off(name, values[n % 2]) for name, values in tensors.items()], precision="bf16", case=case, seed=0)
             for n in range(8)
-        ]  # fmt: skip
-        return make_limits(rows).score(wrong, "bf16")
+        ]
+        return make_limits(rows).score(off("stats/key.bn.variance", 30.0), "bf16")
 
-    assert score() > 1
-    monkeypatch.setattr("vigil.verify.limits.family", lambda tensor: tensor.split("/")[0])
-    assert score() < 1
+    assert score(apart) > 1
+    assert score(dict.fromkeys(apart, "stats")) < 1
 
 
 def test_a_search_has_narrower_limits_than_a_verdict():

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from runners.contract.kinds import weights
-from vigil.verify.layers import in_order, place_of, rounded
+from vigil.verify.inspection import in_order, rounded
 from vigil.verify.oracle import operations, step
+from vigil.verify.oracle.outline import Outline, Parameter
 
 
 @pytest.fixture
@@ -110,16 +111,16 @@ def test_what_one_layer_does_wrong_reaches_no_other(tiny):
 def test_readers_are_the_layers_that_follow(tiny):
     """The graph knows who reads a tap: two layers where a block begins, the loss at the end."""
     training, state, batch = tiny
-    readers = step.readers(training, state, batch)
-    assert readers["stem.relu"] == ["stage1.block1.shortcut", "stage1.block1.conv1"]
-    assert readers["stage1.block1.bn2"] == ["stage1.block1.sum"]
-    assert readers["logits"] == ["loss"]
+    readers = step.outline(training, state, batch).readers
+    assert readers["stem.relu"] == ("stage1.block1.shortcut", "stage1.block1.conv1")
+    assert readers["stage1.block1.bn2"] == ("stage1.block1.sum",)
+    assert readers["logits"] == ("loss",)
 
 
 def test_places_name_layer_phase_and_quantity(tiny):
     """A tensor's name says where it is made; the gradient at a tap is made by the layer that reads it."""
     training, state, batch = tiny
-    readers = step.readers(training, state, batch)
+    outline = step.outline(training, state, batch)
     expected = {
         "output/logits": ("head", "forward", "output"),
         "stats/stem.bn.variance": ("stem.bn", "forward", "running variance"),
@@ -130,33 +131,37 @@ def test_places_name_layer_phase_and_quantity(tiny):
         "loss": ("loss", "forward", "loss"),
     }
     for tensor, place in expected.items():
-        found = place_of(tensor, readers)
+        found = outline.place(tensor)
         assert (found.layer, found.phase, found.quantity) == place
 
 
 def test_order_is_forward_then_backward(tiny):
     """What is made first stands first: forward from the stem, backward from the loss."""
-    from vigil.verify.compare import Difference
+    from vigil.verify.distance import Difference
 
     training, state, batch = tiny
-    readers = step.readers(training, state, batch)
+    outline = step.outline(training, state, batch)
     names = [
         "output/stem.conv", "output/stem.bn", "stats/stem.bn.mean", "output/logits", "loss", "leaf_gradient/logits",
         "parameter_gradient/head.bias", "parameter_gradient/stage1.block1.conv2.kernel", "parameter_gradient/stem.conv.kernel",
     ]  # fmt: skip
     differences = [Difference("case", name, 1.0, 1.0, 0.0, 0.0, 0.0) for name in reversed(names)]
-    assert [each.tensor for each in in_order(differences, list(readers), readers)] == names
+    assert [each.tensor for each in in_order(differences, outline)] == names
 
 
 def test_a_gradient_that_three_layers_make_comes_after_all_of_them():
     """Backward it is whole once the first of them is done: what is wrong in a later one came before."""
-    from vigil.verify.compare import Difference
+    from vigil.verify.distance import Difference
 
-    readers = {"fpn": ["first", "second", "third"], "first": ["loss"], "second": ["loss"], "third": ["loss"]}
+    heads = ("first", "second", "third")
+    readers = {"fpn": heads} | dict.fromkeys(heads, ("loss",))
+    parameters = {each.name: each for each in (Parameter(layer, "kernel") for layer in readers)}
+    users = {name: (parameter.layer,) for name, parameter in parameters.items()}
+    outline = Outline(tuple(readers), readers, {}, {}, (), {}, parameters, users, {})
     kernels = [f"parameter_gradient/{layer}.kernel" for layer in ("third", "second", "fpn")]
     names = [*kernels[:2], "leaf_gradient/fpn", kernels[2]]
     differences = [Difference("case", name, 1.0, 1.0, 0.0, 0.0, 0.0) for name in reversed(names)]
-    assert [each.tensor for each in in_order(differences, list(readers), readers)] == names
+    assert [each.tensor for each in in_order(differences, outline)] == names
 
 
 def test_casts_round_to_nearest_even():

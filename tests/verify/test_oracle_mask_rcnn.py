@@ -13,6 +13,7 @@ from runners.contract.kinds.table import kind_of
 from vigil.recipes.loading import load_recipe
 from vigil.verify.oracle import operations, step
 from vigil.verify.oracle.graph import Graph
+from vigil.verify.oracle.models import MODELS
 
 
 @pytest.fixture(scope="module")
@@ -37,12 +38,6 @@ def answers(asked, state=None, **labels) -> dict[str, np.ndarray]:
     return step.train_step(training, state or first, [(images, {**own, **labels})], 0.0)
 
 
-def test_taps_are_those_that_are_listed(asked):
-    """Every tap of the list is looked at, and no other."""
-    found = {name.removeprefix("output/") for name in answers(asked) if name.startswith("output/")}
-    assert found == set(step.MODELS["tiny_mask_rcnn"].taps(asked[0]["model"]))
-
-
 def test_own_proposals_given_back_change_nothing(asked):
     """With its own choice in the place of its own choice the step is the same; with another, the heads see other regions."""
     own = answers(asked)
@@ -62,13 +57,13 @@ def test_gradients_are_slopes_of_the_loss(asked, part):
 
 def test_readers_are_found_through_what_has_no_tap(asked):
     """Reshaping, enlarging and picking a class have no tap of their own: the layer after them reads what was before."""
-    readers = step.readers(*asked)
-    assert readers["box.relu"] == ["box.dense"]
-    assert readers["fpn.lateral4"] == ["fpn.sum", "fpn.output4"]
-    assert readers["rpn.objectness"] == ["loss.rpn_class"]
-    assert readers["mask.classes"] == ["loss.mask"]
-    assert readers["fpn.output3"] == ["rpn3.conv", "box.pool", "mask.pool"]
-    assert readers["loss.mask"] == ["loss"]
+    readers = step.outline(*asked).readers
+    assert readers["box.relu"] == ("box.dense",)
+    assert readers["fpn.lateral4"] == ("fpn.sum", "fpn.output4")
+    assert readers["rpn.objectness"] == ("loss.rpn_class",)
+    assert readers["mask.classes"] == ("loss.mask",)
+    assert readers["fpn.output3"] == ("rpn3.conv", "box.pool", "mask.pool")
+    assert readers["loss.mask"] == ("loss",)
 
 
 def test_a_gradient_that_forgets_what_is_in_use_is_caught(asked, monkeypatch):
@@ -106,7 +101,7 @@ def test_a_graph_without_cuts_has_no_gradient_of_decisions(asked):
     training, state, (images, labels) = asked
     params = {name.removeprefix("params/"): value for name, value in state.items() if name.startswith("params/")}
     statistics = {name.removeprefix("stats/"): value for name, value in state.items() if name.startswith("stats/")}
-    graph, model = Graph(params), step.MODELS["tiny_mask_rcnn"]
+    graph, model = Graph(params), MODELS["tiny_mask_rcnn"]
     losses, expected = model.forward(graph, images.astype(np.float64), labels, model=training["model"], statistics=statistics)
     graph.backward(model.objective(graph, losses, expected))
     gradients = graph.tap_gradients()

@@ -7,7 +7,7 @@ import math
 import pytest
 
 import vigil.tracking.client
-from tests.reports.documents import a_regression, write_verification
+from tests.reports.documents import a_regression, a_tensor, write_verification
 from tests.vigil.remembered import NOON, assert_once, names
 from tests.vigil.tracked import CREATED_MILLISECONDS, a_record, client_of
 from vigil.tracking import upload
@@ -37,7 +37,8 @@ def test_a_run_is_a_row_with_every_column(uri, clock, bring):
 def test_verifications_of_both_kinds_are_rows(uri, clock, bring, tmp_path):
     """A first rung names its invocation, a verification of its own none; infinity survives MLflow."""
     bring("first")
-    upload(write_verification(tmp_path / "v", a_regression(worst={"ratio": "inf", "score": "inf"}, night="tonight")))
+    worst = a_tensor("early/margin", "loss", ratio="inf", score="inf")
+    upload(write_verification(tmp_path / "v", a_regression(worst=worst, night="tonight")))
     history = load_history()
     assert list(history.verifications) == list(VERIFICATIONS)
     rung, alone = history.verifications.to_dict("records")

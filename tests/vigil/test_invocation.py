@@ -10,7 +10,7 @@ import vigil.runs.carry_out as module
 import vigil.runs.plan
 import vigil.tracking.uploads
 import vigil.verify.golden
-import vigil.verify.request
+import vigil.verify.standards
 from runners.contract.protocol.spec import read_spec
 from tests.vigil.requested import QUIET, nothing, request
 from vigil.data.official import DataError

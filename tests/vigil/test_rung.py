@@ -5,12 +5,13 @@ from __future__ import annotations
 import pytest
 
 import vigil.verify.golden
-import vigil.verify.request
+import vigil.verify.standards
 from reports.block import verdict_block
 from tests.documents import a_judgement
 from tests.reports.documents import ORIGIN, a_document, a_failure, a_regression, write_verification
 from tests.vigil.requested import QUIET, nothing
 from vigil.documents.invocation import FirstRung
+from vigil.documents.verification import Verification
 from vigil.errors import CannotRun
 from vigil.process.recording import read_record
 from vigil.runs.carry_out import carry_out
@@ -24,15 +25,15 @@ def rung(monkeypatch):
     calls: list[dict] = []
     monkeypatch.setattr(vigil.verify.golden, "load_golden", lambda path, **options: "tape")
 
-    def make(outcome: dict | BaseException) -> list[dict]:
-        def verify_context(standard, context, directory, **options) -> dict:
+    def make(outcome: Verification | BaseException) -> list[dict]:
+        def verify_context(standard, context, directory, **options) -> Verification:
             calls.append({"context": context.text, "directory": directory, **options})
             if isinstance(outcome, BaseException):
                 raise outcome
             write_verification(directory, outcome)
             return outcome
 
-        monkeypatch.setattr(vigil.verify.request, "verify_context", verify_context)
+        monkeypatch.setattr(vigil.verify.standards, "verify_context", verify_context)
         return calls
 
     return make
@@ -132,7 +133,7 @@ def test_a_wrong_step_takes_back_a_good_metric(reference, scripted, planned, run
     assert judged.name == name
     assert reason in judged.reason
     assert (judged.mean, judged.band.n) == (80.4, 12)
-    assert document["verdict"]["name"].upper() in verdict_block(invocation, directory="x").upper()
+    assert document.verdict.name.upper() in verdict_block(invocation, directory="x").upper()
 
 
 @pytest.mark.parametrize("name", ["regressed", "better-than-reference", "failed:nan_loss", "unsupported"])
@@ -140,13 +141,13 @@ def test_a_verdict_that_is_not_good_stays_as_it_is(name):
     """The rung takes back `reproduced` and `unknown`; it neither saves nor renames anything else."""
     judged = a_judgement(name=name, reason="of the metric")
     for document in (a_regression(), a_failure(), a_document()):
-        assert with_first_rung(judged, FirstRung(verdict=document["verdict"], origin=ORIGIN)) == judged
+        assert with_first_rung(judged, FirstRung(verdict=document.verdict, origin=ORIGIN)) == judged
     assert with_first_rung(a_judgement(), None) == a_judgement()
 
 
 def test_a_wrong_step_is_wrong_without_a_reference():
     """A metric that cannot be judged does not hide a step that was."""
-    rung = FirstRung(verdict=a_regression()["verdict"], origin=ORIGIN)
+    rung = FirstRung(verdict=a_regression().verdict, origin=ORIGIN)
     verdict = with_first_rung(a_judgement(name="unknown", reason="no reference"), rung)
     assert verdict.name == "regressed"
     assert "although the metric cannot be judged" in verdict.reason

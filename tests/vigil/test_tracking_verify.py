@@ -18,15 +18,16 @@ from tests.vigil.tracked import (
     synchronise,
     write_invocation,
 )
+from vigil.documents.verification import Verification
 from vigil.tracking import TrackingUnavailable, upload, upload_or_note
 from vigil.tracking.run_entry import Attachment, Entry, verify_entry
 
 PICTURE = b"\x89PNG a picture"
 
 
-def entry_of(document: dict, *attachments: Attachment) -> Entry:
+def entry_of(document: Verification, *attachments: Attachment) -> Entry:
     """Return what a verification, as it stands in its file, becomes in MLflow."""
-    return verify_entry(document, text=json.dumps(document), attachments=attachments)
+    return verify_entry(document, text=document.text(), attachments=attachments)
 
 
 @pytest.fixture

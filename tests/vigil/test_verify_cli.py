@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import dataclasses
 import importlib.util
 import json
@@ -17,6 +16,7 @@ import vigil.cli.verify as module
 from tests.reports.documents import TRAINING, a_document, a_failure, a_regression, write_verification
 from vigil.cli.main import main
 from vigil.documents.context import MODES
+from vigil.documents.verification import Verification
 from vigil.errors import CannotRun
 from vigil.progress import RunDisplay
 from vigil.recipes.loading import recipe_names
@@ -35,7 +35,7 @@ def asked(places, monkeypatch):
     Every framework counts as installed; nothing is started, drawn or uploaded.
     """
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: object())
-    tape = SimpleNamespace(header={"recipe": a_document()["recipe"]})
+    tape = SimpleNamespace(header={"recipe": a_document().recipe.as_json()})
     monkeypatch.setattr(
         module, "load_standard", lambda recipe, profile, *, data_directory: SimpleNamespace(name=recipe.name, tape=tape)
     )
@@ -43,10 +43,10 @@ def asked(places, monkeypatch):
     monkeypatch.setattr(module, "draw_picture", lambda directory: (directory / "verify.png").touch())
     asked: list[tuple] = []
 
-    def make(*documents: dict) -> list[tuple]:
-        left = [copy.deepcopy(document) for document in documents]
+    def make(*documents: Verification) -> list[tuple]:
+        left = list(documents)
 
-        def verify_context(standard, context, directory, **options) -> dict:
+        def verify_context(standard, context, directory, **options) -> Verification:
             asked.append((context.text, options))
             document = left.pop(0) if len(left) > 1 else left[0]
             write_verification(directory, document)
@@ -122,7 +122,7 @@ def test_one_context_ends_with_its_block_and_exit_code(asked, capsys, document, 
     assert text == "torch-compile-fp32-x1"
     assert options["command"] == "vigil " + " ".join(ONE)
     assert str(directory) in out
-    assert (directory / "verify.png").exists() is bool(document["tensors"])
+    assert (directory / "verify.png").exists() is bool(document.tensors)
 
 
 def test_the_next_command_keeps_profile_and_fault(asked, capsys, tmp_path):

@@ -14,6 +14,7 @@ from reports import compare as report
 from reports.run_pictures import draw_pictures
 from vigil.cli import options
 from vigil.documents.record import Record
+from vigil.documents.verification import Verification
 from vigil.errors import UsageError
 from vigil.paths import runs_directory
 from vigil.process.directories import new_directory, require_writable
@@ -164,9 +165,9 @@ def _watch(
         seconds = duration(record.timing.wall_seconds)
         display.say(f"{titles[record.invocation_id]}, seed {record.seed}: {text} ({seconds})")
 
-    def verified(document: dict[str, Any], directory: Path) -> None:
-        seconds = duration(document["seconds"])
-        display.say(f"{titles[directory.parent.name]}, one training step: {document['verdict']['name']} ({seconds})")
+    def verified(document: Verification, directory: Path) -> None:
+        seconds = duration(document.seconds)
+        display.say(f"{titles[directory.parent.name]}, one training step: {document.verdict.name} ({seconds})")
 
     return Watch(
         on_end=ended,

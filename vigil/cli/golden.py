@@ -17,8 +17,8 @@ from vigil.process.directories import new_directory, require_writable
 from vigil.process.environment import describe_code, describe_machine, is_installed
 from vigil.progress import RunDisplay, StageDisplay
 from vigil.recipes.loading import identity_of, load_recipe
-from vigil.verify.cases import has_taps
 from vigil.verify.golden import Golden, make_golden, path_of, save_golden
+from vigil.verify.standard_cases import has_taps
 from vigil.verify.vote import Vote, vote
 
 
@@ -39,12 +39,14 @@ def run(arguments: argparse.Namespace) -> int:
     late = arguments.late and options.whole_number("--late", arguments.late, least=2, most=training["steps"] - 1)
     require_all_frameworks()
     require_writable(runs_directory())
-    data = {"data_directory": ensure_data(training, progress=RunDisplay().data)}
+    data_directory = ensure_data(training, progress=RunDisplay().data)
     with StageDisplay() as display:
-        tape = make_golden(recipe=facts, training=training, progress=display.progress, late=late or None, **data)
+        tape = make_golden(
+            recipe=facts, training=training, data_directory=data_directory, progress=display.progress, late=late or None
+        )
         now = datetime.now(timezone.utc)
         directory = new_directory(runs_directory(), f"{now:%Y%m%d-%H%M%S}-golden-{facts.name}-{facts.profile}")
-        votes = vote(tape, directory, on_event=_VoteProgress(tape, display), **data)
+        votes = vote(tape, directory, data_directory=data_directory, on_event=_VoteProgress(tape, display))
     for name, each in votes.items():
         print(vote_line(name, each))
     if not all(each.agrees for each in votes.values()):

@@ -12,7 +12,7 @@ from pathlib import Path
 from reports import night_summary as report
 from reports.run_pictures import draw_pictures
 from reports.tables import print_table
-from reports.verify_picture import draw_picture
+from reports.verification_picture import draw_picture
 from vigil.cli import options
 from vigil.documents.context import FRAMEWORKS
 from vigil.documents.night import Night

@@ -7,13 +7,15 @@ from pathlib import Path
 from typing import Any
 
 from reports.run_pictures import draw_pictures
-from reports.verify_picture import draw_picture
+from reports.verification_picture import draw_picture
 from runners.contract.kinds.table import kind_of
 from vigil.cli import options
 from vigil.data.official import ensure_data
 from vigil.documents.context import Context, make_context
 from vigil.documents.invocation import Invocation
 from vigil.documents.record import Record
+from vigil.documents.verdict import Verdict
+from vigil.documents.verification import Verification
 from vigil.errors import EXIT_COULD_NOT_RUN, EXIT_OUTSIDE, EXIT_REPRODUCED
 from vigil.paths import reference_directory, runs_directory
 from vigil.process.environment import require_framework
@@ -21,7 +23,6 @@ from vigil.progress import RunDisplay, duration
 from vigil.recipes.loading import Recipe, load_recipe
 from vigil.references.overview import identity
 from vigil.references.samples import append_rows, load_rows, row_from_record
-from vigil.runs.first_rung import INTERRUPTED
 from vigil.runs.gate import GateAnswer, examine_contexts
 from vigil.runs.plan import Request
 from vigil.runs.sweep import sweep
@@ -120,12 +121,12 @@ def _samples(recipe: Recipe, profile: str, *, checksum: str) -> set[tuple[str, i
     }
 
 
-def _tell_and_keep(examined: GateAnswer, document: dict[str, Any] | None) -> None:
+def _tell_and_keep(examined: GateAnswer, document: Verification | None) -> None:
     """Print what was said of a context; draw what there is to draw of its verification, and upload it all."""
     print(_told(examined), flush=True)
-    if document is None or document["verdict"]["name"] == INTERRUPTED:
+    if document is None or document.verdict.name is Verdict.FAILED_INTERRUPTED:
         return
-    if document["tensors"]:
+    if document.tensors:
         draw_picture(examined.directory)
     upload_or_note(examined.directory)
 

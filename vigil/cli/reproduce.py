@@ -5,12 +5,12 @@ from __future__ import annotations
 import argparse
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from reports.block import verdict_block
 from reports.run_pictures import draw_pictures
-from reports.verify_picture import draw_picture
+from reports.verification_picture import draw_picture
 from vigil.cli import options
+from vigil.documents.verification import Verification
 from vigil.errors import EXIT_COULD_NOT_RUN
 from vigil.paths import runs_directory
 from vigil.process.build_spec import fault_entry
@@ -68,9 +68,9 @@ def run(arguments: argparse.Namespace) -> int:
 def watch(display: RunDisplay, *, progress_timeout: float) -> Watch:
     """Return the watch that shows a run on the terminal, and draws what its first rung found and what pictures it has."""
 
-    def verified(document: dict[str, Any], directory: Path) -> None:
+    def verified(document: Verification, directory: Path) -> None:
         display.verified(document)
-        if document["tensors"]:
+        if document.tensors:
             draw_picture(directory)
 
     return Watch(

@@ -10,10 +10,10 @@ from pathlib import Path
 
 from vigil.cli.nightly import bring_nights
 from vigil.documents.invocation import Tracking
+from vigil.documents.verdict import Verdict
 from vigil.errors import EXIT_COULD_NOT_RUN, CannotRun, UsageError
 from vigil.nightly.night_file import alone, nights_directory, read_night_files
 from vigil.paths import runs_directory
-from vigil.runs.first_rung import INTERRUPTED
 from vigil.tracking import (
     INVOCATION,
     VERIFICATION,
@@ -76,7 +76,7 @@ def sync_one(directory: Path, *, uri: str, is_check: bool) -> tuple[str, str]:
         document = read_document(directory) if document_path(directory).is_file() else {}
         if not document.get("verdict"):
             return "skipped", " (no verdict yet: still running, or to be continued with `vigil resume`)"
-        if document["verdict"]["name"] == INTERRUPTED:
+        if document["verdict"]["name"] == Verdict.FAILED_INTERRUPTED:
             return "skipped", " (interrupted)"
         earlier = Tracking.model_validate(document.get("tracking") or {})
         if earlier.run_id and not is_check:

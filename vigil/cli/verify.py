@@ -9,13 +9,15 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from reports.verify import verify_block
-from reports.verify_picture import draw_picture
-from reports.verify_table import markdown, outcome, show
+from reports.verification_picture import draw_picture
+from reports.verification_table import markdown, outcome, show
+from reports.verification_text import verify_block
 from vigil.cli import options
 from vigil.data.official import ensure_data
 from vigil.documents.context import FRAMEWORKS, MODES, PRECISIONS
 from vigil.documents.identity import Identity
+from vigil.documents.verdict import Verdict
+from vigil.documents.verification import Verification
 from vigil.errors import EXIT_COULD_NOT_RUN, EXIT_OUTSIDE, EXIT_REPRODUCED, UsageError
 from vigil.paths import runs_directory
 from vigil.process.build_spec import fault_entry, rows_of_part
@@ -24,9 +26,8 @@ from vigil.progress import RunDisplay
 from vigil.recipes.loading import DEFAULT_PROFILE, Recipe, recipe_names
 from vigil.releases.store import held, obtain
 from vigil.runs.contexts import ALL_PRECISIONS, every_context
-from vigil.runs.first_rung import INTERRUPTED, WRONG
 from vigil.tracking import upload_or_note
-from vigil.verify.request import Standard, load_standard, new_verify_directory, verify_context, verify_contexts
+from vigil.verify.standards import Standard, load_standard, new_verify_directory, verify_context, verify_contexts
 
 _ONE_CONTEXT_ONLY = ("device", "devices", "shards", "determinism")
 _ALL_ONLY = ("jobs", "markdown")
@@ -119,12 +120,13 @@ def _run_one(arguments: argparse.Namespace, recipe: Recipe, training: dict[str, 
             on_event=display.verify(directory),
         )
         display.verified(document)
-    if document["verdict"]["name"] == INTERRUPTED:
-        print(f"Interrupted in phase {document['verdict']['failure']['phase']}. What was found until then is in {directory}.")
+    if document.verdict.name is Verdict.FAILED_INTERRUPTED:
+        phase = document.verdict.failure.phase if document.verdict.failure else "start"
+        print(f"Interrupted in phase {phase}. What was found until then is in {directory}.")
         return EXIT_COULD_NOT_RUN
     _keep(document, directory)
     print(verify_block(document, directory=str(directory), command=_command(arguments)))
-    return exit_code(document["verdict"]["name"])
+    return document.verdict.name.exit_code
 
 
 def _run_all(arguments: argparse.Namespace, recipes: dict[str, Recipe], under: _Release) -> int:
@@ -139,7 +141,7 @@ def _run_all(arguments: argparse.Namespace, recipes: dict[str, Recipe], under: _
     for recipe in recipes.values():  # all of them, before the first is verified
         data_directory = _data_directory(recipe.resolve(arguments.profile), RunDisplay())
         standards.append((load_standard(recipe, arguments.profile, data_directory=data_directory), data_directory))
-    documents: list[list[dict[str, Any]]] = []
+    documents: list[list[Verification]] = []
     for recipe, (standard, data_directory) in zip(recipes.values(), standards, strict=True):
         training = recipe.resolve(arguments.profile)
         sizes = {"batch_size": training["batch_size"], "rows": rows_of_part(training)}
@@ -162,32 +164,25 @@ def _run_all(arguments: argparse.Namespace, recipes: dict[str, Recipe], under: _
     for some in documents:
         show(some, missing=missing)
     options.write_file("--markdown", arguments.markdown, "\n".join(markdown(some, missing=missing) for some in documents))
-    names = {each["verdict"]["name"] for some in documents for each in some}
-    codes = {exit_code(name) for name in names if name != "unsupported"}
+    names = {each.verdict.name for some in documents for each in some}
+    codes = {name.exit_code for name in names if name is not Verdict.UNSUPPORTED}
     return next((code for code in _WORST_FIRST if code in codes), EXIT_COULD_NOT_RUN)
 
 
-def _teller(count: int, *, of: str | None) -> Callable[[int, dict[str, Any], Path], None]:
+def _teller(count: int, *, of: str | None) -> Callable[[int, Verification, Path], None]:
     """Return what keeps each context's document as it ends, and prints a line. `of`: the recipe, where there are several."""
 
-    def ended(done: int, document: dict[str, Any], directory: Path) -> None:
-        if document["verdict"]["name"] != INTERRUPTED:
+    def ended(done: int, document: Verification, directory: Path) -> None:
+        if document.verdict.name is not Verdict.FAILED_INTERRUPTED:
             _keep(document, directory)
-        print(f"[{done}/{count}] {f'{of} ' if of else ''}{document['context']['text']}: {outcome(document)}", flush=True)
+        print(f"[{done}/{count}] {f'{of} ' if of else ''}{document.context}: {outcome(document)}", flush=True)
 
     return ended
 
 
-def exit_code(verdict_name: str) -> int:
-    """Return the exit code of one verification."""
-    if verdict_name in WRONG:
-        return EXIT_OUTSIDE
-    return EXIT_REPRODUCED if verdict_name == "reproduced" else EXIT_COULD_NOT_RUN
-
-
-def _keep(document: dict[str, Any], directory: Path) -> None:
+def _keep(document: Verification, directory: Path) -> None:
     """Draw what there is to draw, then upload it all."""
-    if document["tensors"]:
+    if document.tensors:
         draw_picture(directory)
     upload_or_note(directory)
 

@@ -11,6 +11,7 @@ from vigil.documents.document import Document, Part
 from vigil.documents.failure import Failure
 from vigil.documents.identity import Identity
 from vigil.documents.judgement import Judgement, SequentialLook
+from vigil.documents.provenance import NamedRelease, Tracking
 from vigil.documents.verdict import Verdict
 from vigil.documents.verification import Origin, StepVerdict, TensorDifference
 
@@ -58,17 +59,6 @@ class FirstRung(Part):
         return self.verdict.reason if self.verdict else ""
 
 
-class NamedRelease(Part):
-    """The release that was asked for, and the packages of its environment; both null where it cannot be had."""
-
-    LEFT_OUT_WHEN_NONE: ClassVar[tuple[str, ...]] = ("extra_index",)
-
-    request: str
-    key: str | None
-    pins: tuple[str, ...] | None
-    extra_index: tuple[str, ...] | None = None
-
-
 class PublishedTarget(Part):
     """A published value, as the recipe has it. `metric`: where it is of another one than the recipe's."""
 
@@ -93,17 +83,6 @@ class SequentialRule(Part):
     effect: float | None
     planned: tuple[int, ...]
     looks: tuple[SequentialLook, ...] = ()
-
-
-class Tracking(Part):
-    """Where in MLflow it is, or why it is not."""
-
-    LEFT_OUT_WHEN_NONE: ClassVar[tuple[str, ...]] = ("uri", "experiment", "run_id", "error")
-
-    uri: str | None = None
-    experiment: str | None = None
-    run_id: str | None = None
-    error: str | None = None
 
 
 class Invocation(Document):

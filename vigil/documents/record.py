@@ -12,10 +12,9 @@ from vigil.documents.failure import Failure
 from vigil.documents.identity import Identity
 from vigil.documents.invocation import FirstRung
 from vigil.documents.judgement import Metric
+from vigil.documents.provenance import Environment, PlantedFault
 
 Status = Literal["finished", "failed", "unsupported", "interrupted"]
-Environment = dict[str, "str | int | float | bool | list[str] | None"]
-"""What is known of interpreter, framework and machine, flat."""
 
 
 class MeasuredMetric(Metric):
@@ -55,13 +54,6 @@ class Timing(Part):
     cpu_seconds: float | None
     first_step_seconds: float | None
     images_per_second: float | None
-
-
-class PlantedFault(Part):
-    """A fault that was planted on purpose."""
-
-    name: str
-    sha256: str
 
 
 class DataFacts(Part):

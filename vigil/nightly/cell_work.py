@@ -11,17 +11,17 @@ from typing import Any
 from vigil import tracking
 from vigil.data.official import ensure_data
 from vigil.documents.night import VERIFY, Night
+from vigil.documents.verdict import Verdict
+from vigil.documents.verification import Verification
 from vigil.nightly.cell_pool import CellOutcome, Cores
 from vigil.nightly.cells import NightCell
 from vigil.process.recording import read_record
 from vigil.recipes.loading import Recipe, identity_of
 from vigil.releases.resolve import Resolved
 from vigil.runs.carry_out import carry_out
-from vigil.runs.first_rung import INTERRUPTED
 from vigil.runs.plan import Request, plan
 from vigil.runs.watch import Watch, ignore
-from vigil.verify.examine import FILE_NAME as VERIFICATION
-from vigil.verify.request import RUNNER, Standard, load_standard, new_verify_directory, verify_context
+from vigil.verify.standards import RUNNER, Standard, load_standard, new_verify_directory, verify_context
 
 
 class CellRunner:
@@ -72,8 +72,8 @@ class CellRunner:
         return self._verify(cell, place, cores, stop) if cell.kind == VERIFY else self._reproduce(place, stop)
 
     def _verify(self, cell: NightCell, place: Path, cores: Cores, stop: threading.Event) -> CellOutcome:
-        document = tracking.read_document(place) if (place / VERIFICATION).is_file() else None
-        if document is None or document["verdict"]["name"] == INTERRUPTED:
+        document = Verification.read(place) if (place / Verification.FILE_NAME).is_file() else None
+        if document is None or document.verdict.name is Verdict.FAILED_INTERRUPTED:
             # What was answered until a verification was broken off belongs to no document.
             shutil.rmtree(place, ignore_errors=True)
             place.mkdir(parents=True)
@@ -89,13 +89,13 @@ class CellRunner:
                 python=self._pythons[cell.framework],
                 night=self._night.id,
             )
-        verdict = document["verdict"]
-        if verdict["name"] == INTERRUPTED:
+        verdict = document.verdict
+        if verdict.name is Verdict.FAILED_INTERRUPTED:
             return CellOutcome(None)
-        if not document.get("tracking"):
+        if not document.tracking:
             self._draw_verification(place)
             tracking.upload_or_note(place)
-        return CellOutcome(verdict["name"], verdict["reason"], peak_memory_bytes=_peak([place / RUNNER]))
+        return CellOutcome(verdict.name, verdict.reason, peak_memory_bytes=_peak([place / RUNNER]))
 
     def _reproduce(self, place: Path, stop: threading.Event) -> CellOutcome:
         result = carry_out(place, watch=Watch(stop=stop, on_recorded=self._draw_run))

@@ -15,7 +15,7 @@ from vigil.documents.failure import Failure
 from vigil.documents.invocation import FirstRung, Invocation
 from vigil.documents.judgement import Judgement
 from vigil.documents.verdict import Verdict
-from vigil.documents.verification import Origin, StepVerdict
+from vigil.documents.verification import Origin, StepVerdict, Verification
 from vigil.errors import VigilError
 from vigil.runs.watch import Watch
 
@@ -30,7 +30,7 @@ def verify_first(directory: Path, invocation: Invocation, *, watch: Watch, pytho
     # Only here: they load the oracle, and a run without a first rung has no use for it.
     from vigil.verify.golden import load_golden, path_of
     from vigil.verify.limits import load_limits
-    from vigil.verify.request import Standard, verify_context
+    from vigil.verify.standards import Standard, verify_context
 
     recipe, place = invocation.recipe, directory / DIRECTORY
     spec = read_spec(directory / invocation.runs[0])
@@ -58,17 +58,16 @@ def verify_first(directory: Path, invocation: Invocation, *, watch: Watch, pytho
     except KeyboardInterrupt:
         failure = Failure(category="interrupted", phase=DIRECTORY, step=0, message="stopped by the user", log_tail=())
         return FirstRung(verdict=StepVerdict(name=failure.verdict, reason=failure.message, failure=failure))
-    if document["verdict"]["name"] != Verdict.FAILED_INTERRUPTED:
+    if document.verdict.name is not Verdict.FAILED_INTERRUPTED:
         watch.on_verified(document, place)
-    tensors = document["tensors"]
     return FirstRung(
-        verdict=document["verdict"],
-        origin=document["origin"],
-        worst=document["worst"],
-        seconds=document["seconds"],
-        tensors=len(tensors) or None,
-        tensors_out=sum(float(tensor["score"]) > 1.0 for tensor in tensors) if tensors else None,
-        path=f"{DIRECTORY}/verify.json",
+        verdict=document.verdict,
+        origin=document.origin,
+        worst=document.worst,
+        seconds=document.seconds,
+        tensors=len(document.tensors) or None,
+        tensors_out=document.tensors_out if document.tensors else None,
+        path=f"{DIRECTORY}/{Verification.FILE_NAME}",
     )
 
 
@@ -85,12 +84,10 @@ def with_first_rung(judged: Judgement, rung: FirstRung | None) -> Judgement:
     return judged.replace(name=name, reason=f"one training step is wrong, although {though}: {rung.text}")
 
 
-# Until the last room holds a verification as its type.
-INTERRUPTED, WRONG = Verdict.FAILED_INTERRUPTED, (Verdict.REGRESSED, Verdict.KNOWN_FINDING)
+# Until the comparison of two releases holds a first rung as its type.
+WRONG = (Verdict.REGRESSED, Verdict.KNOWN_FINDING)
 
 
 def origin_text(origin: Any) -> str:
     """Return an origin as it is told."""
-    return origin.text if isinstance(origin, Origin) else Origin.model_construct(
-        **{**origin, "ratio": float(origin["ratio"]), "slope": float(origin["slope"])}
-    ).text
+    return Origin.model_construct(**{**origin, "ratio": float(origin["ratio"]), "slope": float(origin["slope"])}).text

@@ -13,11 +13,11 @@ from typing import Any
 
 from vigil.documents.context import Context
 from vigil.documents.verdict import Verdict
-from vigil.documents.verification import Origin
-from vigil.errors import EXIT_COULD_NOT_RUN, EXIT_OUTSIDE, EXIT_REPRODUCED, CannotRun
+from vigil.documents.verification import Verification
+from vigil.errors import EXIT_COULD_NOT_RUN, EXIT_REPRODUCED, CannotRun
 from vigil.recipes.loading import Recipe, identity_of
 from vigil.verify.golden import path_of
-from vigil.verify.request import load_standard, verify_contexts
+from vigil.verify.standards import load_standard, verify_contexts
 
 UNVERIFIED = "there is no golden tape of this recipe's profile"
 
@@ -43,7 +43,7 @@ def examine_contexts(
     data_directory: Path | None,
     jobs: int,
     progress_timeout: float,
-    on_end: Callable[[GateAnswer, dict[str, Any] | None], None],
+    on_end: Callable[[GateAnswer, Verification | None], None],
 ) -> list[GateAnswer]:
     """Verify each context, `jobs` side by side; return what was said, in the order given.
 
@@ -83,16 +83,16 @@ def _all_alike(
     return found
 
 
-def _examined(document: dict[str, Any], directory: Path) -> GateAnswer:
-    context, name = Context.from_dict(document["context"]), Verdict(document["verdict"]["name"])
-    reason = Origin.model_validate(document["origin"]).text if document["origin"] else document["verdict"]["reason"]
-    said = f"{name}: {reason}"
-    if name is not Verdict.REPRODUCED:  # unsupported and failed, too: what could not be looked at is not right
-        return GateAnswer(context, None, said, EXIT_OUTSIDE if name.is_wrong_step else EXIT_COULD_NOT_RUN, directory)
+def _examined(document: Verification, directory: Path) -> GateAnswer:
+    context, verdict = document.context, document.verdict
+    reason = document.origin.text if document.origin else verdict.reason
+    said = f"{verdict.name}: {reason}"
+    if verdict.name is not Verdict.REPRODUCED:  # unsupported and failed, too: what could not be looked at is not right
+        return GateAnswer(context, None, said, verdict.name.exit_code, directory)
     note = {
-        "verdict": name,
-        "reason": document["verdict"]["reason"],
-        "verify_id": document["verify_id"],
-        "golden": document["golden"]["sha256"],
+        "verdict": verdict.name,
+        "reason": verdict.reason,
+        "verify_id": document.verify_id,
+        "golden": document.golden.sha256,
     }
     return GateAnswer(context, note, said, EXIT_REPRODUCED, directory)

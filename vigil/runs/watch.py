@@ -10,6 +10,7 @@ from typing import Any
 
 from runners.contract.protocol.spec import RunSpec
 from vigil.documents.record import Record
+from vigil.documents.verification import Verification
 from vigil.process.execute import HEARTBEAT_TIMEOUT_SECONDS, PROGRESS_TIMEOUT_SECONDS
 
 
@@ -34,7 +35,7 @@ class Watch:
     on_end: Callable[[Record], None] = ignore
     on_recorded: Callable[[Path], Any] = ignore
     on_verify: Callable[[Path], Callable[[dict], None]] = lambda directory: ignore
-    on_verified: Callable[[Any, Path], None] = ignore
+    on_verified: Callable[[Verification, Path], None] = ignore
     on_build: Callable[[str], None] = ignore
     heartbeat_timeout: float = HEARTBEAT_TIMEOUT_SECONDS
     progress_timeout: float = PROGRESS_TIMEOUT_SECONDS

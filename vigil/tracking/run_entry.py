@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from datetime import datetime
-from typing import Any, Literal
+from typing import Literal
 
 from vigil.documents.context import Context
 from vigil.documents.identity import Identity
@@ -19,7 +19,7 @@ from vigil.documents.invocation import FirstRung, Invocation
 from vigil.documents.judgement import Judgement, RunBand
 from vigil.documents.record import Environment, Record
 from vigil.documents.verdict import Verdict
-from vigil.documents.verification import Origin
+from vigil.documents.verification import Origin, Verification
 from vigil.redaction import redact
 
 INVOCATION_ID = "vigil.invocation_id"
@@ -189,37 +189,38 @@ def parent_entry(
     )
 
 
-def verify_entry(document: dict[str, Any], *, text: str, attachments: tuple[Attachment, ...] = ()) -> Entry:
+def verify_entry(document: Verification, *, text: str, attachments: tuple[Attachment, ...] = ()) -> Entry:
     """Return what one verification, a run of its own in MLflow, consists of.
 
     Args:
         text: of its verify.json.
     """
-    end, _ = _span(document["created"], None)  # `created` is when it ended
-    verdict, worst = document["verdict"], document["worst"]
-    name = Verdict(verdict["name"])
-    origin = document["origin"]
-    labels = cell_tags(Identity(**document["recipe"]), Context.from_dict(document["context"])) | {
-        "release": release_of(document["environment"]),
-        "night": document.get("night"),
+    end, _ = _span(document.created, None)  # `created` is when it ended
+    name, worst = document.verdict.name, document.worst
+    labels = cell_tags(document.recipe, document.context) | {
+        "release": release_of(document.environment),
+        "night": document.night,
         "verdict": name,
-        "reason": verdict["reason"],
-        "fault": (document["fault"] or {"name": NO_FAULT})["name"],
+        "reason": document.verdict.reason,
+        "fault": document.fault.name if document.fault else NO_FAULT,
     }
-    out = sum(float(tensor["score"]) > 1.0 for tensor in document["tensors"])
-    numbers = {"seconds": document["seconds"], "tensors_out": out if document["tensors"] else None}
-    numbers |= {"tensors": len(document["tensors"]) or None}
-    numbers |= {f"worst_{key}": worst[key] if worst else None for key in ("ratio", "score")}
+    numbers: dict[str, float | None] = {
+        "seconds": document.seconds,
+        "tensors_out": document.tensors_out if document.tensors else None,
+        "tensors": len(document.tensors) or None,
+        "worst_ratio": worst.ratio if worst else None,
+        "worst_score": worst.score if worst else None,
+    }
     return Entry(
-        name=f"verify {document['context']['text']} {document['recipe']['profile']}",
-        identity={VERIFY_ID: document["verify_id"]},
-        labels=texts(labels | _origin_labels(Origin.model_validate(origin) if origin else None)),
-        note=redact(f"**{name}**: {verdict['reason']}"),
+        name=f"verify {document.context} {document.recipe.profile}",
+        identity={VERIFY_ID: document.verify_id},
+        labels=texts(labels | _origin_labels(document.origin)),
+        note=redact(f"**{name}**: {document.verdict.reason}"),
         metrics=_at_the_end(numbers, end),
         status="FAILED" if name.is_failed or name is Verdict.UNSUPPORTED else "FINISHED",
-        start=end - round(1000 * document["seconds"]),
+        start=end - round(1000 * document.seconds),
         end=end,
-        artifact="verify.json",
+        artifact=Verification.FILE_NAME,
         text=sent_text(text, indent=1),
         attachments=attachments,
     )

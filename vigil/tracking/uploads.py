@@ -13,16 +13,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from runners.contract.files import replace_text
 from vigil.documents.invocation import Invocation, Tracking
 from vigil.documents.record import Record
+from vigil.documents.verification import Verification
 from vigil.errors import CannotRun
 from vigil.locks import locked
 from vigil.redaction import redact
 from vigil.tracking.client import Store, check_reachable, failures_named, tracking_uri
 from vigil.tracking.run_entry import EXPERIMENT_NOTE, Attachment, Entry, child_entry, parent_entry, verify_entry
 
-INVOCATION, VERIFICATION = Invocation.FILE_NAME, "verify.json"
+INVOCATION, VERIFICATION = Invocation.FILE_NAME, Verification.FILE_NAME
 PICTURE = "verify.png"
 RUN_PICTURES = ("views.png", "masks.png")
 
@@ -70,11 +70,8 @@ def document_path(directory: Path) -> Path:
 
 def record_tracking(directory: Path, tracking: Tracking) -> None:
     """Replace `tracking` in the directory's document, as a whole."""
-    target = document_path(directory)
-    if target.name == INVOCATION:
-        Invocation.read(directory).replace(tracking=tracking).write(directory)
-    else:
-        replace_text(target, json.dumps(_read_json(target) | {"tracking": tracking.as_json()}, indent=2) + "\n")
+    kind = Invocation if document_path(directory).name == INVOCATION else Verification
+    kind.read(directory).replace(tracking=tracking).write(directory)
 
 
 def attachments(directory: Path, names: Sequence[str]) -> tuple[Attachment, ...]:
@@ -92,16 +89,9 @@ def _entries(directory: Path) -> tuple[str, Entry, list[Entry]]:
     path = document_path(directory)
     text = _read_text(path)
     if path.name == VERIFICATION:
-        document = _read_json(path)
-        if not document.get("verdict"):
-            raise _unfinished(directory)
-        try:
-            entry = verify_entry(document, text=text, attachments=attachments(directory, [PICTURE]))
-            return document["recipe"]["name"], entry, []
-        except (KeyError, TypeError, ValueError) as error:
-            raise CannotRun(
-                f"{path}: does not follow its schema ({type(error).__name__}: {error}). docs/architecture.md lists the fields."
-            ) from error
+        document = Verification.parse(text, where=str(path))
+        entry = verify_entry(document, text=text, attachments=attachments(directory, [PICTURE]))
+        return document.recipe.name, entry, []
     invocation = Invocation.parse(text, where=str(path))
     if invocation.verdict is None:
         raise _unfinished(directory)

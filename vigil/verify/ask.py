@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from runners.contract.protocol.cases import CASES, PROBES
 from runners.contract.protocol.spec import write_spec
 from vigil.documents.context import Context
 from vigil.documents.identity import Identity
@@ -21,9 +22,8 @@ from vigil.documents.record import Record
 from vigil.process.build_spec import build_spec
 from vigil.process.execute import PROGRESS_TIMEOUT_SECONDS, execute
 from vigil.process.recording import make_record
-from vigil.verify.cases import REPEATS, Case, batch_of, choice
-from vigil.verify.given import CHOSEN_FROM
 from vigil.verify.golden import Golden
+from vigil.verify.standard_cases import REPEATS, StandardCase, batch_of, choice
 
 # The scale of a real fp16 run's later steps: small enough that no probe overflows, which a correct scaler would skip.
 LOSS_SCALE = 4096.0
@@ -71,7 +71,7 @@ def shards_for(context: Context, rows: int) -> list[int]:
     return sizes
 
 
-def lines_of(cases: Sequence[Case], context: Context) -> list[dict[str, Any]]:
+def lines_of(tape: Golden, cases: Sequence[StandardCase], context: Context) -> list[dict[str, Any]]:
     """Return the standard cases as they stand in cases.json."""
     lines = []
     for case in cases:
@@ -87,7 +87,8 @@ def lines_of(cases: Sequence[Case], context: Context) -> list[dict[str, Any]]:
         if case.kind in ("step", "predict"):
             line["batch"] = case.batches[0]
         elif case.kind == "choose":
-            line |= {"kind": "segments", "batch": case.batches[0], "cuts": list(CHOSEN_FROM), "leaves": case.name}
+            line |= {"kind": "segments", "batch": case.batches[0], "leaves": case.name}
+            line |= {"taps": list(tape.outline.taps), "cuts": list(tape.outline.chosen_from)}
         elif case.kind == "alternate":
             line |= {"batches": list(case.batches[:-1]), "batch": case.batches[-1]}
         else:
@@ -121,8 +122,9 @@ def ask(
         cores=setting.cores,
     )
     write_spec(directory, dataclasses.replace(spec, task="verify"))
-    (directory / "cases.json").write_text(json.dumps(lines, indent=1) + "\n", encoding="utf-8")
-    np.savez(directory / "probes.npz", **_arrays(tape, lines), **(more or {}))
+    (directory / CASES).write_text(json.dumps(lines, indent=1) + "\n", encoding="utf-8")
+    arrays: dict[str, Any] = {**_arrays(tape, lines), **(more or {})}
+    np.savez(directory / PROBES, **arrays)
     ending = execute(
         directory,
         context.framework,
@@ -131,16 +133,14 @@ def ask(
         stop=setting.stop,
         python=setting.python,
     )
-    record = make_record(directory, invocation_id=directory.parent.name, context=context, ending=ending)
-    found, seconds = {}, {}
+    record = Record.model_validate(make_record(directory, invocation_id=directory.parent.name, context=context, ending=ending))
+    tensors: dict[str, Tensors] = {}
     for index, line in enumerate(lines):
         path = directory / f"answers-{index}.npz"
         if path.exists():
             with np.load(path, allow_pickle=False) as archive:
-                found[line["name"]] = {name: archive[name] for name in archive.files}
-    for event in record["probed"]:
-        seconds[event["name"]] = event["seconds"]
-    return Answers(record, found, seconds)
+                tensors[line["name"]] = {name: archive[name] for name in archive.files}
+    return Answers(record, tensors, {case.name: case.seconds for case in record.probed})
 
 
 def _arrays(tape: Golden, lines: Sequence[Mapping[str, Any]]) -> Tensors:
@@ -159,9 +159,9 @@ def _arrays(tape: Golden, lines: Sequence[Mapping[str, Any]]) -> Tensors:
     return arrays
 
 
-def _chosen_from(case: Case, tape: Golden) -> Tensors:
+def _chosen_from(case: StandardCase, tape: Golden) -> Tensors:
     """Return what a case about choices puts in the place of what the model chooses from; to other taps it adds nothing."""
-    found, values = choice(case, tape.training, tape.probes)
-    taps = {name.removeprefix("output/"): np.zeros_like(array) for name, array in found.items() if name.startswith("output/")}
+    tensors, values = choice(case, tape.training, tape.probes)
+    taps = {name: np.zeros_like(tensors[f"output/{name}"]) for name in tape.outline.taps}
     arrays = {f"leaf/{case.name}/{name}": array for name, array in (taps | values).items()}
     return arrays | {f"cotangent/{case.name}/{name}": np.zeros_like(value) for name, value in values.items()}

@@ -81,8 +81,8 @@ def make_floors(
     """
     units = UNITS[precision]
     times = _FLIPPING if has_flips and units.activation == units.master else 1.0
-    distances = {name: [] for name in exact}
-    lines = {name: [] for name in exact}
+    distances: dict[str, list[float]] = {name: [] for name in exact}
+    lines: dict[str, list[tuple[float, float]]] = {name: [] for name in exact}
     for number in range(draws):
         rounded = draw(Rounding(units, seed=_SEED, draw=number, times=times))
         for name, tensor in exact.items():

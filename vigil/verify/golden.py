@@ -27,12 +27,13 @@ from vigil.documents.identity import Identity
 from vigil.errors import CannotRun
 from vigil.paths import reference_directory
 from vigil.verify import probes as probing
-from vigil.verify.cases import Case, answer, has_taps, shown, standard_cases
 from vigil.verify.floors import FULL_DRAWS, MARGIN_DRAWS, Floor, make_floors
-from vigil.verify.found import comparable
-from vigil.verify.given import is_detector
+from vigil.verify.oracle.models import Architecture, architecture_of
+from vigil.verify.oracle.outline import Outline
+from vigil.verify.oracle.rounding import Rounding
 from vigil.verify.probes import Probe
 from vigil.verify.sketch import make_sketch, sketch_distance
+from vigil.verify.standard_cases import StandardCase, answer, has_taps, shown, standard_cases
 
 SCHEMA = 1
 SEED = 0
@@ -55,7 +56,7 @@ class Golden:
     training: dict[str, Any]
     probes: dict[str, Probe]
     batches: Batches
-    cases: list[Case]
+    cases: list[StandardCase]
     sketches: dict[str, dict[str, np.ndarray]]
     norms: dict[str, dict[str, float]]
     floors: dict[str, dict[str, dict[str, Floor]]]
@@ -64,11 +65,20 @@ class Golden:
     def __post_init__(self) -> None:
         self._lock = threading.Lock()
 
+    @property
+    def architecture(self) -> Architecture:
+        return architecture_of(self.training)
+
+    @functools.cached_property
+    def outline(self) -> Outline:
+        """What a training step is made of."""
+        return probing.outline(self.training, self.probes["init"].state, self.probes["init"].margin)
+
     @functools.cached_property
     def _exact(self) -> dict[str, Tensors]:
         return {}
 
-    def expected(self, case: Case) -> Tensors:
+    def expected(self, case: StandardCase) -> Tensors:
         """Return the oracle's whole tensors of a case. Raises OracleDiffers unless they are the agreed ones."""
         with self._lock:
             if case.name not in self._exact:
@@ -85,14 +95,14 @@ class Golden:
             return self._exact[case.name]
 
 
-def exact(case: Case, tape: Golden) -> Tensors:
+def exact(case: StandardCase, tape: Golden) -> Tensors:
     """Return the oracle's answer to a case, reduced to what is judged: taps on margin steps only."""
     tensors = answer(case, tape.training, tape.probes, tape.batches)
     return tensors if has_taps(case) else shown(case, tensors)
 
 
-def is_sketched(case: Case, name: str) -> bool:
-    """Is a sketch kept? Gradients and parameters follow from momentum, and are kept where the taps are."""
+def is_sketched(case: StandardCase, name: str) -> bool:
+    """Is a sketch kept? Gradients and parameters follow from the optimizer's state, and are kept where the taps are."""
     return has_taps(case) or not name.startswith(("parameter_gradient/", "params/"))
 
 
@@ -121,28 +131,28 @@ def make_golden(
     states = probing.make_states(
         training, batches, seed=seed, steps=steps, advance=lambda done, total: progress("trajectory", done, total)
     )
-    probes = {}
+    probes: dict[str, Probe] = {}
     for name, step in steps.items():
         progress("margin batches", len(probes), len(steps))
         probes[name] = probing.make_probe(training, batches, name, step=step, state=states[name])
     header = {"schema": SCHEMA, "recipe": recipe.as_json(), "seed": seed, "training": training}
     tape = Golden(header, training, probes, batches, standard_cases(training, probes), {}, {}, {})
     jobs = [(case, precision) for case in tape.cases for precision in precisions]
-    done: list[tuple[Case, str]] = []
+    done: list[tuple[StandardCase, str]] = []
 
-    def work(job: tuple[Case, str]) -> tuple[str, str, dict[str, Floor]]:
+    def work(job: tuple[StandardCase, str]) -> tuple[str, str, dict[str, Floor]]:
         case, precision = job
 
         wanted = exact(case, tape)
 
-        def draw(rounding) -> Tensors:
-            return comparable(answer(case, training, probes, batches, rounding=rounding), wanted)
+        def draw(rounding: Rounding) -> Tensors:
+            return tape.architecture.comparable(answer(case, training, probes, batches, rounding=rounding), wanted)
 
-        options = {"precision": precision, "draws": _draws(case), "has_flips": _has_flips(case, training)}
-        found = make_floors(comparable(wanted, wanted), draw, **options)
+        judged, has_flips = tape.architecture.comparable(wanted, wanted), _has_flips(case, training)
+        floors = make_floors(judged, draw, precision=precision, draws=_draws(case), has_flips=has_flips)
         done.append(job)
         progress("noise floors", len(done), len(jobs))
-        return case.name, precision, found
+        return case.name, precision, floors
 
     for case in tape.cases:
         tensors = exact(case, tape)
@@ -150,21 +160,21 @@ def make_golden(
         tape.sketches[case.name] = {name: make_sketch(tensor) for name, tensor in kept.items()}
         tape.norms[case.name] = {name: float(np.linalg.norm(tensor)) for name, tensor in kept.items()}
     with ThreadPoolExecutor() as pool:
-        for name, precision, found in pool.map(work, jobs):
-            tape.floors.setdefault(precision, {})[name] = found
+        for name, precision, floors in pool.map(work, jobs):
+            tape.floors.setdefault(precision, {})[name] = floors
     return tape
 
 
 def save_golden(path: Path, tape: Golden) -> None:
     """Write the tape as one compressed .npz file."""
-    arrays: dict[str, np.ndarray] = {}
+    arrays: dict[str, Any] = {}
     header = {**tape.header, "cases": [], "scales": {}, "probes": {}, "precisions": sorted(tape.floors)}
     for name, probe in tape.probes.items():
         header["probes"][name] = {"step": probe.step, "choice": probe.choice}
         if probe.step:
             for key, value in probe.state.items():
                 arrays[f"state/{name}/{key}"] = value.astype(np.float32)
-                if bits := probing.bits_of(key):
+                if bits := probing.bits_of(tape.training, key):
                     arrays[f"state/{name}/{key}"], header["scales"][f"{name}/{key}"] = probing.quantise(value, bits=bits)
     for case in tape.cases:
         sizes = {name: len(sketch) for name, sketch in tape.sketches[case.name].items()}
@@ -244,12 +254,13 @@ def _floor(
     return Floor(distance, error, (slope, slope_sd), (intercept, intercept_sd), draws)
 
 
-def _has_flips(case: Case, training: dict[str, Any]) -> bool:
-    # What a detector finds is chosen: by gates of another kind.
-    return (case.is_full and case.kind == "step") or (is_detector(training) and case.kind in ("predict", "alternate"))
+def _has_flips(case: StandardCase, training: dict[str, Any]) -> bool:
+    # What a model chooses in an evaluation passes gates of another kind.
+    chooses = architecture_of(training).choices is not None
+    return (case.is_full and case.kind == "step") or (chooses and case.kind in ("predict", "alternate"))
 
 
-def _draws(case: Case) -> int:
+def _draws(case: StandardCase) -> int:
     return FULL_DRAWS if case.is_full else MARGIN_DRAWS
 
 

@@ -6,13 +6,12 @@ most of what there is.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
 
 import numpy as np
 
-from vigil.verify.cases import Case
-from vigil.verify.found import comparable
+from vigil.documents.verification import BrokenInvariant
+from vigil.verify.standard_cases import StandardCase
 
 Tensors = Mapping[str, np.ndarray]
 _VISIBLE = 2.0**-20
@@ -22,18 +21,13 @@ _WITHOUT_TRAINING = ("predict", "alternate")
 _MOST_MISSED = 0.25
 
 
-@dataclasses.dataclass(frozen=True)
-class Broken:
-    """An invariant that does not hold: in which case, of which tensor, and in what way."""
-
-    case: str
-    tensor: str
-    what: str
-
-
-def check(case: Case, loaded: Tensors, observed: Tensors, expected: Tensors) -> list[Broken]:
+def check(case: StandardCase, loaded: Tensors, observed: Tensors, expected: Tensors) -> list[BrokenInvariant]:
     """Return what is broken in one answer. `loaded`: the state that the case started from; `expected`: the oracle's answer."""
-    broken = []
+    broken: list[BrokenInvariant] = []
+
+    def note(tensor: str, what: str) -> None:
+        broken.append(BrokenInvariant(case=case.name, tensor=tensor, what=what))
+
     for name, tensor in observed.items():
         if name not in loaded or name not in expected:
             continue
@@ -44,24 +38,25 @@ def check(case: Case, loaded: Tensors, observed: Tensors, expected: Tensors) -> 
         # By more than the parameters' type can fail to show.
         moves = distance > _VISIBLE * np.abs(loaded[name]).max()
         if moves and same:
-            broken.append(Broken(case.name, name, "did not move"))
+            note(name, "did not move")
         # In a step even 0.99 x + 0.01 x need not be x to the last bit: the comparison judges that.
         elif distance == 0 and not same and case.kind in _WITHOUT_TRAINING:
-            broken.append(Broken(case.name, name, "moved, although nothing was trained"))
-    for name in ("replicas/params", "replicas/momentum", "replicas/stats"):
-        if name in observed and float(observed[name]) != 0.0:
-            broken.append(Broken(case.name, name, f"devices hold different values, up to {float(observed[name]):.3g} apart"))
-    return broken + _of_detections(case, observed, expected)
+            note(name, "moved, although nothing was trained")
+    for name, apart in observed.items():
+        if name.startswith("replicas/") and float(apart) != 0.0:
+            note(name, f"devices hold different values, up to {float(apart):.3g} apart")
+    return broken
 
 
-def _of_detections(case: Case, observed: Tensors, expected: Tensors) -> list[Broken]:
-    choices = comparable(observed, expected).get("choices")
-    if choices is None or np.shape(choices) != (len(expected["logits"]), 2):
-        return []  # no detector's, or told by the comparison
+def check_choices(case: StandardCase, choices: np.ndarray, expected: Tensors) -> list[BrokenInvariant]:
+    """Return what is broken in detections. `choices`: how many are missing and besides, of each image, as they were paired."""
+    if np.shape(choices) != (len(expected["logits"]), 2):
+        return []  # told by the comparison
     wanted = int((expected["logits"][..., 0] >= 0).sum())
     # One an image may come or go at a threshold, however few there are.
     most = max(_MOST_MISSED * wanted, len(choices))
     missed, besides = (int(count) for count in choices.sum(axis=0))
     if max(missed, besides) <= most:
         return []
-    return [Broken(case.name, "choices", f"of {wanted} detections {missed} are missing, and {besides} are there besides")]
+    what = f"of {wanted} detections {missed} are missing, and {besides} are there besides"
+    return [BrokenInvariant(case=case.name, tensor="choices", what=what)]

@@ -23,7 +23,7 @@ import scipy
 
 from vigil.errors import CannotRun
 from vigil.paths import reference_directory
-from vigil.verify.compare import STATISTICS, Difference
+from vigil.verify.distance import STATISTICS, Difference
 
 # The chance that one (case, family, statistic) of a correct program lies above its limit.
 FALSE_ALARMS = 1e-6
@@ -33,31 +33,8 @@ _LEAST_FREEDOM = 3
 # No correct program is so many floors off: of 3,555 clean rows in three recipes the largest is 12.5 (a layer alone in float16).
 _NO_ROUNDING = 20.0
 
-_RUNNING = ("mean", "variance")
-
 Key = tuple[str, str, str, str]
 State = tuple[int, str]
-
-
-def family(tensor: str) -> str:
-    """Return what a tensor is, whichever layer it belongs to; a repeated call's number is left out.
-
-    Of what a step keeps beside its parameters, running statistics are as far off as activations are, but averages of weights
-    only as far as their own sum is rounded, and a queue holds outputs: together they would have one limit that fits none.
-
-    >>> family("params/stem.bn.scale"), family("loss"), family("49/momentum/head.kernel")
-    ('params', 'loss', 'momentum')
-    >>> family("stats/key.stem.bn.variance"), family("stats/key.stem.conv.kernel"), family("stats/queue")
-    ('stats', 'average', 'content')
-    """
-    parts = tensor.split("/")
-    first, *rest = parts[1:] if parts[0].isdigit() else parts
-    if first != "stats":
-        return first
-    layer, _, leaf = rest[0].rpartition(".")
-    if not layer:
-        return "content"
-    return "stats" if leaf in _RUNNING else "average"
 
 
 def size_of(case: str) -> str:
@@ -104,7 +81,7 @@ class Limits:
         Args:
             is_verdict: at the rate of false alarms of a verdict, for what is looked at inside, too.
         """
-        size, name, worst = size_of(difference.case), family(difference.tensor), 0.0
+        size, name, worst = size_of(difference.case), difference.family, 0.0
         reach = difference.floor.reach(FALSE_ALARMS if is_verdict else _false_alarms(size)) if difference.floor else {}
         for statistic, value in difference.statistics().items():
             limit = self.table.get((precision, size, name, statistic))
@@ -118,7 +95,7 @@ def summary_row(differences: Iterable[Difference], **facts: Any) -> dict[str, An
     """Return the raw sample of one clean case: the largest value of each (family, statistic)."""
     largest: dict[str, dict[str, float]] = {}
     for difference in differences:
-        values = largest.setdefault(family(difference.tensor), dict.fromkeys(STATISTICS, 0.0))
+        values = largest.setdefault(difference.family, dict.fromkeys(STATISTICS, 0.0))
         for statistic, value in difference.statistics().items():
             values[statistic] = max(values[statistic], round(value, 4))
     return {**facts, "largest": largest}

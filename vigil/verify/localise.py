@@ -1,6 +1,6 @@
 """From tensors that are out to the first wrong one: the origin, and what merely inherits it.
 
-First the layers are run alone (layers.py). If all of them are right, the fault lies between or after them: in the update, in
+First the layers are run alone (inspection.py). If all of them are right, the fault lies between or after them: in the update, in
 the sum over devices, in a buffer that is used twice, or in what a compiler makes of layers together, which growing segments
 narrow.
 """
@@ -8,29 +8,55 @@ narrow.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from runners.contract.optimizers import COUNTER, Direction, Optimizer, optimizer_of
 from runners.contract.protocol.checkpoint import State
-from vigil.verify.ask import Answers, ask
-from vigil.verify.cases import REPEATS, Case, derived
-from vigil.verify.compare import Difference
-from vigil.verify.explain import explain_decay, explain_scale, explain_update
-from vigil.verify.layers import Look, Place, arrays_of, differences_of, in_order, line_of, look_at, place_of
-from vigil.verify.limits import family
-from vigil.verify.oracle import step as oracle
-from vigil.verify.search import Origin, Search, make_origin
+from vigil.documents.failure import Failure
+from vigil.documents.verification import InsideLook, Origin
+from vigil.verify.ask import LOSS_SCALE, Answers, Setting, ask
+from vigil.verify.distance import Difference
+from vigil.verify.golden import Golden
+from vigil.verify.inspection import Inspection, arrays_of, differences_of, in_order, line_of, look_at
+from vigil.verify.limits import Limits
+from vigil.verify.oracle.outline import Outline, StepPlace
+from vigil.verify.standard_cases import REPEATS, StandardCase, derived
 
 # A layer this much nearer to its limit than the furthest one hardly counts beside it.
 _HARDLY = 1e-3
-# Where blocks end, besides the second ReLU of one.
-_ENDS = (
-    *("stem.relu", "pool", "features", "logits"),
-    *(f"stage{stage}.relu1" for stage in (2, 3, 4)),
-    *("fpn.output3", "fpn.output4", "rpn.objectness", "rpn.deltas", "box.hidden", "mask.up_relu"),
-)
+# A one-parameter explanation of an update must leave less than this part of what it explains.
+_UNEXPLAINED = 0.05
+
+
+@dataclasses.dataclass(frozen=True)
+class Search:
+    """What is searched: a context's answers, and which of their tensors are out."""
+
+    setting: Setting
+    tape: Golden
+    limits: Limits
+    answers: Answers
+    out: Sequence[Difference]
+    on_event: Callable[[dict], None]
+
+    @property
+    def precision(self) -> str:
+        return self.setting.context.precision
+
+    @property
+    def outline(self) -> Outline:
+        return self.tape.outline
+
+    @property
+    def optimizer(self) -> Optimizer:
+        return optimizer_of(self.tape.training)
+
+    def case(self, name: str) -> StandardCase:
+        return next(case for case in self.tape.cases if case.name == name)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -39,9 +65,23 @@ class Localisation:
 
     origins: list[Origin]
     passengers: list[str]
-    looks: list[dict[str, Any]]
+    looks: list[InsideLook]
     remarks: list[str]
-    failure: dict[str, Any] | None = None
+    failure: Failure | None = None
+
+
+def make_origin(difference: Difference, place: StepPlace, *, remark: str | None = None, slope: float | None = None) -> Origin:
+    """Return a tensor that is out as the origin, at a place."""
+    return Origin(
+        layer=place.layer,
+        phase=place.phase,
+        quantity=place.quantity,
+        tensor=difference.tensor,
+        case=difference.case,
+        ratio=difference.ratio,
+        slope=difference.slope if slope is None else slope,
+        remark=difference.problem or "" if remark is None else remark,
+    )
 
 
 def localise(search: Search) -> Localisation:
@@ -55,60 +95,59 @@ def localise(search: Search) -> Localisation:
     moved = [each for each in out if each.tensor.startswith(("stats/", "params/"))]
     if focus.kind == "predict" or (focus.kind == "alternate" and not moved):
         worst = max(out, key=lambda each: each.ratio)
-        place = Place("model", "evaluation", worst.tensor)
+        place = StepPlace("model", "evaluation", worst.tensor)
         return Localisation([make_origin(worst, place)], _passengers(search, focus, {worst.tensor}), [], [])
     if focus.kind == "alternate":  # what is evaluated after them inherits from statistics that are wrong
         out = moved
     if focus.kind == "choose":
-        origins = [make_origin(each, place_of(each.tensor, {})) for each in out]
+        origins = [make_origin(each, search.outline.place(each.tensor)) for each in out]
         return Localisation(origins, [], [], ["nothing rounds here: every comparison must go as it is defined"])
     if all(each.tensor.startswith("params/") for each in out) and focus.kind == "step":
         return Localisation([explain_update(search, focus, out)], [], [], [])
     return _of_layers(search, focus, out)
 
 
-def choose_case(search: Search) -> Case:
+def choose_case(search: Search) -> StandardCase:
     """Return the case to look into: the sharpest kind that is out, and there the one furthest over its limit."""
     order = {"step": 0, "accumulate": 1, "alternate": 2, "choose": 3, "predict": 4, "repeat": 5}
 
     def key(difference: Difference) -> tuple:
         case = search.case(difference.case)
-        # At step 0 the momentum is zero, and Nesterov's update a larger learning rate.
+        # At step 0 the optimizer's state is zero, and another rule's update a larger learning rate.
         says_less = case.is_full, case.state == "init" and difference.tensor.startswith("params/")
         return (order[case.kind], says_less, -search.limits.score(difference, search.precision))
 
     return search.case(min(search.out, key=key).case)
 
 
-def _of_what_is_absent(search: Search, focus: Case, out: Sequence[Difference]) -> Localisation:
+def _of_what_is_absent(search: Search, focus: StandardCase, out: Sequence[Difference]) -> Localisation:
     """Return the first tensor that is missing or of another shape: whatever explains numbers would need it."""
     absent = [each for each in out if each.is_absent]
-    # A gradient is what its momentum buffer tells: without that, the buffer is what is not there.
-    told = [each for each in absent if family(each.tensor) != "parameter_gradient"] or absent
+    # A gradient is what the optimizer's state tells: without that, it is the state that is not there.
+    told = [each for each in absent if each.family != "parameter_gradient"] or absent
     if focus.kind in ("predict", "alternate"):
         first = told[0]
-        place = Place("model", "evaluation", first.tensor)
+        place = StepPlace("model", "evaluation", first.tensor)
     else:
-        readers, by_name = search.readers, {_plain(each.tensor): each for each in reversed(told)}
+        by_name = {_plain(each.tensor): each for each in reversed(told)}
         named = [dataclasses.replace(each, tensor=name) for name, each in by_name.items()]
-        name = in_order(named, list(readers), readers)[0].tensor
-        first, place = by_name[name], place_of(name, readers)
+        name = in_order(named, search.outline)[0].tensor
+        first, place = by_name[name], search.outline.place(name)
     return Localisation([make_origin(first, place)], _passengers(search, focus, {first.tensor}), [], [])
 
 
-def _of_layers(search: Search, focus: Case, out: list[Difference]) -> Localisation:
+def _of_layers(search: Search, focus: StandardCase, out: list[Difference]) -> Localisation:
     look = look_at(search.tape, focus, precision=search.precision)
     answers = _ask(search, "layers", [look])
-    if answers.record["failure"]:
-        return _of_the_first(search, focus, out, answers.record["failure"])
+    if answers.record.failure:
+        return _of_the_first(search, focus, out, answers.record.failure)
     alone = differences_of(look, search.tape, answers.tensors[look.name], precision=search.precision)
     seen = [_looked(look, alone, search)]
-    readers, taps = search.readers, list(look.leaves)
-    wrong = in_order([each for each in alone if _is_out(search, each)], taps, readers)
+    wrong = in_order([each for each in alone if _is_out(search, each)], search.outline)
     gradients = [each for each in out if each.tensor.startswith("parameter_gradient/")]
     if wrong:
-        origins = _first_of_weight(search, wrong, readers)
-        if all(origin.place.layer != "loss" for origin in origins):
+        origins = _first_of_weight(search, wrong)
+        if all(origin.layer != "loss" for origin in origins):
             # Besides the loss, no layer multiplies every gradient by one number: that is a second fault.
             origins = [*explain_scale(search, focus, gradients), *origins]
         origins, remarks = _of_sum_over_devices(search, look, origins)
@@ -116,11 +155,11 @@ def _of_layers(search: Search, focus: Case, out: list[Difference]) -> Localisati
     remarks = ["every layer alone is right"]
     whole = look_at(search.tape, focus, cuts=(), precision=search.precision)
     answers = _ask(search, "tapped", [whole])
-    if answers.record["failure"]:
-        return Localisation([], [], seen, remarks, failure=answers.record["failure"])
+    if answers.record.failure:
+        return Localisation([], [], seen, remarks, failure=answers.record.failure)
     tapped = differences_of(whole, search.tape, answers.tensors[whole.name], precision=search.precision)
     moved = moved_by_looking(search, focus, answers.tensors[whole.name])
-    seen.append({**_looked(whole, tapped, search), "moved": moved})
+    seen.append(_looked(whole, tapped, search, moved=moved))
     tapped_out = {each.tensor for each in tapped if _is_out(search, each)}
     explained = explain_decay(search, focus, gradients) or explain_scale(search, focus, gradients)
     if explained:
@@ -128,7 +167,7 @@ def _of_layers(search: Search, focus: Case, out: list[Difference]) -> Localisati
     names = {each.tensor for each in gradients}
     if gradients and search.setting.context.devices > 1 and not names & tapped_out:
         remarks.append("each device's own contributions add up to the right gradient: it is lost where they are summed")
-        places = [dataclasses.replace(place_of(each.tensor, readers), phase="all-reduce") for each in gradients]
+        places = [dataclasses.replace(search.outline.place(each.tensor), phase="all-reduce") for each in gradients]
         origins = [make_origin(each, place) for each, place in zip(gradients, places, strict=True)]
         origins.sort(key=lambda origin: -origin.ratio)
         return Localisation(origins, _passengers(search, focus, names), seen, remarks)
@@ -137,16 +176,15 @@ def _of_layers(search: Search, focus: Case, out: list[Difference]) -> Localisati
     return _of_segments(search, focus, out, seen, remarks)
 
 
-def _of_the_first(search: Search, focus: Case, out: list[Difference], failure: dict[str, Any]) -> Localisation:
+def _of_the_first(search: Search, focus: StandardCase, out: list[Difference], failure: Failure) -> Localisation:
     """Return what the untapped program alone says, when it could not be looked into."""
-    readers = search.readers
-    first = in_order(out, list(readers), readers)[0]
+    first = in_order(out, search.outline)[0]
     remark = "the layers could not be looked at: this is the first tensor that is out in the untapped program"
-    origin = make_origin(first, place_of(first.tensor, readers))
+    origin = make_origin(first, search.outline.place(first.tensor))
     return Localisation([origin], _passengers(search, focus, {first.tensor}), [], [remark], failure)
 
 
-def _of_sum_over_devices(search: Search, look: Look, origins: list[Origin]) -> tuple[list[Origin], list[str]]:
+def _of_sum_over_devices(search: Search, look: Inspection, origins: list[Origin]) -> tuple[list[Origin], list[str]]:
     """Return the origins with what one device alone has right told apart: that is lost where devices' gradients are summed.
 
     Where one program is written for all devices, as in JAX, the sum over them is part of every layer.
@@ -157,20 +195,17 @@ def _of_sum_over_devices(search: Search, look: Look, origins: list[Origin]) -> t
         return origins, []
     one_device = dataclasses.replace(search.setting, context=dataclasses.replace(context, devices=1, shards=None))
     answers = _ask(dataclasses.replace(search, setting=one_device), "one-device", [look])
-    if answers.record["failure"]:
-        return origins, [f"one device could not be looked at: {answers.record['failure']['message']}"]
+    if answers.record.failure:
+        return origins, [f"one device could not be looked at: {answers.record.failure.message}"]
     found = differences_of(look, search.tape, answers.tensors[look.name], precision=search.precision)
     right = suspects - {each.tensor for each in found if _is_out(search, each)}
     if not right:
         return origins, []
-    told = [
-        dataclasses.replace(each, place=dataclasses.replace(each.place, phase="all-reduce")) if each.tensor in right else each
-        for each in origins
-    ]
-    return told, ["on one device the layer alone is right: it is lost where the devices' contributions are summed"]
+    origins = [each.replace(phase="all-reduce") if each.tensor in right else each for each in origins]
+    return origins, ["on one device the layer alone is right: it is lost where the devices' contributions are summed"]
 
 
-def moved_by_looking(search: Search, focus: Case, tapped: Mapping[str, np.ndarray]) -> float | None:
+def moved_by_looking(search: Search, focus: StandardCase, tapped: Mapping[str, np.ndarray]) -> float | None:
     """Return how far the gradients of the tapped program are from the untapped one's, in noise floors: the largest."""
     if focus.kind != "step":
         return None
@@ -184,56 +219,56 @@ def moved_by_looking(search: Search, focus: Case, tapped: Mapping[str, np.ndarra
     return max(distances)
 
 
-def _of_segments(search: Search, focus: Case, out: list[Difference], seen: list, remarks: list[str]) -> Localisation:
+def _of_segments(
+    search: Search, focus: StandardCase, out: list[Difference], seen: list[InsideLook], remarks: list[str]
+) -> Localisation:
     """Cut the model between blocks only, and let the first segment grow block by block until it shows the fault."""
-    model = search.tape.training["model"]
-    taps = oracle.MODELS[model["name"]].taps(model)
-    ends = [tap for tap in taps if tap.endswith("relu2") or tap in _ENDS]
+    ends = search.outline.block_ends
     looks = [look_at(search.tape, focus, cuts=ends[first:], precision=search.precision) for first in range(len(ends))]
     looks = [dataclasses.replace(look, name=f"{look.name}-{index}") for index, look in enumerate(looks)]
     answers = _ask(search, "segments", looks)
-    if answers.record["failure"]:
-        return Localisation([], [], seen, remarks, failure=answers.record["failure"])
-    readers = search.readers
-    for look, first in zip(looks, range(len(ends)), strict=True):
+    if answers.record.failure:
+        return Localisation([], [], seen, remarks, failure=answers.record.failure)
+    for number, look in enumerate(looks):
         found = differences_of(look, search.tape, answers.tensors[look.name], precision=search.precision)
         seen.append(_looked(look, found, search))
-        wrong = in_order([each for each in found if _is_out(search, each)], taps, readers)
+        wrong = in_order([each for each in found if _is_out(search, each)], search.outline)
         if wrong:
-            before = ends[first - 1] if first else "images"
-            remarks.append(f"seen once everything up to {ends[first]} is one program (not when it is cut at {before})")
-            origins = _one_a_layer([make_origin(each, place_of(each.tensor, readers)) for each in wrong])
+            before = ends[number - 1] if number else "images"
+            remarks.append(f"seen once everything up to {ends[number]} is one program (not when it is cut at {before})")
+            origins = _one_a_layer([make_origin(each, search.outline.place(each.tensor)) for each in wrong])
             return Localisation(origins, _passengers(search, focus, {each.tensor for each in origins}), seen, remarks)
     remarks.append("no segment shows it: the origin is the first tensor out in the untapped program")
-    first = in_order(out, taps, readers)[0]
+    first = in_order(out, search.outline)[0]
     return Localisation(
-        [make_origin(first, place_of(first.tensor, readers))], _passengers(search, focus, {first.tensor}), seen, remarks
+        [make_origin(first, search.outline.place(first.tensor))], _passengers(search, focus, {first.tensor}), seen, remarks
     )
 
 
-def _of_repetition(search: Search, focus: Case) -> Localisation:
+def _of_repetition(search: Search, focus: StandardCase) -> Localisation:
     """The same call gave something else once: run the layers as often, and see whose output changes."""
     look = look_at(search.tape, focus, precision=search.precision, times=REPEATS)
     answers = _ask(search, "repetition", [look])
-    if answers.record["failure"]:
-        return Localisation([], [], [], [], failure=answers.record["failure"])
+    if answers.record.failure:
+        return Localisation([], [], [], [], failure=answers.record.failure)
     found = answers.tensors[look.name]
     worst = max((each for each in search.out if each.case == focus.name), key=lambda each: each.ratio)
-    remarks = []
+    remarks: list[str] = []
     for tap in look.leaves:
         calls = found[f"changed/{tap}"]
         if len(calls):
-            place = place_of(f"output/{tap}", search.readers)
+            place = search.outline.place(f"output/{tap}")
             place = dataclasses.replace(place, phase="repetition")
             remark = f"call {int(calls[0]) + 1} of {REPEATS} on the same input has another output"
-            origin = Origin(place, f"output/{tap}", look.name, worst.ratio, worst.slope, remark)
+            changed = dataclasses.replace(worst, case=look.name, tensor=f"output/{tap}")
+            origin = make_origin(changed, place, remark=remark)
             return Localisation([origin], _passengers(search, focus, {worst.tensor}), [], remarks)
     remarks.append("every layer alone repeats itself")
-    origin = make_origin(worst, dataclasses.replace(place_of(_plain(worst.tensor), search.readers), phase="repetition"))
+    origin = make_origin(worst, dataclasses.replace(search.outline.place(_plain(worst.tensor)), phase="repetition"))
     return Localisation([origin], _passengers(search, focus, {worst.tensor}), [], remarks)
 
 
-def _ask(search: Search, name: str, looks: Sequence[Look]) -> Answers:
+def _ask(search: Search, name: str, looks: Sequence[Inspection]) -> Answers:
     setting = dataclasses.replace(search.setting, directory=search.setting.directory.parent / name)
     more: State = {}
     for look in looks:
@@ -242,10 +277,10 @@ def _ask(search: Search, name: str, looks: Sequence[Look]) -> Answers:
     return ask(setting, search.tape, lines, more=more, on_event=search.on_event)
 
 
-def _looked(look: Look, found: Sequence[Difference], search: Search) -> dict[str, Any]:
+def _looked(look: Inspection, found: Sequence[Difference], search: Search, **facts: float | None) -> InsideLook:
     worst = max(found, key=lambda each: search.limits.score(each, search.precision))
     out = sum(_is_out(search, each) for each in found)
-    return {"name": look.name, "tensors": len(found), "out": out, "worst": worst.tensor, "ratio": worst.ratio}
+    return InsideLook(name=look.name, tensors=len(found), out=out, worst=worst.tensor, ratio=worst.ratio, **facts)
 
 
 def _is_out(search: Search, difference: Difference) -> bool:
@@ -256,11 +291,11 @@ def _one_a_layer(origins: list[Origin]) -> list[Origin]:
     """Return the first origin of each layer: what a layer does wrong forward, its gradients show as well."""
     first: dict[str, Origin] = {}
     for origin in origins:
-        first.setdefault(origin.place.layer, origin)
+        first.setdefault(origin.layer, origin)
     return list(first.values())
 
 
-def _first_of_weight(search: Search, wrong: Sequence[Difference], readers: Mapping[str, Sequence[str]]) -> list[Origin]:
+def _first_of_weight(search: Search, wrong: Sequence[Difference]) -> list[Origin]:
     """Return the origins of layers that were run alone, in the order of a step; those that hardly count beside others come last.
 
     Such layers are wrong independently of each other: one just beyond its limit must not hide one that is far beyond, nor one
@@ -268,19 +303,130 @@ def _first_of_weight(search: Search, wrong: Sequence[Difference], readers: Mappi
     """
     furthest: dict[str, float] = {}
     for each in wrong:
-        layer = place_of(each.tensor, readers).layer
+        layer = search.outline.place(each.tensor).layer
         furthest[layer] = max(furthest.get(layer, 0.0), search.limits.score(each, search.precision))
     certain = {each.tensor for each in wrong if search.limits.score(each, search.precision, is_verdict=True) > 1.0}
-    origins = _one_a_layer([make_origin(each, place_of(each.tensor, readers)) for each in wrong])
-    origins = [dataclasses.replace(origin, is_certain=origin.tensor in certain) for origin in origins]
+    origins = _one_a_layer([make_origin(each, search.outline.place(each.tensor)) for each in wrong])
+    origins = [origin.replace(is_certain=origin.tensor in certain) for origin in origins]
     least = _HARDLY * max(furthest.values())
-    return sorted(origins, key=lambda origin: (not origin.is_certain, furthest[origin.place.layer] < least))
+    return sorted(origins, key=lambda origin: (not origin.is_certain, furthest[origin.layer] < least))
 
 
-def _passengers(search: Search, focus: Case, origins: set[str]) -> list[str]:
+def _passengers(search: Search, focus: StandardCase, origins: set[str]) -> list[str]:
     return [each.tensor for each in search.out if each.case == focus.name and each.tensor not in origins]
 
 
 def _plain(tensor: str) -> str:
     """Return the name of a repeated call's tensor without the call's number."""
     return tensor.split("/", 1)[1] if tensor.split("/")[0].isdigit() else tensor
+
+
+def explain_update(search: Search, focus: StandardCase, out: Sequence[Difference]) -> Origin:
+    """Return what makes the parameters wrong although what the optimizer keeps is right.
+
+    parameter -= learning_rate * direction: another rate shows as one slope in every tensor; a rule that is easily mistaken for
+    the recipe's, as a direction that leaves nothing over.
+    """
+    optimizer, rule = search.optimizer, search.tape.training["optimizer"]
+    before, after = (
+        {name: np.asarray(value, np.float64) for name, value in tensors.items()}
+        for tensors in (search.tape.probes[focus.state].state, search.answers.tensors[focus.name])
+    )
+    worst = max(out, key=lambda each: search.limits.score(each, search.precision))
+    slot = f"{optimizer.witness}/"
+    parameters = [name.removeprefix(slot) for name in after if name.startswith(slot)]
+    taken = _joined([(before[f"params/{name}"] - after[f"params/{name}"]) / focus.learning_rate for name in parameters])
+
+    steps = int(after[COUNTER]) if optimizer.counts_steps else 0
+
+    def along(direction: Direction) -> np.ndarray:
+        parts = []
+        for name in parameters:
+            earlier, later = ({slot: state[f"{slot}/{name}"] for slot in optimizer.slots} for state in (before, after))
+            parts.append(direction(rule, before[f"params/{name}"], earlier, later, steps))
+        return _joined(parts)
+
+    right = along(optimizer.direction)
+    slope = float(taken @ right / (right @ right))
+    if _is_explained(taken - slope * right, taken - right):
+        asked = focus.learning_rate
+        remark = f"the step is {slope:.6g} times what the learning rate {asked:g} gives: the rate used was {slope * asked:.6g}"
+        return make_origin(worst, StepPlace("optimizer", "update", "learning rate"), slope=slope, remark=remark)
+    for other in optimizer.others:
+        if _is_explained(taken - along(other.direction), taken - right):
+            return make_origin(worst, StepPlace("optimizer", "update", other.quantity), remark=other.remark)
+    return make_origin(worst, search.outline.place(worst.tensor))
+
+
+def explain_decay(search: Search, focus: StandardCase, out: Sequence[Difference]) -> list[Origin]:
+    """Return the parameters whose gradient is off by a share of the parameter itself: their weight decay is another one.
+
+    What the optimizer's state tells as the gradient is that plus all that was added wrongly, where decay is a part of it.
+    """
+    if focus.kind not in ("step", "accumulate") or not search.optimizer.decays_gradient:
+        return []
+    state, expected, found = search.tape.probes[focus.state].state, *_gradients(search, focus)
+    origins = []
+    for each in out:
+        off = _joined([found[each.tensor]]) - _joined([expected[each.tensor]])
+        parameter = state[each.tensor.replace("parameter_gradient", "params")].ravel()
+        share = float(off @ parameter / (parameter @ parameter)) if parameter.any() else 0.0
+        if share and _is_explained(off - share * parameter, off):
+            decay = search.tape.training["optimizer"]["weight_decay"]
+            place = dataclasses.replace(search.outline.place(each.tensor), phase="update", quantity="weight decay")
+            remark = f"the parameter is decayed by {decay + share:.3g} where the recipe says {decay:g}"
+            origins.append(make_origin(each, place, remark=remark))
+    return origins
+
+
+def explain_scale(search: Search, focus: StandardCase, out: Sequence[Difference]) -> list[Origin]:
+    """Return the one number that explains every gradient, if there is one: a loss scale that was kept, or a wrong mean."""
+    if not out or focus.kind not in ("step", "accumulate"):
+        return []
+    state = search.tape.probes[focus.state].state
+    decay = search.tape.training["optimizer"]["weight_decay"] if search.optimizer.decays_gradient else 0.0
+    decays = {each.tensor: decay * state[each.tensor.replace("parameter_gradient", "params")].ravel() for each in out}
+    nothing = dict.fromkeys(decays, 0.0)
+    slopes = (_common_slope(out, *_gradients(search, focus), decayed) for decayed in (nothing, decays))
+    slope = next((slope for slope in slopes if slope is not None), None)
+    if slope is None:
+        return []
+    worst = max(out, key=lambda each: each.ratio)
+    remark = f"every gradient is {slope:.6g} times what it should be"
+    if math.isclose(slope, LOSS_SCALE, rel_tol=0.02):
+        remark += ", the loss scale: it was never divided out"
+    return [make_origin(worst, StepPlace("optimizer", "update", "loss scale"), slope=slope, remark=remark)]
+
+
+def _gradients(search: Search, focus: StandardCase) -> tuple[Mapping[str, np.ndarray], Mapping[str, np.ndarray]]:
+    """Return what a step's tensors should be and what they are, gradients as the optimizer's state tells of them."""
+    state = search.tape.probes[focus.state].state
+    return search.tape.expected(focus), derived(search.tape.training, state, search.answers.tensors[focus.name])
+
+
+def _common_slope(
+    out: Sequence[Difference], expected: Mapping[str, np.ndarray], found: Mapping[str, np.ndarray], decayed: Mapping[str, Any]
+) -> float | None:
+    """Return the one number that makes every parameter gradient what it is, or None where there is none.
+
+    decayed: what weight decay adds to each gradient. It is multiplied with the gradient where it is part of the loss.
+    """
+    if len(out) < sum(name.startswith("parameter_gradient/") for name in expected):
+        return None
+    right, wrong = ([_joined([side[each.tensor]]) + decayed[each.tensor] for each in out] for side in (expected, found))
+    slope = float(_joined(wrong) @ _joined(right) / (_joined(right) @ _joined(right)))
+    # Under low precision the gradient that was multiplied is itself that much off, several percent of its norm.
+    rounding = [abs(slope) * each.floor.distance if each.floor else 0.0 for each in out]
+    pairs = zip(right, wrong, rounding, strict=True)
+    explained = all(_is_explained(wrong - slope * right, wrong - right, rounding=noise) for right, wrong, noise in pairs)
+    return slope if explained else None
+
+
+def _is_explained(rest: np.ndarray, whole: np.ndarray, *, rounding: float = 0.0) -> bool:
+    """Is what an explanation leaves little beside what it explains? Or what rounding leaves, if that is not most of it anyway?"""
+    left, size = np.linalg.norm(rest), np.linalg.norm(whole)
+    return bool(left <= _UNEXPLAINED * size or left <= 2.0 * rounding <= 0.5 * size)
+
+
+def _joined(arrays: Sequence[np.ndarray]) -> np.ndarray:
+    return np.concatenate([np.asarray(array, np.float64).ravel() for array in arrays])

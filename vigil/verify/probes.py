@@ -8,7 +8,6 @@ size, so the full batch is probed as well.
 from __future__ import annotations
 
 import dataclasses
-import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -17,15 +16,16 @@ import numpy as np
 from runners.contract import schedule
 from runners.contract.data.batches import Batches, Labels
 from runners.contract.kinds import weights
+from runners.contract.optimizers import optimizer_of
 from runners.contract.protocol.cases import sized
-from vigil.verify.given import given
 from vigil.verify.oracle import step as oracle
+from vigil.verify.oracle.models import fix_choices
+from vigil.verify.oracle.outline import Outline
 
 MARGIN_IMAGES = 4
 _CANDIDATE_BATCHES = 12
 # The oracle takes each step until the late state: that of a ResNet in half a second, that of MoCo in two.
 _MOST_STEPS = {"piecewise": 720, "cosine": 240}
-_GATES = (".relu", ".relu1", ".relu2", ".hidden", ".up_relu")
 
 State = dict[str, np.ndarray]
 Batch = tuple[np.ndarray, Labels]
@@ -67,15 +67,16 @@ def make_states(
     """
     initial = weights.initial_state(training, seed=seed)
     state: State = {name: value.astype(np.float64) for name, value in initial.items()}
-    found, last = {}, max(steps.values())
+    kept: dict[str, State] = {}
+    last = max(steps.values())
     for step in range(last + 1):
-        found |= {name: coarse(state) if step else state for name, at in steps.items() if at == step}
+        kept |= {name: coarse(training, state) if step else state for name, at in steps.items() if at == step}
         if step < last:
             rate = schedule.learning_rate(training["learning_rate"], step)
             answer = oracle.train_step(training, state, [batches.train(step)], rate)
             state = {name: answer[name] for name in state}
             advance(step + 1, last)
-    return found
+    return kept
 
 
 def quantise(array: np.ndarray, *, bits: int) -> tuple[np.ndarray, float]:
@@ -87,16 +88,16 @@ def quantise(array: np.ndarray, *, bits: int) -> tuple[np.ndarray, float]:
     return np.clip(np.rint(array / scale), -limit, limit).astype(np.int16 if bits > 8 else np.int8), scale
 
 
-def bits_of(name: str) -> int | None:
-    """Return how many bits of a state's array are kept, None for all of float32. Of momentum few are needed."""
-    return {"params": 16, "momentum": 8}.get(name.split("/")[0])
+def bits_of(training: dict[str, Any], name: str) -> int | None:
+    """Return how many bits of a state's array are kept, None for all of float32."""
+    return {"params": 16, **dict.fromkeys(optimizer_of(training).coarse, 8)}.get(name.split("/")[0])
 
 
-def coarse(state: State) -> State:
+def coarse(training: dict[str, Any], state: State) -> State:
     """Return the state on a coarse grid: small to store, and float32 holds it exactly."""
     result = {}
     for name, array in state.items():
-        bits = bits_of(name)
+        bits = bits_of(training, name)
         if bits is None:
             result[name] = array.astype(np.float32).astype(np.float64)
         else:
@@ -107,31 +108,32 @@ def coarse(state: State) -> State:
 
 def make_probe(training: dict[str, Any], batches: Batches, name: str, *, step: int, state: State) -> Probe:
     """Return the probe of a state: its margin batches are searched for."""
-    found = []
+    parts = outline(training, state, fix_choices(training, state, batches.few(step, 0, count=MARGIN_IMAGES)))
+    margins = []
     for at in range(step, step + _CANDIDATE_BATCHES):
         for first in range(0, training["batch_size"] - MARGIN_IMAGES + 1, MARGIN_IMAGES):
-            batch = given(training, state, batches.few(at, first, count=MARGIN_IMAGES))
-            found.append((margin(training, state, batch), (at, first)))
-    chosen = [choice for _, choice in sorted(found, reverse=True)[:2]]
+            batch = fix_choices(training, state, batches.few(at, first, count=MARGIN_IMAGES))
+            margins.append((margin(training, state, batch, parts), (at, first)))
+    chosen = [choice for _, choice in sorted(margins, reverse=True)[:2]]
     return rebuild_probe(training, batches, name, step=step, state=state, choice=tuple(chosen))
 
 
 def rebuild_probe(training, batches: Batches, name: str, *, step: int, state: State, choice) -> Probe:
     """Return the probe whose margin batches are known."""
     few = (batches.few(at, first, count=MARGIN_IMAGES) for at, first in choice)
-    margin, second, full = (given(training, state, batch) for batch in (*few, batches.train(step)))
+    margin, second, full = (fix_choices(training, state, batch) for batch in (*few, batches.train(step)))
     rate = schedule.learning_rate(training["learning_rate"], step)
     return Probe(name, step, rate, state, margin, second, full, choice)
 
 
-def margin(training: dict[str, Any], state: State, batch: Batch) -> float:
+def outline(training: dict[str, Any], state: State, batch: Batch) -> Outline:
+    """Return what a step is made of, by a pass over a margin batch."""
+    return oracle.outline(sized(training, rows=MARGIN_IMAGES, evaluation_rows=MARGIN_IMAGES), state, batch)
+
+
+def margin(training: dict[str, Any], state: State, batch: Batch, parts: Outline) -> float:
     """Return the smallest |pre-activation| of a batch, each relative to the standard deviation of its layer."""
     training = sized(training, rows=MARGIN_IMAGES, evaluation_rows=MARGIN_IMAGES)
     answer = oracle.train_step(training, state, [batch], 1.0)
-    taps = oracle.MODELS[training["model"]["name"]].taps(training["model"])
-    smallest = []
-    for before, name in itertools.pairwise(taps):
-        if name.endswith(_GATES):
-            x = answer[f"output/{before}"]
-            smallest.append(np.abs(x).min() / x.std())
-    return float(min(smallest))
+    before = [answer[f"output/{tap}"] for tap in parts.gates.values()]
+    return float(min(np.abs(x).min() / x.std() for x in before))

@@ -16,9 +16,9 @@ import numpy as np
 from vigil.documents.context import FRAMEWORKS, make_context
 from vigil.errors import CannotRun
 from vigil.verify.ask import Setting, ask, lines_of
-from vigil.verify.cases import derived, has_taps
 from vigil.verify.golden import AGREEMENT, Golden, exact
-from vigil.verify.layers import arrays_of, line_of, look_at
+from vigil.verify.inspection import arrays_of, line_of, look_at
+from vigil.verify.standard_cases import derived, has_taps
 
 ORACLE = "oracle"
 Tensors = dict[str, np.ndarray]
@@ -44,12 +44,12 @@ def vote(tape: Golden, directory: Path, *, data_directory: Path | None, on_event
     for framework in FRAMEWORKS:
         context = make_context(framework=framework, mode="eager", precision="fp64")
         setting = Setting(context, directory / framework, tape.header["seed"], data_directory)
-        lines = [*lines_of(tape.cases, context), *(line_of(look, context) for look in looks)]
+        lines = [*lines_of(tape, tape.cases, context), *(line_of(look, context) for look in looks)]
         lines.sort(key=lambda line: line["shards"])  # those of one batch size share a program
         answers = ask(setting, tape, lines, more=more, on_event=on_event)
-        if answers.record["failure"]:
-            raise CannotRun(f"{framework}: {answers.record['failure']['message']}. See {setting.directory / 'log.txt'}.")
-        versions[framework] = answers.record["environment"]["framework_version"]
+        if answers.record.failure:
+            raise CannotRun(f"{framework}: {answers.record.failure.message}. See {setting.directory / 'log.txt'}.")
+        versions[framework] = str(answers.record.environment["framework_version"])
         ballots[framework] = {}
         for case in tape.cases:
             found = derived(tape.training, tape.probes[case.state].state, _first_call(answers.tensors[case.name]))
@@ -66,7 +66,8 @@ def count(ballots: Mapping[str, Mapping[str, Tensors]]) -> dict[str, Vote]:
     for case, tensors in ballots[ORACLE].items():
         for tensor in tensors:
             values = {name: ballots[name][case].get(tensor) for name in ballots}
-            friends, apart = dict.fromkeys(ballots, 0), {name: [] for name in ballots}
+            friends = dict.fromkeys(ballots, 0)
+            apart: dict[str, list[float]] = {name: [] for name in ballots}
             for one, other in itertools.combinations(ballots, 2):
                 distance = _relative(values[one], values[other])
                 for name in (one, other):

@@ -59,5 +59,4 @@ TINY_MASK_RCNN = Kind(
     evaluate=evaluate,
     across_devices=batch_norm_across_devices,
     has_instances=True,
-    has_choices=True,
 )

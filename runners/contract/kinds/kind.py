@@ -52,7 +52,6 @@ class Kind:
     part_rows: model -> rows of a part of a batch that no two devices may share.
     for_fewer_rows: model -> the model for a batch smaller than the recipe's, on any number of devices.
     has_instances: Whether data are images with instances, and an evaluation gives detections, which the conductor measures.
-    has_choices: Whether a training step chooses among boxes, so that rounding can change which.
     begins_itself: Whether a native model has more to begin with than drawn parameters: its module's model has a `begin`.
     """
 
@@ -65,7 +64,6 @@ class Kind:
     part_rows: Callable[[Model], int] = one_row
     for_fewer_rows: Callable[[Model], Model] = dict
     has_instances: bool = False
-    has_choices: bool = False
     begins_itself: bool = False
 
     def parameter_shapes(self, model: Model) -> Shapes:

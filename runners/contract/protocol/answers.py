@@ -30,6 +30,7 @@ class Segments:
 
     images: np.ndarray
     labels: Labels
+    taps: tuple[str, ...]
     cuts: tuple[str, ...]
     leaves: Answers
     cotangents: Answers
@@ -162,7 +163,7 @@ def _segments(case: Case, probes: Probes, prober: Prober, called) -> Answers:
     """Called more than once, every other call has the rows backwards: with the same inputs, a stale buffer would not show."""
     images, labels = probes.batch(case.batch, rows=sum(case.shards))
     cotangents = probes.cotangents(case.leaves, case.cuts)
-    inputs = Segments(images, labels, case.cuts, probes.leaves(case.leaves), cotangents, case.scale)
+    inputs = Segments(images, labels, case.taps, case.cuts, probes.leaves(case.leaves), cotangents, case.scale)
     state = probes.state(case.state)
     prober.set_state(state)
     program = prober.segments(inputs)

@@ -33,7 +33,8 @@ class Case:
 
     shards, evaluation_shards: images on each device, of this case's training and evaluation batches.
     state, batch, batches, leaves: keys of probes.npz.
-    cuts: taps at which the model is cut into segments. scale: what the loss of `segments` is multiplied by.
+    taps: all of the model's taps in forward order, where a case looks at them: a compiled program may return them in another.
+    cuts: those at which the model is cut into segments. scale: what the loss of `segments` is multiplied by.
     """
 
     index: int
@@ -47,6 +48,7 @@ class Case:
     batches: tuple[str, ...] = ()
     learning_rate: float = 0.0
     times: int = 1
+    taps: tuple[str, ...] = ()
     cuts: tuple[str, ...] = ()
     leaves: str = ""
     scale: float = 1.0

@@ -140,16 +140,6 @@ def objective(logits, classes):
     return optax.softmax_cross_entropy_with_integer_labels(logits, classes)
 
 
-def tap_names(model):
-    """Return the taps in forward order: a compiled program may return them in another."""
-    names = ["stem.conv", "stem.bn", "stem.relu"]
-    for stage in range(1, len(model["widths"]) + 1):
-        for block in range(1, blocks_per_stage(model["depth"]) + 1):
-            parts = ("shortcut", "conv1", "bn1", "relu1", "conv2", "bn2", "sum", "relu2")
-            names += [f"stage{stage}.block{block}.{part}" for part in parts]
-    return [*names, "pool", "logits"]
-
-
 def native_names(model):
     """Return rows (canonical name, native name, layout) of every parameter and running statistic."""
     rows = [("stem.conv.kernel", "stem_conv.kernel", "HWIO"), *norm_rows("stem.bn", "stem_bn")]

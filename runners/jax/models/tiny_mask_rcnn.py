@@ -335,19 +335,6 @@ def objective(terms, expected):
     return terms.sum(axis=1)
 
 
-def tap_names(model):
-    """Return the taps in forward order: a compiled program may return them in another."""
-    names = ["stem.conv", "stem.bn", "stem.relu"]
-    for stage, count in enumerate(model["blocks"], start=2):
-        names += [f"stage{stage}.{part}{k}" for k in range(1, count + 1) for part in ("conv", "bn", "relu")]
-    names += [*(f"fpn.lateral{level}" for level in LEVELS), "fpn.sum", *(f"fpn.output{level}" for level in LEVELS)]
-    names += [f"rpn{level}.{part}" for level in LEVELS for part in ("conv", "relu", "objectness", "deltas")]
-    names += ["rpn.objectness", "rpn.deltas", "proposals", "regions"]
-    names += [f"box.{part}" for part in ("pool", "conv", "bn", "relu", "dense", "hidden", "classes", "deltas")]
-    names += ["mask.pool", *(f"mask.{part}{k}" for k in (1, 2) for part in ("conv", "bn", "relu"))]
-    return [*names, "mask.up", "mask.up_relu", "mask.classes", *(f"loss.{name}" for name in TERMS)]
-
-
 def native_names(model):
     """Return rows (canonical name, native name, layout) of every parameter and running statistic."""
     rows = [("stem.conv.kernel", "backbone.stem_conv.kernel", "HWIO"), *norm_rows("stem.bn", "backbone.stem_bn")]

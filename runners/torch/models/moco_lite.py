@@ -198,19 +198,6 @@ def objective(logits, classes):
     return F.cross_entropy(logits, classes)
 
 
-def tap_names(model):
-    """Return the taps in forward order: a compiled program may return them in another."""
-    names = ["stem.conv", "stem.bn", "stem.relu"]
-    n_in = model["widths"][0]
-    for stage, (n_out, count) in enumerate(zip(model["widths"], model["blocks"], strict=True), start=1):
-        for block in range(1, count + 1):
-            shortcut = ("shortcut.conv", "shortcut.bn") if has_projection(stage, block, n_in, n_out) else ("shortcut",)
-            parts = (*shortcut, "conv1", "bn1", "relu1", "conv2", "bn2", "sum", "relu2")
-            names += [f"stage{stage}.block{block}.{part}" for part in parts]
-            n_in = n_out
-    return [*names, "pool", "head", "features", "keys", "logits"]
-
-
 def native_names(model):
     """Return rows (canonical name, native name, layout) of every parameter, running statistic and what else moves."""
     rows = _encoder_rows(model)

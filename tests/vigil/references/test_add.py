@@ -57,7 +57,7 @@ def verified(adding, monkeypatch, folder):
             results = []
             for number, context in enumerate(contexts, start=1):
                 asked.append((context.text, options["quick"]))
-                document = documents[context.framework] | {"context": context.as_dict()}
+                document = documents[context.framework].replace(context=context)
                 directory = write_verification(runs / f"verify-{context.text}", document)
                 on_end(number, document, directory)
                 results.append((document, directory))
@@ -87,8 +87,8 @@ def test_a_verified_context_is_measured_and_its_rows_say_so(adding, verified, fo
     document = a_document()
     note = {
         "verdict": "reproduced",
-        "reason": document["verdict"]["reason"],
-        "verify_id": document["verify_id"],
+        "reason": document.verdict.reason,
+        "verify_id": document.verify_id,
         "golden": "ab" * 32,
     }
     assert notes == [note] * 4

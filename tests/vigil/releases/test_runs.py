@@ -156,7 +156,7 @@ def test_the_interpreter_reaches_every_runner(fake, scripted, planned, monkeypat
         asked.update(options)
         return {"verdict": {"name": "reproduced", "reason": ""}, "origin": None, "worst": None, "seconds": 1.0, "tensors": []}
 
-    monkeypatch.setattr("vigil.verify.request.verify_context", verify_context)
+    monkeypatch.setattr("vigil.verify.standards.verify_context", verify_context)
     verify_first(directory, read_invocation(directory), watch=QUIET, python=pythons[0])
     assert (asked["python"], asked["release"]) == (pythons[0], resolved.as_dict())
 

@@ -5,6 +5,7 @@ Same taps as its twins in runners/.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
@@ -14,6 +15,7 @@ from runners.contract.kinds.contrast import MOCO_LITE, has_projection
 from vigil.verify.oracle import operations
 from vigil.verify.oracle.graph import Graph, Node
 from vigil.verify.oracle.layers import Layers, mean_cross_entropy
+from vigil.verify.oracle.outline import Statistic
 
 Tensors = Mapping[str, np.ndarray]
 
@@ -34,10 +36,21 @@ def forward(
     keys = graph.tap("keys", Node(encoded.value))
     dimension, queue = model["dimension"], statistics["queue"]
     terms, options = (dimension, 1 + len(queue), 1), {"place": place, "queue": queue, "temperature": model["temperature"]}
-    logits = graph.tap("logits", graph.apply(operations.contrast, features, keys, is_wide=True, terms=terms, **options))
-    graph.moved |= {f"key.{name}": value for name, value in (follower | key_graph.moved).items()}
-    graph.moved["queue"] = np.concatenate([keys.value, queue[: -len(keys.value)]])
+    node = graph.apply(operations.contrast, features, keys, is_wide=True, terms=terms, **options)
+    logits = graph.tap("logits", node, layer="contrast", ends_block=True)
+    _move_key_encoder(graph, key_graph, follower)
+    graph.move("queue", np.concatenate([keys.value, queue[: -len(keys.value)]]), Statistic("queue", "content", "content"))
     return logits, np.zeros(len(pairs), np.int64)
+
+
+def _move_key_encoder(graph: Graph, key_graph: Graph, follower: Tensors) -> None:
+    """Note what the key encoder holds after a pass: its weights moved before it encoded, its statistics with that."""
+    for name, value in follower.items():
+        layer, part = key_graph.parameters[name]
+        graph.move(f"key.{name}", value, Statistic(f"key.{layer}", f"moving average of {part}", "average", before="keys"))
+    for name, value in key_graph.statistics.items():
+        facts = key_graph.statistic_facts[name]
+        graph.move(f"key.{name}", value, dataclasses.replace(facts, layer=f"key.{facts.layer}", before="keys"))
 
 
 objective = mean_cross_entropy
@@ -48,22 +61,9 @@ def evaluate(graph: Graph, images: np.ndarray, *, model: dict[str, Any], statist
     return _features(Layers(graph, model, statistics, training=False), images, model)
 
 
-def taps(model: dict[str, Any]) -> list[str]:
-    """Return the names of the taps in forward order."""
-    names = ["stem.conv", "stem.bn", "stem.relu"]
-    n_in = model["widths"][0]
-    for stage, (n_out, count) in enumerate(zip(model["widths"], model["blocks"], strict=True), start=1):
-        for block in range(1, count + 1):
-            shortcut = ("shortcut.conv", "shortcut.bn") if has_projection(stage, block, n_in, n_out) else ("shortcut",)
-            parts = (*shortcut, "conv1", "bn1", "relu1", "conv2", "bn2", "sum", "relu2")
-            names += [f"stage{stage}.block{block}.{part}" for part in parts]
-            n_in = n_out
-    return [*names, "pool", "head", "features", "keys", "logits"]
-
-
 def _features(layers: Layers, images: np.ndarray, model: dict[str, Any]) -> Node:
     x = layers.conv("stem.conv", Node(layers.graph.rounding.cast(images)), 1)
-    x = layers.relu("stem.relu", layers.batch_norm("stem.bn", x))
+    x = layers.relu("stem.relu", layers.batch_norm("stem.bn", x), ends_block=True)
     n_in = model["widths"][0]
     for stage, (n_out, count) in enumerate(zip(model["widths"], model["blocks"], strict=True), start=1):
         for block in range(1, count + 1):
@@ -75,8 +75,9 @@ def _features(layers: Layers, images: np.ndarray, model: dict[str, Any]) -> Node
                 around = layers.identity(f"{name}.shortcut", x)
             x = layers.relu(f"{name}.relu1", layers.batch_norm(f"{name}.bn1", layers.conv(f"{name}.conv1", x, stride)))
             x = layers.batch_norm(f"{name}.bn2", layers.conv(f"{name}.conv2", x, 1))
-            x = layers.relu(f"{name}.relu2", layers.add(f"{name}.sum", x, around))
+            x = layers.relu(f"{name}.relu2", layers.add(f"{name}.sum", x, around), ends_block=True)
             n_in = n_out
     x = layers.dense("head", layers.pool("pool", x), tap="head")
     terms = model["dimension"], model["dimension"]
-    return layers.graph.tap("features", layers.graph.apply(operations.normalise_rows, x, widens=True, terms=terms))
+    node = layers.graph.apply(operations.normalise_rows, x, widens=True, terms=terms)
+    return layers.graph.tap("features", node, ends_block=True)

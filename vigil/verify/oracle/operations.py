@@ -113,8 +113,9 @@ def sum_in_use(losses: np.ndarray, *, used: np.ndarray, divisor: float) -> tuple
 
 def mean_of_sums(*terms: np.ndarray) -> tuple[np.ndarray, Backward]:
     """Return the mean over the batch of the sum of terms [batch], a scalar."""
-    batch = len(terms[0])
-    return sum(terms).mean(), lambda gradient: tuple(np.full(batch, gradient / batch) for _ in terms)
+    first, *others = terms
+    batch = len(first)
+    return sum(others, first).mean(), lambda gradient: tuple(np.full(batch, gradient / batch) for _ in terms)
 
 
 def batch_norm(

@@ -31,19 +31,9 @@ def evaluate(graph: Graph, images: np.ndarray, *, model: dict[str, Any], statist
     return _logits(Layers(graph, model, statistics, training=False), images, model)
 
 
-def taps(model: dict[str, Any]) -> list[str]:
-    """Return the names of the taps in forward order."""
-    names = ["stem.conv", "stem.bn", "stem.relu"]
-    for stage in range(1, len(model["widths"]) + 1):
-        for block in range(1, blocks_per_stage(model["depth"]) + 1):
-            parts = ("shortcut", "conv1", "bn1", "relu1", "conv2", "bn2", "sum", "relu2")
-            names += [f"stage{stage}.block{block}.{part}" for part in parts]
-    return [*names, "pool", "logits"]
-
-
 def _logits(layers: Layers, images: np.ndarray, model: dict[str, Any]) -> Node:
     x = layers.conv("stem.conv", Node(layers.graph.rounding.cast(images)), 1)
-    x = layers.relu("stem.relu", layers.batch_norm("stem.bn", x))
+    x = layers.relu("stem.relu", layers.batch_norm("stem.bn", x), ends_block=True)
     n_in = model["widths"][0]
     for stage, n_out in enumerate(model["widths"], start=1):
         for block in range(1, blocks_per_stage(model["depth"]) + 1):
@@ -51,14 +41,15 @@ def _logits(layers: Layers, images: np.ndarray, model: dict[str, Any]) -> Node:
             around = _shortcut(layers, f"{name}.shortcut", x, stride, n_out - n_in)
             x = layers.relu(f"{name}.relu1", layers.batch_norm(f"{name}.bn1", layers.conv(f"{name}.conv1", x, stride)))
             x = layers.batch_norm(f"{name}.bn2", layers.conv(f"{name}.conv2", x, 1))
-            x = layers.relu(f"{name}.relu2", layers.add(f"{name}.sum", x, around))
+            x = layers.relu(f"{name}.relu2", layers.add(f"{name}.sum", x, around), ends_block=True)
             n_in = n_out
-    return layers.dense("head", layers.pool("pool", x), tap="logits")
+    return layers.dense("head", layers.pool("pool", x), tap="logits", ends_block=True)
 
 
 def _shortcut(layers: Layers, name: str, x: Node, stride: int, extra_channels: int) -> Node:
     if stride == 1 and extra_channels == 0:
         return layers.identity(name, x)
     before = extra_channels // 2
-    sides = {"channels_before": before, "channels_after": extra_channels - before}
-    return layers.graph.tap(name, layers.graph.apply(operations.strided_slice, x, stride=stride, **sides))
+    after = extra_channels - before
+    node = layers.graph.apply(operations.strided_slice, x, stride=stride, channels_before=before, channels_after=after)
+    return layers.graph.tap(name, node)

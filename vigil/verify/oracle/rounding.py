@@ -53,17 +53,17 @@ class Rounding:
 
     def activation(self, x: np.ndarray, terms: int = 1) -> np.ndarray:
         """Round what a layer hands on, forward or backward; each element is a sum of so many terms."""
-        return self._round(x, self._units.activation, terms) if self._units else x
+        return self._round(x, self._units, self._units.activation, terms) if self._units else x
 
     def master(self, x: np.ndarray, terms: int = 1) -> np.ndarray:
         """Round what is kept in the parameters' type: statistics, gradients of batch norm, the loss, the update."""
-        return self._round(x, self._units.master, terms) if self._units else x
+        return self._round(x, self._units, self._units.master, terms) if self._units else x
 
     def cast(self, x: np.ndarray) -> np.ndarray:
         """Round a weight or an image that a layer casts before it uses it."""
-        return self._round(x, self._units.cast, 1) if self._units and self._units.cast else x
+        return self._round(x, self._units, self._units.cast, 1) if self._units and self._units.cast else x
 
-    def _round(self, x: np.ndarray, unit: float, terms: int) -> np.ndarray:
+    def _round(self, x: np.ndarray, units: Units, unit: float, terms: int) -> np.ndarray:
         self._calls += 1
         name = f"verify/rounding/{self._draw}/{self._calls}"
         u = 2.0 * streams.uniform(self._seed, name, count=np.size(x)).reshape(np.shape(x)) - 1.0
@@ -71,5 +71,5 @@ class Rounding:
             return x * (1.0 + unit * u)
         size = np.abs(x)
         # The deviation of u is 1 / sqrt(3).
-        of_sum = self._units.master * np.sqrt(terms / 3.0) * np.maximum(size, np.sqrt(np.mean(np.square(x))))
+        of_sum = units.master * np.sqrt(terms / 3.0) * np.maximum(size, np.sqrt(np.mean(np.square(x))))
         return x + u * np.hypot(unit * size, of_sum)

@@ -5,18 +5,20 @@ Each function returns a flat dict of named tensors, the same names that a runner
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from runners.contract.data.batches import Labels
-from vigil.verify.oracle import moco_lite, resnet_cifar, tiny_mask_rcnn
+from runners.contract.optimizers import optimizer_of
 from vigil.verify.oracle.graph import Graph
+from vigil.verify.oracle.models import architecture_of
+from vigil.verify.oracle.outline import Outline
 from vigil.verify.oracle.rounding import Rounding
 
 Tensors = dict[str, np.ndarray]
-MODELS = {"resnet_cifar": resnet_cifar, "moco_lite": moco_lite, "tiny_mask_rcnn": tiny_mask_rcnn}
 # In evaluation images know nothing of each other; a few at once stay in the processor's cache.
 _EVALUATED_AT_ONCE = 16
 
@@ -39,22 +41,18 @@ def train_step(
     losses, gradients = [], []
     for images, labels in batches:
         graph, loss = _differentiate(training, params, statistics, images, labels, rounding=rounding)
-        statistics = graph.moved
+        statistics = graph.statistics
         losses.append(loss)
         gradients.append(graph.parameter_gradients())
-    mean = {name: sum(each[name] for each in gradients) / len(batches) for name in params}
+    mean = {name: functools.reduce(np.add, (each[name] for each in gradients)) / len(batches) for name in params}
     answer: Tensors = {"loss": np.mean(losses)}
     answer |= {f"output/{name}": value for name, value in graph.outputs.items()}
     answer |= {f"leaf_gradient/{name}": value for name, value in graph.tap_gradients().items()}
     answer |= {f"parameter_gradient/{name}": value for name, value in mean.items()}
     answer |= {f"stats/{name}": value for name, value in statistics.items()}
-    rule = training["optimizer"]
-    for name, value in params.items():
-        decayed = mean[name] + rule["weight_decay"] * value
-        buffer = rounding.master(rule["momentum"] * state[f"momentum/{name}"] + decayed)
-        answer[f"momentum/{name}"] = buffer
-        answer[f"params/{name}"] = rounding.master(value - learning_rate * buffer)
-    return answer
+    own = {name: np.asarray(value, np.float64) for name, value in state.items()}
+    rule, optimizer = training["optimizer"], optimizer_of(training)
+    return answer | optimizer.update(rule, own, mean, learning_rate, rounded=rounding.master)
 
 
 def forward_passes(
@@ -68,14 +66,15 @@ def forward_passes(
     """Return statistics after training-mode forward passes over (images, labels), and then what evaluation gives for `images`."""
     rounding = rounding or Rounding(None)
     model, params, statistics = training["model"], _group(state, "params"), _group(state, "stats")
+    architecture = architecture_of(training)
     for some, labels in batches:
         graph = Graph(params, rounding=rounding)
-        MODELS[model["name"]].forward(graph, some.astype(np.float64), labels, model=model, statistics=statistics)
-        statistics = graph.moved
+        architecture.forward(graph, some.astype(np.float64), labels, model=model, statistics=statistics)
+        statistics = graph.statistics
     logits = []
     for first in range(0, len(images), _EVALUATED_AT_ONCE):
         graph, part = Graph(params, rounding=rounding), images[first : first + _EVALUATED_AT_ONCE].astype(np.float64)
-        logits.append(MODELS[model["name"]].evaluate(graph, part, model=model, statistics=statistics).value)
+        logits.append(architecture.evaluate(graph, part, model=model, statistics=statistics).value)
     answer = {f"stats/{name}": value for name, value in statistics.items()}
     return answer | {f"params/{name}": value for name, value in params.items()} | {"logits": np.concatenate(logits)}
 
@@ -97,14 +96,14 @@ def segments(
     answer |= {f"output/{name}": value for name, value in graph.outputs.items()}
     answer |= {f"leaf_gradient/{name}": value for name, value in graph.tap_gradients().items()}
     answer |= {f"parameter_gradient/{name}": value for name, value in graph.parameter_gradients().items()}
-    return answer | {f"stats/{name}": value for name, value in graph.moved.items()}
+    return answer | {f"stats/{name}": value for name, value in graph.statistics.items()}
 
 
 def _differentiate(
     training, params, statistics, images, labels, *, rounding, leaves=None, cotangents=None
 ) -> tuple[Graph, np.ndarray]:
     model = training["model"]
-    architecture = MODELS[model["name"]]
+    architecture = architecture_of(training)
     graph = Graph(params, rounding=rounding, leaves=leaves, cotangents=cotangents)
     outputs, expected = architecture.forward(graph, images.astype(np.float64), labels, model=model, statistics=statistics)
     loss = architecture.objective(graph, outputs, expected)
@@ -117,8 +116,8 @@ def _group(state: Mapping[str, np.ndarray], group: str) -> Tensors:
     return {name[len(prefix) :]: np.asarray(value, np.float64) for name, value in state.items() if name.startswith(prefix)}
 
 
-def readers(training: dict[str, Any], state: Mapping[str, np.ndarray], batch: tuple[np.ndarray, Labels]) -> dict[str, list[str]]:
-    """Return tap -> the taps made directly from it; the loss is made from the last of them."""
+def outline(training: dict[str, Any], state: Mapping[str, np.ndarray], batch: tuple[np.ndarray, Labels]) -> Outline:
+    """Return what a training step is made of. Any state and batch will do."""
     params, statistics = _group(state, "params"), _group(state, "stats")
     graph, _ = _differentiate(training, params, statistics, *batch, rounding=Rounding(None))
-    return graph.readers()
+    return graph.outline()

@@ -13,15 +13,14 @@ import numpy as np
 
 from runners.contract.kinds.detection import LEVELS
 from runners.contract.kinds.regions import anchors
-from vigil.verify.oracle import operations, regions
+from vigil.verify.oracle import operations
+from vigil.verify.oracle import region_operations as regions
 from vigil.verify.oracle.graph import Graph, Node
 from vigil.verify.oracle.layers import Layers
 from vigil.verify.oracle.rounding import Rounding
 
 Tensors = Mapping[str, np.ndarray]
 TERMS = ("rpn_class", "rpn_box", "box_class", "box", "mask")
-# Taps that are boxes which were chosen: no gradient goes through them.
-CHOICES = ("proposals", "regions")
 
 
 def forward(
@@ -36,7 +35,7 @@ def forward(
     levels = _levels(layers, images, model)
     objectness, deltas = _scored_anchors(layers, levels)
     proposals = _proposed(objectness.value, deltas.value, model, rounding=graph.rounding)
-    proposals = graph.tap("proposals", Node(proposals), is_choice=True).value
+    proposals = graph.choice("proposals", proposals, among=(objectness, deltas))
     is_given = labels["is_given"][:, None, None] == 1
     proposals = np.where(is_given, labels["proposals"].astype(np.float64), proposals)
     losses = [
@@ -88,45 +87,32 @@ def evaluate(graph: Graph, images: np.ndarray, *, model: dict[str, Any], statist
     return Node(np.where(used[..., None], numbers, nothing))
 
 
-def taps(model: dict[str, Any]) -> list[str]:
-    """Return the names of the taps in forward order."""
-    names = ["stem.conv", "stem.bn", "stem.relu"]
-    for stage, count in enumerate(model["blocks"], start=2):
-        names += [f"stage{stage}.{part}{k}" for k in range(1, count + 1) for part in ("conv", "bn", "relu")]
-    names += [*(f"fpn.lateral{level}" for level in LEVELS), "fpn.sum", *(f"fpn.output{level}" for level in LEVELS)]
-    names += [f"rpn{level}.{part}" for level in LEVELS for part in ("conv", "relu", "objectness", "deltas")]
-    names += ["rpn.objectness", "rpn.deltas", "proposals", "regions"]
-    names += [f"box.{part}" for part in ("pool", "conv", "bn", "relu", "dense", "hidden", "classes", "deltas")]
-    names += ["mask.pool", *(f"mask.{part}{k}" for k in (1, 2) for part in ("conv", "bn", "relu"))]
-    return [*names, "mask.up", "mask.up_relu", "mask.classes", *(f"loss.{name}" for name in TERMS)]
-
-
 def _levels(layers: Layers, images: np.ndarray, model: dict[str, Any]) -> list[Node]:
     """Return the two maps of the pyramid, the finer first."""
     graph = layers.graph
     x = layers.conv("stem.conv", Node(graph.rounding.cast(images)), 2)
-    x = layers.relu("stem.relu", layers.batch_norm("stem.bn", x))
+    x = layers.relu("stem.relu", layers.batch_norm("stem.bn", x), ends_block=True)
     stages = {}
     for stage, count in enumerate(model["blocks"], start=2):
         for k in range(1, count + 1):
             x = layers.conv(f"stage{stage}.conv{k}", x, 2 if k == 1 else 1)
-            x = layers.relu(f"stage{stage}.relu{k}", layers.batch_norm(f"stage{stage}.bn{k}", x))
+            x = layers.relu(f"stage{stage}.relu{k}", layers.batch_norm(f"stage{stage}.bn{k}", x), ends_block=True)
         stages[stage] = x
     fine, coarse = (layers.conv(f"fpn.lateral{level}", stages[level], 1, is_padded=False) for level in LEVELS)
     sums = layers.add("fpn.sum", fine, graph.apply(operations.twice_as_large, coarse)), coarse
-    return [layers.conv(f"fpn.output{level}", x, 1) for level, x in zip(LEVELS, sums, strict=True)]
+    return [layers.conv(f"fpn.output{level}", x, 1, ends_block=True) for level, x in zip(LEVELS, sums, strict=True)]
 
 
 def _scored_anchors(layers: Layers, levels: list[Node]) -> tuple[Node, Node]:
     """Return objectness [batch, anchor] and deltas [batch, anchor, 4]."""
-    graph, scores, moves = layers.graph, [], []
+    graph, scores, moves = layers.graph, list[Node](), list[Node]()
     for level, x in zip(LEVELS, levels, strict=True):
         x = layers.relu(f"rpn{level}.relu", layers.conv("rpn.conv", x, 1, tap=f"rpn{level}.conv"))
         for name, found in (("objectness", scores), ("deltas", moves)):
             found.append(layers.conv(f"rpn.{name}", x, 1, is_padded=False, tap=f"rpn{level}.{name}"))
     objectness = graph.apply(operations.joined_levels, *scores, numbers=1, widens=True)
     deltas = graph.apply(operations.joined_levels, *moves, numbers=4, widens=True)
-    return graph.tap("rpn.objectness", objectness), graph.tap("rpn.deltas", deltas)
+    return graph.tap("rpn.objectness", objectness, ends_block=True), graph.tap("rpn.deltas", deltas, ends_block=True)
 
 
 def _proposed(objectness: np.ndarray, deltas: np.ndarray, model: dict[str, Any], *, rounding: Rounding) -> np.ndarray:
@@ -162,7 +148,7 @@ def _region_losses(
 ) -> tuple[Node, Node, Node]:
     graph, rule, truth = layers.graph, model["region_sampling"], labels["boxes"].astype(np.float64)
     boxes, index, positive, used = _sampled(proposals, labels, model)
-    boxes = graph.tap("regions", Node(boxes), is_choice=True).value
+    boxes = graph.choice("regions", boxes)
     own = np.maximum(regions.picked(labels["classes"], index), 0)
     logits, deltas = _box_head(layers, _pooled(graph, levels, boxes, "box", model), used)
     classes = np.where(positive, own + 1, 0)
@@ -179,8 +165,8 @@ def _region_losses(
     targets = graph.rounding.master(targets, 4 * model["pooling"]["samples"] ** 2)
     of_pixel = graph.apply(regions.sigmoid_cross_entropy, of_own, targets=targets, is_wide=True)
     of_mask = graph.apply(_mean_of_pixels, of_pixel, is_wide=True, terms=(targets[0, 0].size,))
-    totals = (of_class, used, rule["count"]), (of_box, positive, rule["count"]), (of_mask, has_mask, most)
-    return tuple(_total(graph, *each) for each in totals)
+    class_loss, box_loss = _total(graph, of_class, used, rule["count"]), _total(graph, of_box, positive, rule["count"])
+    return class_loss, box_loss, _total(graph, of_mask, has_mask, most)
 
 
 def _sampled(proposals: np.ndarray, labels: Tensors, model: dict[str, Any]) -> tuple[np.ndarray, ...]:
@@ -204,17 +190,22 @@ def _pooled(graph: Graph, levels: list[Node], boxes: np.ndarray, head: str, mode
 
 
 def _box_head(layers: Layers, x: Node, used: np.ndarray) -> tuple[Node, Node]:
-    x = layers.relu("box.relu", layers.region_batch_norm("box.bn", layers.conv("box.conv", x, 1), used))
-    x = layers.relu("box.hidden", layers.dense("box.dense", layers.graph.apply(_flattened, x), tap="box.dense"))
-    return tuple(layers.dense(f"box.{name}", x, tap=f"box.{name}", widens=True) for name in ("classes", "deltas"))
+    x = layers.conv("box.conv", x, 1, of_regions=True)
+    x = layers.relu("box.relu", layers.region_batch_norm("box.bn", x, used))
+    x = layers.dense("box.dense", layers.graph.apply(_flattened, x), tap="box.dense", of_regions=True)
+    x = layers.relu("box.hidden", x, ends_block=True)
+    classes, deltas = (
+        layers.dense(f"box.{name}", x, tap=f"box.{name}", of_regions=True, widens=True) for name in ("classes", "deltas")
+    )
+    return classes, deltas
 
 
 def _mask_head(layers: Layers, x: Node, used: np.ndarray) -> Node:
     for k in (1, 2):
-        x = layers.conv(f"mask.conv{k}", x, 1)
-        x = layers.relu(f"mask.relu{k}", layers.region_batch_norm(f"mask.bn{k}", x, used))
-    x = layers.relu("mask.up_relu", layers.transposed_conv("mask.up", x))
-    return layers.conv("mask.classes", x, 1, is_padded=False)
+        x = layers.conv(f"mask.conv{k}", x, 1, of_regions=True)
+        x = layers.relu(f"mask.relu{k}", layers.region_batch_norm(f"mask.bn{k}", x, used), ends_block=k == 2)
+    x = layers.relu("mask.up_relu", layers.transposed_conv("mask.up", x), ends_block=True)
+    return layers.conv("mask.classes", x, 1, is_padded=False, of_regions=True)
 
 
 def _cropped(masks: np.ndarray, boxes: np.ndarray, used: np.ndarray, model: dict[str, Any]) -> np.ndarray:

@@ -10,11 +10,12 @@ from runners.contract.kinds import weights
 from runners.contract.kinds.regions import anchors
 from runners.contract.kinds.table import kind_of
 from vigil.recipes.loading import load_recipe
-from vigil.verify import given
-from vigil.verify.cases import answer, standard_cases
-from vigil.verify.layers import look_at
-from vigil.verify.oracle import regions, step
-from vigil.verify.probes import Probe
+from vigil.verify.inspection import look_at
+from vigil.verify.oracle import proposals, step
+from vigil.verify.oracle import region_operations as regions
+from vigil.verify.oracle.models import fix_choices
+from vigil.verify.probes import Probe, outline
+from vigil.verify.standard_cases import answer, standard_cases
 
 
 @pytest.fixture(scope="module")
@@ -23,7 +24,7 @@ def detector():
     training = load_recipe("tiny_mask_rcnn").resolve("smoke")
     batches = kind_of(training).make_batches(kind_of(training).load(training["data"], None), training, seed=3)
     state = {name: value.astype(np.float64) for name, value in weights.initial_state(training, seed=3).items()}
-    batch = given.given(training, state, batches.few(0, 0, count=4))
+    batch = fix_choices(training, state, batches.few(0, 0, count=4))
     return training, batches, Probe("init", 0, 0.02, state, batch, batch, batch, ((0, 0), (0, 0)))
 
 
@@ -40,7 +41,7 @@ def test_pairs_have_exactly_the_overlap_of_the_threshold(profile):
     """Computed in whole numbers, the overlap is the threshold itself, and in float32 and float64 it is not above it."""
     model = load_recipe("tiny_mask_rcnn").resolve(profile)["model"]
     cells, threshold = anchors(model), model["proposals"]["overlap"]
-    pairs = given.tied_pairs(model)
+    pairs = proposals.tied_pairs(model)
     assert len(pairs) >= 10
     for better, worse, move in pairs:
         boxes = np.stack([cells[better] + [move * (cells[better, 2] - cells[better, 0]), 0] * 2, cells[worse]])
@@ -60,7 +61,7 @@ def test_a_model_without_ties_is_refused():
     model = load_recipe("tiny_mask_rcnn").resolve("smoke")["model"]
     model["proposals"] = {**model["proposals"], "overlap": 0.713}
     with pytest.raises(ValueError, match=r"overlap of exactly 0\.713"):
-        given.tied_pairs(model)
+        proposals.tied_pairs(model)
 
 
 def test_a_threshold_that_is_met_drops_nothing(detector, monkeypatch):
@@ -94,21 +95,22 @@ def test_given_proposals_are_exact_in_float32(detector):
     own = step.train_step(training, probe.state, [(images, own_labels)], 0.0)["output/proposals"]
     assert (labels["is_given"] == 1).all()
     assert not own_labels["is_given"].any()
-    assert (labels["proposals"] * given.GRID == np.rint(labels["proposals"] * given.GRID)).all()
-    assert 0 < np.abs(labels["proposals"] - own).max() <= 0.5 / given.GRID
+    assert (labels["proposals"] * proposals.GRID == np.rint(labels["proposals"] * proposals.GRID)).all()
+    assert 0 < np.abs(labels["proposals"] - own).max() <= 0.5 / proposals.GRID
 
 
 def test_other_models_are_given_nothing():
     """A batch of a classifier stays the batch that it is."""
     batch = (np.zeros((2, 8, 8, 3)), np.zeros(2))
-    assert given.given(load_recipe("resnet_cifar").resolve("smoke"), {}, batch) is batch
+    assert fix_choices(load_recipe("resnet_cifar").resolve("smoke"), {}, batch) is batch
 
 
 def test_boxes_keep_their_type_in_low_precision(detector):
     """A layer run alone in bfloat16 reads boxes of float32: rounded to 8 bits they would be other boxes."""
     training, batches, probe = detector
 
-    tape = types.SimpleNamespace(training=training, batches=batches, probes={"init": probe})
+    parts = outline(training, probe.state, probe.margin)
+    tape = types.SimpleNamespace(training=training, batches=batches, probes={"init": probe}, outline=parts)
     case = next(case for case in standard_cases(training, dict.fromkeys(("init", "early", "late"), probe)) if case.kind == "step")
     look = look_at(tape, case, precision="bf16")
     exact = step.train_step(training, probe.state, [probe.margin], 0.0)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
@@ -28,6 +28,7 @@ class Difference:
     slope, intercept: of observed on expected; `slope_z` and `intercept_z`: how many deviations of rounding they are off.
     problem: why the tensors cannot be compared, or None.
     floor: what rounding does to the tensor.
+    family: what the tensor is, whichever layer it belongs to; the group that its name begins with, if nothing else is said.
     """
 
     case: str
@@ -39,6 +40,10 @@ class Difference:
     intercept_z: float
     problem: str | None = None
     floor: Floor | None = dataclasses.field(default=None, repr=False, compare=False)
+    family: str = dataclasses.field(default="", repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "family", self.family or self.tensor.split("/")[0])
 
     @property
     def is_absent(self) -> bool:
@@ -50,9 +55,17 @@ class Difference:
         return {"distance": self.ratio, "slope": self.slope_z, "intercept": self.intercept_z}
 
 
-def compare(case: str, observed: Tensors, expected: Tensors, floors: Mapping[str, Floor]) -> list[Difference]:
+def compare(
+    case: str,
+    observed: Tensors,
+    expected: Tensors,
+    floors: Mapping[str, Floor],
+    *,
+    family: Callable[[str], str] = lambda tensor: "",
+) -> list[Difference]:
     """Return one difference for every expected tensor, in their order; what is missing or not finite is infinitely far."""
-    return [_compare_one(case, name, observed.get(name), tensor, floors[name]) for name, tensor in expected.items()]
+    differences = [_compare_one(case, name, observed.get(name), tensor, floors[name]) for name, tensor in expected.items()]
+    return [dataclasses.replace(each, family=family(each.tensor)) for each in differences]
 
 
 def _compare_one(case: str, name: str, observed: np.ndarray | None, expected: np.ndarray, floor: Floor) -> Difference:

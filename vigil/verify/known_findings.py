@@ -6,72 +6,55 @@ right again, or wrong somewhere else, is an error, so that the list cannot outli
 
 from __future__ import annotations
 
-import dataclasses
 import fnmatch
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import yaml
 
+from vigil.documents.record import Record
+from vigil.documents.verification import BrokenInvariant, KnownFinding, Origin
 from vigil.errors import UsageError
 from vigil.paths import reference_directory
+from vigil.verify.oracle.outline import GRADIENTS, Outline
 
 if TYPE_CHECKING:
-    from vigil.verify.compare import Difference
-    from vigil.verify.invariants import Broken
+    from vigil.verify.distance import Difference
     from vigil.verify.localise import Localisation
-    from vigil.verify.search import Origin
 
 FILE_NAME = "known_findings.yaml"
 _LISTS = ("releases", "contexts", "layers")
-# What a gradient of parameters moves in one step, and what it is the gradient of.
-_MOVED = ("parameter_gradient", "momentum", "params")
-_LEAVES = {"weight gradient": "kernel", "bias gradient": "bias", "scale gradient": "scale"}
 
 
-@dataclasses.dataclass(frozen=True)
-class Known:
-    """One finding.
+def explains(entry: KnownFinding, origin: Origin) -> bool:
+    """Is an origin that was found this one?"""
+    return _is_of(entry, origin.layer) and fnmatch.fnmatch(origin.quantity, entry.quantity)
 
-    releases: framework versions it is in. contexts: patterns of short context forms, as `tensorflow-*-bf16-x1`.
-    layers: patterns of the origin's layer; quantity: of what it gets wrong. evidence: a script in docs/findings/, or a link.
+
+def reaches(entry: KnownFinding, tensor: str, outline: Outline) -> bool:
+    """May this tensor of a step be out because of the finding?
+
+    A wrong gradient of a parameter moves that one, what the optimizer keeps of it and nothing else; one of data, those of all
+    parameters. What a layer gives wrongly forward may reach every tensor.
     """
+    # Whatever group it is of: the gradient, what the optimizer keeps, or the parameter itself.
+    parameter = outline.parameters.get(tensor.partition("/")[2])
+    if entry.quantity in GRADIENTS.values():
+        return parameter is not None and GRADIENTS[parameter.part] == entry.quantity and _is_of(entry, parameter.layer)
+    return parameter is not None or entry.quantity != "data gradient"
 
-    name: str
-    recipe: str
-    framework: str
-    releases: tuple[str, ...]
-    contexts: tuple[str, ...]
-    layers: tuple[str, ...]
-    quantity: str
-    evidence: str
 
-    def explains(self, origin: Origin) -> bool:
-        """Is an origin that was found this one?"""
-        return self._is_of(origin.place.layer) and fnmatch.fnmatch(origin.place.quantity, self.quantity)
-
-    def reaches(self, tensor: str) -> bool:
-        """May this tensor of a step be out because of the finding?
-
-        A wrong gradient of a parameter moves that one, its buffer and nothing else; one of data, those of all parameters. What a
-        layer gives wrongly forward may reach every tensor.
-        """
-        group, _, name = tensor.partition("/")
-        layer, _, leaf = name.rpartition(".")
-        if self.quantity in _LEAVES:
-            return group in _MOVED and leaf == _LEAVES[self.quantity] and self._is_of(layer)
-        return group in _MOVED or self.quantity != "data gradient"
-
-    def _is_of(self, layer: str) -> bool:
-        return any(fnmatch.fnmatch(layer, pattern) for pattern in self.layers)
+def _is_of(entry: KnownFinding, layer: str) -> bool:
+    return any(fnmatch.fnmatch(layer, pattern) for pattern in entry.layers)
 
 
 def explain_all(
-    known: Sequence[Known],
-    localisation: Localisation | None,
-    broken: Sequence[Broken],
+    known: Sequence[KnownFinding],
+    localisation: Localisation,
+    broken: Sequence[BrokenInvariant],
     out: Sequence[Difference],
+    outline: Outline,
     *,
     quick: bool = False,
 ) -> bool:
@@ -83,22 +66,22 @@ def explain_all(
     Args:
         quick: the short form, which need not show every finding.
     """
-    if broken or localisation is None or not localisation.origins:
+    if broken or not localisation.origins:
         return False
     origins = localisation.origins
     return (
-        all(any(entry.explains(origin) for entry in known) for origin in origins if origin.is_certain)
-        and (quick or all(any(entry.explains(origin) for origin in origins) for entry in known))
-        and all(any(entry.reaches(each.tensor) for entry in known) for each in out)
+        all(any(explains(entry, origin) for entry in known) for origin in origins if origin.is_certain)
+        and (quick or all(any(explains(entry, origin) for origin in origins) for entry in known))
+        and all(any(reaches(entry, each.tensor, outline) for entry in known) for each in out)
     )
 
 
-def load_known(path: Path | None = None) -> list[Known]:
+def load_known(path: Path | None = None) -> list[KnownFinding]:
     """Read the list. Raises UsageError for what is no YAML, and for an entry with missing, unknown or wrong keys."""
     path = path or reference_directory() / FILE_NAME
     if not path.exists():
         return []
-    names = {field.name for field in dataclasses.fields(Known)}
+    names = set(KnownFinding.model_fields)
     try:
         listed = yaml.safe_load(path.read_text(encoding="utf-8")) or []
     except (yaml.YAMLError, UnicodeDecodeError) as error:
@@ -116,20 +99,20 @@ def load_known(path: Path | None = None) -> list[Known]:
         if wrong := [text for text in texts if not isinstance(text, str)]:
             shown = ", ".join(map(repr, wrong))
             raise UsageError(f"{path}: entry {index + 1}: found {shown}. Allowed: text; quote numbers, as [\"2.13.0\"].")
-        entries.append(Known(**{key: tuple(value) if isinstance(value, list) else value for key, value in entry.items()}))
+        entries.append(KnownFinding(**{key: tuple(value) if isinstance(value, list) else value for key, value in entry.items()}))
     return entries
 
 
-def matching(known: Sequence[Known], record: dict[str, Any]) -> list[Known]:
+def matching(known: Sequence[KnownFinding], record: Record) -> list[KnownFinding]:
     """Return the entries that speak of a run's recipe, framework, release and context; a planted fault has none."""
-    if record["fault"]:
+    if record.fault:
         return []
-    version = record["environment"].get("framework_version", "").split("+")[0]
+    version = str(record.environment.get("framework_version", "")).split("+")[0]
     return [
         entry
         for entry in known
-        if entry.recipe == record["recipe"]["name"]
-        and entry.framework == record["context"]["framework"]
+        if entry.recipe == record.recipe.name
+        and entry.framework == record.context.framework
         and version in entry.releases
-        and any(fnmatch.fnmatch(record["context"]["text"], pattern) for pattern in entry.contexts)
+        and any(fnmatch.fnmatch(record.context.text, pattern) for pattern in entry.contexts)
     ]

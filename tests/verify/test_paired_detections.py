@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from vigil.verify.cases import Case
-from vigil.verify.found import comparable
-from vigil.verify.invariants import check
+from vigil.verify.invariants import check_choices
+from vigil.verify.oracle.models import MODELS
+from vigil.verify.oracle.paired_detections import comparable
+from vigil.verify.standard_cases import StandardCase
 
 
 def rows(*detections, places=4):
@@ -62,8 +63,9 @@ def test_a_detector_that_misses_much_is_wrong_in_any_precision(left, added, is_b
     """Limits from few contexts in bfloat16 passed an evaluation that found nothing: how many may be missing is bounded too."""
     boxes = [(0, 0.9, 40 * place, 0, 40 * place + 20, 20) for place in range(30)]
     expected, observed = rows(*boxes[:20], places=30), rows(*boxes[:left], *boxes[20 : 20 + added], places=30)
-    case = Case("late/evaluation", "predict", "late", ("late/margin",), 0.0, 4, 4)
-    broken = check(case, {}, {"logits": observed}, {"logits": expected})
+    case = StandardCase("late/evaluation", "predict", "late", ("late/margin",), 0.0, 4, 4)
+    choices = comparable({"logits": observed}, {"logits": expected})["choices"]
+    broken = check_choices(case, choices, {"logits": expected})
     assert [each.tensor for each in broken] == (["choices"] if is_broken else [])
     if broken:
         assert broken[0].what == f"of 20 detections {20 - left} are missing, and {added} are there besides"
@@ -93,6 +95,9 @@ def test_what_cannot_be_read_is_left_as_it_is(observed):
 
 
 def test_logits_of_a_classifier_are_not_touched():
-    """What is no detector's is compared as it is."""
-    logits = np.ones((2, 3))
-    assert comparable({"logits": logits}, {"logits": logits})["logits"] is logits
+    """What is no detector's is compared as it is; so is a detector's step, which predicts nothing."""
+    logits = np.ones((2, 3, 8))
+    for name, architecture in MODELS.items():
+        is_same = architecture.comparable({"logits": logits}, {"logits": logits}).get("logits") is logits
+        assert is_same is (name != "tiny_mask_rcnn")
+        assert architecture.comparable({"loss": logits}, {"loss": logits})["loss"] is logits

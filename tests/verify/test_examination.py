@@ -10,7 +10,9 @@ from tests.verify.conftest import RECIPE
 from tests.verify.made_answers import FakeFramework, in_float32
 from vigil.documents.context import make_context
 from vigil.documents.failure import Failure
-from vigil.verify import examine, localise
+from vigil.documents.verdict import Verdict
+from vigil.documents.verification import Verification
+from vigil.verify import examination, localise
 from vigil.verify.ask import Answers, Setting
 from vigil.verify.limits import Limits
 
@@ -25,11 +27,12 @@ def verified(tape, limits, monkeypatch, tmp_path):
         environment = {"framework_version": "2.13.0"}
         context = make_context(framework="torch", mode="eager")
         record = a_record(recipe=RECIPE, context=context, environment=environment, failure=failure)
-        monkeypatch.setattr(examine, "ask", lambda *arguments, **options: Answers(record, answers, {}))
+        monkeypatch.setattr(examination, "ask", lambda *arguments, **options: Answers(record, answers, {}))
         monkeypatch.setattr(localise, "ask", FakeFramework(tape))
         setting = Setting(make_context(framework="torch"), tmp_path / "answers", 0, None)
-        document = examine.verify(setting, tape, limits, command="a test", known=[])
-        assert json.loads((tmp_path / "verify.json").read_text()) == document
+        document = examination.verify(setting, tape, limits, command="a test", known=[])
+        assert Verification.read(tmp_path) == document
+        assert json.loads((tmp_path / "verify.json").read_text()) == document.as_json()
         return document
 
     return verify
@@ -37,29 +40,29 @@ def verified(tape, limits, monkeypatch, tmp_path):
 
 def out_of(document):
     """Return the tensors that are out, with what is wrong with each."""
-    return {(each["case"], each["tensor"]): each["problem"] for each in document["tensors"] if float(each["score"]) > 1}
+    return {(each.case, each.tensor): each.problem for each in document.tensors if each.is_out}
 
 
 def test_right_answers_are_reproduced(verified):
     """Nothing planted, nothing found."""
-    assert verified(lambda answers: None)["verdict"]["name"] == "reproduced"
+    assert verified(lambda answers: None).verdict.name is Verdict.REPRODUCED
 
 
 @pytest.mark.parametrize("case", ["late/evaluation", "late/full", "early/accumulation", "early/repeat"])
 def test_a_case_without_an_answer_is_missing(verified, case):
     """A runner that came to its end and left one out is not reproduced by the others."""
     document = verified(lambda answers: answers.pop(case))
-    assert document["verdict"]["name"] == "regressed"
+    assert document.verdict.name is Verdict.REGRESSED
     assert {name for name, _ in out_of(document)} == {case}
     assert set(out_of(document).values()) == {"missing"}
-    assert document["origin"]["remark"] == "missing"
+    assert document.origin.remark == "missing"
 
 
 def test_a_case_that_a_dead_runner_never_came_to_is_not_missing(verified):
     """A crash stays a crash: only what was answered before it is told."""
     failure = Failure(category="died", phase="verify", step=0, message="killed by SIGKILL", log_tail=())
     document = verified(lambda answers: answers.pop("late/full"), failure=failure)
-    assert document["verdict"]["name"] == "failed:died"
+    assert document.verdict.name is Verdict.FAILED_DIED
     assert not out_of(document)
 
 
@@ -86,16 +89,16 @@ def test_a_tensor_that_is_missing_or_has_another_shape_is_the_origin(verified, c
             answers[case][name] = tensor.T if tensor.ndim > 1 else np.zeros(3, np.float32)
 
     document = verified(wrong)
-    assert document["verdict"]["name"] == "regressed"
-    assert tuple(document["origin"][key] for key in ("layer", "phase", "quantity")) == place
-    assert document["origin"]["remark"].startswith("shape" if is_there else "missing")
-    assert document["origin"]["tensor"].endswith(name.removeprefix("0/"))
+    assert document.verdict.name is Verdict.REGRESSED
+    assert (document.origin.layer, document.origin.phase, document.origin.quantity) == place
+    assert document.origin.remark.startswith("shape" if is_there else "missing")
+    assert document.origin.tensor.endswith(name.removeprefix("0/"))
 
 
 def test_a_buffer_that_the_model_does_not_have_is_no_error(verified):
     """It has no state that its gradient could be told from, and nobody asked for it."""
     document = verified(lambda answers: answers["late/margin"].update({"momentum/other": np.zeros(3)}))
-    assert document["verdict"]["name"] == "reproduced"
+    assert document.verdict.name is Verdict.REPRODUCED
 
 
 @pytest.mark.parametrize("call", [0, 1, 49])
@@ -109,7 +112,7 @@ def test_a_call_that_is_not_finite_is_out(verified, call):
         answers["early/repeat"][f"{call}/loss"] = np.float32(np.nan)
 
     document = verified(wrong)
-    assert document["verdict"]["name"] == "regressed"
+    assert document.verdict.name is Verdict.REGRESSED
     told = "loss" if call == 0 else f"{call}/loss"
     assert out_of(document)["early/repeat", told] == "1 of 1 values are not finite"
 
@@ -122,6 +125,6 @@ def test_what_is_out_stays_out_where_nobody_measured_layers(verified, limits):
         answers["late/margin"]["momentum/head.kernel"] = 1.01 * answers["late/margin"]["momentum/head.kernel"]
 
     document = verified(wrong, limits=whole)
-    assert document["verdict"]["name"] == "regressed"
-    assert document["origin"] is None
-    assert "the origin could not be looked for: no clean runs" in document["remarks"][0]
+    assert document.verdict.name is Verdict.REGRESSED
+    assert document.origin is None
+    assert "the origin could not be looked for: no clean runs" in document.remarks[0]

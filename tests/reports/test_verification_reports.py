@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 from matplotlib.image import imread
 
-from reports.verify import go_on, verify_block, worst_text
-from reports.verify_picture import draw_picture, in_order, plain
-from reports.verify_table import COLUMNS, markdown, notes, outcome, rows
+from reports.verification_picture import draw_picture, in_order, plain
+from reports.verification_table import COLUMNS, markdown, notes, outcome, rows
+from reports.verification_text import go_on, verify_block, worst_text
 from tests.reports.documents import ORIGIN, a_document, a_failure, a_regression, a_tensor, write_verification
 from vigil.documents.context import parse_context
-from vigil.documents.verification import times
-from vigil.runs.first_rung import origin_text
+from vigil.documents.verification import Origin, TensorDifference, Verification, times
 
 COMMAND = "vigil verify resnet_cifar"
 
 
-def block(document: dict) -> str:
+def block(document: Verification) -> str:
     return verify_block(document, directory="runs/x", command=COMMAND)
 
 
@@ -72,19 +73,21 @@ def test_origins_remarks_looks_and_passengers_are_cut_to_what_is_readable():
 
 def test_what_is_not_finite_is_said_in_words():
     """Infinite ratios, a NaN slope and a problem are words, and none of them is formatted as a number."""
-    worst = a_tensor("early/margin", "loss", ratio="inf", score="inf") | {"slope": "nan", "problem": "1 of 1 values are infinite"}
+    numbers = a_tensor("early/margin", "loss", ratio="inf", score="inf") | {"slope": "nan"}
+    worst = TensorDifference.model_validate(numbers | {"problem": "1 of 1 values are infinite"})
     assert worst_text(worst) == "early/margin loss: 1 of 1 values are infinite"
     many = "infinitely many times"
-    assert worst_text(worst | {"problem": None}).endswith(f"{many} its noise floor ({many} what is accepted)")
-    assert origin_text({**ORIGIN, "ratio": "inf", "slope": "nan"}).endswith("gradient: infinitely far from what is expected")
-    assert origin_text({**ORIGIN, "slope": "nan"}).endswith("5,134x the floor")
+    assert worst_text(worst.replace(problem=None)).endswith(f"{many} its noise floor ({many} what is accepted)")
+    nowhere = Origin.model_validate({**ORIGIN, "ratio": "inf", "slope": "nan"})
+    assert nowhere.text.endswith("gradient: infinitely far from what is expected")
+    assert Origin.model_validate({**ORIGIN, "slope": "nan"}).text.endswith("5,134x the floor")
 
 
 def test_a_tensor_that_is_out_by_its_slope_says_so():
     """Under bf16 the distance may look like noise: the slope that gave it away is told."""
     worst = a_tensor("late/full", "params/head.kernel", ratio=1.1, score=3.0) | {"slope": 1.0101, "slope_z": 41.0}
     told = "1.1x its noise floor, slope 1.0101, 41x the deviation that rounding gives it (3 times what is accepted)"
-    assert worst_text(worst).endswith(told)
+    assert worst_text(TensorDifference.model_validate(worst)).endswith(told)
 
 
 @pytest.mark.parametrize(
@@ -114,7 +117,10 @@ def test_nothing_is_narrowed_where_nothing_is_wrong():
 
 def test_a_known_finding_is_shown_as_one():
     """Its name and evidence stand in the block, and nothing reads `reproduced`."""
-    entry = {"name": "bf16_statistics", "evidence": "docs/findings/statistics.py"}
+    entry = {
+        "name": "bf16_statistics", "recipe": "resnet_cifar", "framework": "torch", "releases": ["2.13.0"], "contexts": ["*"],
+        "layers": ["*"], "quantity": "*", "evidence": "docs/findings/statistics.py",
+    }  # fmt: skip
     text = block(a_regression(verdict={"name": "known-finding", "reason": "9 of 589 tensors are out"}, known=[entry]))
     assert "verdict     KNOWN-FINDING: 9 of 589" in text
     assert "known       bf16_statistics: docs/findings/statistics.py" in text
@@ -154,7 +160,10 @@ def test_a_planted_fault_is_said_in_the_block():
 
 @pytest.mark.parametrize(
     ("ratio", "text"),
-    [(0.5, "0.5x"), (99.97, "100x"), (135.2, "135x"), (5134.4, "5,134x"), (3.2e9, "3.2e+09x"), ("inf", "infinitely many times")],
+    [
+        *((0.5, "0.5x"), (99.97, "100x"), (135.2, "135x"), (5134.4, "5,134x"), (3.2e9, "3.2e+09x")),
+        (math.inf, "infinitely many times"),
+    ],
 )
 def test_ratios_read_well(ratio, text):
     """Small ones keep three digits, large ones are grouped, huge ones have a power of ten."""
@@ -167,10 +176,10 @@ def test_the_table_has_a_row_a_context_and_its_numbers():
     table = rows(documents)
     assert all(len(row) == len(COLUMNS) for row in table)
     assert table[0][1:3] == ("regressed", "9 / 589")
-    assert table[0][4:] == ("5,134x", "135", origin_text(ORIGIN), "21")
+    assert table[0][4:] == ("5,134x", "135", Origin.model_validate(ORIGIN).text, "21")
     assert table[1][6] == ""
     assert table[2][1:] == ("failed:crash", "-", "-", "-", "-", "the machine is on fire", "21")
-    assert outcome(documents[0]) == f"regressed: {origin_text(ORIGIN)} (21 s)"
+    assert outcome(documents[0]) == f"regressed: {Origin.model_validate(ORIGIN).text} (21 s)"
     assert outcome(documents[1]) == "reproduced (21 s)"
 
 
@@ -186,7 +195,7 @@ def test_the_median_leaves_out_what_was_refused():
 def test_markdown_has_versions_hardware_and_day():
     """The footnote dates the table; a bar in a text cannot break a row."""
     document = a_failure()
-    document["verdict"]["reason"] = "a | b"
+    document = document.replace(verdict=document.verdict.replace(reason="a | b"))
     text = markdown([a_regression(), document], missing=[])
     assert "torch 2.13.0; Python 3.11.7; a CPU, 2 cores, 8 GiB; 2026-11-22" in text
     assert all(line.count("|") == len(COLUMNS) + 1 for line in text.splitlines() if line.startswith("|"))
@@ -196,8 +205,9 @@ def test_markdown_has_versions_hardware_and_day():
 def test_a_picture_is_drawn_of_every_kind_of_document(tmp_path):
     """A right, a wrong and an infinitely wrong context are each a PNG of the size that was asked for."""
     infinite = a_regression(origin={**ORIGIN, "tensor": "output/logits", "layer": "head", "ratio": "inf"})
-    infinite["tensors"][0] |= {"ratio": "inf", "score": "inf", "problem": "missing"}
-    infinite["tensors"][-1]["ratio"] = 0.0
+    first, *others, last = infinite.tensors
+    first = first.replace(ratio="inf", score="inf", problem="missing")
+    infinite = infinite.replace(tensors=[first, *others, last.replace(ratio=0.0)])
     pictures = [
         imread(draw_picture(write_verification(tmp_path / str(number), document)))
         for number, document in enumerate([a_document(), a_regression(), infinite])
@@ -213,7 +223,7 @@ def test_tensors_stand_in_the_order_of_a_step():
         "params/stem.conv.kernel", "momentum/head.kernel", "momentum/stem.conv.kernel", "loss", "logits", "stats/stage1.bn.mean",
         "parameter_gradient/stem.conv.kernel", "parameter_gradient/head.kernel",
     }  # fmt: skip
-    assert [tensor for _, tensor in in_order(tensors, ["stem.conv", "stage1.bn", "head"])] == [
+    assert [tensor for _, tensor in in_order(tensors, ["stem.conv", "stage1.bn", "head"], slots=["momentum"])] == [
         "stats/stage1.bn.mean", "logits", "loss", "parameter_gradient/head.kernel", "parameter_gradient/stem.conv.kernel",
         "momentum/stem.conv.kernel", "momentum/head.kernel", "params/stem.conv.kernel",
     ]  # fmt: skip

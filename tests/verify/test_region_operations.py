@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tests.verify.test_oracle import assert_derivative
-from vigil.verify.oracle import regions
+from vigil.verify.oracle import region_operations as regions
 
 NOTHING = [[0, 0, 0, 0], [5, 5, 5, 9], [9, 9, 2, 2], [-9, -9, -5, -5]]
 

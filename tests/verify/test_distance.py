@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from vigil.verify.compare import compare
+from vigil.verify.distance import compare
 from vigil.verify.floors import Floor, make_floors, regress
 from vigil.verify.oracle.rounding import UNITS, Rounding
 

@@ -4,12 +4,16 @@ import pytest
 
 from tests.documents import a_record
 from tests.verify.conftest import RECIPE
+from vigil.documents.context import parse_context
 from vigil.documents.failure import Failure
+from vigil.documents.verdict import Verdict
+from vigil.documents.verification import KnownFinding, Origin
 from vigil.errors import UsageError
-from vigil.verify import examine, localise
+from vigil.verify import examination, localise
 from vigil.verify.ask import Answers
-from vigil.verify.compare import Difference
-from vigil.verify.known import Known, load_known
+from vigil.verify.distance import Difference
+from vigil.verify.known_findings import load_known
+from vigil.verify.oracle.outline import Outline, Parameter
 
 
 def known(**changes):
@@ -18,13 +22,33 @@ def known(**changes):
         "name": "a", "recipe": "tiny", "framework": "torch", "releases": ("2.13.0",), "contexts": ("torch-*-bf16-x1",),
         "layers": ("head",), "quantity": "bias gradient", "evidence": "docs/findings/x.py",
     }  # fmt: skip
-    return Known(**{**fields, **changes})
+    return KnownFinding(**{**fields, **changes})
 
 
-def record(text="torch-jit-bf16-x1", version="2.13.0+cpu", fault=None):
-    """Return what is asked of a record."""
-    context = {"framework": "torch", "text": text}
-    return {"recipe": RECIPE, "context": context, "fault": fault, "environment": {"framework_version": version}, "failure": None}
+def record(context="torch-jit-bf16-x1", version="2.13.0+cpu", **changes):
+    """Return the record of such a context."""
+    return a_record(recipe=RECIPE, context=parse_context(context), environment={"framework_version": version}, **changes)
+
+
+def outline():
+    """Return the outline of a stem and a head."""
+    parts = [("stem.conv", "kernel"), ("stem.bn", "bias"), ("head", "kernel"), ("head", "bias")]
+    parameters = {each.name: each for each in (Parameter(*part) for part in parts)}
+    return Outline((), {}, {}, {}, (), {}, parameters, {}, {})
+
+
+NOTHING = localise.Localisation([], [], [], [])
+
+
+def verdict_of(*arguments, **options):
+    """Return the verdict on what was found of such a model."""
+    return examination._verdict(*arguments, outline(), **options)
+
+
+def origin_of(layer, phase, quantity, **changes):
+    """Return an origin."""
+    facts = {"tensor": "x", "case": "c", "ratio": 9.0, "slope": 1.1, **changes}
+    return Origin(layer=layer, phase=phase, quantity=quantity, **facts)
 
 
 def difference(tensor, case="late/margin"):
@@ -34,34 +58,34 @@ def difference(tensor, case="late/margin"):
 
 def test_a_known_finding_is_that_release_and_context_only():
     """Another release, another context or a planted fault is not excused."""
-    from vigil.verify.known import matching
+    from vigil.verify.known_findings import matching
 
     assert matching([known()], record()) == [known()]
     assert matching([known()], record(version="2.14.0")) == []
-    assert matching([known()], record(text="torch-jit-fp32-x1")) == []
-    assert matching([known()], record(fault={"name": "x"})) == []
+    assert matching([known()], record("torch-jit-fp32-x1")) == []
+    assert matching([known()], record(fault={"name": "x", "sha256": "0" * 64})) == []
 
 
 def test_a_known_finding_that_no_longer_fails_is_an_error():
     """An entry whose context is right again does not pass: it has to go."""
-    found = examine.Examination(Answers(record(), {}, {}), [], [])
-    verdict = examine._verdict(record(), [(0.5, None)], found, None, [known()])
-    assert verdict["name"] == "regressed"
-    assert "no longer fails" in verdict["reason"]
+    found = examination.Examination(Answers(record(), {}, {}), [], [])
+    verdict = verdict_of(record(), [(0.5, None)], found, NOTHING, [known()])
+    assert verdict.name is Verdict.REGRESSED
+    assert "no longer fails" in verdict.reason
 
 
 def test_a_known_finding_elsewhere_is_a_regression(tape):
     """A context that is wrong in another layer than the one listed is regressed; in the listed one it is known."""
-    found = examine.Examination(Answers(record(), {}, {}), [], [])
+    found = examination.Examination(Answers(record(), {}, {}), [], [])
     out = [(2.0, difference("parameter_gradient/head.bias"))]
     for layer, name in (("stem.conv", "regressed"), ("head", "known-finding")):
-        origin = localise.Origin(localise.Place(layer, "backward", "bias gradient"), "x", "c", 9.0, 1.1)
-        assert examine._verdict(record(), out, found, localise.Localisation([origin], [], [], []), [known()])["name"] == name
+        origin = origin_of(layer, "backward", "bias gradient")
+        assert verdict_of(record(), out, found, localise.Localisation([origin], [], [], []), [known()]).name == name
 
 
 def test_two_known_findings_explain_what_both_are_about(tape):
     """Where two are listed, each origin is one of them and each is found; with one missing, or a third, it is regressed."""
-    found, out = examine.Examination(Answers(record(), {}, {}), [], []), [(2.0, difference("momentum/head.bias"))]
+    found, out = examination.Examination(Answers(record(), {}, {}), [], []), [(2.0, difference("momentum/head.bias"))]
     entries = [known(), known(name="b", layers=("fpn.*", "*.conv*"), quantity="weight gradient")]
     places = {
         "both": [("head", "bias gradient"), ("stage1.conv1", "weight gradient")],
@@ -69,22 +93,20 @@ def test_two_known_findings_explain_what_both_are_about(tape):
         "third": [("head", "bias gradient"), ("stage1.conv1", "weight gradient"), ("stem.bn", "output")],
     }
     for which, name in (("both", "known-finding"), ("one", "regressed"), ("third", "regressed")):
-        origins = [
-            localise.Origin(localise.Place(layer, "backward", quantity), "x", "c", 9.0, 1.1) for layer, quantity in places[which]
-        ]
-        assert examine._verdict(record(), out, found, localise.Localisation(origins, [], [], []), entries)["name"] == name
+        origins = [origin_of(layer, "backward", quantity) for layer, quantity in places[which]]
+        assert verdict_of(record(), out, found, localise.Localisation(origins, [], [], []), entries).name == name
 
 
 @pytest.mark.parametrize(("is_certain", "name"), [(True, "regressed"), (False, "known-finding")])
 def test_what_may_be_chance_is_no_regression_beside_a_known_finding(is_certain, name):
     """A layer that only the narrow limits of a search call wrong does not turn the finding into something else."""
-    found = examine.Examination(Answers(record(), {}, {}), [], [])
+    found = examination.Examination(Answers(record(), {}, {}), [], [])
     origins = [
-        localise.Origin(localise.Place("head", "backward", "bias gradient"), "x", "c", 9.0, 1.1),
-        localise.Origin(localise.Place("stem.bn", "forward", "running variance"), "y", "c", 1.2, 1.0, is_certain=is_certain),
+        origin_of("head", "backward", "bias gradient"),
+        origin_of("stem.bn", "forward", "running variance", tensor="y", ratio=1.2, slope=1.0, is_certain=is_certain),
     ]
     seen = localise.Localisation(origins, [], [], [])
-    assert examine._verdict(record(), [(2.0, difference("momentum/head.bias"))], found, seen, [known()])["name"] == name
+    assert verdict_of(record(), [(2.0, difference("momentum/head.bias"))], found, seen, [known()]).name == name
 
 
 @pytest.mark.parametrize(
@@ -102,25 +124,25 @@ def test_what_may_be_chance_is_no_regression_beside_a_known_finding(is_certain, 
 )
 def test_a_known_finding_does_not_hide_what_it_cannot_reach(tensor, quantity, is_known):
     """Origins are looked for in one case: what is out elsewhere, and comes from none of them, is a regression, and is named."""
-    found = examine.Examination(Answers(record(), {}, {}), [], [])
-    origin = localise.Origin(localise.Place("head", "backward", quantity), "x", "c", 9.0, 1.1)
+    found = examination.Examination(Answers(record(), {}, {}), [], [])
+    origin = origin_of("head", "backward", quantity)
     out = [(3.0, difference("parameter_gradient/head.bias")), (2.0, difference(tensor, "early/alternation"))]
-    verdict = examine._verdict(record(), out, found, localise.Localisation([origin], [], [], []), [known(quantity=quantity)])
-    assert verdict["name"] == ("known-finding" if is_known else "regressed")
-    assert (f"no known finding reaches early/alternation {tensor}" in verdict["reason"]) is not is_known
+    verdict = verdict_of(record(), out, found, localise.Localisation([origin], [], [], []), [known(quantity=quantity)])
+    assert verdict.name == ("known-finding" if is_known else "regressed")
+    assert (f"no known finding reaches early/alternation {tensor}" in verdict.reason) is not is_known
 
 
 def test_the_short_form_need_not_show_a_known_finding():
     """One that shows on full batches alone is no reason to take it off the list; the context is not reproduced either."""
-    found = examine.Examination(Answers(record(), {}, {}), [], [])
-    verdict = examine._verdict(record(), [(0.5, None)], found, None, [known()], quick=True)
-    assert verdict["name"] == "known-finding"
-    assert "the short form does not show: 1 tensors within their limits" in verdict["reason"]
+    found = examination.Examination(Answers(record(), {}, {}), [], [])
+    verdict = verdict_of(record(), [(0.5, None)], found, NOTHING, [known()], quick=True)
+    assert verdict.name is Verdict.KNOWN_FINDING
+    assert "the short form does not show: 1 tensors within their limits" in verdict.reason
     entries = [known(), known(name="b", layers=("*.conv*",), quantity="weight gradient")]
-    origin = localise.Origin(localise.Place("head", "backward", "bias gradient"), "x", "c", 9.0, 1.1)
+    origin = origin_of("head", "backward", "bias gradient")
     out, seen = [(2.0, difference("momentum/head.bias"))], localise.Localisation([origin], [], [], [])
     for quick, name in ((True, "known-finding"), (False, "regressed")):
-        assert examine._verdict(record(), out, found, seen, entries, quick=quick)["name"] == name
+        assert verdict_of(record(), out, found, seen, entries, quick=quick).name == name
 
 
 def test_a_list_with_a_missing_key_is_refused(tmp_path):
@@ -166,6 +188,6 @@ def test_one_pattern_is_a_list_of_one(tmp_path):
 def test_a_crash_is_neither_mismatch_nor_pass():
     """A runner that died is failed, whatever its finished cases said."""
     failure = Failure(category="died", phase="verify", step=0, message="killed by SIGKILL", log_tail=())
-    dead = a_record(status="failed", failure=failure)
-    verdict = examine._verdict(dead, [(5.0, None)], examine.Examination(Answers(dead, {}, {}), [], []), None, [])
-    assert verdict["name"] == "failed:died"
+    dead = record(status="failed", failure=failure)
+    verdict = verdict_of(dead, [(5.0, None)], examination.Examination(Answers(dead, {}, {}), [], []), NOTHING, [])
+    assert verdict.name is Verdict.FAILED_DIED

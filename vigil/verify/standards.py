@@ -11,6 +11,8 @@ from typing import Any
 
 from vigil.documents.context import Context
 from vigil.documents.identity import Identity
+from vigil.documents.provenance import NamedRelease
+from vigil.documents.verification import Verification
 from vigil.errors import CannotRun
 from vigil.process.build_spec import rows_of_part
 from vigil.process.directories import new_directory, require_writable
@@ -19,9 +21,9 @@ from vigil.process.execute import PROGRESS_TIMEOUT_SECONDS
 from vigil.process.side_by_side import side_by_side
 from vigil.recipes.loading import Recipe, identity_of
 from vigil.verify.ask import Setting
-from vigil.verify.examine import verify
+from vigil.verify.examination import verify
 from vigil.verify.golden import Golden, load_golden, path_of
-from vigil.verify.known import load_known
+from vigil.verify.known_findings import load_known
 from vigil.verify.limits import Limits, load_limits
 
 RUNNER = "answers"
@@ -54,12 +56,12 @@ def verify_context(
     progress_timeout: float = PROGRESS_TIMEOUT_SECONDS,
     stop: threading.Event | None = None,
     quick: bool = False,
-    release: Mapping[str, Any] | None = None,
+    release: NamedRelease | Mapping[str, Any] | None = None,
     python: Path | None = None,
     night: str | None = None,
     on_event: Callable[[dict], None] = lambda event: None,
-) -> dict[str, Any]:
-    """Verify one context in a directory of its own; return verify.json's content.
+) -> Verification:
+    """Verify one context in a directory of its own; return what verify.json says.
 
     Args:
         quick: only training steps on margin batches, as before a training run.
@@ -116,13 +118,13 @@ def verify_contexts(
     command: str,
     data_directory: Path | None,
     jobs: int,
-    on_end: Callable[[int, dict[str, Any], Path], None],
+    on_end: Callable[[int, Verification, Path], None],
     fault: dict[str, str] | None = None,
     quick: bool = False,
     progress_timeout: float = PROGRESS_TIMEOUT_SECONDS,
-    release: Mapping[str, Any] | None = None,
+    release: NamedRelease | Mapping[str, Any] | None = None,
     python: Path | None = None,
-) -> list[tuple[dict[str, Any], Path]]:
+) -> list[tuple[Verification, Path]]:
     """Verify many contexts, `jobs` side by side; return (document, directory) in the order given.
 
     Ctrl-C ends those that are running, starts no more, and is raised again.
@@ -133,7 +135,7 @@ def verify_contexts(
         standard.limits.require(context.precision)
     stop = threading.Event()
 
-    def work(context: Context, cores: list[int] | None) -> tuple[dict[str, Any], Path]:
+    def work(context: Context, cores: list[int] | None) -> tuple[Verification, Path]:
         directory = new_verify_directory(runs, Identity.model_validate(standard.tape.header["recipe"]), context)
         document = verify_context(
             standard,

@@ -1,4 +1,4 @@
-"""What a detector found, made comparable: rounding may exchange two detections in their order, and drop one at a threshold.
+"""A detector's detections, made comparable: rounding may exchange two detections in their order, and drop one at a threshold.
 
 So a detection is held to the one that it stands for, wherever it stands, and how many stand for none is counted: choices are
 compared as choices, and numbers as numbers.
@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from vigil.verify.oracle.regions import box_iou
+from vigil.verify.oracle.region_operations import box_iou
 
 # Two detections of one class overlap by one half at most: at more than this, only one of them can be meant.
 _SAME = 0.75
@@ -23,10 +23,10 @@ def comparable(answer: Mapping[str, np.ndarray], expected: Mapping[str, np.ndarr
     choices: [image, 2], how many of the expected detections have no counterpart, and how many are there besides.
     scores, boxes, masks: those of the counterparts, in the place of the expected ones; where there is none, the expected numbers.
 
-    Any other answer is returned as it is; so are rows that cannot be read, as of a wrong shape.
+    An answer that expects no detections is returned as it is; so are rows that cannot be read, as of a wrong shape.
     """
     wanted, rows = expected.get("logits"), answer.get("logits")
-    if wanted is None or np.ndim(wanted) != 3:
+    if wanted is None:
         return dict(answer)
     result = {name: tensor for name, tensor in answer.items() if name != "logits"}
     if rows is None:

@@ -1,4 +1,4 @@
-"""What a detector is given so that the rest of a step is continuous: the oracle's own proposals, on a grid.
+"""Proposals that make the rest of a detector's step continuous: the oracle's own, on a grid.
 
 Which boxes a detector proposes follows from comparisons, and rounding may turn any of them. So a training step that is judged
 takes the oracle's proposals in the place of its own. They lie on sixteenths of a pixel: areas, and how every overlap compares
@@ -15,32 +15,18 @@ from typing import Any
 import numpy as np
 
 from runners.contract.kinds.regions import anchors
-from runners.contract.kinds.table import kind_of
 from vigil.verify.oracle import tiny_mask_rcnn
 
 GRID = 16.0
-# Taps that are choices: no gradient passes them.
-CHOICES = tiny_mask_rcnn.CHOICES
-CHOSEN_FROM = ("rpn.objectness", "rpn.deltas")
 Batch = tuple[np.ndarray, Any]
 
 
-def is_detector(training: dict[str, Any]) -> bool:
-    """Does a recipe's model choose among boxes?"""
-    return kind_of(training).has_choices
-
-
-def given(training: dict[str, Any], state: Mapping[str, np.ndarray], batch: Batch) -> Batch:
-    """Return a batch as a step from `state` is judged on it: a detector's with the oracle's proposals, any other as it is."""
-    if not is_detector(training):
-        return batch
-    params, statistics = (
-        {name.removeprefix(prefix): np.asarray(value, np.float64) for name, value in state.items() if name.startswith(prefix)}
-        for prefix in ("params/", "stats/")
-    )
-    model = training["model"]
-    proposals = tiny_mask_rcnn.own_proposals(batch[0], model=model, params=params, statistics=statistics)
-    return with_proposals(batch, proposals)
+def fix(
+    batch: Batch, *, model: dict[str, Any], params: Mapping[str, np.ndarray], statistics: Mapping[str, np.ndarray]
+) -> Batch:
+    """Return a detector's batch with the proposals that the oracle makes of it."""
+    own = tiny_mask_rcnn.own_proposals(batch[0], model=model, params=params, statistics=statistics)
+    return with_proposals(batch, own)
 
 
 def with_proposals(batch: Batch, proposals: np.ndarray) -> Batch:
@@ -51,7 +37,7 @@ def with_proposals(batch: Batch, proposals: np.ndarray) -> Batch:
 
 
 def ties(batch: Batch, model: dict[str, Any]) -> tuple[Batch, dict[str, np.ndarray]]:
-    """Return a batch and values of `CHOSEN_FROM` for which every number is exact in float32, and comparisons are ties.
+    """Return a batch and what proposals are chosen from, for which every number is exact in float32, and comparisons are ties.
 
     Proposals: of two boxes in the same rows one has exactly the overlap with the other from which on it is kept no more; it still
     is. All other scores come in equal ones, of which the first is the better. Regions: each instance has a proposal that is one
@@ -80,14 +66,14 @@ def tied_pairs(model: dict[str, Any]) -> list[tuple[int, int, float]]:
     width = cells[:, 2] - cells[:, 0]
     left, right = cells[:, 0] + width / 2, np.minimum(cells[:, 2] + width / 2, side)
     others = np.flatnonzero((cells[:, 2] > side) & (cells[:, 1] >= 0) & (cells[:, 3] <= model["image_shape"][0]))
-    found = []
+    pairs: list[tuple[int, int, float]] = []
     for other in others:
         start = np.maximum(left, cells[other, 0])
         common = np.maximum(right - start, 0.0)
         union = (right - left) + (side - cells[other, 0]) - common
         same_rows = (cells[:, 1::2] == cells[other, 1::2]).all(axis=1)
         is_tied = same_rows & (common > 0) & (common == np.rint(overlap * union)) & (np.abs(common - overlap * union) < 1e-9)
-        found += [(int(anchor), int(other), 0.5) for anchor in np.flatnonzero(is_tied) if anchor != other]
-    if not found:
+        pairs += [(int(anchor), int(other), 0.5) for anchor in np.flatnonzero(is_tied) if anchor != other]
+    if not pairs:
         raise ValueError(f"no two anchors of {model['anchors']} have an overlap of exactly {overlap} at an image's edge")
-    return found
+    return pairs

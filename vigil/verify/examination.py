@@ -1,0 +1,239 @@
+"""One context, verified: ask, compare, localise, and say it in one document, verify.json.
+
+Verdicts come from untapped programs, the ones that training runs. A runner that crashed, hung, was killed or answered nothing is
+`failed`: that is neither a mismatch nor a pass.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from runners.contract.protocol.cases import PROBES
+from vigil.documents.provenance import NamedRelease
+from vigil.documents.record import Record
+from vigil.documents.verdict import Verdict
+from vigil.documents.verification import (
+    BrokenInvariant,
+    CaseTime,
+    GoldenFacts,
+    KnownFinding,
+    LimitFacts,
+    StepVerdict,
+    TensorDifference,
+    Verification,
+)
+from vigil.errors import CannotRun
+from vigil.verify.ask import Answers, Setting, ask, lines_of
+from vigil.verify.distance import Difference, compare
+from vigil.verify.golden import Golden
+from vigil.verify.invariants import check, check_choices
+from vigil.verify.known_findings import explain_all, matching, reaches
+from vigil.verify.limits import Limits
+from vigil.verify.localise import Localisation, Search, localise
+from vigil.verify.oracle.outline import Outline
+from vigil.verify.standard_cases import StandardCase, derived, shown
+
+
+@dataclasses.dataclass(frozen=True)
+class Examination:
+    """All that was found in one context."""
+
+    answers: Answers
+    differences: list[Difference]
+    broken: list[BrokenInvariant]
+
+
+def examine(
+    setting: Setting,
+    tape: Golden,
+    *,
+    cases: Sequence[StandardCase] | None = None,
+    on_event: Callable[[dict], None] = lambda event: None,
+) -> Examination:
+    """Put cases, by default all of the tape, to the framework and compare what it answers."""
+    cases = tape.cases if cases is None else cases
+    # The oracle makes its tensors while the framework starts.
+    problem: list[Exception] = []
+
+    def prepare() -> None:
+        try:
+            for case in cases:
+                tape.expected(case)
+        except Exception as error:  # raised below, on the caller's thread
+            problem.append(error)
+
+    oracle = threading.Thread(target=prepare, name="oracle")
+    oracle.start()
+    try:
+        answers = ask(setting, tape, lines_of(tape, cases, setting.context), on_event=on_event)
+    finally:
+        oracle.join()
+    if problem:
+        raise problem[0]
+    differences, broken = [], []
+    for case in cases:
+        # What a runner that came to its end did not answer is missing; of one that failed only what it did answer is told.
+        observed = answers.tensors.get(case.name, None if answers.record.failure else {})
+        if observed is not None:
+            differences += differences_in(case, tape, observed, precision=setting.context.precision)
+            broken += broken_in(case, tape, observed)
+    return Examination(answers, differences, broken)
+
+
+def differences_in(case: StandardCase, tape: Golden, observed: dict[str, np.ndarray], *, precision: str) -> list[Difference]:
+    """Return how the answer to a case differs from what is expected; repeated calls from their first, too."""
+    state, whole = tape.probes[case.state].state, shown(case, tape.expected(case))
+    comparable, family = tape.architecture.comparable, tape.outline.family
+    observed, expected = comparable(observed, whole), comparable(whole, whole)
+    floors = tape.floors[precision][case.name]
+    if case.kind != "repeat":
+        return compare(case.name, derived(tape.training, state, observed), expected, floors, family=family)
+    calls: dict[int, dict[str, np.ndarray]] = {}
+    for name, tensor in observed.items():
+        number, _, rest = name.partition("/")
+        if number.isdigit():
+            calls.setdefault(int(number), {})[rest] = tensor
+    nothing: dict[str, np.ndarray] = {}
+    differences = compare(case.name, derived(tape.training, state, calls.get(0, nothing)), expected, floors, family=family)
+    for call in range(1, len(case.batches)):
+        # Nobody said what the first call on another batch gives, but that it gives it, in numbers.
+        first = compare(case.name, derived(tape.training, state, calls.get(call, nothing)), expected, floors, family=family)
+        differences += [dataclasses.replace(each, tensor=f"{call}/{each.tensor}") for each in first if each.problem]
+    for call, tensors in calls.items():
+        if call >= len(case.batches):
+            first_call = calls.get(call % len(case.batches), nothing)
+            again, reference = (derived(tape.training, state, each) for each in (tensors, first_call))
+            reference = {name: np.asarray(reference[name], np.float64) for name in expected if name in reference}
+            for each in compare(case.name, again, reference, floors, family=family):
+                differences.append(dataclasses.replace(each, tensor=f"{call}/{each.tensor}", slope_z=0.0, intercept_z=0.0))
+    return differences
+
+
+def broken_in(case: StandardCase, tape: Golden, observed: dict[str, np.ndarray]) -> list[BrokenInvariant]:
+    """Return the invariants that the answer to a case breaks."""
+    expected = tape.expected(case)
+    broken = check(case, tape.probes[case.state].state, observed, expected)
+    choices = tape.architecture.comparable(observed, expected).get("choices")
+    return broken if choices is None else broken + check_choices(case, choices, expected)
+
+
+def verify(
+    setting: Setting,
+    tape: Golden,
+    limits: Limits,
+    *,
+    command: str,
+    known: list[KnownFinding],
+    quick: bool = False,
+    release: NamedRelease | Mapping[str, Any] | None = None,
+    night: str | None = None,
+    on_event: Callable[[dict], None] = lambda event: None,
+) -> Verification:
+    """Examine a context, localise what is out, and write verify.json one level above the runner's directory; return it.
+
+    Args:
+        quick: only training steps on margin batches, which is one program to compile.
+        release: the release that was named for it, as it is recorded.
+        night: the id of the night that it is part of, if of any.
+
+    Raises:
+        CannotRun: The tape has no noise floors of this precision, or there are no clean runs of it.
+    """
+    started = time.monotonic()
+    precision = setting.context.precision
+    limits.require(precision)
+    if precision not in tape.floors:
+        raise CannotRun(f"the golden tape has no noise floors for {precision}: make it again with `vigil golden`")
+    cases = [case for case in tape.cases if case.kind == "step" and not case.is_full] if quick else tape.cases
+    found = examine(setting, tape, cases=cases, on_event=on_event)
+    record = found.answers.record
+    scored = sorted(((limits.score(each, precision), each) for each in found.differences), key=lambda pair: -pair[0])
+    out = [each for score, each in scored if score > 1.0]
+    localisation = Localisation([], [], [], [])
+    if not record.failure and out:
+        try:
+            localisation = localise(Search(setting, tape, limits, found.answers, out, on_event))
+        except CannotRun as error:  # no clean runs with a look inside: that takes nothing back of what is out
+            localisation = Localisation([], [], [], [f"the origin could not be looked for: {error}"])
+    entries = matching(known, record) if not record.failure else []
+    document = Verification(
+        verify_id=setting.directory.parent.name,
+        created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        command=command,
+        night=night,
+        recipe=tape.header["recipe"],
+        context=setting.context,
+        fault=record.fault,
+        release=release,
+        golden=GoldenFacts(sha256=tape.sha256, created=tape.header.get("created"), votes=tape.header.get("votes")),
+        limits=LimitFacts(clean_rows=limits.rows),
+        verdict=_verdict(record, scored, found, localisation, entries, tape.outline, quick=quick),
+        worst=_difference(*scored[0]) if scored else None,
+        origin=localisation.origins[0] if localisation.origins else None,
+        origins=localisation.origins,
+        passengers=localisation.passengers,
+        looks=localisation.looks,
+        remarks=localisation.remarks,
+        broken=found.broken,
+        tensors=[_difference(score, each) for score, each in scored],
+        cases=[CaseTime(name=case.name, seconds=found.answers.seconds.get(case.name)) for case in cases],
+        known=entries,
+        environment=record.environment,
+        seconds=round(time.monotonic() - started, 1),
+    )
+    document.write(setting.directory.parent)
+    if document.verdict.name is Verdict.REPRODUCED:
+        remove_tensors(setting.directory)
+    return document
+
+
+def remove_tensors(directory: Path) -> None:
+    """Remove what was asked and answered: some 100 MB that say nothing more once all of it was right."""
+    for path in (directory / PROBES, *directory.glob("answers-*.npz")):
+        path.unlink(missing_ok=True)
+
+
+def _verdict(
+    record: Record,
+    scored: list[tuple[float, Difference]],
+    found: Examination,
+    localisation: Localisation,
+    known: list[KnownFinding],
+    outline: Outline,
+    *,
+    quick: bool = False,
+) -> StepVerdict:
+    out = [each for score, each in scored if score > 1.0]
+    if failure := record.failure:
+        name = Verdict.of_failure(failure.category)
+        return StepVerdict(name=name, reason=failure.message, failure=None if name is Verdict.UNSUPPORTED else failure)
+    if out or found.broken:
+        reason = f"{len(out)} of {len(scored)} tensors are out" if out else found.broken[0].what
+        if failure := localisation.failure:
+            reason += f"; looking for the origin failed ({failure.category}: {failure.message})"
+        is_known = known and not failure and explain_all(known, localisation, found.broken, out, outline, quick=quick)
+        beyond = next((each for each in out if known and not any(reaches(entry, each.tensor, outline) for entry in known)), None)
+        if beyond:
+            reason += f"; no known finding reaches {beyond.case} {beyond.tensor}"
+        return StepVerdict(name=Verdict.KNOWN_FINDING if is_known else Verdict.REGRESSED, reason=reason)
+    if known:
+        names = ", ".join(entry.name for entry in known)
+        if quick:
+            reason = f"listed as {names}, which the short form does not show: {len(scored)} tensors within their limits"
+            return StepVerdict(name=Verdict.KNOWN_FINDING, reason=reason)
+        reason = f"known finding {names} no longer fails: remove it from reference_results/known_findings.yaml"
+        return StepVerdict(name=Verdict.REGRESSED, reason=reason)
+    return StepVerdict(name=Verdict.REPRODUCED, reason=f"{len(scored)} tensors within their limits")
+
+
+def _difference(score: float, each: Difference) -> TensorDifference:
+    names = [name for name in TensorDifference.model_fields if name != "score"]
+    return TensorDifference(**{name: getattr(each, name) for name in names}, score=score)
