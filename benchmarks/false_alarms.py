@@ -214,7 +214,7 @@ def with_findings(row: dict[str, Any]) -> dict[str, Any]:
     """Return the row with `not_clean`: family -> finding, where one is known."""
     found = {
         name: finding
-        for context, case, families, finding in FINDINGS[row["recipe"]["name"]]
+        for context, case, families, finding in FINDINGS.get(row["recipe"]["name"], ())
         if fnmatch.fnmatch(row["context"], context) and fnmatch.fnmatch(row["case"], case)
         for name in families
     }
