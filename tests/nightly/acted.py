@@ -66,6 +66,7 @@ def act(patch: pytest.MonkeyPatch, *, on_run: Callable[[Path], Any] = str, slowl
     for name in ("draw_pictures", "draw_picture"):
         patch.setattr(vigil.cli.nightly, name, lambda place: None)
     patch.setattr(installer, "resolve", resolve)
+    patch.setattr(installer, "uploaded", lambda requirement, **options: None)
     patch.setattr(installer, "install", install)
     patch.setattr(store, "_make_venv", make_venv)
     assert path_of("resnet_cifar", "quick").is_file()

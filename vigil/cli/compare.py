@@ -10,20 +10,20 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from reports import compare as report
+from reports import comparison_text as report
 from reports.run_pictures import draw_pictures
 from vigil.cli import options
+from vigil.documents.comparison import ComparedMetric, ComparedSide, Comparison
 from vigil.documents.record import Record
 from vigil.documents.verification import Verification
 from vigil.errors import UsageError
 from vigil.paths import runs_directory
 from vigil.process.directories import new_directory, require_writable
-from vigil.process.recording import write_json
 from vigil.process.side_by_side import available_cores, share_cores, side_by_side
 from vigil.progress import RunDisplay, duration
 from vigil.recipes.loading import identity_of, load_recipe
-from vigil.releases.difference import FILE_NAME, SCHEMA, Side, judge, read_side, unavailable_side
 from vigil.releases.naming import ALLOWED, Release, parse_release
+from vigil.releases.release_pair import judge, read_side, unavailable_side
 from vigil.releases.resolve import Resolved, Unavailable
 from vigil.releases.store import obtain_or_say_why
 from vigil.runs.carry_out import carry_out, carry_out_in_turn, read_invocation
@@ -83,31 +83,34 @@ def run(arguments: argparse.Namespace) -> int:
         sides = _run_both(request, under, runs, jobs=jobs, timeout=timeout, display=display)
     directory, document = write_comparison(request, sides, runs)
     report.show(document)
-    print(f"Written to {directory / FILE_NAME}")
+    print(f"Written to {directory / Comparison.FILE_NAME}")
     options.write_file("--markdown", arguments.markdown, report.markdown(document))
-    return document["verdict"]["exit_code"]
+    return document.verdict.exit_code
 
 
-def write_comparison(request: Request, sides: Sequence[Side], runs: Path) -> tuple[Path, dict[str, Any]]:
+def write_comparison(request: Request, sides: Sequence[ComparedSide], runs: Path) -> tuple[Path, Comparison]:
     """Judge two sides and write compare.json in a directory of its own; return the directory and the document."""
     now = datetime.now(timezone.utc)
     training = request.recipe.resolve(request.profile)
     recipe = identity_of(request.recipe, request.profile)
     directory = new_directory(runs, f"{now:%Y%m%d-%H%M%S}-compare-{recipe.name}-{request.profile}-{request.context.text}")
     old, new = sides
-    document = {
-        "schema": SCHEMA,
-        "compare_id": directory.name,
-        "created": now.isoformat(timespec="seconds"),
-        "command": request.command,
-        "recipe": recipe.as_json(),
-        "context": request.context.as_dict(),
-        "seeds": list(request.seeds),
-        "metric": {key: training["metric"][key] for key in ("name", "unit", "direction")},
-        **{side.name.lower(): _as_dict(side) for side in sides},
-        **judge(old, new, metric=training["metric"], n_test=training["data"]["n_test"]),
-    }
-    write_json(directory / FILE_NAME, document)
+    judgement = judge(old, new, unit=training["metric"]["unit"], n_test=training["data"]["n_test"])
+    document = Comparison(
+        compare_id=directory.name,
+        created=now.isoformat(timespec="seconds"),
+        command=request.command,
+        recipe=recipe,
+        context=request.context,
+        seeds=request.seeds,
+        metric=ComparedMetric(**{name: training["metric"][name] for name in ComparedMetric.model_fields}),
+        old=old,
+        new=new,
+        verdict=judgement.verdict,
+        difference=judgement.difference,
+        remarks=judgement.remarks,
+    )
+    document.write(directory)
     return directory, document
 
 
@@ -123,7 +126,7 @@ def _releases(arguments: argparse.Namespace) -> list[Release]:
 
 def _run_both(
     request: Request, under: Sequence[Resolved], runs: Path, *, jobs: int, timeout: float, display: RunDisplay
-) -> list[Side]:
+) -> list[ComparedSide]:
     """Run both sides, a seed of each in turn, or both at once; after Ctrl-C, return what is there."""
     cores = share_cores(available_cores(), jobs)
     data_directory = preflight(dataclasses.replace(request, release=under[0]), runs, on_data=display.data)
@@ -177,8 +180,3 @@ def _watch(
         on_recorded=draw_pictures,
         on_build=display.say,
     )
-
-
-def _as_dict(side: Side) -> dict[str, Any]:
-    by_seed = {key: {str(seed): value for seed, value in getattr(side, key).items()} for key in ("values", "states")}
-    return {**dataclasses.asdict(side), **by_seed, "log_tail": list(side.log_tail), "versions": side.versions}

@@ -15,8 +15,8 @@ from pydantic import GetCoreSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 
 from vigil.errors import UsageError, nearest
+from vigil.frameworks import FRAMEWORKS as FRAMEWORKS
 
-FRAMEWORKS = ("torch", "tensorflow", "jax")
 MODES = ("eager", "jit", "compile")
 PRECISIONS = ("fp32", "bf16", "fp16", "tf32", "fp64")
 DEVICES = ("cpu", "gpu")

@@ -23,38 +23,12 @@ from datetime import datetime
 
 from vigil.documents.night import REPRODUCE, VERIFY
 from vigil.documents.verdict import Verdict
+from vigil.frameworks import TABLE
 from vigil.nightly.cells import NightCell
 from vigil.nightly.ledger import DueCell, Ledger
 
 _NIGHTS_OF_A_ROUND = 6
 _SHARE_OF_URGENT = 0.5
-# Seconds on one of two cores (AMD EPYC), by framework and mode.
-# Verifications: medians of docs/verify-contexts.md (`vigil verify resnet_cifar --all --jobs 2`); one device, two.
-_VERIFY_SECONDS = {
-    ("torch", "eager"): (5.0, 12.0),
-    ("torch", "jit"): (5.0, 12.0),
-    ("torch", "compile"): (9.5, 102.5),
-    ("tensorflow", "eager"): (10.5, 20.5),
-    ("tensorflow", "jit"): (10.0, 19.0),
-    ("tensorflow", "compile"): (20.5, 20.5),
-    ("jax", "eager"): (28.0, 35.5),
-    ("jax", "jit"): (15.0, 17.5),
-    ("jax", "compile"): (15.0, 18.0),
-}
-# Reproductions, one seed: jit is the median over the recipes of `make reference`'s runs; the other modes take as much longer as
-# their images per second in docs/benchmarks.md (`make bench`) are fewer, and PyTorch's compiler a minute of its own
-# (docs/contexts.md, `make matrix RECIPE=resnet_cifar PROFILE=smoke`).
-_REPRODUCE_SECONDS = {
-    ("torch", "eager"): 90.0,
-    ("torch", "jit"): 90.0,
-    ("torch", "compile"): 150.0,
-    ("tensorflow", "eager"): 370.0,
-    ("tensorflow", "jit"): 85.0,
-    ("tensorflow", "compile"): 85.0,
-    ("jax", "eager"): 740.0,
-    ("jax", "jit"): 135.0,
-    ("jax", "compile"): 135.0,
-}
 _TWO_DEVICES = 1.5
 # So many results of one recipe say more about it than those of all recipes do.
 _ENOUGH = 3
@@ -105,10 +79,10 @@ class Estimator:
 
 def _default(kind: str, context: str) -> float:
     framework, mode, *rest = context.split("-")
-    is_one = "x1" in rest
+    cost, is_one = TABLE[framework].costs[mode], "x1" in rest
     if kind == VERIFY:
-        return _VERIFY_SECONDS[framework, mode][0 if is_one else 1]
-    return _REPRODUCE_SECONDS[framework, mode] * (1.0 if is_one else _TWO_DEVICES)
+        return cost.verify[0 if is_one else 1]
+    return cost.reproduce * (1.0 if is_one else _TWO_DEVICES)
 
 
 @dataclasses.dataclass(frozen=True)

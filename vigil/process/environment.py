@@ -13,12 +13,11 @@ import sys
 
 import psutil
 
-from vigil.documents.context import FRAMEWORKS
 from vigil.documents.record import Code, Environment
 from vigil.errors import FrameworkMissing
+from vigil.frameworks import FRAMEWORKS, TABLE
 from vigil.paths import project_root
 
-_MODULES = {"torch": ("torch",), "tensorflow": ("tensorflow",), "jax": ("jax", "flax", "optax")}
 _NUMERIC_VARIABLES = (
     "OMP_NUM_THREADS",
     "MKL_NUM_THREADS",
@@ -40,7 +39,7 @@ _NUMERIC_VARIABLES = (
 
 def is_installed(framework: str) -> bool:
     """Can a runner of this framework start in this environment?"""
-    return all(importlib.util.find_spec(module) is not None for module in _MODULES[framework])
+    return all(importlib.util.find_spec(module) is not None for module in TABLE[framework].modules)
 
 
 def installed_frameworks() -> list[str]:
@@ -50,7 +49,7 @@ def installed_frameworks() -> list[str]:
 
 def require_framework(framework: str) -> None:
     """Raise FrameworkMissing, with the command that installs it."""
-    missing = [module for module in _MODULES[framework] if importlib.util.find_spec(module) is None]
+    missing = [module for module in TABLE[framework].modules if importlib.util.find_spec(module) is None]
     if missing:
         raise FrameworkMissing(
             f"{framework} is not installed: {', '.join(missing)} not found by {sys.executable}. "

@@ -1,62 +1,80 @@
-"""The two installers that packages are resolved and installed with: uv where there is one, else pip.
+"""uv, which resolves and installs packages, and tells when a release was uploaded.
 
-Both read what is asked for from a file that only its owner can read: an index's password on a command line would be every user's
-to see. What they say is redacted before anybody is shown it.
+It reads what is asked for from a file that only its owner can read: an index's password on a command line would be every user's
+to see. What it says is redacted before anybody is shown it. Where pip was told of a mirror, an index, a folder of wheels or a
+certificate, and uv was not, uv is told the same.
 """
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import importlib.util
-import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
+from datetime import datetime
 from pathlib import Path
 
 from vigil.errors import EnvironmentFailed
 from vigil.redaction import redact
 
 _LAST_LINES = 12
-# Of pip's output: what it says of itself, and of places that it did not need.
-_IDLE = re.compile(r"\[notice\]|WARNING: (Location|Retrying)|Looking in |Defaulting to user")
+# By pip's option: the variable of uv that says the same, and the other variables by which a user may have said it to uv.
+_OF_PIP: dict[str, tuple[str, ...]] = {
+    "index-url": ("UV_DEFAULT_INDEX", "UV_INDEX_URL"),
+    "extra-index-url": ("UV_INDEX", "UV_EXTRA_INDEX_URL"),
+    "find-links": ("UV_FIND_LINKS",),
+    "no-index": ("UV_NO_INDEX",),
+    "trusted-host": ("UV_INSECURE_HOST",),
+    "cert": ("SSL_CERT_FILE",),
+}
+# The sections of pip's configuration, what is said in a later one counts.
+_SECTIONS = ("global", "install", ":env:")
+# Of all indexes the best match, as pip does it; uv by itself stops at the first index that knows a name.
+_OPTIONS = ("--index-strategy", "unsafe-best-match", "--no-progress")
+_EVER = "9000-01-01"
 
 
-def installer() -> tuple[str, list[str]]:
-    """Return the installer's name and how it is called. Raises EnvironmentFailed where there is none."""
-    if path := shutil.which("uv"):
-        return "uv", [path, "pip"]
-    if importlib.util.find_spec("uv") is not None:
-        return "uv", [sys.executable, "-m", "uv", "pip"]
-    if importlib.util.find_spec("pip") is not None:
-        return "pip", [sys.executable, "-m", "pip"]
-    raise EnvironmentFailed(f"there is neither uv nor pip to build environments with. Add pip: `{sys.executable} -m ensurepip`.")
-
-
-def resolve(requirements: Sequence[str], *, indexes: Sequence[str], what: str) -> list[tuple[str, str]]:
+def resolve(
+    requirements: Sequence[str], *, indexes: Sequence[str], what: str, before: datetime | None = None
+) -> list[tuple[str, str]]:
     """Return (name, version) of every package that the requirements need, themselves included, on this Python and platform.
 
     The version of a wheel that was named by its path is that of the wheel. Nothing is installed.
 
+    Args:
+        before: packages that were uploaded later are not taken, nor are those of which an index does not say when they were;
+            what lies in a folder is taken.
+
     Raises:
         EnvironmentFailed: with the installer's last lines; `what` is what is resolved.
     """
-    name, call = installer()
-    failed = f"{what}: no set of packages fits, says {name}"
-    with _file_of(requirements, indexes) as asked:
-        if name == "uv":
-            # By itself uv resolves for whichever Python it finds first.
-            options = ["--quiet", "--no-header", "--no-annotate", "--python", sys.executable]
-            return _pins_of_uv(_run([*call, "compile", *options, *_uv(), str(asked)], failed))
-        report = asked.with_name("report.json")
-        options = ["--quiet", "--dry-run", "--ignore-installed", "--report", str(report)]
-        _run([*call, "install", *options, *_pip(), "-r", str(asked)], failed)
-        packages = json.loads(report.read_text(encoding="utf-8"))["install"]
-        return sorted((_normal(each["metadata"]["name"]), each["metadata"]["version"]) for each in packages)
+    options = ["--exclude-newer", before.isoformat()] if before else []
+    done = _compile(requirements, options, indexes=indexes)
+    if done.returncode:
+        raise _failure(f"{what}: no set of packages fits, says uv", done)
+    return _pins(done.stdout)
+
+
+def uploaded(requirement: str, *, indexes: Sequence[str], what: str, is_lowest: bool = False) -> datetime | None:
+    """Return when the first file of the newest release that fits was uploaded, or with is_lowest of the oldest.
+
+    None where no release fits of which an index says that.
+
+    Raises:
+        EnvironmentFailed: an index cannot be asked.
+    """
+    # Files without a time are passed over: another index may know it.
+    options = ["--no-deps", "--exclude-newer", _EVER, "--format", "pylock.toml"]
+    done = _compile([requirement], options + (["--resolution", "lowest"] if is_lowest else []), indexes=indexes)
+    if done.returncode not in (0, 1):  # 1: nothing fits
+        raise _failure(f"{what}: no index says when it was released", done)
+    times = re.findall(r"upload-time = ([0-9T:.+-]+)", done.stdout) if done.returncode == 0 else []
+    return min((datetime.fromisoformat(f"{time}+00:00") for time in times), default=None)
 
 
 def install(python: Path, packages: Sequence[str], *, indexes: Sequence[str], what: str, holds: Sequence[int] = ()) -> None:
@@ -69,24 +87,20 @@ def install(python: Path, packages: Sequence[str], *, indexes: Sequence[str], wh
     Raises:
         EnvironmentFailed: with the installer's last lines.
     """
-    name, call = installer()
     with _file_of(packages, indexes) as asked:
-        if name == "uv":
-            command = [*call, "install", "--quiet", "--no-deps", "--compile-bytecode", "--python", str(python), *_uv()]
-            command += ["-r", str(asked)]
-        else:
-            # pip installs into another environment, so that this one needs no pip of its own.
-            command = [*call, "--python", str(python), "install", "--quiet", "--no-deps", *_pip(), "-r", str(asked)]
-        _run(command, f"{what}: {name} could not install its packages", holds=holds)
+        arguments = ["install", "--quiet", "--no-deps", "--compile-bytecode", "--python", str(python), *_OPTIONS]
+        done = _run([*arguments, "-r", str(asked)], holds=holds)
+    if done.returncode:
+        raise _failure(f"{what}: uv could not install its packages", done)
 
 
-def _uv() -> list[str]:
-    # Of all indexes the best match, as pip does it; uv by itself stops at the first index that knows a name.
-    return ["--index-strategy", "unsafe-best-match", "--no-progress"]
-
-
-def _pip() -> list[str]:
-    return ["--disable-pip-version-check", "--no-input", "--no-warn-script-location"]
+def _compile(
+    requirements: Sequence[str], options: Sequence[str], *, indexes: Sequence[str]
+) -> subprocess.CompletedProcess[str]:
+    with _file_of(requirements, indexes) as asked:
+        # By itself uv resolves for whichever Python it finds first.
+        arguments = ["compile", "--quiet", "--no-header", "--no-annotate", "--python", sys.executable, *_OPTIONS, *options]
+        return _run([*arguments, str(asked)])
 
 
 @contextlib.contextmanager
@@ -99,14 +113,14 @@ def _file_of(requirements: Sequence[str], indexes: Sequence[str]) -> Iterator[Pa
         yield path
 
 
-def _run(command: Sequence[str], failed: str, *, holds: Sequence[int] = ()) -> str:
-    """Return what a command writes to its output; on failure raise with the last lines of all that it said."""
-    # What belongs to the conductor's own environment must not steer the installer of another one.
-    inherited = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV")}
+def _run(arguments: Sequence[str], *, holds: Sequence[int] = ()) -> subprocess.CompletedProcess[str]:
+    """Run `uv pip`. Raises EnvironmentFailed where it cannot be started."""
+    if importlib.util.find_spec("uv") is None:
+        raise EnvironmentFailed(f"uv, which builds environments, is missing. Install it: `{sys.executable} -m pip install uv`.")
     try:
-        done = subprocess.run(
-            command,
-            env=inherited,
+        return subprocess.run(
+            [sys.executable, "-m", "uv", "pip", *arguments],
+            env=environment_of_uv(),
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
@@ -114,15 +128,41 @@ def _run(command: Sequence[str], failed: str, *, holds: Sequence[int] = ()) -> s
             pass_fds=tuple(holds),
         )
     except OSError as error:
-        raise EnvironmentFailed(f"{failed}: {command[0]}: {error.strerror}") from error
-    if done.returncode:
-        said = [line.rstrip() for line in (done.stdout + done.stderr).splitlines() if line.strip()]
-        told = [redact(line) for line in said if not _IDLE.search(line)]
-        raise EnvironmentFailed(f"{failed} (exit code {done.returncode}).", log_tail=told[-_LAST_LINES:])
-    return done.stdout
+        raise EnvironmentFailed(f"uv cannot be started: {error.strerror}") from error
 
 
-def _pins_of_uv(text: str) -> list[tuple[str, str]]:
+def _failure(message: str, done: subprocess.CompletedProcess[str]) -> EnvironmentFailed:
+    lines = [redact(line.rstrip()) for line in (done.stdout + done.stderr).splitlines() if line.strip()]
+    return EnvironmentFailed(f"{message} (exit code {done.returncode}).", log_tail=lines[-_LAST_LINES:])
+
+
+def environment_of_uv() -> dict[str, str]:
+    """Return the variables that uv runs with: the user's, and what pip was told and uv was not."""
+    # What belongs to the conductor's own environment must not steer the installer of another one.
+    variables = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV")}
+    for option, value in configuration_of_pip().items():
+        if not any(name in variables for name in _OF_PIP[option]):
+            # uv parts folders by commas, and all else by blanks.
+            variables[_OF_PIP[option][0]] = ("," if option == "find-links" else " ").join(value.split())
+    # An environment must not change with a file of another one: uv by itself gives them one file with two names.
+    return {"UV_LINK_MODE": "copy", **variables}
+
+
+def configuration_of_pip() -> dict[str, str]:
+    """Return what pip was told by its files and variables of where packages come from; nothing where there is no pip."""
+    if importlib.util.find_spec("pip") is None:
+        return {}
+    command = [sys.executable, "-m", "pip", "config", "list"]
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace")
+    settings: dict[str, dict[str, str]] = {section: {} for section in _SECTIONS}
+    for section, option, value in re.findall(r"^(\S+)\.([\w-]+)=(.*)$", done.stdout, flags=re.MULTILINE):
+        if section in settings and option in _OF_PIP:
+            settings[section][option] = str(ast.literal_eval(value))
+    merged = {option: value for section in _SECTIONS for option, value in settings[section].items()}
+    return {option: value for option, value in merged.items() if value.strip() not in ("", "0", "false", "no", "off")}
+
+
+def _pins(text: str) -> list[tuple[str, str]]:
     """Return the pins in what `uv pip compile` writes: `name==version`, or `name @ file:///.../name-version-...whl`."""
     pins = []
     for line in (line.split(" ;")[0].strip() for line in text.splitlines()):

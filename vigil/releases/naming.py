@@ -7,23 +7,16 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-import platform
 import re
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from vigil.documents.context import FRAMEWORKS
 from vigil.errors import UsageError, nearest
+from vigil.frameworks import FRAMEWORKS, TABLE
 from vigil.paths import expanded
 from vigil.redaction import redact
 
 ALLOWED = "NAME==VERSION, NAME (the newest), NAME@pre (pre-releases too), or a wheel's path; NAME is torch, tensorflow or jax"
-# What a runner imports besides numpy, the framework first. Which versions of the others go with it is the resolver's to say.
-_PACKAGES = {"torch": ("torch",), "tensorflow": ("tensorflow",), "jax": ("jax", "flax", "optax")}
-# Packages that are released together with the framework: a pre-release of it may need one of them.
-_SIBLINGS = {"torch": (), "tensorflow": (), "jax": ("jaxlib",)}
-_OWNERS = {"torch": "torch", "tensorflow": "tensorflow", "tensorflow_cpu": "tensorflow", "jax": "jax", "jaxlib": "jax"}
 # PEP 440's versions, without its spellings that nobody publishes under.
 _VERSION = re.compile(r"\d+!?(\.\d+)*((a|b|rc)\d+)?(\.post\d+)?(\.dev\d+)?(\+[a-z0-9.]+)?")
 
@@ -50,17 +43,20 @@ class Release:
         return tuple(redact(index) for index in self.indexes)
 
     def requirements(self) -> list[str]:
-        """Return what is asked of the installer: numpy, the framework, and the libraries that its runner is written in."""
-        asked = {"numpy": ""} | dict.fromkeys(_PACKAGES[self.framework], "")
-        if self.framework == "tensorflow":
-            asked = {"numpy": "", self.distribution: ""}
+        """Return what is asked of the installer: numpy, the framework, and the libraries that its runner is written in.
+
+        A sibling is no newer than the release that was named: the metadata of old releases bound it from below only.
+        """
+        row = TABLE[self.framework]
+        carrier = self.distribution if self.distribution in row.carriers else row.distribution
+        asked = dict.fromkeys(("numpy", carrier, *row.companions), "")
         if self.is_pre:
             # PEP 440: a specifier that names a pre-release allows them, for this package and no other.
-            asked |= dict.fromkeys((self.distribution, *_SIBLINGS[self.framework]), ">=0.dev0")
+            asked |= dict.fromkeys((self.distribution, *row.siblings), ">=0.dev0")
         elif self.wheel:
             asked[self.distribution] = f" @ {self.wheel.as_uri()}"
         elif self.version:
-            asked[self.distribution] = f"=={self.version}"
+            asked |= {self.distribution: f"=={self.version}"} | dict.fromkeys(row.siblings, f"<={self.version}")
         return [f"{name}{specifier}" for name, specifier in asked.items()]
 
 
@@ -82,24 +78,18 @@ def parse_release(text: str, *, indexes: Sequence[str] = ()) -> Release:
         is_pre = suffix == "pre"
         if not is_pre:
             raise UsageError(f"release: found {text!r}. Allowed: {ALLOWED}.{nearest(given, [f'{name}@pre'])}")
-    owned = name.replace("-", "_")
-    if owned not in ("torch", "tensorflow", "tensorflow_cpu", "jax"):
+    distribution = name.replace("_", "-")
+    row = next((row for row in TABLE.values() if distribution in row.carriers), None)
+    if row is None:
         raise UsageError(f"release: found {text!r}. Allowed: {ALLOWED}.{nearest(name, FRAMEWORKS)}")
-    distribution = name.replace("_", "-") if owned != "tensorflow" else tensorflow_distribution()
     return Release(
         text=given.replace(" ", ""),
-        framework=_OWNERS[owned],
-        distribution=distribution,
+        framework=row.name,
+        distribution=row.distribution if distribution == row.name else distribution,
         version=version,
         is_pre=is_pre,
         indexes=tuple(indexes),
     )
-
-
-def tensorflow_distribution() -> str:
-    """Return the package that `tensorflow` stands for on this machine: the one that pyproject.toml installs."""
-    has_cpu_package = sys.platform == "win32" or (sys.platform == "linux" and platform.machine() == "x86_64")
-    return "tensorflow-cpu" if has_cpu_package else "tensorflow"
 
 
 def file_sha256(path: Path) -> str:
@@ -115,14 +105,14 @@ def _wheel(text: str, indexes: tuple[str, ...]) -> Release:
     path = expanded(text).resolve()
     # The binary distribution format: name-version(-build)-python-abi-platform, of the first two `-` is no part.
     parts = path.stem.split("-")
-    owner = _OWNERS.get(parts[0].lower())
-    if owner is None or len(parts) not in (5, 6):
-        names = ", ".join(_OWNERS)
+    distribution = parts[0].lower().replace("_", "-")
+    owners = {name: row.name for row in TABLE.values() for name in row.owned}
+    if distribution not in owners or len(parts) not in (5, 6):
+        names = [name.replace("-", "_") for name in owners]
         raise UsageError(
             f"release: found {text!r}. Allowed: the wheel of a framework, named as its build named it "
-            f"(NAME-VERSION-PYTHON-ABI-PLATFORM.whl); NAME is {names}.{nearest(parts[0], _OWNERS)}"
+            f"(NAME-VERSION-PYTHON-ABI-PLATFORM.whl); NAME is {', '.join(names)}.{nearest(parts[0], names)}"
         )
     if not path.is_file():
         raise UsageError(f"release: {text}: no such file. Allowed: {ALLOWED}.")
-    distribution = parts[0].lower().replace("_", "-")
-    return Release(str(path), owner, distribution, version=parts[1], wheel=path, indexes=indexes)
+    return Release(str(path), owners[distribution], distribution, version=parts[1], wheel=path, indexes=indexes)

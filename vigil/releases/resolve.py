@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import hashlib
 import json
 import platform
 import sysconfig
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from vigil.documents.invocation import NamedRelease
 from vigil.errors import EnvironmentFailed
+from vigil.frameworks import TABLE
 from vigil.releases import installer
 from vigil.releases.naming import Release, file_sha256
 
 _KEY_DIGITS = 16
-# The package that carries a framework's version. No framework needs another one, so a set of pins has one of these.
-_CARRIERS = {"torch": "torch", "tensorflow-cpu": "tensorflow", "tensorflow": "tensorflow", "jax": "jax"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -61,12 +62,18 @@ class Resolved:
     @property
     def framework(self) -> str:
         """Return the framework that is among the pins."""
-        return next(framework for distribution, framework in _CARRIERS.items() if version_in(self.pins, distribution))
+        return self._carried[0]
 
     @property
     def version(self) -> str:
         """Return the version of the framework's package."""
-        return next(version for distribution in _CARRIERS if (version := version_in(self.pins, distribution)))
+        return self._carried[1]
+
+    @property
+    def _carried(self) -> tuple[str, str]:
+        # No framework needs another one, so a set of pins has one carrier.
+        carriers = ((row.name, carrier) for row in TABLE.values() for carrier in row.carriers)
+        return next((name, version) for name, carrier in carriers if (version := version_in(self.pins, carrier)))
 
     @property
     def indexes(self) -> tuple[str, ...]:
@@ -92,8 +99,9 @@ class Unavailable:
 
 
 def resolve(release: Release) -> Resolved:
-    """Return the pins of a release on this Python and platform. Raises EnvironmentFailed."""
-    found = installer.resolve(release.requirements(), indexes=release.indexes, what=release.text)
+    """Return the pins of a release on this Python and platform, all of them of its own time. Raises EnvironmentFailed."""
+    before = last_day_of(release)
+    found = installer.resolve(release.requirements(), indexes=release.indexes, what=release.text, before=before)
     pins = [f"{name}=={version}" for name, version in found]
     if release.wheel:
         digest = file_sha256(release.wheel)
@@ -101,6 +109,23 @@ def resolve(release: Release) -> Resolved:
     if version_in(pins, release.distribution) is None:
         raise EnvironmentFailed(f"{release.text}: {release.distribution} is not among the packages that were resolved: {pins}.")
     return Resolved(release.text, key_of(pins, release.shown_indexes), tuple(pins), release.shown_indexes, release.indexes)
+
+
+def last_day_of(release: Release) -> datetime | None:
+    """Return when the next release of a framework took the place of this one, which ends its time.
+
+    None for the newest, for a wheel, and where no index says when its files were uploaded: there is no bound then.
+
+    Raises:
+        EnvironmentFailed: an index cannot be asked.
+    """
+    if release.version is None or release.wheel is not None:
+        return None
+    ask = functools.partial(installer.uploaded, indexes=release.indexes, what=release.text)
+    own = ask(f"{release.distribution}=={release.version}")
+    following = own and ask(f"{release.distribution}>{release.version}", is_lowest=True)
+    # A correction of an old line may be younger than the line that follows it.
+    return max(own, following) if own and following else None
 
 
 def key_of(pins: Sequence[str], extra_index: Sequence[str]) -> str:

@@ -32,7 +32,8 @@ from vigil.releases.naming import Release, file_sha256
 from vigil.releases.resolve import Resolved, Unavailable, is_same_version, key_of, packages_of, resolve, version_in
 
 MARKER, LAST_USED = "vigil.json", "last-used"
-SCHEMA = 1
+# 1: siblings were the newest, whatever the release; such an environment is built again.
+SCHEMA = 2
 Tell = Callable[[str], None]
 
 

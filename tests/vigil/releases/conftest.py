@@ -23,14 +23,13 @@ def cache(tmp_path, monkeypatch) -> Path:
 
 @pytest.fixture
 def shelf(tmp_path, monkeypatch) -> Callable[..., Path]:
-    """Return a function that puts a wheel of one module where pip, which sees no index, looks for packages."""
+    """Return a function that puts a wheel of one module where uv, which sees no index, looks for packages."""
     folder = tmp_path / "shelf"
     folder.mkdir()
+    # As pip is told of it: uv is to be told the same.
     for name, value in {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(folder), "PIP_CONFIG_FILE": os.devnull}.items():
         monkeypatch.setenv(name, value)
-    monkeypatch.setattr(installer.shutil, "which", lambda name: None)
-    find = installer.importlib.util.find_spec
-    monkeypatch.setattr(installer.importlib.util, "find_spec", lambda name: None if name == "uv" else find(name))
+    monkeypatch.setenv("UV_CACHE_DIR", str(tmp_path / "uv"))
 
     def make(name: str, version: str, *, requires: tuple[str, ...] = (), into: Path = folder, build: str = "") -> Path:
         path = into / f"{name}-{version}-{f'{build}-' if build else ''}py3-none-any.whl"
@@ -61,11 +60,13 @@ class FakeInstaller:
         self.problem: str | None = None
         self.on_install: Callable[[], None] = lambda: None
 
-    def resolve(self, requirements, *, indexes, what) -> list[tuple[str, str]]:
+    def resolve(self, requirements, *, indexes, what, before=None) -> list[tuple[str, str]]:
         self.resolved.append(list(requirements))
+        self.before = before
         if self.problem == "resolve":
             raise EnvironmentFailed(f"{what}: no set of packages fits", log_tail=["ERROR: no matching distribution"])
-        pairs = (each.replace(" @ ", "==").split("==") for each in (r.replace(">=0.dev0", "") for r in requirements))
+        asked = (requirement.replace(">=0.dev0", "") for requirement in requirements if "<=" not in requirement)
+        pairs = (requirement.replace(" @ ", "==").split("==") for requirement in asked)
         return sorted((name, self.version(name, rest)) for name, *rest in pairs)
 
     def version(self, name: str, rest: list[str]) -> str:
@@ -84,9 +85,10 @@ class FakeInstaller:
 
 @pytest.fixture
 def fake(monkeypatch) -> FakeInstaller:
-    """Return the installer that is used instead of pip and uv."""
+    """Return the installer that is used instead of uv. No index says when anything was uploaded."""
     stand_in = FakeInstaller()
     monkeypatch.setattr(installer, "resolve", stand_in.resolve)
+    monkeypatch.setattr(installer, "uploaded", lambda requirement, **facts: None)
     monkeypatch.setattr(installer, "install", stand_in.install)
 
     def make_venv(directory: Path) -> None:

@@ -1,11 +1,11 @@
-"""pip and uv for real, with wheels from a folder and no network; what they say is shown without secrets."""
+"""uv for real, with wheels from a folder and no network; what it says is shown without secrets."""
 
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
+from datetime import datetime, timezone
 from pathlib import Path
 
 import pytest
@@ -13,10 +13,8 @@ import pytest
 from vigil.errors import EnvironmentFailed
 from vigil.releases import installer
 from vigil.releases.naming import parse_release
-from vigil.releases.resolve import resolve
 from vigil.releases.store import held, listed, obtain
 
-UV = shutil.which("uv")
 SECRET = "https://user:hidden-word@127.0.0.1:9/simple"
 
 
@@ -34,7 +32,7 @@ def frameworks(shelf):
     return shelf
 
 
-def test_pip_builds_an_environment_in_which_the_release_runs(frameworks):
+def test_an_environment_is_built_in_which_the_release_runs(frameworks):
     """An older release gets the flax that fits it; the interpreter imports from its own environment and no other."""
     resolved = obtain(parse_release("jax==0.9.0"))
     assert resolved.pins == ("flax==1.0", "jax==0.9.0", "jaxlib==0.9.0", "numpy==1.0", "optax==1.0")
@@ -49,14 +47,14 @@ def test_pip_builds_an_environment_in_which_the_release_runs(frameworks):
 
 
 @pytest.mark.parametrize(("name", "version"), [("jax", "0.9.1"), ("jax@pre", "0.10.0rc1")])
-def test_pip_takes_pre_releases_of_the_framework_alone(frameworks, name, version):
+def test_uv_takes_pre_releases_of_the_framework_alone(frameworks, name, version):
     """The newest is a final release unless asked otherwise; numpy's pre-release is not asked for by a framework's."""
     release = parse_release(name)
     pins = dict(installer.resolve(release.requirements(), indexes=(), what=name))
     assert (pins["jax"], pins["jaxlib"], pins["numpy"], pins["flax"]) == (version, version, "1.0", "2.0")
 
 
-def test_pip_installs_a_local_wheel(frameworks, tmp_path):
+def test_uv_installs_a_local_wheel(frameworks, tmp_path):
     """A wheel that lies elsewhere takes the place of its package, and its hash is among the pins."""
     wheel = frameworks("jax", "0.9.5", requires=("jaxlib", "numpy"), into=tmp_path)
     resolved = obtain(parse_release(str(wheel)))
@@ -67,11 +65,11 @@ def test_pip_installs_a_local_wheel(frameworks, tmp_path):
     assert done.stdout == "0.9.5\n"
 
 
-def test_what_pip_says_of_a_release_that_is_not_there_is_kept(frameworks):
+def test_what_uv_says_of_a_release_that_is_not_there_is_kept(frameworks):
     """The last lines name the release, and nothing of a folder that was looked into in vain."""
-    with pytest.raises(EnvironmentFailed, match=r"jax==0.8.0: no set of packages fits, says pip \(exit code 1\)") as caught:
+    with pytest.raises(EnvironmentFailed, match=r"jax==0.8.0: no set of packages fits, says uv \(exit code 1\)") as caught:
         obtain(parse_release("jax==0.8.0"))
-    assert any("No matching distribution found for jax==0.8.0" in line for line in caught.value.log_tail)
+    assert any("jax==0.8.0" in line for line in caught.value.log_tail)
 
 
 def test_a_password_is_in_no_command_line_and_in_no_message(monkeypatch):
@@ -80,69 +78,96 @@ def test_a_password_is_in_no_command_line_and_in_no_message(monkeypatch):
 
     def run(command, **options):
         commands.append(command)
-        files.append(Path(command[command.index("-r") + 1]).read_text())
-        return subprocess.CompletedProcess(command, 1, "", f"ERROR: 401 for {SECRET}")
+        if "config" in command:
+            return subprocess.CompletedProcess(command, 0, "", "")
+        files.append(Path(command[-1]).read_text())
+        return subprocess.CompletedProcess(command, 1, "", f"error: 401 for {SECRET}")
 
-    monkeypatch.setattr(installer, "installer", lambda: ("pip", ["pip"]))
     monkeypatch.setattr(installer.subprocess, "run", run)
     with pytest.raises(EnvironmentFailed) as caught:
         installer.resolve(["jax"], indexes=[SECRET], what="jax")
     assert files == [f"--extra-index-url {SECRET}\njax\n"]
     assert "hidden-word" not in f"{commands}{caught.value}"
-    assert caught.value.log_tail == ["ERROR: 401 for https://***@127.0.0.1:9/simple"]
+    assert caught.value.log_tail == ["error: 401 for https://***@127.0.0.1:9/simple"]
+
+
+def test_without_uv_it_is_told_how_to_get_it(monkeypatch):
+    """There is no other installer to fall back on."""
+    monkeypatch.setattr(installer.importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(EnvironmentFailed, match="-m pip install uv"):
+        installer.resolve(["jax"], indexes=(), what="jax")
+
+
+PIP = """
+:env:.find-links='/shelf /more'
+:env:.no-index='0'
+global.extra-index-url='https://b.example/simple\\nhttps://c.example/simple'
+global.index-url='https://user:hidden-word@a.example/simple'
+global.find-links='/elsewhere'
+install.index-url='https://i.example/simple'
+download.index-url='https://d.example/simple'
+global.timeout='60'
+"""
 
 
 @pytest.mark.parametrize(
-    ("executable", "modules", "expected"),
-    [("/bin/uv", {"pip", "uv"}, "uv"), (None, {"pip", "uv"}, "uv"), (None, {"pip"}, "pip"), (None, set(), None)],
-)
-def test_uv_comes_first_and_pip_second(monkeypatch, executable, modules, expected):
-    """On the path or as a module; where there is neither, the message says how to get one."""
-    monkeypatch.setattr(installer.shutil, "which", lambda name: executable)
-    monkeypatch.setattr(installer.importlib.util, "find_spec", lambda name: object() if name in modules else None)
-    if expected is None:
-        with pytest.raises(EnvironmentFailed, match="ensurepip"):
-            installer.installer()
-    else:
-        assert installer.installer()[0] == expected
-
-
-@pytest.mark.skipif(UV is None, reason="not covered: uv is not installed")
-def test_uv_builds_the_same_environment(frameworks, tmp_path, monkeypatch):
-    """The pins are pip's, so the environment is: what one has built the other finds. Pre-releases and wheels go the same way."""
-    by_pip = obtain(parse_release("jax==0.9.0"))
-    folder = os.environ["PIP_FIND_LINKS"]
-    for name, value in {"UV_OFFLINE": "1", "UV_FIND_LINKS": folder, "UV_CACHE_DIR": str(tmp_path / "uv")}.items():
+    ("own", "expected"),
+    [
+        ({}, {"UV_DEFAULT_INDEX": "https://i.example/simple", "UV_FIND_LINKS": "/shelf,/more",
+              "UV_INDEX": "https://b.example/simple https://c.example/simple"}),
+        ({"UV_INDEX_URL": "https://own.example"}, {"UV_DEFAULT_INDEX": None, "UV_INDEX_URL": "https://own.example"}),
+        ({"UV_FIND_LINKS": "/own"}, {"UV_FIND_LINKS": "/own"}),
+        ({"UV_LINK_MODE": "hardlink"}, {"UV_LINK_MODE": "hardlink"}),
+    ],
+)  # fmt: skip
+def test_uv_is_told_what_pip_was_told(monkeypatch, own, expected):
+    """Indexes and folders of wheels, the last word on each; what uv was told itself is left as it is."""
+    for name in [name for name in os.environ if name.startswith("UV_")]:
+        monkeypatch.delenv(name)
+    for name, value in own.items():
         monkeypatch.setenv(name, value)
-    monkeypatch.setattr(installer.shutil, "which", lambda name: UV)
-    assert resolve(parse_release("jax==0.9.0")).pins == by_pip.pins
-    assert dict(installer.resolve(parse_release("jax@pre").requirements(), indexes=(), what=""))["numpy"] == "1.0"
-    wheel = frameworks("jax", "0.9.5", requires=("jaxlib", "numpy"), into=tmp_path)
-    with held(obtain(parse_release(str(wheel)))) as python:
-        done = subprocess.run([python, "-c", "import jax; print(jax.__version__)"], capture_output=True, text=True, check=True)
-    assert done.stdout == "0.9.5\n"
-    with pytest.raises(EnvironmentFailed, match="says uv") as caught:
-        obtain(parse_release("jax==0.8.0"))
-    assert any("jax==0.8.0" in line for line in caught.value.log_tail)
+    monkeypatch.setattr(installer.subprocess, "run", lambda command, **options: subprocess.CompletedProcess(command, 0, PIP, ""))
+    variables = installer.environment_of_uv()
+    assert {name: variables.get(name) for name in expected} == expected
+    assert "UV_NO_INDEX" not in variables
+    assert own or variables["UV_LINK_MODE"] == "copy"
 
 
-@pytest.mark.parametrize("name", ["uv", "pip"])
-def test_packages_are_resolved_for_this_python_and_installed_as_pinned(monkeypatch, tmp_path, name):
-    """uv would resolve for the first Python that it finds; neither may add a package to the pins."""
+LOCK = """
+[[packages]]
+name = "jax"
+sdist = { url = "https://x/jax.tar.gz", upload-time = 2024-05-09T23:23:13Z, hashes = {} }
+wheels = [{ url = "https://x/jax.whl", upload-time = 2024-05-09T23:23:10Z, hashes = {} }]
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "output", "expected"),
+    [(0, LOCK, datetime(2024, 5, 9, 23, 23, 10, tzinfo=timezone.utc)), (0, "name = 'jax'", None), (1, "", None)],
+)
+def test_a_release_is_as_old_as_its_first_file(monkeypatch, code, output, expected):
+    """None where no index says it, or nothing fits; what cannot be asked is an error."""
+    monkeypatch.setattr(installer, "_run", lambda arguments: subprocess.CompletedProcess(arguments, code, output, ""))
+    assert installer.uploaded("jax==0.4.28", indexes=(), what="jax") == expected
+    monkeypatch.setattr(installer, "_run", lambda arguments: subprocess.CompletedProcess(arguments, 2, "", "no route"))
+    with pytest.raises(EnvironmentFailed, match="no index says when"):
+        installer.uploaded("jax==0.4.28", indexes=(), what="jax")
+
+
+def test_packages_are_resolved_for_this_python_and_installed_as_pinned(monkeypatch, tmp_path):
+    """uv would resolve for the first Python that it finds; nor may it add a package to the pins."""
     commands = []
 
-    def run(command, failed, *, holds=()):
-        commands.append(command)
-        if "--report" in command:
-            Path(command[command.index("--report") + 1]).write_text('{"install": []}')
-        return ""
+    def run(arguments, *, holds=()):
+        commands.append(arguments)
+        return subprocess.CompletedProcess(arguments, 0, "", "")
 
-    monkeypatch.setattr(installer, "installer", lambda: (name, [sys.executable, "-m", name]))
     monkeypatch.setattr(installer, "_run", run)
-    installer.resolve(["jax"], indexes=(), what="jax")
+    installer.resolve(["jax"], indexes=(), what="jax", before=datetime(2024, 6, 10, tzinfo=timezone.utc))
     installer.install(tmp_path / "python", ["jax==0.9.2"], indexes=(), what="jax")
     resolving, installing = commands
-    assert name == "pip" or resolving[resolving.index("--python") + 1] == sys.executable
+    assert resolving[resolving.index("--python") + 1] == sys.executable
+    assert resolving[resolving.index("--exclude-newer") + 1] == "2024-06-10T00:00:00+00:00"
     assert installing[installing.index("--python") + 1] == str(tmp_path / "python")
     assert "--no-deps" in installing
 
@@ -155,28 +180,24 @@ def test_what_uv_writes_is_read():
         Ml_Dtypes==0.6.0
         torch @ file:///x/torch-2.13.0%2Bcpu-cp311-cp311-linux_x86_64.whl
     """
-    assert installer._pins_of_uv(text) == [("jax", "0.9.2"), ("ml-dtypes", "0.6.0"), ("torch", "2.13.0+cpu")]
+    assert installer._pins(text) == [("jax", "0.9.2"), ("ml-dtypes", "0.6.0"), ("torch", "2.13.0+cpu")]
 
 
-def test_the_installer_has_the_lock_open_as_well(tmp_path):
+def test_the_installer_has_the_lock_open_as_well(monkeypatch, tmp_path):
     """A file that is passed on is open in its process, and one that is not is closed there."""
+    run = subprocess.run
     with open(tmp_path / "lock", "w") as lock:
         look = [sys.executable, "-I", "-S", "-c", f"import os; os.fstat({lock.fileno()})"]
-        installer._run(look, "failed", holds=[lock.fileno()])
-        with pytest.raises(EnvironmentFailed, match="failed"):
-            installer._run(look, "failed")
+        monkeypatch.setattr(installer.subprocess, "run", lambda command, **options: run(look, **options))
+        monkeypatch.setattr(installer, "configuration_of_pip", dict)
+        assert installer._run(["install"], holds=[lock.fileno()]).returncode == 0
+        assert installer._run(["install"]).returncode != 0
 
 
 def test_what_steers_this_environment_does_not_steer_another(monkeypatch):
     """A user's PYTHONPATH would let the installer see packages that the environment does not have."""
-    seen = {}
-
-    def run(command, *, env, **options):
-        seen.update(env)
-        return subprocess.CompletedProcess(command, 0, "", "")
-
     monkeypatch.setenv("PYTHONPATH", "/elsewhere")
-    monkeypatch.setattr(installer.subprocess, "run", run)
-    installer._run(["pip"], "failed")
-    assert "PYTHONPATH" not in seen
-    assert "PATH" in seen
+    monkeypatch.setattr(installer, "configuration_of_pip", dict)
+    variables = installer.environment_of_uv()
+    assert "PYTHONPATH" not in variables
+    assert "PATH" in variables

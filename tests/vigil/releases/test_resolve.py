@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import platform
 import sysconfig
+from datetime import datetime, timedelta, timezone
 
 import pytest
 
 from vigil.errors import EnvironmentFailed
 from vigil.releases import resolve as module
 from vigil.releases.naming import parse_release
-from vigil.releases.resolve import Resolved, is_same_version, key_of, packages_of, resolve
+from vigil.releases.resolve import Resolved, is_same_version, key_of, last_day_of, packages_of, resolve
 
+FIRST = datetime(2024, 5, 1, tzinfo=timezone.utc)
 PINS = ["flax==0.12.8", "jax==0.10.2", "jaxlib==0.10.2", "numpy==2.4.6"]
 
 
@@ -61,6 +63,42 @@ def test_what_is_recorded_can_be_read_back_and_holds_no_secret(fake):
     assert again == resolved
     assert again.indexes == ("https://example.com/simple",)
     assert (again.framework, again.version) == ("jax", "0.9.2")
+
+
+@pytest.mark.parametrize(
+    ("name", "own", "following", "bound"),
+    [
+        ("jax==0.4.28", 9, 40, 40),
+        # A correction of an old line, younger than the line that follows.
+        ("tensorflow==2.18.1", 60, 50, 60),
+        # The newest; one whose index has no times; and what is asked for as the newest.
+        ("jax==0.10.2", 90, None, None),
+        ("torch==2.13.0+cpu", None, None, None),
+        ("jax", 90, None, None),
+        ("jax@pre", 90, None, None),
+    ],
+)
+def test_the_time_of_a_release_ends_with_the_next_one(fake, monkeypatch, name, own, following, bound):
+    """What is resolved with it was there by then; nothing is bound where there is no next one or nobody says when."""
+    moments = {False: own, True: following}
+    asked = []
+
+    def uploaded(requirement, *, is_lowest=False, **facts):
+        asked.append(requirement)
+        return None if moments[is_lowest] is None else FIRST + timedelta(days=moments[is_lowest])
+
+    monkeypatch.setattr(module.installer, "uploaded", uploaded)
+    assert last_day_of(parse_release(name)) == (None if bound is None else FIRST + timedelta(days=bound))
+    if name == "jax==0.4.28":
+        assert asked == ["jax==0.4.28", "jax>0.4.28"]
+    resolve(parse_release(name))
+    assert fake.before == (None if bound is None else FIRST + timedelta(days=bound))
+
+
+def test_a_sibling_is_no_newer_than_its_release():
+    """Of a release of 2024 the metadata allow any later jaxlib, and its runner would end at its first import."""
+    assert "jaxlib<=0.4.28" in parse_release("jax==0.4.28").requirements()
+    assert not any(line.startswith("jaxlib") for line in parse_release("jax").requirements())
 
 
 def test_a_resolution_without_the_framework_is_none(fake, monkeypatch):

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 
 import pytest
 
 import vigil.cli.compare as command
 import vigil.runs.carry_out
-from reports.compare import lines, markdown, rows
+from reports.comparison_text import lines, markdown, rows
 from runners.contract.protocol.events import EventWriter
 from runners.contract.protocol.spec import read_spec
 from vigil.cli.main import main
+from vigil.documents.comparison import ComparedSide, Comparison
+from vigil.documents.context import make_context
 from vigil.documents.invocation import FirstRung
 from vigil.errors import EnvironmentFailed
 from vigil.process.execute import Ending
-from vigil.releases import difference as module
-from vigil.releases.difference import Side, judge, unavailable_side
+from vigil.releases.release_pair import judge, unavailable_side
 from vigil.releases.resolve import Resolved, Unavailable
 
 METRIC = {"name": "test_accuracy", "unit": "percent", "direction": "higher"}
@@ -27,16 +27,17 @@ RIGHT = {
     "worst": None,
     "seconds": 9,
 }
-ORIGIN = {"layer": "stem.bn", "phase": "backward", "quantity": "scale gradient", "ratio": 5134.0, "slope": 0.5}
+ORIGIN = {"layer": "stem.bn", "phase": "backward", "quantity": "scale gradient", "tensor": "t", "case": "c"}
+ORIGIN |= {"ratio": 5134.0, "slope": 0.5}
 WRONG = RIGHT | {"verdict": {"name": "regressed", "reason": "9 of 824 tensors are out"}, "origin": ORIGIN}
 CRASHED = RIGHT | {"verdict": {"name": "failed:crash", "reason": "TypeError"}}
 UNSEEN = RIGHT | {"verdict": {"name": "unknown", "reason": "no golden tape."}}
 VALUES = {0: 88.1, 1: 89.0, 2: 88.6}
 
 
-def side(name: str, *, shift: float = 0.0, bits: str = "ab", verify=RIGHT, **changes) -> Side:
+def side(name: str, *, shift: float = 0.0, bits: str = "ab", verify=RIGHT, **changes) -> ComparedSide:
     """Return a side of three runs whose values are shifted by so many points."""
-    made = Side(
+    made = ComparedSide(
         name=name,
         release={"request": f"jax=={name}", "key": f"key-{name}", "pins": ["jax==0.9.2", "numpy==2.4.6"]},
         invocation=name,
@@ -47,14 +48,15 @@ def side(name: str, *, shift: float = 0.0, bits: str = "ab", verify=RIGHT, **cha
         first_step_seconds=2.0,
         images_per_second=100.0,
         environment={"python": "3.11.7", "hardware": "a machine"},
+        versions={"jax": "0.9.2", "numpy": "2.4.6", "python": "3.11.7"},
     )
-    return dataclasses.replace(made, **changes)
+    return made.replace(**changes)
 
 
-def verdict_of(old: Side, new: Side) -> tuple[str, int]:
+def verdict_of(old: ComparedSide, new: ComparedSide) -> tuple[str, int]:
     """Return the name of the verdict on two sides, and its exit code."""
-    found = judge(old, new, metric=METRIC, n_test=4000)["verdict"]
-    return found["name"], found["exit_code"]
+    verdict = judge(old, new, metric=METRIC, n_test=4000).verdict
+    return verdict.name, verdict.exit_code
 
 
 ONE_RUN = {"values": {0: 88.1}, "states": {0: "ab0"}}
@@ -99,41 +101,44 @@ def test_every_pair_of_sides_has_its_verdict(old, new, expected):
     [
         ({"HIGHER": "lower"}, {}, {"bits": "cd", "shift": 9.0}),
         ({"COVERAGE": 1 - 1e-12}, {}, {"bits": "cd", "shift": -9.0}),
-        ({"WRONG": ()}, {}, {"bits": "cd", "verify": WRONG}),
+        ({"ComparedSide.is_wrong": False}, {}, {"bits": "cd", "verify": WRONG}),
     ],
 )
 def test_a_verdict_that_overlooks_something_is_caught(monkeypatch, planted, old, new):
     """A side taken for the other, an interval as wide as a house, a wrong step that counts as right: the table above differs."""
     right = verdict_of(side("OLD", **old), side("NEW", **new))
     for name, value in planted.items():
-        monkeypatch.setattr(module, name, value)
+        monkeypatch.setattr(f"vigil.releases.release_pair.{name}", value)
     assert verdict_of(side("OLD", **old), side("NEW", **new)) != right
 
 
 def test_the_spread_is_not_below_what_the_test_set_allows():
     """Three differences of one image are no evidence of a spread of zero; without a unit no floor is known."""
     new = side("NEW", bits="cd", values={seed: value + 0.025 for seed, value in VALUES.items()})
-    found = judge(side("OLD"), new, metric=METRIC, n_test=4000)["difference"]
-    assert found["spread_floor"] == pytest.approx(0.25, abs=0.01)
-    assert judge(side("OLD"), new, metric=METRIC | {"unit": "ap"}, n_test=4000)["difference"]["spread_floor"] == 0.0
+    difference = judge(side("OLD"), new, metric=METRIC, n_test=4000).difference
+    assert difference.spread_floor == pytest.approx(0.25, abs=0.01)
+    assert judge(side("OLD"), new, metric=METRIC | {"unit": "ap"}, n_test=4000).difference.spread_floor == 0.0
 
 
-def document_of(old: Side, new: Side) -> dict:
-    """Return the document of two sides."""
-    return json.loads(
-        json.dumps(
-            {
-                "recipe": {"name": "resnet_cifar", "version": 1, "hash": "ab12", "profile": "quick"},
-                "context": {"text": "jax-jit-fp32-x1"},
-                "created": "2026-11-22T00:00:00+00:00",
-                "seeds": list(VALUES),
-                "metric": METRIC,
-                "old": command._as_dict(old),
-                "new": command._as_dict(new),
-                **judge(old, new, metric=METRIC, n_test=4000),
-            }
-        )
+def document_of(old: ComparedSide, new: ComparedSide) -> Comparison:
+    """Return the document of two sides, written and read."""
+    judgement = judge(old, new, metric=METRIC, n_test=4000)
+    document = Comparison(
+        compare_id="c",
+        command="vigil compare",
+        recipe={"name": "resnet_cifar", "version": 1, "hash": "ab12", "profile": "quick"},
+        context=make_context(framework="jax"),
+        created="2026-11-22T00:00:00+00:00",
+        seeds=tuple(VALUES),
+        metric=METRIC,
+        old=old,
+        new=new,
+        verdict=judgement.verdict,
+        difference=judgement.difference,
+        remarks=judgement.remarks,
     )
+    assert Comparison.parse(document.text(), where="c") == document
+    return document
 
 
 def test_both_sides_stand_next_to_each_other():
@@ -160,7 +165,7 @@ def test_a_release_that_cannot_be_had_is_told_with_the_last_lines():
         unavailable_side("NEW", Unavailable("jax==9.9", failure)),
     )
     document = document_of(*sides)
-    assert document["verdict"]["exit_code"] == 3
+    assert document.verdict.exit_code == 3
     assert "    | ERROR: no matching distribution" in lines(document)
     assert "no set of packages fits" in lines(document)[-1]
     assert "nothing ran" in markdown(document)
