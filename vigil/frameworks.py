@@ -104,3 +104,9 @@ TABLE: dict[str, Framework] = {
 FRAMEWORKS: tuple[str, ...] = tuple(TABLE)
 # Whose versions can move numbers, of whichever framework.
 LIBRARIES: tuple[str, ...] = (*(name for row in TABLE.values() for name in row.libraries), "numpy", "ml-dtypes", "scipy")
+# The same by the names that runners record them under.
+RECORDED: tuple[str, ...] = (
+    "numpy",
+    *(name for row in TABLE.values() for name in row.libraries if name == row.name or name not in row.carriers),
+    "ml_dtypes",
+)

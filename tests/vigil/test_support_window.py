@@ -8,7 +8,9 @@ import pytest
 
 from vigil.cli.main import main
 
-WINDOW = ("jax==0.4.38", "jax==0.6.2", "jax==0.10.2", "tensorflow==2.19.1", "tensorflow==2.20.0", "tensorflow==2.21.0")
+OLDEST = ("jax==0.4.30", "tensorflow==2.16.1")
+TOO_OLD = {"jax==0.4.28": "PathContains", "tensorflow==2.15.1": "LossScaleOptimizer"}
+WINDOW = (*OLDEST, "jax==0.4.38", "jax==0.6.2", "jax==0.10.2", "tensorflow==2.19.1", "tensorflow==2.20.0", "tensorflow==2.21.0")
 
 
 @pytest.fixture
@@ -53,3 +55,16 @@ def test_a_planted_fault_is_found_in_an_old_release_too(runs, release):
     [document] = documents(runs, "verify.json")
     assert document["verdict"]["name"] == "regressed"
     assert document["origin"]["quantity"] == "weight decay"
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("release", TOO_OLD)
+def test_below_the_oldest_release_a_runner_says_what_it_lacks(runs, release):
+    """The siblings are of its own time, so what is missing is the framework's own, and no clash of two times."""
+    assert main(["reproduce", "resnet_cifar", "--profile", "smoke", "--no-verify", "--release", release]) == 3
+    [invocation] = documents(runs, "invocation.json")
+    assert invocation["verdict"]["name"] == "failed:crash"
+    assert TOO_OLD[release] in "\n".join(invocation["verdict"]["failure"]["log_tail"])
+    pins = dict(pin.split("==") for pin in invocation["release"]["pins"])
+    assert pins.get("jaxlib", release.split("==")[1]) == release.split("==")[1]

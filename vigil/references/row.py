@@ -16,6 +16,7 @@ from typing import Any
 
 from vigil.documents.context import Context
 from vigil.errors import CannotRun
+from vigil.frameworks import RECORDED
 
 REFERENCE_SCHEMA = 1
 # What verify may have said of a context whose runs are samples. `unknown`: there is no golden tape to hold it against.
@@ -51,7 +52,6 @@ _NESTED_TYPES: dict[str, dict[str, tuple[type, ...]]] = {
     "verify": {"verdict": _TEXT, "reason": _TEXT, "verify_id": _TEXT_OR_NONE, "golden": _TEXT_OR_NONE},
 }
 RECIPE_KEYS = tuple(_NESTED_TYPES["recipe"])
-_PACKAGES = ("numpy", "torch", "tensorflow", "keras", "jax", "jaxlib", "flax", "optax", "ml_dtypes")
 
 Row = dict[str, Any]
 
@@ -89,7 +89,7 @@ def row_from_record(record: Mapping[str, Any], *, verify: Mapping[str, Any] | No
             "seed": record["seed"],
             "context": _fields_of(record["context"]),
             "framework_version": environment["framework_version"],
-            "packages": {name: environment[name] for name in _PACKAGES if name in environment},
+            "packages": {name: environment[name] for name in RECORDED if name in environment},
             "python": environment["python"],
             "hardware": environment["hardware"],
             "environment": {key: value for key, value in environment.items() if not _is_local_path(value)},

@@ -15,7 +15,7 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -28,7 +28,6 @@ _OF_PIP: dict[str, tuple[str, ...]] = {
     "index-url": ("UV_DEFAULT_INDEX", "UV_INDEX_URL"),
     "extra-index-url": ("UV_INDEX", "UV_EXTRA_INDEX_URL"),
     "find-links": ("UV_FIND_LINKS",),
-    "no-index": ("UV_NO_INDEX",),
     "trusted-host": ("UV_INSECURE_HOST",),
     "cert": ("SSL_CERT_FILE",),
 }
@@ -117,10 +116,12 @@ def _run(arguments: Sequence[str], *, holds: Sequence[int] = ()) -> subprocess.C
     """Run `uv pip`. Raises EnvironmentFailed where it cannot be started."""
     if importlib.util.find_spec("uv") is None:
         raise EnvironmentFailed(f"uv, which builds environments, is missing. Install it: `{sys.executable} -m pip install uv`.")
+    told = configuration_of_pip()
+    options = ["--no-index"] if "no-index" in told else []  # for which uv has no variable
     try:
         return subprocess.run(
-            [sys.executable, "-m", "uv", "pip", *arguments],
-            env=environment_of_uv(),
+            [sys.executable, "-m", "uv", "pip", *arguments, *options],
+            env=environment_of_uv(told),
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
@@ -136,12 +137,12 @@ def _failure(message: str, done: subprocess.CompletedProcess[str]) -> Environmen
     return EnvironmentFailed(f"{message} (exit code {done.returncode}).", log_tail=lines[-_LAST_LINES:])
 
 
-def environment_of_uv() -> dict[str, str]:
+def environment_of_uv(told: Mapping[str, str]) -> dict[str, str]:
     """Return the variables that uv runs with: the user's, and what pip was told and uv was not."""
     # What belongs to the conductor's own environment must not steer the installer of another one.
     variables = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV")}
-    for option, value in configuration_of_pip().items():
-        if not any(name in variables for name in _OF_PIP[option]):
+    for option, value in told.items():
+        if option in _OF_PIP and not any(name in variables for name in _OF_PIP[option]):
             # uv parts folders by commas, and all else by blanks.
             variables[_OF_PIP[option][0]] = ("," if option == "find-links" else " ").join(value.split())
     # An environment must not change with a file of another one: uv by itself gives them one file with two names.
@@ -156,7 +157,7 @@ def configuration_of_pip() -> dict[str, str]:
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace")
     settings: dict[str, dict[str, str]] = {section: {} for section in _SECTIONS}
     for section, option, value in re.findall(r"^(\S+)\.([\w-]+)=(.*)$", done.stdout, flags=re.MULTILINE):
-        if section in settings and option in _OF_PIP:
+        if section in settings and option in (*_OF_PIP, "no-index"):
             settings[section][option] = str(ast.literal_eval(value))
     merged = {option: value for section in _SECTIONS for option, value in settings[section].items()}
     return {option: value for option, value in merged.items() if value.strip() not in ("", "0", "false", "no", "off")}

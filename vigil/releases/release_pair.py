@@ -17,7 +17,7 @@ from vigil.frameworks import LIBRARIES
 from vigil.process.recording import read_record
 from vigil.releases.resolve import Resolved, Unavailable
 from vigil.statistics.metric import spread_floor
-from vigil.statistics.pairs import HIGHER, LOWER, TOO_FEW, compare_releases
+from vigil.statistics.paired import HIGHER, LOWER, TOO_FEW, compare_releases
 
 COVERAGE = 0.99
 
@@ -77,15 +77,15 @@ def read_side(name: str, directory: Path, invocation: Invocation) -> ComparedSid
     )
 
 
-def judge(old: ComparedSide, new: ComparedSide, *, metric: Mapping[str, Any], n_test: int) -> PairJudgement:
-    """Return the verdict on two sides.
+def judge(old: ComparedSide, new: ComparedSide, *, unit: str, n_test: int) -> PairJudgement:
+    """Return the verdict on two sides, whose metric is in this unit, measured on n_test examples.
 
     A difference of the metric decides before a wrong step, which decides before what could not be verified. Equal final states
     need no statistics: nothing moved.
     """
     difference = None
     if not (old.problem or new.problem) and new.values and old.values:
-        floor = spread_floor([*old.values.values(), *new.values.values()], metric=metric, n_test=n_test)
+        floor = spread_floor([*old.values.values(), *new.values.values()], unit=unit, n_test=n_test)
         compared = compare_releases(new.values, old.values, coverage=COVERAGE, spread_floor=floor)
         difference = ReleaseDifference(**dataclasses.asdict(compared), coverage=COVERAGE, spread_floor=floor)
     name, reason = _verdict(old, new, difference)

@@ -80,7 +80,7 @@ def test_a_password_is_in_no_command_line_and_in_no_message(monkeypatch):
         commands.append(command)
         if "config" in command:
             return subprocess.CompletedProcess(command, 0, "", "")
-        files.append(Path(command[-1]).read_text())
+        files.append(Path(next(part for part in command if part.endswith(".txt"))).read_text())
         return subprocess.CompletedProcess(command, 1, "", f"error: 401 for {SECRET}")
 
     monkeypatch.setattr(installer.subprocess, "run", run)
@@ -127,9 +127,10 @@ def test_uv_is_told_what_pip_was_told(monkeypatch, own, expected):
     for name, value in own.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setattr(installer.subprocess, "run", lambda command, **options: subprocess.CompletedProcess(command, 0, PIP, ""))
-    variables = installer.environment_of_uv()
+    told = installer.configuration_of_pip()
+    assert "no-index" not in told
+    variables = installer.environment_of_uv(told)
     assert {name: variables.get(name) for name in expected} == expected
-    assert "UV_NO_INDEX" not in variables
     assert own or variables["UV_LINK_MODE"] == "copy"
 
 
@@ -197,7 +198,6 @@ def test_the_installer_has_the_lock_open_as_well(monkeypatch, tmp_path):
 def test_what_steers_this_environment_does_not_steer_another(monkeypatch):
     """A user's PYTHONPATH would let the installer see packages that the environment does not have."""
     monkeypatch.setenv("PYTHONPATH", "/elsewhere")
-    monkeypatch.setattr(installer, "configuration_of_pip", dict)
-    variables = installer.environment_of_uv()
+    variables = installer.environment_of_uv({})
     assert "PYTHONPATH" not in variables
     assert "PATH" in variables

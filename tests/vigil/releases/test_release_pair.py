@@ -55,7 +55,7 @@ def side(name: str, *, shift: float = 0.0, bits: str = "ab", verify=RIGHT, **cha
 
 def verdict_of(old: ComparedSide, new: ComparedSide) -> tuple[str, int]:
     """Return the name of the verdict on two sides, and its exit code."""
-    verdict = judge(old, new, metric=METRIC, n_test=4000).verdict
+    verdict = judge(old, new, unit="percent", n_test=4000).verdict
     return verdict.name, verdict.exit_code
 
 
@@ -115,14 +115,14 @@ def test_a_verdict_that_overlooks_something_is_caught(monkeypatch, planted, old,
 def test_the_spread_is_not_below_what_the_test_set_allows():
     """Three differences of one image are no evidence of a spread of zero; without a unit no floor is known."""
     new = side("NEW", bits="cd", values={seed: value + 0.025 for seed, value in VALUES.items()})
-    difference = judge(side("OLD"), new, metric=METRIC, n_test=4000).difference
+    difference = judge(side("OLD"), new, unit="percent", n_test=4000).difference
     assert difference.spread_floor == pytest.approx(0.25, abs=0.01)
-    assert judge(side("OLD"), new, metric=METRIC | {"unit": "ap"}, n_test=4000).difference.spread_floor == 0.0
+    assert judge(side("OLD"), new, unit="ap", n_test=4000).difference.spread_floor == 0.0
 
 
 def document_of(old: ComparedSide, new: ComparedSide) -> Comparison:
     """Return the document of two sides, written and read."""
-    judgement = judge(old, new, metric=METRIC, n_test=4000)
+    judgement = judge(old, new, unit="percent", n_test=4000)
     document = Comparison(
         compare_id="c",
         command="vigil compare",
