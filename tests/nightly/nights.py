@@ -37,7 +37,7 @@ def a_row(cell: NightCell, *, basis: str = "b", verdict: str | None = "reproduce
 
 
 def a_document(rows: Sequence[CellRow], *, number: int = 1, when: datetime = FIRST, **facts: Any) -> Night:
-    """Return the document of a finished night, but for its verdict."""
+    """Return the document of a finished night, whose verdict says nothing yet."""
     frameworks = {row.context.framework for row in rows} or {"jax"}
     metric = {"name": "test_accuracy", "unit": "percent", "direction": "higher", "selection": "last"}
     recipe = {"source": "resnet_cifar", "version": 1, "hash": "ab", "metric": metric}
@@ -46,8 +46,9 @@ def a_document(rows: Sequence[CellRow], *, number: int = 1, when: datetime = FIR
         "command": "vigil nightly", "profile": "quick", "budget_seconds": 600.0, "jobs": 2, "seeds": [number % 16],
         "recipes": dict.fromkeys({"resnet_cifar", *(row.recipe for row in rows)}, recipe),
         "releases": {name: a_release(name) for name in sorted(frameworks)},
-        "covered": 0, "standing": (), "cells": tuple(rows), "spent_seconds": 500.0, "finished": when.isoformat(), "verdict": None,
+        "covered": 0, "standing": (), "cells": tuple(rows), "spent_seconds": 500.0, "finished": when.isoformat(),
         "tracking": None,
+        "verdict": {"exit_code": 0, "counts": {}, "judged": 0, "false_alarms_expected": 0.0, "by_chance": ()},
     }  # fmt: skip
     return Night.model_validate({**document, **facts})
 

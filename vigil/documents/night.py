@@ -207,6 +207,8 @@ class Night(Document):
                 raise ValueError(f"releases: {row.context.framework} is missing, of which there is a cell")
         if len({row.key for row in self.cells}) < len(self.cells):
             raise ValueError("cells: one of them stands there twice")
+        if self.finished and self.verdict is None:
+            raise ValueError("verdict: null, though the night is finished")
         return self
 
     @property
