@@ -68,7 +68,7 @@ def test_a_runner_starts_in_the_oldest_release(runs, release):
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
 def test_the_wrong_step_of_an_old_keras_is_found(runs):
-    """With Keras 3.4.1, of TensorFlow 2.16.1's time, batch norm takes the stored statistics in a training step."""
+    """Keras 3.4.1, of TensorFlow 2.16.1's time, does not tell batch norm that it trains: its statistics stay as they are."""
     assert main(["verify", "resnet_cifar", "--release", "tensorflow==2.16.1"]) == 1
     [document] = documents(runs, "verify.json")
     assert (document["origin"]["layer"], document["origin"]["phase"]) == ("stem.bn", "forward")
