@@ -10,7 +10,10 @@ from vigil.cli.main import main
 
 OLDEST = ("jax==0.4.30", "tensorflow==2.16.1")
 TOO_OLD = {"jax==0.4.28": "PathContains", "tensorflow==2.15.1": "LossScaleOptimizer"}
-WINDOW = ("jax==0.4.30", "jax==0.4.38", "jax==0.6.2", "jax==0.10.2", "tensorflow==2.19.1", "tensorflow==2.20.0", "tensorflow==2.21.0")
+WINDOW = (
+    *("jax==0.4.30", "jax==0.4.38", "jax==0.6.2", "jax==0.10.2"),
+    *("tensorflow==2.19.1", "tensorflow==2.20.0", "tensorflow==2.21.0"),
+)
 
 
 @pytest.fixture
