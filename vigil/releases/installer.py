@@ -36,6 +36,8 @@ _SECTIONS = ("global", "install", ":env:")
 # Of all indexes the best match, as pip does it; uv by itself stops at the first index that knows a name.
 _OPTIONS = ("--index-strategy", "unsafe-best-match", "--no-progress")
 _EVER = "9000-01-01"
+# PEP 440: a specifier that names a pre-release allows them, for this package and no other.
+PRE_RELEASES = ">=0.dev0"
 
 
 def resolve(
@@ -53,6 +55,12 @@ def resolve(
         EnvironmentFailed: with the installer's last lines; `what` is what is resolved.
     """
     options = ["--exclude-newer", before.isoformat()] if before else []
+    if pre := [requirement for requirement in requirements if requirement.endswith(PRE_RELEASES)]:
+        # uv allows pre-releases of all packages or, where a final one fits, of none: the first answer is taken for these alone.
+        done = _compile(pre, [*options, "--prerelease", "allow"], indexes=indexes)
+        names = {requirement.removesuffix(PRE_RELEASES) for requirement in pre}
+        exact = [f"{name}=={version}" for name, version in _pins(done.stdout) if name in names] if not done.returncode else pre
+        requirements = [*(requirement for requirement in requirements if requirement not in pre), *exact]
     done = _compile(requirements, options, indexes=indexes)
     if done.returncode:
         raise _failure(f"{what}: no set of packages fits, says uv", done)
