@@ -198,8 +198,8 @@ def junit(document: Night) -> str:
             time=f"{row.seconds or 0.0:.1f}",
         )
         if tag in ("failure", "error", "skipped"):
-            kind = {"type": xml_text(str(row.verdict))} if tag != "skipped" else {}
-            ElementTree.SubElement(case, tag, message=xml_text(message), **kind).text = xml_text(text)
+            facts = {"message": xml_text(message)} | ({"type": xml_text(str(row.verdict))} if tag != "skipped" else {})
+            ElementTree.SubElement(case, tag, facts).text = xml_text(text)
         elif text:
             ElementTree.SubElement(case, "system-out").text = xml_text(text)
     ElementTree.indent(root, " ")

@@ -96,7 +96,8 @@ def known(release: Release) -> Resolved | None:
     What is in an environment is its marker's to say. An index of requests beside them could only come to disagree with it; and
     `jax==0.10.2` finds what was built for `jax` when that was the newest.
     """
-    if release.version is None:
+    version = release.version
+    if version is None:
         return None
     digest = file_sha256(release.wheel) if release.wheel else None
 
@@ -104,7 +105,7 @@ def known(release: Release) -> Resolved | None:
         found = [pin.partition(" sha256:")[2] for pin in pins if " sha256:" in pin]
         if digest or found:
             return found == [digest]
-        return is_same_version(release.version, version_in(pins, release.distribution) or "")
+        return is_same_version(version, version_in(pins, release.distribution) or "")
 
     fitting = [
         environment
@@ -114,7 +115,7 @@ def known(release: Release) -> Resolved | None:
         and is_it(environment.resolved.pins)
     ]
     newest = max(fitting, key=lambda environment: environment.created, default=None)
-    return newest and dataclasses.replace(newest.resolved, request=release.text, secrets=release.indexes)
+    return None if newest is None else dataclasses.replace(newest.resolved, request=release.text, secrets=release.indexes)
 
 
 @contextlib.contextmanager
@@ -288,4 +289,4 @@ def _marker(directory: Path) -> dict[str, Any] | None:
 
 def _resolved(directory: Path) -> Resolved | None:
     marker = _marker(directory)
-    return marker and Resolved.from_dict(marker["release"])
+    return Resolved.from_dict(marker["release"]) if marker else None
