@@ -8,7 +8,6 @@ import threading
 from collections.abc import Sequence
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any
 
 from reports import comparison_text as report
 from reports.run_pictures import draw_pictures
