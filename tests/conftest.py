@@ -54,13 +54,15 @@ def once(tmp_path_factory) -> Callable[[str, Callable[[Path], object]], Path]:
 def empty_store(once) -> Path:
     """Return a SQLite store without runs: making its tables takes seconds, copying it none."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # MLflow's imports use what other packages call deprecated
+        warnings.simplefilter("ignore")  # MLflow and SQLAlchemy, when first used, use what other packages call deprecated
         from mlflow.tracking import MlflowClient
 
-        def make(folder: Path) -> None:
+        def use(folder: Path) -> None:
             MlflowClient(tracking_uri=f"sqlite:///{folder / 'mlflow.db'}").search_experiments()
 
-        return once("store", make) / "mlflow.db"
+        folder = once("store", use)
+        use(folder)  # in this process, too
+    return folder / "mlflow.db"
 
 
 @pytest.fixture(scope="session", autouse=True)
