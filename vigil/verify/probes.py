@@ -132,8 +132,8 @@ def outline(training: dict[str, Any], state: State, batch: Batch) -> Outline:
 
 
 def margin(training: dict[str, Any], state: State, batch: Batch, parts: Outline) -> float:
-    """Return the smallest |pre-activation| of a batch, each relative to the standard deviation of its layer."""
+    """Return the smallest |pre-activation| of a batch, each relative to the standard deviation of its layer; 0 without gates."""
     training = sized(training, rows=MARGIN_IMAGES, evaluation_rows=MARGIN_IMAGES)
     answer = oracle.train_step(training, state, [batch], 1.0)
     before = [answer[f"output/{tap}"] for tap in parts.gates.values()]
-    return float(min(np.abs(x).min() / x.std() for x in before))
+    return float(min((np.abs(x).min() / x.std() for x in before), default=0.0))

@@ -103,6 +103,8 @@ class Outline:
             # Of two readers, the last has the weights; of more, any may be the one.
             layer = self.layers.get(made[-1], made[-1]) if len(made) < 3 else " or ".join(made)
             return StepPlace(layer, "backward", "data gradient")
+        if name not in self.parameters:  # the count of the optimizer's steps
+            return StepPlace("optimizer", "update", name)
         layer, part = self.parameters[name]
         if group == "parameter_gradient":
             return StepPlace(layer, "backward", GRADIENTS[part])
