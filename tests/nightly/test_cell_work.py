@@ -51,7 +51,7 @@ def test_a_verification_is_of_the_night_and_its_release(place, verified, tmp_pat
     assert outcome == CellOutcome("reproduced", "824 tensors within their limits")
     [options] = verified
     assert (options["python"], options["night"], options["cores"]) == (Path("/env/python"), "2026-11-01-3", [1])
-    assert options["release"]["key"] == "jax-1.0"
+    assert options["release"].key == "jax-1.0"
 
 
 def test_a_half_verification_is_made_anew(place, verified, tmp_path):

@@ -85,7 +85,7 @@ class CellRunner:
                 data_directory=self._data_directory(cell),
                 cores=cores,
                 stop=stop,
-                release=self._resolved(cell).as_dict(),
+                release=self._night.releases[cell.framework].named,
                 python=self._pythons[cell.framework],
                 night=self._night.id,
             )

@@ -49,7 +49,7 @@ def verify_first(directory: Path, invocation: Invocation, *, watch: Watch, pytho
             cores=list(spec.cores) if spec.cores else None,
             progress_timeout=watch.progress_timeout,
             stop=watch.stop,
-            release=invocation.release.as_json() if invocation.release else None,
+            release=invocation.release,
             python=python,
             on_event=watch.on_verify(place),
         )

@@ -15,6 +15,7 @@ import vigil.verify.ask as ask
 from reports.block import verdict_block
 from reports.matrix import markdown, outcome, read_cell, rows
 from runners.contract.protocol.spec import read_spec
+from tests.reports.documents import a_document as a_verification
 from vigil.documents.context import make_context
 from vigil.documents.invocation import FirstRung, Invocation
 from vigil.errors import EnvironmentFailed
@@ -154,11 +155,11 @@ def test_the_interpreter_reaches_every_runner(fake, scripted, planned, monkeypat
 
     def verify_context(*facts, **options):
         asked.update(options)
-        return {"verdict": {"name": "reproduced", "reason": ""}, "origin": None, "worst": None, "seconds": 1.0, "tensors": []}
+        return a_verification()
 
     monkeypatch.setattr("vigil.verify.standards.verify_context", verify_context)
     verify_first(directory, read_invocation(directory), watch=QUIET, python=pythons[0])
-    assert (asked["python"], asked["release"]) == (pythons[0], resolved.as_dict())
+    assert (asked["python"], asked["release"]) == (pythons[0], resolved.named)
 
 
 def test_the_cases_of_a_verification_are_answered_by_the_release(monkeypatch, tmp_path):
