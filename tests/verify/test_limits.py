@@ -51,21 +51,21 @@ def test_few_contexts_that_differ_much_do_not_pass_anything():
     assert table["fp16", "full/layers", "loss", "distance"].value == 20.0
 
 
-def test_averages_of_weights_do_not_widen_the_limit_of_running_statistics(monkeypatch):
+def test_averages_of_weights_do_not_widen_the_limit_of_running_statistics():
     """Compilers sum an average in two ways, 0.5 or 22 deviations apart: a limit of both would pass a variance 30 off."""
     tensors = {"stats/key.bn.variance": (1.0, 1.2), "stats/key.conv.kernel": (0.5, 22.0), "stats/queue": (0.5, 0.9)}
     case = "late/margin"
     apart = {"stats/key.bn.variance": "stats", "stats/key.conv.kernel": "average", "stats/queue": "content"}
 
     def score(families: dict[str, str]) -> float:
-        def off(name: str, slope_z: float) -> Difference:
-            return Difference(case, name, 0.5, 1.01, 0.0, slope_z, 0.0, family=families[name])
+        def off(name: str, ratio: float, slope_z: float) -> Difference:
+            return Difference(case, name, ratio, 1.01, 0.0, slope_z, 0.0, family=families[name])
 
         rows = [
-            summary_row([off(name, values[n % 2]) for name, values in tensors.items()], precision="bf16", case=case, seed=0)
+            summary_row([off(name, 1.0, values[n % 2]) for name, values in tensors.items()], precision="bf16", case=case, seed=0)
             for n in range(8)
         ]
-        return make_limits(rows).score(off("stats/key.bn.variance", 30.0), "bf16")
+        return make_limits(rows).score(off("stats/key.bn.variance", 0.5, 30.0), "bf16")
 
     assert score(apart) > 1
     assert score(dict.fromkeys(apart, "stats")) < 1
