@@ -22,8 +22,8 @@ from benchmarks.e_divisive import e_divisive
 from benchmarks.simulated_nights import FIRST_NIGHT, NIGHTS, PLANS, SPREAD, VERIFICATIONS, planted, reference, simulate
 from benchmarks.synthetic_history import synthetic_history
 from reports.tables import markdown_table
-from vigil.drift.examine import Examined, examine, since, size_of
 from vigil.drift.findings import detect, judge
+from vigil.drift.questions import ExaminedSeries, examine, since, size_of
 from vigil.drift.series import collect
 from vigil.drift.steps import STAGES, Scan, make_design, step_at
 
@@ -31,7 +31,9 @@ SIZES = (1.0, 2.0, 4.0)
 ALPHA = 0.05
 
 
-def examined(generator: np.random.Generator, draw: Draw, samples: pd.DataFrame, *, references: bool = True) -> list[Examined]:
+def examined(
+    generator: np.random.Generator, draw: Draw, samples: pd.DataFrame, *, references: bool = True
+) -> list[ExaminedSeries]:
     """Return every cell examined as if it were alone, with a reference of its own."""
     found = [examine(series, reference=reference(generator, draw) if references else None) for series in collect(samples).series]
     for each in found:

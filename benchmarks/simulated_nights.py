@@ -18,9 +18,9 @@ import pandas as pd
 import yaml
 
 from benchmarks.calibration.draws import DISTRIBUTIONS, Draw
-from reports.drift import show
-from vigil.drift.examine import Reference
+from reports.drift_table import show
 from vigil.drift.findings import detect, something_drifts
+from vigil.drift.questions import ReferenceSamples
 from vigil.errors import EXIT_OUTSIDE, EXIT_REPRODUCED, UsageError
 
 NIGHTS = 20
@@ -124,12 +124,13 @@ def simulate(
     )
 
 
-def reference(generator: np.random.Generator, draw: Draw) -> Reference:
+def reference(generator: np.random.Generator, draw: Draw) -> ReferenceSamples:
     """Return 30 samples: ten seeds in three frameworks, with the correlation of the runs that it judges."""
     seeds = np.repeat(np.arange(1000, 1010), 3)
     z = np.sqrt(CORRELATION) * np.repeat(draw(generator, (10,)), 3) + np.sqrt(1.0 - CORRELATION) * draw(generator, (30,))
     values = tuple((MEAN + SPREAD * z).tolist())
-    return Reference(values, tuple(seeds.tolist()), ("jax-jit-fp32-x1", "torch-jit-fp32-x1", "tensorflow-jit-fp32-x1") * 10, 0.25)
+    contexts = ("jax-jit-fp32-x1", "torch-jit-fp32-x1", "tensorflow-jit-fp32-x1") * 10
+    return ReferenceSamples(values, tuple(seeds.tolist()), contexts, 0.25)
 
 
 def planted(cells: int, *, size: float, first: int = FIRST_NIGHT, nights: int = NIGHTS) -> np.ndarray:

@@ -15,10 +15,9 @@ from vigil.documents.record import Record
 from vigil.documents.verdict import Verdict
 from vigil.process.recording import read_record
 from vigil.progress import duration
-from vigil.statistics.discoveries import FALSE_DISCOVERIES, standing
+from vigil.statistics.discoveries import FALSE_ALARMS, FALSE_DISCOVERIES, expected_alarms, standing
 
 COLUMNS = ("context", "verdict", "metric", "band", "losses differ by", "first step", "wall time", "reason")
-_FALSE_ALARMS = 0.01
 
 
 @dataclass(frozen=True)
@@ -84,7 +83,7 @@ def notes(cells: Sequence[MatrixCell], *, missing: Sequence[str]) -> list[str]:
     lines = [
         "losses differ by: the largest relative difference of a step's loss from the median of the fp32, one-device cells "
         "of the same seed; differences grow from step to step, whatever their cause",
-        f"{judged} cells judged at {_FALSE_ALARMS:.0%} false alarms each: {judged * _FALSE_ALARMS:.2f} expected by chance",
+        f"{judged} cells judged at {FALSE_ALARMS:.0%} false alarms each: {expected_alarms(judged):.2f} expected by chance",
     ]
     lines += _discoveries(cells)
     return [*lines, f"not covered, because not installed: {', '.join(missing)}"] if missing else lines

@@ -24,11 +24,11 @@ def bands(generator: np.random.Generator) -> Table:
     notes = []
     for name in recipe_names():
         training = load_recipe(name).resolve(_PROFILE)
-        rows = [row for row in load_rows(reference_directory(), name) if row["recipe"]["hash"] == recipe_hash(training)]
+        rows = [row for row in load_rows(reference_directory(), name) if row.recipe.hash == recipe_hash(training)]
         if not rows:
             continue
-        samples, seeds = [row["value"] for row in rows], [row["seed"] for row in rows]
-        frameworks = [row["context"]["framework"] for row in rows]
+        samples, seeds = [row.value for row in rows], [row.seed for row in rows]
+        frameworks = [row.framework for row in rows]
         floor = spread_floor(samples, unit=training["metric"]["unit"], n_test=training["data"]["n_test"])
 
         def pair(framework: str | None, *, known: tuple = (samples, seeds, frameworks, floor)) -> list[Band]:

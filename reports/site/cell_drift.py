@@ -6,15 +6,15 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from reports.drift import Line, drift_line, gap_line, moved_line, notes
+from reports.drift_table import DriftRow, drift_line, gap_line, moved_line, notes
 from reports.site.appearance import APPEARANCES, FAILED, OTHER, Appearance
 from reports.site.cell_results import Key
 from reports.site.sources import Sources
 from reports.site.standing import framework_of
 from vigil.documents.verdict import Verdict
-from vigil.drift.findings import EVERY, Drift, Report, Seen, cell_key, detect
-from vigil.drift.moved import WORSE
-from vigil.drift.references import References
+from vigil.drift.bits import WORSE
+from vigil.drift.findings import EVERY, CellCount, Drift, DriftReport, cell_key, detect
+from vigil.drift.reference_samples import References
 
 _OF_DRIFT = {True: Verdict.REGRESSED.value, False: Verdict.BETTER.value, None: OTHER}
 _OF_MOVE = {True: Verdict.REGRESSED.value, False: Verdict.UNKNOWN.value}
@@ -36,7 +36,7 @@ class DriftLine:
     key: Key | None
     framework: str
     appearance: Appearance
-    line: Line
+    line: DriftRow
     mark: DriftMark | None = None
 
 
@@ -51,7 +51,7 @@ class CellDrift:
     found: Sequence[DriftLine]
     others: Sequence[DriftLine]
     pooled: Sequence[DriftLine]
-    seen: Seen | None
+    seen: CellCount | None
 
     @property
     def mark(self) -> DriftMark | None:
@@ -73,7 +73,7 @@ class SiteDrift:
     outcomes: Mapping[str, int]
     looked_at: Mapping[str, object]
     notes: Sequence[str]
-    seen: Mapping[Key, Seen]
+    seen: Mapping[Key, CellCount]
 
     def of(self, key: Key) -> CellDrift:
         """Return what is known of a cell."""
@@ -108,7 +108,7 @@ def drifts_of(sources: Sources) -> SiteDrift:
     )
 
 
-def _drift(drift: Drift, report: Report) -> DriftLine:
+def _drift(drift: Drift, report: DriftReport) -> DriftLine:
     key = None if "cells" in drift.cell else cell_key(drift.cell)
     line, began = drift_line(drift, report.nights), drift.since
     mark = None

@@ -12,9 +12,9 @@ from reports.site.standing import ReportedCell, Standing, key_of, problem_of
 from vigil.documents.context import FRAMEWORKS
 from vigil.documents.night import REPRODUCE, CellKind
 from vigil.documents.verdict import Verdict
+from vigil.statistics.discoveries import expected_alarms
 
 ATTENTION = (Verdict.REGRESSED.value, Verdict.BETTER.value, FAILED, OTHER)  # appearances, the worst first
-FALSE_ALARMS = 0.01
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ def expected_by_chance(cells: Mapping[Key, ReportedCell]) -> tuple[int, float]:
     """Return how many reproductions are judged, and how many of them chance puts outside their bands."""
     standings = [cell.standings[REPRODUCE] for cell in cells.values()]
     judged = sum(_is_judged(standing.verdict) and not standing.stale for standing in standings)
-    return judged, judged * FALSE_ALARMS
+    return judged, expected_alarms(judged)
 
 
 def _is_judged(text: str) -> bool:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from reports.site.sources import ProfileFacts, RecipeFacts
-from vigil.references.samples import MIN_SAMPLES, MIN_SEEDS, Row, how_to_make
+from vigil.documents.reference_row import ReferenceRow
+from vigil.references.samples import MIN_SAMPLES, MIN_SEEDS, how_to_make, newest_checksum
+from vigil.references.usable import are_enough
 from vigil.statistics.bands import prediction_band
 from vigil.statistics.finite import BandUndefined
 from vigil.statistics.power import basis, power
@@ -15,7 +17,7 @@ RUNS = (1, 2, 3, 5, 8, 10)
 
 
 @dataclass(frozen=True)
-class Power:
+class ProfilePower:
     """One recipe's profile. drops: of each number of runs. framework: whose band it is. why_none: why none are known."""
 
     recipe: str
@@ -32,7 +34,7 @@ class Power:
     why_none: str | None
 
 
-def powers(recipes: Mapping[str, RecipeFacts], rows: Mapping[str, Sequence[Row]]) -> list[Power]:
+def powers(recipes: Mapping[str, RecipeFacts], rows: Mapping[str, Sequence[ReferenceRow]]) -> list[ProfilePower]:
     """Return what is known of every profile of every recipe."""
     return [
         _power(recipe, profile, rows[recipe.name])
@@ -41,30 +43,43 @@ def powers(recipes: Mapping[str, RecipeFacts], rows: Mapping[str, Sequence[Row]]
     ]
 
 
-def _power(recipe: RecipeFacts, profile: ProfileFacts, rows: Sequence[Row]) -> Power:
+def _power(recipe: RecipeFacts, profile: ProfileFacts, rows: Sequence[ReferenceRow]) -> ProfilePower:
     used = [
         row for row in rows
-        if (row["recipe"]["version"], row["recipe"]["profile"], row["recipe"]["hash"], row["metric"])
+        if (row.recipe.version, row.recipe.profile, row.recipe.hash, row.metric)
         == (recipe.version, profile.name, profile.hash, recipe.metric["name"])
     ]  # fmt: skip
-    if used:  # rows of other data judge nothing of today's: those of the newest are what a run will be held to
-        newest = max(used, key=lambda row: row["date"])["data"]["checksum"]
-        used = [row for row in used if row["data"]["checksum"] == newest]
-    seeds = [row["seed"] for row in used]
-    facts = {"recipe": recipe.name, "profile": profile.name, "metric": recipe.metric["name"], "unit": recipe.metric["unit"]}
-    facts |= {"rows": len(used), "seeds": len(set(seeds))}
-    none = {"drops": {}, "framework": None, "low": None, "high": None, "spread": None}
-    if len(used) < MIN_SAMPLES or len(set(seeds)) < MIN_SEEDS:
-        place = {"name": recipe.name, "profile": profile.name}
-        why = f"needed are {MIN_SAMPLES} reference rows of {MIN_SEEDS} seeds; {how_to_make(place)}"
-        return Power(**facts, **none, why_none=why)
+    newest = newest_checksum(used)
+    used = [row for row in used if row.data.checksum == newest]
+    seeds = [row.seed for row in used]
+    shown = ProfilePower(
+        recipe=recipe.name,
+        profile=profile.name,
+        metric=recipe.metric["name"],
+        unit=recipe.metric["unit"],
+        drops={},
+        framework=None,
+        low=None,
+        high=None,
+        spread=None,
+        rows=len(used),
+        seeds=len(set(seeds)),
+        why_none=None,
+    )
+    if not are_enough(used):
+        needed = f"needed are {MIN_SAMPLES} reference rows of {MIN_SEEDS} seeds"
+        return replace(shown, why_none=f"{needed}; {how_to_make(recipe.name, profile.name)}")
     try:
-        frameworks = [row["context"]["framework"] for row in used]
-        values = [row["value"] for row in used]
-        known = basis(values, seeds=seeds, frameworks=frameworks, unit=recipe.metric["unit"], n_test=profile.n_test)
+        known = basis(
+            [row.value for row in used],
+            seeds=seeds,
+            frameworks=[row.framework for row in used],
+            unit=recipe.metric["unit"],
+            n_test=profile.n_test,
+        )
         band = prediction_band(known.samples, spread_floor=known.floor, **known.labels)
         drops = {n: power(known, n).against_reference for n in RUNS}
     except BandUndefined as error:
-        return Power(**facts, **none, why_none=str(error))
-    told = {"framework": known.labels["framework"], "low": band.low, "high": band.high, "spread": known.spread}
-    return Power(**facts, drops=drops, why_none=None, **told)
+        return replace(shown, why_none=str(error))
+    framework = known.labels["framework"]
+    return replace(shown, drops=drops, framework=framework, low=band.low, high=band.high, spread=known.spread)

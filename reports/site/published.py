@@ -11,6 +11,7 @@ from reports.site.cell_results import CellResult, Key
 from reports.site.sources import ProfileFacts, RecipeFacts, Sources
 from vigil.documents.context import FRAMEWORKS
 from vigil.documents.night import REPRODUCE
+from vigil.documents.reference_row import ReferenceRow
 
 # What references are made in, and so what may be set beside a published number.
 USUAL = {"mode": "jit", "precision": "fp32", "devices": 1, "determinism": "off", "randomness": "shared"}
@@ -70,7 +71,7 @@ def _comparison(
     profile: ProfileFacts,
     target: Mapping[str, Any] | None,
     *,
-    rows: Sequence[Mapping[str, Any]],
+    rows: Sequence[ReferenceRow],
     of_context: Sequence[tuple[str, Sequence[CellResult]]],
 ) -> Comparison:
     value = None if target is None else target["value"]
@@ -109,20 +110,20 @@ def _why_none(recipe: RecipeFacts, profile: ProfileFacts) -> str:
 
 
 def _of_rows(
-    rows: Sequence[Mapping[str, Any]], recipe: RecipeFacts, profile: ProfileFacts, framework: str, value: float | None
+    rows: Sequence[ReferenceRow], recipe: RecipeFacts, profile: ProfileFacts, framework: str, value: float | None
 ) -> Iterator[Measured]:
     """Yield the reference rows of a framework, release by release: the newest last."""
     used = [
         row for row in rows
-        if (row["recipe"]["version"], row["recipe"]["profile"], row["recipe"]["hash"], row["metric"])
-        == (recipe.version, profile.name, profile.hash, recipe.metric["name"]) and row["context"]["framework"] == framework
+        if (row.recipe.version, row.recipe.profile, row.recipe.hash, row.metric)
+        == (recipe.version, profile.name, profile.hash, recipe.metric["name"]) and row.framework == framework
     ]  # fmt: skip
-    for release in dict.fromkeys(row["framework_version"] for row in sorted(used, key=lambda row: row["date"])):
-        of_release = [row for row in used if row["framework_version"] == release]
-        days = sorted({row["date"] for row in of_release})
+    for release in dict.fromkeys(row.framework_version for row in sorted(used, key=lambda row: row.date)):
+        of_release = [row for row in used if row.framework_version == release]
+        days = sorted({row.date for row in of_release})
         yield _measured(
             framework, "reference rows", release, value,
-            runs=[(row["seed"], row["value"]) for row in of_release], days=days,
+            runs=[(row.seed, row.value) for row in of_release], days=days,
         )  # fmt: skip
 
 

@@ -11,10 +11,11 @@ from typing import Any
 import pandas as pd
 
 from vigil.documents.night import Night, read_nights
+from vigil.documents.reference_row import ReferenceRow
 from vigil.errors import UsageError, VigilError, nearest
 from vigil.recipes.loading import load_recipe, recipe_hash, recipe_names
 from vigil.references.overview import recipes_with_rows
-from vigil.references.samples import Row, load_rows
+from vigil.references.samples import load_rows
 from vigil.tracking.history import History
 
 NIGHTS = "nights"
@@ -51,7 +52,7 @@ class Sources:
 
     history: History
     recipes: Mapping[str, RecipeFacts]
-    rows: Mapping[str, Sequence[Row]]
+    rows: Mapping[str, Sequence[ReferenceRow]]
     runs: Path
     now: datetime
     night: Night | None = None

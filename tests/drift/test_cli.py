@@ -11,7 +11,7 @@ import pytest
 import vigil.tracking.history
 from benchmarks.simulated_nights import VERIFICATIONS
 from vigil.cli.main import main
-from vigil.drift.references import References, rows_in
+from vigil.drift.reference_samples import References, rows_in
 from vigil.paths import reference_directory
 from vigil.recipes.loading import load_recipe, recipe_hash
 from vigil.tracking.history import History

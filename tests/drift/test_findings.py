@@ -12,14 +12,14 @@ from scipy import stats
 from benchmarks.calibration.draws import gaussian
 from benchmarks.drift_detection import examined
 from benchmarks.simulated_nights import PLANS, VERIFICATIONS, planted, simulate
-from reports.drift import rows
-from vigil.drift.examine import Reference, examine, since
+from reports.drift_table import rows
 from vigil.drift.findings import detect, judge, something_drifts
+from vigil.drift.questions import ReferenceSamples, examine, since
 from vigil.drift.series import NO_RELEASE, collect
 
 MODES, PRECISIONS = ("eager", "jit", "compile"), ("fp32", "bf16")
 RELEASES = ["0.9.2"] * 11 + ["0.10.2"] * 9
-REFERENCE = Reference(
+REFERENCE = ReferenceSamples(
     tuple((88.0 + 0.8 * stats.norm.ppf((np.arange(30) + 0.5) / 30)).tolist()), tuple(range(1000, 1030)), ("torch",) * 30, 0.25
 )
 

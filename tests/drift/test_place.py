@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from vigil.drift.place import locate
+from vigil.drift.steps import locate
 
 EVERY, NEVER = np.arange(1, 20), np.zeros(19, dtype=bool)
 

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from vigil.drift.examine import released_boundaries
+from vigil.drift.questions import released_boundaries
 from vigil.drift.series import collect
 
 

@@ -8,7 +8,7 @@ from datetime import timedelta
 import numpy as np
 import pytest
 
-from reports.drift import rows
+from reports.drift_table import rows
 from reports.site.cell_drift import DriftMark, drifts_of
 from reports.site.cell_results import results_of
 from reports.site.charts import history_chart
@@ -17,7 +17,7 @@ from reports.site.sources import gather, read_recipes
 from tests.reports.site_frames import KEY, NOW, frames, sample, sources, verification
 from tests.reports.site_pages import assert_links_lead_somewhere, assert_sound, read
 from vigil.drift.findings import detect
-from vigil.drift.references import References, rows_in
+from vigil.drift.reference_samples import References, rows_in
 from vigil.paths import reference_directory
 
 NIGHTS, SINCE, SPREAD = 20, 12, 0.5

@@ -11,18 +11,23 @@ from reports.site.power import RUNS, powers
 from reports.site.published import comparisons
 from reports.site.sources import read_recipes
 from tests.reports.site_frames import HASH, RECIPE, ago, frames, sample, sources
+from vigil.documents.reference_row import ReferenceRow
 from vigil.paths import reference_directory
 from vigil.references.samples import load_rows
 from vigil.statistics.bands import binomial_floor, detectable_drop
 
 
 def row(seed: int, value: float, *, profile="quick", digest=HASH, version=1, framework="jax", release="0.10.2", **changes):
-    """Return what the tables read of a reference row."""
-    return {
+    """Return a reference row; `changes` replace keys."""
+    content = {
         "recipe": {"name": "resnet_cifar", "version": version, "profile": profile, "hash": digest}, "metric": "test_accuracy",
-        "seed": seed, "value": value, "context": {"framework": framework}, "framework_version": release, "date": "2026-11-21",
-        "data": {"checksum": "same"}, "run_id": f"{framework}{seed}",
-    } | changes  # fmt: skip
+        "unit": "percent", "seed": seed, "value": value, "framework_version": release, "date": "2026-11-21",
+        "context": {"framework": framework, "text": f"{framework}-jit-fp32-x1"},
+        "data": {"name": "generated", "checksum": "same"}, "packages": {}, "python": "3.12.3",
+        "hardware": None, "environment": {}, "commit": None, "dirty": False,
+        "run_id": f"{framework}{seed}", "state_sha256": None,
+    }  # fmt: skip
+    return ReferenceRow.checked({**content, **changes}, where="made by hand")
 
 
 def table_of(rows=(), samples=(), **facts):
@@ -93,9 +98,9 @@ def test_power_is_that_of_the_bands():
     rows = load_rows(reference_directory(), "resnet_cifar")
     found = {each.profile: each for each in powers({"resnet_cifar": recipes["resnet_cifar"]}, {"resnet_cifar": rows})}
     quick = recipes["resnet_cifar"].profiles["quick"]
-    used = [each for each in rows if each["recipe"]["profile"] == "quick" and each["recipe"]["hash"] == quick.hash]
-    values, floor = [each["value"] for each in used], binomial_floor(88.7, n_test=quick.n_test)
-    labels = {"groups": [each["seed"] for each in used], "frameworks": [each["context"]["framework"] for each in used]}
+    used = [row for row in rows if row.recipe.profile == "quick" and row.recipe.hash == quick.hash]
+    values, floor = [row.value for row in used], binomial_floor(88.7, n_test=quick.n_test)
+    labels = {"groups": [row.seed for row in used], "frameworks": [row.framework for row in used]}
     each_of = {name: {"framework": name, **labels} for name in set(labels["frameworks"])}
     drops = [detectable_drop(values, n_new=3, spread_floor=floor, **each) for each in each_of.values()]
     assert found["quick"].drops[3] == pytest.approx(max(drops))
@@ -115,7 +120,7 @@ def test_too_few_rows_have_no_power():
 
 def test_rows_of_other_data_are_left_out_of_the_power():
     """Only the rows of the newest data make the band."""
-    old = [row(seed, 40.0 + seed, date="2026-01-01", data={"checksum": "old"}) for seed in range(9)]
+    old = [row(seed, 40.0 + seed, date="2026-01-01", data={"name": "generated", "checksum": "old"}) for seed in range(9)]
     new = [row(seed, 88.0 + seed % 3) for seed in range(9)]
     found = next(each for each in powers({"resnet_cifar": RECIPE}, {"resnet_cifar": old + new}) if each.profile == "quick")
     assert found.rows == 9

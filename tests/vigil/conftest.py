@@ -25,7 +25,8 @@ from vigil.documents.invocation import Tracking
 from vigil.documents.record import Code
 from vigil.process.execute import Ending
 from vigil.process.recording import read_record
-from vigil.references.samples import append_rows, row_from_record
+from vigil.references.admission import row_from_record
+from vigil.references.samples import append_rows
 from vigil.runs.carry_out import carry_out
 from vigil.runs.plan import plan
 from vigil.tracking import upload

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from vigil.documents.context import parse_context
+from vigil.documents.context import make_context, parse_context
 from vigil.documents.identity import Identity
 from vigil.documents.invocation import PublishedTarget
 from vigil.documents.judgement import Judgement, Metric
+from vigil.documents.reference_row import ReferenceRow, SampleData
 from vigil.references.judge import judge
 
-RECIPE = {"name": "resnet_cifar", "version": 1, "hash": "aa11", "profile": "quick"}
+RECIPE = Identity(name="resnet_cifar", version=1, hash="aa11", profile="quick")
 METRIC = {"name": "test_accuracy", "unit": "percent", "direction": "higher", "selection": "last"}
 JAX = "jax-jit-fp32-x1"
 TARGET = {
@@ -31,17 +32,25 @@ def make_rows(n_seeds=10, *, frameworks=("jax", "tensorflow", "torch"), spread=0
     draws = generator.standard_normal((n_seeds, len(frameworks)))
     draws = (draws - draws.mean()) / (draws.std(ddof=1) if draws.size > 1 else 1.0)
     return [
-        {
-            "recipe": dict(RECIPE),
-            "metric": "test_accuracy",
-            "unit": unit,
-            "value": float(mean + spread * draws[seed, place]),
-            "seed": seed,
-            "context": {"framework": framework, "text": f"{framework}-jit-fp32-x1"},
-            "data": {"name": "generated", "checksum": "c0de"},
-            "date": "2024-06-12",
-            "run_id": f"{framework}-{seed}",
-        }
+        ReferenceRow(
+            recipe=RECIPE,
+            metric="test_accuracy",
+            unit=unit,
+            value=float(mean + spread * draws[seed, place]),
+            seed=seed,
+            context=make_context(framework=framework),
+            framework_version="1.0",
+            packages={},
+            python="3.12.3",
+            hardware=None,
+            environment={},
+            data=SampleData(name="generated", checksum="c0de"),
+            commit=None,
+            dirty=False,
+            date="2024-06-12",
+            run_id=f"{framework}-{seed}",
+            state_sha256=None,
+        )
         for seed in range(n_seeds)
         for place, framework in enumerate(frameworks)
     ]

@@ -19,7 +19,7 @@ from vigil.errors import CannotRun, DirectoryError, UsageError
 from vigil.process import directories as run_directories
 from vigil.process.directories import alone_in, new_directory
 from vigil.process.recording import read_record
-from vigil.references.samples import row_from_record
+from vigil.references.admission import row_from_record
 from vigil.runs.carry_out import Interruption, carry_out, read_invocation
 from vigil.runs.plan import preflight
 from vigil.runs.watch import Watch

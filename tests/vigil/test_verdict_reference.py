@@ -46,7 +46,7 @@ def test_many_samples_of_few_seeds_are_too_few():
 @pytest.mark.parametrize("change", [{"hash": "bb22"}, {"version": 2}, {"profile": "paper"}, {"name": "gru"}])
 def test_a_reference_of_another_recipe_is_unknown(change):
     """A perfect value is not reproduced by samples of a recipe with another hash, version, profile or name."""
-    verdict = run_judge([(100, 80.0)], recipe={**RECIPE, **change})
+    verdict = run_judge([(100, 80.0)], recipe=RECIPE.replace(**change))
     assert (verdict.name, verdict.band) == ("unknown", None)
     assert "make reference" in verdict.reason
 
@@ -61,8 +61,7 @@ def test_a_reference_in_another_unit_is_unknown():
 def test_frameworks_that_repeat_a_seed_do_not_count_as_new_samples():
     """Three frameworks with the very same value for each of ten seeds are worth ten samples."""
     rows = make_rows()
-    for row in rows:
-        row["value"] = rows[3 * row["seed"]]["value"]
+    rows = [row.replace(value=rows[3 * row.seed].value) for row in rows]
     band = run_judge([(100, 80.0)], rows=rows).band
     assert (band.n, band.n_seeds) == (30, 10)
     assert band.n_effective == pytest.approx(10.0)
@@ -70,8 +69,8 @@ def test_frameworks_that_repeat_a_seed_do_not_count_as_new_samples():
 
 def test_a_sample_does_not_judge_itself():
     """The row of the same seed and context leaves the band; the same seed elsewhere stays, and the reason says so."""
-    own = [row for row in make_rows() if row["run_id"] == "jax-0"]
-    verdict = run_judge([(0, own[0]["value"]), (100, 80.0)])
+    own = [row for row in make_rows() if row.run_id == "jax-0"]
+    verdict = run_judge([(0, own[0].value), (100, 80.0)])
     assert verdict.band.n == 29
     assert "seed 0 is also in the reference, 1 of the same context left out" in verdict.reason
     elsewhere = run_judge([(0, 80.0)], context="jax-eager-fp32-x1")
@@ -82,7 +81,7 @@ def test_a_sample_does_not_judge_itself():
 def test_an_outlier_in_the_reference_cannot_excuse_its_own_repeat():
     """A broken run that got into the reference is flagged when its seed is run again."""
     rows = make_rows(12, frameworks=("jax",))
-    rows[0]["value"] = 70.0
+    rows[0] = rows[0].replace(value=70.0)
     assert run_judge([(100, 70.0)], rows=rows).name == "reproduced"
     assert run_judge([(0, 70.0)], rows=rows).name == "regressed"
 
@@ -97,9 +96,7 @@ def test_too_few_samples_besides_the_own_ones_is_unknown():
 
 def test_a_run_is_judged_around_its_own_frameworks_rows():
     """A framework that is four points lower for good reproduces itself, and is told to differ; another one there is regressed."""
-    rows = make_rows()
-    for row in rows:
-        row["value"] -= 4.0 if row["context"]["framework"] == "jax" else 0.0
+    rows = [row.replace(value=row.value - (4.0 if row.framework == "jax" else 0.0)) for row in make_rows()]
     low = run_judge([(100, 75.6)], rows=rows)
     assert low.name == "reproduced"
     assert "the reference's frameworks differ" in low.reason
@@ -118,9 +115,8 @@ def test_a_framework_that_the_reference_lacks_is_told():
 
 def test_rows_that_are_equal_within_each_framework_have_no_spread():
     """What three frameworks repeat to the last digit says nothing of noise, though they differ from each other."""
-    rows = make_rows(unit="nats")
-    for row in rows:
-        row["value"] = {"jax": 0.1, "tensorflow": 0.3, "torch": 0.7}[row["context"]["framework"]]
+    values = {"jax": 0.1, "tensorflow": 0.3, "torch": 0.7}
+    rows = [row.replace(value=values[row.framework]) for row in make_rows(unit="nats")]
     verdict = run_judge([(100, 0.1 + 1e-9)], rows=rows, metric={**METRIC, "unit": "nats"})
     assert (verdict.name, verdict.p_value) == ("unknown", None)
     assert "no spread" in verdict.reason

@@ -31,9 +31,9 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Print the table, and return 1 if anything drifts."""
     # pandas and the tracker take a second to import, which no other verb should wait for.
-    from reports.drift import show
+    from reports.drift_table import show
     from vigil.drift.findings import detect, something_drifts
-    from vigil.drift.references import References, rows_in
+    from vigil.drift.reference_samples import References, rows_in
     from vigil.tracking.history import load_history
 
     options.check_file("--json", arguments.json)

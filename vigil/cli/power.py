@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 
 from reports.tables import print_table
 from vigil.cli import options
 from vigil.documents.identity import Identity
+from vigil.documents.reference_row import ReferenceRow
 from vigil.errors import EXIT_REPRODUCED, EXIT_UNKNOWN
 from vigil.paths import reference_directory
 from vigil.recipes.loading import identity_of, load_recipe
-from vigil.references.samples import MIN_SAMPLES, MIN_SEEDS, Row, how_to_make, load_rows, select
+from vigil.references.samples import load_rows, newest_checksum, select
+from vigil.references.usable import why_too_few
 from vigil.statistics.bands import POWER
 from vigil.statistics.finite import BandUndefined
 from vigil.statistics.metric import amount
@@ -40,20 +43,20 @@ def run(arguments: argparse.Namespace) -> int:
     counts = options.whole_numbers("--seeds", arguments.seeds, least=1, most=MOST_SEEDS)
     effect = None if arguments.effect is None else options.amount("--effect", arguments.effect)
     training = recipe.resolve(arguments.profile)
-    found = _rows(identity_of(recipe, arguments.profile), metric=training["metric"]["name"])
-    if isinstance(found, str):
-        print(f"unknown: {found}")
+    rows, problem = _rows(identity_of(recipe, arguments.profile), metric=training["metric"]["name"])
+    if problem is not None:
+        print(f"unknown: {problem}")
         return EXIT_UNKNOWN
     try:
         known = basis(
-            [row["value"] for row in found],
-            seeds=[row["seed"] for row in found],
-            frameworks=[row["context"]["framework"] for row in found],
+            [row.value for row in rows],
+            seeds=[row.seed for row in rows],
+            frameworks=[row.framework for row in rows],
             unit=training["metric"]["unit"],
             n_test=training["data"]["n_test"],
         )
-    except BandUndefined as problem:
-        print(f"unknown: {problem}")
+    except BandUndefined as error:
+        print(f"unknown: {error}")
         return EXIT_UNKNOWN
     unit = training["metric"]["unit"]
     print_table(
@@ -61,40 +64,33 @@ def run(arguments: argparse.Namespace) -> int:
         f"{POWER:.0%} of the time",
         ("runs", *_COLUMNS.values()),
         [_row(power(known, n), known=known, unit=unit) for n in counts],
-        notes=[*_notes(found, known, unit=unit), *_needed(known, effect, unit=unit)],
+        notes=[*_notes(rows, known, unit=unit), *_needed(known, effect, unit=unit)],
     )
     return EXIT_REPRODUCED
 
 
-def _rows(identity: Identity, *, metric: str) -> tuple[Row, ...] | str:
-    """Return the rows that would judge a run today, the newest data's; or why there are none."""
-    rows = load_rows(reference_directory(), identity.name)
-    own = [row for row in rows if row["recipe"] == identity.as_json() and row["metric"] == metric]
-    data = max(own, key=lambda row: row["date"])["data"]["checksum"] if own else ""
-    selection = select(rows, recipe=identity, metric=metric, data=data)
+def _rows(recipe: Identity, *, metric: str) -> tuple[Sequence[ReferenceRow], str | None]:
+    """Return the rows that would judge a run today, the newest data's; and why there are too few of them."""
+    rows = load_rows(reference_directory(), recipe.name)
+    newest = newest_checksum(row for row in rows if row.recipe == recipe and row.metric == metric)
+    selection = select(rows, recipe=recipe, metric=metric, data=newest)
     if selection.reason is not None:
-        return selection.reason
-    n_seeds = len({row["seed"] for row in selection.rows})
-    if len(selection.rows) < MIN_SAMPLES or n_seeds < MIN_SEEDS:
-        return (
-            f"found {len(selection.rows)} reference samples of {n_seeds} seeds, needed are {MIN_SAMPLES} samples of "
-            f"{MIN_SEEDS} seeds; {how_to_make(identity)}"
-        )
-    return selection.rows
+        return (), selection.reason
+    return selection.rows, why_too_few(selection.rows, recipe=recipe, what="reference samples")
 
 
-def _row(found: Power, *, known: Basis, unit: str) -> tuple[str, ...]:
-    used = "paired" if prefers_pairs(n_new=found.n, n_old=found.n, n_pairs=found.n) else "between_releases"
+def _row(sees: Power, *, known: Basis, unit: str) -> tuple[str, ...]:
+    used = "paired" if prefers_pairs(n_new=sees.n, n_old=sees.n, n_pairs=sees.n) else "between_releases"
     cells = []
     for column in _COLUMNS:
-        size = getattr(found, column)
+        size = getattr(sees, column)
         mark = " *" if column == used and size is not None else ""
         cells.append("not known" if size is None else f"{amount(size, unit)} = {size / known.spread:.1f} s{mark}")
-    return (str(found.n), *cells)
+    return (str(sees.n), *cells)
 
 
-def _notes(rows: tuple[Row, ...], known: Basis, *, unit: str) -> list[str]:
-    n_seeds = len({row["seed"] for row in rows})
+def _notes(rows: Sequence[ReferenceRow], known: Basis, *, unit: str) -> list[str]:
+    n_seeds = len({row.seed for row in rows})
     lines = [
         f"s = {amount(known.spread, unit)}: the spread of a run, of {len(rows)} reference runs of {n_seeds} seeds; two-sided, "
         f"1% false alarms{f'; for {known.framework}, whose band is the widest' if known.framework else ''}",

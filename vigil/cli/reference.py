@@ -5,20 +5,21 @@ from __future__ import annotations
 import argparse
 import functools
 import json
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 
-from reports.reference import show, supersede_lines
-from reports.reference_diff import diff_lines, diff_markdown
+from reports.diff_text import diff_lines, diff_markdown
+from reports.reference_table import show, supersede_lines
 from vigil.cli import options, reference_add
 from vigil.documents.context import FRAMEWORKS
 from vigil.errors import EXIT_OUTSIDE, EXIT_REPRODUCED, UsageError
 from vigil.paths import project_root, reference_directory
 from vigil.recipes.loading import Recipe, load_recipe, recipe_names
-from vigil.references.diff import compare
+from vigil.references.diff import diff_references
 from vigil.references.overview import overview, recipes_with_rows
 from vigil.references.revision import default_base, is_tracked, merge_base
-from vigil.references.samples import load_reference
+from vigil.references.samples import load_samples
 from vigil.references.supersede import supersede
 
 
@@ -57,7 +58,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     compared.set_defaults(run=run_diff)
 
 
-def _explain(error: Any, message: str) -> NoReturn:
+def _explain(error: Callable[[str], NoReturn], message: str) -> NoReturn:
     if "invalid choice" in message:
         raise UsageError(
             f"{message}. Measuring samples is `vigil reference add RECIPE ...`, with the options that "
@@ -70,17 +71,17 @@ def run_show(arguments: argparse.Namespace) -> int:
     """Print what there is of one recipe or of all, as tables or as JSON."""
     directory = reference_directory()
     recipes = _named(arguments.recipe) if arguments.recipe is not None else dict.fromkeys(recipes_with_rows(directory))
-    documents = [
-        document
+    groups = [
+        group
         for name, recipe in recipes.items()
-        for document in overview(load_reference(directory, name), recipe=recipe or _shipped(name), profile=arguments.profile)
+        for group in overview(load_samples(directory, name), recipe=recipe or _shipped(name), profile=arguments.profile)
     ]
-    if arguments.profile and not documents:
+    if arguments.profile and not groups:
         raise UsageError(f"--profile: there are no samples of profile {arguments.profile!r} of {', '.join(recipes)}.")
     if arguments.json:
-        print(json.dumps(documents, indent=1, allow_nan=False))
+        print(json.dumps([group.as_json() for group in groups], indent=1, allow_nan=False))
     else:
-        show(documents, of=list(recipes), in_detail=arguments.recipe is not None)
+        show(groups, of=list(recipes), in_detail=arguments.recipe is not None)
     return EXIT_REPRODUCED
 
 
@@ -90,7 +91,7 @@ def run_supersede(arguments: argparse.Namespace) -> int:
     recipe.profile(arguments.profile)
     if arguments.framework is not None:
         options.names("--framework", arguments.framework, FRAMEWORKS)
-    path, found = supersede(
+    path, superseded = supersede(
         reference_directory(),
         recipe,
         profile=arguments.profile,
@@ -99,7 +100,7 @@ def run_supersede(arguments: argparse.Namespace) -> int:
         release=arguments.release,
         by=arguments.by,
     )
-    print("\n".join(supersede_lines(path, found, undo=_undo(path))))
+    print("\n".join(supersede_lines(path, superseded, undo=_undo(path))))
     return EXIT_REPRODUCED
 
 
@@ -108,10 +109,10 @@ def run_diff(arguments: argparse.Namespace) -> int:
     options.check_file("--markdown", arguments.markdown)
     root = project_root()
     base = merge_base(root, arguments.base) if arguments.base is not None else default_base(root)
-    found = compare(root, base)
-    options.write_file("--markdown", arguments.markdown, diff_markdown(found))
-    print("\n".join(diff_lines(found)))
-    return EXIT_OUTSIDE if found["problems"] else EXIT_REPRODUCED
+    diff = diff_references(root, base)
+    options.write_file("--markdown", arguments.markdown, diff_markdown(diff))
+    print("\n".join(diff_lines(diff)))
+    return EXIT_OUTSIDE if diff.problems else EXIT_REPRODUCED
 
 
 def _named(name_or_path: str) -> dict[str, Recipe | None]:

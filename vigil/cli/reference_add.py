@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import Any
 
 from reports.run_pictures import draw_pictures
 from reports.verification_picture import draw_picture
@@ -14,15 +13,16 @@ from vigil.data.official import ensure_data
 from vigil.documents.context import Context, make_context
 from vigil.documents.invocation import Invocation
 from vigil.documents.record import Record
+from vigil.documents.reference_row import VerificationNote
 from vigil.documents.verdict import Verdict
 from vigil.documents.verification import Verification
 from vigil.errors import EXIT_COULD_NOT_RUN, EXIT_OUTSIDE, EXIT_REPRODUCED
 from vigil.paths import reference_directory, runs_directory
 from vigil.process.environment import require_framework
 from vigil.progress import RunDisplay, duration
-from vigil.recipes.loading import Recipe, load_recipe
-from vigil.references.overview import identity
-from vigil.references.samples import append_rows, load_rows, row_from_record
+from vigil.recipes.loading import Recipe, identity_of, load_recipe
+from vigil.references.admission import row_from_record
+from vigil.references.samples import append_rows, load_rows
 from vigil.runs.gate import GateAnswer, examine_contexts
 from vigil.runs.plan import Request
 from vigil.runs.sweep import sweep
@@ -59,10 +59,8 @@ def run(arguments: argparse.Namespace) -> int:
     frameworks = options.frameworks_from(arguments)
     contexts = [make_context(framework=name, mode=arguments.mode, device=arguments.device) for name in frameworks]
     seeds = options.seeds_from(arguments)
-    settings = {
-        "jobs": options.whole_number("--jobs", arguments.jobs, least=1),
-        "progress_timeout": options.seconds("--hang-timeout", arguments.hang_timeout),
-    }
+    jobs = options.whole_number("--jobs", arguments.jobs, least=1)
+    progress_timeout = options.seconds("--hang-timeout", arguments.hang_timeout)
     for name in frameworks:
         require_framework(name)
     training = recipe.resolve(arguments.profile)
@@ -70,30 +68,33 @@ def run(arguments: argparse.Namespace) -> int:
     have = _samples(recipe, arguments.profile, checksum=kind_of(training).load(training["data"], data_directory).checksum)
     missing = [(seed, context) for seed in seeds for context in contexts if (context.text, seed) not in have]
     print(f"{len(missing)} runs to measure, {len(have)} samples of this recipe and profile are there already", flush=True)
-    examined = examine_contexts(
+    gated = examine_contexts(
         recipe,
         arguments.profile,
         [context for context in contexts if any(context == each for _, each in missing)],
         runs_directory(),
         command=arguments.command,
         data_directory=data_directory,
+        jobs=jobs,
+        progress_timeout=progress_timeout,
         on_end=_tell_and_keep,
-        **settings,
     )
-    notes = {each.context: each.note for each in examined if each.note}
+    notes = {gate.context: gate.note for gate in gated if gate.note}
     requests = [
         Request(recipe, arguments.recipe, arguments.profile, context, (seed,), None, arguments.command)
         for seed, context in missing
         if context in notes
     ]
-    failed = _measure(requests, notes, settings)
+    failed = _measure(requests, notes, jobs=jobs, progress_timeout=progress_timeout)
     for directory in failed:
         print(f"not measured: {directory}")
-    codes = {each.exit_code for each in examined} | ({EXIT_COULD_NOT_RUN} if failed else set())
+    codes = {gate.exit_code for gate in gated} | ({EXIT_COULD_NOT_RUN} if failed else set())
     return next((code for code in _WORST_FIRST if code in codes), EXIT_REPRODUCED)
 
 
-def _measure(requests: list[Request], notes: dict[Context, dict[str, Any]], settings: dict[str, Any]) -> list[Path]:
+def _measure(
+    requests: list[Request], notes: dict[Context, VerificationNote], *, jobs: int, progress_timeout: float
+) -> list[Path]:
     """Train every request and append its row as it ends; return the directories of those that did not finish."""
     failed = []
 
@@ -108,34 +109,43 @@ def _measure(requests: list[Request], notes: dict[Context, dict[str, Any]], sett
             text += f"{record.metric.value:.2f} {record.metric.unit}"
         print(f"{text} ({duration(record.timing.wall_seconds)})", flush=True)
 
-    sweep(requests, runs_directory(), on_end=keep, on_data=RunDisplay().data, on_recorded=draw_pictures, **settings)
+    sweep(
+        requests,
+        runs_directory(),
+        on_end=keep,
+        on_data=RunDisplay().data,
+        on_recorded=draw_pictures,
+        jobs=jobs,
+        progress_timeout=progress_timeout,
+    )
     return failed
 
 
 def _samples(recipe: Recipe, profile: str, *, checksum: str) -> set[tuple[str, int]]:
     """Return (context, seed) of the samples that the recipe's profile has of these data."""
+    wanted = identity_of(recipe, profile)
     return {
-        (row["context"]["text"], row["seed"])
+        (row.context.text, row.seed)
         for row in load_rows(reference_directory(), recipe.name)
-        if row["recipe"] == identity(recipe, profile) and row["data"]["checksum"] == checksum
+        if row.recipe == wanted and row.data.checksum == checksum
     }
 
 
-def _tell_and_keep(examined: GateAnswer, document: Verification | None) -> None:
+def _tell_and_keep(gate: GateAnswer, document: Verification | None) -> None:
     """Print what was said of a context; draw what there is to draw of its verification, and upload it all."""
-    print(_told(examined), flush=True)
-    if document is None or document.verdict.name is Verdict.FAILED_INTERRUPTED:
+    print(_say(gate), flush=True)
+    if document is None or gate.directory is None or document.verdict.name is Verdict.FAILED_INTERRUPTED:
         return
     if document.tensors:
-        draw_picture(examined.directory)
-    upload_or_note(examined.directory)
+        draw_picture(gate.directory)
+    upload_or_note(gate.directory)
 
 
-def _told(examined: GateAnswer) -> str:
+def _say(gate: GateAnswer) -> str:
     """Return one line on what verify said of a context, and what follows."""
-    where = f" ({examined.directory})" if examined.directory else ""
-    if examined.note is None:
-        return f"REFUSED {examined.context.text}: {examined.said}. Nothing of this context is measured or added{where}"
-    if examined.note["verdict"] != "reproduced":
-        return f"remark: {examined.context.text} is not verified: {examined.note['reason']}; its rows will say so"
-    return f"verified {examined.context.text}: {examined.note['reason']}{where}"
+    where = f" ({gate.directory})" if gate.directory else ""
+    if gate.note is None:
+        return f"REFUSED {gate.context}: {gate.said}. Nothing of this context is measured or added{where}"
+    if gate.note.verdict is not Verdict.REPRODUCED:
+        return f"remark: {gate.context} is not verified: {gate.note.reason}; its rows will say so"
+    return f"verified {gate.context}: {gate.note.reason}{where}"

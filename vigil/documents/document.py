@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
+from enum import Enum
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, TypeVar
 
@@ -113,18 +115,35 @@ class Document(Part):
         return json.dumps(self.as_json(), indent=1, allow_nan=False) + "\n"
 
 
-def explain(error: ValidationError) -> str:
-    """Return the first mistake in a document: key, what was found, what is allowed; and how many more there are."""
+def explain(error: ValidationError, *, noun: str = "document") -> str:
+    """Return the first mistake in a document: key, what was found, what is allowed; and how many more there are.
+
+    Keys that are missing come first, all of them, and then those that nobody reads.
+    """
     errors = error.errors(include_url=False)
+    for kind, said in (
+        ("missing", f"missing. A {noun} needs every key."),
+        ("extra_forbidden", f"not a key of a {noun}. Take it out."),
+    ):
+        keys = [_key(one["loc"]) for one in errors if one["type"] == kind]
+        if keys:
+            return f"{', '.join(keys)}: {said}"
     first = errors[0]
-    key = ".".join(str(part) for part in first["loc"]) or "the document"
-    found = "" if first["type"] == "missing" else f": found {_shown(first['input'])}"
     more = f" ({len(errors) - 1} more)" if len(errors) > 1 else ""
-    return f"{key}{found}: {first['msg'].removeprefix('Value error, ')}{more}"
+    said = first["msg"].removeprefix("Value error, ").replace("Input should be ", "allowed is ")
+    if first["type"] != "value_error":
+        said = f"found {_shown(first['input'])}, {said}"
+    elif first["loc"] and not said.startswith("found "):
+        said = f"found {_shown(first['input'])}: {said}"
+    return f"{_key(first['loc'])}: {said}{more}" if first["loc"] else f"{said}{more}"
+
+
+def _key(location: Sequence[int | str]) -> str:
+    return ".".join(str(part) for part in location)
 
 
 def _shown(value: Any) -> str:
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
-    text = repr(value)
+    text = repr(str(value) if isinstance(value, Enum) else value)
     return text if len(text) <= 60 else text[:57] + "..."

@@ -50,6 +50,17 @@ class RunBand(Part):
     dates: tuple[str, ...]
 
 
+class JudgingBand(Part):
+    """What further runs of a context are held against, whatever they turn out to be; or the reason why there is nothing.
+
+    band: of a verdict on one run. catches: by number of runs, 1 and 3, the `detectable_drop` of a verdict on so many.
+    """
+
+    band: RunBand | None
+    reason: str | None
+    catches: dict[int, float | None]
+
+
 class MeanBand(Part):
     """The band of the mean of several runs."""
 

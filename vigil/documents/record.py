@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
@@ -20,7 +20,7 @@ Status = Literal["finished", "failed", "unsupported", "interrupted"]
 class MeasuredMetric(Metric):
     """What a run is judged by, and how much of it it reached; null where it did not end well."""
 
-    value: float | None
+    value: Annotated[float, Field(strict=True)] | None
 
 
 class CurvePoint(Part):

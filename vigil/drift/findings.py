@@ -8,15 +8,14 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import scipy
 
-from vigil.drift.examine import Examined, Reference, Since, examine, since, size_of
-from vigil.drift.moved import WORSE, Moved, moved
-from vigil.drift.series import Collected, Series, collect
+from vigil.drift.bits import WORSE, BitChange, moved
+from vigil.drift.questions import ExaminedSeries, ReferenceSamples, Since, examine, since, size_of
+from vigil.drift.series import CollectedSeries, Series, collect
 from vigil.drift.siblings import Points, Siblings, pooled, siblings_of, standardised
 from vigil.drift.steps import STAGES, detectable
+from vigil.statistics.discoveries import FALSE_DISCOVERIES, adjusted
 
-FALSE_DISCOVERIES = 0.05
 EVERY = "every framework"  # the name of the pool of all cells
 # A cell that others of its framework have left behind by so many days of nights is missed; within a week every cell has its turn.
 _DAYS_MISSED = 7.0
@@ -24,7 +23,7 @@ _DAYS_MISSED = 7.0
 # About ten seconds for series of 100 values.
 _MOST_PERMUTATIONS = 5_000_000
 
-FindReference = Callable[[Mapping[str, Any]], "Reference | None"]
+FindSamples = Callable[[Mapping[str, Any]], "ReferenceSamples | None"]
 
 
 @dataclass(frozen=True)
@@ -49,7 +48,7 @@ class Drift:
     p: float
     q: float
     siblings: Siblings | None
-    moved: Moved | None
+    moved: BitChange | None
 
 
 @dataclass(frozen=True)
@@ -64,7 +63,7 @@ class Gap:
 
 
 @dataclass(frozen=True)
-class Seen:
+class CellCount:
     """What was looked at of one cell: nights with a value, independent values; p is None for too few values for any test."""
 
     nights: int
@@ -73,18 +72,18 @@ class Seen:
 
 
 @dataclass(frozen=True)
-class Report:
+class DriftReport:
     """What is drifting, what moved, what gives no value, and what was looked at. Nights are numbers into `nights`.
 
     cells: recipe, profile and context -> what was looked at of it; a cell that never gave a value is not in it.
     """
 
     drifts: tuple[Drift, ...]
-    moves: tuple[tuple[dict[str, Any], Moved], ...]
+    moves: tuple[tuple[dict[str, Any], BitChange], ...]
     gaps: tuple[Gap, ...]
     nights: tuple[str, ...]
     looked_at: dict[str, Any]
-    cells: Mapping[tuple[str, str, str], Seen]
+    cells: Mapping[tuple[str, str, str], CellCount]
 
     def as_json(self) -> dict[str, Any]:
         """Return the report as JSON can hold it."""
@@ -104,10 +103,10 @@ def detect(
     samples: pd.DataFrame,
     verifications: pd.DataFrame,
     *,
-    reference_for: FindReference,
+    reference_for: FindSamples,
     include_faults: bool = False,
     all_runs: bool = False,
-) -> Report:
+) -> DriftReport:
     """Return what drifts in a history (the frames of vigil/tracking/history.py).
 
     Args:
@@ -124,18 +123,19 @@ def detect(
     bits = moved(collected.series, collected.runs, verifications)
     place = {id(each): number for number, each in enumerate(cells)}
     drifts = [
-        _drift(each, float(q), place.get(id(each)), points, bits)
+        _drift(each, float(each.p_value), float(q), place.get(id(each)), points, bits)
         for each, q in zip(tested, q_values, strict=True)
-        if q <= FALSE_DISCOVERIES
+        if each.p_value is not None and q <= FALSE_DISCOVERIES
     ]
-    return Report(
+    return DriftReport(
         drifts=tuple(sorted(drifts, key=lambda drift: (drift.q, drift.p, drift.label))),
         moves=tuple((cells[number].series.cell, found) for number, found in sorted(bits.items())),
         gaps=tuple(_gaps(collected)),
         nights=collected.nights.names,
         looked_at=_looked_at(collected, cells, tested, drifts),
         cells={
-            cell_key(each.series.cell): Seen(len(each.series.visits), len(each.series.values), each.p_value) for each in cells
+            cell_key(each.series.cell): CellCount(len(each.series.visits), len(each.series.values), each.p_value)
+            for each in cells
         },
     )
 
@@ -145,23 +145,19 @@ def cell_key(cell: Mapping[str, Any]) -> tuple[str, str, str]:
     return cell["recipe"], cell["profile"], cell["context"]
 
 
-def judge(tested: Sequence[Examined]) -> np.ndarray:
-    """Return the q-value of each series (Benjamini and Hochberg, J. R. Stat. Soc. B 57 (1995) 289), permuting as often as needed.
+def judge(tested: Sequence[ExaminedSeries]) -> np.ndarray:
+    """Return the q-value of each series (`discoveries.adjusted`), permuting as often as needed. Each has a p-value.
 
     A p-value by permutation is no smaller than one over their number, so those that few permutations do not settle are permuted
     more often. Where there are so many of them that this would take minutes, a coarser one is small enough: many drift.
     """
     for times in STAGES:
-        open_ones = [each for each in tested if each.scan is not None and not each.scan.settled]
-        if times == STAGES[0] or len(open_ones) * times <= _MOST_PERMUTATIONS:
-            for each in open_ones:
-                each.scan.permute(times)
-                each.refresh()
-    return _q_values(tested)
-
-
-def _q_values(tested: Sequence[Examined]) -> np.ndarray:
-    return scipy.stats.false_discovery_control([each.p_value for each in tested]) if tested else np.array([])
+        unsettled = [(series, series.scan) for series in tested if series.scan is not None and not series.scan.settled]
+        if times == STAGES[0] or len(unsettled) * times <= _MOST_PERMUTATIONS:
+            for series, scan in unsettled:
+                scan.permute(times)
+                series.refresh()
+    return np.array(adjusted([series.p_value for series in tested if series.p_value is not None]))
 
 
 def _pools(points: Points) -> list[Series]:
@@ -173,7 +169,7 @@ def _pools(points: Points) -> list[Series]:
     return [pool for pool in pools if pool is not None]
 
 
-def _drift(each: Examined, q: float, number: int | None, points: Points, bits: Mapping[int, Moved]) -> Drift:
+def _drift(each: ExaminedSeries, p: float, q: float, number: int | None, points: Points, bits: Mapping[int, BitChange]) -> Drift:
     size, low, high = size_of(each)
     cell, began = each.series.cell, since(each)
     if number is None:
@@ -193,14 +189,14 @@ def _drift(each: Examined, q: float, number: int | None, points: Points, bits: M
         size_sd=size_sd,
         since=began,
         p_values=each.p_values,
-        p=float(each.p_value),
+        p=p,
         q=q,
         siblings=others,
         moved=None if number is None else bits.get(number),
     )
 
 
-def _gaps(collected: Collected) -> list[Gap]:
+def _gaps(collected: CollectedSeries) -> list[Gap]:
     """Return the cells that were tried since their last value, and those that others of the framework left behind."""
     end, found = len(collected.nights.names) - 1, []
     newest: dict[str, tuple[int, str]] = {}
@@ -220,7 +216,7 @@ def _gaps(collected: Collected) -> list[Gap]:
 
 
 def _looked_at(
-    collected: Collected, cells: Sequence[Examined], tested: Sequence[Examined], drifts: Sequence[Drift]
+    collected: CollectedSeries, cells: Sequence[ExaminedSeries], tested: Sequence[ExaminedSeries], drifts: Sequence[Drift]
 ) -> dict[str, Any]:
     testable = [each for each in cells if each.p_value is not None]
     levels = {"alone": FALSE_DISCOVERIES / max(len(tested), 1), "with all others": FALSE_DISCOVERIES}
@@ -252,7 +248,7 @@ def _looked_at(
     }
 
 
-def _detectable(each: Examined, *, alpha: float) -> float | None:
+def _detectable(each: ExaminedSeries, *, alpha: float) -> float | None:
     """Return the change with the newest release, in standard deviations, that is found nine times in ten."""
     if each.release is None or each.releases is None or not each.spread:
         return None
@@ -268,7 +264,7 @@ def _in_time(series: Sequence[Series]) -> list[str]:
     return sorted(first, key=first.__getitem__)
 
 
-def something_drifts(report: Report) -> bool:
+def something_drifts(report: DriftReport) -> bool:
     """Return whether a number drifts, or a cell is worse against float64."""
     return bool(report.drifts) or any(found.what == WORSE for _, found in report.moves)
 

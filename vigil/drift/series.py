@@ -66,7 +66,7 @@ class Series:
 
 
 @dataclass(frozen=True)
-class Collected:
+class CollectedSeries:
     """Every series of a history that still goes on, and what is not among them."""
 
     series: tuple[Series, ...]
@@ -78,7 +78,7 @@ class Collected:
     with_fault: int  # runs with a planted fault, left out
 
 
-def collect(samples: pd.DataFrame, *, include_faults: bool = False, all_runs: bool = False) -> Collected:
+def collect(samples: pd.DataFrame, *, include_faults: bool = False, all_runs: bool = False) -> CollectedSeries:
     """Return the series of the newest recipe hash of each cell.
 
     A run of no night is left out, or, with `all_runs`, belongs to the night of its day. A run with a planted fault is left out
@@ -107,7 +107,7 @@ def collect(samples: pd.DataFrame, *, include_faults: bool = False, all_runs: bo
     made = [_series(runs.part(low, high), cell) for low, high, cell in zip(edges[:-1], edges[1:], carried, strict=True)]
     found = tuple(series for series in made if series is not None)
     left_out = 0 if include_faults else int(faulty.sum())
-    return Collected(found, frame, nights, ended, len(made) - len(found), 0 if all_runs else int(no_night.sum()), left_out)
+    return CollectedSeries(found, frame, nights, ended, len(made) - len(found), 0 if all_runs else int(no_night.sum()), left_out)
 
 
 @dataclass(frozen=True)

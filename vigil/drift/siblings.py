@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vigil.drift.examine import Examined
+from vigil.drift.questions import ExaminedSeries
 from vigil.drift.series import Series
 from vigil.drift.steps import Step, step_at
 
@@ -24,7 +24,7 @@ _SHARE = 0.5
 
 
 @dataclass(frozen=True)
-class Group:
+class SiblingGroup:
     """Siblings of one kind at one night: `moved`, `not moved` or `cannot tell`; the step in standard deviations."""
 
     name: str
@@ -38,7 +38,7 @@ class Siblings:
     """What is said of a finding's siblings, and what it stands on."""
 
     summary: str
-    groups: tuple[Group, ...]
+    groups: tuple[SiblingGroup, ...]
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Points:
         return np.isfinite(self.z).any(axis=1)
 
 
-def standardised(examined: Sequence[Examined]) -> Points:
+def standardised(examined: Sequence[ExaminedSeries]) -> Points:
     """Return the points of the series that have a spread; several of one night are their mean."""
     nights = 1 + max((int(each.series.first[-1]) for each in examined), default=-1)
     z, releases = np.full((len(examined), nights), np.nan), np.full((len(examined), nights), "", dtype=object)
@@ -127,11 +127,11 @@ def siblings_of(number: int, points: Points, *, night: int, size: float) -> Sibl
     siblings = points.framework == framework
     siblings[number] = False
 
-    def group(name: str, chosen: np.ndarray) -> Group:
+    def group(name: str, chosen: np.ndarray) -> SiblingGroup:
         return _group(name, points, chosen, night=night, size=size)
 
     groups = [group(f"other cells of {framework}", siblings)]
-    kinds: dict[str, list[tuple[Group, bool]]] = {}
+    kinds: dict[str, list[tuple[SiblingGroup, bool]]] = {}
     for kind in KINDS:
         here, levels = points.kinds[kind][number], points.kinds[kind]
         found = sorted(set(levels[siblings].tolist()))
@@ -150,7 +150,7 @@ def _named(kind: str, level: str) -> str:
     return f"recipe {level}" if kind == "recipe" else level
 
 
-def _group(name: str, points: Points, chosen: np.ndarray, *, night: int, size: float) -> Group:
+def _group(name: str, points: Points, chosen: np.ndarray, *, night: int, size: float) -> SiblingGroup:
     """Return whether a group moved at a night by about `size`: seen at 1 % on the same side, or excluded at 95 %, or neither."""
     cells, step = int((chosen & points.present).sum()), None
     if cells:
@@ -159,7 +159,7 @@ def _group(name: str, points: Points, chosen: np.ndarray, *, night: int, size: f
         if 0 < boundary < len(nights):
             step = step_at(medians, points.keys[nights], boundary)
     if step is None:
-        return Group(name, cells, "cannot tell", None)
+        return SiblingGroup(name, cells, "cannot tell", None)
     low, high = step.interval(_COVERAGE)
     if step.p_value < _MOVED and step.size * size > 0.0:
         state = "moved"
@@ -167,14 +167,14 @@ def _group(name: str, points: Points, chosen: np.ndarray, *, night: int, size: f
         state = "not moved"
     else:
         state = "cannot tell"
-    return Group(name, cells, state, step)
+    return SiblingGroup(name, cells, state, step)
 
 
 def _summary(
     framework: str,
-    family: Group,
-    kinds: dict[str, list[tuple[Group, bool]]],
-    frameworks: Sequence[Group],
+    family: SiblingGroup,
+    kinds: dict[str, list[tuple[SiblingGroup, bool]]],
+    frameworks: Sequence[SiblingGroup],
     *,
     own_names: dict[str, str],
 ) -> str:
@@ -205,7 +205,7 @@ def _summary(
     return f"{'; '.join(parts) or 'cannot tell'}{others}"
 
 
-def _not_moved(levels: Sequence[tuple[Group, bool]]) -> list[str]:
+def _not_moved(levels: Sequence[tuple[SiblingGroup, bool]]) -> list[str]:
     return [group.name for group, _ in levels if group.state == "not moved"]
 
 

@@ -8,22 +8,32 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 
 from vigil.documents.context import Context
 from vigil.documents.failure import Failure
 from vigil.documents.identity import Identity
 from vigil.documents.invocation import PublishedTarget, SequentialRule
-from vigil.documents.judgement import Judgement, MeanBand, Metric, RunBand, RunFailure, SeedValue, SequentialEvidence, WelchTest
+from vigil.documents.judgement import (
+    Judgement,
+    JudgingBand,
+    MeanBand,
+    Metric,
+    RunBand,
+    RunFailure,
+    SeedValue,
+    SequentialEvidence,
+    WelchTest,
+)
+from vigil.documents.reference_row import ReferenceRow
 from vigil.documents.verdict import Verdict
-from vigil.references.samples import Row
 from vigil.references.targets import judge_target
 from vigil.references.usable import labels_of, remarks_on, usable_for
 from vigil.statistics.bands import (
     POWER,
     WELCH_DECIDES_FROM,
     Band,
-    Comparison,
+    BandComparison,
     compare,
     detectable_drop,
     prediction_band,
@@ -32,28 +42,15 @@ from vigil.statistics.metric import amount, spread_floor
 from vigil.statistics.sequential import evidence_of, explain_evidence
 
 
-@dataclass(frozen=True)
-class JudgingBand:
-    """What further runs of a context are held against, whatever they turn out to be.
-
-    band: of a verdict on one run; None where there is none. reason: why there is none, else None.
-    catches: by number of runs, 1 and 3, the `detectable_drop` of a verdict on so many.
-    """
-
-    band: RunBand | None
-    reason: str | None
-    catches: dict[int, float | None]
-
-
 def band_of(
-    rows: Sequence[Row], *, recipe: Identity, metric: Metric, checksum: str, n_test: int, context: Context
+    rows: Sequence[ReferenceRow], *, recipe: Identity, metric: Metric, checksum: str, n_test: int, context: Context
 ) -> JudgingBand:
     """Return the band of further runs. The arguments are those of `judge`.
 
     It asks `judge` about runs that nobody made, of seeds that are in no row, so that what is shown is what judges.
     """
-    first = max((row["seed"] for row in rows), default=-1) + 1
-    usual = math.fsum(row["value"] for row in rows) / max(len(rows), 1)
+    first = max((row.seed for row in rows), default=-1) + 1
+    usual = math.fsum(row.value for row in rows) / max(len(rows), 1)
     one, three = (
         judge(
             [(first + seed, usual) for seed in range(count)],
@@ -66,7 +63,11 @@ def band_of(
         )
         for count in (1, 3)
     )
-    return JudgingBand(one.band, None if one.band else one.reason, {1: one.detectable_drop, 3: three.detectable_drop})
+    return JudgingBand(
+        band=one.band,
+        reason=None if one.band else one.reason,
+        catches={1: one.detectable_drop, 3: three.detectable_drop},
+    )
 
 
 def failed(failure: Failure, *, metric: Metric, seed: int, values: Sequence[SeedValue]) -> Judgement:
@@ -100,7 +101,7 @@ def failed(failure: Failure, *, metric: Metric, seed: int, values: Sequence[Seed
 def judge(
     values: Sequence[tuple[int, float | None]],
     *,
-    rows: Sequence[Row],
+    rows: Sequence[ReferenceRow],
     recipe: Identity,
     metric: Metric,
     checksum: str | None,
@@ -140,8 +141,8 @@ def judge(
     )
     comparison, drop, evidence = None, None, None
     if problem is None:
-        floor = spread_floor([row["value"] for row in used], unit=metric.unit, n_test=n_test)
-        samples, labels = [float(row["value"]) for row in used], labels_of(used, framework=context.framework)
+        floor = spread_floor([row.value for row in used], unit=metric.unit, n_test=n_test)
+        samples, labels = [float(row.value) for row in used], labels_of(used, framework=context.framework)
         if floor == 0.0 and prediction_band(samples, **labels).spread == 0.0:
             problem = f"the {len(samples)} reference samples have no spread, and no floor is known for {metric.unit}"
         else:
@@ -215,7 +216,7 @@ def _numbers(values: Sequence[tuple[int, float | None]]) -> list[float]:
     return numbers
 
 
-def _verdicts(comparison: Comparison | None, numbers: Sequence[float], *, direction: str) -> list[Verdict]:
+def _verdicts(comparison: BandComparison | None, numbers: Sequence[float], *, direction: str) -> list[Verdict]:
     """Return the verdict on all runs, then one for each run."""
     if comparison is None:
         return [Verdict.UNKNOWN] * (len(numbers) + 1)
@@ -234,7 +235,7 @@ def _verdict(side: str, *, direction: str) -> Verdict:
     return Verdict.REGRESSED if (side == "below") == (direction == "higher") else Verdict.BETTER
 
 
-def _explain(comparison: Comparison, names: Sequence[Verdict], *, coverage: float, unit: str) -> str:
+def _explain(comparison: BandComparison, names: Sequence[Verdict], *, coverage: float, unit: str) -> str:
     n_runs, band = len(names) - 1, comparison.mean_band
     what = "the value is" if n_runs == 1 else f"the mean of {n_runs} runs is"
     away = f"{amount(abs(comparison.difference), unit)} {'above' if comparison.difference > 0.0 else 'below'}"
@@ -249,10 +250,10 @@ def _explain(comparison: Comparison, names: Sequence[Verdict], *, coverage: floa
     return text
 
 
-def _with_origin(band: Band, rows: Sequence[Row]) -> RunBand:
+def _with_origin(band: Band, rows: Sequence[ReferenceRow]) -> RunBand:
     return RunBand(
         **asdict(band),
-        n_seeds=len({row["seed"] for row in rows}),
-        frameworks=tuple(sorted({row["context"]["framework"] for row in rows})),
-        dates=tuple(sorted({row["date"] for row in rows})),
+        n_seeds=len({row.seed for row in rows}),
+        frameworks=tuple(sorted({row.framework for row in rows})),
+        dates=tuple(sorted({row.date for row in rows})),
     )

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from vigil.errors import CannotRun, RecipeError, UsageError
 from vigil.recipes.loading import Recipe, load_recipe
-from vigil.references.row import decoded, read_text
+from vigil.references.samples import decoded, read_text
 
 FOLDER = "reference_results"
 # Where a checkout's default branch is looked for, the remote's own word first.

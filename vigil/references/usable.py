@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
-from vigil.references.samples import MIN_SAMPLES, MIN_SEEDS, Row, how_to_make, select
+from vigil.documents.identity import Identity
+from vigil.documents.judgement import Metric
+from vigil.documents.reference_row import ReferenceRow
+from vigil.references.samples import MIN_SAMPLES, MIN_SEEDS, how_to_make, select
 from vigil.statistics.pooling import SampleLabels, frameworks_differ
 
 _COVERAGE = 0.99
@@ -14,59 +16,66 @@ _COVERAGE = 0.99
 def usable_for(
     seeds: Sequence[int],
     *,
-    rows: Sequence[Row],
-    recipe: Mapping[str, Any],
-    metric: Mapping[str, Any],
-    data: str,
+    rows: Sequence[ReferenceRow],
+    recipe: Identity,
+    metric: Metric,
+    data: str | None,
     context: str,
-) -> tuple[list[Row], str | None, list[str]]:
+) -> tuple[list[ReferenceRow], str | None, list[str]]:
     """Return the rows that may judge these seeds, what is wrong with them, and what a reader should know.
 
     A row of one of the seeds in the same context is left out: a run repeats it, and a sample must not judge itself.
 
     Args:
-        seeds: of the runs that are judged, or planned. The rest as `verdict.judge` takes it; data: the checksum.
+        seeds: of the runs that are judged, or planned.
+        metric: of the recipe. data: the checksum of the runs' data. context: its text.
     """
-    selection = select(rows, recipe=recipe, metric=metric["name"], data=data)
+    selection = select(rows, recipe=recipe, metric=metric.name, data=data)
     if selection.reason is not None:
         return [], selection.reason, []
-    units = sorted({row["unit"] for row in selection.rows} - {metric["unit"]})
+    units = sorted({row.unit for row in selection.rows} - {metric.unit})
     if units:
-        return [], f"the reference samples are in {', '.join(units)}, the recipe's metric is in {metric['unit']}", []
-    used = [row for row in selection.rows if not (row["seed"] in seeds and row["context"]["text"] == context)]
-    n_own, shared = len(selection.rows) - len(used), sorted({row["seed"] for row in selection.rows} & set(seeds))
+        return [], f"the reference samples are in {', '.join(units)}, the recipe's metric is in {metric.unit}", []
+    used = [row for row in selection.rows if not (row.seed in seeds and row.context.text == context)]
+    n_own, shared = len(selection.rows) - len(used), sorted({row.seed for row in selection.rows} & set(seeds))
     notes = []
     if shared:
         left_out = f"{n_own} of the same context left out of the band" if n_own else "in other contexts only"
         notes.append(f"{_seeds(shared)} also in the reference, {left_out}")
-    n_seeds = len({row["seed"] for row in used})
-    if len(used) < MIN_SAMPLES or n_seeds < MIN_SEEDS:
-        problem = (
-            f"found {len(used)} usable reference samples of {n_seeds} seeds, needed are {MIN_SAMPLES} samples of "
-            f"{MIN_SEEDS} seeds; {how_to_make(recipe)}"
-        )
-        return [], problem, notes
-    return used, None, notes
+    problem = why_too_few(used, recipe=recipe, what="usable reference samples")
+    return ([], problem, notes) if problem else (used, None, notes)
 
 
-def labels_of(rows: Sequence[Row], *, framework: str | None) -> SampleLabels:
+def are_enough(rows: Sequence[ReferenceRow]) -> bool:
+    """Are there enough samples, of enough seeds, for a band?"""
+    return len(rows) >= MIN_SAMPLES and len({row.seed for row in rows}) >= MIN_SEEDS
+
+
+def why_too_few(rows: Sequence[ReferenceRow], *, recipe: Identity, what: str) -> str | None:
+    """Return how many of what were found, needed and how to make them; None where there are enough for a band."""
+    if are_enough(rows):
+        return None
+    n_seeds = len({row.seed for row in rows})
+    return (
+        f"found {len(rows)} {what} of {n_seeds} seeds, needed are {MIN_SAMPLES} samples of {MIN_SEEDS} seeds; "
+        f"{how_to_make(recipe.name, recipe.profile)}"
+    )
+
+
+def labels_of(rows: Sequence[ReferenceRow], *, framework: str | None) -> SampleLabels:
     """Return what the statistics must know of the rows: seed and framework of each, and the framework that is judged."""
-    return {
-        "groups": [row["seed"] for row in rows],
-        "frameworks": [row["context"]["framework"] for row in rows],
-        "framework": framework,
-    }
+    return {"groups": [row.seed for row in rows], "frameworks": [row.framework for row in rows], "framework": framework}
 
 
-def remarks_on(rows: Sequence[Row], *, framework: str) -> list[str]:
+def remarks_on(rows: Sequence[ReferenceRow], *, framework: str) -> list[str]:
     """Return what a reader should know of the frameworks in the reference, before it judges runs of one."""
-    frameworks, own = [row["context"]["framework"] for row in rows], framework
-    if own not in frameworks:
+    frameworks = [row.framework for row in rows]
+    if framework not in frameworks:
         names = ", ".join(sorted(set(frameworks)))
-        return [f"the reference has no runs of {own}: what sets it apart from {names} for good is not allowed for"]
-    p_value = frameworks_differ([row["value"] for row in rows], seeds=[row["seed"] for row in rows], frameworks=frameworks)
+        return [f"the reference has no runs of {framework}: what sets it apart from {names} for good is not allowed for"]
+    p_value = frameworks_differ([row.value for row in rows], seeds=[row.seed for row in rows], frameworks=frameworks)
     if p_value is not None and p_value < 1.0 - _COVERAGE:
-        return [f"the reference's frameworks differ (p {p_value:.1g}): the band is around {own}'s own rows"]
+        return [f"the reference's frameworks differ (p {p_value:.1g}): the band is around {framework}'s own rows"]
     return []
 
 

@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from vigil.documents.context import Context
+from vigil.documents.reference_row import VerificationNote
 from vigil.documents.verdict import Verdict
 from vigil.documents.verification import Verification
 from vigil.errors import EXIT_COULD_NOT_RUN, EXIT_REPRODUCED, CannotRun
-from vigil.recipes.loading import Recipe, identity_of
+from vigil.recipes.loading import Recipe
 from vigil.verify.golden import path_of
 from vigil.verify.standards import load_standard, verify_contexts
 
@@ -27,7 +28,7 @@ class GateAnswer:
     """What verify said of one context. `note` goes into its rows; None refuses them, and `exit_code` is then the reason's."""
 
     context: Context
-    note: dict[str, Any] | None
+    note: VerificationNote | None
     said: str
     exit_code: int
     directory: Path | None
@@ -54,7 +55,7 @@ def examine_contexts(
         on_end: told what was said of a context, and its verify.json if there is one, as each ends.
     """
     if not path_of(recipe.name, profile).exists():
-        note = {"verdict": Verdict.UNKNOWN, "reason": UNVERIFIED, "verify_id": None, "golden": None}
+        note = VerificationNote(verdict=Verdict.UNKNOWN, reason=UNVERIFIED, verify_id=None, golden=None)
         return _all_alike(contexts, note, f"{Verdict.UNKNOWN}: {UNVERIFIED}", EXIT_REPRODUCED, on_end)
     try:
         standard = load_standard(recipe, profile, data_directory=data_directory)
@@ -65,34 +66,31 @@ def examine_contexts(
             command=command,
             data_directory=data_directory,
             jobs=jobs,
-            on_end=lambda done, document, directory: on_end(_examined(document, directory), document),
+            on_end=lambda done, document, directory: on_end(_gate(document, directory), document),
             quick=True,
             progress_timeout=progress_timeout,
         )
     except CannotRun as error:
         return _all_alike(contexts, None, f"could not be verified: {error}", EXIT_COULD_NOT_RUN, on_end)
-    return [_examined(document, directory) for document, directory in results]
+    return [_gate(document, directory) for document, directory in results]
 
 
 def _all_alike(
-    contexts: Sequence[Context], note: dict[str, Any] | None, said: str, exit_code: int, on_end: Callable[[GateAnswer, None], None]
+    contexts: Sequence[Context], note: VerificationNote | None, said: str, exit_code: int, on_end: Callable[[GateAnswer, None], None]
 ) -> list[GateAnswer]:
-    found = [GateAnswer(context, note, said, exit_code, None) for context in contexts]
-    for each in found:
-        on_end(each, None)
-    return found
+    gated = [GateAnswer(context, note, said, exit_code, None) for context in contexts]
+    for gate in gated:
+        on_end(gate, None)
+    return gated
 
 
-def _examined(document: Verification, directory: Path) -> GateAnswer:
+def _gate(document: Verification, directory: Path) -> GateAnswer:
     context, verdict = document.context, document.verdict
     reason = document.origin.text if document.origin else verdict.reason
     said = f"{verdict.name}: {reason}"
     if verdict.name is not Verdict.REPRODUCED:  # unsupported and failed, too: what could not be looked at is not right
         return GateAnswer(context, None, said, verdict.name.exit_code, directory)
-    note = {
-        "verdict": verdict.name,
-        "reason": verdict.reason,
-        "verify_id": document.verify_id,
-        "golden": document.golden.sha256,
-    }
+    note = VerificationNote(
+        verdict=verdict.name, reason=verdict.reason, verify_id=document.verify_id, golden=document.golden.sha256
+    )
     return GateAnswer(context, note, said, EXIT_REPRODUCED, directory)

@@ -50,7 +50,7 @@ class Band:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class BandComparison:
     """New runs beside the reference: `run_band` is for each run, `mean_band` for their mean, `side` the decision.
 
     `p_value` is of the rule that decides: below 1 - coverage exactly where the side is not "inside".
@@ -205,7 +205,7 @@ def compare(
     groups: Sequence[Hashable] | None = None,
     frameworks: Sequence[str] | None = None,
     framework: str | None = None,
-) -> Comparison:
+) -> BandComparison:
     """Compare one or more new runs with the reference by the rule of `is_outside`; labels as in `prediction_band`.
 
     Raises BandUndefined where `prediction_band` does, and for no new run or a non-finite one.
@@ -226,7 +226,7 @@ def compare(
         freedom=run_band.degrees_of_freedom,
     )
     is_far = bool(p_value < 1.0 - coverage)
-    return Comparison(
+    return BandComparison(
         side=("above" if difference > 0.0 else "below") if is_far else "inside",
         difference=difference,
         p_value=float(p_value),

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 import scipy
 
+FALSE_ALARMS = 0.01  # of one verdict
 FALSE_DISCOVERIES = 0.05
 
 
@@ -21,3 +22,8 @@ def adjusted(p_values: Sequence[float]) -> list[float]:
 def standing(p_values: Sequence[float], *, rate: float = FALSE_DISCOVERIES) -> dict[int, float]:
     """Return the adjusted p values of those that stand at a false discovery rate, by their place."""
     return {place: value for place, value in enumerate(adjusted(p_values)) if value <= rate}
+
+
+def expected_alarms(tests: int) -> float:
+    """Return how many of so many verdicts chance alone puts outside their bands."""
+    return tests * FALSE_ALARMS

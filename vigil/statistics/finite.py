@@ -25,7 +25,7 @@ def beyond_rounding(spread: float, *, scale: float) -> float:
     return spread if spread > 8.0 * np.finfo(float).eps * scale else 0.0
 
 
-def finite(samples: Sequence[float], *, name: str, needed: int) -> np.ndarray:
+def finite(samples: Sequence[float] | np.ndarray, *, name: str, needed: int) -> np.ndarray:
     """Return samples as an array. Raises BandUndefined for fewer than `needed`, or one that is not finite."""
     values = np.asarray(samples, dtype=float)
     if values.ndim != 1 or len(values) < needed:

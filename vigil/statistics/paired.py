@@ -168,13 +168,12 @@ def compare_releases(
     try:
         if len(left) + len(right) < 4 and not is_identical:
             raise BandUndefined("fewer than two degrees of freedom")
-        settings = {"coverage": coverage, "spread_floor": spread_floor}
         if method == "paired":
-            found = paired(new, old, **settings)
+            found: MeanDifference = paired(new, old, coverage=coverage, spread_floor=spread_floor)
         elif method == "pooled":
-            found = pooled(new, old, **settings)
+            found = pooled(new, old, coverage=coverage, spread_floor=spread_floor)
         else:
-            found = welch(left, right, **settings)
+            found = welch(left, right, coverage=coverage, spread_floor=spread_floor)
     except BandUndefined:
         difference = float(left.mean() - right.mean())
         return ReleaseComparison(
@@ -183,8 +182,8 @@ def compare_releases(
     quantiles = scipy.special.stdtrit(found.degrees_of_freedom, [(1.0 + coverage) / 2.0, POWER])
     detectable = float(quantiles.sum()) * found.standard_error
     if not is_identical and found.p_value >= 1.0 - coverage:
-        used = (new, old) if method != "paired" else ({seed: side[seed] for seed in seeds} for side in (new, old))
-        by_one = _by_one_side(*used, **settings)
+        pairs = [{seed: side[seed] for seed in seeds} for side in (new, old)] if method == "paired" else [new, old]
+        by_one = _by_one_side(pairs[0], pairs[1], coverage=coverage, spread_floor=spread_floor)
         if by_one is not None and by_one.p_value < 1.0 - coverage:
             method, found = ONE_SIDE, by_one
     is_significant = found.p_value < 1.0 - coverage

@@ -60,8 +60,8 @@ def welch_from_moments(
 
 
 def welch(
-    new: Sequence[float],
-    reference: Sequence[float],
+    new: Sequence[float] | np.ndarray,
+    reference: Sequence[float] | np.ndarray,
     *,
     spread_floor: float,
     coverage: float = 0.99,

@@ -13,8 +13,9 @@ def record():
     return {
         "schema": 1,
         "run_id": "run-3",
+        "invocation_id": "first",
         "created": "2024-06-12T10:00:00+00:00",
-        "recipe": dict(RECIPE),
+        "recipe": RECIPE.as_json(),
         "context": {"framework": "jax", "mode": "jit", "text": "jax-jit-fp32-x1"},
         "seed": 3,
         "status": "finished",
@@ -26,7 +27,11 @@ def record():
             "selection": "last",
             "value": 81.5,
         },
+        "curve": [],
+        "losses": [],
         "state_sha256": "ff00",
+        "timing": {"wall_seconds": 1.0, "cpu_seconds": 1.0, "first_step_seconds": 0.1, "images_per_second": 900.0},
+        "peak_memory_bytes": 1000,
         "fault": None,
         "environment": {
             "framework": "jax",
@@ -37,6 +42,6 @@ def record():
             "hardware": "2 cores",
             "threads": 2,
         },
-        "data": {"name": "generated", "checksum": "c0de"},
+        "data": {"name": "generated", "n_train": 100, "n_test": 2000, "checksum": "c0de"},
         "code": {"commit": "abc", "dirty": True},
     }

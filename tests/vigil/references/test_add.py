@@ -73,7 +73,7 @@ def rows_by_framework(folder):
     """Return how many rows each framework has."""
     found: dict[str, int] = {}
     for row in load_rows(folder, "resnet_cifar"):
-        found[row["context"]["framework"]] = found.get(row["context"]["framework"], 0) + 1
+        found[row.framework] = found.get(row.framework, 0) + 1
     return found
 
 
@@ -83,7 +83,7 @@ def test_a_verified_context_is_measured_and_its_rows_say_so(adding, verified, fo
     assert main(BOTH) == 0
     assert asked == [("torch-jit-fp32-x1", True), ("jax-jit-fp32-x1", True)]
     assert adding == [("torch", 1000), ("jax", 1000), ("torch", 1001), ("jax", 1001)]
-    notes = [row["verify"] for row in load_rows(folder, "resnet_cifar")]
+    notes = [row.verify.as_json() for row in load_rows(folder, "resnet_cifar")]
     document = a_document()
     note = {
         "verdict": "reproduced",
@@ -132,7 +132,7 @@ def test_a_recipe_without_a_tape_is_measured_with_a_remark(adding, folder, capsy
     assert main([*ADD, "--framework", "torch"]) == 0
     out = capsys.readouterr().out
     assert out.index(f"remark: torch-jit-fp32-x1 is not verified: {UNVERIFIED}") < out.index("seed 1000")
-    notes = [row["verify"] for row in load_rows(folder, "resnet_cifar")]
+    notes = [row.verify.as_json() for row in load_rows(folder, "resnet_cifar")]
     assert notes == [{"verdict": "unknown", "reason": UNVERIFIED, "verify_id": None, "golden": None}] * 2
 
 
@@ -185,7 +185,7 @@ def test_a_run_that_fails_adds_nothing_and_is_told(adding, verified, scripted, f
     verified(torch=a_document())
     scripted({1000: "nan_loss", 1001: 12.0})
     assert main([*ADD, "--framework", "torch"]) == 3
-    assert [row["seed"] for row in load_rows(folder, "resnet_cifar")] == [1001]
+    assert [row.seed for row in load_rows(folder, "resnet_cifar")] == [1001]
     assert "not measured: " in capsys.readouterr().out
 
 

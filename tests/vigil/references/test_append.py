@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import copy
-import json
 import math
 import subprocess
 import sys
@@ -13,9 +12,10 @@ import threading
 import pytest
 
 import vigil.references.samples
-from tests.vigil.references.sampled import RECIPE, make_row
-from vigil.references import file
-from vigil.references.samples import ReferenceError_, append_rows, load_rows, row_from_record, select
+from runners.contract import files
+from tests.vigil.references.sampled import RECIPE, make_row, row_of
+from vigil.documents.reference_row import ReferenceError_, ReferenceRow
+from vigil.references.samples import append_rows, load_rows, select
 
 
 def test_appended_rows_are_read_back(tmp_path, record):
@@ -23,7 +23,7 @@ def test_appended_rows_are_read_back(tmp_path, record):
     torch = copy.deepcopy(record)
     torch["context"] |= {"framework": "torch", "text": "torch-jit-fp32-x1"}
     torch["run_id"] = "run-t"
-    rows = [make_row(record, seed=0), make_row(record, seed=1), row_from_record(torch)]
+    rows = [make_row(record, seed=0), make_row(record, seed=1), row_of(torch)]
     append_rows(tmp_path, rows[:1])
     written = append_rows(tmp_path, rows[1:])
     names = ["quick-jax-2024-06-12.jsonl", "quick-torch-2024-06-12.jsonl"]
@@ -67,27 +67,29 @@ def test_a_seed_on_other_data_is_another_sample(tmp_path, record):
     record["data"]["checksum"] = "beef"
     append_rows(tmp_path, [make_row(record, seed=0, run_id="other")])
     rows = load_rows(tmp_path, "resnet_cifar")
-    assert [row["run_id"] for row in select(rows, recipe=RECIPE, metric="test_accuracy", data="beef").rows] == ["other"]
+    assert [row.run_id for row in select(rows, recipe=RECIPE, metric="test_accuracy", data="beef").rows] == ["other"]
 
 
 def test_one_bad_row_keeps_all_from_being_written(tmp_path, record):
-    """Rows are checked before anything is written."""
-    bad = {**make_row(record, seed=1), "value": math.nan}
-    with pytest.raises(ReferenceError_, match="new row 2: value"):
-        append_rows(tmp_path, [make_row(record, seed=0), bad])
+    """Rows are checked before anything is written: the second repeats the first."""
+    with pytest.raises(ReferenceError_, match="run other: seed 0 in jax-jit-fp32-x1"):
+        append_rows(tmp_path, [make_row(record, seed=0), make_row(record, seed=0, run_id="other")])
     assert list(tmp_path.rglob("*.jsonl")) == []
 
 
-def test_a_faulted_row_is_refused_when_appended(tmp_path, record):
-    """A row that carries a fault mark does not pass as a plain one."""
-    with pytest.raises(ReferenceError_, match="fault: not a key"):
-        append_rows(tmp_path, [{**make_row(record, seed=0), "fault": {"name": "no_decay"}}])
+@pytest.mark.parametrize(
+    ("change", "said"), [({"value": math.nan}, "row 2: value: found nan"), ({"fault": {"name": "no_decay"}}, "fault: not a key")]
+)
+def test_a_row_that_is_no_sample_cannot_be_made(record, change, said):
+    """A number that is not finite is none, and a row that carries a fault mark does not pass as a plain one."""
+    with pytest.raises(ReferenceError_, match=said):
+        ReferenceRow.checked({**make_row(record, seed=0).as_json(), **change}, where="row 2")
 
 
 def test_a_file_name_cannot_leave_the_folder(tmp_path, record):
     """A profile called ../../x is refused."""
     row = make_row(record, seed=0)
-    row["recipe"]["profile"] = "../../x"
+    row = row.replace(recipe=row.recipe.replace(profile="../../x"))
     with pytest.raises(ReferenceError_, match="file name"):
         append_rows(tmp_path / "inner", [row])
     assert list(tmp_path.rglob("*.jsonl")) == []
@@ -101,7 +103,7 @@ def test_a_kill_while_writing_leaves_the_old_file(tmp_path, record, monkeypatch)
     def fail(source, target):
         raise OSError("no space left on device")
 
-    monkeypatch.setattr(file.os, "replace", fail)
+    monkeypatch.setattr(files.os, "replace", fail)
     with pytest.raises(OSError, match="no space"):
         append_rows(tmp_path, [make_row(record, seed=1)])
     assert path.read_bytes() == before
@@ -112,17 +114,22 @@ def test_a_kill_while_writing_leaves_the_old_file(tmp_path, record, monkeypatch)
 def test_two_that_append_at_once_lose_no_row(tmp_path, record, monkeypatch, is_locked, kept):
     """Before it writes, each waits for the other to have read: under the lock it has not, and without it one row is lost."""
     both_have_read = threading.Barrier(2)
-    replace = file.os.replace
+    replace = files.os.replace
 
     def wait_and_replace(source, target):
         with contextlib.suppress(threading.BrokenBarrierError):
             both_have_read.wait(timeout=0.3 if is_locked else 30.0)
         replace(source, target)
 
-    monkeypatch.setattr(file.os, "replace", wait_and_replace)
+    monkeypatch.setattr(files.os, "replace", wait_and_replace)
     if not is_locked:
-        monkeypatch.setattr(vigil.references.samples, "locked", lambda directory: contextlib.nullcontext())
-    threads = [threading.Thread(target=append_rows, args=(tmp_path, [make_row(record, seed=seed)])) for seed in range(2)]
+        monkeypatch.setattr(vigil.references.samples, "lock_references", lambda directory: contextlib.nullcontext())
+
+    def append(seed: int) -> None:
+        with contextlib.suppress(FileNotFoundError):  # without the lock the file that one is about to put there is the other's
+            append_rows(tmp_path, [make_row(record, seed=seed)])
+
+    threads = [threading.Thread(target=append, args=(seed,)) for seed in range(2)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -134,18 +141,19 @@ def test_processes_that_append_to_one_file_all_keep_their_rows(tmp_path, record)
     """Four processes with five rows each leave twenty, and no lock file that git would show."""
     rows = [make_row(record, seed=seed) for seed in range(20)]
     source = (
-        "import json, sys; from pathlib import Path; from vigil.references.samples import append_rows\n"
-        "for row in json.load(sys.stdin): append_rows(Path(sys.argv[1]), [row])"
+        "import sys; from pathlib import Path; from vigil.documents.reference_row import ReferenceRow\n"
+        "from vigil.references.samples import append_rows\n"
+        "for line in sys.stdin: append_rows(Path(sys.argv[1]), [ReferenceRow.parse(line, where='stdin')])"
     )
     running = []
     for number in range(4):
         process = subprocess.Popen([sys.executable, "-c", source, str(tmp_path)], stdin=subprocess.PIPE, text=True)
-        process.stdin.write(json.dumps(rows[number::4]))
+        process.stdin.write("".join(row.line() for row in rows[number::4]))
         running.append(process)
     for process in running:  # all at once: each waits for the end of what it is told
         process.stdin.close()
     assert [process.wait() for process in running] == [0] * 4
-    assert sorted(row["seed"] for row in load_rows(tmp_path, "resnet_cifar")) == list(range(20))
+    assert sorted(row.seed for row in load_rows(tmp_path, "resnet_cifar")) == list(range(20))
     assert [path.name for path in tmp_path.rglob("*") if path.is_file()] == ["quick-jax-2024-06-12.jsonl"]
 
 

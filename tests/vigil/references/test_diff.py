@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import copy
 import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from reports.reference_diff import diff_lines, diff_markdown
+from reports.diff_text import diff_lines, diff_markdown
 from tests.vigil.reference_rows import QUICK, REASON, band, make_entry, make_row, make_rows, write_lines
 from vigil.cli.main import main
+from vigil.documents.reference_row import ReferenceError_
 from vigil.errors import CannotRun, RecipeError, UsageError
 from vigil.paths import project_root
-from vigil.references.diff import compare, moved
+from vigil.references.diff import BandMove, band_move, diff_references
 from vigil.references.revision import default_base, is_tracked, merge_base
-from vigil.references.samples import ReferenceError_
 
 FILE = "reference_results/resnet_cifar/quick-all-2026-11-21.jsonl"
 ENTRIES = "reference_results/resnet_cifar/superseded.jsonl"
@@ -47,7 +46,7 @@ class Checkout:
 
     def compare(self, base: str = "HEAD"):
         """Compare the working tree with a revision."""
-        return compare(self.root, merge_base(self.root, base))
+        return diff_references(self.root, merge_base(self.root, base))
 
 
 @pytest.fixture(scope="module")
@@ -76,7 +75,7 @@ def checkout(template, tmp_path, monkeypatch):
 
 def band_in(side, *, framework="jax"):
     """Return the band of one side of a place."""
-    return side["bands"][framework]["band"]
+    return side.bands[framework].band
 
 
 def test_nothing_changed_is_said_and_is_exit_code_0(checkout, capsys):
@@ -90,25 +89,25 @@ def test_added_rows_are_shown_with_the_band_before_and_after(checkout, capsys):
     added = make_rows(8, frameworks=["jax"], first=1100, mean=87.0)
     checkout.rows([*OLD, *added])
     found = checkout.compare()
-    assert found["problems"] == []
-    [place] = found["places"]
-    old, new = band_in(place["old"]), band_in(place["new"])
+    assert found.problems == []
+    [place] = found.profiles
+    old, new = band_in(place.old), band_in(place.new)
     assert (old, new) == (band(OLD), band([*OLD, *added]))
-    assert [(lot["context"], lot["release"], lot["rows"]) for lot in place["added"]] == [("jax-jit-fp32-x1", "0.10.2", 8)]
-    assert new["low"] < old["low"] < new["high"]
-    assert place["moved"]["jax"]["now_inside"][0] == (new["low"], old["low"])
+    assert [(added.lot.context, added.lot.release, added.lot.rows) for added in place.added] == [("jax-jit-fp32-x1", "0.10.2", 8)]
+    assert new.low < old.low < new.high
+    assert place.moves["jax"].now_inside[0] == (new.low, old.low)
     assert main(["reference", "diff"]) == 0
     out = capsys.readouterr().out
-    assert f"old band    v1 ({QUICK['hash']}): " in out
-    assert all(f"{each['low']:.2f} to {each['high']:.2f} percent" in out for each in (old, new))
-    assert f"now INSIDE, was outside: {new['low']:.2f} to {old['low']:.2f}" in out
+    assert f"old band    v1 ({QUICK.hash}): " in out
+    assert all(f"{each.low:.2f} to {each.high:.2f} percent" in out for each in (old, new))
+    assert f"now INSIDE, was outside: {new.low:.2f} to {old.low:.2f}" in out
 
 
 def test_an_unknown_file_of_rows_is_seen_before_git_knows_it(checkout):
     """What somebody forgot to add to git is compared too."""
     checkout.rows(make_rows(8, first=1100), "reference_results/resnet_cifar/quick-jax-2026-12-01.jsonl")
-    [place] = checkout.compare()["places"]
-    assert sum(lot["rows"] for lot in place["added"]) == 16
+    [place] = checkout.compare().profiles
+    assert sum(added.lot.rows for added in place.added) == 16
 
 
 def test_samples_that_the_old_band_would_not_let_pass_are_marked(checkout):
@@ -116,8 +115,8 @@ def test_samples_that_the_old_band_would_not_let_pass_are_marked(checkout):
     worse = make_rows(8, frameworks=["tensorflow"], mean=70.0)
     good = make_rows(8, frameworks=["torch"], first=1200)
     checkout.rows([*OLD, *worse, *good])
-    [place] = checkout.compare()["places"]
-    judged = {lot["context"]: lot["by_the_old_band"] for lot in place["added"]}
+    [place] = checkout.compare().profiles
+    judged = {added.lot.context: added.by_the_old_band for added in place.added}
     assert judged["tensorflow-jit-fp32-x1"].startswith("regressed: the mean of 8 runs is")
     assert judged["torch-jit-fp32-x1"] == "reproduced"
 
@@ -136,7 +135,7 @@ def test_samples_that_the_old_band_would_not_let_pass_are_marked(checkout):
 )
 def test_an_edited_row_is_an_error_that_names_what_was_edited(checkout, capsys, key, value, said):
     """Whatever was changed in a row, also what moves no band, is exit code 1 with run, old and new value."""
-    rows = copy.deepcopy(OLD)
+    rows = [row.as_json() for row in OLD]
     rows[0]["value"] = 88.4
     checkout.rows(rows)
     checkout.commit()
@@ -152,24 +151,24 @@ def test_an_edited_row_is_an_error_that_names_what_was_edited(checkout, capsys, 
 def test_a_row_edited_in_an_earlier_commit_of_the_branch_is_found(checkout):
     """The comparison is with where the branch began, not with its last commit."""
     checkout.git("checkout", "--quiet", "-b", "change")
-    rows = copy.deepcopy(OLD)
+    rows = [row.as_json() for row in OLD]
     rows[3]["value"] += 0.25
     checkout.rows(rows)
     checkout.commit()
     checkout.commit()
-    assert checkout.compare("HEAD")["problems"] == []
-    found = compare(checkout.root, default_base(checkout.root))
-    assert [line.split(":")[0] for line in found["problems"]] == ["EDITED"]
-    assert band_in(found["places"][0]["old"]) != band_in(found["places"][0]["new"])
+    assert checkout.compare("HEAD").problems == []
+    found = diff_references(checkout.root, default_base(checkout.root))
+    assert [line.split(":")[0] for line in found.problems] == ["EDITED"]
+    assert band_in(found.profiles[0].old) != band_in(found.profiles[0].new)
 
 
 def test_the_same_row_written_in_another_way_is_no_edit(checkout):
     """Key order, spaces and the file that a row stands in say nothing about a sample."""
-    moved_rows = [dict(reversed(row.items())) for row in OLD]
+    moved_rows = [dict(reversed(row.as_json().items())) for row in OLD]
     (checkout.root / FILE).unlink()
     checkout.rows(moved_rows, "reference_results/resnet_cifar/quick-jax-2026-11-22.jsonl")
     found = checkout.compare()
-    assert (found["problems"], found["places"]) == ([], [])
+    assert (found.problems, found.profiles) == ([], [])
 
 
 def test_a_removed_row_is_an_error(checkout, capsys):
@@ -177,10 +176,10 @@ def test_a_removed_row_is_an_error(checkout, capsys):
     checkout.rows(OLD[1:])
     assert main(["reference", "diff"]) == 1
     out = capsys.readouterr().out
-    assert f"PROBLEM REMOVED: resnet_cifar quick, jax-jit-fp32-x1 seed 1000 (run {OLD[0]['run_id']})" in out
+    assert f"PROBLEM REMOVED: resnet_cifar quick, jax-jit-fp32-x1 seed 1000 (run {OLD[0].run_id})" in out
     assert "to take it out of the bands: supersede it" in out
     (checkout.root / FILE).unlink()
-    assert len(checkout.compare()["problems"]) == len(OLD)
+    assert len(checkout.compare().problems) == len(OLD)
 
 
 def test_rows_that_the_default_branch_got_meanwhile_are_not_missing(checkout):
@@ -191,8 +190,8 @@ def test_rows_that_the_default_branch_got_meanwhile_are_not_missing(checkout):
     checkout.commit()
     checkout.git("checkout", "--quiet", "change")
     found = checkout.compare("main")
-    assert (found["problems"], found["places"]) == ([], [])
-    assert "as it was when HEAD left it" in found["base"]["name"]
+    assert (found.problems, found.profiles) == ([], [])
+    assert "as it was when HEAD left it" in found.base.name
 
 
 def test_superseded_rows_are_shown_with_reason_and_both_bands(checkout):
@@ -202,11 +201,11 @@ def test_superseded_rows_are_shown_with_reason_and_both_bands(checkout):
     checkout.commit()
     checkout.rows([first, make_entry(OLD[8:], by="#5", reason=f"{REASON} | <b>bold</b>")], ENTRIES)
     found = checkout.compare()
-    assert found["problems"] == []
-    [place] = found["places"]
-    [entry] = place["superseded"]
-    assert (entry["rows"], entry["by"]) == (8, "#5")
-    assert (band_in(place["old"])["n"], band_in(place["new"])) == (14, None)
+    assert found.problems == []
+    [place] = found.profiles
+    [entry] = place.superseded
+    assert (len(entry.entry.run_ids), entry.entry.by) == (8, "#5")
+    assert (band_in(place.old).n, band_in(place.new)) == (14, None)
     assert any("verdicts WILL BE unknown" in line for line in diff_lines(found))
 
 
@@ -226,14 +225,14 @@ def test_an_entry_that_is_taken_back_or_cannot_be_is_an_error(checkout, after, s
     checkout.rows([make_entry(OLD[:2])], ENTRIES)
     checkout.commit()
     checkout.rows(after, ENTRIES)
-    assert any(said in line for line in checkout.compare()["problems"])
+    assert any(said in line for line in checkout.compare().problems)
 
 
 def test_a_removed_row_that_an_entry_names_is_two_errors(checkout):
     """A row is not removed by superseding it first."""
     checkout.rows([make_entry(OLD[:1])], ENTRIES)
     checkout.rows(OLD[1:])
-    kinds = [line.split(":")[0] for line in checkout.compare()["problems"]]
+    kinds = [line.split(":")[0] for line in checkout.compare().problems]
     assert kinds == ["REMOVED", "ENTRY THAT CANNOT BE"]
 
 
@@ -247,13 +246,13 @@ def test_an_entry_without_a_reason_is_refused_with_its_line(checkout):
 
 def test_a_sample_copied_under_another_name_is_an_error(checkout):
     """The same seed, context and release with another run id would count twice; superseded, it may be measured again."""
-    copied = make_row(seed=1000, value=OLD[0]["value"], run_id="copied")
+    copied = make_row(seed=1000, value=OLD[0].value, run_id="copied")
     checkout.rows([*OLD, copied])
-    [problem] = checkout.compare()["problems"]
+    [problem] = checkout.compare().problems
     assert "REPEATED" in problem
     assert "(run copied)" in problem
     checkout.rows([make_entry(OLD[:1])], ENTRIES)
-    assert checkout.compare()["problems"] == []
+    assert checkout.compare().problems == []
 
 
 def test_doubtful_rows_are_told_apart(checkout):
@@ -262,16 +261,16 @@ def test_doubtful_rows_are_told_apart(checkout):
     note = {"verdict": "reproduced", "reason": "all", "verify_id": "v", "golden": None}
     fine = {"commit": commit, "verify": note}
     rows = [make_row(seed=1100 + number, **fine) for number in range(5)]
-    rows[1] |= {"dirty": True}
-    rows[2] |= {"commit": "f" * 40}
-    rows[3] |= {"commit": None, "dirty": None}
-    rows[4] |= {"verify": {**note, "verdict": "unknown"}}
+    rows[1] = rows[1].replace(dirty=True)
+    rows[2] = rows[2].replace(commit="f" * 40)
+    rows[3] = rows[3].replace(commit=None, dirty=None)
+    rows[4] = rows[4].replace(verify={**note, "verdict": "unknown"})
     checkout.rows([*OLD, *rows])
-    [place] = checkout.compare()["places"]
-    names = [row["run_id"] for row in rows]
-    assert place["dirty"] == [names[1], names[3]]
-    assert place["unknown_commits"] == [names[2], names[3]]
-    assert place["unverified"] == [names[4]]
+    [place] = checkout.compare().profiles
+    names = [row.run_id for row in rows]
+    assert place.dirty == [names[1], names[3]]
+    assert place.unknown_commits == [names[2], names[3]]
+    assert place.unverified == [names[4]]
 
 
 def test_a_changed_recipe_leaves_its_reference_behind(checkout):
@@ -279,9 +278,9 @@ def test_a_changed_recipe_leaves_its_reference_behind(checkout):
     path = checkout.root / "recipes" / "resnet_cifar.yaml"
     path.write_text(path.read_text().replace("\nversion: 1\n", "\nversion: 2\n"))
     found = checkout.compare()
-    [place] = found["places"]
-    assert (place["old"]["version"], place["new"]["version"]) == (1, 2)
-    assert (band_in(place["old"]), band_in(place["new"])) == (band(OLD), None)
+    [place] = found.profiles
+    assert (place.old.identity.version, place.new.identity.version) == (1, 2)
+    assert (band_in(place.old), band_in(place.new)) == (band(OLD), None)
     text = "\n".join(diff_lines(found))
     assert "verdicts WILL BE unknown" in text
     assert "the recipe has changed" in text
@@ -291,12 +290,12 @@ def test_new_samples_of_a_changed_recipe_are_beside_the_band_of_the_old_one(chec
     """Each band is made by the recipe of its own side, and the added rows are not judged by a band of another training."""
     path = checkout.root / "recipes" / "resnet_cifar.yaml"
     path.write_text(path.read_text().replace("\nversion: 1\n", "\nversion: 2\n"))
-    added = make_rows(8, first=1100, mean=60.0, recipe={**QUICK, "version": 2})
+    added = make_rows(8, first=1100, mean=60.0, recipe=QUICK.replace(version=2))
     checkout.rows([*OLD, *added])
-    [place] = checkout.compare()["places"]
-    assert band_in(place["old"]) == band(OLD)
-    assert band_in(place["new"])["mean"] == pytest.approx(60.0, abs=1.0)
-    assert {lot["by_the_old_band"] for lot in place["added"]} == {None}
+    [place] = checkout.compare().profiles
+    assert band_in(place.old) == band(OLD)
+    assert band_in(place.new).mean == pytest.approx(60.0, abs=1.0)
+    assert {added.by_the_old_band for added in place.added} == {None}
 
 
 def test_a_broken_recipe_in_the_tree_is_its_own_error(checkout):
@@ -308,9 +307,9 @@ def test_a_broken_recipe_in_the_tree_is_its_own_error(checkout):
         checkout.compare()
     checkout.commit()
     path.write_text(whole)
-    [place] = checkout.compare()["places"]
-    assert place["old"]["bands"]["jax"]["reason"] == "recipes/ has no such recipe: no band"
-    assert band_in(place["new"]) == band(OLD)
+    [place] = checkout.compare().profiles
+    assert place.old.bands["jax"].reason == "recipes/ has no such recipe: no band"
+    assert band_in(place.new) == band(OLD)
 
 
 def test_what_else_changed_below_is_listed(checkout):
@@ -321,25 +320,25 @@ def test_what_else_changed_below_is_listed(checkout):
     (checkout.root / tape).unlink()
     checkout.rows([], "reference_results/known_findings.yaml")
     found = checkout.compare()
-    assert found["others"] == ["A reference_results/known_findings.yaml", f"D {tape}"]
+    assert found.others == ["A reference_results/known_findings.yaml", f"D {tape}"]
     assert f"also changed: D {tape}" in diff_lines(found)
 
 
 @pytest.mark.parametrize(
     ("old", "new", "outside", "inside"),
     [
-        ((1.0, 4.0), (1.0, 4.0), [], []),
-        ((1.0, 4.0), (2.0, 3.0), [(1.0, 2.0), (3.0, 4.0)], []),
-        ((1.0, 4.0), (2.0, 5.0), [(1.0, 2.0)], [(4.0, 5.0)]),
-        ((1.0, 2.0), (3.0, 4.0), [(1.0, 2.0)], [(3.0, 4.0)]),
-        ((2.0, 3.0), (1.0, 4.0), [], [(1.0, 2.0), (3.0, 4.0)]),
+        ((1.0, 4.0), (1.0, 4.0), (), ()),
+        ((1.0, 4.0), (2.0, 3.0), ((1.0, 2.0), (3.0, 4.0)), ()),
+        ((1.0, 4.0), (2.0, 5.0), ((1.0, 2.0),), ((4.0, 5.0),)),
+        ((1.0, 2.0), (3.0, 4.0), ((1.0, 2.0),), ((3.0, 4.0),)),
+        ((2.0, 3.0), (1.0, 4.0), (), ((1.0, 2.0), (3.0, 4.0))),
     ],
 )
 def test_values_that_change_sides_are_intervals(old, new, outside, inside):
     """The same, narrower, shifted, apart and wider bands."""
-    bands = ({"low": low, "high": high} for low, high in (old, new))
-    assert moved(*bands) == {"now_outside": outside, "now_inside": inside}
-    assert moved(None, {"low": 1.0, "high": 2.0}) == {"now_outside": [], "now_inside": []}
+    bands = [band(OLD).replace(low=low, high=high) for low, high in (old, new)]
+    assert band_move(*bands) == BandMove(now_outside=outside, now_inside=inside)
+    assert band_move(None, bands[1]) == BandMove()
 
 
 def test_the_base_is_the_default_branch_where_there_is_one(checkout):
@@ -375,7 +374,7 @@ def test_a_file_is_tracked_once_it_is_added(checkout):
 def test_markdown_shows_both_bands_and_escapes_what_people_wrote(checkout, tmp_path):
     """The page of a pull request: a table of bands, the added rows, problems first, and no markup from a reason."""
     hostile = "Wrong padding <img src=x> | [a](http://x) @someone `code` **bold**"
-    rows = copy.deepcopy(OLD)
+    rows = [row.as_json() for row in OLD]
     rows[9]["value"] += 1.0
     checkout.rows([*rows, *make_rows(8, frameworks=["tensorflow"])])
     checkout.rows([make_entry(OLD[:2], reason=hostile)], ENTRIES)
@@ -384,7 +383,7 @@ def test_markdown_shows_both_bands_and_escapes_what_people_wrote(checkout, tmp_p
     text = page.read_text(encoding="utf-8")
     assert text == diff_markdown(checkout.compare())
     assert text.index("1 problems") < text.index("### resnet")
-    assert f"| v1 ({QUICK['hash']}) | 16 of 8 seeds |" in text
+    assert f"| v1 ({QUICK.hash}) | 16 of 8 seeds |" in text
     assert "| tensorflow-jit-fp32-x1 | 1.0 | 8 | 1000 to 1007 |" in text
     for planted in ("<img", "[a](http", "@someone", "`code`", "**bold**"):
         assert planted not in text

@@ -8,22 +8,24 @@ import math
 
 import pytest
 
-from tests.vigil.references.sampled import RECIPE, VERIFIED, make_row
+from tests.vigil.references.sampled import RECIPE, VERIFIED, make_row, row_of
+from vigil.documents.document import DocumentError
+from vigil.documents.reference_row import ReferenceError_, ReferenceRow
 from vigil.errors import CannotRun
-from vigil.references.samples import ReferenceError_, append_rows, load_rows, row_from_record, select
+from vigil.references.samples import append_rows, load_rows, select
 
 
 def test_a_finished_run_becomes_a_row_with_its_provenance(record):
     """Value, seed, context, versions, commit, dirty mark and date all arrive in the row."""
-    row = row_from_record(record)
-    assert (row["kind"], row["value"], row["seed"], row["date"]) == ("measured", 81.5, 3, "2024-06-12")
-    assert row["packages"] == {"numpy": "2.4.0"}
-    assert (row["commit"], row["dirty"], row["framework_version"]) == ("abc", True, "0.10.2")
+    row = row_of(record)
+    assert (row.kind, row.value, row.seed, row.date) == ("measured", 81.5, 3, "2024-06-12")
+    assert row.packages == {"numpy": "2.4.0"}
+    assert (row.commit, row.dirty, row.framework_version) == ("abc", True, "0.10.2")
 
 
 def test_a_row_does_not_publish_where_one_machine_keeps_its_files(record):
     """Absolute paths of the environment stay in the record."""
-    assert "/home/somebody" not in json.dumps(row_from_record(record))
+    assert "/home/somebody" not in row_of(record).line()
 
 
 @pytest.mark.parametrize(
@@ -38,7 +40,7 @@ def test_a_faulted_or_unfinished_run_is_no_sample(record, key, found, said):
     """A run with a planted fault, failed or interrupted is refused with the reason."""
     record[key] = found
     with pytest.raises(ReferenceError_, match=said):
-        row_from_record(record)
+        row_of(record)
 
 
 @pytest.mark.parametrize("verdict", ["regressed", "known-finding", "failed:crash", "failed:hang", "unsupported"])
@@ -46,50 +48,48 @@ def test_a_run_that_verify_rejects_is_no_sample(record, verdict):
     """A run whose invocation began with a step that is wrong is refused, and so is a row that says it was."""
     record["verify"] = {"verdict": {"name": verdict, "reason": "9 of 589 tensors are out"}, "origin": None}
     with pytest.raises(ReferenceError_, match=f"verify.verdict: found '{verdict}'"):
-        row_from_record(record)
+        row_of(record)
     del record["verify"]
+    note = {**VERIFIED.as_json(), "verdict": verdict}
     with pytest.raises(ReferenceError_, match=f"verify.verdict: found '{verdict}'"):
-        row_from_record(record, verify={**VERIFIED, "verdict": verdict})
+        ReferenceRow.checked({**row_of(record).as_json(), "verify": note}, where="here")
 
 
 def test_a_row_says_what_verify_said_of_its_context(record, tmp_path):
     """The note arrives in the row and is read back; a row from before there were notes is as good."""
-    rows = [row_from_record(record, verify=VERIFIED), make_row(record, seed=4)]
+    rows = [row_of(record, verify=VERIFIED), make_row(record, seed=4)]
     append_rows(tmp_path, rows)
-    assert [row.get("verify") for row in load_rows(tmp_path, "resnet_cifar")] == [VERIFIED, None]
+    assert [row.verify for row in load_rows(tmp_path, "resnet_cifar")] == [VERIFIED, None]
 
 
 @pytest.mark.parametrize(
     ("note", "said"),
     [
-        ({**VERIFIED, "forced": True}, None),
-        ({key: value for key, value in VERIFIED.items() if key != "golden"}, "verify.golden: missing"),
-        ({**VERIFIED, "reason": None}, "verify.reason: found None"),
-        ({}, "verify.verdict: missing"),
+        ({**VERIFIED.as_json(), "forced": True}, "verify.forced: not a key"),
+        ({key: value for key, value in VERIFIED.as_json().items() if key != "golden"}, "verify.golden: missing"),
+        ({**VERIFIED.as_json(), "reason": None}, "verify.reason: found None"),
+        ({}, "verify.verdict, verify.reason, verify.verify_id, verify.golden: missing"),
     ],
 )
 def test_a_note_of_a_verification_is_whole(record, note, said):
-    """What lacks a key or has one of another type is refused."""
-    if said is None:
-        assert row_from_record(record, verify=note)["verify"] == note  # nested objects may say more, as `context` does
-        return
+    """What lacks a key, has one too many or one of another type is refused."""
     with pytest.raises(ReferenceError_, match=said):
-        row_from_record(record, verify=note)
+        ReferenceRow.checked({**row_of(record).as_json(), "verify": note}, where="here")
 
 
 @pytest.mark.parametrize("value", [None, math.nan, math.inf, "nan", True, 101.0])
 def test_a_value_that_is_no_number_is_no_sample(record, value):
     """Null, NaN, infinity, a string, a boolean and 101 percent are refused."""
     record["metric"]["value"] = value
-    with pytest.raises(ReferenceError_, match="value"):
-        row_from_record(record)
+    with pytest.raises(DocumentError, match="value"):
+        row_of(record)
 
 
 def test_a_record_without_a_needed_key_is_refused_by_name(record):
     """The error names what the record lacks."""
     del record["environment"]["framework_version"]
     with pytest.raises(ReferenceError_, match="run-3: framework_version: missing"):
-        row_from_record(record)
+        row_of(record)
 
 
 def test_no_folder_means_no_rows(tmp_path):
@@ -108,7 +108,7 @@ def test_no_folder_means_no_rows(tmp_path):
         (lambda row: json.dumps({**row, "value": "nan"}), "value: found 'nan'"),
         (lambda row: json.dumps({**row, "seed": 1.5}), "seed: found 1.5"),
         (lambda row: json.dumps({**row, "kind": "typed"}), "kind: found 'typed'"),
-        (lambda row: json.dumps({**row, "recipe": {"name": "resnet_cifar"}}), "recipe.version: missing"),
+        (lambda row: json.dumps({**row, "recipe": {"name": "a"}}), "recipe.version, recipe.hash, recipe.profile: missing"),
         (lambda row: json.dumps({**row, "recipe": {**row["recipe"], "name": "gru"}}), "recipe.name: found 'gru'"),
         (lambda row: json.dumps({**row, "value": 12.0}), "with other content"),
     ],
@@ -117,7 +117,7 @@ def test_a_damaged_line_is_named_by_file_and_line(tmp_path, record, change, said
     """The second line of the file is damaged in eleven ways; each is an error that names file, line and key."""
     (path,) = append_rows(tmp_path, [make_row(record, seed=0)])
     with path.open("a", encoding="utf-8") as file:
-        file.write(change(make_row(record, seed=0)) + "\n")
+        file.write(change(make_row(record, seed=0).as_json()) + "\n")
     with pytest.raises(CannotRun) as caught:
         load_rows(tmp_path, "resnet_cifar")
     assert f"{path}:2: " in str(caught.value)
@@ -143,9 +143,8 @@ def test_selected_rows_are_of_the_recipe_as_it_is(record):
     others = []
     for number, change in enumerate([{"profile": "paper"}, {"version": 2}, {"hash": "bb22"}, {"name": "gru"}]):
         row = make_row(record, seed=number + 1)
-        row["recipe"] |= change
-        others.append(row)
-    others.append({**make_row(record, seed=9), "metric": "test_loss"})
+        others.append(row.replace(recipe=row.recipe.replace(**change)))
+    others.append(make_row(record, seed=9).replace(metric="test_loss"))
     selection = select([*others, fits], recipe=RECIPE, metric="test_accuracy", data="c0de")
     assert (selection.rows, selection.reason) == ((fits,), None)
 
@@ -153,7 +152,7 @@ def test_selected_rows_are_of_the_recipe_as_it_is(record):
 def test_samples_of_other_data_judge_nothing(record):
     """Rows that trained on other pixels are left out; where there are no others, the reason names both checksums."""
     fits, other = make_row(record, seed=0), make_row(record, seed=1)
-    other["data"] = {**other["data"], "checksum": "beef"}
+    other = other.replace(data=other.data.replace(checksum="beef"))
     assert select([other, fits], recipe=RECIPE, metric="test_accuracy", data="c0de").rows == (fits,)
     selection = select([other], recipe=RECIPE, metric="test_accuracy", data="c0de")
     assert selection.rows == ()
@@ -170,11 +169,11 @@ def test_a_run_listed_twice_counts_once(record):
 @pytest.mark.parametrize("change", [{"hash": "bb22"}, {"version": 2}])
 def test_a_changed_recipe_has_no_reference_and_the_reason_says_why(record, change):
     """Version and hash that were found and wanted stand in the reason, with the command that helps."""
-    wanted = {**RECIPE, **change}
+    wanted = RECIPE.replace(**change)
     selection = select([make_row(record, seed=0)], recipe=wanted, metric="test_accuracy", data="c0de")
     assert selection.rows == ()
     assert "version 1 (aa11)" in selection.reason
-    assert f"version {wanted['version']} ({wanted['hash']})" in selection.reason
+    assert f"version {wanted.version} ({wanted.hash})" in selection.reason
     assert "make reference RECIPE=resnet_cifar PROFILE=quick" in selection.reason
 
 

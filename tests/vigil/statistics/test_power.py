@@ -11,7 +11,7 @@ from scipy import stats
 import vigil.cli.power as command
 from tests.vigil.judged import make_rows
 from vigil.cli.main import main
-from vigil.recipes.loading import load_recipe, recipe_hash
+from vigil.recipes.loading import identity_of, load_recipe
 from vigil.statistics.bands import detectable_drop
 from vigil.statistics.finite import BandUndefined
 from vigil.statistics.paired import paired
@@ -22,9 +22,9 @@ def known(*, n_test=20_000, **changes):
     """Return the basis that planted rows make."""
     rows = make_rows(**changes)
     return basis(
-        [row["value"] for row in rows],
-        seeds=[row["seed"] for row in rows],
-        frameworks=[row["context"]["framework"] for row in rows],
+        [row.value for row in rows],
+        seeds=[row.seed for row in rows],
+        frameworks=[row.framework for row in rows],
         unit="percent",
         n_test=n_test,
     )
@@ -34,8 +34,8 @@ def test_against_the_reference_it_is_the_detectable_drop_of_a_verdict():
     """The same number as a verdict of so many runs reports."""
     rows = make_rows()
     expected = detectable_drop(
-        [row["value"] for row in rows], n_new=3, spread_floor=known().floor, groups=[row["seed"] for row in rows],
-        frameworks=[row["context"]["framework"] for row in rows], framework="jax",
+        [row.value for row in rows], n_new=3, spread_floor=known().floor, groups=[row.seed for row in rows],
+        frameworks=[row.framework for row in rows], framework="jax",
     )  # fmt: skip
     assert power(known(), 3).against_reference == pytest.approx(expected)
 
@@ -111,14 +111,8 @@ def reference(monkeypatch):
     """Return a function that makes the reference of resnet_cifar's quick profile what it is given."""
 
     def make(rows) -> None:
-        recipe = load_recipe("resnet_cifar")
-        identity = {
-            "name": recipe.name,
-            "version": recipe.version,
-            "hash": recipe_hash(recipe.resolve("quick")),
-            "profile": "quick",
-        }
-        monkeypatch.setattr(command, "load_rows", lambda *facts: [{**row, "recipe": identity} for row in rows])
+        identity = identity_of(load_recipe("resnet_cifar"), "quick")
+        monkeypatch.setattr(command, "load_rows", lambda *facts: [row.replace(recipe=identity) for row in rows])
 
     return make
 

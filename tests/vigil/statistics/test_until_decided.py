@@ -12,7 +12,8 @@ from vigil.documents.context import make_context
 from vigil.documents.invocation import Invocation
 from vigil.process.recording import read_record
 from vigil.recipes.loading import load_recipe
-from vigil.references.samples import append_rows, row_from_record
+from vigil.references.admission import row_from_record
+from vigil.references.samples import append_rows
 from vigil.runs.carry_out import carry_out, read_invocation
 from vigil.runs.plan import Request, plan
 from vigil.runs.until_decided import rule

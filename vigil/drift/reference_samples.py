@@ -6,15 +6,18 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from vigil.drift.examine import Reference
+from vigil.documents.identity import Identity
+from vigil.documents.reference_row import ReferenceRow
+from vigil.drift.questions import ReferenceSamples
 from vigil.errors import VigilError
 from vigil.recipes.loading import load_recipe, recipe_hash
 from vigil.references.overview import recipes_with_rows
-from vigil.references.samples import MIN_SAMPLES, MIN_SEEDS, Row, load_rows, select
+from vigil.references.samples import load_rows, newest_checksum, select
+from vigil.references.usable import are_enough
 from vigil.statistics.metric import spread_floor
 
 
-def rows_in(directory: Path) -> Callable[[str], Sequence[Row]]:
+def rows_in(directory: Path) -> Callable[[str], Sequence[ReferenceRow]]:
     """Return a function from a recipe's name to its reference rows in a directory; none for a name without a folder there.
 
     A name comes from the history, which anybody may have edited: it is looked up among the folders and never made into a path.
@@ -30,33 +33,30 @@ class References:
     those that new runs are judged by.
     """
 
-    def __init__(self, rows_of: Callable[[str], Sequence[Row]]) -> None:
+    def __init__(self, rows_of: Callable[[str], Sequence[ReferenceRow]]) -> None:
         """Take a function from a recipe's name to those of its rows that are not superseded."""
         self._rows_of = rows_of
-        self._found: dict[tuple[Any, ...], Reference | None] = {}
+        self._found: dict[tuple[Any, ...], ReferenceSamples | None] = {}
 
-    def __call__(self, cell: Mapping[str, Any]) -> Reference | None:
+    def __call__(self, cell: Mapping[str, Any]) -> ReferenceSamples | None:
         key = (cell["recipe"], cell["recipe_version"], cell["recipe_hash"], cell["profile"], cell["metric"], cell["unit"])
         if key not in self._found:
             self._found[key] = _reference(cell, self._rows_of(cell["recipe"]))
         return self._found[key]
 
 
-def _reference(cell: Mapping[str, Any], rows: Sequence[Row]) -> Reference | None:
+def _reference(cell: Mapping[str, Any], rows: Sequence[ReferenceRow]) -> ReferenceSamples | None:
     name, profile, digest = cell["recipe"], cell["profile"], cell["recipe_hash"]
-    identity = {"name": name, "version": int(cell["recipe_version"]), "hash": digest, "profile": profile}
-    rows = [row for row in rows if row["recipe"] == identity and row["unit"] == cell["unit"]]
-    if not rows:
-        return None
-    newest = max(rows, key=lambda row: row["date"])["data"]["checksum"]
-    chosen = select(rows, recipe=identity, metric=cell["metric"], data=newest).rows
-    values = tuple(float(row["value"]) for row in chosen)
-    if len(chosen) < MIN_SAMPLES or len({row["seed"] for row in chosen}) < MIN_SEEDS:
+    identity = Identity(name=name, version=int(cell["recipe_version"]), hash=digest, profile=profile)
+    rows = [row for row in rows if row.recipe == identity and row.unit == cell["unit"]]
+    chosen = select(rows, recipe=identity, metric=cell["metric"], data=newest_checksum(rows)).rows
+    values = tuple(row.value for row in chosen)
+    if not are_enough(chosen):
         return None
     floor = _floor(values, cell)
     if floor == 0.0 and len(set(values)) == 1:
         return None
-    return Reference(values, tuple(row["seed"] for row in chosen), tuple(row["context"]["text"] for row in chosen), floor)
+    return ReferenceSamples(values, tuple(row.seed for row in chosen), tuple(row.context.text for row in chosen), floor)
 
 
 def _floor(values: tuple[float, ...], cell: Mapping[str, Any]) -> float:

@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from vigil.drift.place import Place, locate
 from vigil.drift.series import Series
-from vigil.drift.steps import Scan, Step, arrangements, make_design, plain_step, residual_square, step_at
+from vigil.drift.steps import Scan, Step, StepPlace, arrangements, locate, make_design, plain_step, residual_square, step_at
 from vigil.statistics.bands import compare, half_width
 from vigil.statistics.finite import BandUndefined
+from vigil.statistics.pooling import SampleLabels
 
 # Below these a permutation test of a step cannot be significant among a hundred cells (docs/drift-tables.md).
 SCAN_FROM = 12
@@ -31,7 +31,7 @@ PLACE_COVERAGE = 0.9
 
 
 @dataclass(frozen=True)
-class Reference:
+class ReferenceSamples:
     """The reference samples of a recipe's profile, and the floor under their spread."""
 
     values: tuple[float, ...]
@@ -66,7 +66,7 @@ class Since:
 
 
 @dataclass(frozen=True)
-class Places:
+class StepSearch:
     """A search for a step at several places: the smallest p-value times their number (Bonferroni)."""
 
     p_value: float
@@ -74,16 +74,16 @@ class Places:
 
 
 @dataclass
-class Examined:
+class ExaminedSeries:
     """A series and the answers. `release` is the step at the newest release that moved any bit, `releases` at the last ones."""
 
     series: Series
     floor: float
     against: Against | None
     release: Step | None
-    releases: Places | None
+    releases: StepSearch | None
     scan: Scan | None
-    places: Places | None
+    places: StepSearch | None
     p_values: dict[str, float] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -116,14 +116,14 @@ class Examined:
         return float(np.sqrt(max(left, 0.0) / freedom)) if freedom > 0 else 0.0
 
 
-def examine(series: Series, *, reference: Reference | None = None) -> Examined:
+def examine(series: Series, *, reference: ReferenceSamples | None = None) -> ExaminedSeries:
     """Ask all that can be asked, but for the permutations of the scan."""
     floor = 0.0 if reference is None else reference.floor
     last = released_boundaries(series)
     release = step_at(series.values, series.seeds, last[0], spread_floor=floor) if last else None
     scan = _scan(series, floor)
     places = None if scan is not None else _searched(series, _inner(series), floor)
-    return Examined(series, floor, _against(series, reference), release, _searched(series, last, floor), scan, places)
+    return ExaminedSeries(series, floor, _against(series, reference), release, _searched(series, last, floor), scan, places)
 
 
 def release_starts(series: Series) -> np.ndarray:
@@ -140,7 +140,7 @@ def released_boundaries(series: Series) -> list[int]:
     return found[:_LAST_RELEASES]
 
 
-def since(examined: Examined) -> Since:
+def since(examined: ExaminedSeries) -> Since:
     """Return where the change in a series began."""
     series = examined.series
     place = _place(examined)
@@ -158,7 +158,7 @@ def since(examined: Examined) -> Since:
     )
 
 
-def size_of(examined: Examined) -> tuple[float, float, float]:
+def size_of(examined: ExaminedSeries) -> tuple[float, float, float]:
     """Return the size of the change and its 95 % interval: the step where it began, else the distance to the reference.
 
     Values without any spread (100 % correct night after night, then 90 %) have a step and no interval: NaN.
@@ -176,7 +176,7 @@ def size_of(examined: Examined) -> tuple[float, float, float]:
     return plain_step(series.values, series.seeds, place.boundary), float("nan"), float("nan")
 
 
-def _place(examined: Examined) -> Place | None:
+def _place(examined: ExaminedSeries) -> StepPlace | None:
     """Return where the change began; None for a series that was as far from the reference before any step in it."""
     series, by_itself = examined.series, min(examined.p_values.get("release", 1.0), examined.p_values.get("step", 1.0))
     if by_itself > _WORTH_LOCATING:
@@ -206,10 +206,10 @@ def _begins(series: Series, boundaries: np.ndarray, starts: np.ndarray | list[in
     """Return, for each boundary, whether a release that starts on one of the nights may have made it."""
     latest = np.maximum.accumulate(series.last)
     nights = np.asarray(starts, dtype=int)
-    return ((latest[boundaries - 1, np.newaxis] < nights) & (nights <= series.first[boundaries, np.newaxis])).any(axis=1)
+    return np.any((latest[boundaries - 1, np.newaxis] < nights) & (nights <= series.first[boundaries, np.newaxis]), axis=1)
 
 
-def _against(series: Series, reference: Reference | None) -> Against | None:
+def _against(series: Series, reference: ReferenceSamples | None) -> Against | None:
     """Return the newest values against the reference's, judged as `vigil.statistics.bands` judges several; None if too few."""
     if reference is None:
         return None
@@ -219,7 +219,7 @@ def _against(series: Series, reference: Reference | None) -> Against | None:
         for seed, context in zip(reference.seeds, reference.contexts, strict=True)
     ]
     samples = [value for value, keep in zip(reference.values, own, strict=True) if keep]
-    labels = {
+    labels: SampleLabels = {
         "groups": [seed for seed, keep in zip(reference.seeds, own, strict=True) if keep],
         "frameworks": [_framework(text) for text, keep in zip(reference.contexts, own, strict=True) if keep],
         "framework": _framework(series.cell["context"]),
@@ -261,11 +261,11 @@ def _inner(series: Series) -> list[int]:
     return [int(place) for place in series.boundaries if _ON_EACH_SIDE <= place <= most]
 
 
-def _searched(series: Series, boundaries: Sequence[int], floor: float) -> Places | None:
+def _searched(series: Series, boundaries: Sequence[int], floor: float) -> StepSearch | None:
     """Return the search over boundaries, or None if none can be judged."""
     steps = [step_at(series.values, series.seeds, place, spread_floor=floor) for place in boundaries]
     p_values = [step.p_value for step in steps if step is not None]
-    return Places(min(1.0, len(p_values) * min(p_values)), len(p_values)) if p_values else None
+    return StepSearch(min(1.0, len(p_values) * min(p_values)), len(p_values)) if p_values else None
 
 
 def _scan(series: Series, floor: float) -> Scan | None:

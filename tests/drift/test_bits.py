@@ -5,8 +5,8 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
+from vigil.drift.bits import NOT_DETERMINISTIC, NOT_WORSE, UNDECIDED, WORSE
 from vigil.drift.findings import detect, something_drifts
-from vigil.drift.moved import NOT_DETERMINISTIC, NOT_WORSE, UNDECIDED, WORSE
 
 GOOD, FAR, OUT = ("reproduced", 3.0, 0.1), ("reproduced", 30.0, 0.9), ("regressed", 900.0, 22.0)
 RELEASES = ["0.9.2"] * 2 + ["0.10.2"] * 2

@@ -8,13 +8,13 @@ from itertools import groupby
 from typing import NamedTuple
 
 from reports.tables import print_table
-from vigil.drift.findings import Drift, Gap, Report, something_drifts
-from vigil.drift.moved import NOT_WORSE, WORSE, Moved
+from vigil.drift.bits import NOT_WORSE, WORSE, BitChange
+from vigil.drift.findings import Drift, DriftReport, Gap, something_drifts
 
 COLUMNS = ("cell", "what", "size [95 %]", "in sd", "since night", "release", "p", "q", "siblings, and float64")
 
 
-class Line(NamedTuple):
+class DriftRow(NamedTuple):
     """One finding in words, column by column; `told` says who else moved, what float64 says, or why there is no value."""
 
     cell: str
@@ -28,7 +28,7 @@ class Line(NamedTuple):
     told: str
 
 
-def rows(report: Report) -> list[Line]:
+def rows(report: DriftReport) -> list[DriftRow]:
     """Return one row a finding: what drifts, what is worse against float64, what gives no value, and what moved and is not worse.
 
     Cells of one framework that moved between the same releases with the same outcome are one row.
@@ -41,7 +41,7 @@ def rows(report: Report) -> list[Line]:
     return [*drifts, *(row for row in moved if row.what == WORSE), *gaps, *(row for row in moved if row.what != WORSE)]
 
 
-def notes(report: Report, *, remarks: Sequence[str]) -> list[str]:
+def notes(report: DriftReport, *, remarks: Sequence[str]) -> list[str]:
     """Return what was looked at, what could have been seen, and how often the table is wrong by chance."""
     seen, asked, rate = report.looked_at, report.looked_at["asked"], f"{report.looked_at['false_discovery_rate']:.0%}"
     nights = f"{seen['nights']} nights, {seen['first_night']} to {seen['last_night']}" if seen["nights"] else "no night"
@@ -60,7 +60,7 @@ def notes(report: Report, *, remarks: Sequence[str]) -> list[str]:
     ]
 
 
-def show(report: Report, *, title: str, remarks: Sequence[str]) -> None:
+def show(report: DriftReport, *, title: str, remarks: Sequence[str]) -> None:
     """Print the table and its notes; where nothing drifts, that stands above them."""
     found = rows(report)
     if not something_drifts(report):
@@ -73,19 +73,19 @@ def show(report: Report, *, title: str, remarks: Sequence[str]) -> None:
         print(line)
 
 
-def drift_line(drift: Drift, nights: Sequence[str]) -> Line:
+def drift_line(drift: Drift, nights: Sequence[str]) -> DriftRow:
     """Return what is said of a series that drifts."""
     words = [drift.siblings.summary] if drift.siblings is not None else []
-    if drift.moved is not None and drift.moved.what in (NOT_WORSE, WORSE):
-        words.append(_float64(drift.moved))
+    if drift.moved is not None:
+        words += _float64(drift.moved)
     began = drift.since
     since, release = "all along", "away from the reference in every release"
-    if began.night is not None:
+    if began.night is not None and began.low is not None and began.high is not None:
         since, release = nights[began.night], _release(began.release, began.release_before)
         if began.low != began.high:
             since += f" (90 %: {nights[began.low]} to {nights[began.high]})"
     p_values = ", ".join(f"{name} {p:.1g}" for name, p in drift.p_values.items())
-    return Line(
+    return DriftRow(
         drift.label,
         drift.what + {True: ", worse", False: ", better", None: ""}[drift.worse],
         _size(drift),
@@ -98,10 +98,12 @@ def drift_line(drift: Drift, nights: Sequence[str]) -> Line:
     )
 
 
-def _float64(moved: Moved) -> str:
-    """Return how far from float64 both sides are; only for what was verified under both releases."""
-    said = "float64: within limits before and after" if moved.what == NOT_WORSE else WORSE
-    return f"{said}, worst ratio {moved.old.worst_ratio:.3g} -> {moved.new.worst_ratio:.3g}"
+def _float64(change: BitChange) -> list[str]:
+    """Return how far from float64 both sides are; nothing where that was not decided."""
+    if change.what not in (NOT_WORSE, WORSE) or change.old is None or change.new is None:
+        return []
+    said = "float64: within limits before and after" if change.what == NOT_WORSE else WORSE
+    return [f"{said}, worst ratio {change.old.worst_ratio:.3g} -> {change.new.worst_ratio:.3g}"]
 
 
 def _size(drift: Drift) -> str:
@@ -116,18 +118,18 @@ def _release(release: str | None, before: str | None) -> str:
     return f"{release}, no new release" if release == before else f"{before} -> {release}"
 
 
-def gap_line(gap: Gap, nights: Sequence[str]) -> Line:
+def gap_line(gap: Gap, nights: Sequence[str]) -> DriftRow:
     """Return what is said of a cell that gives no value any more."""
     tries = f"{gap.tries} night{'s' * (gap.tries != 1)} tried since; " if gap.tries else ""
-    return Line(gap.label, "no value since", "-", "-", nights[gap.last_night], "-", "-", "-", f"{tries}{gap.reason}")
+    return DriftRow(gap.label, "no value since", "-", "-", nights[gap.last_night], "-", "-", "-", f"{tries}{gap.reason}")
 
 
-def _transition(pair: tuple[dict, Moved]) -> tuple[str, str, str, str]:
+def _transition(pair: tuple[dict, BitChange]) -> tuple[str, str, str, str]:
     cell, found = pair
     return cell["framework"], found.what, str(found.old_release), found.new_release
 
 
-def moved_line(moves: Sequence[tuple[dict, Moved]]) -> Line:
+def moved_line(moves: Sequence[tuple[dict, BitChange]]) -> DriftRow:
     """Return what is said of cells of one framework that moved between the same releases with the same outcome."""
     cell, found = moves[0]
     label = f"{cell['framework']}, {len(moves)} cells"
@@ -140,7 +142,7 @@ def moved_line(moves: Sequence[tuple[dict, Moved]]) -> Line:
         reasons = [f"largest worst ratio {old:.3g} before, {new:.3g} after"]
     more = f", and {len(reasons) - 1} others" if len(reasons) > 1 else ""
     release = found.new_release if found.old_release is None else f"{found.old_release} -> {found.new_release}"
-    return Line(label, found.what, "-", "-", "-", release, "-", "-", f"{reasons[0]}{more}")
+    return DriftRow(label, found.what, "-", "-", "-", release, "-", "-", f"{reasons[0]}{more}")
 
 
 def _detectable(seen: dict[str, float | None]) -> Iterable[str]:
