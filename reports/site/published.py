@@ -61,7 +61,8 @@ def comparisons(sources: Sources, results: Mapping[Key, Sequence[CellResult]]) -
         profiles = sorted(recipe.profiles.values(), key=lambda each: (not _targets(recipe, each), each.name))
         for profile in profiles:
             of_context = [(key[2], results[key]) for key in results if key[:2] == (recipe.name, profile.name)]
-            for target in _targets(recipe, profile) or [None]:
+            targets: list[Mapping[str, Any] | None] = [*_targets(recipe, profile)]
+            for target in targets or [None]:
                 found.append(_comparison(recipe, profile, target, rows=sources.rows[recipe.name], of_context=of_context))
     return found
 

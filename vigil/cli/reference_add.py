@@ -65,7 +65,8 @@ def run(arguments: argparse.Namespace) -> int:
         require_framework(name)
     training = recipe.resolve(arguments.profile)
     data_directory = ensure_data(training, progress=RunDisplay().data)
-    have = _samples(recipe, arguments.profile, checksum=kind_of(training).load(training["data"], data_directory).checksum)
+    data = kind_of(training).load(training["data"], None if data_directory is None else str(data_directory))
+    have = _samples(recipe, arguments.profile, checksum=data.checksum)
     missing = [(seed, context) for seed in seeds for context in contexts if (context.text, seed) not in have]
     print(f"{len(missing)} runs to measure, {len(have)} samples of this recipe and profile are there already", flush=True)
     gated = examine_contexts(
