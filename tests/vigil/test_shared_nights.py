@@ -31,7 +31,7 @@ def cells_of(runs: Path) -> list[dict]:
     [night] = read_night_files(nights_directory(runs))[0]
     rows = night.document.cells
     assert [row.status for row in rows] == [DONE] * N_CELLS
-    return [{**row.as_json(), "document": read_document(runs / row.directory)} for row in rows]
+    return [{**row.as_json(), "document": read_document(runs / row.directory).as_json()} for row in rows]
 
 
 def assert_held_once(uri: str, *folders: Path) -> None:

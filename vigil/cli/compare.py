@@ -23,7 +23,7 @@ from vigil.progress import RunDisplay, duration
 from vigil.recipes.loading import identity_of, load_recipe
 from vigil.releases.naming import ALLOWED, Release, parse_release
 from vigil.releases.release_pair import judge, read_side, unavailable_side
-from vigil.releases.resolve import Resolved, Unavailable
+from vigil.releases.resolve import Resolved
 from vigil.releases.store import obtain_or_say_why
 from vigil.runs.carry_out import carry_out, carry_out_in_turn, read_invocation
 from vigil.runs.plan import Request, plan, preflight
@@ -76,10 +76,11 @@ def run(arguments: argparse.Namespace) -> int:
     display, runs = RunDisplay(), runs_directory()
     require_writable(runs)
     under = [obtain_or_say_why(release, tell=display.say) for release in releases]
-    if any(isinstance(each, Unavailable) for each in under):
+    resolved = [each for each in under if isinstance(each, Resolved)]
+    if len(resolved) < len(under):
         sides = [unavailable_side(name, each) for name, each in zip(NAMES, under, strict=True)]
     else:
-        sides = _run_both(request, under, runs, jobs=jobs, timeout=timeout, display=display)
+        sides = _run_both(request, resolved, runs, jobs=jobs, timeout=timeout, display=display)
     directory, document = write_comparison(request, sides, runs)
     report.show(document)
     print(f"Written to {directory / Comparison.FILE_NAME}")

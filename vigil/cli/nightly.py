@@ -16,6 +16,7 @@ from reports.verification_picture import draw_picture
 from vigil.cli import options
 from vigil.documents.context import FRAMEWORKS
 from vigil.documents.night import Night
+from vigil.documents.verification import Verification
 from vigil.errors import EXIT_COULD_NOT_RUN, UsageError
 from vigil.nightly.cell_work import CellRunner
 from vigil.nightly.conduct import SEEDS, MakeWork, NightOrder, NothingNew, begin, resume
@@ -26,7 +27,6 @@ from vigil.nightly.night_verdict import standing_code, worst
 from vigil.paths import runs_directory
 from vigil.process.directories import require_writable
 from vigil.recipes.loading import DEFAULT_PROFILE, Recipe, load_recipe, recipe_names
-from vigil.tracking import read_document
 
 DEFAULT_BUDGET = "8h"
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
@@ -177,7 +177,7 @@ def _maker(recipes: Mapping[str, Recipe], runs: Path) -> MakeWork:
     one_at_a_time = threading.Lock()
 
     def draw(place: Path) -> None:
-        if read_document(place).get("tensors"):
+        if Verification.read(place).tensors:
             with one_at_a_time:
                 draw_picture(place)
 

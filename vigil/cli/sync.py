@@ -73,12 +73,12 @@ def _sync_nights(directory: Path, *, is_check: bool) -> bool:
 def sync_one(directory: Path, *, uri: str, is_check: bool) -> tuple[str, str]:
     """Upload one invocation or verification if that is due; return the outcome and what else a person should know."""
     try:
-        document = read_document(directory) if document_path(directory).is_file() else {}
-        if not document.get("verdict"):
+        document = read_document(directory) if document_path(directory).is_file() else None
+        if document is None or document.verdict is None:
             return "skipped", " (no verdict yet: still running, or to be continued with `vigil resume`)"
-        if document["verdict"]["name"] == Verdict.FAILED_INTERRUPTED:
+        if document.verdict.name is Verdict.FAILED_INTERRUPTED:
             return "skipped", " (interrupted)"
-        earlier = Tracking.model_validate(document.get("tracking") or {})
+        earlier = document.tracking or Tracking()
         if earlier.run_id and not is_check:
             return "already in MLflow", ""
         tracking = upload(directory, uri=uri)

@@ -117,10 +117,6 @@ class Context:
         written = core_schema.plain_serializer_function_ser_schema(lambda context: context.as_dict(), when_used="json")
         return core_schema.no_info_plain_validator_function(read, serialization=written)
 
-    # While rooms move from keys to attributes, a context serves both.
-    def __getitem__(self, key: str) -> Any:
-        return getattr(self, key)
-
 
 def make_context(**options: Any) -> Context:
     """Return the checked context; counts and shards may come as text from a command line, and what is left out is usual.

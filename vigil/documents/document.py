@@ -64,13 +64,6 @@ class Part(BaseModel):
         null = {name for name in self.LEFT_OUT_WHEN_NONE if getattr(self, name) is None}
         return {key: value for key, value in content.items() if key not in never_had | null}
 
-    # While rooms move from keys to attributes, one document serves both.
-    def __getitem__(self, key: str) -> Any:
-        return getattr(self, key)
-
-    def get(self, key: str, default: Any = None) -> Any:
-        return getattr(self, key, default)
-
 
 class Document(Part):
     """A file of its own, with the version of its form in `schema`."""

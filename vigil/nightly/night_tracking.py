@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from vigil.documents.identity import Identity
+from vigil.documents.invocation import Invocation
 from vigil.documents.night import REPRODUCE, VERIFY, CellKind, CellRow, Night
 from vigil.documents.verdict import Verdict
+from vigil.documents.verification import Verification
 from vigil.errors import EXIT_COULD_NOT_RUN, EXIT_OUTSIDE, EXIT_REPRODUCED, EXIT_UNKNOWN, CannotRun
 from vigil.nightly.night_file import NightFile
 from vigil.redaction import redact
@@ -61,16 +62,19 @@ def bring(night: NightFile, runs: Path, *, uri: str | None = None) -> CannotRun 
     return None
 
 
-def _bring_runs(document: Night, runs: Path, *, uri: str) -> None:
+def _bring_runs(night: Night, runs: Path, *, uri: str) -> None:
     """Upload what no upload has completed of a night's cells; one that is gone or damaged keeps no other back.
 
     Raises:
         TrackingUnavailable: MLflow could not be reached, or refused.
     """
-    for row in document.cells:
-        found = _document_of(row if row.is_done else None, runs)
-        verdict, tracking = found.get("verdict") or {}, found.get("tracking") or {}
-        if row.directory is None or verdict.get("name") in (None, Verdict.FAILED_INTERRUPTED) or tracking.get("run_id"):
+    for row in night.cells:
+        document = _document_of(row if row.is_done else None, runs)
+        if row.directory is None or document is None or document.verdict is None:
+            continue
+        if document.verdict.name is Verdict.FAILED_INTERRUPTED:
+            continue
+        if document.tracking and document.tracking.run_id:
             continue
         try:
             record_tracking(runs / row.directory, upload(runs / row.directory, uri=uri))
@@ -97,9 +101,10 @@ def points_of(document: Night, runs: Path) -> list[NightPoint]:
 
 def _point(rows: Mapping[CellKind, CellRow], document: Night, runs: Path) -> NightPoint:
     row = _decisive(rows)
-    verification, reproduction = (_document_of(rows.get(kind), runs) for kind in (VERIFY, REPRODUCE))
-    judged, worst = reproduction.get("verdict") or {}, verification.get("worst") or {}
-    band = judged.get("mean_band") or judged.get("band") or {}
+    verification, invocation = (_document_of(rows.get(kind), runs) for kind in (VERIFY, REPRODUCE))
+    worst = verification.worst if isinstance(verification, Verification) else None
+    judged = invocation.verdict if isinstance(invocation, Invocation) else None
+    band = (judged.mean_band or judged.band) if judged else None
     recipe, context = document.recipes[row.recipe], row.context
     return NightPoint(
         recipe=Identity(name=row.recipe, version=recipe.version, hash=recipe.hash, profile=row.profile),
@@ -110,10 +115,10 @@ def _point(rows: Mapping[CellKind, CellRow], document: Night, runs: Path) -> Nig
         unit=recipe.metric.unit,
         direction=recipe.metric.direction,
         seeds=len(document.seeds) if REPRODUCE in rows else 0,
-        value=judged.get("mean"),
-        band_low=band.get("low"),
-        band_high=band.get("high"),
-        verify_worst_ratio=float(worst["ratio"]) if worst else None,
+        value=judged.mean if judged else None,
+        band_low=band.low if band else None,
+        band_high=band.high if band else None,
+        verify_worst_ratio=worst.ratio if worst else None,
         reason=row.reason,
     )
 
@@ -127,14 +132,14 @@ def _decisive(rows: Mapping[CellKind, CellRow]) -> CellRow:
     return step if is_bad and number.ended_as in (Verdict.REPRODUCED, Verdict.UNKNOWN) else number
 
 
-def _document_of(row: CellRow | None, runs: Path) -> dict[str, Any]:
+def _document_of(row: CellRow | None, runs: Path) -> Invocation | Verification | None:
     """Return the document that a cell's directory holds; a folder that was removed since has none."""
     if row is None or row.directory is None:
-        return {}
+        return None
     try:
         return read_document(runs / row.directory)
     except CannotRun:
-        return {}
+        return None
 
 
 def bring_all(nights: Sequence[NightFile], runs: Path, *, uri: str | None = None, is_check: bool = False) -> list[str]:

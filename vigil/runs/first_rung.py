@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
-from typing import Any
 
 from runners.contract.protocol.spec import read_spec
 from vigil.documents.failure import Failure
 from vigil.documents.invocation import FirstRung, Invocation
 from vigil.documents.judgement import Judgement
 from vigil.documents.verdict import Verdict
-from vigil.documents.verification import Origin, StepVerdict, Verification
+from vigil.documents.verification import StepVerdict, Verification
 from vigil.errors import VigilError
 from vigil.runs.watch import Watch
 
@@ -82,12 +81,3 @@ def with_first_rung(judged: Judgement, rung: FirstRung | None) -> Judgement:
             name=name, reason=f"the verification of one training step crashed, although {though}: {step.reason}"
         )
     return judged.replace(name=name, reason=f"one training step is wrong, although {though}: {rung.text}")
-
-
-# Until the comparison of two releases holds a first rung as its type.
-WRONG = (Verdict.REGRESSED, Verdict.KNOWN_FINDING)
-
-
-def origin_text(origin: Any) -> str:
-    """Return an origin as it is told."""
-    return Origin.model_construct(**{**origin, "ratio": float(origin["ratio"]), "slope": float(origin["slope"])}).text

@@ -8,10 +8,8 @@ whatever lacks it, or carries another hash, is deleted and made anew: nothing is
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from vigil.documents.invocation import Invocation, Tracking
 from vigil.documents.record import Record
@@ -70,8 +68,7 @@ def document_path(directory: Path) -> Path:
 
 def record_tracking(directory: Path, tracking: Tracking) -> None:
     """Replace `tracking` in the directory's document, as a whole."""
-    kind = Invocation if document_path(directory).name == INVOCATION else Verification
-    kind.read(directory).replace(tracking=tracking).write(directory)
+    read_document(directory).replace(tracking=tracking).write(directory)
 
 
 def attachments(directory: Path, names: Sequence[str]) -> tuple[Attachment, ...]:
@@ -124,13 +121,8 @@ def _read_text(path: Path) -> str:
         raise CannotRun(f"{path}: cannot be read ({error}).") from error
 
 
-def read_document(directory: Path) -> dict[str, Any]:
-    """Return the content of invocation.json or verify.json."""
-    return _read_json(document_path(directory))
-
-
-def _read_json(path: Path) -> dict[str, Any]:
-    try:
-        return json.loads(_read_text(path))
-    except json.JSONDecodeError as error:
-        raise CannotRun(f"{path}: not JSON at line {error.lineno}: {error.msg}. The file is damaged.") from error
+def read_document(directory: Path) -> Invocation | Verification:
+    """Return a directory's invocation.json or verify.json. Raises CannotRun for one that is missing or damaged."""
+    path = document_path(directory)
+    kind = Invocation if path.name == INVOCATION else Verification
+    return kind.parse(_read_text(path), where=str(path))
