@@ -140,7 +140,7 @@ def test_the_kind_runs_through_every_verb(checkout, vigil):
         vigil("verify", RECIPE, "--framework", name)
         document = only(checkout, f"*-verify-{RECIPE}-*-{name}-*", "verify.json")
         assert document["verdict"]["name"] == "reproduced", name
-    vigil("reference", "add", RECIPE, "--seeds", "3")
+    vigil("reference", "add", RECIPE, "--seeds", "5")
     for name in FRAMEWORKS:
         vigil("reproduce", RECIPE, "--framework", name)
         invocation = only(checkout, f"*-{RECIPE}-*-{name}-*", "invocation.json")
