@@ -22,7 +22,7 @@ import numpy as np
 import pandas as pd
 
 from reports.site.pages import write_site
-from reports.site.power import powers
+from reports.site.power_table import powers
 from reports.site.sources import RecipeFacts, gather, read_recipes
 from vigil.documents.context import parse_context
 from vigil.documents.night import (

@@ -19,7 +19,7 @@ from reports.site.appearance import APPEARANCES, appearance_of
 from reports.site.cell_drift import CellDrift, SiteDrift, drifts_of
 from reports.site.cell_results import KINDS, CellResult, Key, results_of
 from reports.site.losses import LEAST, Curve, Envelope, Losses, envelope
-from reports.site.power import RUNS, powers
+from reports.site.power_table import RUNS, powers
 from reports.site.published import comparisons
 from reports.site.sources import Sources
 from reports.site.standing import ReportedCell, cells_of

@@ -40,7 +40,7 @@ class Measured:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class PublishedComparison:
     """One recipe's profile. why_none: why nothing is published for it. missing: framework -> why there is no number."""
 
     recipe: str
@@ -54,7 +54,7 @@ class Comparison:
     missing: Mapping[str, str]
 
 
-def comparisons(sources: Sources, results: Mapping[Key, Sequence[CellResult]]) -> list[Comparison]:
+def comparisons(sources: Sources, results: Mapping[Key, Sequence[CellResult]]) -> list[PublishedComparison]:
     """Return the table: for every recipe, those profiles first that follow a published protocol."""
     found = []
     for recipe in sources.recipes.values():
@@ -74,7 +74,7 @@ def _comparison(
     *,
     rows: Sequence[ReferenceRow],
     of_context: Sequence[tuple[str, Sequence[CellResult]]],
-) -> Comparison:
+) -> PublishedComparison:
     value = None if target is None else target["value"]
     measured, missing = [], {}
     for framework in FRAMEWORKS:
@@ -85,7 +85,7 @@ def _comparison(
                 "not run: no reference row and no finished run of the recipe as it is now. "
                 f"To run it: make reproduce RECIPE={recipe.name} PROFILE={profile.name} FRAMEWORK={framework}"
             )
-    return Comparison(
+    return PublishedComparison(
         recipe=recipe.name,
         profile=profile.name,
         description=profile.description,

@@ -134,8 +134,8 @@ def test_a_night_that_cannot_be_read_stops_no_other(bench):
 @pytest.mark.parametrize(
     ("spoil", "remark"),
     [
-        (lambda text: text.replace(b' "covered": 0,\n', b""), "covered: Field required"),
-        (lambda text: text.replace(b'"basis": ', b'"bases": ', 1), "cells.0.basis: Field required"),
+        (lambda text: text.replace(b' "covered": 0,\n', b""), "covered: missing"),
+        (lambda text: text.replace(b'"basis": ', b'"bases": ', 1), "cells.0.basis: missing"),
         (lambda text: text.replace(b'"jax": {', b'"torch": {', 1), "releases: jax is missing, of which there is a cell"),
         (lambda text: text.replace(b'"vigil nightly"', b'"vigil \xff"'), "not JSON ('utf-8' codec can't decode byte 0xff"),
         (lambda text: text.replace(b'"created": "2026', b'"created": "26'), "created: found"),

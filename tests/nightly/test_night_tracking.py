@@ -1,13 +1,16 @@
 """Nights in MLflow: what is sent, and what becomes of it when the tracker is down."""
 
 import json
+from pathlib import Path
 
 import pytest
 
+from tests import documents
 from tests.nightly.nights import a_cell, a_document, a_row, day
 from tests.vigil.tracked import a_verdict, an_invocation
 from vigil.documents.invocation import Tracking
 from vigil.documents.night import VERIFY
+from vigil.documents.verification import Verification
 from vigil.errors import CannotRun
 from vigil.nightly import night_tracking
 from vigil.nightly.ledger import Ledger
@@ -15,6 +18,8 @@ from vigil.nightly.night_file import NightFile
 from vigil.nightly.night_tracking import bring_all, is_to_bring, points_of
 from vigil.nightly.night_verdict import judge_night
 from vigil.tracking import TrackingUnavailable
+
+REGRESSED_STEP = Path(__file__).parent.parent / "verify" / "documents" / "regressed.json"
 
 
 def a_night(path, *rows, number=1, **facts):
@@ -99,13 +104,15 @@ def test_what_is_there_is_not_brought_again(tmp_path, sent):
 
 def test_a_point_has_the_number_its_band_and_the_worst_tensor(tmp_path):
     """Read from the documents of its two directories."""
-    judged = {"name": "regressed", "mean": 81.2, "band": {"low": 86.0, "high": 91.4}, "mean_band": None}
-    for name, document in (("v", {"worst": {"ratio": 1.5}}), ("r", {"verdict": judged})):
+    judged = documents.a_judgement(name="regressed", mean=81.2, band=documents.BAND.replace(low=86.0, high=91.4))
+    verified = Verification.parse(REGRESSED_STEP.read_bytes(), where="sample")
+    for name, document in (("v", verified), ("r", documents.an_invocation(verdict=judged))):
         (tmp_path / name).mkdir()
-        (tmp_path / name / ("verify.json" if name == "v" else "invocation.json")).write_text(json.dumps(document))
+        document.write(tmp_path / name)
     rows = [a_row(a_cell(VERIFY), directory="v"), a_row(a_cell(), verdict="regressed", directory="r")]
     [point] = points_of(a_document(rows), tmp_path)
-    assert (point.value, point.band_low, point.band_high, point.verify_worst_ratio) == (81.2, 86.0, 91.4, 1.5)
+    assert (point.value, point.band_low, point.band_high) == (81.2, 86.0, 91.4)
+    assert point.verify_worst_ratio == verified.worst.ratio > 1.0
     assert (point.verdict, point.release, point.seeds, point.metric) == ("regressed", "1.0", 1, "test_accuracy")
 
 

@@ -7,7 +7,7 @@ import statistics
 import pytest
 
 from reports.site.cell_results import results_of
-from reports.site.power import RUNS, powers
+from reports.site.power_table import RUNS, powers
 from reports.site.published import comparisons
 from reports.site.sources import read_recipes
 from tests.reports.site_frames import HASH, RECIPE, ago, frames, sample, sources

@@ -25,6 +25,12 @@ LONG = {
 }
 
 
+@pytest.fixture(autouse=True)
+def _each_process_compiles(monkeypatch):
+    """A run that goes on compiles anew, as a user's does: that the fresh program gives the same bits is what is tested."""
+    monkeypatch.setenv("JAX_ENABLE_COMPILATION_CACHE", "false")
+
+
 def kill_after_first_checkpoint(directory, process):
     """Kill -9 the runner a moment after its first checkpoint, in the middle of an epoch."""
     deadline = time.monotonic() + 120

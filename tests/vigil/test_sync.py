@@ -70,8 +70,9 @@ def test_damaged_invocation_does_not_stop_the_others(uri, invocation_directory, 
     output = capsys.readouterr().out
     assert "a-missing: failed: " in output
     assert "record.json: missing" in output
-    assert "invocation.json: not JSON at line 1" in output
-    assert "c-field/seed2/record.json: metric: found None: " in output
+    assert "invocation.json: not JSON (" in output
+    assert "line 1 column 14" in output
+    assert "c-field/seed2/record.json: metric: found None" in output
     assert "1 uploaded, 0 already in MLflow, 0 skipped, 3 failed, 0 not tried" in output
     assert_held_once(uri)
 

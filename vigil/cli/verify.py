@@ -16,6 +16,7 @@ from vigil.cli import options
 from vigil.data.official import ensure_data
 from vigil.documents.context import FRAMEWORKS, MODES, PRECISIONS
 from vigil.documents.identity import Identity
+from vigil.documents.invocation import NamedRelease
 from vigil.documents.verdict import Verdict
 from vigil.documents.verification import Verification
 from vigil.errors import EXIT_COULD_NOT_RUN, EXIT_OUTSIDE, EXIT_REPRODUCED, UsageError
@@ -42,7 +43,7 @@ _WORST_FIRST = (EXIT_OUTSIDE, EXIT_COULD_NOT_RUN, EXIT_REPRODUCED)
 class _Release(NamedTuple):
     """The release that was named, as it is recorded, and its interpreter; two times None for what is installed here."""
 
-    recorded: dict[str, Any] | None = None
+    recorded: NamedRelease | None = None
     python: Path | None = None
 
 
@@ -83,7 +84,7 @@ def run(arguments: argparse.Namespace) -> int:
         if release:
             say = RunDisplay().say
             resolved = obtain(release, tell=say)
-            under = _Release(resolved.as_dict(), stack.enter_context(held(resolved, tell=say)))
+            under = _Release(resolved.named, stack.enter_context(held(resolved, tell=say)))
         if arguments.all:
             return _run_all(arguments, recipes, under)
         [recipe] = recipes.values()

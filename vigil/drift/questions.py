@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from vigil.drift.series import Series
-from vigil.drift.steps import Scan, Step, StepPlace, arrangements, locate, make_design, plain_step, residual_square, step_at
+from vigil.drift.steps import ChangePoint, Scan, Step, arrangements, locate, make_design, plain_step, residual_square, step_at
 from vigil.statistics.bands import compare, half_width
 from vigil.statistics.finite import BandUndefined
 from vigil.statistics.pooling import SampleLabels
@@ -176,7 +176,7 @@ def size_of(examined: ExaminedSeries) -> tuple[float, float, float]:
     return plain_step(series.values, series.seeds, place.boundary), float("nan"), float("nan")
 
 
-def _place(examined: ExaminedSeries) -> StepPlace | None:
+def _place(examined: ExaminedSeries) -> ChangePoint | None:
     """Return where the change began; None for a series that was as far from the reference before any step in it."""
     series, by_itself = examined.series, min(examined.p_values.get("release", 1.0), examined.p_values.get("step", 1.0))
     if by_itself > _WORTH_LOCATING:

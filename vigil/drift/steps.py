@@ -204,7 +204,7 @@ def arrangements(seeds: np.ndarray) -> float:
 
 
 @dataclass(frozen=True)
-class StepPlace:
+class ChangePoint:
     """Where a step began: the likeliest boundary, and where the likeliest with together the coverage begin and end."""
 
     boundary: int
@@ -220,7 +220,7 @@ def locate(
     begins_release: np.ndarray,
     spread_floor: float = 0.0,
     coverage: float = 0.9,
-) -> StepPlace | None:
+) -> ChangePoint | None:
     """Return where a step began, given that there is one; None for no boundary, fewer than three values, or equal ones.
 
     Args:
@@ -253,4 +253,4 @@ def locate(
     order = np.argsort(-posterior, kind="stable")
     held = order[: int(np.searchsorted(np.cumsum(posterior[order]), coverage - 1e-12)) + 1]
     best, low, high = order[0], held.min(), held.max()
-    return StepPlace(int(boundaries[best]), int(boundaries[low]), int(boundaries[high]))
+    return ChangePoint(int(boundaries[best]), int(boundaries[low]), int(boundaries[high]))

@@ -15,7 +15,7 @@ from vigil.nightly.cells import NightCell
 
 
 @dataclasses.dataclass(frozen=True)
-class CellResult:
+class PastResult:
     """How one night found a cell. `stands`: whether a number outside its band is beyond chance; None where nobody asked."""
 
     night: str
@@ -46,7 +46,7 @@ class Ledger:
 
     def __init__(self, nights: Sequence[Night]) -> None:
         """nights: in their order."""
-        self.results: dict[str, list[CellResult]] = {}
+        self.results: dict[str, list[PastResult]] = {}
         self._waiting: dict[str, datetime] = {}
         self._left: dict[tuple[str, str], datetime] = {}
         for night in nights:
@@ -60,7 +60,7 @@ class Ledger:
                 if row.status == LEFT and night.finished:
                     self._left[row.key, row.basis] = when
 
-    def last(self, cell: NightCell, *, basis: str | None = None) -> CellResult | None:
+    def last(self, cell: NightCell, *, basis: str | None = None) -> PastResult | None:
         """Return the last result of a cell, or the last one on a basis."""
         results = self.results.get(cell.key, ())
         return next((result for result in reversed(results) if basis in (None, result.basis)), None)
@@ -111,8 +111,8 @@ class Ledger:
         return [result.peak_memory_bytes for result in results if result.peak_memory_bytes]
 
 
-def _result(row: CellRow, verdict: Verdict, night: Night, *, when: datetime) -> CellResult:
-    return CellResult(
+def _result(row: CellRow, verdict: Verdict, night: Night, *, when: datetime) -> PastResult:
+    return PastResult(
         night=night.id,
         created=when,
         verdict=verdict,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import secrets
 import shutil
@@ -12,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from vigil.errors import CannotRun, DirectoryError
+from vigil.locks import Held, locked
 
 _FREE_BYTES = 300 * 2**20
 
@@ -54,9 +54,9 @@ def new_directory(runs: Path, name: str) -> Path:
 @contextlib.contextmanager
 def alone_in(directory: Path) -> Iterator[None]:
     """Hold a directory against other conductors. Raises CannotRun where one is at work in it."""
-    with open(directory / "conductor.lock", "w", encoding="utf-8") as lock:
+    with contextlib.ExitStack() as stack:
         try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
+            stack.enter_context(locked(directory / "conductor.lock", wait=False))
+        except Held as error:
             raise CannotRun(f"{directory}: another vigil is at work here. Wait for it, or end it first.") from error
         yield

@@ -27,6 +27,6 @@ def interpreter(
     if release is None:
         yield None, None
         return
-    resolved = Resolved.from_dict(release.as_json()) if release.key else obtain(parse_release(release.request), tell=tell)
+    resolved = Resolved.from_named(release) if release.key else obtain(parse_release(release.request), tell=tell)
     with held(resolved, tell=tell) as python:
-        yield python, NamedRelease.model_validate(resolved.as_dict())
+        yield python, resolved.named

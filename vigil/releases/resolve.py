@@ -8,10 +8,9 @@ import hashlib
 import json
 import platform
 import sysconfig
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 from vigil.documents.invocation import NamedRelease
 from vigil.errors import EnvironmentFailed
@@ -36,16 +35,6 @@ class Resolved:
     pins: tuple[str, ...]
     extra_index: tuple[str, ...] = ()
     secrets: tuple[str, ...] = dataclasses.field(default=(), repr=False, compare=False)
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return what invocation.json and verify.json say of it."""
-        shown = {"request": self.request, "key": self.key, "pins": list(self.pins)}
-        return shown | ({"extra_index": list(self.extra_index)} if self.extra_index else {})
-
-    @classmethod
-    def from_dict(cls, fields: Mapping[str, Any]) -> Resolved:
-        """Return what `as_dict` wrote."""
-        return cls(fields["request"], fields["key"], tuple(fields["pins"]), tuple(fields.get("extra_index") or ()))
 
     @property
     def named(self) -> NamedRelease:
@@ -87,10 +76,6 @@ class Unavailable:
 
     request: str
     failure: EnvironmentFailed
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return what invocation.json says of it."""
-        return {"request": self.request, "key": None, "pins": None}
 
     @property
     def named(self) -> NamedRelease:

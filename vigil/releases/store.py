@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import fcntl
 import json
 import os
 import shutil
@@ -22,9 +21,11 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
+from vigil.documents.invocation import NamedRelease
 from vigil.errors import DirectoryError, EnvironmentFailed
+from vigil.locks import Held, locked
 from vigil.paths import cache_directory
 from vigil.process.recording import write_json
 from vigil.releases import installer
@@ -126,21 +127,23 @@ def held(resolved: Resolved, *, tell: Tell = _silent) -> Iterator[Path]:
         EnvironmentFailed: the packages cannot be installed. DirectoryError: the cache cannot be written.
     """
     directory = environments_directory() / resolved.key
-    with _lock_of(directory) as lock:
-        while True:
-            _take(lock, fcntl.LOCK_SH, tell=tell, what=f"another process is building {resolved.request}; waiting for it")
+
+    def waits() -> None:
+        tell(f"another process is building {resolved.request}; waiting for it")
+
+    while True:
+        with _lock_of(directory, shared=True, tell=waits):
             if is_complete(directory):
-                break
-            _take(lock, fcntl.LOCK_EX, tell=tell, what=f"another process is building {resolved.request}; waiting for it")
+                (directory / LAST_USED).touch()
+                yield python_of(directory)
+                return
+        # Between the two locks it may be made, and after the second be removed again.
+        with _lock_of(directory, tell=waits) as lock:
             if not is_complete(directory):
                 build(resolved, directory, lock=lock, tell=tell)
-            # Back to a shared lock by letting go first: between the two it may be removed again.
-            fcntl.flock(lock, fcntl.LOCK_UN)
-        (directory / LAST_USED).touch()
-        yield python_of(directory)
 
 
-def build(resolved: Resolved, directory: Path, *, lock: IO[str], tell: Tell = _silent) -> None:
+def build(resolved: Resolved, directory: Path, *, lock: int, tell: Tell = _silent) -> None:
     """Make an environment, whatever lies there. To be called with its lock held alone.
 
     Raises:
@@ -156,11 +159,11 @@ def build(resolved: Resolved, directory: Path, *, lock: IO[str], tell: Tell = _s
             packages_of(resolved),
             indexes=resolved.indexes,
             what=resolved.request,
-            holds=[lock.fileno()],
+            holds=[lock],
         )
         marker = {
             "schema": SCHEMA,
-            "release": resolved.as_dict(),
+            "release": resolved.named.as_json(),
             "python": _python_version(python_of(directory)),
             "size": size_of(directory),
             "seconds": round(time.monotonic() - began, 1),
@@ -188,7 +191,7 @@ def listed() -> list[Environment]:
         stamp = directory / LAST_USED
         found.append(
             Environment(
-                resolved=Resolved.from_dict(marker["release"]),
+                resolved=Resolved.from_named(NamedRelease.model_validate(marker["release"])),
                 directory=directory,
                 python_version=marker["python"],
                 size=marker["size"],
@@ -213,20 +216,18 @@ def prune(*, unused_seconds: float) -> list[Pruned]:
     """Remove the environments that were not used for so long, and torn ones; one that anybody uses or builds is left."""
     outcomes = []
     for directory in sorted(path for path in environments_directory().glob("*/") if path.is_dir()):
-        with _lock_of(directory) as lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                outcomes.append(Pruned(directory.name, _resolved(directory), 0, True))
-                continue
-            stamp = directory / LAST_USED
-            used = stamp.stat().st_mtime if stamp.exists() else 0.0
-            if not is_complete(directory) or time.time() - used >= unused_seconds:
-                resolved, freed = _resolved(directory), size_of(directory)
-                # The marker goes first: a removal that is broken off leaves a torn one.
-                (directory / MARKER).unlink(missing_ok=True)
-                shutil.rmtree(directory)
-                outcomes.append(Pruned(directory.name, resolved, freed, False))
+        try:
+            with _lock_of(directory, wait=False):
+                stamp = directory / LAST_USED
+                used = stamp.stat().st_mtime if stamp.exists() else 0.0
+                if not is_complete(directory) or time.time() - used >= unused_seconds:
+                    resolved, freed = _resolved(directory), size_of(directory)
+                    # The marker goes first: a removal that is broken off leaves a torn one.
+                    (directory / MARKER).unlink(missing_ok=True)
+                    shutil.rmtree(directory)
+                    outcomes.append(Pruned(directory.name, resolved, freed, False))
+        except Held:
+            outcomes.append(Pruned(directory.name, _resolved(directory), 0, True))
     return outcomes
 
 
@@ -241,24 +242,18 @@ def size_of(directory: Path) -> int:
 
 
 @contextlib.contextmanager
-def _lock_of(directory: Path) -> Iterator[IO[str]]:
-    try:
-        directory.parent.mkdir(parents=True, exist_ok=True)
-        lock = open(directory.with_suffix(".lock"), "a", encoding="utf-8")  # noqa: SIM115  closed below
-    except OSError as error:
-        raise DirectoryError(
-            f"{directory.parent}: cannot be written ({error.strerror}). Set VIGIL_CACHE_DIR to a directory that can."
-        ) from error
-    with lock:
+def _lock_of(
+    directory: Path, *, shared: bool = False, wait: bool = True, tell: Callable[[], None] | None = None
+) -> Iterator[int]:
+    with contextlib.ExitStack() as stack:
+        try:
+            directory.parent.mkdir(parents=True, exist_ok=True)
+            lock = stack.enter_context(locked(directory.with_suffix(".lock"), shared=shared, wait=wait, tell=tell))
+        except OSError as error:
+            raise DirectoryError(
+                f"{directory.parent}: cannot be written ({error.strerror}). Set VIGIL_CACHE_DIR to a directory that can."
+            ) from error
         yield lock
-
-
-def _take(lock: IO[str], kind: int, *, tell: Tell, what: str) -> None:
-    try:
-        fcntl.flock(lock, kind | fcntl.LOCK_NB)
-    except BlockingIOError:
-        tell(what)
-        fcntl.flock(lock, kind)
 
 
 def _make_venv(directory: Path) -> None:
@@ -289,4 +284,4 @@ def _marker(directory: Path) -> dict[str, Any] | None:
 
 def _resolved(directory: Path) -> Resolved | None:
     marker = _marker(directory)
-    return Resolved.from_dict(marker["release"]) if marker else None
+    return Resolved.from_named(NamedRelease.model_validate(marker["release"])) if marker else None

@@ -91,7 +91,7 @@ def plan(request: Request, runs: Path, *, data_directory: Path | None) -> Path:
         context=request.context,
         seeds=request.seeds,
         fault=request.fault["name"] if request.fault else None,
-        release=NamedRelease.model_validate(request.release.as_dict()) if request.release else None,
+        release=request.release.named if request.release else None,
         targets=tuple(PublishedTarget.model_validate(target.model_dump(mode="json")) for target in request.recipe.targets),
         runs=names,
         verify=FirstRung.pending() if is_verified else None,

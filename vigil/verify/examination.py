@@ -9,10 +9,9 @@ from __future__ import annotations
 import dataclasses
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -133,7 +132,7 @@ def verify(
     command: str,
     known: list[KnownFinding],
     quick: bool = False,
-    release: NamedRelease | Mapping[str, Any] | None = None,
+    release: NamedRelease | None = None,
     night: str | None = None,
     on_event: Callable[[dict], None] = lambda event: None,
 ) -> Verification:

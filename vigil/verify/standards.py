@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any
 
 from vigil.documents.context import Context
 from vigil.documents.identity import Identity
@@ -56,7 +55,7 @@ def verify_context(
     progress_timeout: float = PROGRESS_TIMEOUT_SECONDS,
     stop: threading.Event | None = None,
     quick: bool = False,
-    release: NamedRelease | Mapping[str, Any] | None = None,
+    release: NamedRelease | None = None,
     python: Path | None = None,
     night: str | None = None,
     on_event: Callable[[dict], None] = lambda event: None,
@@ -122,7 +121,7 @@ def verify_contexts(
     fault: dict[str, str] | None = None,
     quick: bool = False,
     progress_timeout: float = PROGRESS_TIMEOUT_SECONDS,
-    release: NamedRelease | Mapping[str, Any] | None = None,
+    release: NamedRelease | None = None,
     python: Path | None = None,
 ) -> list[tuple[Verification, Path]]:
     """Verify many contexts, `jobs` side by side; return (document, directory) in the order given.

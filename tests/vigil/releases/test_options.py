@@ -51,8 +51,8 @@ def test_a_password_is_written_nowhere(fake: FakeInstaller, scripted, places, ca
     assert len(written) > 5
     assert not [path for path in written if b"hidden-word" in path.read_bytes()]
     [invocation] = [read_invocation(path.parent) for path in places.glob("*/invocation.json")]
-    assert list(invocation["release"]["extra_index"]) == ["https://***@example.com/simple"]
-    assert "--extra-index https://***@example.com/simple" in invocation["command"]
+    assert list(invocation.release.extra_index) == ["https://***@example.com/simple"]
+    assert "--extra-index https://***@example.com/simple" in invocation.command
     out, err = capsys.readouterr()
     assert "hidden-word" not in out + err
 

@@ -56,10 +56,10 @@ def test_a_wheel_is_known_by_its_content(fake, tmp_path):
 def test_what_is_recorded_can_be_read_back_and_holds_no_secret(fake):
     """The request, the key and the pins come back; a password does not get in."""
     resolved = resolve(parse_release("jax==0.9.2", indexes=["https://user:hidden-word@example.com/simple"]))
-    recorded = resolved.as_dict()
+    recorded = resolved.named
     assert "hidden-word" not in f"{recorded}{resolved!r}"
     assert resolved.indexes == ("https://user:hidden-word@example.com/simple",)
-    again = Resolved.from_dict(recorded)
+    again = Resolved.from_named(recorded)
     assert again == resolved
     assert again.indexes == ("https://example.com/simple",)
     assert (again.framework, again.version) == ("jax", "0.9.2")

@@ -84,7 +84,7 @@ def test_a_run_imports_the_release_that_was_named(shelf, fake_runner, planned, m
     record = read_record(directory / "seed0")
     assert (record.status, record.environment["framework_version"]) == ("finished", "1.0")
     assert record.environment["python"] == "3.9.1"
-    assert read_invocation(directory).release.as_json() == resolved.as_dict()
+    assert read_invocation(directory).release.as_json() == resolved.named.as_json()
     assert not hasattr(read_spec(directory / "seed0"), "release")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import threading
@@ -9,7 +10,6 @@ import time
 
 import pytest
 
-from vigil.documents.invocation import NamedRelease
 from vigil.errors import DirectoryError, EnvironmentFailed
 from vigil.releases import store
 from vigil.releases.naming import parse_release
@@ -28,7 +28,7 @@ def test_a_release_is_built_once_and_needs_no_network_again(fake, cache):
     assert obtain(parse_release(JAX)) == first
     assert (len(fake.resolved), len(fake.installed)) == (1, 1)
     marker = json.loads((cache / first.key / MARKER).read_text())
-    assert marker["release"] == first.as_dict() == {"request": JAX, "key": first.key, "pins": list(first.pins)}
+    assert marker["release"] == first.named.as_json() == {"request": JAX, "key": first.key, "pins": list(first.pins)}
     assert (marker["python"], marker["size"] > 0) == ("3.11.7", True)
 
 
@@ -164,7 +164,7 @@ def test_the_second_of_two_builders_waits_says_so_and_uses_what_is_there(fake):
 
 def test_two_builders_without_a_lock_are_caught(fake, monkeypatch):
     """Were nothing locked, both would build, into one directory."""
-    monkeypatch.setattr(store.fcntl, "flock", lambda lock, kind: None)
+    monkeypatch.setattr(fcntl, "flock", lambda lock, kind: None)
     with pytest.raises(AssertionError):
         test_the_second_of_two_builders_waits_says_so_and_uses_what_is_there(fake)
 
@@ -185,9 +185,9 @@ def test_a_lock_lasts_as_long_as_an_installer_whose_conductor_was_killed(fake, c
     [path] = cache.glob("*.lock")
     with open(path, "a") as other:
         with pytest.raises(BlockingIOError):
-            store.fcntl.flock(other, store.fcntl.LOCK_SH | store.fcntl.LOCK_NB)
+            fcntl.flock(other, fcntl.LOCK_SH | fcntl.LOCK_NB)
         os.close(locks[0])
-        store.fcntl.flock(other, store.fcntl.LOCK_SH | store.fcntl.LOCK_NB)
+        fcntl.flock(other, fcntl.LOCK_SH | fcntl.LOCK_NB)
 
 
 def test_prune_removes_what_was_not_used_and_says_what_that_freed(fake, cache):
@@ -231,13 +231,13 @@ def test_prune_removes_torn_ones_whatever_their_age(fake, cache):
 
 def test_what_was_pruned_is_built_again_from_its_pins(fake):
     """A recorded release needs no resolver, even where the newest packages are others by now."""
-    recorded = obtain(parse_release(JAX)).as_dict()
+    recorded = obtain(parse_release(JAX)).named
     prune(unused_seconds=0.0)
     fake.newest["numpy"], fake.problem = "3.0", "resolve"
-    with interpreter(NamedRelease.model_validate(recorded), tell=lambda text: None) as (python, again):
+    with interpreter(recorded, tell=lambda text: None) as (python, again):
         assert python.exists()
-        assert again.as_json() == recorded
-    assert fake.installed[0] == fake.installed[1] == recorded["pins"]
+        assert again == recorded
+    assert fake.installed[0] == fake.installed[1] == list(recorded.pins)
 
 
 def test_without_a_release_the_interpreter_is_this_one():
