@@ -13,6 +13,7 @@ import pytest
 import vigil.process.execute
 from runners.contract.protocol.events import EventWriter
 from vigil.documents.context import make_context
+from vigil.documents.record import Record
 from vigil.process.execute import Ending, execute
 from vigil.process.recording import make_record
 
@@ -26,7 +27,7 @@ STARTED = """
 """
 
 
-def carried_out(run_directory, **options) -> tuple[Ending, dict, list[dict]]:
+def carried_out(run_directory, **options) -> tuple[Ending, Record, list[dict]]:
     """Execute the fake runner; return its ending, its record and the events that came through."""
     seen: list[dict] = []
     ending = execute(run_directory, "torch", on_event=seen.append, **options)
@@ -63,7 +64,7 @@ def test_a_runner_that_finishes(fake_runner, run_directory):
     ending, record, seen = carried_out(run_directory)
     assert ending == Ending(0)
     assert [event["kind"] for event in seen] == ["started", "steps", "finished"]
-    assert (record["status"], record["failure"], record["metric"]["value"]) == ("finished", None, 80.0)
+    assert (record.status, record.failure, record.metric.value) == ("finished", None, 80.0)
 
 
 def test_a_runner_starts_in_the_project_with_its_log_and_no_input(fake_runner, run_directory, tmp_path):
@@ -86,10 +87,10 @@ def test_a_runner_that_exits_without_a_last_event_has_died(fake_runner, run_dire
     """)
     ending, record, _ = carried_out(run_directory)
     assert ending.exit_code == 1
-    failure = record["failure"]
-    assert (record["status"], failure["category"], failure["phase"], failure["step"]) == ("failed", "died", "train", 2)
-    assert "exit code 1" in failure["message"]
-    assert failure["log_tail"] == [f"line {number}" for number in range(10, 30)]
+    failure = record.failure
+    assert (record.status, failure.category, failure.phase, failure.step) == ("failed", "died", "train", 2)
+    assert "exit code 1" in failure.message
+    assert failure.log_tail == [f"line {number}" for number in range(10, 30)]
 
 
 def test_exit_code_0_without_a_last_event_is_no_success(fake_runner, run_directory):
@@ -97,8 +98,8 @@ def test_exit_code_0_without_a_last_event_is_no_success(fake_runner, run_directo
     fake_runner(STARTED)
     ending, record, _ = carried_out(run_directory)
     assert ending.exit_code == 0
-    assert (record["status"], record["failure"]["category"]) == ("failed", "died")
-    assert record["metric"]["value"] is None
+    assert (record.status, record.failure.category) == ("failed", "died")
+    assert record.metric.value is None
 
 
 def test_a_runner_that_cannot_start(fake_runner, run_directory):
@@ -106,8 +107,8 @@ def test_a_runner_that_cannot_start(fake_runner, run_directory):
     fake_runner("import no_such_module")
     _, record, seen = carried_out(run_directory)
     assert seen == []
-    assert (record["failure"]["category"], record["failure"]["phase"]) == ("could_not_start", "start")
-    assert "no_such_module" in record["failure"]["log_tail"][-1]
+    assert (record.failure.category, record.failure.phase) == ("could_not_start", "start")
+    assert "no_such_module" in record.failure.log_tail[-1]
 
 
 def test_a_resumed_runner_that_cannot_start_is_not_taken_for_the_earlier_attempt(fake_runner, run_directory):
@@ -117,11 +118,11 @@ def test_a_resumed_runner_that_cannot_start_is_not_taken_for_the_earlier_attempt
         sys.exit(3)
     """)
     _, record, _ = carried_out(run_directory)
-    assert record["status"] == "interrupted"
+    assert record.status == "interrupted"
     fake_runner("import no_such_module")
     ending, record, seen = carried_out(run_directory)
     assert (ending.earlier_events, seen) == (3, [])
-    assert (record["status"], record["failure"]["category"]) == ("failed", "could_not_start")
+    assert (record.status, record.failure.category) == ("failed", "could_not_start")
 
 
 def test_a_runner_killed_by_a_signal(fake_runner, run_directory):
@@ -129,8 +130,8 @@ def test_a_runner_killed_by_a_signal(fake_runner, run_directory):
     fake_runner(STARTED, "    os.kill(os.getpid(), signal.SIGKILL)\n")
     ending, record, _ = carried_out(run_directory)
     assert ending.exit_code == -signal.SIGKILL
-    assert record["failure"]["category"] == "died"
-    assert "SIGKILL (the kernel does this when memory runs out)" in record["failure"]["message"]
+    assert record.failure.category == "died"
+    assert "SIGKILL (the kernel does this when memory runs out)" in record.failure.message
 
 
 def test_what_a_runner_says_of_its_failure_is_taken_over(fake_runner, run_directory):
@@ -140,7 +141,7 @@ def test_what_a_runner_says_of_its_failure_is_taken_over(fake_runner, run_direct
         sys.exit(3)
     """)
     _, record, _ = carried_out(run_directory)
-    failure = {key: record["failure"][key] for key in ("category", "phase", "step", "message")}
+    failure = {key: getattr(record.failure, key) for key in ("category", "phase", "step", "message")}
     assert failure == {"category": "out_of_memory", "phase": "evaluate", "step": 3, "message": "MemoryError"}
 
 
@@ -151,7 +152,7 @@ def test_a_silent_runner_hangs(fake_runner, run_directory):
     ending, record, _ = carried_out(run_directory, heartbeat_timeout=1.0)
     assert time.monotonic() - began < 20.0
     assert ending.hang == "no sign of life for 1 s in phase train"
-    assert (record["status"], record["failure"]["category"], record["failure"]["step"]) == ("failed", "hang", 2)
+    assert (record.status, record.failure.category, record.failure.step) == ("failed", "hang", 2)
 
 
 def test_a_runner_that_beats_without_progress_hangs(fake_runner, run_directory):
@@ -163,7 +164,7 @@ def test_a_runner_that_beats_without_progress_hangs(fake_runner, run_directory):
     """)
     ending, record, _ = carried_out(run_directory, progress_timeout=1.0)
     assert ending.hang == "no progress for 1 s in phase train"
-    assert record["failure"]["category"] == "hang"
+    assert record.failure.category == "hang"
 
 
 def test_a_slow_runner_whose_counter_moves_does_not_hang(fake_runner, run_directory):
@@ -175,7 +176,7 @@ def test_a_slow_runner_whose_counter_moves_does_not_hang(fake_runner, run_direct
     """, FINISHED)
     ending, record, _ = carried_out(run_directory, heartbeat_timeout=1.5, progress_timeout=1.5)
     assert ending == Ending(0)
-    assert record["status"] == "finished"
+    assert record.status == "finished"
 
 
 def test_children_that_outlive_a_runner_are_ended(fake_runner, run_directory):
@@ -208,8 +209,8 @@ def test_stopped_by_the_user_a_runner_may_say_its_last_word(fake_runner, run_dir
     """)
     ending, record, _ = carried_out(run_directory, stop=StopWhenThere(run_directory / "ready"))
     assert (ending.exit_code, ending.is_interrupted) == (3, True)
-    failure = record["failure"]
-    assert (record["status"], failure["category"], failure["step"]) == ("interrupted", "interrupted", 3)
+    failure = record.failure
+    assert (record.status, failure.category, failure.step) == ("interrupted", "interrupted", 3)
 
 
 def test_stopped_by_the_user_a_runner_that_ignores_it_is_killed(fake_runner, run_directory, monkeypatch):
@@ -222,7 +223,7 @@ def test_stopped_by_the_user_a_runner_that_ignores_it_is_killed(fake_runner, run
     """)
     ending, record, _ = carried_out(run_directory, stop=StopWhenThere(run_directory / "ready"))
     assert (ending.exit_code, ending.is_interrupted) == (None, True)
-    assert (record["status"], record["failure"]["message"]) == ("interrupted", "stopped by the user")
+    assert (record.status, record.failure.message) == ("interrupted", "stopped by the user")
 
 
 def test_ctrl_c_interrupts_the_run(fake_runner, run_directory):

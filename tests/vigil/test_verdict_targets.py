@@ -50,5 +50,5 @@ def test_a_target_without_a_reference_is_judged_by_the_own_runs():
     values = [(seed, 80.4) for seed in range(5)]
     (near,) = run_judge(values, rows=[], targets=[TARGET]).targets
     (far,) = run_judge(values, rows=[], targets=[{**TARGET, "value": 85.0}]).targets
-    assert (near["judged"], near["meets"], far["meets"]) == (True, True, False)
-    assert near["tolerance"] > 1.0
+    assert (near.judged, near.meets, far.meets) == (True, True, False)
+    assert near.tolerance > 1.0

@@ -129,7 +129,7 @@ def test_a_trained_seed_is_never_struck_off(reference, scripted, planned):
     directory = planned(range(5))
     rest = read_invocation(directory)
     carry_out(directory, watch=QUIET)
-    n_used = len(read_invocation(directory)["runs"])
+    n_used = len(read_invocation(directory).runs)
     rest.replace(sequential=rest.sequential.replace(effect=60.0)).write(directory)  # for which one run is enough
     invocation = carry_out(directory, watch=QUIET).invocation
     assert n_used > 1
