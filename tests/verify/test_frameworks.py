@@ -6,6 +6,7 @@ import sys
 import warnings
 
 import pytest
+import scipy.stats  # noqa: F401  before frameworks are hidden: at its import it looks for PyTorch among the modules
 
 from benchmarks.faults import FAULTS, contexts_for, outcome_of, standard_for
 from tests.runners import fork_server
