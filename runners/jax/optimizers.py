@@ -5,6 +5,7 @@ Twins: runners/torch/optimizers.py, runners/tensorflow/optimizers.py.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any
 
 import jax.numpy as jnp
@@ -13,23 +14,23 @@ import optax
 from runners.contract.errors import Unsupported
 
 
-class NativeOptimizer:
+class NativeOptimizer(ABC):
     """A rule as optax has it: a state is a value, that `transformation` makes and changes."""
 
     def __init__(self, rule: dict) -> None:
         self.rule = rule
 
+    @abstractmethod
     def transformation(self, rate) -> optax.GradientTransformation:
         """Return optax's optimizer; the rate may be traced."""
-        raise NotImplementedError
 
+    @abstractmethod
     def get_slots(self, state) -> dict[str, Any]:
         """Return canonical group -> the tree of its arrays, of a state that `transformation` made."""
-        raise NotImplementedError
 
+    @abstractmethod
     def set_slots(self, state, slots: dict[str, Any]):
         """Return the state with other trees."""
-        raise NotImplementedError
 
     def get_steps(self, state):
         """Return how many steps were taken, None where the rule does not ask."""

@@ -5,6 +5,8 @@ Twins: runners/torch/optimizers.py, runners/jax/optimizers.py.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+
 import numpy as np
 import tensorflow as tf
 from tensorflow import keras
@@ -14,7 +16,7 @@ from runners.contract.errors import Unsupported
 _LEAST_RATE = 1e-30
 
 
-class NativeOptimizer:
+class NativeOptimizer(ABC):
     """A Keras optimizer of some variables, which are there before it; `native` is built by whoever scales losses."""
 
     def __init__(self, native: keras.optimizers.Optimizer, variables: list[keras.Variable]) -> None:
@@ -24,9 +26,9 @@ class NativeOptimizer:
         """Set the learning rate of the next step."""
         self.native.learning_rate.assign(rate)
 
+    @abstractmethod
     def native_slots(self) -> dict[str, list[keras.Variable]]:
         """Return canonical group -> the variable that Keras keeps for each parameter, whatever its convention."""
-        raise NotImplementedError
 
     def get_slots(self) -> dict[str, list[np.ndarray]]:
         """Return canonical group -> its array of each parameter, in their order and layout; zeros before the first step."""
@@ -44,6 +46,7 @@ class NativeOptimizer:
 
     def set_steps(self, steps: int) -> None:
         """Say how many steps were taken."""
+        del steps  # most rules do not ask
 
     def decayed(self, loss: tf.Tensor, penalties: list[tf.Tensor], *, world: int) -> tf.Tensor:
         """Return what the gradient is taken of: a device's share of the loss, of `world`, and the regularizers' penalties."""

@@ -32,8 +32,8 @@ class SeedValue(Part):
     verdict: Verdict | Literal["not judged"]
 
 
-class RunBand(Part):
-    """The band of one run, with the samples that it is made of."""
+class MeanBand(Part):
+    """The band of the mean of several runs."""
 
     low: float
     high: float
@@ -45,6 +45,11 @@ class RunBand(Part):
     spread_floor: float
     n_effective: float
     degrees_of_freedom: float
+
+
+class RunBand(MeanBand):
+    """The band of one run, with the samples that it is made of."""
+
     n_seeds: int
     frameworks: tuple[str, ...]
     dates: tuple[str, ...]
@@ -59,21 +64,6 @@ class JudgingBand(Part):
     band: RunBand | None
     reason: str | None
     catches: dict[int, float | None]
-
-
-class MeanBand(Part):
-    """The band of the mean of several runs."""
-
-    low: float
-    high: float
-    method: str
-    coverage: float
-    n: int
-    mean: float
-    spread: float
-    spread_floor: float
-    n_effective: float
-    degrees_of_freedom: float
 
 
 class WelchTest(Part):
