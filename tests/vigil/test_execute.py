@@ -90,7 +90,7 @@ def test_a_runner_that_exits_without_a_last_event_has_died(fake_runner, run_dire
     failure = record.failure
     assert (record.status, failure.category, failure.phase, failure.step) == ("failed", "died", "train", 2)
     assert "exit code 1" in failure.message
-    assert failure.log_tail == [f"line {number}" for number in range(10, 30)]
+    assert failure.log_tail == tuple(f"line {number}" for number in range(10, 30))
 
 
 def test_exit_code_0_without_a_last_event_is_no_success(fake_runner, run_directory):
