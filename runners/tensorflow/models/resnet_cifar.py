@@ -29,13 +29,13 @@ class Block(keras.layers.Layer):
         self.conv2 = conv(n_out, n_out, stride=1, **convolution)
         self.bn2 = norm(n_out, **batch_norm)
 
-    def call(self, x, tap):
+    def call(self, x, tap, training):
         shortcut = tap(f"{self.name}.shortcut", self.shortcut(x))
         x = tap(f"{self.name}.conv1", self.conv1(x))
-        x = tap(f"{self.name}.bn1", self.bn1(x))
+        x = tap(f"{self.name}.bn1", self.bn1(x, training=training))
         x = tap(f"{self.name}.relu1", tf.nn.relu(x))
         x = tap(f"{self.name}.conv2", self.conv2(x))
-        x = tap(f"{self.name}.bn2", self.bn2(x))
+        x = tap(f"{self.name}.bn2", self.bn2(x, training=training))
         x = tap(f"{self.name}.sum", x + shortcut)
         return tap(f"{self.name}.relu2", tf.nn.relu(x))
 
@@ -69,12 +69,12 @@ class ResNetCifar(keras.Model):
                 n_in = n_out
         self.head = keras.layers.Dense(n_classes)
 
-    def call(self, images, tap=untapped):
+    def call(self, images, tap=untapped, training=None):
         x = tap("stem.conv", self.stem_conv(images))
-        x = tap("stem.bn", self.stem_bn(x))
+        x = tap("stem.bn", self.stem_bn(x, training=training))
         x = tap("stem.relu", tf.nn.relu(x))
         for block in self.blocks:
-            x = block(x, tap=tap)
+            x = block(x, tap=tap, training=training)
         x = tap("pool", tf.reduce_mean(x, axis=(1, 2)))
         return tap("logits", self.head(x))
 
