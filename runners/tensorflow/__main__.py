@@ -18,4 +18,4 @@ def _run(session) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(launch.main("tensorflow", _run, sys.argv[1:]))
+    launch.leave(launch.main("tensorflow", _run, sys.argv[1:]))

@@ -23,7 +23,11 @@ from torch import nn
 from runners.contract.errors import Unsupported
 from runners.contract.protocol.spec import RunSpec
 
+PEER = ["-m", "runners.torch.peer"]
 _RENDEZVOUS = "VIGIL_TORCH_RENDEZVOUS"
+# DIFFERS(torch 2.13): whoever drops the last reference to a gloo group holds Python's lock and waits for the group's thread,
+# which waits for that lock to drop a tensor. One run of four hung so at its end. The group lives as long as the process.
+_kept: list[dist.ProcessGroup] = []
 
 
 @dataclasses.dataclass(frozen=True)
@@ -66,11 +70,11 @@ def replicas(spec: RunSpec, *, run_directory: Path, rank: int) -> Iterator[Repli
             world_size=spec.devices,
             timeout=timedelta(minutes=10),
         )
+        _kept.append(dist.group.WORLD)
         yield Replica(rank, spec.devices, device)
         dist.barrier()
-        dist.destroy_process_group()
         for peer in peers:
-            # Past the barrier its work is done: an interpreter that is slow to end must not fail a finished run.
+            # Past the barrier its work is done: a process that is slow to end must not fail a finished run.
             with contextlib.suppress(subprocess.TimeoutExpired):
                 peer.wait(timeout=60)
     finally:
@@ -86,7 +90,7 @@ def _start_peers(spec: RunSpec, run_directory: Path) -> list[subprocess.Popen]:
     rendezvous = run_directory.resolve() / f"rendezvous-{os.getpid()}"
     rendezvous.unlink(missing_ok=True)
     os.environ[_RENDEZVOUS] = str(rendezvous)
-    command = [sys.executable, "-m", "runners.torch.peer", str(run_directory)]
+    command = [sys.executable, *PEER, str(run_directory)]
     return [subprocess.Popen([*command, str(rank)]) for rank in range(1, spec.devices)]
 
 

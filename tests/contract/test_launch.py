@@ -159,3 +159,16 @@ def test_a_runner_ends_with_its_conductor(run_directory):
     )
     assert done.returncode == launch.EXIT_FAILED
     assert last_events(run_directory) == []
+
+
+def test_a_runner_leaves_what_it_imported_as_it_is():
+    """What was printed is there, the exit code too, and nothing is taken down: a framework may hang at that."""
+    code = (
+        "import atexit, sys; from runners.contract.protocol import launch;"
+        "atexit.register(print, 'taken down'); sys.stdout.write('printed'); launch.leave(3)"
+    )
+    path = {"PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(
+        [sys.executable, "-c", code], env={**os.environ, **path}, capture_output=True, text=True, timeout=30, check=False
+    )
+    assert (done.returncode, done.stdout) == (3, "printed")

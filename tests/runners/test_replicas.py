@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 
 import pytest
 
 from runners.contract.errors import Unsupported
+from runners.contract.protocol.spec import write_spec
 from tests.runners.harness import make_spec
 from vigil.paths import project_root
 
@@ -33,6 +35,36 @@ def test_an_array_spread_over_devices_is_no_difference_between_them():
     """A queue that took up a spread batch lies in parts, which are no copies; copies that differ by a half are found."""
     done = subprocess.run([sys.executable, "-c", SCRIPT], cwd=project_root(), capture_output=True, text=True, timeout=300)
     assert done.stdout.split() == ["0.0", "0.5"], done.stderr
+
+
+LEAVING = """
+import sys, weakref
+from pathlib import Path
+import torch.distributed as dist
+from runners.contract.protocol import launch
+from runners.contract.protocol.spec import read_spec
+from runners.torch import devices
+
+directory, rank = Path(sys.argv[1]), int(sys.argv[2])
+devices.PEER = [__file__]
+with devices.replicas(read_spec(directory), run_directory=directory, rank=rank):
+    group = weakref.ref(dist.group.WORLD)
+dist.destroy_process_group()
+print(rank, group() is not None)
+launch.leave(0)
+"""
+
+
+@pytest.mark.torch
+def test_the_group_of_devices_is_not_taken_down(tmp_path):
+    """Whoever drops the last reference to it may wait for ever (docs/findings.md): each rank keeps one."""
+    write_spec(tmp_path, make_spec("torch", shards=(7, 5), steps=1))
+    script = tmp_path / "leaving.py"
+    script.write_text(LEAVING)
+    path = {**os.environ, "PYTHONPATH": str(project_root())}
+    command = [sys.executable, str(script), str(tmp_path), "0"]
+    done = subprocess.run(command, env=path, capture_output=True, text=True, timeout=300)
+    assert sorted(done.stdout.splitlines()) == ["0 True", "1 True"], done.stderr
 
 
 @pytest.mark.torch
