@@ -127,8 +127,10 @@ def _make_scene(split: str, index: int) -> tuple[np.ndarray, np.ndarray, np.ndar
         canvas[where] = (128 + colour[None] + ramp[where][:, None]).astype(np.int64)
         visible = [mask & ~where for mask in visible] + [where]
         shapes.append(where)
-    noise = sum(draw(f"noise{k}", SIDE * SIDE * 3, 2 * NOISE + 1).reshape(canvas.shape) - NOISE for k in (0, 1))
-    image = np.clip(canvas + noise, 0, 255).astype(np.uint8)
+    for k in (0, 1):
+        canvas += draw(f"noise{k}", SIDE * SIDE * 3, 2 * NOISE + 1).reshape(canvas.shape)
+    canvas -= 2 * NOISE
+    image = np.clip(canvas, 0, 255, out=canvas).astype(np.uint8)
     kept = [n for n in range(wanted) if LEAST_VISIBLE * visible[n].sum() >= shapes[n].sum() and visible[n].sum() >= 24]
     classes, boxes = np.full(MOST_INSTANCES, -1, np.int64), np.zeros((MOST_INSTANCES, 4))
     masks = np.zeros((MOST_INSTANCES, SIDE, SIDE), bool)

@@ -8,6 +8,7 @@ Philox: Salmon et al. 2011, Parallel random numbers: as easy as 1, 2, 3, https:/
 
 from __future__ import annotations
 
+import functools
 import hashlib
 
 import numpy as np
@@ -17,10 +18,14 @@ _TWO_TO_MINUS_53 = 2.0**-53
 
 def raw(seed: int, name: str, index: int = 0, *, count: int) -> np.ndarray:
     """Return `count` random 64-bit words of one stream, uint64 [count]."""
-    digest = hashlib.sha256(name.encode()).digest()
-    key = np.array([seed, int.from_bytes(digest[:8], "little")], dtype=np.uint64)
+    key = np.array([seed, _number_of(name)], dtype=np.uint64)
     counter = np.array([0, 0, 0, index], dtype=np.uint64)
     return np.random.Philox(key=key, counter=counter).random_raw(count)
+
+
+@functools.lru_cache(maxsize=1024)
+def _number_of(name: str) -> int:
+    return int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "little")
 
 
 def uniform(seed: int, name: str, index: int = 0, *, count: int) -> np.ndarray:
@@ -32,8 +37,12 @@ def uniform(seed: int, name: str, index: int = 0, *, count: int) -> np.ndarray:
 
 def integers(seed: int, name: str, index: int = 0, *, count: int, below: int) -> np.ndarray:
     """Return int64 [count], uniform in 0 .. below-1 (bias under below / 2**32)."""
-    high = raw(seed, name, index, count=count) >> np.uint64(32)
-    return ((high * np.uint64(below)) >> np.uint64(32)).astype(np.int64)
+    words = raw(seed, name, index, count=count)
+    # In place: the words are twice a scene's pixels, and copies of them took longer than drawing them.
+    words >>= np.uint64(32)
+    words *= np.uint64(below)
+    words >>= np.uint64(32)
+    return words.view(np.int64)
 
 
 def permutation(seed: int, name: str, index: int = 0, *, count: int) -> np.ndarray:
