@@ -6,6 +6,7 @@ Every call begins from the state that the case names (teacher forcing): no call 
 from __future__ import annotations
 
 import dataclasses
+import functools
 import time
 from collections.abc import Callable
 from typing import Any, Protocol
@@ -81,10 +82,11 @@ def answer_cases(session: Session, make_prober: Callable[[RunSpec, tuple[np.ndar
     for spec, cases in by_trainer(session.spec, read_cases(session.directory)):
         session.enter("build")
         prober = make_prober(spec, _example(cases, probes))
+        kinds = {**_KINDS, "segments": functools.partial(_segments, programs={})}
         session.enter("verify")
         for case in cases:
             start = time.monotonic()
-            answers = _KINDS[case.kind](case, probes, prober, session.called)
+            answers = kinds[case.kind](case, probes, prober, session.called)
             session.probed(case.index, case.name, answers=answers, seconds=time.monotonic() - start)
     session.finish(None)
 
@@ -159,14 +161,18 @@ def _repeat(case: Case, probes: Probes, prober: Prober, called) -> Answers:
     return {**answers, "calls": np.array(sorted(calls), np.int64), "differing": np.array(differing, np.int64)}
 
 
-def _segments(case: Case, probes: Probes, prober: Prober, called) -> Answers:
-    """Called more than once, every other call has the rows backwards: with the same inputs, a stale buffer would not show."""
+def _segments(case: Case, probes: Probes, prober: Prober, called, *, programs: dict[object, Callable]) -> Answers:
+    """Called more than once, every other call has the rows backwards: with the same inputs, a stale buffer would not show.
+
+    Cases that cut the model at the same taps have one program, which `programs` keeps.
+    """
     images, labels = probes.batch(case.batch, rows=sum(case.shards))
     cotangents = probes.cotangents(case.leaves, case.cuts)
     inputs = Segments(images, labels, case.taps, case.cuts, probes.leaves(case.leaves), cotangents, case.scale)
     state = probes.state(case.state)
     prober.set_state(state)
-    program = prober.segments(inputs)
+    cut = case.taps, case.cuts
+    program = programs[cut] = programs.get(cut) or prober.segments(inputs)
     first: list[Answers] = [{}, {}]
     changed: dict[str, list[int]] = {name: [] for name in inputs.leaves}
     for call in range(-prober.warm_up_calls, case.times):
@@ -191,7 +197,6 @@ _KINDS = {
     "alternate": _alternate,
     "accumulate": _accumulate,
     "repeat": _repeat,
-    "segments": _segments,
 }
 
 
