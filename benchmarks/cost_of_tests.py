@@ -14,6 +14,7 @@ import os
 import sys
 
 import psutil
+import pytest
 
 
 def used() -> tuple[float, float]:
@@ -26,16 +27,22 @@ def used() -> tuple[float, float]:
     return times.user + times.system, children
 
 
-def pytest_runtest_logstart(nodeid: str) -> None:
-    """Note what was used before a test's fixtures."""
-    pytest_runtest_logstart.before = used()
+def pytest_configure(config: pytest.Config) -> None:
+    """Measure where tests run: the process that hands them to pytest-xdist's workers runs none."""
+    if "PYTEST_XDIST_WORKER" in os.environ or not config.getoption("numprocesses", None):
+        config.pluginmanager.register(_Cost())
 
 
-def pytest_runtest_logfinish(nodeid: str) -> None:
-    """Write what a test used, with its fixtures."""
-    own, children = (after - before for after, before in zip(used(), pytest_runtest_logstart.before, strict=True))
-    with open(os.environ.get("TEST_COST", "test-cost.csv"), "a", newline="", encoding="utf-8") as file:
-        csv.writer(file).writerow([nodeid, f"{own:.2f}", f"{children:.2f}"])
+class _Cost:
+    def pytest_runtest_logstart(self, nodeid: str) -> None:
+        """Note what was used before a test's fixtures."""
+        self.before = used()
+
+    def pytest_runtest_logfinish(self, nodeid: str) -> None:
+        """Write what a test used, with its fixtures."""
+        own, children = (after - before for after, before in zip(used(), self.before, strict=True))
+        with open(os.environ.get("TEST_COST", "test-cost.csv"), "a", newline="", encoding="utf-8") as file:
+            csv.writer(file).writerow([nodeid, f"{own:.2f}", f"{children:.2f}"])
 
 
 def main(path: str) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import tests.own_core  # noqa: F401  before NumPy is imported
+
+# isort: split
 import copy
 import dataclasses
 import os

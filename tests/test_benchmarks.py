@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -19,6 +17,7 @@ from benchmarks.throughput.alternate import SETTLING_STEPS, AlternatingSession, 
 from benchmarks.throughput.cell import Measurement, Start, training_of_profile
 from benchmarks.throughput.rounds import Round, summarise
 from runners.contract.kinds.table import kind_of
+from tests.runners import fork_server
 from vigil.documents.context import FRAMEWORKS, make_context
 from vigil.errors import UsageError
 from vigil.process.environment import is_installed
@@ -48,15 +47,12 @@ def assert_learns(losses: list[float]) -> None:
 
 
 @pytest.mark.parametrize("framework", [pytest.param(name, marks=getattr(pytest.mark, name)) for name in FRAMEWORKS])
-def test_a_bare_loop_trains_the_same_model(framework):
+def test_a_bare_loop_trains_the_same_model(framework, tmp_path):
     """The bare model has the recipe's number of parameters, and ten steps on one small batch bring its loss down."""
     assert is_installed(framework), f"{framework} is not installed: run `make setup`"
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", TRAIN_BARE, framework], cwd=ROOT, capture_output=True, text=True, timeout=300,
-        env={**os.environ, "OMP_NUM_THREADS": "1"},  # threads that wait for each other are slow on a busy machine
-    )
-    assert done.returncode == 0, done.stderr[-2000:]
-    found = json.loads(done.stdout.splitlines()[-1])
+    script = tmp_path / "train_bare.py"
+    script.write_text(TRAIN_BARE)
+    found = json.loads(fork_server.ask(framework, str(script), framework, folder=tmp_path).splitlines()[-1])
     assert_same_number_of_parameters(found["parameters"])
     assert_learns(found["losses"])
 

@@ -10,9 +10,12 @@ from tests.runners.harness import FRAMEWORKS, Outcome, make_spec, name_of, outco
 from vigil.process.environment import is_installed
 
 
-@pytest.fixture(params=[pytest.param(name, marks=getattr(pytest.mark, name)) for name in FRAMEWORKS])
+@pytest.fixture(scope="session", params=[pytest.param(name, marks=getattr(pytest.mark, name)) for name in FRAMEWORKS])
 def framework(request):
-    """Each framework; one that is not installed fails rather than passing unseen."""
+    """Each framework; one that is not installed fails rather than passing unseen.
+
+    Of the session, so that pytest puts the tests of a framework side by side: two workers seldom wait for the same run then.
+    """
     assert is_installed(request.param), f"{request.param} is not installed: run `make setup`"
     return request.param
 

@@ -8,6 +8,7 @@ tests/verify/test_frameworks.py start.
 from __future__ import annotations
 
 import atexit
+import gc
 import importlib
 import json
 import os
@@ -18,20 +19,24 @@ import socket
 import subprocess
 import sys
 import time
+import traceback
 from pathlib import Path
+from typing import NoReturn
 
-from runners.contract.protocol.launch import CONDUCTOR_VARIABLE
+from runners.contract.data.generated import make_images
+from runners.contract.protocol.launch import CONDUCTOR_VARIABLE, leave
+from runners.contract.protocol.spec import RunSpec
 from vigil.process.execute import LOG_NAME
 from vigil.process.side_by_side import available_cores
 
 ROOT = Path(__file__).resolve().parents[2]
+IMAGES = {"train": 60, "test": 30}  # of the harness's runs: each fork has them already
 _servers: dict[str, _Server] = {}
 
 
 def share_of_cores() -> tuple[int, ...]:
-    """Return the cores of this test process: under pytest-xdist each worker has one of its own."""
-    cores, worker = available_cores(), os.environ.get("PYTEST_XDIST_WORKER", "")
-    return (cores[int(worker[2:]) % len(cores)],) if worker else tuple(cores[:2])
+    """Return the cores of this test process's runners: at most two, and under pytest-xdist the worker's own (own_core.py)."""
+    return tuple(available_cores()[:2])
 
 
 class Forked:
@@ -141,6 +146,14 @@ def _serve(framework: str, connection: socket.socket) -> dict | None:
         importlib.import_module(f"runners.{framework}.{part}")
     if framework == "torch":
         importlib.import_module("torch._dynamo")  # 800 modules that an optimizer imports when it is made, compiled or not
+        importlib.import_module("runners.torch.devices")._start_peers = _fork_peers
+    for split, count in IMAGES.items():
+        make_images(split, count)
+    # A collection would look at a million objects of the imports in every fork, and copy the pages that hold them. One for
+    # every 700 new objects is a tenth of the time that tracing a program takes.
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000)
 
     def tell(pid: int, exit_code: int | None) -> None:
         connection.sendall(json.dumps([pid, exit_code]).encode() + b"\n")
@@ -183,6 +196,61 @@ def _serve(framework: str, connection: socket.socket) -> dict | None:
             tell(pid, None)
 
 
+class _Peer:
+    """A forked rank, with the part of `subprocess.Popen` that devices.py uses."""
+
+    def __init__(self, pid: int) -> None:
+        self.pid = pid
+        self.returncode: int | None = None
+
+    def poll(self) -> int | None:
+        if self.returncode is None and os.waitpid(self.pid, os.WNOHANG)[0]:
+            self.returncode = 0
+        return self.returncode
+
+    def wait(self, timeout: float = 60.0) -> None:
+        deadline = time.monotonic() + timeout
+        while self.poll() is None:
+            if time.monotonic() > deadline:
+                raise subprocess.TimeoutExpired(["fork", str(self.pid)], timeout)
+            time.sleep(0.005)
+
+    def kill(self) -> None:
+        os.kill(self.pid, signal.SIGKILL)
+
+
+def _fork_peers(spec: RunSpec, run_directory: Path) -> list[_Peer]:
+    """Fork the other ranks instead of starting them, in the place of `runners.torch.devices._start_peers`."""
+    devices = sys.modules["runners.torch.devices"]
+    rendezvous = run_directory.resolve() / f"rendezvous-{os.getpid()}"
+    os.environ[devices._RENDEZVOUS] = str(rendezvous)
+    peers = []
+    for rank in range(1, spec.devices):
+        pid = os.fork()
+        if not pid:
+            sys.argv[1:] = [str(run_directory), str(rank)]
+            _run("runners.torch.peer")
+        peers.append(_Peer(pid))
+    return peers
+
+
+def _run(module: str) -> NoReturn:
+    """Run a module or a script and end, as a runner does, without taking down what was imported."""
+    exit_code = 1
+    try:
+        if module.endswith(".py"):
+            runpy.run_path(module, run_name="__main__")
+        else:
+            runpy.run_module(module, run_name="__main__", alter_sys=True)
+        exit_code = 0
+    except SystemExit as ending:
+        exit_code = ending.code if isinstance(ending.code, int) else int(ending.code is not None)
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        leave(exit_code)
+
+
 def _become(request: dict) -> None:
     """Be the process that was asked for."""
     os.environ.clear()
@@ -196,10 +264,7 @@ def _become(request: dict) -> None:
         os.dup2(log.fileno(), 1)
         os.dup2(log.fileno(), 2)
     sys.argv[1:] = request["arguments"]
-    if request["module"].endswith(".py"):
-        runpy.run_path(request["module"], run_name="__main__")
-    else:
-        runpy.run_module(request["module"], run_name="__main__", alter_sys=True)
+    _run(request["module"])
 
 
 if __name__ == "__main__":

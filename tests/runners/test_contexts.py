@@ -82,7 +82,7 @@ def test_native_randomness_draws_its_own_weights(run, framework):
     """Native initial weights have the recipe's spread, differ from the shared ones, and repeat with the seed."""
     still = {"learning_rate": {"kind": "piecewise", "boundaries": [2], "values": [1e-12, 1e-12]}, "steps": 3}
     native, shared = finished(run(framework, randomness="native", **still)), finished(run(framework, **still))
-    name = "params/stage3.block1.conv2.kernel"
+    name = "params/stage2.block1.conv2.kernel"
     assert np.corrcoef(native.state[name].ravel(), shared.state[name].ravel())[0, 1] < 0.3
     expected = math.sqrt(2 / (9 * 10))
     assert native.state[name].std() == pytest.approx(expected, rel=0.1)

@@ -37,7 +37,7 @@ def test_ignored_weight_decay_changes_only_the_decay(run, framework, clean):
 def test_slow_batch_norm_moves_statistics_a_hundredth(run, framework, clean):
     """The running mean after one step is a hundredth of the right one; parameters are equal."""
     faulted = finished(run(framework, precision="fp64", steps=1, fault=fault("batch_norm_momentum")))
-    for name in ("stem.bn.mean", "stage3.block1.bn2.mean"):
+    for name in ("stem.bn.mean", "stage2.block1.bn2.mean"):
         np.testing.assert_allclose(faulted.state[f"stats/{name}"] * 100, clean.state[f"stats/{name}"], rtol=1e-6)
     assert distance(faulted, clean, "params/head.kernel") < 1e-12
 

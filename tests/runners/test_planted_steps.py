@@ -9,7 +9,7 @@ import pytest
 from runners.contract.data.streams import normal
 from runners.contract.kinds.weights import initial_state
 from runners.contract.protocol.faults import file_sha256
-from tests.runners.harness import FRAMEWORKS, ROOT, finished, frameworks, make_spec
+from tests.runners.harness import FRAMEWORKS, ROOT, WIDTHS, finished, frameworks, make_spec
 from vigil.recipes.loading import load_recipe
 
 DECAY = 0.01
@@ -31,7 +31,7 @@ def fault(name):
 
 def model(**changes):
     """Return the recipe's ResNet-8, of the harness's widths unless others are given."""
-    return load_recipe("resnet_cifar").resolve("smoke")["model"] | {"widths": [4, 6, 10], "depth": 8} | changes
+    return load_recipe("resnet_cifar").resolve("smoke")["model"] | {"widths": WIDTHS, "depth": 8} | changes
 
 
 @pytest.fixture
@@ -187,8 +187,8 @@ def test_uneven_shards_show_means_over_devices(pair, run, framework):
     assert faulted.losses == pytest.approx(clean.losses, rel=1e-12)
     moved = different(faulted, clean, above=1e-3)
     assert f"momentum/{HEAD}" not in moved
-    assert "momentum/stage3.block1.bn2.scale" not in moved
-    assert {"momentum/stem.conv.kernel", "momentum/stage3.block1.conv2.kernel"} <= moved
+    assert "momentum/stage2.block1.bn2.scale" not in moved
+    assert {"momentum/stem.conv.kernel", "momentum/stage2.block1.conv2.kernel"} <= moved
     assert not [name for name in moved if name.startswith("stats/")]
     twin = finished(run("torch", precision="fp64", steps=1, shards=SHARDS, fault=fault("sync_batch_norm_even_shards")))
     assert_same_state(faulted, twin, relative=1e-8)

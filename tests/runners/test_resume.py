@@ -125,13 +125,14 @@ def test_a_state_moves_between_frameworks(run, framework, tmp_path):
     """A checkpoint of one framework is continued by another: names, layouts and conventions are the same."""
     other = {"torch": "tensorflow", "tensorflow": "jax", "jax": "torch"}[framework]
     fp64 = {**LONG, "precision": "fp64", "determinism": "off", "steps": 12}
+    jit = {"mode": "jit"} if framework == "jax" else {}  # op by op, JAX compiles every operator of every shape
     kill_free = make_spec(other, **fp64)
     finished(outcome(tmp_path, start(tmp_path, kill_free).wait(timeout=300)))
     state, step = load_state(tmp_path / CHECKPOINT)
     target = tmp_path / "continued"
     target.mkdir()
     np.savez(target / CHECKPOINT, step=np.int64(step), **state)
-    continued = finished(outcome(target, start(target, make_spec(framework, **fp64)).wait(timeout=300)))
+    continued = finished(outcome(target, start(target, make_spec(framework, **fp64, **jit)).wait(timeout=300)))
     reference = finished(run("torch", **fp64))
     np.testing.assert_allclose(continued.losses, reference.losses[step:], rtol=1e-6)
 
