@@ -12,7 +12,7 @@ OLDEST = ("jax==0.4.30", "tensorflow==2.16.1")
 TOO_OLD = {"jax==0.4.28": "PathContains", "tensorflow==2.15.1": "LossScaleOptimizer"}
 WINDOW = (
     *("jax==0.4.30", "jax==0.4.38", "jax==0.6.2", "jax==0.10.2"),
-    *("tensorflow==2.19.1", "tensorflow==2.20.0", "tensorflow==2.21.0"),
+    *("tensorflow==2.16.1", "tensorflow==2.18.0", "tensorflow==2.19.1", "tensorflow==2.20.0", "tensorflow==2.21.0"),
 )
 
 
@@ -66,17 +66,6 @@ def test_a_planted_fault_is_found_in_an_old_release_too(runs, release):
 def test_a_runner_starts_in_the_oldest_release(runs, release):
     """And trains to its end, with packages of that time."""
     assert main(["reproduce", "resnet_cifar", "--profile", "smoke", "--no-verify", "--release", release]) == 0
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(1800)
-def test_the_wrong_step_of_an_old_keras_is_found(runs):
-    """Keras 3.4.1, of TensorFlow 2.16.1's time, does not tell batch norm that it trains: its statistics stay as they are."""
-    assert main(["verify", "resnet_cifar", "--release", "tensorflow==2.16.1"]) == 1
-    [document] = documents(runs, "verify.json")
-    assert (document["origin"]["layer"], document["origin"]["phase"]) == ("stem.bn", "forward")
-    tensors = {(tensor["case"], tensor["tensor"]): tensor for tensor in document["tensors"]}
-    assert tensors["init/margin", "stats/stage3.block1.bn2.mean"]["slope"] == 0.0
 
 
 @pytest.mark.slow
