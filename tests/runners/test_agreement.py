@@ -75,7 +75,8 @@ def test_a_wrong_convention_would_be_seen(run, framework, oracle):
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])
 def test_low_precision_is_near_float64(run, framework, precision, oracle):
     """The first loss is within rounding of float64: 2**-16 for float32 sums, 2**-6 for bfloat16 (measured: 1e-7 and 1e-4)."""
-    result = finished(run(framework, precision=precision))
+    mode = "jit" if (framework, precision) == ("jax", "bf16") else "eager"  # eager: see tests/verify
+    result = finished(run(framework, precision=precision, mode=mode))
     bound = {"fp32": 2.0**-16, "bf16": 2.0**-6}[precision]
     assert abs(result.losses[0] / oracle.losses[0] - 1) < bound
 

@@ -82,7 +82,7 @@ def answer_cases(session: Session, make_prober: Callable[[RunSpec, tuple[np.ndar
     for spec, cases in by_trainer(session.spec, read_cases(session.directory)):
         session.enter("build")
         prober = make_prober(spec, _example(cases, probes))
-        kinds = {**_KINDS, "segments": functools.partial(_segments, programs={})}
+        kinds: dict[str, Callable[..., Answers]] = {**_KINDS, "segments": functools.partial(_segments, programs={})}
         session.enter("verify")
         for case in cases:
             start = time.monotonic()
