@@ -27,13 +27,14 @@ def test_a_tape_is_read_as_it_was_written(tape, tmp_path):
             assert again.floors["fp32"][case.name][name].distance == pytest.approx(floor.distance, rel=1e-6)
 
 
-def test_a_tape_of_another_compression_is_refused(tape, tmp_path):
-    """Damage that names a compression which zipfile does not have is told as damage, not as a missing feature."""
+@pytest.mark.parametrize(("offset", "value"), [(8, 99), (6, 1)], ids=["compression", "encryption"])
+def test_a_tape_of_another_compression_is_refused(tape, tmp_path, offset, value):
+    """Damage that names a compression which zipfile does not have, or a password, is told as damage."""
     path = tmp_path / "golden.npz"
     save_golden(path, tape)
     content = bytearray(path.read_bytes())
-    for signature, offset in ((b"PK\x03\x04", 8), (b"PK\x01\x02", 10)):  # where the method of the first entry stands
-        content[content.index(signature) + offset] = 99
+    for signature, further in ((b"PK\x03\x04", 0), (b"PK\x01\x02", 2)):  # both headers of the first entry
+        content[content.index(signature) + offset + further] = value
     path.write_bytes(content)
     with pytest.raises(CannotRun, match="not a golden tape"):
         load_golden(path, recipe=RECIPE, data_directory=None)
