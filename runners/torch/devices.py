@@ -26,7 +26,7 @@ from runners.contract.protocol.spec import RunSpec
 PEER = ["-m", "runners.torch.peer"]
 _RENDEZVOUS = "VIGIL_TORCH_RENDEZVOUS"
 # DIFFERS(torch 2.13): whoever drops the last reference to a gloo group holds Python's lock and waits for the group's thread,
-# which waits for that lock to drop a tensor. One run of four hung so at its end. The group lives as long as the process.
+# which waits for that lock to drop a tensor. One run of five hung so at its end. The group lives as long as the process.
 _kept: list[dist.ProcessGroup] = []
 
 
@@ -73,10 +73,12 @@ def replicas(spec: RunSpec, *, run_directory: Path, rank: int) -> Iterator[Repli
         _kept.append(dist.group.WORLD)
         yield Replica(rank, spec.devices, device)
         dist.barrier()
-        for peer in peers:
+        for other, peer in enumerate(peers, start=1):
             # Past the barrier its work is done: a process that is slow to end must not fail a finished run.
-            with contextlib.suppress(subprocess.TimeoutExpired):
+            try:
                 peer.wait(timeout=60)
+            except subprocess.TimeoutExpired:
+                print(f"rank {other} has not ended 60 s after its last step: killed", file=sys.stderr)
     finally:
         for peer in peers:
             if peer.poll() is None:

@@ -149,8 +149,8 @@ def _serve(framework: str, connection: socket.socket) -> dict | None:
         importlib.import_module("runners.torch.devices")._start_peers = _fork_peers
     for split, count in IMAGES.items():
         make_images(split, count)
-    # A collection would look at a million objects of the imports in every fork, and copy the pages that hold them. One for
-    # every 700 new objects is a tenth of the time that tracing a program takes.
+    # A collection would look at a million objects of the imports in every fork, and copy the pages that hold them. Collecting
+    # after every 700 new objects took a tenth of a run of JAX op by op, 3.8 s with it and 3.3 s without.
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000)
