@@ -69,9 +69,10 @@ def empty_store(once) -> Path:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _jax_compiles_once(once):
-    """What XLA compiles for one process is read by the next, where the program is the same: compiling is most of a tiny run."""
+def _made_once(once):
+    """What one process makes from a seed, or XLA compiles for it, is read by the next: both are most of a tiny run."""
     with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("VIGIL_CACHE_DIR", str(once("cache", lambda folder: None)))
         patch.setenv("JAX_COMPILATION_CACHE_DIR", str(once("jax", lambda folder: None)))
         patch.setenv("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
         patch.setenv("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from runners.contract import files
 from vigil.errors import CannotRun, UsageError
 
 
@@ -49,11 +50,8 @@ def cache_directory() -> Path:
     Raises:
         CannotRun: None of the three is known: there is no home.
     """
-    if chosen := os.environ.get("VIGIL_CACHE_DIR"):
-        return expanded(chosen).resolve()
-    # The XDG base directory specification: a path that is not absolute is to be ignored.
-    shared = Path(os.environ.get("XDG_CACHE_HOME") or "")
-    try:
-        return (shared if shared.is_absolute() else Path.home() / ".cache") / "vigil"
-    except RuntimeError as error:
-        raise CannotRun("there is no home directory for a cache. Name a directory in VIGIL_CACHE_DIR.") from error
+    expanded(os.environ.get("VIGIL_CACHE_DIR", ""))  # a home that is not known is told by its name
+    directory = files.cache_directory()
+    if directory is None:
+        raise CannotRun("there is no home directory for a cache. Name a directory in VIGIL_CACHE_DIR.")
+    return directory

@@ -9,6 +9,21 @@ from pathlib import Path
 from typing import BinaryIO
 
 
+def cache_directory() -> Path | None:
+    """Return the folder for what can be made again: $VIGIL_CACHE_DIR, $XDG_CACHE_HOME/vigil, or ~/.cache/vigil.
+
+    None where there is no home.
+    """
+    try:
+        if chosen := os.environ.get("VIGIL_CACHE_DIR"):
+            return Path(chosen).expanduser().resolve()
+        # The XDG base directory specification: a path that is not absolute is to be ignored.
+        shared = Path(os.environ.get("XDG_CACHE_HOME") or "")
+        return (shared if shared.is_absolute() else Path.home() / ".cache") / "vigil"
+    except RuntimeError:
+        return None
+
+
 @contextlib.contextmanager
 def replacing(path: Path, *, durable: bool = False) -> Iterator[BinaryIO]:
     """Yield a file beside `path` that takes its place when the block ends; where it raises, `path` stays as it was.
@@ -16,7 +31,7 @@ def replacing(path: Path, *, durable: bool = False) -> Iterator[BinaryIO]:
     Args:
         durable: whether the content must survive a power cut, too; that waits for the disk.
     """
-    partial = path.with_name(f"{path.name}.partial")
+    partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
     try:
         with open(partial, "wb") as file:
             yield file

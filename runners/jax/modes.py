@@ -2,9 +2,31 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
+from pathlib import Path
 
 import jax
+import jaxlib
+
+from runners.contract import compiled
+from runners.contract.protocol.spec import RunSpec
+
+# Older releases were not tried.
+_FIRST_TO_KEEP = (0, 10)
+
+
+def keep_compiled(spec: RunSpec) -> None:
+    """Keep what is compiled to verify, where JAX itself offers it; a folder that the user has named stays."""
+    release = tuple(int(part) for part in jax.__version__.split(".")[:2])
+    libraries = Path(jaxlib.__file__).parent.glob("*.so")
+    folder = compiled.directory_for(spec, version=jax.__version__, libraries=libraries)
+    if folder is None or release < _FIRST_TO_KEEP or "JAX_COMPILATION_CACHE_DIR" in os.environ:
+        return
+    jax.config.update("jax_compilation_cache_dir", str(folder))
+    # Op by op, programs are many and small.
+    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
+    jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
 
 
 def jit(function: Callable, *, donate: tuple[int, ...], sharding: jax.sharding.Sharding) -> Callable:

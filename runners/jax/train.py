@@ -58,6 +58,7 @@ def set_up(session: Session) -> jax.sharding.Mesh:
     session.enter("set_up")
     # Before the fault, which may start the backend: what these set is read when it starts, and never again.
     devices.set_up(spec)
+    modes.keep_compiled(spec)
     determinism.set_up(spec.determinism, device=spec.device)
     precision.set_up(spec.precision, device=spec.device)
     if spec.fault:

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from runners.contract.data.batches import Labels
-from runners.contract.protocol.answers import Segments, answer_cases, require_oracle, sum_of_parts
+from runners.contract.protocol.answers import Choices, Segments, answer_cases, require_oracle, sum_of_parts
 from runners.contract.protocol.cases import Answers
 from runners.contract.protocol.session import Session
 from runners.jax import devices
@@ -41,16 +41,20 @@ class Prober(Trainer):
 
     def training_forward(self, images: np.ndarray, labels: Labels) -> None:
         """Make one forward pass in training mode, of which only the running statistics are left."""
-        arguments = self.state.params, self.state.statistics, *self._train_batch(images, labels, 0.0)[:2]
-        _, statistics = self._remembered("forward", self._training_forward, *arguments)(*arguments)
-        self.state = self.state._replace(statistics=statistics)
+        # By a whole step, which takes the memory of what it is given: a forward pass would be another program to compile.
+        moved, _ = self.step(jax.tree_util.tree_map(jnp.copy, self.state), *self._train_batch(images, labels, 0.0))
+        self.state = self.state._replace(statistics=moved.statistics)
 
     def accumulate(self, batches: list[tuple[np.ndarray, Labels]], learning_rate: float) -> jax.Array:
         """Take one step by the mean of the micro-batches' gradients; return the mean of their losses."""
-        spread = [self._train_batch(*batch, learning_rate)[:2] for batch in batches]
-        arguments = self.state, spread, np.asarray(learning_rate, self.wide)
-        program = self._remembered(("accumulate", len(batches)), self._accumulate, *arguments)
-        self.state, loss = program(*arguments)
+        found = []
+        statistics = self.state.statistics
+        for batch in batches:
+            state = self.state._replace(statistics=statistics), *self._train_batch(*batch, learning_rate)[:2]
+            gradients, loss, statistics = self._remembered("differentiate", self.differentiate, *state)(*state)
+            found.append((gradients, loss))
+        arguments = self.state, found, statistics, np.asarray(learning_rate, self.wide)
+        self.state, loss = self._remembered(("update", len(batches)), self._update_by_mean, *arguments)(*arguments)
         return loss
 
     def replica_spread(self) -> dict[str, float]:
@@ -98,22 +102,32 @@ class Prober(Trainer):
 
         return run
 
+    def choices(self, example: Choices) -> Callable[[], Answers]:
+        """Return the program that gives the outputs of some taps, where others are given."""
+
+        def chosen(params, statistics, images, labels, leaves):
+            outputs = {}
+
+            def tap(name, x):
+                outputs[name] = x
+                return leaves[name].astype(x.dtype) if name in leaves else x
+
+            arguments, _ = self.architecture.arguments(images.astype(self.wide), labels)
+            self._forward(params, statistics, arguments, tap)
+            return {name: outputs[name] for name in example.taps}
+
+        images, labels, _ = self._train_batch(example.images, example.labels, 0.0)
+        arguments = self.state.params, self.state.statistics, images, labels, self._spread_taps(example.leaves)
+        program = self._program(chosen, *arguments)
+        return lambda: {f"output/{name}": self._collect(output) for name, output in program(*arguments).items()}
+
     def _remembered(self, key: object, function: Callable, *arguments) -> Callable:
         if key not in self.programs:
             self.programs[key] = self._program(function, *arguments)
         return self.programs[key]
 
-    def _training_forward(self, params, statistics, images, labels):
-        arguments, _ = self.architecture.arguments(images.astype(self.wide), labels)
-        return self._forward(params, statistics, arguments)
-
-    def _accumulate(self, state: TrainState, batches, learning_rate):
-        """Return the state after a step over micro-batches, and their mean loss: a pure function, for jax.jit."""
-        found = []
-        statistics = state.statistics
-        for images, labels in batches:
-            gradients, loss, statistics = self.differentiate(state._replace(statistics=statistics), images, labels)
-            found.append((gradients, loss))
+    def _update_by_mean(self, state: TrainState, found, statistics, learning_rate):
+        """Return the state after a step by the mean of micro-batches' gradients, and their mean loss: a pure function."""
         gradients, loss = jax.tree_util.tree_map(lambda *values: sum(values) / len(values), *found)
         return self.update(state, gradients, statistics, learning_rate), loss
 

@@ -8,7 +8,7 @@ import numpy as np
 import tensorflow as tf
 
 from runners.contract.data.batches import Labels
-from runners.contract.protocol.answers import Segments, answer_cases, require_oracle, sum_of_parts
+from runners.contract.protocol.answers import Choices, Segments, answer_cases, require_oracle, sum_of_parts
 from runners.contract.protocol.cases import Answers
 from runners.contract.protocol.session import Session
 from runners.tensorflow import devices
@@ -89,6 +89,32 @@ class Prober(Trainer):
             found = program(*self._tapped_arguments(inputs))
             parts = [self._answers(*part) for part in self._of_each_device(found)]
             return sum_of_parts(parts, scale=inputs.scale)
+
+        return run
+
+    def choices(self, example: Choices) -> Callable[[], Answers]:
+        """Return the program that gives the outputs of some taps, where others are given."""
+        shards = self.spec.shards
+
+        def chosen(images, labels, leaves):
+            outputs = {}
+
+            def tap(name, x):
+                outputs[name] = x
+                return tf.cast(leaves[name], x.dtype) if name in leaves else x
+
+            arguments, _ = self.architecture.arguments(images, labels)
+            self.model(*arguments, tap=tap, training=True)
+            return {name: outputs[name] for name in example.taps}
+
+        program = self._program(chosen, updates=False)
+        leaves = {name: self._images(array, shards) for name, array in example.leaves.items()}
+        arguments = self._images(example.images, shards), self.replica.place(example.labels, shards), leaves
+
+        def run() -> Answers:
+            parts = self._of_each_device(program(*arguments))
+            answers = [{f"output/{name}": _at_least_float32(output) for name, output in part.items()} for part in parts]
+            return sum_of_parts(answers, scale=1.0)
 
         return run
 

@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 
 import torch
 from torch import nn
 
+from runners.contract import compiled
 from runners.contract.errors import Unsupported
+from runners.contract.protocol.spec import RunSpec
+
+
+def keep_compiled(spec: RunSpec) -> None:
+    """Keep what Inductor compiles to verify in a folder of this release; one that the user has named stays."""
+    libraries = (Path(torch.__file__).parent / "lib").glob("libtorch*")
+    folder = compiled.directory_for(spec, version=torch.__version__, libraries=libraries)
+    if folder is not None and spec.mode == "compile":
+        os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", str(folder))
 
 
 def trace(model: nn.Module, example: torch.Tensor | tuple, *, training: bool, autocast) -> nn.Module:

@@ -55,6 +55,7 @@ def set_up(session: Session, rank: int) -> Iterator[devices.Replica]:
     session.enter("set_up")
     if spec.fault:
         faults.install(spec.fault, "torch")
+    modes.keep_compiled(spec)
     determinism.set_up(spec.determinism)
     precision.set_up(spec.precision, device=spec.device)
     session.report_environment(environment())

@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from runners.contract.data.batches import Labels, split
-from runners.contract.protocol.answers import Segments, answer_cases, require_oracle, sum_of_parts
+from runners.contract.protocol.answers import Choices, Segments, answer_cases, require_oracle, sum_of_parts
 from runners.contract.protocol.cases import Answers
 from runners.contract.protocol.session import Session
 from runners.torch import devices, modes
@@ -38,13 +38,11 @@ class Prober(Trainer):
         # The profiling executor optimises a traced graph from its second call on, and its gradient's graph a call later.
         return 2 if self.spec.mode == "jit" else 0
 
-    @torch.no_grad()
     def training_forward(self, images: np.ndarray, labels: Labels) -> None:
         """Make one forward pass in training mode, of which only the running statistics are left."""
-        arguments, _ = self.architecture.arguments(self._images(images), self._labels(labels))
-        self.model.train()
-        with self._casting():
-            self.forward(*arguments)
+        # With its backward pass, which several devices wait for: without, it would be another program to compile.
+        self.differentiate(images, labels)
+        self.optimizer.native.zero_grad(set_to_none=True)
 
     def accumulate(self, batches: list[tuple[np.ndarray, Labels]], learning_rate: float) -> torch.Tensor:
         """Take one step by the mean of the micro-batches' gradients; return the mean of their losses."""
@@ -91,6 +89,23 @@ class Prober(Trainer):
 
         return run
 
+    def choices(self, example: Choices) -> Callable[[], Answers]:
+        """Return the program that gives the outputs of some taps, where others are given."""
+        leaves = tuple(self._rows_of_tap(leaf) for leaf in example.leaves.values())
+        arguments = self._images(example.images), self._labels(example.labels), leaves
+        chosen = Chosen(self.model, self.architecture, given=tuple(example.leaves), wanted=example.taps)
+        program = modes.program(chosen, arguments, mode=self.spec.mode, autocast=self._autocast())
+
+        @torch.no_grad()
+        def run() -> Answers:
+            self.model.train()
+            with self._casting():
+                outputs = program(*arguments)
+            part = {f"output/{name}": _tap_to_canonical(output) for name, output in zip(example.taps, outputs, strict=True)}
+            return sum_of_parts(devices.gather(part, replica=self.replica), scale=1.0)
+
+        return run
+
     def _tapped_arguments(self, taps: tuple[str, ...], inputs: Segments) -> tuple:
         leaves = tuple(self._rows_of_tap(inputs.leaves[tap]).requires_grad_() for tap in taps)
         cotangents = tuple(self._rows_of_tap(inputs.cotangents[tap]) for tap in taps if tap in inputs.cuts)
@@ -127,6 +142,26 @@ class Tapped(nn.Module):
         cut = [name for name in self.taps if name in self.cuts]
         products = [(outputs[name].to(self.wide) * cotangent).sum() for name, cotangent in zip(cut, cotangents, strict=True)]
         return scale * sum(products, loss), loss, *(outputs[name] for name in self.taps)
+
+
+class Chosen(nn.Module):
+    """The model where some taps are given, in the order of `given`; it returns the outputs of those that are wanted."""
+
+    def __init__(self, model: nn.Module, architecture, *, given: tuple[str, ...], wanted: tuple[str, ...]) -> None:
+        super().__init__()
+        self.model, self.architecture, self.given, self.wanted = model, architecture, given, wanted
+
+    def forward(self, images, labels, leaves):
+        """Return the wanted outputs."""
+        outputs = {}
+
+        def tap(name, x):
+            outputs[name] = x
+            return leaves[self.given.index(name)].to(x.dtype) if name in self.given else x
+
+        arguments, _ = self.architecture.arguments(images, labels)
+        self.model(*arguments, tap)
+        return tuple(outputs[name] for name in self.wanted)
 
 
 def _tap_to_canonical(tensor: torch.Tensor) -> np.ndarray:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from runners.contract.errors import Unsupported
-from runners.contract.protocol.answers import Segments, answer_cases, require_oracle, same_bits, sum_of_parts
+from runners.contract.protocol.answers import Choices, Segments, answer_cases, require_oracle, same_bits, sum_of_parts
 from runners.contract.protocol.cases import Case, by_trainer, read_answers, read_cases
 from runners.contract.protocol.events import EventWriter, read_events
 from runners.contract.protocol.session import Session
@@ -63,6 +63,14 @@ class OneNumber:
             part = {"loss": np.array(1.0), "dtype/first": np.array("float64"), "output/first": mean}
             part |= {"leaf_gradient/first": np.full(4, inputs.scale), "parameter_gradient/w": np.array(inputs.scale)}
             return sum_of_parts([part], scale=inputs.scale)
+
+        return run
+
+
+    def choices(self, example: Choices):
+        def run():
+            self.calls += 1
+            return {f"output/{tap}": example.leaves["first"] + example.images.mean() + self.calls for tap in example.taps}
 
         return run
 
@@ -141,6 +149,17 @@ def test_alternation_evaluates_with_the_statistics_of_all_devices(answer):
     (alternated,), _, probes, _ = answer(EachItsOwn(), alternate)
     assert alternated["stats/n"] == 3.0
     np.testing.assert_allclose(alternated["logits"], probes["batch/two/images"].mean(axis=(1, 2)) + 3.0, rtol=1e-6)
+
+
+@pytest.mark.parametrize("warm_up_calls", [0, 2])
+def test_a_choice_is_told_once_its_program_is_warm(answer, warm_up_calls):
+    """What is given goes in the place of its tap, and of the calls the last one counts."""
+    prober = OneNumber()
+    prober.warm_up_calls = warm_up_calls
+    choose = {**COMMON, "name": "choose", "kind": "choose", "batch": "a", "leaves": "zero", "taps": ["second"]}
+    (found,), _, probes, _ = answer(prober, choose)
+    assert set(found) == {"output/second"}
+    np.testing.assert_allclose(found["output/second"], np.full(4, probes["batch/a/images"].mean() + warm_up_calls), rtol=1e-6)
 
 
 def test_a_trainer_is_made_for_each_size_of_batch(answer):

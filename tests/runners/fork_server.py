@@ -23,14 +23,14 @@ import traceback
 from pathlib import Path
 from typing import NoReturn
 
-from runners.contract.data.generated import make_images
+from runners.contract.data import datasets
 from runners.contract.protocol.launch import CONDUCTOR_VARIABLE, leave
 from runners.contract.protocol.spec import RunSpec
 from vigil.process.execute import LOG_NAME
 from vigil.process.side_by_side import available_cores
 
 ROOT = Path(__file__).resolve().parents[2]
-IMAGES = {"train": 60, "test": 30}  # of the harness's runs: each fork has them already
+DATA = {"name": "generated", "n_train": 60, "n_test": 30}  # of the harness's runs: each fork has them already
 _servers: dict[str, _Server] = {}
 
 
@@ -147,8 +147,7 @@ def _serve(framework: str, connection: socket.socket) -> dict | None:
     if framework == "torch":
         importlib.import_module("torch._dynamo")  # 800 modules that an optimizer imports when it is made, compiled or not
         importlib.import_module("runners.torch.devices")._start_peers = _fork_peers
-    for split, count in IMAGES.items():
-        make_images(split, count)
+    datasets.load(DATA, None)
     # A collection would look at a million objects of the imports in every fork, and copy the pages that hold them. Collecting
     # after every 700 new objects took a tenth of a run of JAX op by op, 3.8 s with it and 3.3 s without.
     gc.collect()

@@ -70,7 +70,7 @@ _NARROW = {
     },
 }
 _DATA = {
-    "resnet_cifar": {"name": "generated", **{f"n_{split}": count for split, count in fork_server.IMAGES.items()}},
+    "resnet_cifar": fork_server.DATA,
     "tiny_mask_rcnn": {"name": "scenes", "checksum": None, "n_train": 24, "n_test": 10},
 }
 

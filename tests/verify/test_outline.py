@@ -56,7 +56,6 @@ def test_gates_choices_and_blocks_are_those_of_the_layers(parts):
     assert dict(found.gates) == GATES[name]
     assert found.block_ends == BLOCK_ENDS[name]
     assert dict(found.choices) == CHOICES.get(name, {})
-    assert found.chosen_from == (("rpn.objectness", "rpn.deltas") if name in CHOICES else ())
     assert len(found.taps) == len(set(found.taps)) == TAPS[name]
 
 

@@ -87,8 +87,7 @@ def lines_of(tape: Golden, cases: Sequence[StandardCase], context: Context) -> l
         if case.kind in ("step", "predict"):
             line["batch"] = case.batches[0]
         elif case.kind == "choose":
-            line |= {"kind": "segments", "batch": case.batches[0], "leaves": case.name}
-            line |= {"taps": list(tape.outline.taps), "cuts": list(tape.outline.chosen_from)}
+            line |= {"batch": case.batches[0], "leaves": case.name, "taps": list(tape.outline.choices)}
         elif case.kind == "alternate":
             line |= {"batches": list(case.batches[:-1]), "batch": case.batches[-1]}
         else:
@@ -160,8 +159,6 @@ def _arrays(tape: Golden, lines: Sequence[Mapping[str, Any]]) -> Tensors:
 
 
 def _chosen_from(case: StandardCase, tape: Golden) -> Tensors:
-    """Return what a case about choices puts in the place of what the model chooses from; to other taps it adds nothing."""
-    tensors, values = choice(case, tape.training, tape.probes)
-    taps = {name: np.zeros_like(tensors[f"output/{name}"]) for name in tape.outline.taps}
-    arrays = {f"leaf/{case.name}/{name}": array for name, array in (taps | values).items()}
-    return arrays | {f"cotangent/{case.name}/{name}": np.zeros_like(value) for name, value in values.items()}
+    """Return what a case about choices puts in the place of what the model chooses from."""
+    _, leaves = choice(case, tape.training, tape.probes)
+    return {f"leaf/{case.name}/{name}": array for name, array in leaves.items()}

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from runners.contract.data import cifar10, generated, textures
+from runners.contract.data.kept import kept
 
 
 @dataclasses.dataclass(frozen=True)
@@ -26,13 +28,23 @@ def load(data: dict[str, Any], directory: str | None) -> DataSet:
     """Load the first n_train and n_test labelled images. Raises UnusableData for missing or altered files."""
     n_train, n_test = data["n_train"], data["n_test"]
     if data["name"] in _EMBEDDED:
-        train, test = (_EMBEDDED[data["name"]](split, count) for split, count in (("train", n_train), ("test", n_test)))
+        train, test = (_embedded(data["name"], split, count) for split, count in (("train", n_train), ("test", n_test)))
     elif data["name"] == "cifar10":
         images, labels, test_images, test_labels = cifar10.load(Path(directory or ""))
         train, test = (images[:n_train], labels[:n_train]), (test_images[:n_test], test_labels[:n_test])
     else:
         raise ValueError(f"data set {data['name']!r}: allowed are {', '.join([*_EMBEDDED, 'cifar10'])}")
     return DataSet(*train, *test, checksum=generated.checksum(*train)[:16] + generated.checksum(*test)[:16])
+
+
+@functools.lru_cache(maxsize=4)
+def _embedded(name: str, split: str, count: int) -> tuple[np.ndarray, np.ndarray]:
+    def make() -> dict[str, np.ndarray]:
+        images, labels = _EMBEDDED[name](split, count)
+        return {"images": images, "labels": labels}
+
+    arrays = kept(f"{name}-{split}-{count}", make)
+    return arrays["images"], arrays["labels"]
 
 
 _EMBEDDED = {"generated": generated.make_images, "textures": textures.make_images}

@@ -7,6 +7,7 @@ a recipe that names it says its checksum too, so that a name means the same pixe
 from __future__ import annotations
 
 import dataclasses
+import functools
 import hashlib
 import io
 from pathlib import Path
@@ -15,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from runners.contract.data import scenes
+from runners.contract.data.kept import kept
 from runners.contract.errors import DAMAGED_ARCHIVE, UnusableData
 from runners.contract.files import replacing
 
@@ -138,11 +140,12 @@ def read(path: Path, *, expected: str | None = None) -> InstanceSet:
     return whole
 
 
+@functools.lru_cache(maxsize=4)
 def _from_scenes(split: str, count: int) -> Instances:
-    made = scenes.make_scenes(split, count)
-    crowd = np.zeros(made.classes.shape, bool)
-    boxes, classes = made.boxes.astype(np.float32), made.classes.astype(np.int32)
-    return Instances(made.images, np.arange(1, count + 1), classes, boxes, crowd, made.packed_masks)
+    made = kept(f"scenes-{split}-{count}", lambda: vars(scenes.make_scenes(split, count)))
+    boxes, classes = made["boxes"].astype(np.float32), made["classes"].astype(np.int32)
+    crowd = np.zeros(classes.shape, bool)
+    return Instances(made["images"], np.arange(1, count + 1), classes, boxes, crowd, made["packed_masks"])
 
 
 def _first(split: Instances, count: int, *, where: str) -> Instances:

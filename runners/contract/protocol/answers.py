@@ -43,6 +43,16 @@ class Segments:
         return dataclasses.replace(self, images=images, labels=labels, leaves=leaves, cotangents=cotangents)
 
 
+@dataclasses.dataclass(frozen=True)
+class Choices:
+    """The inputs of a `choose` case, canonical: `leaves` are put in the place of their taps, `taps` are those to tell of."""
+
+    images: np.ndarray
+    labels: Labels
+    leaves: Answers
+    taps: tuple[str, ...]
+
+
 class Prober(Protocol):
     """One framework's programs for one size of batch, in the context's mode and precision."""
 
@@ -70,6 +80,9 @@ class Prober(Protocol):
 
     def segments(self, example: Segments) -> Callable[[Segments], Answers]:
         """Return the program that gives outputs, leaf and parameter gradients, loss and types; statistics move in the state."""
+
+    def choices(self, example: Choices) -> Callable[[], Answers]:
+        """Return the program that gives the outputs of some taps, where others are given."""
 
 
 def answer_cases(session: Session, make_prober: Callable[[RunSpec, tuple[np.ndarray, Labels]], Prober]) -> None:
@@ -100,7 +113,7 @@ def require_oracle(spec: RunSpec) -> None:
 def _example(cases: list[Case], probes: Probes) -> tuple[np.ndarray, Labels]:
     """Return the first training batch of cases of one size; one that only predicts has none. Raises ValueError if none has."""
     for case in cases:
-        for key in case.batches or ((case.batch,) if case.kind in ("step", "segments") else ()):
+        for key in case.batches or ((case.batch,) if case.kind in ("step", "choose", "segments") else ()):
             return probes.batch(key, rows=sum(case.shards))
     raise ValueError(f"cases {[case.name for case in cases]} have no training batch: ask for a step of that size first")
 
@@ -191,7 +204,19 @@ def _segments(case: Case, probes: Probes, prober: Prober, called, *, programs: d
     return first[0] | {f"changed/{name}": np.array(calls[:_CHANGED_KEPT], np.int64) for name, calls in changed.items()}
 
 
+def _choose(case: Case, probes: Probes, prober: Prober, called) -> Answers:
+    images, labels = probes.batch(case.batch, rows=sum(case.shards))
+    prober.set_state(probes.state(case.state))
+    program = prober.choices(Choices(images, labels, probes.leaves(case.leaves), case.taps))
+    answers: Answers = {}
+    for _ in range(1 + prober.warm_up_calls):
+        answers = program()
+        called()
+    return answers
+
+
 _KINDS = {
+    "choose": _choose,
     "step": _step,
     "predict": _predict,
     "alternate": _alternate,

@@ -23,7 +23,7 @@ from runners.contract.protocol.spec import RunSpec
 
 CASES = "cases.json"
 PROBES = "probes.npz"
-KINDS = ("step", "predict", "alternate", "accumulate", "repeat", "segments")
+KINDS = ("step", "predict", "alternate", "accumulate", "repeat", "choose", "segments")
 Answers = dict[str, np.ndarray]
 
 

@@ -10,6 +10,7 @@ import importlib.util
 import sys
 from pathlib import Path
 
+from runners.contract.data import kept
 from runners.contract.errors import FaultError
 
 
@@ -25,6 +26,7 @@ def install(fault: dict[str, str], framework: str) -> None:
         raise FaultError(f"{path}: no such fault file")
     if file_sha256(path) != fault["sha256"]:
         raise FaultError(f"{path}: the fault file has changed since the run was planned; start a new run")
+    kept.keep_nothing()
     spec = importlib.util.spec_from_file_location(f"vigil_fault_{path.stem}", path)
     if spec is None or spec.loader is None:
         raise FaultError(f"{path}: a fault file is Python, and ends in .py")

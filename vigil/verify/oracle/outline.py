@@ -75,12 +75,6 @@ class Outline:
     users: Mapping[str, tuple[str, ...]]
     statistics: Mapping[str, Statistic]
 
-    @property
-    def chosen_from(self) -> tuple[str, ...]:
-        """Return all taps that something is chosen from, in forward order."""
-        sources = {name for among in self.choices.values() for name in among}
-        return tuple(tap for tap in self.taps if tap in sources)
-
     def family(self, tensor: str) -> str:
         """Return what a tensor is, whichever layer it belongs to."""
         group, _, name = tensor.partition("/")

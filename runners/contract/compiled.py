@@ -1,0 +1,44 @@
+"""Where a framework keeps the programs that it compiles to verify, so that the next context need not compile them again.
+
+Each build of a framework, kind of processor and number of threads has a folder of its own: nothing that another one compiled is
+ever run. Training runs compile as they would without Vigil.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+from runners.contract.files import cache_directory
+from runners.contract.protocol.spec import RunSpec
+
+
+def directory_for(spec: RunSpec, *, version: str, libraries: Iterable[Path]) -> Path | None:
+    """Return the folder for a process's compiled programs; None where it keeps none: it trains, or a fault is planted.
+
+    Args:
+        version: of the framework.
+        libraries: the files that hold its compiler; another build of the same version is told by their sizes and times.
+    """
+    cache = cache_directory()
+    if cache is None or spec.task != "verify" or spec.fault:
+        return None
+    threads = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    facts = [version, sys.version, _processor(), str(threads)]
+    facts += [f"{path} {path.stat().st_size} {path.stat().st_mtime_ns}" for path in sorted(libraries)]
+    digest = hashlib.sha256("\n".join(facts).encode()).hexdigest()[:16]
+    return cache / "compiled" / f"{spec.framework}-{version}-{digest}"
+
+
+def _processor() -> str:
+    """Return what the processor is called and what it can do."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return f"{platform.machine()} {platform.processor()}"
+    kinds = ("model name", "flags", "Features", "CPU part")
+    return "\n".join(sorted({line for line in lines if line.startswith(kinds)}))

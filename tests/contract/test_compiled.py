@@ -1,0 +1,62 @@
+"""Compiled programs are kept for the build, processor and threads that made them, and for no other."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from runners.contract import compiled
+
+FAULT = {"path": "fault.py", "name": "fault", "sha256": "0" * 64}
+
+
+@pytest.fixture
+def folder_for(make_spec, tmp_path, monkeypatch):
+    """Return a function that gives the folder of a spec, for one library of a framework."""
+    monkeypatch.setenv("VIGIL_CACHE_DIR", str(tmp_path / "cache"))
+    library = tmp_path / "compiler.so"
+    library.write_bytes(b"build 1")
+    os.utime(library, ns=(0, 0))
+
+    def folder(*, version="1.0", **changes):
+        return compiled.directory_for(make_spec(**{"task": "verify", **changes}), version=version, libraries=[library])
+
+    folder.library = library
+    return folder
+
+
+def test_contexts_of_one_build_share_a_folder(folder_for, tmp_path):
+    """Mode, precision and devices are told apart by the framework itself: contexts share what is equal in them."""
+    assert folder_for() == folder_for(mode="jit", precision="bf16")
+    assert folder_for().parent == tmp_path / "cache" / "compiled"
+
+
+@pytest.mark.parametrize("other", ["version", "framework", "size", "time", "processor", "threads"])
+def test_another_build_or_machine_has_another_folder(folder_for, monkeypatch, other):
+    """A release, a rebuilt library of the same version, another processor, another number of cores."""
+    before, changes = folder_for(), {}
+    if other == "size":
+        folder_for.library.write_bytes(b"build two")
+        os.utime(folder_for.library, ns=(0, 0))
+    elif other == "time":
+        os.utime(folder_for.library, ns=(0, 1))
+    elif other == "processor":
+        monkeypatch.setattr(compiled, "_processor", lambda: "model name: another")
+    elif other == "threads":
+        monkeypatch.setattr(os, "sched_getaffinity", lambda process: set(range(99)), raising=False)
+    else:
+        changes = {"version": {"version": "1.1"}, "framework": {"framework": "jax"}}[other]
+    assert folder_for(**changes) != before
+
+
+@pytest.mark.parametrize("changes", [{"task": "train"}, {"fault": FAULT}])
+def test_training_and_faults_keep_nothing(folder_for, changes):
+    """A run compiles as it would without Vigil; what a fault has compiled is nobody else's."""
+    assert folder_for(**changes) is None
+
+
+def test_without_a_home_nothing_is_kept(folder_for, monkeypatch):
+    """There is no folder where there is no cache."""
+    monkeypatch.setattr(compiled, "cache_directory", lambda: None)
+    assert folder_for() is None
