@@ -21,6 +21,7 @@ import torch.distributed as dist
 from torch import nn
 
 from runners.contract.errors import Unsupported
+from runners.contract.protocol import host
 from runners.contract.protocol.spec import RunSpec
 
 PEER = ["-m", "runners.torch.peer"]
@@ -88,12 +89,14 @@ def replicas(spec: RunSpec, *, run_directory: Path, rank: int) -> Iterator[Repli
             Path(os.environ[_RENDEZVOUS]).unlink(missing_ok=True)
 
 
-def _start_peers(spec: RunSpec, run_directory: Path) -> list[subprocess.Popen]:
+def _start_peers(spec: RunSpec, run_directory: Path) -> list[subprocess.Popen] | list[host.Peer]:
     rendezvous = run_directory.resolve() / f"rendezvous-{os.getpid()}"
     rendezvous.unlink(missing_ok=True)
     os.environ[_RENDEZVOUS] = str(rendezvous)
-    command = [sys.executable, *PEER, str(run_directory)]
-    return [subprocess.Popen([*command, str(rank)]) for rank in range(1, spec.devices)]
+    ranks = [str(rank) for rank in range(1, spec.devices)]
+    if host.is_forked and not spec.fault:  # a fault is planted here already, and would be twice in a fork
+        return [host.fork(PEER[-1], str(run_directory), rank) for rank in ranks]
+    return [subprocess.Popen([sys.executable, *PEER, str(run_directory), rank]) for rank in ranks]
 
 
 def _end_with_parent() -> None:

@@ -88,6 +88,7 @@ class FakeWork:
         self.outcomes, self.on_start = outcomes or {}, on_start
         self.prepared: list[str] = []
         self.started: list[str] = []
+        self.is_closed = False
         self._lock = threading.Lock()
 
     def prepare(self, cell: NightCell, cores: list[int] | None) -> str:
@@ -102,6 +103,9 @@ class FakeWork:
         if isinstance(outcome, Exception):
             raise outcome
         return outcome
+
+    def close(self) -> None:
+        self.is_closed = True
 
 
 def all_cells(frameworks: Sequence[str] = ("jax",)) -> list[NightCell]:

@@ -102,6 +102,7 @@ def test_an_interrupted_cell_goes_on_in_its_directory(bench, monkeypatch):
     first, second = Waiting(), FakeWork()
     with pytest.raises(KeyboardInterrupt):
         bench.begin(first)
+    assert first.is_closed
     assert statuses(bench.earlier()[-1]) == {RUNNING: 2, PENDING: N_CELLS - 2}
     night = bench.resume(second)
     assert sorted(second.started[:2]) == sorted(first.started)

@@ -44,6 +44,9 @@ class CellWork(Protocol):
     def carry_out(self, cell: NightCell, directory: str, cores: Cores, stop: threading.Event) -> CellOutcome:
         """Run a cell in its directory, or go on with what lies there; called on a thread of its own."""
 
+    def close(self) -> None:
+        """End what was started for many cells."""
+
 
 class NightClock:
     """The time that a night has had, earlier attempts included."""

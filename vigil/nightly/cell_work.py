@@ -15,6 +15,7 @@ from vigil.documents.verdict import Verdict
 from vigil.documents.verification import Verification
 from vigil.nightly.cell_pool import CellOutcome, Cores
 from vigil.nightly.cells import NightCell
+from vigil.process.hosts import Hosts
 from vigil.process.recording import read_record
 from vigil.recipes.loading import Recipe, identity_of
 from vigil.releases.resolve import Resolved
@@ -44,6 +45,11 @@ class CellRunner:
         self._standards: dict[str, Standard] = {}
         self._data: dict[str, Path | None] = {}
         self._lock = threading.Lock()
+        self._hosts = Hosts()
+
+    def close(self) -> None:
+        """End the hosts of the frameworks."""
+        self._hosts.close()
 
     def prepare(self, cell: NightCell, cores: Cores) -> str:
         """Make the directory of a cell, and return its name. Raises VigilError."""
@@ -88,6 +94,7 @@ class CellRunner:
                 release=self._night.releases[cell.framework].named,
                 python=self._pythons[cell.framework],
                 night=self._night.id,
+                hosts=self._hosts,
             )
         verdict = document.verdict
         if verdict.name is Verdict.FAILED_INTERRUPTED:

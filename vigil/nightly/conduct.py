@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timezone
@@ -216,8 +217,8 @@ def _carry_on(
         with environments_of(night, [item.cell.framework for item in due], releases, tell=tell) as pythons:
             due = [item for item in due if not night.cells[item.cell.key].is_done]
             if due:
-                work = make_work(night.document, pythons)
-                _run(night, due, ledger=ledger, cells=cells, clock=clock, work=work, tell=tell)
+                with contextlib.closing(make_work(night.document, pythons)) as work:
+                    _run(night, due, ledger=ledger, cells=cells, clock=clock, work=work, tell=tell)
     finally:  # also what went into environments, where building one was broken off
         night.change(spent_seconds=round(clock.spent(), 1))
     finished = datetime.now(timezone.utc).isoformat(timespec="seconds")

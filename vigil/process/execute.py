@@ -10,12 +10,13 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from runners.contract.protocol.events import EventReader
 from runners.contract.protocol.launch import CONDUCTOR_VARIABLE
 from vigil.paths import project_root
+from vigil.process.hosts import Forked, Hosts
 
 HEARTBEAT_TIMEOUT_SECONDS = 120.0
 PROGRESS_TIMEOUT_SECONDS = 900.0
@@ -45,6 +46,8 @@ def execute(
     progress_timeout: float = PROGRESS_TIMEOUT_SECONDS,
     stop: threading.Event | None = None,
     python: Path | None = None,
+    hosts: Hosts | None = None,
+    cores: Sequence[int] | None = None,
 ) -> Ending:
     """Run `python -m runners.<framework> RUN_DIR` to its end.
 
@@ -54,10 +57,13 @@ def execute(
 
     Args:
         python: the interpreter, whose environment has the framework; the one that runs this unless given.
+        hosts: of processes that have the framework imported already; without, the runner is started anew.
+        cores: those that the runner will be on, None for all.
     """
     reader = EventReader(run_directory)
     earlier = len(reader.new())
-    process = _start(run_directory, framework, python=python)
+    forked = hosts.start(framework, run_directory, python=python, cores=cores, log=run_directory / LOG_NAME) if hosts else None
+    process = forked or _start(run_directory, framework, python=python)
     watch = _Silence(heartbeat_timeout=heartbeat_timeout, progress_timeout=progress_timeout)
     try:
         while process.poll() is None:
@@ -126,7 +132,7 @@ class _Silence:
         return None
 
 
-def _end_group(process: subprocess.Popen) -> None:
+def _end_group(process: subprocess.Popen | Forked) -> None:
     # The runner leads a process group of its own, so its number is the group's; children may outlive the leader.
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)

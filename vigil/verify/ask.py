@@ -21,6 +21,7 @@ from vigil.documents.identity import Identity
 from vigil.documents.record import Record
 from vigil.process.build_spec import build_spec
 from vigil.process.execute import PROGRESS_TIMEOUT_SECONDS, execute
+from vigil.process.hosts import Hosts
 from vigil.process.recording import make_record
 from vigil.verify.golden import Golden
 from vigil.verify.standard_cases import REPEATS, StandardCase, batch_of, choice
@@ -32,7 +33,7 @@ Tensors = dict[str, np.ndarray]
 
 @dataclasses.dataclass(frozen=True)
 class Setting:
-    """Where cases are put to a framework, and what is planted there. python: as in `execute`."""
+    """Where cases are put to a framework, and what is planted there. python, hosts: as in `execute`."""
 
     context: Context
     directory: Path
@@ -43,6 +44,7 @@ class Setting:
     progress_timeout: float = PROGRESS_TIMEOUT_SECONDS
     stop: threading.Event | None = None
     python: Path | None = None
+    hosts: Hosts | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -131,6 +133,8 @@ def ask(
         progress_timeout=setting.progress_timeout,
         stop=setting.stop,
         python=setting.python,
+        hosts=setting.hosts if context.device == "cpu" else None,
+        cores=setting.cores,
     )
     record = Record.model_validate(make_record(directory, invocation_id=directory.parent.name, context=context, ending=ending))
     tensors: dict[str, Tensors] = {}

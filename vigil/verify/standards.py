@@ -17,6 +17,7 @@ from vigil.process.build_spec import rows_of_part
 from vigil.process.directories import new_directory, require_writable
 from vigil.process.environment import require_framework
 from vigil.process.execute import PROGRESS_TIMEOUT_SECONDS
+from vigil.process.hosts import Hosts, hosts
 from vigil.process.side_by_side import side_by_side
 from vigil.recipes.loading import Recipe, identity_of
 from vigil.verify.ask import Setting
@@ -58,6 +59,7 @@ def verify_context(
     release: NamedRelease | None = None,
     python: Path | None = None,
     night: str | None = None,
+    hosts: Hosts | None = None,
     on_event: Callable[[dict], None] = lambda event: None,
 ) -> Verification:
     """Verify one context in a directory of its own; return what verify.json says.
@@ -66,6 +68,7 @@ def verify_context(
         quick: only training steps on margin batches, as before a training run.
         release, python: the release that was named, as it is recorded, and the interpreter that has it.
         night: the id of the night that it is part of, if of any.
+        hosts: where runners are forked, if many contexts are verified.
 
     Raises:
         FrameworkMissing: The framework is not installed.
@@ -88,6 +91,7 @@ def verify_context(
         progress_timeout=progress_timeout,
         stop=stop,
         python=python,
+        hosts=hosts,
     )
     return verify(
         setting,
@@ -149,7 +153,9 @@ def verify_contexts(
             stop=stop,
             release=release,
             python=python,
+            hosts=opened,
         )
         return document, directory
 
-    return side_by_side(contexts, work, jobs=jobs, stop=stop, on_end=lambda done, result: on_end(done, *result))
+    with hosts() as opened:
+        return side_by_side(contexts, work, jobs=jobs, stop=stop, on_end=lambda done, result: on_end(done, *result))

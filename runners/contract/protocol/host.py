@@ -1,0 +1,171 @@
+"""A process that has imported a framework and forks one for each request: the import costs more than many a verification.
+
+    python -m runners.contract.protocol.host FRAMEWORK DESCRIPTOR CORES
+
+DESCRIPTOR is a socket to whoever asks, CORES a list like 0,2 or nothing. A request is one line of JSON: `module`, `arguments`,
+`environment`, `log`, `is_conducted`. Answers are lines: [pid, null] of a process that has started, [pid, exit code] of one that
+has ended. No operation of the framework has run before a fork, so that every process is alone with its context, and dies alone.
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import json
+import os
+import runpy
+import select
+import signal
+import socket
+import subprocess
+import sys
+import time
+import traceback
+import warnings
+from typing import NoReturn
+
+from runners.contract.protocol.launch import CONDUCTOR_VARIABLE, EXIT_FINISHED, leave
+
+# Imported with a framework because its first step imports it, compiled or not: 800 modules.
+_LATER = {"torch": ("torch._dynamo",)}
+is_forked = False
+
+
+class Peer:
+    """A process forked by this one, with the part of `subprocess.Popen` that a rank's starter needs."""
+
+    def __init__(self, pid: int) -> None:
+        self.pid = pid
+        self.returncode: int | None = None
+
+    def poll(self) -> int | None:
+        """Return the exit code, negative for a signal, or None while it runs."""
+        if self.returncode is None:
+            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            self.returncode = os.waitstatus_to_exitcode(status) if pid else None
+        return self.returncode
+
+    def wait(self, timeout: float = 60.0) -> int:
+        """Return the exit code. Raises TimeoutExpired."""
+        deadline = time.monotonic() + timeout
+        while (code := self.poll()) is None:
+            if time.monotonic() > deadline:
+                raise subprocess.TimeoutExpired(["fork", str(self.pid)], timeout)
+            time.sleep(0.005)
+        return code
+
+    def kill(self) -> None:
+        """Send kill -9."""
+        os.kill(self.pid, signal.SIGKILL)
+
+
+def fork(module: str, *arguments: str) -> Peer:
+    """Run `python -m MODULE ARGUMENTS` in a fork of this process, which has run no operation yet."""
+    pid = os.fork()
+    if not pid:
+        sys.argv[1:] = arguments
+        _run(module)
+    return Peer(pid)
+
+
+def _serve(framework: str, connection: socket.socket, cores: list[int]) -> dict | None:
+    """Fork a process for every request, and tell when each ends. Return None at the end, and in a fork its request."""
+    if cores and hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, cores)
+    for module in (f"runners.{framework}.train", f"runners.{framework}.verify", *_LATER.get(framework, ())):
+        importlib.import_module(module)
+    # JAX warns of forks. It has started no thread yet.
+    warnings.filterwarnings("ignore", message=r"os\.fork\(\) was called", category=RuntimeWarning)
+    # A collection would look at a million objects of the imports in every fork, and copy the pages that hold them. Collecting
+    # after every 700 new objects took a tenth of a run of JAX op by op, 3.8 s with it and 3.3 s without.
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000)
+
+    def tell(pid: int, exit_code: int | None) -> None:
+        connection.sendall(json.dumps([pid, exit_code]).encode() + b"\n")
+
+    def reap() -> None:
+        while running:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+            if not pid:
+                return
+            running.discard(pid)
+            tell(pid, os.waitstatus_to_exitcode(status))
+
+    # A child that ends wakes the loop by a byte.
+    running: set[int] = set()
+    woken, waker = socket.socketpair()
+    waker.setblocking(False)
+    signal.signal(signal.SIGCHLD, lambda number, frame: None)
+    signal.set_wakeup_fd(waker.fileno())
+    rest = b""
+    while True:
+        ready = select.select([connection, woken], [], [])[0]
+        if woken in ready:
+            woken.recv(4096)
+            reap()
+        if connection not in ready:
+            continue
+        received = connection.recv(1 << 16)
+        if not received:
+            return None
+        *lines, rest = (rest + received).split(b"\n")
+        for line in lines:
+            pid = os.fork()
+            if not pid:
+                signal.set_wakeup_fd(-1)
+                signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+                for each in (connection, woken, waker):
+                    each.close()
+                return json.loads(line)
+            running.add(pid)
+            tell(pid, None)
+
+
+def _become(request: dict) -> NoReturn:
+    """Be the process that was asked for."""
+    global is_forked
+    is_forked = True
+    os.environ.clear()
+    os.environ.update(request["environment"])
+    if "jax" in sys.modules and os.environ.get("JAX_ENABLE_COMPILATION_CACHE") == "false":
+        sys.modules["jax"].config.update("jax_enable_compilation_cache", False)  # JAX read its environment when it was imported
+    if request["is_conducted"]:
+        os.setsid()
+        os.environ[CONDUCTOR_VARIABLE] = str(os.getppid())
+    with open(request["log"], "ab") as log:
+        os.dup2(log.fileno(), 1)
+        os.dup2(log.fileno(), 2)
+    sys.argv[1:] = request["arguments"]
+    _run(request["module"])
+
+
+def _run(module: str) -> NoReturn:
+    """Run a module or a script and end, as a runner does, without taking down what was imported."""
+    exit_code = 1
+    try:
+        if module.endswith(".py"):
+            runpy.run_path(module, run_name="__main__")
+        else:
+            runpy.run_module(module, run_name="__main__", alter_sys=True)
+        exit_code = 0
+    except SystemExit as ending:
+        exit_code = ending.code if isinstance(ending.code, int) else int(ending.code is not None)
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        leave(exit_code)
+
+
+def main(framework: str, descriptor: str, cores: str) -> None:
+    """Serve until whoever asks has gone."""
+    connection = socket.socket(fileno=int(descriptor))
+    if asked := _serve(framework, connection, [int(core) for core in cores.split(",") if core]):
+        _become(asked)
+    leave(EXIT_FINISHED)
+
+
+if __name__ == "__main__":
+    # By its own name, so that a runner that asks whether it was forked asks the module that forked it.
+    importlib.import_module("runners.contract.protocol.host").main(*sys.argv[1:])

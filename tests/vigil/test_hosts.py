@@ -1,0 +1,103 @@
+"""Hosts: each runner forked from one is alone in its process, and where there is no host it starts as it would without."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from vigil.process import hosts
+from vigil.process.hosts import Host, HostEnded, Hosts
+
+# In the place of the module that imports a framework: what is under test here is the host, not an import of seconds.
+FRAMEWORK = """
+import sys, types
+for name in ("train", "verify"):
+    sys.modules["runners.toy." + name] = types.ModuleType(name)
+sys.modules["runners.toy"] = types.ModuleType("toy")
+sys.modules["runners.toy"].__path__ = []
+"""
+
+
+@pytest.fixture
+def host(tmp_path, monkeypatch):
+    """A host of a framework without anything in it."""
+    (tmp_path / "sitecustomize.py").write_text(FRAMEWORK)
+    popen = hosts.subprocess.Popen
+
+    def started(command, *, env, **options):
+        return popen(command, env={**env, "PYTHONPATH": os.pathsep.join([str(tmp_path), env["PYTHONPATH"]])}, **options)
+
+    monkeypatch.setattr(hosts.subprocess, "Popen", started)
+    opened = Host("toy", python=Path(sys.executable), cores=())
+    yield opened
+    opened.close()
+
+
+def script(folder: Path, text: str) -> str:
+    path = folder / f"script-{len(list(folder.iterdir()))}.py"
+    path.write_text(text)
+    return str(path)
+
+
+def test_a_fork_has_its_arguments_its_log_and_its_exit_code(host, tmp_path):
+    """What is printed is in the log, and the exit code is that of the script."""
+    path = script(tmp_path, "import os, sys\nprint(sys.argv[1:], os.getpgid(0) == os.getpid())\nsys.exit(7)\n")
+    forked = host.start(path, "a", "b", log=tmp_path / "log.txt")
+    assert forked.wait() == forked.poll() == 7
+    assert (tmp_path / "log.txt").read_text() == "['a', 'b'] True\n"
+
+
+def test_a_fork_that_is_killed_takes_no_neighbour_with_it(host, tmp_path):
+    """One dies by a signal while another works: that one ends well, and the host starts a third."""
+    waiting = script(tmp_path, f"import os, time\nwhile not os.path.exists({str(tmp_path / 'go')!r}): time.sleep(0.01)\n")
+    neighbour = host.start(waiting, log=tmp_path / "log.txt")
+    killed = host.start(script(tmp_path, "import os\nos.kill(os.getpid(), 11)\n"), log=tmp_path / "log.txt")
+    assert killed.wait() == -signal.SIGSEGV
+    assert neighbour.poll() is None
+    (tmp_path / "go").touch()
+    assert neighbour.wait() == 0
+    assert host.start(script(tmp_path, ""), log=tmp_path / "log.txt").wait() == 0
+
+
+def test_nothing_of_a_fork_reaches_the_next(host, tmp_path, monkeypatch):
+    """What one process sets, in modules or in its environment, another does not see; the environment is the asker's of then."""
+    first = script(tmp_path, "import os, json\njson.left = os.environ['LEFT'] = 'here'\n")
+    second = script(tmp_path, "import os, json, sys\nsys.exit(hasattr(json, 'left') + 2 * (os.environ.get('LEFT') != 'asked'))\n")
+    assert host.start(first, log=tmp_path / "log.txt").wait() == 0
+    monkeypatch.setenv("LEFT", "asked")
+    assert host.start(second, log=tmp_path / "log.txt").wait() == 0
+
+
+def test_forks_end_with_their_host(host, tmp_path):
+    """A host that is killed leaves no runner behind, and whoever waits is told that it was killed."""
+    watched = "import time\nfrom runners.contract.protocol import launch\nlaunch._end_with_conductor()\n"
+    waiting = script(tmp_path, watched + "print('on', flush=True)\ntime.sleep(60)\n")
+    forked = host.start(waiting, log=tmp_path / "log.txt")
+    deadline = time.monotonic() + 20
+    while not (tmp_path / "log.txt").exists() or not (tmp_path / "log.txt").read_text():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    host._process.kill()
+    assert forked.wait(timeout=20) == -signal.SIGKILL
+    with pytest.raises(HostEnded):
+        host.start(waiting, log=tmp_path / "log.txt")
+    while psutil.pid_exists(forked.pid) and psutil.Process(forked.pid).status() != psutil.STATUS_ZOMBIE:
+        assert time.monotonic() < deadline + 20
+        time.sleep(0.05)
+
+
+def test_a_framework_that_cannot_be_imported_has_no_host(tmp_path):
+    """Its runner is then started as any process is, and says in its last event what stands in the way."""
+    opened = Hosts()
+    arguments = {"python": None, "cores": None, "log": tmp_path / "log.txt"}
+    try:
+        assert opened.start("no_such_framework", tmp_path, **arguments) is None
+        assert opened.start("no_such_framework", tmp_path, **arguments) is None
+    finally:
+        opened.close()

@@ -1,0 +1,192 @@
+"""Runners that start from a process which has imported their framework already, one host a framework, release and share of cores.
+
+Every runner still has a process of its own, forked before any operation has run (runners/contract/protocol/host.py).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from vigil.paths import project_root
+
+_IMPORT_SECONDS = 120.0
+
+
+class HostEnded(RuntimeError):
+    """The host is gone: its framework cannot be imported, or it was killed."""
+
+
+class Forked:
+    """A forked process, with the part of `subprocess.Popen` that `execute` uses."""
+
+    def __init__(self, host: Host, pid: int) -> None:
+        self._host, self.pid = host, pid
+        self.returncode: int | None = None
+
+    def poll(self) -> int | None:
+        """Return the exit code, negative for a signal, or None while it runs."""
+        if self.returncode is None:
+            self.returncode = self._host.exit_code(self.pid)
+        return self.returncode
+
+    def wait(self, timeout: float = 300.0) -> int:
+        """Return the exit code. Raises TimeoutExpired."""
+        deadline = time.monotonic() + timeout
+        while (code := self.poll()) is None:
+            if time.monotonic() > deadline:
+                raise subprocess.TimeoutExpired(["fork", str(self.pid)], timeout)
+            self._host.read(0.05)
+        return code
+
+    def kill(self) -> None:
+        """Send kill -9, unless it has ended."""
+        self._signal(signal.SIGKILL)
+
+    def terminate(self) -> None:
+        """Ask it to end, unless it has ended."""
+        self._signal(signal.SIGTERM)
+
+    def _signal(self, number: int) -> None:
+        if self.poll() is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.pid, number)
+
+
+class Host:
+    """A process that has a framework imported, and forks.
+
+    Args:
+        python: the interpreter that has the framework.
+        cores: those that the framework sees when it is imported, empty for all.
+    """
+
+    def __init__(self, framework: str, *, python: Path, cores: Sequence[int] = ()) -> None:
+        self._lock = threading.Lock()
+        self._started: list[int] = []
+        self._ended: dict[int, int] = {}
+        self._is_gone = False
+        self._rest = b""
+        self._socket, theirs = socket.socketpair()
+        arguments = [framework, str(theirs.fileno()), ",".join(map(str, cores))]
+        self._process = subprocess.Popen(
+            [str(python), "-m", "runners.contract.protocol.host", *arguments],
+            cwd=project_root(),
+            env={**os.environ, "PYTHONPATH": str(project_root())},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            pass_fds=[theirs.fileno()],
+            start_new_session=True,  # Ctrl-C is the conductor's to pass on
+        )
+        theirs.close()
+
+    def start(self, module: str, *arguments: str, log: Path, is_conducted: bool = True) -> Forked:
+        """Run `python -m MODULE ARGUMENTS`, or a script, in a fork of the host. Raises HostEnded.
+
+        Args:
+            log: what it prints is appended to this file.
+            is_conducted: it leads a process group, and ends when the host does, which ends with this process.
+        """
+        request = {"module": module, "arguments": arguments, "log": str(log), "is_conducted": is_conducted}
+        request["environment"] = {**os.environ, "PYTHONPATH": str(project_root()), "PYTHONUNBUFFERED": "1"}
+        with self._lock:
+            try:
+                self._socket.sendall(json.dumps(request).encode() + b"\n")
+            except OSError as error:
+                raise HostEnded(str(error)) from error
+            deadline = time.monotonic() + _IMPORT_SECONDS
+            while not self._started:
+                if self._is_gone or time.monotonic() > deadline:
+                    raise HostEnded("it answers no request")
+                self._take_in(1.0)
+            return Forked(self, self._started.pop())
+
+    def exit_code(self, pid: int) -> int | None:
+        """Return the exit code of a fork, negative for a signal, or None while it runs. A host that is gone has killed it."""
+        self.read(0.0)
+        return self._ended.get(pid, -signal.SIGKILL if self._is_gone else None)
+
+    def read(self, seconds: float) -> None:
+        """Take in what has started and ended, after so many seconds at most."""
+        with self._lock:
+            self._take_in(seconds)
+
+    def close(self) -> None:
+        """End the host, and with it all forks that are conducted."""
+        self._socket.close()
+        try:
+            self._process.wait(timeout=10)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+    def _take_in(self, seconds: float) -> None:
+        if self._is_gone or not select.select([self._socket], [], [], seconds)[0]:
+            return
+        try:
+            received = self._socket.recv(4096)
+        except ConnectionResetError:  # it ended with a request unread
+            received = b""
+        self._is_gone = not received
+        *lines, self._rest = (self._rest + received).split(b"\n")
+        for pid, exit_code in map(json.loads, lines):
+            if exit_code is None:
+                self._started.append(pid)
+            else:
+                self._ended[pid] = exit_code
+
+
+class Hosts:
+    """The hosts of one command: each is started when it is first asked for."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._hosts: dict[tuple[str, Path, tuple[int, ...]], Host | None] = {}
+
+    def start(
+        self, framework: str, run_directory: Path, *, python: Path | None, cores: Sequence[int] | None, log: Path
+    ) -> Forked | None:
+        """Start a runner, or return None where there is no host for it: then it is started as any process is."""
+        if not hasattr(os, "fork"):
+            return None
+        key = framework, python or Path(sys.executable), tuple(cores or ())
+        with self._lock:
+            if key not in self._hosts:
+                self._hosts[key] = Host(framework, python=key[1], cores=key[2])
+        host = self._hosts[key]
+        if host is None:
+            return None
+        try:
+            return host.start(f"runners.{framework}", str(run_directory), log=log)
+        except HostEnded:
+            # Whatever stands in the way, a process of its own says it in its last event.
+            self._hosts[key] = None
+            host.close()
+            return None
+
+    def close(self) -> None:
+        """End all hosts."""
+        for host in self._hosts.values():
+            if host is not None:
+                host.close()
+
+
+@contextlib.contextmanager
+def hosts() -> Iterator[Hosts]:
+    """Yield the hosts of a command, which end with it."""
+    opened = Hosts()
+    try:
+        yield opened
+    finally:
+        opened.close()
