@@ -7,6 +7,7 @@ import tests.own_core  # noqa: F401  before NumPy is imported
 # isort: split
 import copy
 import dataclasses
+import hashlib
 import os
 import shutil
 import warnings
@@ -16,6 +17,7 @@ from typing import Any
 
 import pytest
 
+from runners.contract import compiled
 from runners.contract.protocol.spec import SCHEMA, RunSpec
 from vigil.locks import locked
 from vigil.recipes.loading import load_recipe
@@ -69,11 +71,15 @@ def empty_store(once) -> Path:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _made_once(once):
-    """What one process makes from a seed, or XLA compiles for it, is read by the next: both are most of a tiny run."""
+def _made_once(once, pytestconfig):
+    """What one process makes from a seed, or XLA compiles for it, is read by the next: both are most of a tiny run.
+
+    What was compiled is there for the next session, too: JAX finds it by the whole program, its options and its release.
+    """
+    processor = hashlib.sha256(compiled.processor().encode()).hexdigest()[:16]
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("VIGIL_CACHE_DIR", str(once("cache", lambda folder: None)))
-        patch.setenv("JAX_COMPILATION_CACHE_DIR", str(once("jax", lambda folder: None)))
+        patch.setenv("JAX_COMPILATION_CACHE_DIR", str(pytestconfig.cache.mkdir(f"jax-{processor}")))
         patch.setenv("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
         patch.setenv("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
         yield

@@ -28,13 +28,13 @@ def directory_for(spec: RunSpec, *, version: str, libraries: Iterable[Path]) -> 
     if cache is None or spec.task != "verify" or spec.fault:
         return None
     threads = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    facts = [version, sys.version, _processor(), str(threads)]
+    facts = [version, sys.version, processor(), str(threads)]
     facts += [f"{path} {path.stat().st_size} {path.stat().st_mtime_ns}" for path in sorted(libraries)]
     digest = hashlib.sha256("\n".join(facts).encode()).hexdigest()[:16]
     return cache / "compiled" / f"{spec.framework}-{version}-{digest}"
 
 
-def _processor() -> str:
+def processor() -> str:
     """Return what the processor is called and what it can do."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()

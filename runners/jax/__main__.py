@@ -2,7 +2,7 @@
 
 import sys
 
-from runners.contract.protocol import launch
+from runners.contract.protocol import host, launch
 
 
 def _run(session) -> None:
@@ -17,5 +17,13 @@ def _run(session) -> None:
         train(session)
 
 
+def _prepare() -> None:
+    """Import all that a host's forks need."""
+    import runners.jax.train
+    import runners.jax.verify  # noqa: F401
+
+
 if __name__ == "__main__":
+    if sys.argv[1:2] == [host.OPTION]:
+        host.main(sys.argv[2:], prepare=_prepare)
     launch.leave(launch.main("jax", _run, sys.argv[1:]))

@@ -42,7 +42,7 @@ def test_another_build_or_machine_has_another_folder(folder_for, monkeypatch, ot
     elif other == "time":
         os.utime(folder_for.library, ns=(0, 1))
     elif other == "processor":
-        monkeypatch.setattr(compiled, "_processor", lambda: "model name: another")
+        monkeypatch.setattr(compiled, "processor", lambda: "model name: another")
     elif other == "threads":
         monkeypatch.setattr(os, "sched_getaffinity", lambda process: set(range(99)), raising=False)
     else:

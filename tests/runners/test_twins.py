@@ -32,7 +32,9 @@ MODELS = {name: load_recipe(name).resolve("quick")["model"] for name in ("resnet
 # flax's batch norm has a mask, and XLA sums over devices.
 _REGION_NORM = ("RegionBatchNorm", "RegionBatchNorm.of_all_devices")
 ONLY_IN = {
-    "torch": ("Tapped", "Chosen", "NativeOptimizer.use_rate", "Prober.warm_up_calls", "RegionBatchNorm.normalised", *_REGION_NORM),
+    "torch": (
+        *("Tapped", "Chosen", "NativeOptimizer.use_rate", "Prober.warm_up_calls", "RegionBatchNorm.normalised", *_REGION_NORM),
+    ),
     "tensorflow": (
         *("Prober.prepare", "all_finite", "widened", "flattened", "unflattened", *_REGION_NORM),
         *("NativeOptimizer.use_rate", "NativeOptimizer.native_slots", "NativeOptimizer.decayed", "AdamW.native_slots"),

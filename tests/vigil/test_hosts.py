@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import sys
 import time
@@ -11,27 +10,29 @@ from pathlib import Path
 import psutil
 import pytest
 
+from vigil.paths import project_root
 from vigil.process import hosts
 from vigil.process.hosts import Host, HostEnded, Hosts
 
-# In the place of the module that imports a framework: what is under test here is the host, not an import of seconds.
-FRAMEWORK = """
-import sys, types
-for name in ("train", "verify"):
-    sys.modules["runners.toy." + name] = types.ModuleType(name)
-sys.modules["runners.toy"] = types.ModuleType("toy")
-sys.modules["runners.toy"].__path__ = []
+# In the place of a runner that imports a framework: what is under test here is the host, not an import of seconds.
+RUNNER = """
+import sys
+from runners.contract.protocol import host
+host.main(sys.argv[2:], prepare=lambda: None)
 """
 
 
 @pytest.fixture
 def host(tmp_path, monkeypatch):
     """A host of a framework without anything in it."""
-    (tmp_path / "sitecustomize.py").write_text(FRAMEWORK)
+    package = tmp_path / "runners"
+    (package / "toy").mkdir(parents=True)
+    (package / "__init__.py").write_text(f"__path__.append({str(project_root() / 'runners')!r})\n")
+    (package / "toy" / "__main__.py").write_text(RUNNER)
     popen = hosts.subprocess.Popen
 
-    def started(command, *, env, **options):
-        return popen(command, env={**env, "PYTHONPATH": os.pathsep.join([str(tmp_path), env["PYTHONPATH"]])}, **options)
+    def started(command, *, cwd, **options):
+        return popen(command, cwd=tmp_path, **options)
 
     monkeypatch.setattr(hosts.subprocess, "Popen", started)
     opened = Host("toy", python=Path(sys.executable), cores=())

@@ -18,6 +18,7 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from runners.contract.protocol import host
 from vigil.paths import project_root
 
 _IMPORT_SECONDS = 120.0
@@ -78,9 +79,9 @@ class Host:
         self._is_gone = False
         self._rest = b""
         self._socket, theirs = socket.socketpair()
-        arguments = [framework, str(theirs.fileno()), ",".join(map(str, cores))]
+        arguments = [host.OPTION, str(theirs.fileno()), ",".join(map(str, cores))]
         self._process = subprocess.Popen(
-            [str(python), "-m", "runners.contract.protocol.host", *arguments],
+            [str(python), "-m", f"runners.{framework}", *arguments],
             cwd=project_root(),
             env={**os.environ, "PYTHONPATH": str(project_root())},
             stdin=subprocess.DEVNULL,
@@ -164,22 +165,22 @@ class Hosts:
         with self._lock:
             if key not in self._hosts:
                 self._hosts[key] = Host(framework, python=key[1], cores=key[2])
-        host = self._hosts[key]
-        if host is None:
+        opened = self._hosts[key]
+        if opened is None:
             return None
         try:
-            return host.start(f"runners.{framework}", str(run_directory), log=log)
+            return opened.start(f"runners.{framework}", str(run_directory), log=log)
         except HostEnded:
             # Whatever stands in the way, a process of its own says it in its last event.
             self._hosts[key] = None
-            host.close()
+            opened.close()
             return None
 
     def close(self) -> None:
         """End all hosts."""
-        for host in self._hosts.values():
-            if host is not None:
-                host.close()
+        for opened in self._hosts.values():
+            if opened is not None:
+                opened.close()
 
 
 @contextlib.contextmanager

@@ -1,6 +1,6 @@
 """A process that has imported a framework and forks one for each request: the import costs more than many a verification.
 
-    python -m runners.contract.protocol.host FRAMEWORK DESCRIPTOR CORES
+    python -m runners.FRAMEWORK --host DESCRIPTOR CORES
 
 DESCRIPTOR is a socket to whoever asks, CORES a list like 0,2 or nothing. A request is one line of JSON: `module`, `arguments`,
 `environment`, `log`, `is_conducted`. Answers are lines: [pid, null] of a process that has started, [pid, exit code] of one that
@@ -10,7 +10,6 @@ has ended. No operation of the framework has run before a fork, so that every pr
 from __future__ import annotations
 
 import gc
-import importlib
 import json
 import os
 import runpy
@@ -22,12 +21,12 @@ import sys
 import time
 import traceback
 import warnings
+from collections.abc import Callable
 from typing import NoReturn
 
 from runners.contract.protocol.launch import CONDUCTOR_VARIABLE, EXIT_FINISHED, leave
 
-# Imported with a framework because its first step imports it, compiled or not: 800 modules.
-_LATER = {"torch": ("torch._dynamo",)}
+OPTION = "--host"
 is_forked = False
 
 
@@ -68,12 +67,11 @@ def fork(module: str, *arguments: str) -> Peer:
     return Peer(pid)
 
 
-def _serve(framework: str, connection: socket.socket, cores: list[int]) -> dict | None:
+def _serve(connection: socket.socket, cores: list[int], prepare: Callable[[], None]) -> dict | None:
     """Fork a process for every request, and tell when each ends. Return None at the end, and in a fork its request."""
     if cores and hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, cores)
-    for module in (f"runners.{framework}.train", f"runners.{framework}.verify", *_LATER.get(framework, ())):
-        importlib.import_module(module)
+    prepare()
     # JAX warns of forks. It has started no thread yet.
     warnings.filterwarnings("ignore", message=r"os\.fork\(\) was called", category=RuntimeWarning)
     # A collection would look at a million objects of the imports in every fork, and copy the pages that hold them. Collecting
@@ -158,14 +156,15 @@ def _run(module: str) -> NoReturn:
         leave(exit_code)
 
 
-def main(framework: str, descriptor: str, cores: str) -> None:
-    """Serve until whoever asks has gone."""
+def main(arguments: list[str], *, prepare: Callable[[], None]) -> NoReturn:
+    """Serve until whoever asks has gone, or be the process that was asked for.
+
+    Args:
+        arguments: DESCRIPTOR and CORES.
+        prepare: imports what every request needs.
+    """
+    descriptor, cores = arguments
     connection = socket.socket(fileno=int(descriptor))
-    if asked := _serve(framework, connection, [int(core) for core in cores.split(",") if core]):
+    if asked := _serve(connection, [int(core) for core in cores.split(",") if core], prepare):
         _become(asked)
     leave(EXIT_FINISHED)
-
-
-if __name__ == "__main__":
-    # By its own name, so that a runner that asks whether it was forked asks the module that forked it.
-    importlib.import_module("runners.contract.protocol.host").main(*sys.argv[1:])
