@@ -18,7 +18,8 @@ def outcome(document: Verification) -> str:
     """Return one line on how a context ended."""
     verdict = document.verdict
     what = document.origin.text if document.origin else "" if verdict.name is Verdict.REPRODUCED else verdict.reason
-    return f"{verdict.name}{f': {what}' if what else ''} ({duration(document.seconds)})"
+    form = ", short form" if document.is_short else ""
+    return f"{verdict.name}{f': {what}' if what else ''} ({duration(document.seconds)}{form})"
 
 
 def rows(documents: Sequence[Verification]) -> list[tuple[str, ...]]:
@@ -35,6 +36,11 @@ def notes(documents: Sequence[Verification], *, missing: Sequence[str]) -> list[
     lines = [", ".join(f"{count} {name}" for name, count in sorted(counts.items()))]
     if seconds:
         lines.append(f"median of the contexts that are supported: {duration(statistics.median(seconds))}, start-up included")
+    if short := sum(document.is_short for document in documents):
+        lines.append(
+            f"{short} in the short form, training steps on margin batches: "
+            "the same program on one device, and the same devices in mode jit, are verified in full"
+        )
     known = {entry.name: entry.evidence for document in documents for entry in document.known}
     lines += [f"known finding {name}: {evidence}" for name, evidence in known.items()]
     return [*lines, f"not covered, because not installed: {', '.join(missing)}"] if missing else lines
@@ -71,7 +77,7 @@ def _row(document: Verification) -> tuple[str, ...]:
     worst, verdict, tensors = document.worst, document.verdict, document.tensors
     what = document.origin.text if document.origin else "" if verdict.name in _SILENT else verdict.reason
     return (
-        document.context.text,
+        f"{document.context.text}{' (short)' if document.is_short else ''}",
         verdict.name,
         f"{document.tensors_out:,} / {len(tensors):,}" if tensors else "-",
         f"{worst.case} {worst.tensor}" if worst else "-",

@@ -6,11 +6,12 @@ import json
 import math
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from benchmarks import __main__ as command_line
-from benchmarks import detection, faults
+from benchmarks import detection, faults, verification_time
 from benchmarks.detection import ablations
 from benchmarks.throughput import page
 from benchmarks.throughput.alternate import SETTLING_STEPS, AlternatingSession, steps_needed
@@ -237,3 +238,32 @@ def test_every_recipe_has_faults_that_training_should_show(name):
     groups = detection.planted(load_recipe(name), list(FRAMEWORKS), (0,))
     assert len(groups) >= 3 * len(FRAMEWORKS)
     assert all(Path(group.fault).is_file() for group in groups)
+
+
+def test_the_parts_of_a_verification_add_up_to_its_time():
+    """Phases last until the next one begins, cases as long as they say, and the conductor has the rest."""
+    events = [
+        {"kind": "started", "phase": "import", "time": 100.0},
+        {"kind": "phase", "phase": "build", "time": 103.0},
+        {"kind": "phase", "phase": "verify", "time": 104.0},
+        {"kind": "probed", "phase": "verify", "time": 106.0, "name": "init/margin", "seconds": 2.0},
+        {"kind": "phase", "phase": "build", "time": 106.0},
+        {"kind": "phase", "phase": "verify", "time": 106.5},
+        {"kind": "probed", "phase": "verify", "time": 109.5, "name": "init/full", "seconds": 3.0},
+        {"kind": "phase", "phase": "finish", "time": 109.5},
+        {"kind": "finished", "phase": "finish", "time": 109.5},
+    ]
+    parts = verification_time.parts_of(SimpleNamespace(seconds=12.0), events)
+    assert parts == {"import": 3.0, "build": 1.5, "init/margin": 2.0, "init/full": 3.0, "conductor": 2.5}
+    assert sum(parts.values()) == 12.0
+    lines = verification_time.bars("a recipe", [parts, parts])
+    assert lines[0] == "a recipe: 12.0 s, median of 2 contexts"
+    assert lines[1] == f"  import                     3.0 s  25% {'#' * 12}"
+
+
+def test_only_clean_verifications_are_timed(tmp_path):
+    """A directory without a document, or one that cannot be read, is passed over."""
+    (tmp_path / "1-verify-broken").mkdir()
+    (tmp_path / "1-verify-broken" / "verify.json").write_text("{")
+    (tmp_path / "2-verify-begun").mkdir()
+    assert verification_time.found_below(tmp_path, None) == {}

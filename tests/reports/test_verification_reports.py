@@ -183,6 +183,17 @@ def test_the_table_has_a_row_a_context_and_its_numbers():
     assert outcome(documents[1]) == "reproduced (21 s)"
 
 
+def test_the_short_form_is_told_in_row_line_and_note():
+    """A document about margin steps alone says so; a full one, and one in which nothing was answered, do not."""
+    full, failed = a_document(), a_failure()
+    short = full.replace(cases=tuple(case for case in full.cases if case.name.endswith("/margin")))
+    table = rows([short, full, failed])
+    assert [row[0].endswith(" (short)") for row in table] == [True, False, False]
+    assert outcome(short) == "reproduced (21 s, short form)"
+    assert [line for line in notes([short, full, failed], missing=[]) if line.startswith("1 in the short form")]
+    assert not [line for line in notes([full, failed], missing=[]) if "short form" in line]
+
+
 def test_the_median_leaves_out_what_was_refused():
     """A refusal takes two seconds and would make every median look good."""
     seconds = [a_document(seconds=40.0), a_document(seconds=50.0), a_failure("unsupported", seconds=2.0)]

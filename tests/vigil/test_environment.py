@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -92,3 +93,18 @@ def test_a_changed_file_makes_the_code_dirty(tmp_path, monkeypatch):
     assert (len(clean.commit), clean.dirty) == (40, False)
     (tmp_path / "file").write_text("two")
     assert environment.describe_code() == Code(commit=clean.commit, dirty=True)
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"), [({}, "20000"), ({"GOMP_SPINCOUNT": "7"}, "7"), ({"OMP_WAIT_POLICY": "ACTIVE"}, None)]
+)
+def test_waiting_threads_leave_their_core_unless_the_user_says_how_they_wait(monkeypatch, said, expected):
+    """A runner's threads of OpenMP sleep after a while; what the user has set is passed on as it is."""
+    for name in ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in said.items():
+        monkeypatch.setenv(name, value)
+    found = environment.environment_of_runners(Path("/checkout"))
+    assert found.get("GOMP_SPINCOUNT") == expected
+    assert {name: found[name] for name in said} == said
+    assert found["PYTHONPATH"] == "/checkout"

@@ -6,7 +6,7 @@ import pytest
 
 from vigil.errors import UsageError
 from vigil.process.side_by_side import share_cores
-from vigil.runs.contexts import every_context, matrix_contexts
+from vigil.runs.contexts import every_context, in_short_form, matrix_contexts
 
 
 def test_the_matrix_is_every_combination_once():
@@ -28,6 +28,17 @@ def test_an_unknown_device_is_refused():
     """A word that no context has is a usage error."""
     with pytest.raises(UsageError, match="device"):
         matrix_contexts(["jax"], device="tpu")
+
+
+def test_the_short_form_is_for_compiled_programs_on_two_devices_beside_their_neighbours():
+    """What stands in for them is there: the program on one device, and the devices in mode jit. Otherwise it is the full form."""
+    options = {"precisions": ["fp32", "bf16"], "batch_size": 8}
+    contexts = every_context(["torch"], modes=["eager", "jit", "compile"], **options)
+    short = {context.text for context in in_short_form(contexts)}
+    assert short == {f"torch-compile-{precision}-x2{shards}" for precision in ("fp32", "bf16") for shards in ("", "-s5+3")}
+    assert in_short_form(every_context(["torch"], modes=["eager", "compile"], **options)) == set()
+    alone = [context for context in contexts if context.devices > 1 or context.mode != "compile"]
+    assert in_short_form(alone) == set()
 
 
 @pytest.mark.parametrize(

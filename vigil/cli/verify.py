@@ -26,7 +26,7 @@ from vigil.process.environment import is_installed, require_framework
 from vigil.progress import RunDisplay
 from vigil.recipes.loading import DEFAULT_PROFILE, Recipe, recipe_names
 from vigil.releases.store import held, obtain
-from vigil.runs.contexts import ALL_PRECISIONS, every_context
+from vigil.runs.contexts import ALL_PRECISIONS, every_context, in_short_form
 from vigil.tracking import upload_or_note
 from vigil.verify.standards import Standard, load_standard, new_verify_directory, verify_context, verify_contexts
 
@@ -59,7 +59,8 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
         "--all",
         action="store_true",
         help="every context: --framework, --mode and --precision may then be lists (default: every installed framework, "
-        f"{','.join(MODES)} and {','.join(ALL_PRECISIONS)}); one device, two, and two with uneven shards",
+        f"{','.join(MODES)} and {','.join(ALL_PRECISIONS)}); one device, two, and two with uneven shards. "
+        "Compiled programs on two devices are verified in the short form, where their neighbours are there",
     )
     parser.add_argument("--jobs", metavar="N", help="with --all: contexts side by side, each on its share of cores (default: 1)")
     options.add_file(parser, "--markdown", what="with --all: write the table")
@@ -156,6 +157,7 @@ def _run_all(arguments: argparse.Namespace, recipes: dict[str, Recipe], under: _
             jobs=jobs,
             on_end=_teller(len(contexts), of=recipe.name if len(recipes) > 1 else None),
             fault=fault,
+            short=in_short_form(contexts),
             progress_timeout=timeout,
             release=under.recorded,
             python=under.python,

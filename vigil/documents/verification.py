@@ -174,6 +174,11 @@ class Verification(Document):
     tracking: Tracking | None = None
 
     @property
+    def is_short(self) -> bool:
+        """Is it about training steps on margin batches alone?"""
+        return bool(self.tensors) and all(case.name.endswith("/margin") for case in self.cases)
+
+    @property
     def tensors_out(self) -> int:
         """Return how many tensors are beyond their limits."""
         return sum(each.is_out for each in self.tensors)

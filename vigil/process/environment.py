@@ -11,6 +11,8 @@ import platform
 import subprocess
 import sys
 
+from pathlib import Path
+
 import psutil
 
 from vigil.documents.record import Code, Environment
@@ -35,6 +37,17 @@ _NUMERIC_VARIABLES = (
     "JAX_DEFAULT_MATMUL_PRECISION",
     "ATEN_CPU_CAPABILITY",
 )
+
+
+# After so many turns a thread of OpenMP that waits for others sleeps, and leaves its core to them. libgomp's own number is 15
+# times as large, and PyTorch then trains at half the speed beside other work (`python -m benchmarks.busy_machine`).
+_SPINS = "20000"
+
+
+def environment_of_runners(root: Path) -> dict[str, str]:
+    """Return the environment of a runner's process that imports from `root`; how threads wait is what the user says, if anything."""
+    spins = {} if "OMP_WAIT_POLICY" in os.environ else {"GOMP_SPINCOUNT": _SPINS}
+    return {**spins, **os.environ, "PYTHONPATH": str(root), "PYTHONUNBUFFERED": "1"}
 
 
 def is_installed(framework: str) -> bool:

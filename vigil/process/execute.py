@@ -16,6 +16,7 @@ from pathlib import Path
 from runners.contract.protocol.events import EventReader
 from runners.contract.protocol.launch import CONDUCTOR_VARIABLE
 from vigil.paths import project_root
+from vigil.process.environment import environment_of_runners
 from vigil.process.hosts import Forked, Hosts
 
 HEARTBEAT_TIMEOUT_SECONDS = 120.0
@@ -89,12 +90,7 @@ def execute(
 
 
 def _start(run_directory: Path, framework: str, *, python: Path | None) -> subprocess.Popen:
-    environment = {
-        **os.environ,
-        "PYTHONPATH": str(project_root()),
-        "PYTHONUNBUFFERED": "1",
-        CONDUCTOR_VARIABLE: str(os.getpid()),
-    }
+    environment = {**environment_of_runners(project_root()), CONDUCTOR_VARIABLE: str(os.getpid())}
     with open(run_directory / LOG_NAME, "ab") as log:
         return subprocess.Popen(
             [str(python or sys.executable), "-m", f"runners.{framework}", str(run_directory)],

@@ -20,6 +20,7 @@ from pathlib import Path
 
 from runners.contract.protocol import host
 from vigil.paths import project_root
+from vigil.process.environment import environment_of_runners
 
 _IMPORT_SECONDS = 120.0
 
@@ -83,7 +84,7 @@ class Host:
         self._process = subprocess.Popen(
             [str(python), "-m", f"runners.{framework}", *arguments],
             cwd=project_root(),
-            env={**os.environ, "PYTHONPATH": str(project_root())},
+            env=environment_of_runners(project_root()),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -100,7 +101,7 @@ class Host:
             is_conducted: it leads a process group, and ends when the host does, which ends with this process.
         """
         request = {"module": module, "arguments": arguments, "log": str(log), "is_conducted": is_conducted}
-        request["environment"] = {**os.environ, "PYTHONPATH": str(project_root()), "PYTHONUNBUFFERED": "1"}
+        request["environment"] = environment_of_runners(project_root())
         with self._lock:
             try:
                 self._socket.sendall(json.dumps(request).encode() + b"\n")

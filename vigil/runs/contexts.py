@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 from collections.abc import Sequence
 
@@ -42,6 +43,25 @@ def every_context(
         make_context(framework=framework, mode=mode, precision=precision, devices=devices, shards=shards)
         for framework, mode, precision, (devices, shards) in itertools.product(frameworks, modes, precisions, placements)
     ]
+
+
+def has_short_form(context: Context) -> bool:
+    """Is a verification of training steps on margin batches enough beside its neighbours, which are verified in full?
+
+    They are the same program on one device, and the same devices in mode jit. A compiler takes most of the time of all contexts.
+    """
+    return context.mode == "compile" and context.devices > 1
+
+
+def in_short_form(contexts: Sequence[Context]) -> set[Context]:
+    """Return the contexts for which the short form is enough, as all of their neighbours are there, too."""
+    present = set(contexts)
+    return {
+        context
+        for context in contexts
+        if has_short_form(context)
+        and {dataclasses.replace(context, devices=1, shards=None), dataclasses.replace(context, mode="jit")} <= present
+    }
 
 
 def uneven_shards(batch_size: int, *, rows: int = 1) -> tuple[int, int]:

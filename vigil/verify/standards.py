@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 
@@ -124,11 +124,15 @@ def verify_contexts(
     on_end: Callable[[int, Verification, Path], None],
     fault: dict[str, str] | None = None,
     quick: bool = False,
+    short: Collection[Context] = (),
     progress_timeout: float = PROGRESS_TIMEOUT_SECONDS,
     release: NamedRelease | None = None,
     python: Path | None = None,
 ) -> list[tuple[Verification, Path]]:
     """Verify many contexts, `jobs` side by side; return (document, directory) in the order given.
+
+    Args:
+        quick: as of `verify_context`, in all contexts; short: those that are verified so where not all are.
 
     Ctrl-C ends those that are running, starts no more, and is raised again.
     """
@@ -147,7 +151,7 @@ def verify_contexts(
             command=command,
             data_directory=data_directory,
             fault=fault,
-            quick=quick,
+            quick=quick or context in short,
             cores=cores,
             progress_timeout=progress_timeout,
             stop=stop,
