@@ -18,6 +18,7 @@ from vigil.paths import project_root
 from vigil.process import execute
 from vigil.process.build_spec import fault_entry
 from vigil.process.environment import describe_machine, installed_frameworks, is_installed
+from vigil.process.hosts import hosts
 from vigil.recipes.loading import load_recipe
 from vigil.verify import golden
 from vigil.verify.golden import path_of
@@ -193,6 +194,28 @@ def test_the_command_works_where_one_framework_is_importable(empty_store, framew
         warnings.simplefilter("ignore")  # MLflow's imports use what other packages call deprecated
         assert main(["verify", "resnet_cifar", "--framework", framework, "--mode", mode]) == 0
     assert "reproduced" in capsys.readouterr().out.lower()
+
+
+@pytest.mark.parametrize("framework", frameworks("torch"), indirect=True)
+def test_a_document_from_a_host_is_that_of_a_command_alone(framework, standard, tmp_path, monkeypatch):
+    """Forked after another context, with what that one compiled: as from a process that imports and compiles by itself."""
+
+    def verified(name, precision, opened=None):
+        context = make_context(framework=framework, mode="jit", precision=precision)
+        return verify_context(
+            standard, context, tmp_path / name, command="a test", data_directory=None, cores=list(share_of_cores()), quick=True,
+            hosts=opened,
+        )  # fmt: skip
+
+    with hosts() as opened:
+        verified("another", "fp16", opened)
+        forked = verified("forked", "fp32", opened)
+    monkeypatch.setenv("JAX_ENABLE_COMPILATION_CACHE", "false")
+    monkeypatch.setenv("VIGIL_CACHE_DIR", str(tmp_path / "cache"))
+    alone = verified("alone", "fp32")
+    for field in ("verdict", "worst", "origins", "broken", "tensors"):
+        assert getattr(forked, field) == getattr(alone, field), field
+    assert len(alone.tensors) > 300
 
 
 @pytest.mark.slow

@@ -10,7 +10,6 @@ import os
 import platform
 import subprocess
 import sys
-
 from pathlib import Path
 
 import psutil
@@ -45,7 +44,7 @@ _SPINS = "20000"
 
 
 def environment_of_runners(root: Path) -> dict[str, str]:
-    """Return the environment of a runner's process that imports from `root`; how threads wait is what the user says, if anything."""
+    """Return the environment of a runner that imports from `root`; how threads wait is the user's to say."""
     spins = {} if "OMP_WAIT_POLICY" in os.environ else {"GOMP_SPINCOUNT": _SPINS}
     return {**spins, **os.environ, "PYTHONPATH": str(root), "PYTHONUNBUFFERED": "1"}
 
