@@ -96,10 +96,17 @@ def test_a_changed_file_makes_the_code_dirty(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("said", "expected"), [({}, "20000"), ({"GOMP_SPINCOUNT": "7"}, "7"), ({"OMP_WAIT_POLICY": "ACTIVE"}, None)]
+    ("busy", "said", "expected"),
+    [
+        (100.0, {}, "20000"),
+        (5.0, {}, None),
+        (100.0, {"GOMP_SPINCOUNT": "7"}, "7"),
+        (100.0, {"OMP_WAIT_POLICY": "ACTIVE"}, None),
+    ],
 )
-def test_waiting_threads_leave_their_core_unless_the_user_says_how_they_wait(monkeypatch, said, expected):
-    """A runner's threads of OpenMP sleep after a while; what the user has set is passed on as it is."""
+def test_on_a_busy_machine_waiting_threads_leave_their_core_unless_the_user_says(monkeypatch, busy, said, expected):
+    """A runner's threads of OpenMP then sleep after a while; what the user has set is passed on as it is."""
+    monkeypatch.setattr(environment.psutil, "cpu_percent", lambda interval: busy)
     for name in ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY"):
         monkeypatch.delenv(name, raising=False)
     for name, value in said.items():

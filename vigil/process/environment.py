@@ -39,14 +39,17 @@ _NUMERIC_VARIABLES = (
 
 
 # After so many turns a thread of OpenMP that waits for others sleeps, and leaves its core to them. libgomp's own number is 15
-# times as large, and PyTorch then trains at half the speed beside other work (`python -m benchmarks.busy_machine`).
+# times as large. Beside a loop on every core PyTorch trained 1.47 times as fast with this one, on a quiet machine 0.62 times
+# (`python -m benchmarks.busy_machine --spins 20000`, two cores of an AMD EPYC, PyTorch 2.13.0, 2026-11-23).
 _SPINS = "20000"
+_BUSY_PERCENT = 40.0
 
 
 def environment_of_runners(root: Path) -> dict[str, str]:
     """Return the environment of a runner that imports from `root`; how threads wait is the user's to say."""
-    spins = {} if "OMP_WAIT_POLICY" in os.environ else {"GOMP_SPINCOUNT": _SPINS}
-    return {**spins, **os.environ, "PYTHONPATH": str(root), "PYTHONUNBUFFERED": "1"}
+    is_said = "OMP_WAIT_POLICY" in os.environ or "GOMP_SPINCOUNT" in os.environ
+    is_busy = not is_said and psutil.cpu_percent(interval=0.2) > _BUSY_PERCENT
+    return {**({"GOMP_SPINCOUNT": _SPINS} if is_busy else {}), **os.environ, "PYTHONPATH": str(root), "PYTHONUNBUFFERED": "1"}
 
 
 def is_installed(framework: str) -> bool:

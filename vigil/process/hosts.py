@@ -101,7 +101,7 @@ class Host:
             is_conducted: it leads a process group, and ends when the host does, which ends with this process.
         """
         request = {"module": module, "arguments": arguments, "log": str(log), "is_conducted": is_conducted}
-        request["environment"] = environment_of_runners(project_root())
+        request["environment"] = {**os.environ, "PYTHONPATH": str(project_root()), "PYTHONUNBUFFERED": "1"}
         with self._lock:
             try:
                 self._socket.sendall(json.dumps(request).encode() + b"\n")
