@@ -75,6 +75,17 @@ def test_nothing_of_a_fork_reaches_the_next(host, tmp_path, monkeypatch):
     assert host.start(second, log=tmp_path / "log.txt").wait() == 0
 
 
+def test_a_number_that_comes_back_is_another_process(host, tmp_path):
+    """Of a process that has the number of one that has ended, it is not told that it has ended."""
+    waiting = script(tmp_path, f"import os, time\nwhile not os.path.exists({str(tmp_path / 'go')!r}): time.sleep(0.01)\n")
+    forked = host.start(waiting, log=tmp_path / "log.txt")
+    host._ended[4321] = 0
+    host._rest = b"[4321, null]\n"
+    (tmp_path / "go").touch()
+    assert forked.wait() == 0
+    assert host.exit_code(4321) is None
+
+
 def test_forks_end_with_their_host(host, tmp_path):
     """A host that is killed leaves no runner behind, and whoever waits is told that it was killed."""
     watched = "import time\nfrom runners.contract.protocol import launch\nlaunch._end_with_conductor()\n"

@@ -125,13 +125,10 @@ class Host:
             self._take_in(seconds)
 
     def close(self) -> None:
-        """End the host, and with it all forks that are conducted."""
+        """End the host, and with it all forks that are conducted; a request that it has not read starts nothing more."""
+        self._process.kill()
+        self._process.wait()
         self._socket.close()
-        try:
-            self._process.wait(timeout=10)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
 
     def _take_in(self, seconds: float) -> None:
         if self._is_gone or not select.select([self._socket], [], [], seconds)[0]:
@@ -145,6 +142,7 @@ class Host:
         for pid, exit_code in map(json.loads, lines):
             if exit_code is None:
                 self._started.append(pid)
+                self._ended.pop(pid, None)  # numbers of processes come back
             else:
                 self._ended[pid] = exit_code
 
