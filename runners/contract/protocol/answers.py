@@ -206,10 +206,12 @@ def _segments(case: Case, probes: Probes, prober: Prober, called, *, programs: d
 
 def _choose(case: Case, probes: Probes, prober: Prober, called) -> Answers:
     images, labels = probes.batch(case.batch, rows=sum(case.shards))
-    prober.set_state(probes.state(case.state))
+    state = probes.state(case.state)
+    prober.set_state(state)
     program = prober.choices(Choices(images, labels, probes.leaves(case.leaves), case.taps))
     answers: Answers = {}
     for _ in range(1 + prober.warm_up_calls):
+        prober.set_state(state)
         answers = program()
         called()
     return answers
