@@ -20,7 +20,6 @@ from vigil.process.recording import read_record
 from vigil.recipes.loading import Recipe, identity_of
 from vigil.releases.resolve import Resolved
 from vigil.runs.carry_out import carry_out
-from vigil.runs.contexts import has_short_form
 from vigil.runs.plan import Request, plan
 from vigil.runs.watch import Watch, ignore
 from vigil.verify.standards import RUNNER, Standard, load_standard, new_verify_directory, verify_context
@@ -95,7 +94,6 @@ class CellRunner:
                 release=self._night.releases[cell.framework].named,
                 python=self._pythons[cell.framework],
                 night=self._night.id,
-                quick=has_short_form(cell.context),
                 hosts=self._hosts,
             )
         verdict = document.verdict
@@ -104,8 +102,7 @@ class CellRunner:
         if not document.tracking:
             self._draw_verification(place)
             tracking.upload_or_note(place)
-        reason = f"{verdict.reason} (short form)" if document.is_short else verdict.reason
-        return CellOutcome(verdict.name, reason, peak_memory_bytes=_peak([place / RUNNER]))
+        return CellOutcome(verdict.name, verdict.reason, peak_memory_bytes=_peak([place / RUNNER]))
 
     def _reproduce(self, place: Path, stop: threading.Event) -> CellOutcome:
         result = carry_out(place, watch=Watch(stop=stop, on_recorded=self._draw_run))

@@ -45,21 +45,18 @@ def every_context(
     ]
 
 
-def has_short_form(context: Context) -> bool:
-    """Is a verification of training steps on margin batches enough beside its neighbours, which are verified in full?
-
-    They are the same program on one device, and the same devices in mode jit. A compiler takes most of the time of all contexts.
-    """
-    return context.mode == "compile" and context.devices > 1
-
-
 def in_short_form(contexts: Sequence[Context]) -> set[Context]:
-    """Return the contexts for which the short form is enough, as all of their neighbours are there, too."""
+    """Return the contexts for which a verification of training steps on margin batches is enough beside their neighbours.
+
+    They are compiled programs on several devices. Their neighbours are the same program on one device, and the same devices in
+    mode jit: both must be there, to be verified in full. A compiler takes most of the time of all contexts.
+    """
     present = set(contexts)
     return {
         context
         for context in contexts
-        if has_short_form(context)
+        if context.mode == "compile"
+        and context.devices > 1
         and {dataclasses.replace(context, devices=1, shards=None), dataclasses.replace(context, mode="jit")} <= present
     }
 

@@ -33,7 +33,7 @@ Tensors = dict[str, np.ndarray]
 class StandardCase:
     """One line of what is asked of a runner.
 
-    kind: step, predict, alternate, accumulate or repeat or choose, see runners/README.md.
+    kind: step, predict, alternate, accumulate, repeat or choose, see runners/README.md.
     batches: keys `<probe>/<margin|second|full|ties>` or `evaluation`; the last is the one that is predicted.
     rows: images of a training batch; evaluation_rows: of an evaluation batch.
     """
