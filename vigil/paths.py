@@ -50,7 +50,8 @@ def cache_directory() -> Path:
     Raises:
         CannotRun: None of the three is known: there is no home.
     """
-    expanded(os.environ.get("VIGIL_CACHE_DIR", ""))  # a home that is not known is told by its name
+    if chosen := os.environ.get("VIGIL_CACHE_DIR"):
+        return expanded(chosen).resolve()
     directory = files.cache_directory()
     if directory is None:
         raise CannotRun("there is no home directory for a cache. Name a directory in VIGIL_CACHE_DIR.")

@@ -25,13 +25,14 @@ def cache_directory() -> Path | None:
 
 
 @contextlib.contextmanager
-def replacing(path: Path, *, durable: bool = False) -> Iterator[BinaryIO]:
+def replacing(path: Path, *, durable: bool = False, shared: bool = False) -> Iterator[BinaryIO]:
     """Yield a file beside `path` that takes its place when the block ends; where it raises, `path` stays as it was.
 
     Args:
         durable: whether the content must survive a power cut, too; that waits for the disk.
+        shared: whether several processes may replace it at once: what one leaves that is killed, the next does not replace.
     """
-    partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
+    partial = path.with_name(f"{path.name}.{os.getpid()}.partial" if shared else f"{path.name}.partial")
     try:
         with open(partial, "wb") as file:
             yield file

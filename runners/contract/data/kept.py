@@ -60,9 +60,9 @@ def _write(path: Path, arrays: dict[str, Any]) -> None:
     """Keep arrays in the place of those of the same name that an older source text made."""
     with contextlib.suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
-        for old in path.parent.glob(f"{path.stem[:-_KEY]}{'?' * _KEY}.npz"):
+        for old in path.parent.glob(f"{path.stem[:-_KEY]}{'?' * _KEY}.npz*"):
             old.unlink(missing_ok=True)
-        with replacing(path) as file:
+        with replacing(path, shared=True) as file:
             np.savez(file, **arrays)
 
 
