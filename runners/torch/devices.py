@@ -89,7 +89,7 @@ def replicas(spec: RunSpec, *, run_directory: Path, rank: int) -> Iterator[Repli
             Path(os.environ[_RENDEZVOUS]).unlink(missing_ok=True)
 
 
-def _start_peers(spec: RunSpec, run_directory: Path) -> list[subprocess.Popen] | list[host.Peer]:
+def _start_peers(spec: RunSpec, run_directory: Path) -> list[subprocess.Popen] | list[host.ForkedProcess]:
     rendezvous = run_directory.resolve() / f"rendezvous-{os.getpid()}"
     rendezvous.unlink(missing_ok=True)
     os.environ[_RENDEZVOUS] = str(rendezvous)

@@ -29,40 +29,15 @@ class HostEnded(RuntimeError):
     """The host is gone: its framework cannot be imported, or it was killed."""
 
 
-class Forked:
-    """A forked process, with the part of `subprocess.Popen` that `execute` uses."""
+class Forked(host.ForkedProcess):
+    """A process that a host has forked."""
 
     def __init__(self, host: Host, pid: int) -> None:
-        self._host, self.pid = host, pid
-        self.returncode: int | None = None
+        super().__init__(pid)
+        self._host = host
 
-    def poll(self) -> int | None:
-        """Return the exit code, negative for a signal, or None while it runs."""
-        if self.returncode is None:
-            self.returncode = self._host.exit_code(self.pid)
-        return self.returncode
-
-    def wait(self, timeout: float = 300.0) -> int:
-        """Return the exit code. Raises TimeoutExpired."""
-        deadline = time.monotonic() + timeout
-        while (code := self.poll()) is None:
-            if time.monotonic() > deadline:
-                raise subprocess.TimeoutExpired(["fork", str(self.pid)], timeout)
-            self._host.read(0.05)
-        return code
-
-    def kill(self) -> None:
-        """Send kill -9, unless it has ended."""
-        self._signal(signal.SIGKILL)
-
-    def terminate(self) -> None:
-        """Ask it to end, unless it has ended."""
-        self._signal(signal.SIGTERM)
-
-    def _signal(self, number: int) -> None:
-        if self.poll() is None:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(self.pid, number)
+    def _look(self, seconds: float) -> int | None:
+        return self._host.exit_code(self.pid, seconds=seconds)
 
 
 class Host:
@@ -114,15 +89,12 @@ class Host:
                 self._take_in(1.0)
             return Forked(self, self._started.pop())
 
-    def exit_code(self, pid: int) -> int | None:
-        """Return the exit code of a fork, negative for a signal, or None while it runs. A host that is gone has killed it."""
-        self.read(0.0)
-        return self._ended.get(pid, -signal.SIGKILL if self._is_gone else None)
-
-    def read(self, seconds: float) -> None:
-        """Take in what has started and ended, after so many seconds at most."""
+    def exit_code(self, pid: int, *, seconds: float = 0.0) -> int | None:
+        """Return the exit code of a fork, or None if it still runs after so many seconds. A host that is gone has killed it."""
         with self._lock:
-            self._take_in(seconds)
+            if pid not in self._ended:
+                self._take_in(seconds)
+            return self._ended.get(pid, -signal.SIGKILL if self._is_gone else None)
 
     def close(self) -> None:
         """End the host, and with it all forks that are conducted; a request that it has not read starts nothing more."""

@@ -9,6 +9,7 @@ has ended. No operation of the framework has run before a fork, so that every pr
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import json
 import os
@@ -30,8 +31,8 @@ OPTION = "--host"
 is_forked = False
 
 
-class Peer:
-    """A process forked by this one, with the part of `subprocess.Popen` that a rank's starter needs."""
+class ForkedProcess:
+    """A process that this one has forked, with the part of `subprocess.Popen` that is used of a runner."""
 
     def __init__(self, pid: int) -> None:
         self.pid = pid
@@ -40,31 +41,47 @@ class Peer:
     def poll(self) -> int | None:
         """Return the exit code, negative for a signal, or None while it runs."""
         if self.returncode is None:
-            pid, status = os.waitpid(self.pid, os.WNOHANG)
-            self.returncode = os.waitstatus_to_exitcode(status) if pid else None
+            self.returncode = self._look(0.0)
         return self.returncode
 
-    def wait(self, timeout: float = 60.0) -> int:
+    def wait(self, timeout: float = 300.0) -> int:
         """Return the exit code. Raises TimeoutExpired."""
         deadline = time.monotonic() + timeout
-        while (code := self.poll()) is None:
+        while self.poll() is None:
             if time.monotonic() > deadline:
                 raise subprocess.TimeoutExpired(["fork", str(self.pid)], timeout)
-            time.sleep(0.005)
-        return code
+            self.returncode = self._look(0.05)
+        assert self.returncode is not None
+        return self.returncode
 
     def kill(self) -> None:
-        """Send kill -9."""
-        os.kill(self.pid, signal.SIGKILL)
+        """Send kill -9, unless it has ended."""
+        self._signal(signal.SIGKILL)
+
+    def terminate(self) -> None:
+        """Ask it to end, unless it has ended."""
+        self._signal(signal.SIGTERM)
+
+    def _signal(self, number: int) -> None:
+        if self.poll() is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.pid, number)
+
+    def _look(self, seconds: float) -> int | None:
+        """Return the exit code, or None if it still runs, after so many seconds at most."""
+        pid, status = os.waitpid(self.pid, os.WNOHANG)
+        if not pid:
+            time.sleep(seconds)
+        return os.waitstatus_to_exitcode(status) if pid else None
 
 
-def fork(module: str, *arguments: str) -> Peer:
+def fork(module: str, *arguments: str) -> ForkedProcess:
     """Run `python -m MODULE ARGUMENTS` in a fork of this process, which has run no operation yet."""
     pid = os.fork()
     if not pid:
         sys.argv[1:] = arguments
         _run(module)
-    return Peer(pid)
+    return ForkedProcess(pid)
 
 
 def _serve(connection: socket.socket, cores: list[int], prepare: Callable[[], None]) -> dict | None:
