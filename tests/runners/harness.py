@@ -124,10 +124,11 @@ def make_spec(framework: str, recipe: str = "resnet_cifar", **changes) -> RunSpe
     return RunSpec(**{**fields, **changes})
 
 
-def start(directory: Path, spec: RunSpec) -> fork_server.Forked:
-    """Start the runner in `directory`."""
+def start(directory: Path, spec: RunSpec, *, compiles_anew: bool = False) -> fork_server.Forked:
+    """Start the runner in `directory`. `compiles_anew`: it reads nothing that was compiled before, as JAX would."""
     write_spec(directory, spec)
-    return fork_server.start(spec.framework, f"runners.{spec.framework}", str(directory), log=directory / "log.txt")
+    module = "tests.runners.compile_anew" if compiles_anew and spec.framework == "jax" else f"runners.{spec.framework}"
+    return fork_server.start(spec.framework, module, str(directory), log=directory / "log.txt")
 
 
 def name_of(spec: RunSpec, *rest: object) -> str:

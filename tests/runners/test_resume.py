@@ -25,12 +25,6 @@ LONG = {
 }
 
 
-@pytest.fixture
-def compile_anew(monkeypatch):
-    """Return a function after which runs compile anew, as a user's does that goes on: that the bits are the same is the test."""
-    return lambda: monkeypatch.setenv("JAX_ENABLE_COMPILATION_CACHE", "false")
-
-
 def kill_after_first_checkpoint(directory, process):
     """Kill -9 the runner a moment after its first checkpoint, in the middle of an epoch."""
     deadline = time.monotonic() + 120
@@ -50,7 +44,7 @@ def kill_after_first_checkpoint(directory, process):
     ],
     indirect=["framework"],
 )
-def test_killed_and_resumed_is_bit_equal(run, framework, shards, tmp_path, compile_anew):
+def test_killed_and_resumed_is_bit_equal(run, framework, shards, tmp_path):
     """Kill -9 and resume gives the weights, statistics, momentum and metric of an uninterrupted run, bit for bit."""
     # Two devices op by op are slow in TensorFlow and JAX; PyTorch's traced program rounds otherwise when it is cold.
     mode = "eager" if len(shards) == 1 or framework == "torch" else "jit"
@@ -59,8 +53,8 @@ def test_killed_and_resumed_is_bit_equal(run, framework, shards, tmp_path, compi
     kill_after_first_checkpoint(tmp_path, start(tmp_path, spec))
     _, step = load_state(tmp_path / CHECKPOINT)
     assert 0 < step < STEPS, "the run was over before it was killed"
-    compile_anew()
-    resumed = finished(outcome(tmp_path, start(tmp_path, spec).wait(timeout=300)))
+    # As a user's does that goes on: that the bits are the same is the test.
+    resumed = finished(outcome(tmp_path, start(tmp_path, spec, compiles_anew=True).wait(timeout=300)))
     assert any(event["kind"] == "resumed" and event["step"] == step for event in resumed.events)
     assert state_sha256(resumed.state) == state_sha256(whole.state)
     for name, expected in whole.state.items():
@@ -79,7 +73,7 @@ def test_killed_and_resumed_is_bit_equal(run, framework, shards, tmp_path, compi
         ("tiny_mask_rcnn", (7, 5), "momentum/mask.up.kernel"),
     ],
 )
-def test_a_checkpoint_holds_all_that_training_goes_on_from(framework, recipe, shards, needed, tmp_path, compile_anew):
+def test_a_checkpoint_holds_all_that_training_goes_on_from(framework, recipe, shards, needed, tmp_path):
     """Queue, key encoder and heads come back: the end has the bits of the whole run, and others if one of these was lost."""
     changes = {"recipe": recipe, "mode": "eager" if framework == "torch" else "jit", "shards": shards, "determinism": "on"}
     spec = make_spec(framework, steps=6, evaluate_every_steps=3, checkpoint_every_steps=4, **changes)
@@ -89,12 +83,11 @@ def test_a_checkpoint_holds_all_that_training_goes_on_from(framework, recipe, sh
         directory.mkdir()
         if state is not None:
             np.savez(directory / CHECKPOINT, step=np.int64(4), **state)
-        return finished(outcome(directory, start(directory, spec).wait(timeout=300)))
+        return finished(outcome(directory, start(directory, spec, compiles_anew=True).wait(timeout=300)))
 
     whole = ended("whole")
     state, step = load_state(tmp_path / "whole" / CHECKPOINT)
     assert step == 4
-    compile_anew()
     resumed = ended("resumed", state)
     assert resumed.losses == whole.losses[4:]
     for name, expected in whole.state.items():

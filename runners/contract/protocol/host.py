@@ -144,8 +144,6 @@ def _become(request: dict) -> NoReturn:
     is_forked = True
     os.environ.clear()
     os.environ.update(request["environment"])
-    if "jax" in sys.modules and os.environ.get("JAX_ENABLE_COMPILATION_CACHE") == "false":
-        sys.modules["jax"].config.update("jax_enable_compilation_cache", False)  # JAX read its environment when it was imported
     if request["is_conducted"]:
         os.setsid()
         os.environ[CONDUCTOR_VARIABLE] = str(os.getppid())
