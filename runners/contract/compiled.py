@@ -36,9 +36,14 @@ def directory_for(spec: RunSpec, *, version: str, libraries: Iterable[Path]) -> 
 
 def processor() -> str:
     """Return what the processor is called and what it can do."""
+    facts = [cpuinfo(key) for key in ("model name", "flags", "Features", "CPU part")]
+    return "\n".join([platform.machine(), platform.processor(), *(fact for fact in facts if fact)])
+
+
+def cpuinfo(key: str) -> str | None:
+    """Return what Linux says of the first processor under a key; None where it says nothing."""
     try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+        with open("/proc/cpuinfo", encoding="utf-8") as file:
+            return next((line.split(":", 1)[1].strip() for line in file if line.startswith(key)), None)
     except OSError:
-        return f"{platform.machine()} {platform.processor()}"
-    kinds = ("model name", "flags", "Features", "CPU part")
-    return "\n".join(sorted({line for line in lines if line.startswith(kinds)}))
+        return None

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import psutil
 
+from runners.contract.compiled import cpuinfo
 from vigil.documents.record import Code, Environment
 from vigil.errors import FrameworkMissing
 from vigil.frameworks import FRAMEWORKS, TABLE
@@ -99,16 +100,8 @@ def _git(*arguments: str) -> str | None:
 
 
 def _cpu_model() -> str:
-    return _cpuinfo("model name") or platform.processor() or platform.machine()
+    return cpuinfo("model name") or platform.processor() or platform.machine()
 
 
 def _cpu_flags() -> list[str]:
-    return sorted((_cpuinfo("flags") or _cpuinfo("Features") or "").split())
-
-
-def _cpuinfo(key: str) -> str | None:
-    try:
-        with open("/proc/cpuinfo", encoding="utf-8") as file:
-            return next((line.split(":", 1)[1].strip() for line in file if line.startswith(key)), None)
-    except OSError:
-        return None
+    return sorted((cpuinfo("flags") or cpuinfo("Features") or "").split())

@@ -67,7 +67,7 @@ def examine_contexts(
             data_directory=data_directory,
             jobs=jobs,
             on_end=lambda done, document, directory: on_end(_gate(document, directory), document),
-            quick=True,
+            short=contexts,
             progress_timeout=progress_timeout,
         )
     except CannotRun as error:

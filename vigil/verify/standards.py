@@ -123,7 +123,6 @@ def verify_contexts(
     jobs: int,
     on_end: Callable[[int, Verification, Path], None],
     fault: dict[str, str] | None = None,
-    quick: bool = False,
     short: Collection[Context] = (),
     progress_timeout: float = PROGRESS_TIMEOUT_SECONDS,
     release: NamedRelease | None = None,
@@ -132,7 +131,7 @@ def verify_contexts(
     """Verify many contexts, `jobs` side by side; return (document, directory) in the order given.
 
     Args:
-        quick: as of `verify_context`, in all contexts; short: those that are verified so where not all are.
+        short: contexts that are verified in the short form, `quick` of `verify_context`.
 
     Ctrl-C ends those that are running, starts no more, and is raised again.
     """
@@ -151,7 +150,7 @@ def verify_contexts(
             command=command,
             data_directory=data_directory,
             fault=fault,
-            quick=quick or context in short,
+            quick=context in short,
             cores=cores,
             progress_timeout=progress_timeout,
             stop=stop,

@@ -56,7 +56,7 @@ def verified(adding, monkeypatch, folder):
         def verify_contexts(standard, contexts, runs, *, on_end, **options):
             results = []
             for number, context in enumerate(contexts, start=1):
-                asked.append((context.text, options["quick"]))
+                asked.append((context.text, context in options["short"]))
                 document = documents[context.framework].replace(context=context)
                 directory = write_verification(runs / f"verify-{context.text}", document)
                 on_end(number, document, directory)
