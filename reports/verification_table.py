@@ -39,7 +39,7 @@ def notes(documents: Sequence[Verification], *, missing: Sequence[str]) -> list[
     if short := sum(document.is_short for document in documents):
         lines.append(
             f"{short} in the short form, training steps on margin batches: "
-            "the same program on one device, and the same devices in mode jit, are verified in full"
+            "their mode, precision and devices are verified in full, each by itself in jit, fp32, one device"
         )
     known = {entry.name: entry.evidence for document in documents for entry in document.known}
     lines += [f"known finding {name}: {evidence}" for name, evidence in known.items()]

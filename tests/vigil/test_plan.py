@@ -30,15 +30,21 @@ def test_an_unknown_device_is_refused():
         matrix_contexts(["jax"], device="tpu")
 
 
-def test_the_short_form_is_for_compiled_programs_on_two_devices_beside_their_neighbours():
-    """What stands in for them is there: the program on one device, and the devices in mode jit. Otherwise it is the full form."""
+def test_the_short_form_is_for_what_is_verified_in_full_one_thing_at_a_time():
+    """Mode jit in fp32 on one device, and what departs from it in one thing, is verified in full; all else beside them is not."""
     options = {"precisions": ["fp32", "bf16"], "batch_size": 8}
     contexts = every_context(["torch"], modes=["eager", "jit", "compile"], **options)
-    short = {context.text for context in in_short_form(contexts)}
-    assert short == {f"torch-compile-{precision}-x2{shards}" for precision in ("fp32", "bf16") for shards in ("", "-s5+3")}
-    assert in_short_form(every_context(["torch"], modes=["eager", "compile"], **options)) == set()
-    alone = [context for context in contexts if context.devices > 1 or context.mode != "compile"]
-    assert in_short_form(alone) == set()
+    full = {context.text.removeprefix("torch-") for context in set(contexts) - in_short_form(contexts)}
+    assert full == {"jit-fp32-x1", "eager-fp32-x1", "compile-fp32-x1", "jit-bf16-x1", "jit-fp32-x2", "jit-fp32-x2-s5+3"}
+
+
+@pytest.mark.parametrize("missing", ["compile-fp32-x1", "jit-bf16-x1", "jit-fp32-x2"])
+def test_without_one_of_its_neighbours_a_context_is_verified_in_full(missing):
+    """Nothing else would show what it has in common with the one that is not there."""
+    contexts = every_context(["torch"], modes=["jit", "compile"], precisions=["fp32", "bf16"], batch_size=8)
+    left = [context for context in contexts if context.text != f"torch-{missing}"]
+    last = next(context for context in left if context.text == "torch-compile-bf16-x2")
+    assert last in in_short_form(contexts) and last not in in_short_form(left)
 
 
 @pytest.mark.parametrize(

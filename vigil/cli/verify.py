@@ -60,7 +60,8 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
         action="store_true",
         help="every context: --framework, --mode and --precision may then be lists (default: every installed framework, "
         f"{','.join(MODES)} and {','.join(ALL_PRECISIONS)}); one device, two, and two with uneven shards. "
-        "Compiled programs on two devices are verified in the short form, where their neighbours are there",
+        "What differs from mode jit in fp32 on one device in more than one thing is verified in the short form, "
+        "where each of these is verified in full",
     )
     parser.add_argument("--jobs", metavar="N", help="with --all: contexts side by side, each on its share of cores (default: 1)")
     options.add_file(parser, "--markdown", what="with --all: write the table")

@@ -46,19 +46,24 @@ def every_context(
 
 
 def in_short_form(contexts: Sequence[Context]) -> set[Context]:
-    """Return the contexts for which a verification of training steps on margin batches is enough beside their neighbours.
-
-    They are compiled programs on several devices. Their neighbours are the same program on one device, and the same devices in
-    mode jit: both must be there, to be verified in full. A compiler takes most of the time of all contexts.
-    """
+    """Return the contexts for which a verification of training steps on margin batches is enough beside their neighbours."""
     present = set(contexts)
-    return {
-        context
-        for context in contexts
-        if context.mode == "compile"
-        and context.devices > 1
-        and {dataclasses.replace(context, devices=1, shards=None), dataclasses.replace(context, mode="jit")} <= present
-    }
+    return {context for context in contexts if len(near := neighbours(context)) > 1 and set(near) <= present}
+
+
+def neighbours(context: Context) -> list[Context]:
+    """Return the contexts that differ from mode jit in fp32 on one device in one thing alone that this context has too.
+
+    Of a compiled program in bf16 on two devices: one that is compiled, one in bf16, one on two devices. A context of two such
+    things or more is verified in the short form where each of them is verified in full.
+    """
+    plain = dataclasses.replace(context, mode="jit", precision="fp32", devices=1, shards=None)
+    each_alone = (
+        dataclasses.replace(plain, mode=context.mode),
+        dataclasses.replace(plain, precision=context.precision),
+        dataclasses.replace(plain, devices=context.devices, shards=context.shards),
+    )
+    return [alone for alone in each_alone if alone != plain]
 
 
 def uneven_shards(batch_size: int, *, rows: int = 1) -> tuple[int, int]:
