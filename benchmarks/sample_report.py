@@ -38,6 +38,7 @@ from vigil.documents.night import (
     RecipeMetric,
 )
 from vigil.documents.verdict import Verdict
+from vigil.documents.verification import SHORT, WHOLE
 from vigil.paths import project_root, reference_directory
 from vigil.references.samples import load_rows
 from vigil.tracking.history import History
@@ -195,7 +196,7 @@ def _verification(cell: dict[str, Any], story: Story, night: int, draws: np.rand
     origin = ("head.kernel", "backward", "gradient") if is_off else (None, None, None)
     return cell | {
         "verify_id": f"{cell['created']:%Y%m%d-%H%M%S}-verify-{cell['recipe']}-quick-{cell['context']}", "invocation_id": None,
-        "verdict": story.verify if is_off else "reproduced",
+        "form": WHOLE, "verdict": story.verify if is_off else "reproduced",
         "reason": story.verify_reason if is_off else "412 tensors within their limits", "tensors": 412.0,
         "tensors_out": 3.0 if is_off else 0.0, "worst_ratio": 4.0 * score, "worst_score": score, "origin_layer": origin[0],
         "origin_phase": origin[1], "origin_quantity": origin[2], "seconds": float(draws.uniform(20, 40)),
@@ -205,7 +206,7 @@ def _verification(cell: dict[str, Any], story: Story, night: int, draws: np.rand
 def _first_rung(row: dict[str, Any], run: dict[str, Any]) -> dict[str, Any]:
     """Return the short verification before a run, which found what the whole one of that night did."""
     invocation = run["invocation_id"]
-    return row | {"verify_id": f"{invocation}/verify", "invocation_id": invocation, "created": run["created"]}
+    return row | {"verify_id": f"{invocation}/verify", "invocation_id": invocation, "form": SHORT, "created": run["created"]}
 
 
 def _runs(

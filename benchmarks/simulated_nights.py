@@ -30,10 +30,10 @@ SPREAD = 0.8
 MEAN = 88.0
 VERIFICATIONS = pd.DataFrame(
     columns=[
-        *("verify_id", "invocation_id", "night", "created", "recipe", "recipe_version", "recipe_hash", "profile", "context"),
-        *("framework", "mode", "precision", "device", "devices", "determinism", "randomness", "release", "verdict", "reason"),
-        *("tensors", "tensors_out", "worst_ratio", "worst_score", "origin_layer", "origin_phase", "origin_quantity", "fault"),
-        "seconds",
+        *("verify_id", "invocation_id", "form", "night", "created", "recipe", "recipe_version", "recipe_hash", "profile"),
+        *("context", "framework", "mode", "precision", "device", "devices", "determinism", "randomness", "release", "verdict"),
+        *("reason", "tensors", "tensors_out", "worst_ratio", "worst_score", "origin_layer", "origin_phase", "origin_quantity"),
+        *("fault", "seconds"),
     ]
 )
 

@@ -14,6 +14,7 @@ import pyarrow as pa
 from scipy import stats
 
 from vigil.documents.context import FRAMEWORKS, MODES, make_context
+from vigil.documents.verification import SHORT
 from vigil.tracking.history import History
 from vigil.tracking.history_rows import SAMPLES, VERIFICATIONS
 
@@ -77,6 +78,7 @@ def synthetic_history(nights: int, cells: int, *, seed: int, drifts: Sequence[Dr
     }
     verifications = common | {
         "verify_id": [f"{each}/verify" for each in common["invocation_id"]],
+        "form": [SHORT] * value.size,
         "verdict": ["reproduced"] * value.size,
         "reason": ["589 tensors within their limits"] * value.size,
         "tensors": np.full(value.size, 589.0),

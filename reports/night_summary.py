@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from reports.tables import markdown_table
+from reports.verification_table import IN_SHORT_FORM
 from runners.contract.files import replace_text
 from vigil.documents.night import REPRODUCE, VERIFY, CellRow, Night, NightVerdict
 from vigil.documents.verdict import Verdict
@@ -127,6 +128,8 @@ def notes(document: Night) -> list[str]:
         lines.append(f"{too_long} of these take longer than the whole budget: only a longer one reaches them")
     if verdict.by_chance:
         lines.append(f"{len(verdict.by_chance)} outside, not beyond chance: they come first in the next night")
+    if short := sum(row.is_done and row.is_short for row in document.cells):
+        lines.append(f"{short} verifications in the short form, {IN_SHORT_FORM}")
     known = sum(row.ended_as is Verdict.KNOWN_FINDING for row in document.cells)
     lines += [f"{known} known findings, which are no failure"] if known else []
     lost = seconds_lost(document)

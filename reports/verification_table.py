@@ -11,6 +11,11 @@ from vigil.documents.verification import Verification, times
 from vigil.progress import duration
 
 COLUMNS = ("context", "verdict", "out / tensors", "worst tensor", "x floor", "x what is accepted", "origin or reason", "seconds")
+# What a reader of any table must know of these.
+IN_SHORT_FORM = (
+    "training steps on margin batches: "
+    "their mode, precision and devices are verified in full, each by itself in jit, fp32, one device"
+)
 _SILENT = (Verdict.REPRODUCED, Verdict.KNOWN_FINDING)
 
 
@@ -37,10 +42,7 @@ def notes(documents: Sequence[Verification], *, missing: Sequence[str]) -> list[
     if seconds:
         lines.append(f"median of the contexts that are supported: {duration(statistics.median(seconds))}, start-up included")
     if short := sum(document.is_short for document in documents):
-        lines.append(
-            f"{short} in the short form, training steps on margin batches: "
-            "their mode, precision and devices are verified in full, each by itself in jit, fp32, one device"
-        )
+        lines.append(f"{short} in the short form, {IN_SHORT_FORM}")
     known = {entry.name: entry.evidence for document in documents for entry in document.known}
     lines += [f"known finding {name}: {evidence}" for name, evidence in known.items()]
     return [*lines, f"not covered, because not installed: {', '.join(missing)}"] if missing else lines

@@ -15,6 +15,7 @@ import pandas as pd
 from reports.site.appearance import FAILED, appearance_of, verdict_in
 from vigil.documents.night import REPRODUCE, VERIFY, CellKind
 from vigil.documents.verdict import Verdict
+from vigil.documents.verification import SHORT
 from vigil.tracking.history_rows import HistoryRow, SampleRow, VerificationRow, rows_of
 
 KINDS: tuple[CellKind, ...] = (VERIFY, REPRODUCE)
@@ -46,8 +47,8 @@ class CellResult:
 
     @property
     def is_short(self) -> bool:
-        """Whether it was the short verification before a reproduction, which sees less than one of its own."""
-        return self.measured is not None and self.measured.invocation_id is not None
+        """Whether it was a verification in the short form, which sees less than a whole one."""
+        return self.measured is not None and self.measured.form == SHORT
 
     @property
     def is_clean(self) -> bool:

@@ -123,7 +123,7 @@ def _chosen(results: Sequence[CellResult], tested: str | None) -> tuple[CellResu
         return None, None
     remarks = []
     if last.is_short:
-        remarks.append("the short verification before a reproduction, which sees less than a whole one")
+        remarks.append("a verification in the short form, which sees less than a whole one")
     if tested and not of_tested:
         remarks.append(f"the night tested release {tested}, of which there is no look")
     if newest is not last:

@@ -7,7 +7,7 @@ import pytest
 from tests.nightly.nights import RECIPE, a_cell
 from vigil.documents.context import FRAMEWORKS
 from vigil.documents.night import REPRODUCE, VERIFY
-from vigil.nightly.cells import night_cells
+from vigil.nightly.cells import cell_of, night_cells, row_of
 
 STEP = a_cell(VERIFY)
 
@@ -26,6 +26,14 @@ def test_every_reproduction_has_a_verification_before_it():
     cells = night_cells(RECIPE, "quick", frameworks=FRAMEWORKS)
     assert {cell.verification for cell in cells if cell.kind == REPRODUCE} <= set(cells)
     assert STEP.verification is None
+
+
+def test_what_departs_from_the_plain_context_in_one_thing_is_verified_in_full():
+    """Eight of 36 contexts a framework: the plain one, two modes, three precisions, two placements. Rows keep the form."""
+    cells = [cell for cell in night_cells(RECIPE, "quick", frameworks=["jax"]) if cell.kind == VERIFY]
+    assert Counter(cell.is_short for cell in cells) == {False: 8, True: 28}
+    rows = [row_of(cell, basis="b", chosen="") for cell in cells]
+    assert [cell_of(row).is_short for row in rows] == [cell.is_short for cell in cells]
 
 
 def test_without_a_golden_tape_there_are_reproductions_only():

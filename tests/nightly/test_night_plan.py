@@ -77,6 +77,26 @@ def test_a_reproduction_whose_verification_does_not_fit_is_left():
     assert "reproduce resnet_cifar quick jax-jit-fp32-x1" not in keys(planned.chosen)
 
 
+def test_neighbours_come_before_what_is_verified_in_the_short_form():
+    """However little it takes, and by way of a reproduction too: what it leaves out is looked at in them."""
+    cells = {cell.key.removeprefix("verify resnet_cifar quick "): cell for cell in all_cells() if cell.kind == VERIFY}
+    short, near = cells["jax-compile-bf16-x1"], [cells["jax-compile-fp32-x1"], cells["jax-jit-bf16-x1"]]
+    due = due_of(a_cell(REPRODUCE, "jax-compile-bf16-x1"), short, *near)
+    planned = a_plan(due, seconds=lambda cell: 1.0 if cell in (short, a_cell(REPRODUCE, "jax-compile-bf16-x1")) else 60.0)
+    assert [one.cell for one in planned.chosen][:3] == [*near, short]
+    assert [cell.is_short for cell in (short, *near)] == [True, False, False]
+
+
+def test_what_is_verified_in_the_short_form_is_left_where_its_neighbours_do_not_fit():
+    """Nobody has looked at what it leaves out."""
+    cells = {cell.context.text: cell for cell in all_cells() if cell.kind == VERIFY}
+    short, near = cells["jax-compile-bf16-x1"], [cells["jax-compile-fp32-x1"], cells["jax-jit-bf16-x1"]]
+    planned = a_plan(due_of(short, *near), seconds=lambda cell: 400.0 if cell in near else 1.0)
+    assert short not in [one.cell for one in planned.chosen]
+    covered = a_plan(due_of(short, near[0]), seconds=lambda cell: 400.0 if cell in near else 1.0)
+    assert [one.cell for one in covered.chosen] == [near[0], short]
+
+
 def test_plain_contexts_come_first():
     """Of equal cost, jit in fp32 on one device is worth the most, uneven shards in float16 the least."""
     planned = a_plan(due_of(*all_cells()), budget=1e6)
@@ -102,7 +122,7 @@ def test_a_plan_without_urgency_is_caught():
 
 def test_what_fails_every_night_does_not_keep_others_from_their_turn():
     """Ten cells that hang take at most half of the budget, and more only where nothing else is due."""
-    cells = all_cells()
+    cells = [cell for cell in all_cells() if not cell.is_short]
     urgent, rest = due_of(*cells[:10], is_urgent=True), due_of(*cells[10:])
     planned = a_plan([*urgent, *rest])
     assert sum(each.is_urgent for each in planned.chosen) == 5

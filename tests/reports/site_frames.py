@@ -12,6 +12,7 @@ import pandas as pd
 from reports.site.sources import ProfileFacts, RecipeFacts, Sources
 from vigil.documents.context import parse_context
 from vigil.documents.night import CellKind, CellRow, Night, NightRecipe, NightRelease, RecipeMetric, ReleaseError
+from vigil.documents.verification import SHORT, WHOLE
 from vigil.tracking.history import History
 from vigil.tracking.history_rows import SampleRow, VerificationRow, rows_of
 
@@ -49,7 +50,8 @@ def sample(seed: int = 0, *, invocation: str = "one", **changes: Any) -> dict[st
 def verification(name: str = "check", **changes: Any) -> dict[str, Any]:
     """Return the row of a verification."""
     row = {
-        "verify_id": name, "invocation_id": None, "tensors": 400.0, "tensors_out": 0.0, "worst_ratio": 4.0, "worst_score": 0.5,
+        "verify_id": name, "invocation_id": None, "form": SHORT if changes.get("invocation_id") else WHOLE,
+        "tensors": 400.0, "tensors_out": 0.0, "worst_ratio": 4.0, "worst_score": 0.5,
         "origin_layer": None, "origin_phase": None, "origin_quantity": None,
     }  # fmt: skip
     return _CELL | row | changes

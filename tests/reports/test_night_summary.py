@@ -1,5 +1,6 @@
 """A night as Markdown, JSON and JUnit XML, whatever its reasons hold."""
 
+import dataclasses
 import json
 import xml.etree.ElementTree as ElementTree
 
@@ -133,6 +134,15 @@ def test_cells_that_no_such_budget_reaches_are_told():
     """A cell of twelve minutes is left by every night of ten."""
     document = a_night(a_row(a_cell(), verdict=None, estimate_seconds=720.0), a_row(a_cell(VERIFY)), budget_seconds=600.0)
     assert any(line.startswith("1 of these take longer than the whole budget") for line in night_summary.notes(document))
+
+
+def test_the_short_form_is_told():
+    """The night says how many verifications had it, and what stands in for what they leave out; what is left had none."""
+    short = dataclasses.replace(a_cell(VERIFY, "jax-compile-bf16-x1"), is_short=True)
+    left = dataclasses.replace(a_cell(VERIFY, "jax-compile-bf16-x2"), is_short=True)
+    document = a_night(a_row(a_cell(VERIFY)), a_row(short), a_row(left, verdict=None))
+    assert [line for line in night_summary.notes(document) if line.startswith("1 verifications in the short form")]
+    assert not [line for line in night_summary.notes(a_night(a_row(a_cell(VERIFY)))) if "short form" in line]
 
 
 def test_what_is_still_wrong_is_told():

@@ -9,7 +9,7 @@ import pytest
 import vigil.tracking.client
 from tests.reports.documents import a_regression, a_tensor, write_verification
 from tests.vigil.remembered import NOON, assert_once, names
-from tests.vigil.tracked import CREATED_MILLISECONDS, a_record, client_of
+from tests.vigil.tracked import CREATED_MILLISECONDS, a_record, client_of, runs_in
 from vigil.tracking import upload
 from vigil.tracking.history import load_history
 from vigil.tracking.history_rows import MOST_NAMED, SAMPLES, VERIFICATIONS, read_pages
@@ -52,6 +52,20 @@ def test_verifications_of_both_kinds_are_rows(uri, clock, bring, tmp_path):
     assert alone["created"].isoformat() == "2026-11-22T10:00:21+00:00"
     assert math.isinf(alone["worst_ratio"])
     assert history.verifications["invocation_id"].isna().tolist() == [False, True]
+
+
+def test_verifications_of_both_forms_are_told_apart(uri, clock, bring, tmp_path):
+    """A first rung is in the short form; one of its own says which form it has, and from before it could, it was whole."""
+    bring("first")
+    whole = a_regression(verify_id="whole")
+    short = whole.replace(verify_id="short", cases=tuple(case for case in whole.cases if case.name.endswith("/margin")))
+    for document in (whole, short, whole.replace(verify_id="old")):
+        upload(write_verification(tmp_path / document.verify_id, document))
+    client = client_of(uri)
+    [old] = [run for run in runs_in(uri)[0] if run.data.tags.get("vigil.verify_id") == "old"]
+    client.delete_tag(old.info.run_id, "form")
+    forms = load_history().verifications.set_index("verify_id")["form"].to_dict()
+    assert forms == {"first/verify": "short", "whole": "whole", "short": "short", "old": "whole"}
 
 
 def test_a_failed_run_is_a_row_without_a_number(uri, clock, bring):

@@ -44,7 +44,8 @@ def test_without_one_of_its_neighbours_a_context_is_verified_in_full(missing):
     contexts = every_context(["torch"], modes=["jit", "compile"], precisions=["fp32", "bf16"], batch_size=8)
     left = [context for context in contexts if context.text != f"torch-{missing}"]
     last = next(context for context in left if context.text == "torch-compile-bf16-x2")
-    assert last in in_short_form(contexts) and last not in in_short_form(left)
+    assert last in in_short_form(contexts)
+    assert last not in in_short_form(left)
 
 
 @pytest.mark.parametrize(

@@ -44,7 +44,7 @@ def test_a_verification_is_a_run_with_verdict_origin_numbers_and_files(uri, veri
     ((run,), children) = runs_in(uri)
     assert children == []
     expected = {
-        "context": "torch-compile-fp32-x1", "release": "2.13.0", "verdict": "regressed", "fault": "scaled",
+        "context": "torch-compile-fp32-x1", "release": "2.13.0", "verdict": "regressed", "fault": "scaled", "form": "whole",
         "origin_layer": "stage1.block1.conv2", "origin_phase": "backward", "origin_quantity": "weight gradient",
         "vigil.verify_id": "20261122-verify-one",
     }  # fmt: skip

@@ -104,8 +104,9 @@ class StandingFinding(Part):
 class CellRow(Part):
     """One cell of a night.
 
-    basis: the hash of what its verdict stands on. chosen: why it was due. directory: below the folder of runs, once it has
-    started. seconds: of all attempts. stands: of a number outside its band, whether it is beyond chance.
+    is_short: verified by training steps on margin batches alone. basis: the hash of what its verdict stands on. chosen: why it
+    was due. directory: below the folder of runs, once it has started. seconds: of all attempts. stands: of a number outside its
+    band, whether it is beyond chance.
     """
 
     key: str
@@ -113,6 +114,7 @@ class CellRow(Part):
     recipe: str
     profile: str
     context: Context
+    is_short: bool = False
     basis: str
     chosen: str
     estimate_seconds: float | None = None

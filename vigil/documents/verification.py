@@ -14,6 +14,9 @@ from vigil.documents.identity import Identity
 from vigil.documents.provenance import Environment, NamedRelease, PlantedFault, Tracking
 from vigil.documents.verdict import Verdict
 
+# Forms of a verification.
+WHOLE, SHORT = "whole", "short"
+
 
 class StepVerdict(Part):
     """What a verification says. `failure`: only after a failed run."""

@@ -91,6 +91,7 @@ class CellRunner:
                 data_directory=self._data_directory(cell),
                 cores=cores,
                 stop=stop,
+                quick=cell.is_short,
                 release=self._night.releases[cell.framework].named,
                 python=self._pythons[cell.framework],
                 night=self._night.id,

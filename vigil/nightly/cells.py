@@ -9,7 +9,7 @@ from vigil.documents.context import MODES, Context
 from vigil.documents.night import REPRODUCE, VERIFY, CellKind, CellRow
 from vigil.process.build_spec import rows_of_part
 from vigil.recipes.loading import Recipe
-from vigil.runs.contexts import ALL_PRECISIONS, every_context, matrix_contexts
+from vigil.runs.contexts import ALL_PRECISIONS, every_context, in_short_form, matrix_contexts, neighbours
 
 # What a look is worth. A verification says where a framework is wrong, a reproduction only that it is. A context that more
 # people use is worth more.
@@ -21,12 +21,13 @@ _RARE = 0.5
 
 @dataclasses.dataclass(frozen=True)
 class NightCell:
-    """One kind of look at one recipe's profile in one context."""
+    """One kind of look at one recipe's profile in one context. is_short: a verification by steps on margin batches alone."""
 
     kind: CellKind
     recipe: str
     profile: str
     context: Context
+    is_short: bool = dataclasses.field(default=False, compare=False)
 
     @property
     def key(self) -> str:
@@ -41,6 +42,14 @@ class NightCell:
     def verification(self) -> NightCell | None:
         """Return the cell that comes before this one, if any does."""
         return dataclasses.replace(self, kind=VERIFY) if self.kind == REPRODUCE else None
+
+    @property
+    def before(self) -> list[NightCell]:
+        """Return the cells that are to be looked at before this one: of a verification in the short form its neighbours."""
+        if self.verification:
+            return [self.verification]
+        near = neighbours(self.context) if self.is_short else []
+        return [dataclasses.replace(self, context=context, is_short=False) for context in near]
 
     @property
     def value(self) -> float:
@@ -61,7 +70,8 @@ def night_cells(recipe: Recipe, profile: str, *, frameworks: Sequence[str], is_v
     verified = (
         every_context(frameworks, modes=MODES, precisions=ALL_PRECISIONS, batch_size=batch_size, rows=rows) if is_verified else []
     )
-    cells = [NightCell(VERIFY, recipe.name, profile, context) for context in verified]
+    short = in_short_form(verified)
+    cells = [NightCell(VERIFY, recipe.name, profile, context, is_short=context in short) for context in verified]
     return cells + [NightCell(REPRODUCE, recipe.name, profile, context) for context in matrix_contexts(frameworks)]
 
 
@@ -73,6 +83,7 @@ def row_of(cell: NightCell, *, basis: str, chosen: str) -> CellRow:
         recipe=cell.recipe,
         profile=cell.profile,
         context=cell.context,
+        is_short=cell.is_short,
         basis=basis,
         chosen=chosen,
     )
@@ -80,4 +91,4 @@ def row_of(cell: NightCell, *, basis: str, chosen: str) -> CellRow:
 
 def cell_of(row: CellRow) -> NightCell:
     """Return the cell of a row."""
-    return NightCell(row.kind, row.recipe, row.profile, row.context)
+    return NightCell(row.kind, row.recipe, row.profile, row.context, is_short=row.is_short)

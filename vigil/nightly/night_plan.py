@@ -11,7 +11,8 @@ Three rounds, each within what is left of the budget:
    reached become urgent on one day, which is too late for most of them.
 3. The rest by value per minute.
 
-Within a round equals go by value per minute; a context's verification comes before its reproduction.
+Within a round equals go by value per minute. A context's verification comes before its reproduction, and before one in the short
+form those of its neighbours, which are in full.
 """
 
 from __future__ import annotations
@@ -146,26 +147,25 @@ class _Choice:
             used += self._take(each)
 
     def add(self, each: DueCell) -> None:
-        """Take a cell, and before it the verification of its context where that is due."""
-        for one in (self._first(each), each):
-            if one is not None and one.cell.key not in self._taken:
-                self._taken.add(one.cell.key)
-                self._capacity -= self._seconds[one.cell.key]
-                self.chosen.append(one)
+        """Take a cell, and before it those that come before it where they are due."""
+        for one in self._new(each):
+            self._taken.add(one.cell.key)
+            self._capacity -= self._seconds[one.cell.key]
+            self.chosen.append(one)
 
     def _take(self, each: DueCell) -> float:
-        if each.cell.key in self._taken:
-            return 0.0
-        new = [one for one in (self._first(each), each) if one is not None and one.cell.key not in self._taken]
-        costs = [self._seconds[one.cell.key] for one in new]
+        costs = [self._seconds[one.cell.key] for one in self._new(each)]
         if sum(costs) > self._capacity or sum(costs) > self._longest:
             return 0.0
         self.add(each)
         return sum(costs)
 
-    def _first(self, each: DueCell) -> DueCell | None:
-        before = each.cell.verification
-        return self._due.get(before.key) if before else None
+    def _new(self, each: DueCell) -> list[DueCell]:
+        """Return what taking a cell takes in all, in order, but for what is taken already."""
+        if each.cell.key in self._taken:
+            return []
+        before = [one for cell in each.cell.before if (due := self._due.get(cell.key)) for one in self._new(due)]
+        return [*before, each]
 
 
 def _day(since: datetime) -> int:

@@ -26,7 +26,7 @@ from vigil.paths import cache_directory
 from vigil.redaction import redact
 from vigil.tracking.history_rows import TABLES, Values
 
-SCHEMA = 1
+SCHEMA = 2
 NOTE = "state.json"
 
 # What only the cache needs: by what a run is known over its uploads, which MLflow run it is, and when it was uploaded.

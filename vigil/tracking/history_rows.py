@@ -19,6 +19,7 @@ from typing import TypeVar
 import pandas as pd
 import pyarrow as pa
 
+from vigil.documents.verification import SHORT, WHOLE
 from vigil.tracking.client import UPLOADED, UPLOADED_AT, Store, TrackedRun, check_reachable, failures_named
 from vigil.tracking.run_entry import INVOCATION_ID, PARENT_RUN, RUN_ID, VERIFY_ID
 
@@ -87,11 +88,13 @@ class SampleRow(HistoryRow):
 class VerificationRow(HistoryRow):
     """A verification: of its own, or before the first seed of an invocation, which it then names.
 
-    worst_ratio: the distance of the worst tensor, in noise floors. worst_score: the worst share of what is accepted.
+    form: WHOLE, or SHORT: training steps on margin batches alone, which see less. worst_ratio: the distance of the worst tensor,
+    in noise floors. worst_score: the worst share of what is accepted.
     """
 
     verify_id: str
     invocation_id: str | None
+    form: str
     tensors: float | None
     tensors_out: float | None
     worst_ratio: float | None
@@ -274,6 +277,8 @@ def _verification(run: TrackedRun) -> Values:
     return _common(run.tags) | _measured(run, prefix="") | {
         "verify_id": _text(run.tags, VERIFY_ID),
         "invocation_id": None,
+        # Uploads from before nights had short ones do not say.
+        "form": run.tags.get("form") or WHOLE,
         "created": _time(run.end),
         "verdict": _text(run.tags, "verdict"),
         "reason": run.tags.get("reason"),
@@ -286,6 +291,7 @@ def _first_rung(run: TrackedRun) -> Values:
     return _common(run.tags) | _measured(run, prefix="verify_") | {
         "verify_id": f"{invocation}/{RUNG}",
         "invocation_id": invocation,
+        "form": SHORT,
         "created": _time(run.start),
         "verdict": _text(run.tags, RUNG),
         "reason": run.tags.get("verify_reason"),

@@ -19,7 +19,7 @@ from vigil.documents.invocation import FirstRung, Invocation
 from vigil.documents.judgement import Judgement, RunBand
 from vigil.documents.record import Environment, Record
 from vigil.documents.verdict import Verdict
-from vigil.documents.verification import Origin, Verification
+from vigil.documents.verification import SHORT, WHOLE, Origin, Verification
 from vigil.redaction import redact
 
 INVOCATION_ID = "vigil.invocation_id"
@@ -203,6 +203,7 @@ def verify_entry(document: Verification, *, text: str, attachments: tuple[Attach
         "verdict": name,
         "reason": document.verdict.reason,
         "fault": document.fault.name if document.fault else NO_FAULT,
+        "form": SHORT if document.is_short else WHOLE,
     }
     numbers: dict[str, float | None] = {
         "seconds": document.seconds,
