@@ -1,4 +1,4 @@
-"""`python -m benchmarks` (`make bench`): what Vigil costs, against a bare hand-written loop in each framework.
+"""`python -m benchmarks` (`make bench`): what Vigil costs, against each runner's own step and a bare hand-written loop.
 
 Progress goes to standard error, the Markdown page to standard output. Leave the machine alone while it runs.
 """
@@ -18,17 +18,19 @@ from vigil.cli.options import whole_number
 from vigil.documents.context import MODES, Context, make_context
 from vigil.errors import EXIT_COULD_NOT_RUN, CannotRun, UsageError, VigilError, nearest
 from vigil.process.environment import installed_frameworks, require_framework
+from vigil.recipes.loading import recipe_names
 
 PRECISIONS = ("fp32", "bf16")
 
 
 def build_parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
-    parser = Parser(prog="python -m benchmarks", description="Compare each runner's speed with a bare hand-written loop.")
+    parser = Parser(prog="python -m benchmarks", description="Compare each runner's speed with its own step and a bare loop.")
+    parser.add_argument("--recipe", metavar="A,B", help="recipes (default: every one in recipes/)")
     parser.add_argument("--framework", metavar="A,B", help="frameworks (default: every installed one)")
     parser.add_argument("--mode", metavar="A,B", default=",".join(MODES), help=f"modes (default: {','.join(MODES)})")
     parser.add_argument("--precision", metavar="A,B", default=",".join(PRECISIONS), help=f"default: {','.join(PRECISIONS)}")
-    parser.add_argument("--rounds", default="12", metavar="N", help="rounds of one bare and one runner block (default: 12)")
+    parser.add_argument("--rounds", default="12", metavar="N", help="rounds of a block each (default: 12)")
     parser.add_argument("--steps", default="20", metavar="N", help="counted steps in a block (default: 20)")
     parser.add_argument("--output", metavar="FILE", help="write the page there, too")
     return parser
@@ -55,6 +57,16 @@ def contexts(arguments: argparse.Namespace) -> list[Context]:
     return list(dict.fromkeys(cells))
 
 
+def recipes_of(arguments: argparse.Namespace) -> list[str]:
+    """Return the names of the recipes that the options name. Raises UsageError for one that is not there."""
+    allowed = recipe_names()
+    names = arguments.recipe.split(",") if arguments.recipe is not None else allowed
+    for name in names:
+        if name not in allowed:
+            raise UsageError(f"--recipe: found {name!r}. Allowed: {', '.join(allowed)}.{nearest(name, allowed)}")
+    return list(dict.fromkeys(names))
+
+
 def output_file(text: str | None) -> Path | None:
     """Return the file, seen to be in a folder that is there: not after a quarter of an hour of measuring."""
     if text is None:
@@ -68,21 +80,22 @@ def output_file(text: str | None) -> Path | None:
 def run(given: Sequence[str]) -> int:
     """Measure every cell, print the page, and return the exit code."""
     arguments = build_parser().parse_args(given)
-    cells, output = contexts(arguments), output_file(arguments.output)
+    cells, recipes, output = contexts(arguments), recipes_of(arguments), output_file(arguments.output)
     rounds = whole_number("--rounds", arguments.rounds, least=1, most=1000)
     steps = whole_number("--steps", arguments.steps, least=1, most=10_000)
-    training = training_of_profile()
-    speed = pipeline.images_per_second(training)
-    say(f"input pipeline alone: {speed:.0f} images/s")
+    pipelines = {}
+    for recipe in recipes:
+        pipelines[recipe] = pipeline.images_per_second(training_of_profile(recipe))
+        say(f"{recipe}: input pipeline alone: {pipelines[recipe]:.0f} images/s")
     measurements = []
-    for index, context in enumerate(cells, start=1):
-        say(f"[{index}/{len(cells)}] {context.text} ...")
-        measurements.append(measure(context, rounds=rounds, steps=steps))
-        say(f"[{index}/{len(cells)}] {context.text}: {outcome(measurements[-1])}")
+    for index, (recipe, context) in enumerate(itertools.product(recipes, cells), start=1):
+        where = f"[{index}/{len(recipes) * len(cells)}] {recipe} {context.text}"
+        say(f"{where} ...")
+        measurements.append(measure(recipe, context, rounds=rounds, steps=steps))
+        say(f"{where}: {outcome(measurements[-1])}")
     text = page.render(
         measurements,
-        pipeline=speed,
-        batch_size=training["batch_size"],
+        pipelines=pipelines,
         rounds=rounds,
         steps=steps,
         command=" ".join(["python -m benchmarks", *given]),
@@ -97,10 +110,8 @@ def outcome(measurement: Measurement) -> str:
     """Return a cell's result in a line, or why there is none."""
     if measurement.throughput is None:
         return measurement.failure or f"unsupported: {measurement.unsupported}"
-    return (
-        f"ratio {measurement.throughput.ratio:.3f}, {measurement.throughput.runner_images_per_second:.0f} images/s, "
-        f"first step after {measurement.start.runner_seconds:.1f} s, bare {measurement.start.bare_seconds:.1f} s"
-    )
+    ratios = ", ".join(f"{name} {ratio.median:.3f}" for name, ratio in measurement.throughput.ratios.items())
+    return f"{measurement.throughput.images_per_second:.1f} images/s, ratios: {ratios}"
 
 
 def say(line: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 import sys
@@ -14,10 +15,11 @@ from benchmarks import __main__ as command_line
 from benchmarks import detection, faults, verification_time
 from benchmarks.detection import ablations
 from benchmarks.throughput import page
-from benchmarks.throughput.alternate import SETTLING_STEPS, AlternatingSession, steps_needed
+from benchmarks.throughput.alternate import BARE_RECIPE, RESULT_NAME, SETTLING_STEPS, TURNS_NAME, AlternatingSession, steps_needed
 from benchmarks.throughput.cell import Measurement, Start, training_of_profile
-from benchmarks.throughput.rounds import Round, summarise
+from benchmarks.throughput.rounds import summarise
 from runners.contract.kinds.table import kind_of
+from runners.contract.protocol.spec import write_spec
 from tests.runners import fork_server
 from vigil.documents.context import FRAMEWORKS, make_context
 from vigil.errors import UsageError
@@ -29,7 +31,7 @@ CONTEXT = make_context(framework="jax", mode="jit", precision="bf16")
 TRAIN_BARE = """
 import importlib, itertools, json, sys
 bare = importlib.import_module("benchmarks.throughput.bare_" + sys.argv[1])
-losses = bare.train(bare.make_batches(batch_size=4, count=1), mode="jit", precision="fp32")
+losses = bare.train(itertools.cycle(bare.make_batches(batch_size=4, count=1)), mode="jit", precision="fp32")
 losses = [float(loss) for loss in itertools.islice(losses, 10)]
 print(json.dumps({"parameters": int(bare.count_parameters()), "losses": losses}))
 """
@@ -37,7 +39,7 @@ print(json.dumps({"parameters": int(bare.count_parameters()), "losses": losses})
 
 def assert_same_number_of_parameters(found: int) -> None:
     """Raise unless a bare model has as many parameters as the canonical one of the measured profile."""
-    training = training_of_profile()
+    training = training_of_profile(BARE_RECIPE)
     expected = sum(math.prod(shape) for shape in kind_of(training).parameter_shapes(training["model"]).values())
     assert found == expected, f"the bare model has {found} parameters, the recipe's {expected}"
 
@@ -78,26 +80,31 @@ def test_a_bare_script_knows_nothing_of_vigil(framework):
     assert "vigil" not in code
 
 
-def test_the_ratio_is_runner_speed_over_bare_speed():
-    """Rates, median and quartiles come out as computed by hand."""
-    rounds = [Round(bare_seconds=1.0, runner_seconds=seconds) for seconds in (1.0, 1.25, 2.0)]
-    found = summarise(rounds, images=640)
-    assert (found.bare_images_per_second, found.runner_images_per_second) == (640.0, 512.0)
-    assert (found.ratio_low, found.ratio, found.ratio_high) == (0.65, 0.8, 0.9)
+def a_round(*, bare: float, runner: float) -> dict[str, float]:
+    """Return the seconds of a round's blocks."""
+    return {"runner": runner, "bare": bare, "step": bare / 2}
+
+
+def test_the_ratio_is_runner_speed_over_that_of_each_other():
+    """Rates, medians and quartiles come out as computed by hand."""
+    found = summarise([a_round(bare=1.0, runner=seconds) for seconds in (1.0, 1.25, 2.0)], images=640)
+    assert found.images_per_second == 512.0
+    assert dataclasses.astuple(found.ratios["bare"]) == (0.8, 0.65, 0.9)
+    assert dataclasses.astuple(found.ratios["step"]) == (0.4, 0.325, 0.45)
 
 
 def test_a_round_that_was_disturbed_does_not_move_the_median():
     """One runner block ten times too slow leaves the ratio as it is; a mean over the same rounds would show 10 % less."""
-    clean = [Round(bare_seconds=1.0, runner_seconds=1.0) for _ in range(8)]
-    disturbed = [*clean, Round(bare_seconds=1.0, runner_seconds=10.0)]
-    assert summarise(disturbed, images=32).ratio == summarise(clean, images=32).ratio == 1.0
-    assert sum(each.ratio for each in disturbed) / len(disturbed) == pytest.approx(0.9)
+    clean = [a_round(bare=1.0, runner=1.0) for _ in range(8)]
+    disturbed = [*clean, a_round(bare=1.0, runner=10.0)]
+    assert [summarise(rounds, images=32).ratios["bare"].median for rounds in (clean, disturbed)] == [1.0, 1.0]
+    assert sum(each["bare"] / each["runner"] for each in disturbed) / len(disturbed) == pytest.approx(0.9)
 
 
 def test_a_machine_that_slows_down_does_not_move_the_ratio():
     """Each round is compared within itself: a drift over rounds cancels."""
-    rounds = [Round(bare_seconds=0.9 * slowness, runner_seconds=slowness) for slowness in (1.0, 2.0, 4.0, 8.0)]
-    assert summarise(rounds, images=32).ratio == pytest.approx(0.9)
+    rounds = [a_round(bare=0.9 * slowness, runner=slowness) for slowness in (1.0, 2.0, 4.0, 8.0)]
+    assert summarise(rounds, images=32).ratios["bare"].median == pytest.approx(0.9)
 
 
 def test_no_round_has_no_ratio():
@@ -106,27 +113,43 @@ def test_no_round_has_no_ratio():
         summarise([], images=32)
 
 
-def test_the_turns_are_counted_in_equal_numbers_of_steps(make_spec, tmp_path, monkeypatch):
-    """Both sides take the same settling and counted steps a round, and the round in which both compile is not kept."""
-    taken = {"bare": 0}
+def test_the_turns_are_counted_in_equal_numbers_of_steps(make_spec, tmp_path):
+    """All take the same settling and counted steps a round, and the round in which all compile is not kept."""
+    taken = dict.fromkeys(("step", "bare"), 0)
 
-    def bare_losses():
-        while True:
-            taken["bare"] += 1
-            yield 1.0
+    def losses_of(name):
+        def losses(session):
+            while True:
+                taken[name] += 1
+                yield 1.0
 
-    session = AlternatingSession(tmp_path, make_spec(), None, steps=3)
-    monkeypatch.setattr(session, "_bare", bare_losses())
+        return losses
+
+    session = AlternatingSession(tmp_path, make_spec(), None, steps=3, others={name: losses_of(name) for name in taken})
     for _ in range(steps_needed(rounds=2, steps=3)):
         session.stepped(1.0)
-    assert session.step == taken["bare"] == 3 * (SETTLING_STEPS + 3)
-    assert len(session.rounds) == 2
+    assert {session.step, *taken.values()} == {3 * (SETTLING_STEPS + 3)}
+    assert [sorted(each) for each in session.rounds] == [["bare", "runner", "step"]] * 2
+
+
+@pytest.mark.torch
+def test_a_runner_takes_turns_with_its_own_step_and_the_bare_loops(make_spec, training, tmp_path):
+    """In one process, on the smallest of runs; a loop that stopped, or a step that nobody could find, would end it."""
+    steps = steps_needed(rounds=1, steps=1)
+    spec = make_spec(training=training | {"steps": steps, "evaluate_every_steps": steps, "checkpoint_every_steps": steps})
+    write_spec(tmp_path, spec)
+    (tmp_path / TURNS_NAME).write_text('{"steps": 1}')
+    fork_server.ask(spec.framework, "benchmarks.throughput.alternate", str(tmp_path), folder=tmp_path)
+    [found] = json.loads((tmp_path / RESULT_NAME).read_text())["rounds"]
+    assert sorted(found) == ["bare", "bare_with_input", "runner", "step"]
+    assert all(0.0 < seconds < 60.0 for seconds in found.values())
 
 
 @pytest.mark.parametrize(
     ("option", "value", "message"),
     [
-        ("--framework", "torhc", "Did you mean torch?"), ("--mode", "jti", "Did you mean jit?"),
+        ("--recipe", "moco_light", "Did you mean moco_lite?"), ("--framework", "torhc", "Did you mean torch?"),
+        ("--mode", "jti", "Did you mean jit?"),
         ("--precision", "fp64", "Allowed: fp32, bf16"), ("--rounds", "0", "a whole number from 1"),
         ("--steps", "many", "a whole number from 1"), ("--output", "no/such/folder/page.md", "a folder that exists"),
         ("--round", "3", "Did you mean --rounds?"), ("--framework", "", "Allowed: torch"),
@@ -148,31 +171,35 @@ def test_a_cell_named_twice_is_measured_once():
 
 
 def rendered(*measurements: Measurement) -> str:
-    return page.render(measurements, pipeline=6400.0, batch_size=32, rounds=3, steps=20, command="python -m benchmarks")
+    return page.render(measurements, pipelines={"moco_lite": 6400.0}, rounds=3, steps=20, command="python -m benchmarks")
 
 
 def test_the_page_shows_every_cell_and_what_reaches_the_goal():
     """A measured, an unsupported and a failed cell each have a row; only measured ones are counted."""
-    speed = summarise([Round(bare_seconds=0.96, runner_seconds=1.0)], images=640)
+    speed = summarise([{"runner": 1.0, "step": 0.98, "bare": 0.96}], images=640)
+    alone = summarise([{"runner": 100.0, "step": 90.0}], images=640)
     text = rendered(
-        Measurement(CONTEXT, "0.10", speed, Start(bare_seconds=2.0, runner_seconds=3.0)),
-        Measurement(make_context(framework="torch"), unsupported="no compiler"),
-        Measurement(make_context(framework="tensorflow"), failure="it died"),
+        Measurement("moco_lite", CONTEXT, "0.10", speed, Start(bare_seconds=2.0, runner_seconds=3.0)),
+        Measurement("moco_lite", make_context(framework="torch"), "2.13", alone, Start(bare_seconds=None, runner_seconds=4.0)),
+        Measurement("moco_lite", make_context(framework="torch"), unsupported="no compiler"),
+        Measurement("moco_lite", make_context(framework="tensorflow"), failure="it died"),
     )
-    assert "| jax | jit | bf16 | 667 | 640 | 0.960 [0.960, 0.960] | 2.0 s | 3.0 s |" in text
+    assert "| jax | jit | bf16 | 640 | 0.980 [0.980, 0.980] | 0.960 [0.960, 0.960] | - | 3.0 s | 2.0 s |" in text
+    assert "| torch | jit | fp32 | 6.4 | 0.900 [0.900, 0.900] | - | - | 4.0 s | - |" in text
     assert "| torch | jit | fp32 | unsupported: no compiler |" in text
     assert "| tensorflow | jit | fp32 | failed |" in text
-    assert "0 of 1 reach the goal" in text
-    assert "| 6400 images/s | 640 images/s (jax-jit-bf16-x1) | 10.0 |" in text
+    assert "Beside their own step 1 of 2 reach the goal" in text
+    assert "Beside the bare loop 0 of 1 reach the goal" in text
+    assert "| moco_lite | 6400 | jax-jit-bf16-x1 | 640 | 10.0 |" in text
 
 
 def test_a_failed_cell_ends_the_command_with_3_after_the_others(monkeypatch, capsys):
     """What was measured is printed, and the exit code says that something is missing."""
     monkeypatch.setattr(command_line.pipeline, "images_per_second", lambda training: 6400.0)
-    monkeypatch.setattr(command_line, "measure", lambda context, **options: Measurement(context, failure="it died"))
+    monkeypatch.setattr(command_line, "measure", lambda *cell, **options: Measurement(*cell, failure="it died"))
     monkeypatch.setattr(command_line, "installed_frameworks", lambda: ["jax"])
     monkeypatch.setattr(command_line, "require_framework", lambda name: None)
-    assert command_line.main(["--mode", "jit", "--precision", "fp32"]) == 3
+    assert command_line.main(["--recipe", "resnet_cifar", "--mode", "jit", "--precision", "fp32"]) == 3
     captured = capsys.readouterr()
     assert "it died" in captured.err
     assert "| jax | jit | fp32 | failed |" in captured.out

@@ -1,16 +1,22 @@
-"""One process in which a runner and the bare loop of its framework take turns: same threads, same memory, same minute.
+"""One process in which a runner and others take turns at the same training: same threads, same memory, same minute.
 
-The runner's own `train` runs, unpatched, on a session that hands over to the bare loop after every block of steps.
+The runner's own `train` runs, unpatched, on a session that hands over to the others after every block of steps. They are
+
+- `step`: the runner's own step on a few batches that lie ready: what is left is what Vigil adds around a step;
+- `bare`: the bare loop of its framework, for the recipe that has one, on tensors that lie ready;
+- `bare_with_input`: the bare loop, which makes each batch by the runner's input pipeline before its step, on the same thread.
+
 `python -m benchmarks.throughput.alternate DIRECTORY` reads DIRECTORY/spec.json and turns.json, and writes result.json.
 """
 
 from __future__ import annotations
 
 import importlib
+import itertools
 import json
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,26 +24,45 @@ from runners.contract.errors import Unsupported
 from runners.contract.protocol.events import EventWriter
 from runners.contract.protocol.session import Session
 from runners.contract.protocol.spec import RunSpec, read_spec
+from runners.contract.schedule import learning_rate
 
-# After a turn the caches are the other's, and the runner finds four batches prepared: these steps are not counted.
+RUNNER, STEP, BARE, BARE_WITH_INPUT = "runner", "step", "bare", "bare_with_input"
+# The recipe that the bare loops train.
+BARE_RECIPE = "resnet_cifar"
+# After a turn the caches are the other's, and the runner finds batches prepared: these steps are not counted.
 SETTLING_STEPS = 5
 TURNS_NAME = "turns.json"
 RESULT_NAME = "result.json"
+_BATCHES = 12
+Losses = Iterator[Any]
 
 
 class AlternatingSession(Session):
-    """A session in which the bare loop takes its turn after every block of the runner's steps.
+    """A session in which others take their turn after every block of the runner's steps.
 
-    The first round is not kept: in it, both compile.
+    The first round is not kept: in it, all of them compile.
+
+    Args:
+        others: name -> what returns a loop's losses. It is called when its first turn comes, after the runner has configured the
+            framework: a framework can be configured only once.
     """
 
-    def __init__(self, directory: Path, spec: RunSpec, events: EventWriter, *, steps: int) -> None:
+    def __init__(
+        self,
+        directory: Path,
+        spec: RunSpec,
+        events: EventWriter | None,
+        *,
+        steps: int,
+        others: Mapping[str, Callable[[AlternatingSession], Losses]],
+    ) -> None:
         super().__init__(directory, spec, events)
-        self._steps = steps
-        self._bare: Iterator[Any] | None = None
+        self._steps, self._others = steps, others
+        self._loops: dict[str, Losses] = {}
         self._block_start = self.step
         self._runner_started = 0.0
         self.rounds: list[dict[str, float]] = []
+        self.trainer: Any = None
 
     def stepped(self, loss: Any) -> None:
         super().stepped(loss)
@@ -45,26 +70,55 @@ class AlternatingSession(Session):
         if done == SETTLING_STEPS:
             self._runner_started = now(loss)
         elif done == SETTLING_STEPS + self._steps:
-            runner_seconds = now(loss) - self._runner_started
-            bare_seconds = self._bare_turn()
+            seconds = {RUNNER: now(loss) - self._runner_started}
+            seconds |= {name: self._turn(name) for name in self._others}
             if self._block_start:
-                self.rounds.append({"bare_seconds": bare_seconds, "runner_seconds": runner_seconds})
-                print(f"round {len(self.rounds)}: bare {bare_seconds:.3f} s, runner {runner_seconds:.3f} s", flush=True)
+                self.rounds.append(seconds)
+                print(f"round {len(self.rounds)}: {seconds}", flush=True)
             self._block_start = self.step
 
-    def _bare_turn(self) -> float:
-        """Return the seconds of a block of the bare loop."""
-        if self._bare is None:
-            # Made here, after the runner has configured the framework: a framework can be configured only once.
-            bare = importlib.import_module(f"benchmarks.throughput.bare_{self.spec.framework}")
-            batches = bare.make_batches(batch_size=self.spec.training["batch_size"])
-            self._bare = bare.train(batches, mode=self.spec.mode, precision=self.spec.precision)
+    def batch(self, step: int) -> tuple:
+        """Return the images and labels of a step, made now."""
+        return self._batches.train(step)
+
+    def _turn(self, name: str) -> float:
+        """Return the seconds of a block of another's loop."""
+        if name not in self._loops:
+            self._loops[name] = self._others[name](self)
+        loop = self._loops[name]
         for _ in range(SETTLING_STEPS):
-            loss = next(self._bare)
+            loss = next(loop)
         started = now(loss)
         for _ in range(self._steps):
-            loss = next(self._bare)
+            loss = next(loop)
         return now(loss) - started
+
+
+def own_step(session: AlternatingSession) -> Losses:
+    """Yield the losses of the runner's own step, over and over the first batches."""
+    rate = learning_rate(session.spec.training["learning_rate"], 0)
+    for images, labels in itertools.cycle([session.batch(step) for step in range(_BATCHES)]):
+        yield session.trainer.train_step(images, labels, rate)
+
+
+def bare_loop(session: AlternatingSession) -> Losses:
+    """Return the losses of the bare loop on tensors that lie ready."""
+    bare, spec = _bare(session.spec), session.spec
+    batches = bare.make_batches(batch_size=spec.training["batch_size"], count=_BATCHES)
+    return bare.train(itertools.cycle(batches), mode=spec.mode, precision=spec.precision)
+
+
+def bare_loop_with_input(session: AlternatingSession) -> Losses:
+    """Return the losses of the bare loop on the runner's batches, each made before its step."""
+    bare, spec = _bare(session.spec), session.spec
+    batches = (bare.as_tensors(*session.batch(step)) for step in itertools.count())
+    return bare.train(batches, mode=spec.mode, precision=spec.precision)
+
+
+def others_for(spec: RunSpec) -> dict[str, Callable[[AlternatingSession], Losses]]:
+    """Return who takes turns with the runner of a spec."""
+    bare = {BARE: bare_loop, BARE_WITH_INPUT: bare_loop_with_input} if spec.recipe["name"] == BARE_RECIPE else {}
+    return {STEP: own_step, **bare}
 
 
 def now(loss: Any) -> float:
@@ -84,7 +138,16 @@ def main(directory: Path) -> None:
     events = EventWriter(directory, heartbeat_seconds=spec.heartbeat_seconds)
     try:
         runner = importlib.import_module(f"runners.{spec.framework}.train")
-        session = AlternatingSession(directory, spec, events, steps=turns["steps"])
+        session = AlternatingSession(directory, spec, events, steps=turns["steps"], others=others_for(spec))
+
+        class NotedTrainer(runner.Trainer):
+            """The runner's trainer, which the session must know to take its steps."""
+
+            def prepare(self, **arguments: Any) -> None:
+                super().prepare(**arguments)
+                session.trainer = self
+
+        runner.Trainer = NotedTrainer
         runner.train(session)
         result = {"rounds": session.rounds, "framework_version": runner.environment()["framework_version"]}
     except Unsupported as error:
@@ -92,6 +155,10 @@ def main(directory: Path) -> None:
     finally:
         events.close()
     (directory / RESULT_NAME).write_text(json.dumps(result), encoding="utf-8")
+
+
+def _bare(spec: RunSpec) -> Any:
+    return importlib.import_module(f"benchmarks.throughput.bare_{spec.framework}")
 
 
 if __name__ == "__main__":

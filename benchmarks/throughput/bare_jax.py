@@ -64,8 +64,12 @@ def make_batches(*, batch_size=32, count=12):
     return [(jnp.asarray(images[i]), jnp.asarray(labels[i])) for i in range(count)]
 
 
+def as_tensors(images, labels):
+    return jnp.asarray(images), jnp.asarray(labels)
+
+
 def train(batches, *, mode, precision):
-    """Yield the loss of every step, over and over the batches, for as long as it is asked."""
+    """Yield the loss of a step on each batch; the first may serve as an example to compile for."""
     model = ResNet8(dtype=jnp.bfloat16 if precision == "bf16" else jnp.float32, rngs=nnx.Rngs(0))
     graph, params, statistics = nnx.split(model, nnx.Param, nnx.BatchStat)
     optimizer = optax.chain(optax.add_decayed_weights(1e-2), optax.sgd(0.05, momentum=0.9))
@@ -85,13 +89,13 @@ def train(batches, *, mode, precision):
     if mode != "eager":
         step = jax.jit(step, donate_argnums=(0, 1, 2))
     if mode == "compile":
-        step = step.lower(params, statistics, state, *batches[0]).compile()
-    for images, labels in itertools.cycle(batches):
+        step = step.lower(params, statistics, state, *next(batches)).compile()
+    for images, labels in batches:
         params, statistics, state, loss = step(params, statistics, state, images, labels)
         yield loss
 
 
 if __name__ == "__main__":
-    losses = train(make_batches(), mode=sys.argv[1], precision=sys.argv[2])
+    losses = train(itertools.cycle(make_batches()), mode=sys.argv[1], precision=sys.argv[2])
     for step, loss in enumerate(itertools.islice(losses, int(sys.argv[3])), start=1):
         print(step, float(loss), flush=True)

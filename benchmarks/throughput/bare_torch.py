@@ -50,18 +50,22 @@ def make_batches(*, batch_size=32, count=12):
     return [(x.contiguous(memory_format=torch.channels_last), torch.randint(10, (batch_size,))) for x in images]
 
 
+def as_tensors(images, labels):
+    return torch.from_numpy(images).permute(0, 3, 1, 2), torch.from_numpy(labels).long()
+
+
 def train(batches, *, mode, precision):
-    """Yield the loss of every step, over and over the batches, for as long as it is asked."""
+    """Yield the loss of a step on each batch; the first may serve as an example to trace."""
     model = make_model()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9, weight_decay=1e-2)
     autocast = torch.autocast("cpu", torch.bfloat16, enabled=precision == "bf16")
     forward = model
     if mode == "jit":
         with autocast:
-            forward = torch.jit.trace(model, batches[0][0], check_trace=False)
+            forward = torch.jit.trace(model, next(batches)[0], check_trace=False)
     elif mode == "compile":
         forward = torch.compile(model)
-    for images, labels in itertools.cycle(batches):
+    for images, labels in batches:
         optimizer.zero_grad()
         with autocast:
             loss = F.cross_entropy(forward(images), labels)
@@ -71,6 +75,6 @@ def train(batches, *, mode, precision):
 
 
 if __name__ == "__main__":
-    losses = train(make_batches(), mode=sys.argv[1], precision=sys.argv[2])
+    losses = train(itertools.cycle(make_batches()), mode=sys.argv[1], precision=sys.argv[2])
     for step, loss in enumerate(itertools.islice(losses, int(sys.argv[3])), start=1):
         print(step, float(loss), flush=True)

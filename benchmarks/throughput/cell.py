@@ -16,8 +16,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from benchmarks.throughput.alternate import RESULT_NAME, TURNS_NAME, steps_needed
-from benchmarks.throughput.rounds import Round, Throughput, summarise
+from benchmarks.throughput.alternate import BARE_RECIPE, RESULT_NAME, TURNS_NAME, steps_needed
+from benchmarks.throughput.rounds import Throughput, summarise
 from runners.contract.protocol.events import EventReader
 from runners.contract.protocol.spec import RunSpec, write_spec
 from vigil.documents.context import Context
@@ -26,16 +26,16 @@ from vigil.paths import project_root
 from vigil.process.build_spec import build_spec
 from vigil.recipes.loading import identity_of, load_recipe
 
-RECIPE, PROFILE = "resnet_cifar", "quick"
+PROFILE = "quick"
 STARTS = 3
 _LOG_NAME = "log.txt"
 
 
 @dataclasses.dataclass(frozen=True)
 class Start:
-    """Seconds from starting a process to the end of its first training step."""
+    """Seconds from starting a process to the end of its first training step; None for a recipe that has no bare loop."""
 
-    bare_seconds: float
+    bare_seconds: float | None
     runner_seconds: float
 
 
@@ -43,6 +43,7 @@ class Start:
 class Measurement:
     """One cell: its speed and its start-up time (medians), or why it could not be measured."""
 
+    recipe: str
     context: Context
     framework_version: str | None = None
     throughput: Throughput | None = None
@@ -51,36 +52,36 @@ class Measurement:
     failure: str | None = None
 
 
-def measure(context: Context, *, rounds: int, steps: int) -> Measurement:
+def measure(recipe: str, context: Context, *, rounds: int, steps: int) -> Measurement:
     """Return the cell's numbers. A cell that fails comes back with its reason, so that the others are not lost."""
     try:
-        result = alternate(context, rounds=rounds, steps=steps)
+        result = alternate(recipe, context, rounds=rounds, steps=steps)
         if "unsupported" in result:
-            return Measurement(context, unsupported=result["unsupported"])
-        starts = [measure_start(context) for _ in range(STARTS)]
+            return Measurement(recipe, context, unsupported=result["unsupported"])
+        starts = [measure_start(recipe, context) for _ in range(STARTS)]
     except CannotRun as error:
-        return Measurement(context, failure=str(error))
-    start = Start(*(statistics.median(values) for values in zip(*map(dataclasses.astuple, starts), strict=True)))
-    images = steps * training_of_profile()["batch_size"]
-    throughput = summarise([Round(**entry) for entry in result["rounds"]], images=images)
-    return Measurement(context, result["framework_version"], throughput, start)
+        return Measurement(recipe, context, failure=str(error))
+    bare = [start.bare_seconds for start in starts if start.bare_seconds is not None]
+    start = Start(statistics.median(bare) if bare else None, statistics.median(each.runner_seconds for each in starts))
+    throughput = summarise(result["rounds"], images=steps * training_of_profile(recipe)["batch_size"])
+    return Measurement(recipe, context, result["framework_version"], throughput, start)
 
 
-def training_of_profile() -> dict[str, Any]:
+def training_of_profile(recipe: str) -> dict[str, Any]:
     """Return the resolved content of the profile that is measured."""
-    return load_recipe(RECIPE).resolve(PROFILE)
+    return load_recipe(recipe).resolve(PROFILE)
 
 
-def alternate(context: Context, *, rounds: int, steps: int) -> dict[str, Any]:
-    """Let runner and bare loop take turns in one process; return its result. Raises CannotRun when it fails."""
-    training = training_of_profile()
+def alternate(recipe: str, context: Context, *, rounds: int, steps: int) -> dict[str, Any]:
+    """Let a runner and others take turns in one process; return its result. Raises CannotRun when it fails."""
+    training = training_of_profile(recipe)
     total = steps_needed(rounds=rounds, steps=steps)
     # One small evaluation at the very end: what is measured is training.
     data = {**training["data"], "n_test": training["evaluation_batch_size"]}
     training |= {"data": data, "steps": total, "evaluate_every_steps": total, "checkpoint_every_steps": total}
     with tempfile.TemporaryDirectory(prefix="vigil-bench-") as name:
         directory = Path(name)
-        write_spec(directory, make_spec(context, training))
+        write_spec(directory, make_spec(recipe, context, training))
         (directory / TURNS_NAME).write_text(json.dumps({"steps": steps}), encoding="utf-8")
         with started(["benchmarks.throughput.alternate", name], log=directory / _LOG_NAME) as process:
             if process.wait() != 0:
@@ -88,17 +89,17 @@ def alternate(context: Context, *, rounds: int, steps: int) -> dict[str, Any]:
         return json.loads((directory / RESULT_NAME).read_text(encoding="utf-8"))
 
 
-def measure_start(context: Context) -> Start:
-    """Start the bare script, then the runner, each on its own. Raises CannotRun when one ends before its first step."""
+def measure_start(recipe: str, context: Context) -> Start:
+    """Start the bare script, if there is one, then the runner. Raises CannotRun when one ends before its first step."""
     with tempfile.TemporaryDirectory(prefix="vigil-bench-") as name:
-        bare = _seconds_of_bare(context, Path(name))
-        write_spec(Path(name), make_spec(context, training_of_profile()))
+        bare = _seconds_of_bare(context, Path(name)) if recipe == BARE_RECIPE else None
+        write_spec(Path(name), make_spec(recipe, context, training_of_profile(recipe)))
         return Start(bare, _seconds_of_runner(context, Path(name)))
 
 
-def make_spec(context: Context, training: dict[str, Any]) -> RunSpec:
+def make_spec(name: str, context: Context, training: dict[str, Any]) -> RunSpec:
     """Return the spec of a run that is measured and thrown away."""
-    recipe = load_recipe(RECIPE)
+    recipe = load_recipe(name)
     return build_spec(
         run_id="benchmark",
         recipe=identity_of(recipe, PROFILE),

@@ -5,16 +5,16 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from runners.contract.data import datasets
-from runners.contract.data.batches import Batches
+from runners.contract.kinds.table import kind_of
 
 _SECONDS = 3.0
 _WARM_UP_STEPS = 20
 
 
 def images_per_second(training: dict[str, Any]) -> float:
-    """Return how many normalised and augmented images a second are made, over about three seconds."""
-    batches = Batches(datasets.load(training["data"], None), training, seed=0)
+    """Return how many images a second are made ready for a step, over about three seconds."""
+    kind = kind_of(training)
+    batches = kind.make_batches(kind.load(training["data"], None), training, seed=0)
     for step in range(_WARM_UP_STEPS):
         batches.train(step)
     started, step = time.perf_counter(), 0
