@@ -16,9 +16,13 @@ from pathlib import Path
 from runners.contract.files import cache_directory
 from runners.contract.protocol.spec import RunSpec
 
+FOLDER = "compiled"
+
 
 def directory_for(spec: RunSpec, *, version: str, libraries: Iterable[Path]) -> Path | None:
-    """Return the folder for a process's compiled programs; None where it keeps none: it trains, or a fault is planted.
+    """Return the folder for a process's compiled programs; None where it keeps none: it trains, a fault is planted, no leave.
+
+    The folder's time is that of its last use, by which `vigil env prune` goes.
 
     Args:
         version: of the framework.
@@ -31,7 +35,13 @@ def directory_for(spec: RunSpec, *, version: str, libraries: Iterable[Path]) -> 
     facts = [version, sys.version, processor(), str(threads)]
     facts += [f"{path} {path.stat().st_size} {path.stat().st_mtime_ns}" for path in sorted(libraries)]
     digest = hashlib.sha256("\n".join(facts).encode()).hexdigest()[:16]
-    return cache / "compiled" / f"{spec.framework}-{version}-{digest}"
+    folder = cache / FOLDER / f"{spec.framework}-{version}-{digest}"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        os.utime(folder)
+    except OSError:
+        return None
+    return folder
 
 
 def processor() -> str:

@@ -50,6 +50,20 @@ def test_another_build_or_machine_has_another_folder(folder_for, monkeypatch, ot
     assert folder_for(**changes) != before
 
 
+def test_a_folder_has_the_time_of_its_last_use(folder_for):
+    """By it old ones are removed."""
+    folder = folder_for()
+    os.utime(folder, (0, 0))
+    assert folder_for() == folder
+    assert folder.stat().st_mtime > 0
+
+
+def test_a_cache_that_cannot_be_written_keeps_nothing(folder_for, tmp_path):
+    """Verifying does not end for that."""
+    (tmp_path / "cache").write_text("a file in its place")
+    assert folder_for() is None
+
+
 @pytest.mark.parametrize("changes", [{"task": "train"}, {"fault": FAULT}])
 def test_training_and_faults_keep_nothing(folder_for, changes):
     """A run compiles as it would without Vigil; what a fault has compiled is nobody else's."""

@@ -12,7 +12,7 @@ from vigil.cli import options
 from vigil.errors import EXIT_REPRODUCED, UsageError
 from vigil.progress import RunDisplay, duration
 from vigil.releases.naming import ALLOWED, parse_release
-from vigil.releases.store import Environment, environments_directory, listed, obtain, prune
+from vigil.releases.store import Environment, environments_directory, listed, obtain, prune, prune_compiled
 
 COLUMNS = ("key", "release", "framework", "packages", "size", "created", "last used")
 _DAY = 86_400.0
@@ -29,7 +29,8 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     building.add_argument("release", metavar="RELEASE", help=ALLOWED)
     options.add_extra_index(building)
     building.set_defaults(run=run_build)
-    pruning = actions.add_parser("prune", help="remove environments that were not used for long; never one in use")
+    what = "remove environments, and programs compiled to verify, that were not used for long; never one in use"
+    pruning = actions.add_parser("prune", help=what)
     pruning.add_argument(
         "--unused-days", metavar="N", help=f"those that were not used for so many days (default: {_UNUSED_DAYS:.0f})"
     )
@@ -65,12 +66,16 @@ def run_prune(arguments: argparse.Namespace) -> int:
     """Remove what was asked for and say what that freed, and what is left because it is in use."""
     if arguments.all and arguments.unused_days is not None:
         raise UsageError("--unused-days: not allowed with --all, which removes them whenever they were used.")
-    outcomes = prune(unused_seconds=0.0 if arguments.all else _DAY * _days(arguments.unused_days))
+    unused_seconds = 0.0 if arguments.all else _DAY * _days(arguments.unused_days)
+    outcomes, compiled = prune(unused_seconds=unused_seconds), prune_compiled(unused_seconds=unused_seconds)
     for outcome in outcomes:
         name = f"{outcome.key} ({outcome.resolved.request if outcome.resolved else 'not complete'})"
         print(f"{name}: in use, left as it is" if outcome.is_in_use else f"{name}: removed, {size(outcome.freed)}")
+    for name, freed in compiled.items():
+        print(f"compiled programs of {name}: removed, {size(freed)}")
     removed = [outcome for outcome in outcomes if not outcome.is_in_use]
-    print(f"{len(removed)} removed, {size(sum(outcome.freed for outcome in removed))} freed; {len(listed())} left")
+    total = sum(outcome.freed for outcome in removed) + sum(compiled.values())
+    print(f"{len(removed) + len(compiled)} removed, {size(total)} freed; {len(listed())} environments left")
     return EXIT_REPRODUCED
 
 

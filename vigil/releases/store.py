@@ -23,6 +23,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
+from runners.contract import compiled
 from vigil.documents.invocation import NamedRelease
 from vigil.errors import DirectoryError, EnvironmentFailed
 from vigil.locks import Held, locked
@@ -33,6 +34,7 @@ from vigil.releases.naming import Release, file_sha256
 from vigil.releases.resolve import Resolved, Unavailable, is_same_version, key_of, packages_of, resolve, version_in
 
 MARKER, LAST_USED = "vigil.json", "last-used"
+_IN_USE_SECONDS = 86400.0
 # 1: siblings were the newest, whatever the release; such an environment is built again.
 SCHEMA = 2
 Tell = Callable[[str], None]
@@ -229,6 +231,19 @@ def prune(*, unused_seconds: float) -> list[Pruned]:
         except Held:
             outcomes.append(Pruned(directory.name, _resolved(directory), 0, True))
     return outcomes
+
+
+def prune_compiled(*, unused_seconds: float) -> dict[str, int]:
+    """Remove what was compiled to verify and not used for so long; return folder -> bytes that this has freed.
+
+    What was used within the last day is left: nobody says when he has done with it.
+    """
+    freed = {}
+    for directory in sorted(path for path in (cache_directory() / compiled.FOLDER).glob("*/") if path.is_dir()):
+        if time.time() - directory.stat().st_mtime >= max(unused_seconds, _IN_USE_SECONDS):
+            freed[directory.name] = size_of(directory)
+            shutil.rmtree(directory)
+    return freed
 
 
 def size_of(directory: Path) -> int:

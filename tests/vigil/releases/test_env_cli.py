@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from runners.contract import compiled
 from vigil.cli.main import main
 from vigil.paths import cache_directory
 from vigil.releases.naming import parse_release
@@ -48,12 +49,29 @@ def test_pruning_says_what_it_freed_and_what_is_in_use(fake, cache, capsys):
     assert main(["env", "prune"]) == 0
     out = capsys.readouterr().out
     assert f"{old.key} (jax==0.9.1): removed" in out
-    assert "1 removed, 0 MiB freed; 1 left" in out
+    assert "1 removed, 0 MiB freed; 1 environments left" in out
     with held(held_one):
         assert main(["env", "prune", "--all"]) == 0
     assert f"{held_one.key} (jax==0.9.2): in use, left as it is" in capsys.readouterr().out
     assert main(["env", "prune", "--unused-days", "0"]) == 0
     assert listed() == []
+
+
+def test_pruning_takes_compiled_programs_that_nobody_uses(fake, capsys):
+    """Those of long ago by default, with --all all but those that may be in use."""
+    now = time.time()
+    for name, days in (("jax-old", 40), ("jax-recent", 3), ("jax-now", 0)):
+        folder = cache_directory() / compiled.FOLDER / name
+        folder.mkdir(parents=True)
+        (folder / "program").write_bytes(bytes(2**21))
+        os.utime(folder, (now - 86_400 * days,) * 2)
+    assert main(["env", "prune"]) == 0
+    out = capsys.readouterr().out
+    assert "compiled programs of jax-old: removed, 2 MiB" in out
+    assert "1 removed, 2 MiB freed" in out
+    assert main(["env", "prune", "--all"]) == 0
+    assert "compiled programs of jax-recent: removed" in capsys.readouterr().out
+    assert [path.name for path in (cache_directory() / compiled.FOLDER).iterdir()] == ["jax-now"]
 
 
 @pytest.mark.parametrize(
