@@ -146,7 +146,7 @@ def measure(groups: list[Group], *, jobs: int) -> list[list[Record]]:
         value = Record.read(directory / invocation.runs[0]).metric.value
         print(f"[{done}/{len(requests)}] {invocation.command[31:]} {invocation.context}: {value}", flush=True)
 
-    results = sweep(requests, runs_directory(), jobs=jobs, progress_timeout=900.0, on_end=line)
+    results = sweep(requests, runs_directory(), jobs=jobs, progress_timeout=900.0, on_end=line, on_data=lambda done, total: None)
     records: list[list[Record]] = [[] for _ in groups]
     for (index, _), (invocation, directory) in zip(jobs_to_do, results, strict=True):
         record = Record.read(directory / invocation.runs[0])

@@ -189,7 +189,7 @@ def rows_of(
     }  # fmt: skip
     rows = []
     for case in cases:
-        found = differences_in(case, tape, answers.tensors[case.name], precision=precision)
+        found = differences_in(case, tape, answers.tensors[case.name], context=context)
         rows.append(with_findings(row_of(found, **facts, case=case.name)))
     for look in looks:
         found = differences_of(look, tape, answers.tensors[look.name], precision=precision)

@@ -187,7 +187,7 @@ def collect(own: Sequence[Fault]) -> dict[tuple[str, str], Outcome]:
 
 def run(fault: Fault, contexts: Sequence[Context], *, jobs: int) -> list[Outcome]:
     """Verify each context with the fault planted."""
-    documents: dict[str, dict[str, Any]] = {}
+    documents: dict[str, Verification] = {}
     lock = threading.Lock()
 
     def note(done: int, document: Verification, directory: Path) -> None:
@@ -208,7 +208,7 @@ def run(fault: Fault, contexts: Sequence[Context], *, jobs: int) -> list[Outcome
         jobs=jobs,
         on_end=note,
         fault=fault_entry(str(FOLDER / f"{fault.name}.py")),
-        quick=fault.quick,
+        short=contexts if fault.quick else (),
     )
     return [outcome_of(fault, documents[context.text]) for context in contexts]
 

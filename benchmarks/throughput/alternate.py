@@ -1,6 +1,6 @@
 """One process in which a runner and others take turns at the same training: same threads, same memory, same minute.
 
-The runner's own `train` runs, unpatched, on a session that hands over to the others after every block of steps. They are
+The runner's own `train` runs on a session that hands over to the others after every block of steps. They are
 
 - `step`: the runner's own step on a few batches that lie ready: what is left is what Vigil adds around a step;
 - `bare`: the bare loop of its framework, for the recipe that has one, on tensors that lie ready;
@@ -137,17 +137,17 @@ def main(directory: Path) -> None:
     turns = json.loads((directory / TURNS_NAME).read_text(encoding="utf-8"))
     events = EventWriter(directory, heartbeat_seconds=spec.heartbeat_seconds)
     try:
-        runner = importlib.import_module(f"runners.{spec.framework}.train")
+        runner: Any = importlib.import_module(f"runners.{spec.framework}.train")
         session = AlternatingSession(directory, spec, events, steps=turns["steps"], others=others_for(spec))
 
-        class NotedTrainer(runner.Trainer):
-            """The runner's trainer, which the session must know to take its steps."""
+        prepare = runner.Trainer.prepare
 
-            def prepare(self, **arguments: Any) -> None:
-                super().prepare(**arguments)
-                session.trainer = self
+        def note(trainer: Any, **arguments: Any) -> None:
+            prepare(trainer, **arguments)
+            session.trainer = trainer
 
-        runner.Trainer = NotedTrainer
+        # Its steps can only be taken by somebody who knows the trainer, which `train` makes.
+        runner.Trainer.prepare = note
         runner.train(session)
         result = {"rounds": session.rounds, "framework_version": runner.environment()["framework_version"]}
     except Unsupported as error:
