@@ -87,8 +87,8 @@ test: $(VENV)/.test $(ALL) ## Run the tests that need neither GPU nor network (a
 test-slow: $(VENV)/.test $(ALL) ## Run the slow tests
 	@$(VENV)/bin/python -m pytest -m slow -n 2 --dist loadfile $(ARGS)
 
-bench: $(VENV)/.core $(or $(CHOSEN),$(ALL)) ## Compare each runner's speed with a bare hand-written loop
-	@$(VENV)/bin/python -m benchmarks $(call option,framework,FRAMEWORK) $(ARGS)
+bench: $(VENV)/.core $(or $(CHOSEN),$(ALL)) ## Compare each runner's speed with its own step's and a bare loop's: RECIPE (default: all)
+	@$(VENV)/bin/python -m benchmarks $(call option,recipe,RECIPE) $(call option,framework,FRAMEWORK) $(ARGS)
 
 calibrate: $(VENV)/.core ## Simulate every statistical rule: how often it is wrong, and what it sees
 	@$(VENV)/bin/python -m benchmarks.band_calibration --markdown docs/statistics-tables.md $(ARGS)

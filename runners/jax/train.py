@@ -117,15 +117,19 @@ class Trainer:
         """Return the gradient, the loss and the new running statistics of a batch: a pure function, for jax.jit."""
 
         def scaled_loss(params):
-            arguments, classes = self.architecture.arguments(images.astype(self.wide), labels)
-            outputs, statistics = self._forward(params, state.statistics, arguments)
-            loss = self._loss(outputs, classes)
+            loss, statistics = self.loss_of(params, state.statistics, images, labels)
             return loss if state.scaler is None else loss * state.scaler.scale, (loss, statistics)
 
         gradients, (loss, statistics) = jax.grad(scaled_loss, has_aux=True)(state.params)
         if state.scaler is not None:
             gradients = jax.tree_util.tree_map(lambda gradient: gradient / state.scaler.scale, gradients)
         return gradients, loss, statistics
+
+    def loss_of(self, params, statistics, images, labels):
+        """Return the loss and the new running statistics of a batch: a pure function, for jax.jit."""
+        arguments, classes = self.architecture.arguments(images.astype(self.wide), labels)
+        outputs, statistics = self._forward(params, statistics, arguments)
+        return self._loss(outputs, classes), statistics
 
     def update(self, state: TrainState, gradients, statistics, learning_rate) -> TrainState:
         """Return the state with parameters moved by a gradient, and these statistics: a pure function, for jax.jit."""

@@ -39,11 +39,17 @@ class Prober(Trainer):
         super().prepare(example=example)
         self.programs: dict[object, Callable] = {}
 
-    def training_forward(self, images: np.ndarray, labels: Labels) -> None:
-        """Make one forward pass in training mode, of which only the running statistics are left."""
-        # By a whole step, which takes the memory of what it is given: a forward pass would be another program to compile.
-        moved, _ = self.step(jax.tree_util.tree_map(jnp.copy, self.state), *self._train_batch(images, labels, 0.0))
-        self.state = self.state._replace(statistics=moved.statistics)
+    def training_forward(self, images: np.ndarray, labels: Labels) -> jax.Array:
+        """Make one forward pass in training mode, of which only the running statistics are left; return the loss."""
+        batch = self._train_batch(images, labels, 0.0)
+        if self.spec.mode == "eager":
+            loss, statistics = self.loss_of(self.state.params, self.state.statistics, *batch[:2])
+        else:
+            # By a whole step, which takes the memory of what it is given: a forward pass would be another program to compile.
+            moved, loss = self.step(jax.tree_util.tree_map(jnp.copy, self.state), *batch)
+            statistics = moved.statistics
+        self.state = self.state._replace(statistics=statistics)
+        return loss
 
     def accumulate(self, batches: list[tuple[np.ndarray, Labels]], learning_rate: float) -> jax.Array:
         """Take one step by the mean of the micro-batches' gradients; return the mean of their losses."""

@@ -39,9 +39,10 @@ class Prober(Trainer):
         self.forward = self._program(self._training_forward, updates=False)
         self.step_of_many = self._program(self._accumulate, updates=True)
 
-    def training_forward(self, images: np.ndarray, labels: Labels) -> None:
-        """Make one forward pass in training mode, of which only the running statistics are left."""
-        self.forward(self._images(images, self.spec.shards), self.replica.place(labels, self.spec.shards))
+    def training_forward(self, images: np.ndarray, labels: Labels) -> tf.Tensor:
+        """Make one forward pass in training mode, of which only the running statistics are left; return the loss."""
+        loss = self.forward(self._images(images, self.spec.shards), self.replica.place(labels, self.spec.shards))
+        return devices.sum_over_replicas(loss, replica=self.replica)
 
     def accumulate(self, batches: list[tuple[np.ndarray, Labels]], learning_rate: float) -> tf.Tensor:
         """Take one step by the mean of the micro-batches' gradients; return the mean of their losses."""
@@ -119,8 +120,8 @@ class Prober(Trainer):
         return run
 
     def _training_forward(self, images, labels):
-        arguments, _ = self.architecture.arguments(images, labels)
-        return self.model(*arguments, training=True)
+        arguments, classes = self.architecture.arguments(images, labels)
+        return self._loss(self.model(*arguments, training=True), classes)
 
     def _accumulate(self, batches):
         found = [self.differentiate(images, labels) for images, labels in batches]

@@ -38,11 +38,12 @@ class Prober(Trainer):
         # The profiling executor optimises a traced graph from its second call on, and its gradient's graph a call later.
         return 2 if self.spec.mode == "jit" else 0
 
-    def training_forward(self, images: np.ndarray, labels: Labels) -> None:
-        """Make one forward pass in training mode, of which only the running statistics are left."""
+    def training_forward(self, images: np.ndarray, labels: Labels) -> torch.Tensor:
+        """Make one forward pass in training mode, of which only the running statistics are left; return the loss."""
         # With its backward pass, which several devices wait for: without, it would be another program to compile.
-        self.differentiate(images, labels)
+        loss = self.differentiate(images, labels)
         self.optimizer.native.zero_grad(set_to_none=True)
+        return devices.sum_over_replicas(loss, replica=self.replica) / self.replica.world
 
     def accumulate(self, batches: list[tuple[np.ndarray, Labels]], learning_rate: float) -> torch.Tensor:
         """Take one step by the mean of the micro-batches' gradients; return the mean of their losses."""

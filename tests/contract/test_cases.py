@@ -47,7 +47,9 @@ class OneNumber:
         return np.mean(means)
 
     def training_forward(self, images, labels):
-        self.state["stats/n"] += 1
+        self.calls += 1
+        self.state["stats/n"] += 1 + (self.calls in self.wrong_calls)
+        return images.mean()
 
     def predict(self, images):
         return images.mean(axis=(1, 2)) + self.state["params/w"]
@@ -185,6 +187,19 @@ def test_a_call_that_differs_is_found_and_written(answer):
     assert found["19/params/w"] != found["1/params/w"]
     (clean,), _, _, _ = answer(OneNumber(), REPEAT)
     assert (clean["differing"].tolist(), clean["calls"].tolist()) == ([], [0, 1])
+
+
+def test_calls_after_the_whole_steps_are_forward_passes(answer):
+    """They give the loss and the statistics alone, which are held against those of the first step on their batch."""
+    passes = {**REPEAT, "steps": 6}
+    (clean,), _, _, _ = answer(OneNumber(), passes)
+    assert (clean["differing"].tolist(), clean["calls"].tolist()) == ([], [0, 1])
+    (found,), _, _, _ = answer(OneNumber(wrong_calls=(4, 19)), passes)
+    assert (found["differing"].tolist(), found["calls"].tolist()) == ([4, 19], [0, 1, 4, 19])
+    assert {name for name in found if name.startswith("19/")} == {"19/loss", "19/stats/n"}
+    assert found["19/stats/n"] == 2.0
+    (noisy,), _, _, _ = answer(OneNumber(wrong_calls=tuple(range(6, 30))), passes)
+    assert noisy["calls"].tolist() == [0, 1, 6, 7]  # of each batch, what differs alike is written once
 
 
 def test_among_many_that_differ_the_farthest_are_kept(answer):

@@ -158,12 +158,20 @@ def oracle(ask):
 @pytest.fixture(scope="module")
 def written(ask):
     """Return a function that has a framework answer in mode eager, without the second size: op by op that is slow in JAX."""
-    return lambda framework: ask(framework, cases=cases_of(1)[:-1])
+    return lambda framework: ask(framework, cases=[*cases_of(1)[:-1], {**case_named("repeat"), "name": "passes", "steps": 2}])
 
 
 def test_frameworks_give_the_same_answers(written, framework, oracle):
     """Every kind of case has the same answers in all frameworks."""
-    assert_same_answers(written(framework), oracle, set(oracle.answers) - {"larger"})
+    found = written(framework)
+    both = {name: answers for name, answers in found.answers.items() if name != "passes"}
+    assert_same_answers(dataclasses.replace(found, answers=both), oracle, set(oracle.answers) - {"larger"})
+
+
+def test_forward_passes_repeat_what_steps_begin_with(written, framework):
+    """Op by op, a forward pass gives the loss and the statistics of a step on the same batch, to the bit."""
+    passes = written(framework).answers["passes"]
+    assert (passes["calls"].tolist(), passes["differing"].tolist()) == ([0, 1], [])
 
 
 def test_traced_programs_give_the_same_answers(ask, framework, oracle):

@@ -24,7 +24,7 @@ from vigil.process.execute import PROGRESS_TIMEOUT_SECONDS, execute
 from vigil.process.hosts import Hosts
 from vigil.process.recording import make_record
 from vigil.verify.golden import Golden
-from vigil.verify.standard_cases import REPEATS, StandardCase, batch_of, choice
+from vigil.verify.standard_cases import REPEATS, StandardCase, batch_of, choice, whole_steps
 
 # The scale of a real fp16 run's later steps: small enough that no probe overflows, which a correct scaler would skip.
 LOSS_SCALE = 4096.0
@@ -94,7 +94,9 @@ def lines_of(tape: Golden, cases: Sequence[StandardCase], context: Context) -> l
             line |= {"batches": list(case.batches[:-1]), "batch": case.batches[-1]}
         else:
             line["batches"] = list(case.batches)
-        lines.append(line | ({"times": REPEATS} if case.kind == "repeat" else {}))
+        if case.kind == "repeat":
+            line |= {"times": REPEATS, "steps": whole_steps(context.mode)}
+        lines.append(line)
     return lines
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from runners.contract.protocol.cases import PROBES
+from vigil.documents.context import Context
 from vigil.documents.provenance import NamedRelease
 from vigil.documents.record import Record
 from vigil.documents.verdict import Verdict
@@ -38,7 +39,7 @@ from vigil.verify.known_findings import explain_all, matching, reaches
 from vigil.verify.limits import Limits
 from vigil.verify.localise import Localisation, Search, localise
 from vigil.verify.oracle.outline import Outline
-from vigil.verify.standard_cases import StandardCase, derived, shown
+from vigil.verify.standard_cases import StandardCase, derived, is_of_forward_pass, shown, whole_steps
 
 
 @dataclasses.dataclass(frozen=True)
@@ -82,17 +83,17 @@ def examine(
         # What a runner that came to its end did not answer is missing; of one that failed only what it did answer is told.
         observed = answers.tensors.get(case.name, None if answers.record.failure else {})
         if observed is not None:
-            differences += differences_in(case, tape, observed, precision=setting.context.precision)
+            differences += differences_in(case, tape, observed, context=setting.context)
             broken += broken_in(case, tape, observed)
     return Examination(answers, differences, broken)
 
 
-def differences_in(case: StandardCase, tape: Golden, observed: dict[str, np.ndarray], *, precision: str) -> list[Difference]:
+def differences_in(case: StandardCase, tape: Golden, observed: dict[str, np.ndarray], *, context: Context) -> list[Difference]:
     """Return how the answer to a case differs from what is expected; repeated calls from their first, too."""
     state, whole = tape.probes[case.state].state, shown(case, tape.expected(case))
     comparable, family = tape.architecture.comparable, tape.outline.family
     observed, expected = comparable(observed, whole), comparable(whole, whole)
-    floors = tape.floors[precision][case.name]
+    floors = tape.floors[context.precision][case.name]
     if case.kind != "repeat":
         return compare(case.name, derived(tape.training, state, observed), expected, floors, family=family)
     calls: dict[int, dict[str, np.ndarray]] = {}
@@ -106,11 +107,13 @@ def differences_in(case: StandardCase, tape: Golden, observed: dict[str, np.ndar
         # Nobody said what the first call on another batch gives, but that it gives it, in numbers.
         first = compare(case.name, derived(tape.training, state, calls.get(call, nothing)), expected, floors, family=family)
         differences += [dataclasses.replace(each, tensor=f"{call}/{each.tensor}") for each in first if each.problem]
+    steps = whole_steps(context.mode)
     for call, tensors in calls.items():
         if call >= len(case.batches):
             first_call = calls.get(call % len(case.batches), nothing)
             again, reference = (derived(tape.training, state, each) for each in (tensors, first_call))
-            reference = {name: np.asarray(reference[name], np.float64) for name in expected if name in reference}
+            shared = [name for name in expected if name in reference and (call < steps or is_of_forward_pass(name))]
+            reference = {name: np.asarray(reference[name], np.float64) for name in shared}
             for each in compare(case.name, again, reference, floors, family=family):
                 differences.append(dataclasses.replace(each, tensor=f"{call}/{each.tensor}", slope_z=0.0, intercept_z=0.0))
     return differences

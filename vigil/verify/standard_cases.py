@@ -24,6 +24,8 @@ from vigil.verify.oracle.rounding import Rounding
 from vigil.verify.probes import MARGIN_IMAGES, Probe
 
 REPEATS = 56
+# Op by op a step takes three times as long as its forward pass, and running statistics and the loss show every layer's output.
+_STEPS_OP_BY_OP = 16
 # What only a step with taps shows of itself.
 _INSIDE = ("output/", "leaf_gradient/")
 Tensors = dict[str, np.ndarray]
@@ -73,6 +75,16 @@ def standard_cases(training: dict[str, Any], probes: Mapping[str, Probe]) -> lis
         cases.append(StandardCase("init/choices", "choose", "init", ("init/ties",), 0.0, *small))
     cases += [StandardCase(f"{name}/full", "step", name, (f"{name}/full",), rates[name], *full) for name in probes]
     return [*cases, StandardCase("late/evaluation_full", "predict", "late", ("evaluation",), 0.0, *full)]
+
+
+def whole_steps(mode: str) -> int:
+    """Return how many of the repeated calls, the first of them, are whole steps; the others are forward passes."""
+    return _STEPS_OP_BY_OP if mode == "eager" else REPEATS
+
+
+def is_of_forward_pass(name: str) -> bool:
+    """Is this an answer of a forward pass, and not of a whole step alone?"""
+    return name == "loss" or name.startswith("stats/")
 
 
 def batch_of(key: str, training: dict[str, Any], probes: Mapping[str, Probe], batches: Batches) -> tuple[np.ndarray, Labels]:

@@ -69,8 +69,8 @@ class Prober(Protocol):
     def predict(self, images: np.ndarray) -> np.ndarray:
         """Return logits in evaluation mode, [batch, class]."""
 
-    def training_forward(self, images: np.ndarray, labels: Labels) -> None:
-        """Make one forward pass in training mode, of which only the running statistics are left."""
+    def training_forward(self, images: np.ndarray, labels: Labels) -> Any:
+        """Make one forward pass in training mode, of which only the running statistics are left; return the loss."""
 
     def accumulate(self, batches: list[tuple[np.ndarray, Labels]], learning_rate: float) -> Any:
         """Take one step by the mean of the micro-batches' gradients; return the mean of their losses."""
@@ -155,23 +155,35 @@ def _accumulate(case: Case, probes: Probes, prober: Prober, called) -> Answers:
 def _repeat(case: Case, probes: Probes, prober: Prober, called) -> Answers:
     """Write down the first call of each batch, and of all others those that are farthest from it, each bit pattern once."""
     state = probes.state(case.state)
+    steps = case.times if case.steps is None else case.steps
     batches = [probes.batch(key, rows=sum(case.shards)) for key in case.batches]
     kept: list[dict[int, Answers]] = [{} for _ in batches]
     differing = []
     for call in range(-prober.warm_up_calls, case.times):
         prober.set_state(state)
-        found = _after_step(prober.train_step(*batches[call % len(batches)], case.learning_rate), prober, called)
+        batch = batches[call % len(batches)]
+        if call < steps:
+            found = _after_step(prober.train_step(*batch, case.learning_rate), prober, called)
+        else:
+            loss = prober.training_forward(*batch)
+            found = {"loss": np.asarray(float(loss)), **_group(prober.get_state(), "stats/")}
+            called()
         if call < 0:
             continue
         seen = kept[call % len(batches)]
-        if seen and not same_bits(found, next(iter(seen.values()))):
+        if seen and not _repeats(next(iter(seen.values())), found):
             differing.append(call)
-        if not any(same_bits(found, other) for other in seen.values()):
+        if not any(_repeats(other, found) for other in seen.values()):
             seen[call] = found
         _forget_the_nearest(kept)
     calls = {call: answers for seen in kept for call, answers in seen.items()}
     answers = {f"{call}/{name}": array for call in sorted(calls) for name, array in calls[call].items()}
     return {**answers, "calls": np.array(sorted(calls), np.int64), "differing": np.array(differing, np.int64)}
+
+
+def _repeats(earlier: Answers, found: Answers) -> bool:
+    """Has an earlier call given all that this one gives, to the bit? A forward pass gives less than a step."""
+    return same_bits(found, {name: array for name, array in earlier.items() if name in found})
 
 
 def _segments(case: Case, probes: Probes, prober: Prober, called, *, programs: dict[object, Callable]) -> Answers:
@@ -281,8 +293,9 @@ def _forget_the_nearest(kept: list[dict[int, Answers]]) -> None:
 def _distance(ours: Answers, theirs: Answers) -> float:
     """Return the largest distance of any array relative to its norm; infinite where it is not a number."""
     largest = 0.0
-    for name, array in theirs.items():
+    for name, array in ours.items():
         with np.errstate(all="ignore"):
-            distance = np.linalg.norm(np.ravel(ours[name] - array)) / max(np.linalg.norm(np.ravel(array)), np.finfo(float).tiny)
+            norm = max(np.linalg.norm(np.ravel(theirs[name])), np.finfo(float).tiny)
+            distance = np.linalg.norm(np.ravel(array - theirs[name])) / norm
         largest = max(largest, float("inf") if np.isnan(distance) else float(distance))
     return largest

@@ -35,6 +35,8 @@ class Case:
     state, batch, batches, leaves: keys of probes.npz.
     taps: all of the model's taps in forward order, where a case looks at them: a compiled program may return them in another.
     cuts: those at which the model is cut into segments. scale: what the loss of `segments` is multiplied by.
+    times: calls of a case that repeats. steps: how many of them, the first, are whole steps; all, if nothing is said. The others
+    are forward passes.
     """
 
     index: int
@@ -48,6 +50,7 @@ class Case:
     batches: tuple[str, ...] = ()
     learning_rate: float = 0.0
     times: int = 1
+    steps: int | None = None
     taps: tuple[str, ...] = ()
     cuts: tuple[str, ...] = ()
     leaves: str = ""
