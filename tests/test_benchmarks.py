@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import pytest
 
 from benchmarks import __main__ as command_line
-from benchmarks import detection, faults, verification_time
+from benchmarks import detection, faults, where_time_goes
 from benchmarks.detection import ablations
 from benchmarks.throughput import page
 from benchmarks.throughput.alternate import BARE_RECIPE, RESULT_NAME, SETTLING_STEPS, TURNS_NAME, AlternatingSession, steps_needed
@@ -20,8 +20,10 @@ from benchmarks.throughput.cell import Measurement, Start, training_of_profile
 from benchmarks.throughput.rounds import summarise
 from runners.contract.kinds.table import kind_of
 from runners.contract.protocol.spec import write_spec
+from tests.nightly.nights import a_cell, a_document, a_row
 from tests.runners import fork_server
 from vigil.documents.context import FRAMEWORKS, make_context
+from vigil.documents.night import VERIFY
 from vigil.errors import UsageError
 from vigil.process.environment import is_installed
 from vigil.recipes.loading import load_recipe, recipe_hash, recipe_names
@@ -280,17 +282,42 @@ def test_the_parts_of_a_verification_add_up_to_its_time():
         {"kind": "phase", "phase": "finish", "time": 109.5},
         {"kind": "finished", "phase": "finish", "time": 109.5},
     ]
-    parts = verification_time.parts_of(SimpleNamespace(seconds=12.0), events)
-    assert parts == {"import": 3.0, "build": 1.5, "init/margin": 2.0, "init/full": 3.0, "conductor": 2.5}
+    parts = where_time_goes.parts_of_verification(SimpleNamespace(seconds=12.0), events)
+    assert parts == {"import": 3.0, "build": 1.5, "finish": 0.0, "init/margin": 2.0, "init/full": 3.0, "conductor": 2.5}
     assert sum(parts.values()) == 12.0
-    lines = verification_time.bars("a recipe", [parts, parts])
-    assert lines[0] == "a recipe: 12.0 s, median of 2 contexts"
+    lines = where_time_goes.bars("a recipe", [parts, parts])
+    assert lines[0] == "a recipe: 12.0 s, median of 2"
     assert lines[1] == f"  import                     3.0 s  25% {'#' * 12}"
 
 
-def test_only_clean_verifications_are_timed(tmp_path):
-    """A directory without a document, or one that cannot be read, is passed over."""
+def test_the_parts_of_a_reproduction_add_up_to_its_time():
+    """Phases of all seeds, the verification before them, and the rest."""
+    events = [
+        {"kind": "phase", "phase": "train", "time": 50.0},
+        {"kind": "steps", "phase": "train", "time": 60.0},
+        {"kind": "phase", "phase": "finish", "time": 61.0},
+        {"kind": "finished", "phase": "finish", "time": 61.5},
+    ]
+    document = SimpleNamespace(wall_seconds=40.0, verify=SimpleNamespace(seconds=9.0))
+    parts = where_time_goes.parts_of_reproduction(document, [events, events])
+    assert parts == {"verify": 9.0, "train": 22.0, "finish": 1.0, "conductor": 8.0}
+
+
+def test_the_parts_of_a_night_add_up_to_what_its_jobs_had():
+    """Cells by kind and framework; two jobs for a minute had 120 seconds, and what is left of a budget had none."""
+    left = a_row(a_cell(VERIFY, "torch-jit-fp32-x1"), verdict=None)
+    rows = [a_row(a_cell(VERIFY), seconds=30.0), a_row(a_cell(), seconds=50.0), left]
+    parts = where_time_goes.parts_of_night(a_document(rows, jobs=2, spent_seconds=60.0))
+    assert parts == {"reproduce jax": 50.0, "verify jax": 30.0, "left over": 40.0}
+
+
+def test_only_what_came_to_a_good_end_is_timed(tmp_path, capsys, monkeypatch):
+    """A directory without a document, or one that cannot be read, is passed over; where there is nothing else, that is said."""
     (tmp_path / "1-verify-broken").mkdir()
-    (tmp_path / "1-verify-broken" / "verify.json").write_text("{")
+    for name in ("verify.json", "invocation.json"):
+        (tmp_path / "1-verify-broken" / name).write_text("{")
     (tmp_path / "2-verify-begun").mkdir()
-    assert verification_time.found_below(tmp_path, None) == {}
+    monkeypatch.setattr(sys, "argv", ["where_time_goes", "--runs", str(tmp_path)])
+    with pytest.raises(SystemExit):
+        where_time_goes.main()
+    assert "holds no verifications and no reproductions and no nights that came to a good end" in capsys.readouterr().err

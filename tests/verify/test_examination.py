@@ -21,7 +21,7 @@ from vigil.verify.limits import Limits
 def verified(tape, limits, monkeypatch, tmp_path):
     """Return a function that gives verify.json of answers that `wrong` has had its hands on; every layer alone is right."""
 
-    def verify(wrong, *, failure=None, limits=limits):
+    def verify(wrong, *, failure=None, limits=limits, quick=False):
         answers = in_float32(tape)
         wrong(answers)
         environment = {"framework_version": "2.13.0"}
@@ -30,7 +30,7 @@ def verified(tape, limits, monkeypatch, tmp_path):
         monkeypatch.setattr(examination, "ask", lambda *arguments, **options: Answers(record, answers, {}))
         monkeypatch.setattr(localise, "ask", FakeFramework(tape))
         setting = Setting(make_context(framework="torch"), tmp_path / "answers", 0, None)
-        document = examination.verify(setting, tape, limits, command="a test", known=[])
+        document = examination.verify(setting, tape, limits, command="a test", known=[], quick=quick)
         assert Verification.read(tmp_path).text() == document.text()
         assert json.loads((tmp_path / "verify.json").read_text()) == document.as_json()
         return document
@@ -43,9 +43,12 @@ def out_of(document):
     return {(each.case, each.tensor): each.problem for each in document.tensors if each.is_out}
 
 
-def test_right_answers_are_reproduced(verified):
-    """Nothing planted, nothing found."""
-    assert verified(lambda answers: None).verdict.name is Verdict.REPRODUCED
+@pytest.mark.parametrize("quick", [False, True])
+def test_right_answers_are_reproduced(verified, quick):
+    """Nothing planted, nothing found; and the document says which form it has."""
+    document = verified(lambda answers: None, quick=quick)
+    assert document.verdict.name is Verdict.REPRODUCED
+    assert document.is_short == quick
 
 
 @pytest.mark.parametrize("case", ["late/evaluation", "late/full", "early/accumulation", "early/repeat"])

@@ -178,8 +178,8 @@ class Verification(Document):
 
     @property
     def is_short(self) -> bool:
-        """Is it about training steps on margin batches alone?"""
-        return bool(self.tensors) and all(case.name.endswith("/margin") for case in self.cases)
+        """Is it about training steps on margin batches alone, and nothing on full ones?"""
+        return bool(self.tensors) and not any(case.name.endswith("/full") for case in self.cases)
 
     @property
     def tensors_out(self) -> int:
