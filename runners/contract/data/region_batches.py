@@ -92,8 +92,10 @@ def mirrored(
     images: np.ndarray, boxes: np.ndarray, masks: np.ndarray, *, flips: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return images with their boxes and masks, left and right exchanged where `flips` [batch] says so. Padding stays padding."""
-    images = np.where(flips[:, None, None, None], images[:, :, ::-1], images)
     left, top, right, bottom = np.moveaxis(boxes, -1, 0)
     other = np.stack([images.shape[2] - right, top, images.shape[2] - left, bottom], axis=-1)
     changes = flips[:, None, None] & (boxes != 0).any(axis=-1, keepdims=True)
-    return images, np.where(changes, other, boxes), np.where(flips[:, None, None, None], masks[..., ::-1], masks)
+    images, masks = images.copy(), masks.copy()
+    images[flips] = images[flips, :, ::-1]
+    masks[flips] = masks[flips, ..., ::-1]
+    return images, np.where(changes, other, boxes), masks
