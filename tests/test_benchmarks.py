@@ -186,8 +186,8 @@ def test_the_page_shows_every_cell_and_what_reaches_the_goal():
         Measurement("moco_lite", make_context(framework="torch"), unsupported="no compiler"),
         Measurement("moco_lite", make_context(framework="tensorflow"), failure="it died"),
     )
-    assert "| jax | jit | bf16 | 640 | 0.980 [0.980, 0.980] | 0.960 [0.960, 0.960] | - | 3.0 s | 2.0 s |" in text
-    assert "| torch | jit | fp32 | 6.4 | 0.900 [0.900, 0.900] | - | - | 4.0 s | - |" in text
+    assert "| jax | jit | bf16 | 640 | 10.0 % | 0.980 [0.980, 0.980] | 0.960 [0.960, 0.960] | - | 3.0 s | 2.0 s |" in text
+    assert "| torch | jit | fp32 | 6.4 | 0.1 % | 0.900 [0.900, 0.900] | - | - | 4.0 s | - |" in text
     assert "| torch | jit | fp32 | unsupported: no compiler |" in text
     assert "| tensorflow | jit | fp32 | failed |" in text
     assert "Beside their own step 1 of 2 reach the goal" in text

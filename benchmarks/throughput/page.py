@@ -22,6 +22,7 @@ Each runner trains beside others; a ratio is the runner's speed over theirs, bel
 
 - **own step**: the runner's own step on twelve batches that lie ready.
   The ratio charges Vigil with its input pipeline, learning rate schedule, loss reporting and heartbeat.
+  What the pipeline takes alone, on one thread, is the column **input**, as a share of the runner's step.
 - **bare**: a script of one page that knows nothing of Vigil (`benchmarks/throughput/bare_*.py`), for `resnet_cifar`.
   Model, optimizer, batch size, mode, precision and framework are the same.
   Its batches lie ready in memory as tensors of the framework, never augmented, and it looks at no loss.
@@ -51,7 +52,7 @@ def render(
     parts = [
         method,
         _where(measurements),
-        _table(measurements),
+        _table(measurements, pipelines),
         _summary(measurements),
         _pipeline(measurements, pipelines),
     ]
@@ -75,19 +76,21 @@ def _where(measurements: Sequence[Measurement]) -> str:
     return "; ".join(fact for fact in facts if fact) + "."
 
 
-def _table(measurements: Sequence[Measurement]) -> str:
+def _table(measurements: Sequence[Measurement], pipelines: Mapping[str, float]) -> str:
     lines = [
-        "| recipe | framework | mode | precision | images/s | to own step | to bare | to bare with input | start | bare start |",
-        "|---|---|---|---|--:|--:|--:|--:|--:|--:|",
+        "| recipe | framework | mode | precision | images/s | input "
+        "| to own step | to bare | to bare with input | start | bare start |",
+        "|---|---|---|---|--:|--:|--:|--:|--:|--:|--:|",
     ]
     for entry in measurements:
         context, speed, start = entry.context, entry.throughput, entry.start
         cells = [entry.recipe, context.framework, context.mode, context.precision]
         if speed is None or start is None:
             word = f"unsupported: {entry.unsupported}" if entry.unsupported else "failed"
-            cells += [word, "", "", "", "", ""]
+            cells += [word, "", "", "", "", "", ""]
         else:
             cells += [f"{speed.images_per_second:.0f}" if speed.images_per_second >= 10 else f"{speed.images_per_second:.1f}"]
+            cells += [f"{100.0 * speed.images_per_second / pipelines[entry.recipe]:.1f} %"]
             cells += [_shown(speed.ratios.get(name)) for name in (STEP, BARE, BARE_WITH_INPUT)]
             cells += [f"{start.runner_seconds:.1f} s", "-" if start.bare_seconds is None else f"{start.bare_seconds:.1f} s"]
         lines.append("| " + " | ".join(cells) + " |")
