@@ -22,11 +22,13 @@ import statistics
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 
+from vigil.documents.context import parse_context
 from vigil.documents.night import REPRODUCE, VERIFY
 from vigil.documents.verdict import Verdict
 from vigil.frameworks import TABLE
 from vigil.nightly.cells import NightCell
 from vigil.nightly.ledger import DueCell, Ledger
+from vigil.runs.contexts import neighbours
 
 _NIGHTS_OF_A_ROUND = 6
 _SHARE_OF_URGENT = 0.5
@@ -79,11 +81,12 @@ class Estimator:
 
 
 def _default(kind: str, context: str) -> float:
-    framework, mode, *rest = context.split("-")
-    cost, is_one = TABLE[framework].costs[mode], "x1" in rest
+    found = parse_context(context)
+    cost = TABLE[found.framework].costs[found.mode]
     if kind == VERIFY:
-        return cost.verify[0 if is_one else 1]
-    return cost.reproduce * (1.0 if is_one else _TWO_DEVICES)
+        whole, short = cost.verify
+        return short if len(neighbours(found)) > 1 else whole
+    return cost.reproduce * (1.0 if found.devices == 1 else _TWO_DEVICES)
 
 
 @dataclasses.dataclass(frozen=True)
