@@ -117,19 +117,13 @@ class Trainer:
         """Return the gradient, the loss and the new running statistics of a batch: a pure function, for jax.jit."""
 
         def scaled_loss(params):
-            loss, statistics = self.loss_of(params, state.statistics, images, labels)
+            loss, statistics = self._loss_of(params, state.statistics, images, labels)
             return loss if state.scaler is None else loss * state.scaler.scale, (loss, statistics)
 
         gradients, (loss, statistics) = jax.grad(scaled_loss, has_aux=True)(state.params)
         if state.scaler is not None:
             gradients = jax.tree_util.tree_map(lambda gradient: gradient / state.scaler.scale, gradients)
         return gradients, loss, statistics
-
-    def loss_of(self, params, statistics, images, labels):
-        """Return the loss and the new running statistics of a batch: a pure function, for jax.jit."""
-        arguments, classes = self.architecture.arguments(images.astype(self.wide), labels)
-        outputs, statistics = self._forward(params, statistics, arguments)
-        return self._loss(outputs, classes), statistics
 
     def update(self, state: TrainState, gradients, statistics, learning_rate) -> TrainState:
         """Return the state with parameters moved by a gradient, and these statistics: a pure function, for jax.jit."""
@@ -212,6 +206,12 @@ class Trainer:
         """Return the state after a step, and the loss before it: a pure function, for jax.jit."""
         gradients, loss, statistics = self.differentiate(state, images, labels)
         return self.update(state, gradients, statistics, learning_rate), loss
+
+    def _loss_of(self, params, statistics, images, labels):
+        """Return the loss and the new running statistics of a batch: a pure function, for jax.jit."""
+        arguments, classes = self.architecture.arguments(images.astype(self.wide), labels)
+        outputs, statistics = self._forward(params, statistics, arguments)
+        return self._loss(outputs, classes), statistics
 
     def _loss(self, outputs, expected):
         return self.architecture.objective(outputs.astype(self.wide), expected).mean(where=self.valid)

@@ -43,7 +43,7 @@ class Prober(Trainer):
         """Make one forward pass in training mode, of which only the running statistics are left; return the loss."""
         batch = self._train_batch(images, labels, 0.0)
         if self.spec.mode == "eager":
-            loss, statistics = self.loss_of(self.state.params, self.state.statistics, *batch[:2])
+            loss, statistics = self._loss_of(self.state.params, self.state.statistics, *batch[:2])
         else:
             # By a whole step, which takes the memory of what it is given: a forward pass would be another program to compile.
             moved, loss = self.step(jax.tree_util.tree_map(jnp.copy, self.state), *batch)

@@ -9,7 +9,7 @@ import pytest
 
 from vigil.errors import CannotRun, DirectoryError
 from vigil.paths import cache_directory
-from vigil.tracking.history_cache import NOTE, CachedTables, CacheState, HistoryCache, table_of
+from vigil.tracking.history_cache import NOTE, SCHEMA, CachedTables, CacheState, HistoryCache, table_of
 from vigil.tracking.history_rows import TABLES
 
 URI = "http://anna:s3cret@host"
@@ -73,7 +73,7 @@ def _write_another_note(cache, samples):
 
 def _raise_the_schema(cache, samples):
     note = cache.directory / NOTE
-    note.write_text(json.dumps(json.loads(note.read_text()) | {"schema": 2}))
+    note.write_text(json.dumps(json.loads(note.read_text()) | {"schema": SCHEMA + 1}))
 
 
 def _mix_generations(cache, samples):
