@@ -38,6 +38,7 @@ class Prober(Trainer):
         """Make the programs of this context's mode; those that training has no use for are made when asked for."""
         super().prepare(example=example)
         self.programs: dict[object, Callable] = {}
+        self.has_forward_alone = self.spec.mode == "eager"
 
     def training_forward(self, images: np.ndarray, labels: Labels) -> jax.Array:
         """Make one forward pass in training mode, of which only the running statistics are left; return the loss."""

@@ -31,6 +31,7 @@ def verify(session: Session) -> None:
 class Prober(Trainer):
     """A trainer that can be asked for more than training needs."""
 
+    has_forward_alone = True
     warm_up_calls = 0
 
     def prepare(self, *, example: tuple[np.ndarray, Labels]) -> None:

@@ -33,6 +33,8 @@ def verify(session: Session, rank: int = 0) -> None:
 class Prober(Trainer):
     """A trainer that can be asked for more than training needs."""
 
+    has_forward_alone = False
+
     @property
     def warm_up_calls(self) -> int:
         # The profiling executor optimises a traced graph from its second call on, and its gradient's graph a call later.

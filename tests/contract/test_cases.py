@@ -24,7 +24,7 @@ TAPPED = {
 class OneNumber:
     """A prober whose parameter `w` moves by the mean of the batch; statistics count the training passes."""
 
-    warm_up_calls = 0
+    warm_up_calls, has_forward_alone = 0, True
 
     def __init__(self, *, wrong_calls=(), noise=0.0) -> None:
         self.wrong_calls, self.noise, self.calls, self.spec = wrong_calls, noise, -1, None
@@ -198,6 +198,11 @@ def test_calls_after_the_whole_steps_are_forward_passes(answer):
     assert (found["differing"].tolist(), found["calls"].tolist()) == ([4, 19], [0, 1, 4, 19])
     assert {name for name in found if name.startswith("19/")} == {"19/loss", "19/stats/n"}
     assert found["19/stats/n"] == 2.0
+    with_backward = OneNumber(wrong_calls=(19,))
+    with_backward.has_forward_alone = False
+    (whole,), _, _, _ = answer(with_backward, passes)
+    assert whole["calls"].tolist() == [0, 1, 19]
+    assert "19/params/w" in whole  # a step, where a forward pass would take as long
     (noisy,), _, _, _ = answer(OneNumber(wrong_calls=tuple(range(6, 30))), passes)
     assert noisy["calls"].tolist() == [0, 1, 6, 7]  # of each batch, what differs alike is written once
 

@@ -24,7 +24,9 @@ from vigil.verify.oracle.rounding import Rounding
 from vigil.verify.probes import MARGIN_IMAGES, Probe
 
 REPEATS = 56
-# Op by op a step takes three times as long as its forward pass, and running statistics and the loss show every layer's output.
+# Op by op a step takes 2.3 to 3.1 times as long as its forward pass in TensorFlow, 4.0 to 7.2 times in JAX (detector and ResNet,
+# margin batch, one core of an AMD EPYC, 2026-11-23). Loss and running statistics show every layer's output. What goes wrong in
+# one backward pass of ten, 16 steps see with a probability of 0.81; compiled programs make 56.
 _STEPS_OP_BY_OP = 16
 # What only a step with taps shows of itself.
 _INSIDE = ("output/", "leaf_gradient/")
@@ -78,7 +80,7 @@ def standard_cases(training: dict[str, Any], probes: Mapping[str, Probe]) -> lis
 
 
 def whole_steps(mode: str) -> int:
-    """Return how many of the repeated calls, the first of them, are whole steps; the others are forward passes."""
+    """Return how many of the repeated calls, the first of them, must be whole steps; the others may be forward passes."""
     return _STEPS_OP_BY_OP if mode == "eager" else REPEATS
 
 

@@ -58,6 +58,8 @@ class Prober(Protocol):
 
     warm_up_calls: int
     """How often a program must have been called before it is the one that training mostly runs."""
+    has_forward_alone: bool
+    """Does `training_forward` leave out the backward pass? If it does not, it takes as long as a step and shows less."""
 
     def set_state(self, state: State) -> None: ...
 
@@ -162,7 +164,7 @@ def _repeat(case: Case, probes: Probes, prober: Prober, called) -> Answers:
     for call in range(-prober.warm_up_calls, case.times):
         prober.set_state(state)
         batch = batches[call % len(batches)]
-        if call < steps:
+        if call < steps or not prober.has_forward_alone:
             found = _after_step(prober.train_step(*batch, case.learning_rate), prober, called)
         else:
             loss = prober.training_forward(*batch)

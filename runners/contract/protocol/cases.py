@@ -36,7 +36,7 @@ class Case:
     taps: all of the model's taps in forward order, where a case looks at them: a compiled program may return them in another.
     cuts: those at which the model is cut into segments. scale: what the loss of `segments` is multiplied by.
     times: calls of a case that repeats. steps: how many of them, the first, are whole steps; all, if nothing is said. The others
-    are forward passes.
+    are forward passes, where these take less time.
     """
 
     index: int
