@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from reports.tables import markdown_table
-from reports.verification_table import IN_SHORT_FORM
+from reports.verification_table import IN_SHORT_FORM, without_answer
 from runners.contract.files import replace_text
 from vigil.documents.night import REPRODUCE, VERIFY, CellRow, Night, NightVerdict
 from vigil.documents.verdict import Verdict
@@ -130,6 +130,7 @@ def notes(document: Night) -> list[str]:
         lines.append(f"{len(verdict.by_chance)} outside, not beyond chance: they come first in the next night")
     if short := sum(row.is_done and row.is_short for row in document.cells):
         lines.append(f"{short} verifications in the short form, {IN_SHORT_FORM}")
+        lines += [f"except {each}" for each in _without_answer(document)]
     known = sum(row.ended_as is Verdict.KNOWN_FINDING for row in document.cells)
     lines += [f"{known} known findings, which are no failure"] if known else []
     lost = seconds_lost(document)
@@ -139,6 +140,21 @@ def notes(document: Night) -> list[str]:
         for finding in document.standing
     ]
     return lines
+
+
+def _without_answer(document: Night) -> list[str]:
+    """Return the neighbours of what was verified in the short form that said nothing this night, recipe by recipe."""
+    verified: dict[tuple[str, str], list[CellRow]] = {}
+    for row in document.cells:
+        if row.kind == VERIFY:
+            verified.setdefault((row.recipe, row.profile), []).append(row)
+    return [
+        f"{recipe} {each}"
+        for (recipe, _), rows in verified.items()
+        for each in without_answer(
+            [row.context for row in rows if row.is_done and row.is_short], {row.context: row.ended_as for row in rows}
+        )
+    ]
 
 
 def releases(document: Night) -> list[tuple[str, ...]]:

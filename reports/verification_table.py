@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from reports.tables import markdown_table, print_table
+from vigil.documents.context import Context
 from vigil.documents.verdict import Verdict
 from vigil.documents.verification import Verification, times
 from vigil.progress import duration
+from vigil.runs.contexts import neighbours
 
 COLUMNS = ("context", "verdict", "out / tensors", "worst tensor", "x floor", "x what is accepted", "origin or reason", "seconds")
 # What a reader of any table must know of these.
@@ -43,9 +45,26 @@ def notes(documents: Sequence[Verification], *, missing: Sequence[str]) -> list[
         lines.append(f"median of the contexts that are supported: {duration(statistics.median(seconds))}, start-up included")
     if short := sum(document.is_short for document in documents):
         lines.append(f"{short} in the short form, {IN_SHORT_FORM}")
+        in_short_form = [document.context for document in documents if document.is_short]
+        failed = without_answer(in_short_form, {document.context: document.verdict.name for document in documents})
+        lines += [f"except {each}" for each in failed]
     known = {entry.name: entry.evidence for document in documents for entry in document.known}
     lines += [f"known finding {name}: {evidence}" for name, evidence in known.items()]
     return [*lines, f"not covered, because not installed: {', '.join(missing)}"] if missing else lines
+
+
+def without_answer(in_short_form: Iterable[Context], ended: Mapping[Context, Verdict | None]) -> list[str]:
+    """Return each neighbour of contexts verified in the short form that says nothing in full for them, and how it ended.
+
+    Args:
+        ended: the contexts that were to be verified; None for one that did not come to its end.
+    """
+    near = dict.fromkeys(each for context in in_short_form for each in neighbours(context) if each in ended)
+    return [f"{each} ({ended[each] or 'not done'})" for each in near if not _is_answer(ended[each])]
+
+
+def _is_answer(verdict: Verdict | None) -> bool:
+    return verdict is not None and not verdict.is_failed and verdict not in (Verdict.UNSUPPORTED, Verdict.UNKNOWN)
 
 
 def show(documents: Sequence[Verification], *, missing: Sequence[str]) -> None:

@@ -143,6 +143,10 @@ def test_the_short_form_is_told():
     document = a_night(a_row(a_cell(VERIFY)), a_row(short), a_row(left, verdict=None))
     assert [line for line in night_summary.notes(document) if line.startswith("1 verifications in the short form")]
     assert not [line for line in night_summary.notes(a_night(a_row(a_cell(VERIFY)))) if "short form" in line]
+    near = a_cell(VERIFY, "jax-jit-bf16-x1")
+    failed = night_summary.notes(a_night(a_row(short), a_row(near, verdict="failed:crash")))
+    assert "except resnet_cifar jax-jit-bf16-x1 (failed:crash)" in failed
+    assert not [line for line in night_summary.notes(a_night(a_row(short), a_row(near))) if line.startswith("except")]
 
 
 def test_what_is_still_wrong_is_told():

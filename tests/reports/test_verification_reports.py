@@ -194,6 +194,20 @@ def test_the_short_form_is_told_in_row_line_and_note():
     assert not [line for line in notes([full, failed], missing=[]) if "short form" in line]
 
 
+def test_a_neighbour_that_said_nothing_is_named():
+    """What a short form leaves out is looked at nowhere where the neighbour crashed, or was refused."""
+    full = a_document()
+    cases = tuple(case for case in full.cases if not case.name.endswith("/full"))
+    short = full.replace(cases=cases, context=parse_context("jax-compile-bf16-x1"))
+    one, two = (parse_context(f"jax-{rest}") for rest in ("compile-fp32-x1", "jit-bf16-x1"))
+    lines = notes([short, a_failure().replace(context=one), a_failure("unsupported").replace(context=two)], missing=[])
+    assert [line for line in lines if line.startswith("except")] == [
+        "except jax-compile-fp32-x1 (failed:crash)",
+        "except jax-jit-bf16-x1 (unsupported)",
+    ]
+    assert not [line for line in notes([short, full.replace(context=one)], missing=[]) if line.startswith("except")]
+
+
 def test_the_median_leaves_out_what_was_refused():
     """A refusal takes two seconds and would make every median look good."""
     seconds = [a_document(seconds=40.0), a_document(seconds=50.0), a_failure("unsupported", seconds=2.0)]
