@@ -15,8 +15,7 @@ from dataclasses import dataclass
 class ModeCost:
     """Seconds on one of two cores (AMD EPYC): of a verification in full, in the short form, and of a reproduction of one seed.
 
-    Verifications are medians of resnet_cifar from empty caches, two side by side, divided by 2.7: that day the machine trained at
-    1 / 2.7 of the speed that it had for reproductions.
+    Verifications are medians of resnet_cifar from empty caches, two side by side (docs/verify.md).
     """
 
     verify: tuple[float, float]
@@ -60,7 +59,6 @@ class Framework:
         return tuple(name for name in self.modules if name != self.name)
 
 
-# Verifications: medians of docs/verify-contexts.md (`vigil verify resnet_cifar --all --jobs 2`).
 # Reproductions: jit is the median over the recipes of `make reference`'s runs. The other modes take as much longer as their
 # images per second in docs/benchmarks.md (`make bench`) are fewer. PyTorch takes a minute to compile (docs/contexts.md,
 # `make matrix RECIPE=resnet_cifar PROFILE=smoke`).
@@ -74,9 +72,9 @@ TABLE: dict[str, Framework] = {
             siblings=(),
             libraries=("torch",),
             costs={
-                "eager": ModeCost((4.5, 1.0), 90.0),
-                "jit": ModeCost((7.5, 1.5), 90.0),
-                "compile": ModeCost((35.0, 32.5), 150.0),
+                "eager": ModeCost((9.7, 2.2), 90.0),
+                "jit": ModeCost((19.3, 4.3), 90.0),
+                "compile": ModeCost((90.0, 75.8), 150.0),
             },
         ),
         Framework(
@@ -86,9 +84,9 @@ TABLE: dict[str, Framework] = {
             siblings=(),
             libraries=("tensorflow-cpu", "tensorflow", "keras"),
             costs={
-                "eager": ModeCost((12.5, 4.0), 370.0),
-                "jit": ModeCost((18.5, 4.0), 85.0),
-                "compile": ModeCost((17.5, 5.5), 85.0),
+                "eager": ModeCost((25.4, 5.3), 370.0),
+                "jit": ModeCost((28.1, 9.4), 85.0),
+                "compile": ModeCost((39.9, 10.4), 85.0),
             },
         ),
         Framework(
@@ -98,9 +96,9 @@ TABLE: dict[str, Framework] = {
             siblings=("jaxlib",),
             libraries=("jax", "jaxlib", "flax", "optax"),
             costs={
-                "eager": ModeCost((24.5, 6.5), 740.0),
-                "jit": ModeCost((9.5, 4.0), 135.0),
-                "compile": ModeCost((3.5, 1.5), 135.0),
+                "eager": ModeCost((43.1, 17.9), 740.0),
+                "jit": ModeCost((23.8, 8.9), 135.0),
+                "compile": ModeCost((8.3, 4.4), 135.0),
             },
         ),
     )
