@@ -27,6 +27,7 @@ class NightCell:
     recipe: str
     profile: str
     context: Context
+    # Compared by nothing: a reproduction names the verification before it without knowing its form.
     is_short: bool = dataclasses.field(default=False, compare=False)
 
     @property
