@@ -68,12 +68,14 @@ def parts_of_reproduction(document: Invocation, events_of_seeds: Iterable[Sequen
     return {**parts, _CONDUCTOR: (document.wall_seconds or 0.0) - sum(parts.values())}
 
 
-def parts_of_night(document: Night) -> Parts:
-    """Return part -> seconds of one night's jobs."""
+def parts_of_night(document: Night, recipe: str | None = None) -> Parts:
+    """Return part -> seconds of one night's jobs; of one recipe the cells alone, since nothing else can be told apart."""
     parts: Parts = collections.defaultdict(float)
     for row in document.cells:
-        if row.is_done:
+        if row.is_done and recipe in (None, row.recipe):
             parts[f"{row.kind} {row.context.framework}"] += row.seconds or 0.0
+    if recipe is not None:
+        return dict(sorted(parts.items()))
     return {**dict(sorted(parts.items())), _LEFT_OVER: document.spent_seconds * (document.jobs or 1) - sum(parts.values())}
 
 
@@ -106,9 +108,10 @@ def reproductions_below(runs: Path, recipe: str | None) -> dict[Group, list[Part
 
 
 def nights_below(runs: Path, recipe: str | None) -> dict[Group, list[Parts]]:
-    """Return the parts of each night that came to its end; those of one recipe cannot be told apart."""
+    """Return the parts of each night that came to its end."""
     documents, _ = read_nights(runs / "nights")
-    return {("night", night.id, f"{night.jobs} jobs"): [parts_of_night(night)] for night in documents.values() if night.finished}
+    found = [(night, parts_of_night(night, recipe)) for night in documents.values() if night.finished]
+    return {(recipe or "night", night.id, f"{night.jobs} jobs"): [parts] for night, parts in found if parts}
 
 
 def bars(name: str, of_contexts: Sequence[Parts]) -> list[str]:
@@ -142,7 +145,11 @@ def main() -> None:
         parser.error(f"found {unknown[0]!r}. Allowed: {', '.join(_FOUND_BELOW)}.")
     found = {name: _FOUND_BELOW[name](arguments.runs, arguments.recipe) for name in arguments.what or _FOUND_BELOW}
     if not any(found.values()):
-        parser.error(f"{arguments.runs}: holds no {' and no '.join(found)} that came to a good end.")
+        of_recipe = f" of {arguments.recipe}" if arguments.recipe else ""
+        parser.error(
+            f"{arguments.runs}: holds no {' and no '.join(found)}{of_recipe} that came to a good end. "
+            "`vigil verify`, `vigil reproduce` and `vigil nightly` make them; --runs names another folder."
+        )
     for name, groups in found.items():
         for group, of_contexts in sorted(groups.items()):
             print("\n".join(bars(f"{name}: {' '.join(group)}", of_contexts)), end="\n\n")

@@ -309,6 +309,9 @@ def test_the_parts_of_a_night_add_up_to_what_its_jobs_had():
     rows = [a_row(a_cell(VERIFY), seconds=30.0), a_row(a_cell(), seconds=50.0), left]
     parts = where_time_goes.parts_of_night(a_document(rows, jobs=2, spent_seconds=60.0))
     assert parts == {"reproduce jax": 50.0, "verify jax": 30.0, "left over": 40.0}
+    other = dataclasses.replace(a_cell(VERIFY), recipe="moco_lite")
+    document = a_document([*rows, a_row(other, seconds=10.0)], jobs=2, spent_seconds=60.0)
+    assert where_time_goes.parts_of_night(document, "moco_lite") == {"verify jax": 10.0}
 
 
 def test_only_what_came_to_a_good_end_is_timed(tmp_path, capsys, monkeypatch):
@@ -320,4 +323,4 @@ def test_only_what_came_to_a_good_end_is_timed(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(sys, "argv", ["where_time_goes", "--runs", str(tmp_path)])
     with pytest.raises(SystemExit):
         where_time_goes.main()
-    assert "holds no verifications and no reproductions and no nights that came to a good end" in capsys.readouterr().err
+    assert "and no nights that came to a good end. `vigil verify`" in capsys.readouterr().err
