@@ -34,9 +34,9 @@ class Optimizer:
 
     slots: groups of the training state that have an array for each parameter, of its shape; all begin at zero.
     counts_steps: whether the state has the number of steps taken, too, as `optimizer/steps`.
-    refresh: (rule, parameter, slots, gradient, rounded) -> the slots after a step.
+    refresh: (rule, parameter, slots, gradient, rounded) -> the slots after a step, and what else the direction is made of.
     direction: (rule, parameter, slots before, slots after, steps taken with this one) -> what the parameter moves along.
-    witness: the slot that tells of the gradient.
+    witness: the slot that tells of the gradient; None where none does.
     gradient: (rule, parameter, witness before, witness after) -> the gradient, without weight decay.
     coarse: slots of which eight bits are enough, where a state is kept that steps are taken from.
     decays_gradient: whether weight decay is a part of what the witness takes for the gradient: coupled.
@@ -47,7 +47,7 @@ class Optimizer:
     counts_steps: bool
     refresh: Callable[[Rule, np.ndarray, Slots, np.ndarray, Rounded], Slots]
     direction: Direction
-    witness: str
+    witness: str | None
     gradient: Callable[[Rule, np.ndarray, np.ndarray, np.ndarray], np.ndarray]
     decays_gradient: bool
     coarse: tuple[str, ...] = ()
@@ -83,17 +83,20 @@ class Optimizer:
         for name, gradient in gradients.items():
             value, before = state[f"params/{name}"], {slot: state[f"{slot}/{name}"] for slot in self.slots}
             after = self.refresh(rule, value, before, gradient, rounded)
-            result |= {f"{slot}/{name}": array for slot, array in after.items()}
+            result |= {f"{slot}/{name}": after[slot] for slot in self.slots}
             result[f"params/{name}"] = rounded(value - learning_rate * self.direction(rule, value, before, after, steps))
         return result | ({COUNTER: np.array(steps, np.int64)} if self.counts_steps else {})
 
 
 def optimizer_of(training: Mapping[str, Any]) -> Optimizer:
-    """Return the optimizer of a recipe's resolved content."""
-    return OPTIMIZERS[training["optimizer"]["name"]]
+    """Return the optimizer of a recipe's resolved content. Without momentum, no framework keeps a buffer."""
+    rule = training["optimizer"]
+    return PLAIN_SGD if rule["name"] == "sgd" and not rule["momentum"] else OPTIMIZERS[rule["name"]]
 
 
 # SGD with momentum: buffer = momentum * buffer + gradient + weight decay * parameter; parameter -= learning rate * buffer.
+# Nesterov's (Sutskever et al. 2013, https://proceedings.mlr.press/v28/sutskever13.html): parameter -= learning rate *
+# (gradient + weight decay * parameter + momentum * buffer).
 
 
 def _sgd_refresh(rule: Rule, parameter: np.ndarray, slots: Slots, gradient: np.ndarray, rounded: Rounded) -> Slots:
@@ -101,7 +104,20 @@ def _sgd_refresh(rule: Rule, parameter: np.ndarray, slots: Slots, gradient: np.n
     return {"momentum": rounded(rule["momentum"] * slots["momentum"] + decayed)}
 
 
+def _plain_refresh(rule: Rule, parameter: np.ndarray, slots: Slots, gradient: np.ndarray, rounded: Rounded) -> Slots:
+    return {"decayed": rounded(gradient + rule["weight_decay"] * parameter)}
+
+
+def _plain_direction(rule: Rule, parameter: np.ndarray, before: Slots, after: Slots, steps: int) -> np.ndarray:
+    return after["decayed"]
+
+
 def _sgd_direction(rule: Rule, parameter: np.ndarray, before: Slots, after: Slots, steps: int) -> np.ndarray:
+    direction = _nesterov_direction if rule["nesterov"] else _buffer_direction
+    return direction(rule, parameter, before, after, steps)
+
+
+def _buffer_direction(rule: Rule, parameter: np.ndarray, before: Slots, after: Slots, steps: int) -> np.ndarray:
     return after["momentum"]
 
 
@@ -112,7 +128,6 @@ def _sgd_gradient(rule: Rule, parameter: np.ndarray, before: np.ndarray, after: 
 
 
 def _nesterov_direction(rule: Rule, parameter: np.ndarray, before: Slots, after: Slots, steps: int) -> np.ndarray:
-    """Return Nesterov's direction: gradient + momentum * buffer (Sutskever et al. 2013)."""
     momentum = rule["momentum"]
     return after["momentum"] - momentum * before["momentum"] + momentum * after["momentum"]
 
@@ -161,7 +176,19 @@ SGD = Optimizer(
         OtherRule(
             "momentum", "the step is gradient + momentum * buffer, Nesterov's, where buffer was asked for", _nesterov_direction
         ),
+        OtherRule(
+            "momentum", "the step is buffer, where gradient + momentum * buffer, Nesterov's, was asked for", _buffer_direction
+        ),
     ),
+)
+PLAIN_SGD = Optimizer(
+    slots=(),
+    counts_steps=False,
+    refresh=_plain_refresh,
+    direction=_plain_direction,
+    witness=None,
+    gradient=_sgd_gradient,
+    decays_gradient=True,
 )
 ADAMW = Optimizer(
     slots=("first_moment", "second_moment"),

@@ -53,14 +53,17 @@ class Sgd(NativeOptimizer):
         # DIFFERS(jax): optax.sgd knows no weight decay; put before it, it is the coupled one, on every parameter.
         return optax.chain(
             optax.add_decayed_weights(self.rule["weight_decay"]),
-            optax.sgd(rate, self.rule["momentum"], nesterov=self.rule["nesterov"]),
+            # None, not 0: a trace of momentum 0 would be kept.
+            optax.sgd(rate, self.rule["momentum"] or None, nesterov=self.rule["nesterov"]),
         )
 
     def get_slots(self, state) -> dict[str, Any]:
         _, (trace, _) = state
-        return {"momentum": trace.trace}
+        return {"momentum": trace.trace} if self.rule["momentum"] else {}
 
     def set_slots(self, state, slots: dict[str, Any]):
+        if not slots:
+            return state
         decay, (trace, scale) = state
         return decay, (trace._replace(trace=slots["momentum"]), scale)
 

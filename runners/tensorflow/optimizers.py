@@ -80,17 +80,17 @@ class Sgd(NativeOptimizer):
             self._set_rate(rate, self._momentum())
 
     def native_slots(self) -> dict[str, list[keras.Variable]]:
-        return {"momentum": self.native.momentums}
+        return {"momentum": self.native.momentums} if self.native.momentum else {}
 
     def get_slots(self) -> dict[str, list[np.ndarray]]:
         buffers = self._momentum()
         if self.rate is not None:
             # A float64 velocity may lose its last bit in `_momentum`: go on from what is saved, as a resumed run would.
             self._set_rate(self.rate, buffers)
-        return {"momentum": buffers}
+        return dict.fromkeys(self.native_slots(), buffers)
 
     def set_slots(self, slots: dict[str, list[np.ndarray]]) -> None:
-        self.buffers, self.rate = [buffer.astype(np.float64) for buffer in slots["momentum"]], None
+        self.buffers, self.rate = [buffer.astype(np.float64) for buffer in slots.get("momentum", self.buffers)], None
 
     def decayed(self, loss: tf.Tensor, penalties: list[tf.Tensor], *, world: int) -> tf.Tensor:
         return loss + tf.add_n(penalties) / world

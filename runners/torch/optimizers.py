@@ -49,9 +49,8 @@ class NativeOptimizer:
 class Sgd(NativeOptimizer):
     """torch.optim.SGD: its buffer is the recipe's momentum, its weight decay the coupled one."""
 
-    keys = MappingProxyType({"momentum": "momentum_buffer"})
-
     def __init__(self, rule: dict, parameters: list[nn.Parameter]) -> None:
+        self.keys = {"momentum": "momentum_buffer"} if rule["momentum"] else {}
         native = torch.optim.SGD(
             parameters,
             lr=0.0,

@@ -333,6 +333,8 @@ def explain_update(search: Search, focus: StandardCase, out: Sequence[Difference
         for tensors in (search.tape.probes[focus.state].state, search.answers.tensors[focus.name])
     )
     worst = max(out, key=lambda each: search.limits.score(each, search.precision))
+    if optimizer.witness is None:
+        return make_origin(worst, search.outline.place(worst.tensor))
     slot = f"{optimizer.witness}/"
     parameters = [name.removeprefix(slot) for name in after if name.startswith(slot)]
     taken = _joined([(before[f"params/{name}"] - after[f"params/{name}"]) / focus.learning_rate for name in parameters])
