@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Sequence
 
 from vigil.documents.invocation import FirstRung, Invocation, Tracking
-from vigil.documents.judgement import JudgedTarget, Judgement, RunBand, SequentialEvidence
+from vigil.documents.judgement import JudgedTarget, Judgement, RunBand, SequentialEvidence, shown
 from vigil.documents.verdict import Verdict
 from vigil.progress import duration
 from vigil.statistics.metric import amount
@@ -29,18 +29,20 @@ def verdict_block(invocation: Invocation, *, directory: str) -> str:
     lines += [_row(name, text) for name, text in zip(("band", ""), _band(judged), strict=False)]
     lines += [_row("verdict", _shown(judged.name)), _row("", judged.reason)]
     if judged.detectable_drop is not None:
-        runs = len(judged.values)
+        runs, worse = len(judged.values), "drop" if judged.direction == "higher" else "rise"
         lines.append(
             _row(
                 "power",
-                f"{'this run' if runs == 1 else f'these {runs} runs'} would have caught a drop of "
+                f"{'this run' if runs == 1 else f'these {runs} runs'} would have caught a {worse} of "
                 f"{amount(judged.detectable_drop, judged.unit)} with probability {judged.power:g}",
             )
         )
     if judged.sequential:
         lines.append(_row("evidence", _evidence(judged.sequential, unit=judged.unit)))
     lines += _first_rung(invocation.verify)
-    lines += [_row("published", _target(target)) for target in judged.targets]
+    # Beside values that came out digit for digit, those of other profiles say nothing.
+    exact = [target for target in judged.targets if target.exact]
+    lines += [_row("published", _target(target)) for target in exact or judged.targets]
     if failure := judged.failure:
         lines.append(
             _row("failed", f"{failure.category} in phase {failure.phase}, step {failure.step}, seed {failure.seed}")
@@ -76,17 +78,22 @@ def _log(lines: Sequence[str]) -> list[str]:
 def _values(judged: Judgement) -> str:
     if not judged.values:
         return "no value"
-    text = ", ".join(f"{entry.value:.2f} (seed {entry.seed})" for entry in judged.values)
-    return f"{text}; mean {judged.mean:.2f}" if len(judged.values) > 1 and judged.mean is not None else text
+    text = ", ".join(f"{shown(entry.value, judged.unit)} (seed {entry.seed})" for entry in judged.values)
+    return f"{text}; mean {shown(judged.mean, judged.unit)}" if len(judged.values) > 1 and judged.mean is not None else text
 
 
 def _band(judged: Judgement) -> list[str]:
     band = judged.band
     if band is None:
-        return ["none"]
-    one = f"{band.low:.2f} to {band.high:.2f} for one run"
+        exact = [target for target in judged.targets if target.exact and target.exact.metric == judged.metric]
+        return [f"{target.value:g} and {target.tolerance:g} either way, as published" for target in exact] or ["none"]
+
+    def interval(low: float, high: float) -> str:
+        return f"{shown(low, judged.unit)} to {shown(high, judged.unit)}"
+
+    one = f"{interval(band.low, band.high)} for one run"
     if several := judged.mean_band:
-        one += f"; {several.low:.2f} to {several.high:.2f} for the mean of {len(judged.values)}"
+        one += f"; {interval(several.low, several.high)} for the mean of {len(judged.values)}"
     return [one, _how_it_was_made(band)]
 
 

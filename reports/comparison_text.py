@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from reports.tables import markdown_table, print_table
 from vigil.documents.comparison import ComparedSide, Comparison, ReleaseDifference
+from vigil.documents.judgement import shown
 from vigil.documents.verification import times
 
 COLUMNS = ("", "OLD", "NEW", "NEW - OLD")
@@ -11,7 +12,7 @@ COLUMNS = ("", "OLD", "NEW", "NEW - OLD")
 
 def rows(document: Comparison) -> list[tuple[str, ...]]:
     """Return the table's rows: releases, versions, the first rung, every seed, the mean, and how fast it was."""
-    old, new = document.old, document.new
+    old, new, unit = document.old, document.new, document.metric.unit
     table: list[tuple[str, ...]] = [("release", old.release.request, new.release.request, "")]
     for name in dict.fromkeys([*old.versions, *new.versions]):
         versions = (old.versions.get(name, "-"), new.versions.get(name, "-"))
@@ -21,11 +22,12 @@ def rows(document: Comparison) -> list[tuple[str, ...]]:
     for seed in document.seeds:
         left, right = old.values.get(seed), new.values.get(seed)
         bits = _bits(old.states.get(seed), new.states.get(seed))
-        change = f"{right - left:+.2f}{bits}" if left is not None and right is not None else "-"
-        table.append((f"seed {seed}", _number(left), _number(right), change))
+        change = f"{shown(right - left, unit, sign='+')}{bits}" if left is not None and right is not None else "-"
+        table.append((f"seed {seed}", shown(left, unit), shown(right, unit), change))
     if old.values and new.values:
         means = [sum(side.values.values()) / len(side.values) for side in (old, new)]
-        table.append((f"mean {document.metric.name}", *(f"{mean:.2f}" for mean in means), f"{means[1] - means[0]:+.2f}"))
+        change = shown(means[1] - means[0], unit, sign="+")
+        table.append((f"mean {document.metric.name}", *(shown(mean, unit) for mean in means), change))
     table.append(_ratio("first step", old.first_step_seconds, new.first_step_seconds, "s"))
     table.append(_ratio("images/second", old.images_per_second, new.images_per_second, ""))
     return table
@@ -69,7 +71,7 @@ def _difference(difference: ReleaseDifference, *, unit: str) -> str:
     runs = f"{difference.n_pairs} seeds under both"
     if difference.correlation is not None:
         runs += f", correlation {difference.correlation:.2f}"
-    interval = f"{difference.low:+.2f} to {difference.high:+.2f}"
+    interval = " to ".join(shown(end, unit, sign="+") for end in (difference.low, difference.high))
     how = f"{difference.coverage:.0%} interval {interval}, p = {difference.p_value:.2g}"
     return f"{size}, {how} ({difference.method}; {runs})."
 
@@ -99,4 +101,4 @@ def _number(value: float | None, unit: str = "") -> str:
 
 
 def _amount(value: float, unit: str, *, sign: str = "") -> str:
-    return f"{value:{sign}.2f} {'points' if unit == 'percent' else unit}"
+    return f"{shown(value, unit, sign=sign)} {'points' if unit == 'percent' else unit}"

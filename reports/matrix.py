@@ -10,7 +10,7 @@ from pathlib import Path
 
 from reports.tables import markdown_table, print_table
 from vigil.documents.invocation import Invocation
-from vigil.documents.judgement import Judgement
+from vigil.documents.judgement import Judgement, shown
 from vigil.documents.record import Record
 from vigil.documents.verdict import Verdict
 from vigil.process.recording import read_record
@@ -139,11 +139,14 @@ def _median_losses(cells: Sequence[MatrixCell]) -> list[float]:
 
 
 def _metric(judged: Judgement | None) -> str:
-    return f"{judged.mean:.2f}" if judged and judged.mean is not None else "-"
+    return shown(judged.mean, judged.unit) if judged and judged.mean is not None else "-"
 
 
 def _band(judged: Judgement | None) -> str:
-    return f"{judged.band.low:.1f} to {judged.band.high:.1f}" if judged and judged.band else "-"
+    if not judged or not judged.band:
+        return "-"
+    low, high = judged.band.low, judged.band.high
+    return f"{low:.1f} to {high:.1f}" if judged.unit == "percent" else f"{low:.4g} to {high:.4g}"
 
 
 def _distance(losses: Sequence[float], reference: Sequence[float]) -> str:

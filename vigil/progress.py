@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
 from runners.contract.protocol.spec import RunSpec
+from vigil.documents.judgement import shown
 from vigil.documents.record import Record
 from vigil.documents.verification import Verification
 
@@ -92,7 +93,7 @@ class RunDisplay:
     def end(self, record: Record) -> None:
         """Close the line of a run."""
         value = record.metric.value
-        outcome = f"{record.metric.name} {value:.2f}" if value is not None else record.status
+        outcome = f"{record.metric.name} {shown(value, record.metric.unit)}" if value is not None else record.status
         self._say(f"{outcome} after {duration(record.timing.wall_seconds)}")
         self._bar.update(self._task, status=outcome)
         self._bar.stop_task(self._task)
@@ -123,7 +124,8 @@ class RunDisplay:
         steps, batch_size = self._training["steps"], self._training["batch_size"]
         parts = [f"step {self._step}/{steps}", f"epoch {self._step / (self._training['data']['n_train'] // batch_size):.1f}"]
         parts += [f"loss {self._loss:.3f}" if isinstance(self._loss, float) else f"loss {self._loss}"]
-        parts += [f"{self._training['metric']['name']} {self._metric:.2f}"] if self._metric is not None else []
+        metric = self._training["metric"]
+        parts += [f"{metric['name']} {shown(self._metric, metric['unit'])}"] if self._metric is not None else []
         if self._rate:
             parts += [f"{self._rate * batch_size:.0f} images/s"]
             parts += [f"{duration((steps - self._step) / self._rate)} left"]

@@ -13,6 +13,7 @@ from reports import comparison_text as report
 from reports.run_pictures import draw_pictures
 from vigil.cli import options
 from vigil.documents.comparison import ComparedMetric, ComparedSide, Comparison
+from vigil.documents.judgement import shown
 from vigil.documents.record import Record
 from vigil.documents.verification import Verification
 from vigil.errors import UsageError
@@ -164,7 +165,7 @@ def _watch(
 
     def ended(record: Record) -> None:
         metric, failure = record.metric, record.failure
-        text = f"{failure.category}: {failure.message}" if failure else f"{metric.name} {metric.value:.2f}"
+        text = f"{failure.category}: {failure.message}" if failure else f"{metric.name} {shown(metric.value, metric.unit)}"
         seconds = duration(record.timing.wall_seconds)
         display.say(f"{titles[record.invocation_id]}, seed {record.seed}: {text} ({seconds})")
 

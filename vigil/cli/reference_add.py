@@ -12,6 +12,7 @@ from vigil.cli import options
 from vigil.data.official import ensure_data
 from vigil.documents.context import Context, make_context
 from vigil.documents.invocation import Invocation
+from vigil.documents.judgement import shown
 from vigil.documents.record import Record
 from vigil.documents.reference_row import VerificationNote
 from vigil.documents.verdict import Verdict
@@ -107,7 +108,7 @@ def _measure(
             text += f"{record.status}, {record.failure.message}"
         else:
             append_rows(reference_directory(), [row_from_record(record, verify=notes[invocation.context])])
-            text += f"{record.metric.value:.2f} {record.metric.unit}"
+            text += f"{shown(record.metric.value, record.metric.unit)} {record.metric.unit}"
         print(f"{text} ({duration(record.timing.wall_seconds)})", flush=True)
 
     sweep(

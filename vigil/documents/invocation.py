@@ -59,10 +59,18 @@ class FirstRung(Part):
         return self.verdict.reason if self.verdict else ""
 
 
+class ExactTarget(Part):
+    """That a published value is to come out digit for digit: of one seed, in some precisions, by so much at most."""
+
+    seed: int
+    within: float
+    precisions: tuple[str, ...]
+
+
 class PublishedTarget(Part):
     """A published value, as the recipe has it. `metric`: where it is of another one than the recipe's."""
 
-    LEFT_OUT_WHEN_NONE: ClassVar[tuple[str, ...]] = ("metric",)
+    LEFT_OUT_WHEN_NONE: ClassVar[tuple[str, ...]] = ("metric", "exact")
 
     value: float
     published_as: str
@@ -72,6 +80,7 @@ class PublishedTarget(Part):
     protocol: str
     profile: str
     metric: str | None = None
+    exact: ExactTarget | None = None
 
 
 class SequentialRule(Part):

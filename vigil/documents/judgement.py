@@ -99,8 +99,18 @@ class SequentialEvidence(Part):
     looks: tuple[SequentialLook, ...]
 
 
+class ExactOutcome(Part):
+    """What came out where a published value is to come out digit for digit."""
+
+    metric: str
+    seed: int
+    value: float
+
+
 class JudgedTarget(Part):
-    """A published value beside ours."""
+    """A published value beside ours. exact: where it is to come out digit for digit; the verdict stands on that then."""
+
+    LEFT_OUT_WHEN_NONE: ClassVar[tuple[str, ...]] = ("exact",)
 
     value: float
     published_as: str | None
@@ -110,6 +120,7 @@ class JudgedTarget(Part):
     meets: bool | None
     tolerance: float | None
     reason: str
+    exact: ExactOutcome | None = None
 
 
 class RunFailure(Part):
@@ -143,3 +154,12 @@ class Judgement(Part):
     power: float
     targets: tuple[JudgedTarget, ...]
     failure: RunFailure | None = None
+
+
+def shown(value: float | None, unit: str, *, sign: str = "") -> str:
+    """Return a metric's value as it is told: percent with two digits behind the point, anything else with six, - for none.
+
+    >>> shown(88.5333, "percent"), shown(-0.5, "percent", sign="+"), shown(0.0428982, "nats")
+    ('88.53', '-0.50', '0.042898')
+    """
+    return "-" if value is None else f"{value:{sign}.{2 if unit == 'percent' else 6}f}"

@@ -18,8 +18,7 @@ from vigil import tracking
 from vigil.documents.document import DocumentError
 from vigil.documents.failure import Failure
 from vigil.documents.invocation import FirstRung, Invocation
-from vigil.documents.judgement import NOT_JUDGED, Judgement, SeedValue
-from vigil.documents.judgement import Metric
+from vigil.documents.judgement import NOT_JUDGED, Judgement, Metric, SeedValue
 from vigil.documents.record import Record
 from vigil.documents.verdict import Verdict
 from vigil.documents.verification import StepVerdict
@@ -28,6 +27,7 @@ from vigil.paths import reference_directory
 from vigil.process.directories import alone_in
 from vigil.process.execute import execute
 from vigil.process.recording import make_record, read_record
+from vigil.references.exact import decided_seeds, exact_outcomes, with_exact
 from vigil.references.judge import failed, judge
 from vigil.references.samples import load_rows
 from vigil.releases.recorded import interpreter
@@ -204,18 +204,29 @@ def judge_records(invocation: Invocation, records: Sequence[Record]) -> Judgemen
                 if other.status == "finished"
             ]
             return failed(record.failure, metric=record.metric, seed=record.seed, values=values)
-    first = records[0]
-    return judge(
-        [(record.seed, record.metric.value) for record in records],
-        rows=load_rows(reference_directory(), invocation.recipe.name),
-        recipe=invocation.recipe,
-        metric=first.metric,
-        checksum=first.data.checksum,
-        n_test=first.data.n_test,
-        context=invocation.context,
-        targets=invocation.targets,
-        sequential=invocation.sequential,
-    )
+    first, targets = records[0], invocation.targets
+    metric, profile = first.metric, invocation.recipe.profile
+    measured = [(record.seed, record.metric.value) for record in records]
+    # Seeds that are added until the evidence decides are judged by the evidence alone.
+    metrics = {record.seed: record.curve[-1].metrics for record in records} if invocation.sequential is None else {}
+    exact = exact_outcomes(targets, metrics, profile=profile, context=invocation.context)
+    decided = decided_seeds(exact, metric=metric)
+    rest = None
+    if others := [(seed, value) for seed, value in measured if seed not in decided]:
+        rest = judge(
+            others,
+            rows=load_rows(reference_directory(), invocation.recipe.name),
+            recipe=invocation.recipe,
+            metric=metric,
+            checksum=first.data.checksum,
+            n_test=first.data.n_test,
+            context=invocation.context,
+            targets=targets,
+            sequential=invocation.sequential,
+        )
+    if rest and not exact:
+        return rest
+    return with_exact(rest, exact, measured, metric=metric, targets=targets, profile=profile)
 
 
 def track(directory: Path) -> Invocation:

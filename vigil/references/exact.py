@@ -1,0 +1,141 @@
+"""Published values that are to come out digit for digit: one seed is held to them, and needs no reference.
+
+The rest of an invocation is judged by its band, as ever. Both must hold.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from vigil.documents.context import Context
+from vigil.documents.invocation import PublishedTarget
+from vigil.documents.judgement import ExactOutcome, JudgedTarget, Judgement, Metric, SeedValue, shown
+from vigil.documents.verdict import Verdict
+from vigil.references.targets import judge_target
+from vigil.statistics.bands import POWER
+
+# The worst first.
+_ORDER = (Verdict.REGRESSED, Verdict.BETTER, Verdict.UNKNOWN, Verdict.REPRODUCED)
+
+
+def exact_outcomes(
+    targets: Sequence[PublishedTarget], metrics: Mapping[int, Mapping[str, float]], *, profile: str, context: Context
+) -> dict[int, JudgedTarget]:
+    """Return place among the targets -> the published value beside ours, where it is to come out digit for digit.
+
+    Args:
+        metrics: by seed, all that the last evaluation of its run gave.
+        profile, context: of the runs. Another profile, precision or randomness than the value is exact for leaves it out.
+    """
+    found = {}
+    for place, target in enumerate(targets):
+        exact, metric = target.exact, target.metric
+        if exact is None or metric is None or (target.profile, context.randomness) != (profile, "shared"):
+            continue
+        value = metrics.get(exact.seed, {}).get(metric)
+        if value is None or context.precision not in exact.precisions:
+            continue
+        difference = value - target.value
+        side = "above" if difference > 0.0 else "below"
+        found[place] = JudgedTarget(
+            value=target.value,
+            published_as=target.published_as,
+            source=target.source,
+            link=target.link,
+            judged=True,
+            meets=math.isfinite(value) and abs(difference) <= exact.within,
+            tolerance=exact.within,
+            reason=f"ours is {value:.9f}, {abs(difference):.1e} {side}; allowed is {exact.within:.0e}, half of the last digit",
+            exact=ExactOutcome(metric=metric, seed=exact.seed, value=value),
+        )
+    return found
+
+
+def decided_seeds(outcomes: Mapping[int, JudgedTarget], *, metric: Metric) -> set[int]:
+    """Return the seeds whose metric is held to a published value digit for digit."""
+    return {each.exact.seed for each in outcomes.values() if each.exact and each.exact.metric == metric.name}
+
+
+def with_exact(
+    rest: Judgement | None,
+    outcomes: Mapping[int, JudgedTarget],
+    values: Sequence[tuple[int, float | None]],
+    *,
+    metric: Metric,
+    targets: Sequence[PublishedTarget],
+    profile: str,
+) -> Judgement:
+    """Return the verdict on all runs: those held to published values exactly, and the rest.
+
+    Args:
+        rest: the verdict of the band on the other seeds; None where there are none.
+        values: (seed, value) of each run.
+    """
+    name = _name(list(outcomes.values()), metric=metric)
+    names = {entry.seed: entry.verdict for entry in rest.values} if rest else {}
+    entries = tuple(SeedValue(seed=seed, value=value, verdict=names.get(seed, name)) for seed, value in values)
+    numbers = [value for _, value in values if value is not None]
+    reasons = [f"{_text(outcomes)}", *([f"other seeds: {rest.name}, {rest.reason}"] if rest else [])]
+    facts: dict[str, Any] = {
+        "name": name if rest is None else min(name, rest.name, key=_ORDER.index),
+        "reason": "; ".join(reasons),
+        "values": entries,
+        "mean": math.fsum(numbers) / len(numbers),
+        "targets": tuple(
+            outcomes.get(place) or (rest.targets[place] if rest else _shown(target, metric=metric, profile=profile))
+            for place, target in enumerate(targets)
+        ),
+    }
+    if rest is not None:
+        return rest.replace(**facts)
+    return Judgement(
+        **facts,
+        metric=metric.name,
+        unit=metric.unit,
+        direction=metric.direction,
+        p_value=None,
+        band=None,
+        mean_band=None,
+        welch=None,
+        sequential=None,
+        detectable_drop=None,
+        power=POWER,
+    )
+
+
+def _name(outcomes: Sequence[JudgedTarget], *, metric: Metric) -> Verdict:
+    missed = [each for each in outcomes if not each.meets]
+    if not missed:
+        return Verdict.REPRODUCED
+    of_metric = [each for each in missed if each.exact and each.exact.metric == metric.name]
+    is_better = bool(of_metric) and all(
+        each.exact and (each.exact.value > each.value) == (metric.direction == "higher") for each in of_metric
+    )
+    return Verdict.BETTER if is_better else Verdict.REGRESSED
+
+
+def _text(outcomes: Mapping[int, JudgedTarget]) -> str:
+    parts = []
+    for each in outcomes.values():
+        assert each.exact is not None
+        ours = f"{each.exact.metric} {shown(each.exact.value, 'exact')}"
+        parts.append(f"{ours} is the published value" if each.meets else f"{ours} is not the published {each.value:g}")
+    seed = next(iter(outcomes.values())).exact
+    return f"digit for digit: {', '.join(parts)}" + (f" (seed {seed.seed})" if seed else "")
+
+
+def _shown(target: PublishedTarget, *, metric: Metric, profile: str) -> JudgedTarget:
+    """Return a value of another profile, which is only shown."""
+    return judge_target(
+        target,
+        (),
+        metric=metric.name,
+        selection=metric.selection,
+        unit=metric.unit,
+        profile=profile,
+        n_test=1,
+        coverage=0.99,
+        band=None,
+    )
