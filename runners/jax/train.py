@@ -15,6 +15,7 @@ from flax import nnx
 
 from runners.contract.data.batches import Labels
 from runners.contract.kinds.detections import Detections
+from runners.contract.kinds.parameters import bound
 from runners.contract.kinds.table import KINDS, kind_of
 from runners.contract.kinds.weights import deviation, state_names
 from runners.contract.layouts import canonical_axes, native_axes
@@ -23,10 +24,10 @@ from runners.contract.protocol import faults
 from runners.contract.protocol.checkpoint import State, require_same_names
 from runners.contract.protocol.session import Session
 from runners.jax import determinism, devices, modes, precision
-from runners.jax.models import moco_lite, resnet_cifar, tiny_mask_rcnn
+from runners.jax.models import digits_mlp, moco_lite, resnet_cifar, tiny_mask_rcnn
 from runners.jax.optimizers import OPTIMIZERS
 
-MODELS = {"resnet_cifar": resnet_cifar, "moco_lite": moco_lite, "tiny_mask_rcnn": tiny_mask_rcnn}
+MODELS = {"resnet_cifar": resnet_cifar, "moco_lite": moco_lite, "tiny_mask_rcnn": tiny_mask_rcnn, "digits_mlp": digits_mlp}
 _LAYERS = (nnx.Conv, nnx.ConvTranspose, nnx.Linear, nnx.BatchNorm)
 
 
@@ -252,6 +253,10 @@ def initialise(model: nnx.Module, rules: dict, *, seed: int) -> None:
         rule = rules["init"][drawn.init]
         if rule["distribution"] == "constant":
             return nnx.Param(jnp.full(parameter.shape, rule["value"], parameter.dtype))
+        if rule["distribution"] == "uniform":
+            # DIFFERS(jax): its initializer draws from 0 on.
+            uniform = jax.nn.initializers.uniform(2.0 * bound(rule, drawn))
+            return nnx.Param(uniform(rngs.params(), parameter.shape, parameter.dtype) - bound(rule, drawn))
         normal = jax.nn.initializers.normal(deviation(rule, drawn.shape))
         return nnx.Param(rule["mean"] + normal(rngs.params(), parameter.shape, parameter.dtype))
 

@@ -14,6 +14,7 @@ from tensorflow import keras
 from runners.contract.data.batches import Labels
 from runners.contract.errors import Unsupported
 from runners.contract.kinds.detections import Detections
+from runners.contract.kinds.parameters import ParameterRow, bound
 from runners.contract.kinds.table import KINDS, kind_of
 from runners.contract.kinds.weights import deviation, state_names
 from runners.contract.layouts import canonical_axes, native_axes
@@ -22,10 +23,10 @@ from runners.contract.protocol import faults
 from runners.contract.protocol.checkpoint import State, require_same_names
 from runners.contract.protocol.session import Session
 from runners.tensorflow import determinism, devices, modes, precision
-from runners.tensorflow.models import moco_lite, resnet_cifar, tiny_mask_rcnn
+from runners.tensorflow.models import digits_mlp, moco_lite, resnet_cifar, tiny_mask_rcnn
 from runners.tensorflow.optimizers import OPTIMIZERS
 
-MODELS = {"resnet_cifar": resnet_cifar, "moco_lite": moco_lite, "tiny_mask_rcnn": tiny_mask_rcnn}
+MODELS = {"resnet_cifar": resnet_cifar, "moco_lite": moco_lite, "tiny_mask_rcnn": tiny_mask_rcnn, "digits_mlp": digits_mlp}
 # What a forward pass sums over devices.
 _SUMS = {
     "sync": "synchronised batch norm sums over devices in every layer",
@@ -219,7 +220,7 @@ def initialise(model: keras.Model, rules: dict) -> None:
         variable = _variable(model, native)
         if variable.trainable:
             drawn = parameters[name]
-            draw = _initializer(rules["init"][drawn.init], drawn.shape)
+            draw = _initializer(rules["init"][drawn.init], drawn)
             variable.assign(draw(variable.shape, dtype=variable.dtype))
     if kind.begins_itself:
         model.begin()
@@ -261,11 +262,13 @@ def _variable(model: keras.Model, native: str) -> keras.Variable:
     return functools.reduce(part_of, native.split("."), model)
 
 
-def _initializer(rule: dict, shape: tuple[int, ...]) -> keras.initializers.Initializer:
+def _initializer(rule: dict, drawn: ParameterRow) -> keras.initializers.Initializer:
     if rule["distribution"] == "constant":
         return keras.initializers.Constant(rule["value"])
     # A new one for each weight: an initializer draws the same numbers every time.
-    return keras.initializers.RandomNormal(rule["mean"], deviation(rule, shape))
+    if rule["distribution"] == "uniform":
+        return keras.initializers.RandomUniform(-bound(rule, drawn), bound(rule, drawn))
+    return keras.initializers.RandomNormal(rule["mean"], deviation(rule, drawn.shape))
 
 
 def to_canonical(array: np.ndarray, layout: str) -> np.ndarray:

@@ -12,6 +12,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 from runners.contract.data.batches import Labels, split
 from runners.contract.kinds.detections import Detections
+from runners.contract.kinds.parameters import bound
 from runners.contract.kinds.table import KINDS, kind_of
 from runners.contract.kinds.weights import deviation, state_names
 from runners.contract.layouts import canonical_axes, native_axes
@@ -20,10 +21,10 @@ from runners.contract.protocol import faults
 from runners.contract.protocol.checkpoint import State, require_same_names
 from runners.contract.protocol.session import Session
 from runners.torch import determinism, devices, modes, precision
-from runners.torch.models import moco_lite, resnet_cifar, tiny_mask_rcnn
+from runners.torch.models import digits_mlp, moco_lite, resnet_cifar, tiny_mask_rcnn
 from runners.torch.optimizers import OPTIMIZERS
 
-MODELS = {"resnet_cifar": resnet_cifar, "moco_lite": moco_lite, "tiny_mask_rcnn": tiny_mask_rcnn}
+MODELS = {"resnet_cifar": resnet_cifar, "moco_lite": moco_lite, "tiny_mask_rcnn": tiny_mask_rcnn, "digits_mlp": digits_mlp}
 
 
 def train(session: Session, rank: int = 0) -> None:
@@ -235,6 +236,8 @@ def initialise(model: nn.Module, rules: dict) -> None:
         rule = rules["init"][drawn.init]
         if rule["distribution"] == "constant":
             nn.init.constant_(parameter, rule["value"])
+        elif rule["distribution"] == "uniform":
+            nn.init.uniform_(parameter, -bound(rule, drawn), bound(rule, drawn))
         else:
             nn.init.normal_(parameter, rule["mean"], deviation(rule, drawn.shape))
     if kind.begins_itself:

@@ -14,7 +14,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema, model_validator
 from pydantic_core import PydanticCustomError
 
-from runners.contract.data import generated, scenes
+from runners.contract.data import digits, generated, scenes
 from runners.contract.data.instances import EMBEDDED
 from vigil.recipes.yaml_file import Location
 
@@ -26,6 +26,7 @@ LARGEST_SIZES = {
     "generated": (generated.MAXIMUM["train"], generated.MAXIMUM["test"]),
     "textures": (generated.MAXIMUM["train"], generated.MAXIMUM["test"]),  # made in the same chunks
     "scenes": (scenes.MAXIMUM["train"], scenes.MAXIMUM["test"]),
+    "digits": (digits.COUNT, digits.COUNT),
 }
 DATA_IMAGE_SHAPE = (32, 32, 3)
 
@@ -67,13 +68,20 @@ def broken(checks: Iterable[Check]) -> list[Problem]:
     return [(location, message) for holds, location, message in checks if not holds]
 
 
-class PercentMetric(Closed):
+class JudgedMetric(Closed):
     """The number that is judged."""
 
     name: str
+    unit: str
+    direction: str
+    selection: Literal["last"] = Field(description="Which evaluation counts: the last, never the best on the test set.")
+
+
+class PercentMetric(JudgedMetric):
+    """The number that is judged."""
+
     unit: Literal["percent"] = Field(description="The unit of the metric.")
     direction: Literal["higher"] = Field(description="Which direction is better; a band is two-sided all the same.")
-    selection: Literal["last"] = Field(description="Which evaluation counts: the last, never the best on the test set.")
 
 
 class Convolution(Closed):
@@ -121,6 +129,14 @@ class ConstantInit(Closed):
     value: float = Field(description="The value.")
 
 
+class UniformInit(Closed):
+    """Draws from a uniform distribution around 0, whose end is sqrt(`numerator` / (fan in + fan out)) of the layer."""
+
+    distribution: Literal["uniform"] = Field(description="The distribution.")
+    numerator: Positive = Field(description="6 is Glorot and Bengio.")
+    per: Literal["fan_sum"] = Field(description="What the numerator is divided by: inputs plus outputs of the layer.")
+
+
 class Init(Closed):
     """Initial weights, by kind of parameter."""
 
@@ -160,7 +176,7 @@ class SgdRule(Closed):
     name: Literal["sgd"] = Field(description="Which optimizer.")
     momentum: Annotated[float, Field(ge=0, lt=1)] = Field(description="buffer = momentum * buffer + gradient.")
     dampening: Zero = Field(description="How much of the gradient is kept out of the buffer.")
-    nesterov: No = Field(description="Whether the gradient is taken after the momentum step.")
+    nesterov: bool = Field(description="Whether the step is gradient + momentum * buffer; else it is the buffer.")
     learning_rate_in_momentum: No = Field(
         description="false: parameter -= learning_rate * buffer. Differs from true once the learning rate changes."
     )
@@ -185,7 +201,17 @@ class AdamWRule(Closed):
     weight_decay_on: Literal["all"] = Field(description="Which parameters decay.")
 
 
-Optimizers = SgdRule | AdamWRule
+Optimizers = Annotated[SgdRule | AdamWRule, Field(discriminator="name", description="The update rule.")]
+
+
+class Exact(Closed):
+    """That a published value is to come out digit for digit, where nothing but rounding can differ."""
+
+    seed: Annotated[int, Field(ge=0)] = Field(description="The seed that it was published for.")
+    within: Positive = Field(description="How far off is the same: half of the last printed digit.")
+    precisions: Annotated[tuple[Literal["fp32", "fp64"], ...], Field(strict=False, min_length=1)] = Field(
+        description="The precisions whose rounding stays within that, measured; others are judged by the band."
+    )
 
 
 class Target(Closed):
@@ -209,6 +235,14 @@ class Data(Closed):
     )
     n_train: Count = Field(description="How many training images.")
     n_test: Count = Field(description="How many test images.")
+
+
+class DigitsData(Closed):
+    """How many handwritten digits; a test is on the images of training, as published."""
+
+    name: Literal["digits"] = Field(description="digits: in the repository.")
+    n_train: Count = Field(description="How many training images, the first ones.")
+    n_test: Count = Field(description="How many of them are evaluated, the first ones.")
 
 
 class InstanceData(Closed):
@@ -293,7 +327,7 @@ class Profile(Closed):
     """How much of a recipe: smoke in seconds, quick in minutes, paper as published."""
 
     description: Text = Field(description="One line for `vigil recipes`.")
-    data: Data | InstanceData = Field(description="The data set.")
+    data: Data | DigitsData | InstanceData = Field(description="The data set.")
     batch_size: Annotated[int, Field(ge=2)] = Field(description="Images in a global training batch, over all devices.")
     evaluation_batch_size: Count = Field(description="Images in a global evaluation batch; divides n_test.")
     steps: Count = Field(description="Training steps.")

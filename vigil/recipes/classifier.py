@@ -17,6 +17,7 @@ from vigil.recipes.blocks import (
     ImageShape,
     Init,
     Name,
+    Optimizers,
     PercentMetric,
     PiecewiseRate,
     Profile,
@@ -127,6 +128,7 @@ class ClassifierRecipe(Recipe):
     model: ResnetCifarModel = Field(description="The network.")
     loss: CrossEntropy = Field(description="What is minimised.")
     input: ImageInput = Field(description="From stored images to a batch.")
+    optimizer: Optimizers
     targets: list[AccuracyTarget] = Field(description="Published values; an empty list if there are none.")
     profiles: dict[Name, ClassifierProfile] = profiles_field("smoke, quick (the default), paper, or others.")
 

@@ -17,6 +17,7 @@ from vigil.recipes.blocks import (
     ImageShape,
     Init,
     Name,
+    Optimizers,
     PercentMetric,
     Positive,
     Profile,
@@ -167,6 +168,7 @@ class ContrastiveRecipe(Recipe):
     model: MocoLiteModel = Field(description="The network.")
     loss: InfoNce = Field(description="What is minimised.")
     input: PairInput = Field(description="From stored images to a batch.")
+    optimizer: Optimizers
     targets: list[NeighbourTarget] = Field(description="Published values; an empty list if there are none.")
     profiles: dict[Name, ContrastiveProfile] = profiles_field("smoke, quick (the default), paper, or others.")
 

@@ -19,6 +19,7 @@ from vigil.recipes.blocks import (
     ImageShape,
     InstanceData,
     Name,
+    Optimizers,
     PercentMetric,
     Positive,
     Profile,
@@ -153,6 +154,7 @@ class DetectorRecipe(Recipe):
     model: TinyMaskRcnnModel = Field(description="The network.")
     loss: MaskRcnnLoss = Field(description="What is minimised.")
     input: InstanceInput = Field(description="From stored images to a batch.")
+    optimizer: Optimizers
     targets: list[MaskTarget] = Field(description="Published values; an empty list if there are none.")
     profiles: dict[Name, DetectorProfile] = profiles_field("smoke, quick (the default), standard, or others.")
 

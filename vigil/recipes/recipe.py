@@ -10,7 +10,7 @@ from pydantic import Field, ValidationError, model_validator
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from vigil.errors import UsageError, nearest
-from vigil.recipes.blocks import Check, Closed, Count, Name, Optimizers, PercentMetric, Problem, Profile, Target, Text, broken
+from vigil.recipes.blocks import Check, Closed, Count, JudgedMetric, Name, Problem, Profile, Target, Text, broken
 
 DEFAULT_PROFILE = "quick"
 
@@ -21,11 +21,11 @@ class Recipe(Closed):
     name: Name = Field(description="The name in commands, tables and file names.")
     version: Count = Field(description="Raised when a number can move; results of two versions are not compared.")
     description: Text = Field(description="One line for `vigil recipes`.")
-    optimizer: Optimizers = Field(description="The update rule.", discriminator="name")
-    metric: PercentMetric
+    metric: JudgedMetric
     model: Closed
     loss: Closed
     input: Closed
+    optimizer: Closed
     targets: Sequence[Target]
     profiles: Mapping[str, Profile]
 

@@ -52,6 +52,11 @@ class Batches:
             images = augment(images, self._augmentation, seed=self._seed, step=step)
         return images, self._data.train_labels[index].astype(np.int32)
 
+    def rows(self, step: int) -> int:
+        """Return how many examples step `step` trains on."""
+        del step
+        return self._batch_size
+
     def few(self, step: int, first: int, *, count: int) -> tuple[np.ndarray, Labels]:
         """Return some rows of a step's batch, a batch of their own."""
         images, labels = self.train(step)
@@ -95,13 +100,20 @@ def normalisation(images: np.ndarray, rule: dict[str, Any]) -> tuple[np.ndarray,
     """Return (mean, 1 / deviation) as float32, in units of a pixel from 0 to 255.
 
     Either is three numbers of the recipe, for pixels from 0 to 1; or the mean image and each channel's deviation are taken of the
-    training images, from exact integer sums.
+    training images, from exact integer sums. Between `minimum` and `maximum`, of each pixel, images lie from 0 to 1; a pixel that
+    is always the same is 0.
     """
-    if isinstance(rule["mean"], list):
+    if rule == {"minimum": "per_pixel", "maximum": "per_pixel"}:
+        least, most = images.min(axis=0).astype(np.float64), images.max(axis=0)
+        return least.astype(np.float32), (1.0 / np.where(most > least, most - least, 1.0)).astype(np.float32)
+    if isinstance(rule.get("mean"), list):
         mean, deviation = (255.0 * np.array(rule[key]) for key in ("mean", "deviation"))
         return mean.astype(np.float32), (1.0 / deviation).astype(np.float32)
     if rule != {"mean": "per_pixel", "deviation": "per_channel"}:
-        raise ValueError(f"normalisation {rule}: allowed is a per_pixel mean with a per_channel deviation, or numbers")
+        raise ValueError(
+            f"normalisation {rule}: allowed is a per_pixel mean with a per_channel deviation, numbers, or a per_pixel minimum "
+            "and maximum"
+        )
     mean = images.sum(axis=0, dtype=np.int64) / len(images)
     n = images.size // images.shape[-1]
     total = images.sum(axis=(0, 1, 2), dtype=np.int64)

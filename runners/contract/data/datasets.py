@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from runners.contract.data import cifar10, generated, textures
+from runners.contract.data import cifar10, digits, generated, textures
 from runners.contract.data.kept import kept
 
 
@@ -32,8 +32,11 @@ def load(data: dict[str, Any], directory: str | None) -> DataSet:
     elif data["name"] == "cifar10":
         images, labels, test_images, test_labels = cifar10.load(Path(directory or ""))
         train, test = (images[:n_train], labels[:n_train]), (test_images[:n_test], test_labels[:n_test])
+    elif data["name"] == "digits":  # tested on what it was trained on, as published
+        images, labels = digits.load()
+        train, test = (images[:n_train], labels[:n_train]), (images[:n_test], labels[:n_test])
     else:
-        raise ValueError(f"data set {data['name']!r}: allowed are {', '.join([*_EMBEDDED, 'cifar10'])}")
+        raise ValueError(f"data set {data['name']!r}: allowed are {', '.join([*_EMBEDDED, 'cifar10', 'digits'])}")
     return DataSet(*train, *test, checksum=generated.checksum(*train)[:16] + generated.checksum(*test)[:16])
 
 

@@ -47,6 +47,8 @@ class Kind:
     batches: what makes training and evaluation batches of it.
     evaluate: (predict, batches, training) -> metrics by name, or detections. predict: images of an evaluation batch -> what the
         model gives back for each, [batch, ...], in evaluation mode.
+    draw: (model, seed) -> the parameters of step 0 by canonical name, where a published result says how they were drawn. Else
+        they come from the shared streams.
     evaluated_images: images of a training batch -> what evaluation takes of them; images of an evaluation batch stay as they are.
     across_devices: model -> what batch norm does across devices: sync, per_device, parts, or none of all.
     part_rows: model -> rows of a part of a batch that no two devices may share.
@@ -59,6 +61,7 @@ class Kind:
     load: Callable[[dict[str, Any], str | None], DataSet | InstanceSet]
     batches: Callable[..., Batches]
     evaluate: Callable[[Predict, Any, dict[str, Any]], dict[str, float] | Detections]
+    draw: Callable[[Model, int], dict[str, np.ndarray]] | None = None
     evaluated_images: Callable[[np.ndarray], np.ndarray] = unchanged
     across_devices: Callable[[Model], str] = in_equal_measure
     part_rows: Callable[[Model], int] = one_row

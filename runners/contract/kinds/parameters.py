@@ -6,7 +6,9 @@ Frameworks adapt to these. Kernels are [height, width, in, out] and [in, out].
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -18,10 +20,11 @@ Beginning = Callable[[Mapping[str, np.ndarray], int], np.ndarray]
 
 @dataclasses.dataclass(frozen=True)
 class ParameterRow:
-    """A trained array. init: the key of the recipe's `init` that it is drawn by."""
+    """A trained array. init: the key of the recipe's `init` that it is drawn by. fans: inputs and outputs of its layer."""
 
     shape: Shape
     init: str
+    fans: tuple[int, int] | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -52,8 +55,8 @@ class ParameterTable:
         self.parameters[f"{name}.bias"] = ParameterRow((n_out,), f"{init}.bias")
 
     def dense(self, name: str, n_in: int, n_out: int, *, init: str) -> None:
-        self.parameters[f"{name}.kernel"] = ParameterRow((n_in, n_out), f"{init}.kernel")
-        self.parameters[f"{name}.bias"] = ParameterRow((n_out,), f"{init}.bias")
+        self.parameters[f"{name}.kernel"] = ParameterRow((n_in, n_out), f"{init}.kernel", (n_in, n_out))
+        self.parameters[f"{name}.bias"] = ParameterRow((n_out,), f"{init}.bias", (n_in, n_out))
 
     def batch_norm(self, name: str, n: int) -> None:
         for leaf in ("scale", "bias"):
@@ -70,3 +73,13 @@ def constant(shape: Shape, value: float) -> Beginning:
 def copy_of(name: str) -> Beginning:
     """Return the beginning of an array that is a parameter's copy."""
     return lambda parameters, seed: parameters[name].copy()
+
+
+def bound(rule: Mapping[str, Any], row: ParameterRow) -> float:
+    """Return the end of a `uniform` init rule's interval around 0: sqrt(numerator / (fan in + fan out)) of the layer.
+
+    Glorot and Bengio 2010, https://proceedings.mlr.press/v9/glorot10a.html, equation 16, where the numerator is 6.
+    """
+    if row.fans is None:
+        raise ValueError("init distribution uniform: allowed for dense layers")
+    return math.sqrt(rule["numerator"] / sum(row.fans))

@@ -8,11 +8,13 @@ from runners.contract.kinds.classification import RESNET_CIFAR
 from runners.contract.kinds.contrast import MOCO_LITE
 from runners.contract.kinds.detection import TINY_MASK_RCNN
 from runners.contract.kinds.kind import Kind
+from runners.contract.kinds.perceptron import DIGITS_MLP
 
 KINDS: dict[str, Kind] = {
     "resnet_cifar": RESNET_CIFAR,
     "moco_lite": MOCO_LITE,
     "tiny_mask_rcnn": TINY_MASK_RCNN,
+    "digits_mlp": DIGITS_MLP,
 }
 
 

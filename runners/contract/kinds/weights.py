@@ -18,8 +18,12 @@ def initial_state(training: dict[str, Any], *, seed: int) -> State:
 
     Drawn in float64 and rounded once: an fp64 run starts from the same numbers as an fp32 run.
     """
-    model, table = training["model"], kind_of(training).tabulate(training["model"])
-    parameters = {name: _draw(model["init"][each.init], name, each.shape, seed) for name, each in table.parameters.items()}
+    model, kind = training["model"], kind_of(training)
+    table = kind.tabulate(model)
+    if kind.draw:
+        parameters = kind.draw(model, seed)
+    else:
+        parameters = {name: _draw(model["init"][each.init], name, each.shape, seed) for name, each in table.parameters.items()}
     state: State = {f"params/{name}": array for name, array in parameters.items()}
     state |= optimizer_of(training).initial(parameters)
     return state | {f"stats/{name}": statistic.begin(parameters, seed) for name, statistic in table.statistics.items()}

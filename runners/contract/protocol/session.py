@@ -28,6 +28,7 @@ from runners.contract.schedule import learning_rate
 
 _STARTED = time.monotonic()
 INPUTS = "inputs.npz"
+TRAIN_LOSS = "train_loss"
 _REPORT_SECONDS = 1.0
 
 
@@ -122,14 +123,17 @@ class Session:
             if self._events:
                 detections.write_step(self.directory, found, step=self.step)
             found = {"detections_per_image": float((found.classes >= 0).sum(axis=1).mean())}
-        self._metrics = found
+        # Each example counts once: a last batch that is not full counts less.
+        rows = [self._batches.rows(step) for step in range(self.step - len(self._segment_losses), self.step)]
+        train_loss = float(np.average(self._segment_losses, weights=rows))
+        self._metrics = {**found, TRAIN_LOSS: train_loss} if self.spec.training["metric"]["name"] == TRAIN_LOSS else found
         if self._events:
             self._events.emit(
                 "evaluated",
                 step=self.step,
                 epoch=self.step / self._batches.steps_per_epoch,
                 metrics=self._metrics,
-                train_loss=float(np.mean(self._segment_losses)),
+                train_loss=train_loss,
                 images_per_second=self._rate,
             )
         self._segment_losses = []

@@ -16,15 +16,15 @@ class Layers:
     """The layers of one model in one pass.
 
     Args:
-        model: the recipe's model block.
+        model: the recipe's model block; what a model has none of, as convolutions, is not there.
         statistics: running statistics before the pass. What training moves is in `graph.statistics` afterwards.
         training: take the batch's own statistics, and move the running ones.
     """
 
     def __init__(self, graph: Graph, model: dict[str, Any], statistics: Mapping[str, np.ndarray], *, training: bool) -> None:
         self.graph, self.training = graph, training
-        self._padding = tuple(map(tuple, model["convolution"]["padding"]))
-        self._norm, self._statistics = model["batch_norm"], statistics
+        self._padding = tuple(map(tuple, model["convolution"]["padding"])) if "convolution" in model else ()
+        self._norm, self._statistics = model.get("batch_norm", {}), statistics
 
     def conv(
         self,

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from vigil.verify.oracle import moco_lite, paired_detections, proposals, resnet_cifar, tiny_mask_rcnn
+from vigil.verify.oracle import digits_mlp, moco_lite, paired_detections, proposals, resnet_cifar, tiny_mask_rcnn
 
 Tensors = Mapping[str, np.ndarray]
 Batch = tuple[np.ndarray, Any]
@@ -58,6 +58,7 @@ MODELS = {
         choices=Choices(proposals.fix, proposals.ties),
         comparable=paired_detections.comparable,
     ),
+    "digits_mlp": Architecture(digits_mlp.forward, digits_mlp.objective, digits_mlp.evaluate),
 }
 
 

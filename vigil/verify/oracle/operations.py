@@ -111,6 +111,11 @@ def sum_in_use(losses: np.ndarray, *, used: np.ndarray, divisor: float) -> tuple
     return np.where(used, losses, 0.0).sum(axis=1) / divisor, lambda gradient: (gradient[:, None] * used / divisor,)
 
 
+def scaled(x: np.ndarray, *, factor: np.ndarray) -> tuple[np.ndarray, Backward]:
+    """Return x [batch] times each row's factor [batch]."""
+    return x * factor, lambda gradient: (gradient * factor,)
+
+
 def mean_of_sums(*terms: np.ndarray) -> tuple[np.ndarray, Backward]:
     """Return the mean over the batch of the sum of terms [batch], a scalar."""
     first, *others = terms

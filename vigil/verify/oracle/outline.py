@@ -116,10 +116,15 @@ class Outline:
 
     @functools.cached_property
     def _forward(self) -> dict[str, int]:
-        """Return layer -> its place in the forward pass; one that is used more than once has that of the last time."""
+        """Return layer -> its place in the forward pass; one that is used more than once has that of the last time.
+
+        A parameter that others use too, as a penalty does, belongs where its own layer is.
+        """
         order = {tap: index for index, tap in enumerate([*self.taps, "loss"])}
         layers = {self.layers.get(tap, tap): index for tap, index in order.items()}
-        return layers | {self.parameters[name].layer: order[taps[-1]] for name, taps in self.users.items() if taps}
+        users = {self.parameters[name].layer: taps for name, taps in self.users.items() if taps}
+        own = {layer: [tap for tap in taps if self.layers.get(tap) == layer] or taps for layer, taps in users.items()}
+        return layers | {layer: order[taps[-1]] for layer, taps in own.items()}
 
     def _moment(self, tensor: str, place: StepPlace) -> float:
         group, _, name = tensor.partition("/")
