@@ -12,14 +12,21 @@ import sys
 import numpy as np
 
 
+def other_rule(rule):
+    """Return another rule: with momentum Nesterov's for SGD's or the other way round, without it one that decays nothing."""
+    if rule.get("momentum"):
+        return {**rule, "nesterov": not rule["nesterov"]}
+    return {**rule, "weight_decay": 0.0} if rule["name"] == "sgd" else rule
+
+
 def drive_torch(rule, params, gradients, rates, plant, load):
     import torch
 
     from runners.torch.optimizers import OPTIMIZERS
 
-    if plant:  # the decay of torch.optim.Adam is coupled, Nesterov's step goes further
+    if plant:  # the decay of torch.optim.Adam is coupled, SGD's rule is another
         torch.optim.AdamW = torch.optim.Adam
-        rule = {**rule, "nesterov": True}
+        rule = other_rule(rule)
     parameters = [torch.nn.Parameter(torch.from_numpy(array.copy())) for array in params]
     optimizer = OPTIMIZERS[rule["name"]](rule, parameters)
     if load:
@@ -41,9 +48,9 @@ def drive_tensorflow(rule, params, gradients, rates, plant, load):
     from runners.tensorflow import optimizers
 
     keras.config.set_floatx("float64")
-    if plant:  # Keras's own place of epsilon; Nesterov's step goes further
+    if plant:  # Keras's own place of epsilon; SGD's rule is another
         optimizers._CorrectedAdamW = keras.optimizers.AdamW
-        rule = {**rule, "nesterov": True}
+        rule = other_rule(rule)
     variables = [keras.Variable(array, dtype="float64") for array in params]
     optimizer = optimizers.OPTIMIZERS[rule["name"]](rule, variables)
     optimizer.native.build(variables)
@@ -71,10 +78,10 @@ def drive_jax(rule, params, gradients, rates, plant, load):
     from runners.jax.optimizers import OPTIMIZERS
 
     jax.config.update("jax_enable_x64", True)
-    if plant:  # adam with its epsilon inside the root; Nesterov's step goes further
+    if plant:  # adam with its epsilon inside the root; SGD's rule is another
         original = optax.adamw
         optax.adamw = lambda rate, *, eps, eps_root, **rest: original(rate, eps=0.0, eps_root=eps, **rest)
-        rule = {**rule, "nesterov": True}
+        rule = other_rule(rule)
     optimizer = OPTIMIZERS[rule["name"]](rule)
     params = [jax.numpy.asarray(array) for array in params]
     state = optimizer.transformation(0.0).init(params)
@@ -101,15 +108,15 @@ def main(framework: str, question: str, answer: str) -> None:
         gradients = [[asked[f"gradients/{step}/{name}"] for name in names] for step in range(len(rates))]
         rules = json.loads(str(asked["rules"]))
     found, half = {}, len(rates) // 2
-    for rule in rules:
+    for label, rule in rules.items():
         taken = list(drive(rule, params, gradients, rates[:half], plant, None))
         values, slots, count = taken[-1]
         taken += drive(rule, values, gradients[half:], rates[half:], plant, (slots, count))
         for step, (values, slots, count) in enumerate(taken):
             for group, arrays in {"params": values, **slots}.items():
-                found |= {f"{rule['name']}/{step}/{group}/{name}": array for name, array in zip(names, arrays, strict=True)}
+                found |= {f"{label}/{step}/{group}/{name}": array for name, array in zip(names, arrays, strict=True)}
             if count is not None:
-                found[f"{rule['name']}/{step}/optimizer/steps"] = np.array(int(count))
+                found[f"{label}/{step}/optimizer/steps"] = np.array(int(count))
     np.savez(answer, **found)
 
 

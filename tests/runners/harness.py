@@ -68,6 +68,7 @@ _NARROW = {
         "hidden": 10,
         "proposals": {"considered": 60, "least_side": 1.0, "overlap": 0.1, "count": 32},
     },
+    "digits_mlp": {},
 }
 _DATA = {
     "resnet_cifar": {"name": "generated", "n_train": 60, "n_test": 30},

@@ -7,11 +7,13 @@ import json
 import numpy as np
 import pytest
 
-from runners.contract.optimizers import OPTIMIZERS
+from runners.contract.optimizers import optimizer_of
 from tests.runners import fork_server
 
 RULES = {
     "sgd": {"name": "sgd", "momentum": 0.9, "dampening": 0.0, "nesterov": False, "weight_decay": 0.02},
+    "nesterov": {"name": "sgd", "momentum": 0.9, "dampening": 0.0, "nesterov": True, "weight_decay": 0.02},
+    "plain": {"name": "sgd", "momentum": 0.0, "dampening": 0.0, "nesterov": False, "weight_decay": 0.02},
     "adamw": {
         "name": "adamw", "beta_1": 0.9, "beta_2": 0.99, "epsilon": 1e-2, "epsilon_beside": "corrected", "weight_decay": 0.02,
     },
@@ -40,7 +42,7 @@ def ask(question, tmp_path_factory):
             directory = tmp_path_factory.mktemp(framework)
             asked = {f"params/{name}": array for name, array in params.items()}
             asked |= {f"gradients/{step}/{name}": array for step, some in enumerate(gradients) for name, array in some.items()}
-            np.savez(directory / "q.npz", **asked, rates=RATES, rules=np.array(json.dumps([*RULES.values()])), plant=plant)
+            np.savez(directory / "q.npz", **asked, rates=RATES, rules=np.array(json.dumps(RULES)), plant=plant)
             arguments = [framework, str(directory / "q.npz"), str(directory / "a.npz")]
             fork_server.ask(framework, "tests.runners.ask_optimizers", *arguments, folder=directory)
             with np.load(directory / "a.npz") as found:
@@ -53,22 +55,26 @@ def ask(question, tmp_path_factory):
 def assert_takes_the_steps(found: dict[str, np.ndarray], name: str, question) -> None:
     """Raise unless parameters and the optimizer's arrays are the contract's after every step, to 1e-12 of the largest."""
     params, gradients = question
-    state = {f"params/{key}": array for key, array in params.items()} | OPTIMIZERS[name].initial(params)
+    optimizer = optimizer_of({"optimizer": RULES[name]})
+    state = {f"params/{key}": array for key, array in params.items()} | optimizer.initial(params)
     for step, rate in enumerate(RATES):
-        state = OPTIMIZERS[name].update(RULES[name], state, gradients[step], float(rate))
+        state = optimizer.update(RULES[name], state, gradients[step], float(rate))
         for key, expected in state.items():
             off = np.abs(found[f"{name}/{step}/{key}"] - expected).max()
             assert off <= 1e-12 * np.abs(expected).max(), f"step {step}, {key}: {off:.3g} off"
 
 
-@pytest.mark.parametrize("name", OPTIMIZERS)
+@pytest.mark.parametrize("name", RULES)
 def test_every_step_is_the_contracts(ask, question, framework, name):
     """Parameters, slots and the count, over six steps at three rates, the last three from a state that was loaded."""
     assert_takes_the_steps(ask(framework), name, question)
 
 
-@pytest.mark.parametrize("name", OPTIMIZERS)
+@pytest.mark.parametrize("name", RULES)
 def test_a_wrong_optimizer_is_caught(ask, question, framework, name):
-    """Nesterov's step in SGD; in AdamW a coupled decay (PyTorch) or another place of epsilon (TensorFlow, JAX)."""
+    """Nesterov's step for SGD's and the other way round, a decay that is left out without momentum.
+
+    In AdamW a coupled decay (PyTorch) or another place of epsilon (TensorFlow, JAX).
+    """
     with pytest.raises(AssertionError, match="off"):
         assert_takes_the_steps(ask(framework, plant=True), name, question)

@@ -24,8 +24,9 @@ FILES = (
     "models/resnet_cifar.py",
     "models/moco_lite.py",
     "models/tiny_mask_rcnn.py",
+    "models/digits_mlp.py",
 )
-MODELS = {name: load_recipe(name).resolve("quick")["model"] for name in ("resnet_cifar", "moco_lite", "tiny_mask_rcnn")}
+MODELS = {name: load_recipe(name).resolve("quick")["model"] for name in KINDS}
 
 # A pure step needs its state as one value, and its optimizer made for a rate that is an argument; where parameters are a tree,
 # the names are those of its leaves. Keras's SGD keeps another number than the buffer, and its decay is a part of the loss.
@@ -51,7 +52,7 @@ OUTLINED = ("train.py", "verify.py", "regions.py", "optimizers.py")
 
 PROBE = """
 import json, sys
-from runners.{framework}.models import moco_lite, resnet_cifar, tiny_mask_rcnn
+from runners.{framework}.models import digits_mlp, moco_lite, resnet_cifar, tiny_mask_rcnn
 found = {{}}
 for name, model in json.loads(sys.argv[1]).items():
     found[name] = globals()[name].native_names(model)

@@ -21,6 +21,7 @@ GATES = {
         **{"box.relu": "box.bn", "box.hidden": "box.dense"},
         **{"mask.relu1": "mask.bn1", "mask.relu2": "mask.bn2", "mask.up_relu": "mask.up"},
     },
+    "digits_mlp": {"relu": "hidden"},
 }
 BLOCK_ENDS = {
     "resnet_cifar": ("stem.relu", *(f"{block}.relu2" for block in _RESIDUAL), "pool", "logits"),
@@ -29,9 +30,11 @@ BLOCK_ENDS = {
         *("stem.relu", "stage2.relu1", "stage3.relu1", "stage4.relu1", "fpn.output3", "fpn.output4"),
         *("rpn.objectness", "rpn.deltas", "box.hidden", "mask.relu2", "mask.up_relu"),
     ),
+    "digits_mlp": ("relu", "logits"),
 }
 CHOICES = {"tiny_mask_rcnn": {"proposals": ("rpn.objectness", "rpn.deltas"), "regions": ()}}
-TAPS = {"resnet_cifar": 29, "moco_lite": 34, "tiny_mask_rcnn": 52}
+TAPS = {"resnet_cifar": 29, "moco_lite": 34, "tiny_mask_rcnn": 52, "digits_mlp": 4}
+FAMILIES = {"moco_lite": {"stats", "average", "content"}, "digits_mlp": set()}
 
 
 @pytest.fixture(scope="module", params=list(TAPS))
@@ -67,7 +70,15 @@ def test_every_parameter_has_an_owner_and_every_statistic_a_family(parts):
     assert all(found.users.values())
     assert set(found.statistics) == set(kind.statistic_shapes(model))
     families = {found.family(f"stats/{statistic}") for statistic in found.statistics}
-    assert families == ({"stats", "average", "content"} if name == "moco_lite" else {"stats"})
+    assert families == FAMILIES.get(name, {"stats"})
+
+
+def test_what_a_penalty_uses_belongs_to_its_own_layer():
+    """The hidden kernel's gradient comes after that of the logits, although the penalty, which is last, uses it too."""
+    found = outline_of(load_recipe("digits_mlp").resolve("quick"))
+    assert found.users["hidden.kernel"] == ("hidden", "penalty")
+    of_output, of_hidden = (found.position(f"parameter_gradient/{layer}.kernel") for layer in ("output", "hidden"))
+    assert of_output < of_hidden
 
 
 def test_families_of_statistics_are_told_apart():

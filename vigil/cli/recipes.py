@@ -34,8 +34,12 @@ def _lines(recipe: Recipe) -> list[str]:
         default = " (default)" if name == DEFAULT_PROFILE else ""
         lines.append(f"  {name:{width}}  {profile.description}{default}")
         lines += [
-            f"  {'':{width}}  published: {target.metric} {target.value:g} {recipe.metric.unit} ({target.source})"
+            f"  {'':{width}}  published: {target.metric} {target.value:g}{_unit(recipe, target.metric)} ({target.source})"
             for target in recipe.targets
             if target.profile == name
         ]
     return lines
+
+
+def _unit(recipe: Recipe, metric: str) -> str:
+    return f" {recipe.metric.unit}" if metric == recipe.metric.name else ""

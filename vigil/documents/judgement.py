@@ -104,7 +104,7 @@ class ExactOutcome(Part):
 
     metric: str
     seed: int
-    value: float
+    value: Number
 
 
 class JudgedTarget(Part):

@@ -10,9 +10,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from vigil.documents.context import Context
+from vigil.documents.identity import Identity
 from vigil.documents.invocation import PublishedTarget
 from vigil.documents.judgement import ExactOutcome, JudgedTarget, Judgement, Metric, SeedValue, shown
 from vigil.documents.verdict import Verdict
+from vigil.references.judge import judge
 from vigil.references.targets import judge_target
 from vigil.statistics.bands import POWER
 
@@ -20,14 +22,39 @@ from vigil.statistics.bands import POWER
 _ORDER = (Verdict.REGRESSED, Verdict.BETTER, Verdict.UNKNOWN, Verdict.REPRODUCED)
 
 
-def exact_outcomes(
+def judge_runs(
+    values: Sequence[tuple[int, float | None]],
+    *,
+    metrics: Mapping[int, Mapping[str, float]],
+    recipe: Identity,
+    metric: Metric,
+    context: Context,
+    targets: Sequence[PublishedTarget],
+    **reference: Any,
+) -> Judgement:
+    """Judge the metric of one or more runs of one context: exactly where a published value says so, else by the band.
+
+    Args:
+        values: (seed, value) of each run, every seed once.
+        metrics: by seed, all that the last evaluation of its run gave.
+        reference: what `judge` takes besides.
+    """
+    outcomes = _outcomes(targets, metrics, profile=recipe.profile, context=context)
+    decided = {each.exact.seed for each in outcomes.values() if each.exact and each.exact.metric == metric.name}
+    rest, others = None, [(seed, value) for seed, value in values if seed not in decided]
+    if others:
+        rest = judge(others, recipe=recipe, metric=metric, context=context, targets=targets, **reference)
+    if rest and not outcomes:
+        return rest
+    return _with_exact(rest, outcomes, values, metric=metric, targets=targets, profile=recipe.profile)
+
+
+def _outcomes(
     targets: Sequence[PublishedTarget], metrics: Mapping[int, Mapping[str, float]], *, profile: str, context: Context
 ) -> dict[int, JudgedTarget]:
     """Return place among the targets -> the published value beside ours, where it is to come out digit for digit.
 
-    Args:
-        metrics: by seed, all that the last evaluation of its run gave.
-        profile, context: of the runs. Another profile, precision or randomness than the value is exact for leaves it out.
+    Another profile, precision or randomness than the value is exact for leaves it out.
     """
     found = {}
     for place, target in enumerate(targets):
@@ -53,12 +80,7 @@ def exact_outcomes(
     return found
 
 
-def decided_seeds(outcomes: Mapping[int, JudgedTarget], *, metric: Metric) -> set[int]:
-    """Return the seeds whose metric is held to a published value digit for digit."""
-    return {each.exact.seed for each in outcomes.values() if each.exact and each.exact.metric == metric.name}
-
-
-def with_exact(
+def _with_exact(
     rest: Judgement | None,
     outcomes: Mapping[int, JudgedTarget],
     values: Sequence[tuple[int, float | None]],
@@ -67,21 +89,15 @@ def with_exact(
     targets: Sequence[PublishedTarget],
     profile: str,
 ) -> Judgement:
-    """Return the verdict on all runs: those held to published values exactly, and the rest.
-
-    Args:
-        rest: the verdict of the band on the other seeds; None where there are none.
-        values: (seed, value) of each run.
-    """
+    """Return the verdict on all runs, of which `rest` is the band's on those that no value is exact for, if there are any."""
     name = _name(list(outcomes.values()), metric=metric)
     names = {entry.seed: entry.verdict for entry in rest.values} if rest else {}
-    entries = tuple(SeedValue(seed=seed, value=value, verdict=names.get(seed, name)) for seed, value in values)
     numbers = [value for _, value in values if value is not None]
-    reasons = [f"{_text(outcomes)}", *([f"other seeds: {rest.name}, {rest.reason}"] if rest else [])]
+    reasons = [_text(outcomes), *([f"other seeds: {rest.name}, {rest.reason}"] if rest else [])]
     facts: dict[str, Any] = {
         "name": name if rest is None else min(name, rest.name, key=_ORDER.index),
         "reason": "; ".join(reasons),
-        "values": entries,
+        "values": tuple(SeedValue(seed=seed, value=value, verdict=names.get(seed, name)) for seed, value in values),
         "mean": math.fsum(numbers) / len(numbers),
         "targets": tuple(
             outcomes.get(place) or (rest.targets[place] if rest else _shown(target, metric=metric, profile=profile))

@@ -27,8 +27,8 @@ from vigil.paths import reference_directory
 from vigil.process.directories import alone_in
 from vigil.process.execute import execute
 from vigil.process.recording import make_record, read_record
-from vigil.references.exact import decided_seeds, exact_outcomes, with_exact
-from vigil.references.judge import failed, judge
+from vigil.references.exact import judge_runs
+from vigil.references.judge import failed
 from vigil.references.samples import load_rows
 from vigil.releases.recorded import interpreter
 from vigil.runs.first_rung import verify_first, with_first_rung
@@ -204,29 +204,20 @@ def judge_records(invocation: Invocation, records: Sequence[Record]) -> Judgemen
                 if other.status == "finished"
             ]
             return failed(record.failure, metric=record.metric, seed=record.seed, values=values)
-    first, targets = records[0], invocation.targets
-    metric, profile = first.metric, invocation.recipe.profile
-    measured = [(record.seed, record.metric.value) for record in records]
-    # Seeds that are added until the evidence decides are judged by the evidence alone.
-    metrics = {record.seed: record.curve[-1].metrics for record in records} if invocation.sequential is None else {}
-    exact = exact_outcomes(targets, metrics, profile=profile, context=invocation.context)
-    decided = decided_seeds(exact, metric=metric)
-    rest = None
-    if others := [(seed, value) for seed, value in measured if seed not in decided]:
-        rest = judge(
-            others,
-            rows=load_rows(reference_directory(), invocation.recipe.name),
-            recipe=invocation.recipe,
-            metric=metric,
-            checksum=first.data.checksum,
-            n_test=first.data.n_test,
-            context=invocation.context,
-            targets=targets,
-            sequential=invocation.sequential,
-        )
-    if rest and not exact:
-        return rest
-    return with_exact(rest, exact, measured, metric=metric, targets=targets, profile=profile)
+    first = records[0]
+    return judge_runs(
+        [(record.seed, record.metric.value) for record in records],
+        # Seeds that are added until the evidence decides are judged by that alone.
+        metrics={} if invocation.sequential else {record.seed: record.curve[-1].metrics for record in records},
+        rows=load_rows(reference_directory(), invocation.recipe.name),
+        recipe=invocation.recipe,
+        metric=first.metric,
+        checksum=first.data.checksum,
+        n_test=first.data.n_test,
+        context=invocation.context,
+        targets=invocation.targets,
+        sequential=invocation.sequential,
+    )
 
 
 def track(directory: Path) -> Invocation:

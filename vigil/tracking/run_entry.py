@@ -313,7 +313,8 @@ def _judgement_note(judgement: Judgement) -> str:
         lines.append(f"- smallest drop caught with power {judgement.power}: {judgement.detectable_drop} {unit}")
     for target in judgement.targets:
         judged = ("met" if target.meets else "not met") if target.judged else "shown, not judged"
-        lines.append(f"- published: {target.value} {unit}, {target.source} ({judged})")
+        of = unit if target.exact is None else f"{target.exact.metric}, seed {target.exact.seed}"
+        lines.append(f"- published: {target.value} {of}, {target.source} ({judged})")
     return "\n".join(lines)
 
 
