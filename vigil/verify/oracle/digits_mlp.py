@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from vigil.verify.oracle import operations
-from vigil.verify.oracle import region_operations as regions
 from vigil.verify.oracle.graph import Graph, Node
 from vigil.verify.oracle.layers import Layers
 from vigil.verify.oracle.outline import Parameter
@@ -25,8 +24,8 @@ def forward(
         labels: those of `runners.contract.kinds.perceptron.WholeEpochBatches`.
     """
     logits = _logits(Layers(graph, model, statistics, training=True), images)
-    terms = (logits.value.shape[1],)
-    losses = graph.apply(regions.softmax_cross_entropy, logits, labels=labels["classes"], is_wide=True, terms=terms)
+    rounded = graph.rounding.master
+    losses = graph.apply(operations.cross_entropy_of_rows, logits, labels=labels["classes"], rounded=rounded, is_wide=True)
     return [losses, _penalty(graph, labels["penalty"].astype(np.float64))], labels["weights"].astype(np.float64)
 
 

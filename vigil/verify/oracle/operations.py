@@ -247,6 +247,30 @@ def softmax_cross_entropy(logits: np.ndarray, *, labels: np.ndarray) -> tuple[np
     return losses.mean(), backward
 
 
+def cross_entropy_of_rows(
+    logits: np.ndarray, *, labels: np.ndarray, rounded: Callable[[np.ndarray, int], np.ndarray]
+) -> tuple[np.ndarray, Backward]:
+    """Return -log softmax(logits)[label] of each row, [batch].
+
+    Of a row that is nearly certain, loss and gradient are what is left of 1: rounding a sum of exponentials, or a probability,
+    by a unit moves them by many.
+
+    Args:
+        rounded: (array, terms of each sum) -> the array, rounded.
+    """
+    shifted = logits - logits.max(axis=1, keepdims=True)
+    exponentials = np.exp(shifted)
+    sums = rounded(exponentials.sum(axis=1), logits.shape[1])
+    rows = np.arange(len(labels))
+
+    def backward(gradient: np.ndarray) -> tuple[np.ndarray]:
+        probabilities = rounded(exponentials / sums[:, None], 1)
+        probabilities[rows, labels] -= 1.0
+        return (gradient[:, None] * probabilities,)
+
+    return np.log(sums) - shifted[rows, labels], backward
+
+
 def normalise_rows(x: np.ndarray) -> tuple[np.ndarray, Backward]:
     """Return the rows of x [batch, dimension] over their norms."""
     norms = np.sqrt(np.square(x).sum(axis=1, keepdims=True))
