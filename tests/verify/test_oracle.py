@@ -7,6 +7,7 @@ from runners.contract.kinds import weights
 from vigil.verify.inspection import in_order, rounded
 from vigil.verify.oracle import operations, step
 from vigil.verify.oracle.outline import Outline, Parameter
+from vigil.verify.oracle.rounding import UNITS, Rounding
 
 
 @pytest.fixture
@@ -57,7 +58,25 @@ def test_derivatives_of_dense_and_loss():
     """So are those of the head and of the loss."""
     generator = np.random.default_rng(6)
     assert_derivative(operations.dense, *(generator.normal(size=shape) for shape in [(5, 7), (7, 3), (3,)]))
-    assert_derivative(operations.softmax_cross_entropy, generator.normal(size=(5, 6)), labels=np.array([0, 5, 2, 2, 1]))
+    logits, labels = generator.normal(size=(5, 6)), np.array([0, 5, 2, 2, 1])
+    assert_derivative(operations.softmax_cross_entropy, logits, labels=labels)
+    assert_derivative(operations.cross_entropy_of_rows, logits, labels=labels, rounded=lambda x, terms: x)
+    assert_derivative(operations.scaled, logits[:, 0], factor=generator.normal(size=5))
+
+
+def test_a_row_that_is_nearly_certain_is_as_uncertain_as_a_sum_of_one():
+    """What float32 makes of a loss of 1e-3 lies within a few of the draws' deviations, which are hundreds of its own rounding."""
+    logits, labels = np.array([[9.0, 2.0, 1.0], [8.5, 1.0, 0.5]]), np.array([0, 0])
+    exact, _ = operations.cross_entropy_of_rows(logits, labels=labels, rounded=lambda x, terms: x)
+    draws = []
+    for draw in range(64):
+        rounding = Rounding(UNITS["fp32"], draw=draw)
+        draws.append(operations.cross_entropy_of_rows(logits, labels=labels, rounded=rounding.master)[0] - exact)
+    deviation = np.sqrt(np.mean(np.square(draws), axis=0))
+    shifted = logits.astype(np.float32) - np.float32(logits.max(axis=1, keepdims=True))
+    observed = np.abs(np.log(np.exp(shifted).sum(axis=1)) - exact)
+    assert (observed < 4.0 * deviation).all()
+    assert (deviation > 100.0 * 2.0**-24 * exact).all()
 
 
 def test_batch_norm_differentiates_its_own_statistics():

@@ -25,7 +25,7 @@ def forward(
     """
     logits = _logits(Layers(graph, model, statistics, training=True), images)
     rounded = graph.rounding.master
-    losses = graph.apply(operations.cross_entropy_of_rows, logits, labels=labels["classes"], rounded=rounded, is_wide=True)
+    losses = graph.apply(operations.cross_entropy_of_rows, logits, labels=labels["classes"], rounded=rounded, widens=True)
     return [losses, _penalty(graph, labels["penalty"].astype(np.float64))], labels["weights"].astype(np.float64)
 
 
