@@ -9,7 +9,6 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from runners.contract.data import instances
 from runners.contract.data.scenes import MAXIMUM
 from vigil.cli import options
 from vigil.data.coco.export import export_scenes
@@ -18,8 +17,8 @@ from vigil.data.coco.prepare import Counts, Prepared, Source, prepare
 from vigil.data.coco.recorded_detections import read_recorded
 from vigil.data.official import write_instances
 from vigil.errors import DataError, UsageError
+from vigil.recipes.blocks import OWN_DATA
 
-_RESERVED = (instances.EMBEDDED, "generated", "cifar10")
 _SIDES = {"least": 32, "most": 1024}
 _MOST_ROWS = 100
 _REPORT_SECONDS = 10.0
@@ -63,10 +62,10 @@ def _add_detections(parser: argparse.ArgumentParser) -> None:
 
 def run_import(arguments: argparse.Namespace) -> int:
     """Make NAME.npz in the data directory, and say what was left out and how a recipe asks for it."""
-    if not re.fullmatch(r"[a-z][a-z0-9_]{0,59}", arguments.name) or arguments.name in _RESERVED:
+    if not re.fullmatch(r"[a-z][a-z0-9_]{0,59}", arguments.name) or arguments.name in OWN_DATA:
         raise UsageError(
             f"NAME: found {arguments.name!r}. Allowed: small letters, digits and _, a letter first, but not "
-            f"{', '.join(_RESERVED)}."
+            f"{', '.join(OWN_DATA)}."
         )
     side = options.whole_number("--side", arguments.side, **_SIDES)
     if side % 8:

@@ -17,6 +17,7 @@ from vigil.cli import (
     coco,
     compare,
     dashboard,
+    data,
     drift,
     env,
     golden,
@@ -36,8 +37,8 @@ from vigil.errors import EXIT_COULD_NOT_RUN, UsageError, VigilError, nearest
 from vigil.redaction import redact
 
 VERBS = (
-    reproduce, verify, matrix, compare, nightly, drift, power, resume, reference, golden, recipes, check, schema, coco, env, sync,
-    report, dashboard,
+    reproduce, verify, matrix, compare, nightly, drift, power, resume, reference, golden, recipes, check, schema, data, coco, env,
+    sync, report, dashboard,
 )  # fmt: skip
 EXIT_CODES = (
     "exit codes: 0 reproduced, 1 outside the band, 2 wrong usage or recipe, 3 could not run, "

@@ -12,9 +12,10 @@ import tarfile
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
-from runners.contract.data import cifar10, instances
+from runners.contract.data import cifar10, datasets, instances, labelled
 from runners.contract.errors import UnusableData
 from runners.contract.kinds.table import kind_of
 from vigil.errors import DataError, DirectoryError, UsageError
@@ -64,6 +65,8 @@ def ensure_data(training: dict[str, Any], *, progress: Progress) -> Path | None:
     data = training["data"]
     if kind_of(training).has_instances:
         return ensure_instances(data)
+    if data.get("checksum"):
+        return _ensure_labelled(data, training["model"])
     return ensure_cifar10(progress=progress) if data["name"] == "cifar10" else None
 
 
@@ -81,6 +84,19 @@ def ensure_instances(data: dict[str, Any]) -> Path | None:
     return base
 
 
+def _ensure_labelled(data: dict[str, Any], model: dict[str, Any]) -> Path:
+    """Return the data directory, with the labelled images that a recipe names verified, and fit for its model."""
+    base = data_directory()
+    with _as_vigil_error():
+        datasets.require_fit(datasets.load(data, str(base)), model)
+    return base
+
+
+def write_labelled(name: str, whole: labelled.LabelledSet) -> Path:
+    """Write labelled images into the data directory and return the path, as `write_instances` does."""
+    return _write(name, whole, labelled)
+
+
 def write_instances(name: str, whole: instances.InstanceSet) -> Path:
     """Write a set of instances into the data directory and return its path; one that is there already is not replaced.
 
@@ -88,10 +104,14 @@ def write_instances(name: str, whole: instances.InstanceSet) -> Path:
         UsageError: Another set of that name is there.
         DirectoryError: The data directory cannot be written.
     """
+    return _write(name, whole, instances)
+
+
+def _write(name: str, whole: Any, form: ModuleType) -> Path:
     path = data_directory() / f"{name}.npz"
     if path.exists():
         with _as_vigil_error():
-            found = instances.read(path).checksum
+            found = form.read(path).checksum
         if found != whole.checksum:
             raise UsageError(
                 f"{path}: is there already with checksum {found}, this import has {whole.checksum}. Choose another "
@@ -100,7 +120,7 @@ def write_instances(name: str, whole: instances.InstanceSet) -> Path:
         return path
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        instances.write(path, whole)
+        form.write(path, whole)
     except OSError as error:
         raise DirectoryError(
             f"{path}: cannot be written ({error.strerror or error}). Make room or give access, or let VIGIL_DATA_DIR name "

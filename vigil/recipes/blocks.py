@@ -9,9 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import pairwise
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    SerializerFunctionWrapHandler,
+    WithJsonSchema,
+    model_serializer,
+    model_validator,
+)
 from pydantic_core import PydanticCustomError
 
 from runners.contract.data import digits, generated, scenes
@@ -28,6 +37,8 @@ LARGEST_SIZES = {
     "scenes": (scenes.MAXIMUM["train"], scenes.MAXIMUM["test"]),
     "digits": (digits.COUNT, digits.COUNT),
 }
+# Names of sets that are here, or that another command makes: an import may take none of them.
+OWN_DATA = ("cifar10", "digits", "generated", "scenes", "textures")
 DATA_IMAGE_SHAPE = (32, 32, 3)
 
 
@@ -237,6 +248,36 @@ class Data(Closed):
     n_test: Count = Field(description="How many test images.")
 
 
+class LabelledData(Closed):
+    """Which labelled images, and how many of them."""
+
+    name: Name = Field(
+        description="generated, textures: embedded and offline. cifar10: the official set. Others: made by `vigil data import`."
+    )
+    checksum: Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")] | None = Field(
+        default=None, description="Of an imported set, as the import prints it: which images and labels the name means."
+    )
+    n_train: Count = Field(description="How many training images, the first ones.")
+    n_test: Count = Field(description="How many test images, the first ones.")
+
+    @model_validator(mode="after")
+    def _is_pinned(self) -> LabelledData:
+        known = ("generated", "textures", "cifar10")
+        if (self.name in known) != (self.checksum is None):
+            raise PydanticCustomError(
+                "inconsistent",
+                'found name "{name}" {how} a checksum. Allowed: {known} without one, an imported set with the one that the '
+                "import printed",
+                {"name": self.name, "how": "with" if self.checksum else "without", "known": ", ".join(known)},
+            )
+        return self
+
+    @model_serializer(mode="wrap")
+    def _without_nothing(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        # Recipes of sets that have none keep the hash under which their references were measured.
+        return {key: value for key, value in serialise(self).items() if key != "checksum" or value is not None}
+
+
 class DigitsData(Closed):
     """How many handwritten digits; a test is on the images of training, as published."""
 
@@ -327,7 +368,7 @@ class Profile(Closed):
     """How much of a recipe: smoke in seconds, quick in minutes, paper as published."""
 
     description: Text = Field(description="One line for `vigil recipes`.")
-    data: Data | DigitsData | InstanceData = Field(description="The data set.")
+    data: Data | LabelledData | DigitsData | InstanceData = Field(description="The data set.")
     batch_size: Annotated[int, Field(ge=2)] = Field(description="Images in a global training batch, over all devices.")
     evaluation_batch_size: Count = Field(description="Images in a global evaluation batch; divides n_test.")
     steps: Count = Field(description="Training steps.")

@@ -13,9 +13,9 @@ from vigil.recipes.blocks import (
     Closed,
     Convolution,
     Count,
-    Data,
     ImageShape,
     Init,
+    LabelledData,
     Name,
     Optimizers,
     PercentMetric,
@@ -28,6 +28,8 @@ from vigil.recipes.blocks import (
 from vigil.recipes.recipe import Recipe, profiles_field
 
 DATA_CLASSES = 10
+# Two stages halve it.
+_LEAST_SIDE = 4
 
 
 class PaddedShortcut(Closed):
@@ -86,7 +88,7 @@ class ImageInput(Closed):
     """From stored images to a training batch."""
 
     normalisation: OwnNormalisation = Field(description="Centring and scaling.")
-    augmentation: CropAndFlip = Field(description="Random crops and flips.")
+    augmentation: CropAndFlip | None = Field(description="Random crops and flips; null for none.")
     shuffle: Literal["every_epoch"] = Field(description="When the order of the images is drawn anew.")
     last_batch: Literal["drop"] = Field(description="What becomes of an epoch's last batch if it is not full.")
 
@@ -106,7 +108,7 @@ class AccuracyTarget(Target):
 class ClassifierProfile(Profile):
     """How much of the recipe: smoke in seconds, quick in minutes, paper as published."""
 
-    data: Data = Field(description="The data set.")
+    data: LabelledData = Field(description="The data set.")
     depth: Count = Field(description="Layers: 6n + 2.")
     learning_rate: PiecewiseRate = Field(description="The learning rate by step.")
 
@@ -136,15 +138,15 @@ class ClassifierRecipe(Recipe):
         shared["model"]["depth"] = profile.pop("depth")
 
     def checks(self) -> list[Check]:
-        model, augmentation = self.model, self.input.augmentation
-        side = model.image_shape[0]
+        model = self.model
+        height, width, channels = model.image_shape
         return [
             model.convolution.check(),
-            image_shape_check(model.image_shape),
+            *self._data_checks(),
             (
-                model.n_classes >= DATA_CLASSES,
-                ("model", "n_classes"),
-                f"found {model.n_classes}. Allowed: {DATA_CLASSES} or more; every data set here has {DATA_CLASSES}.",
+                min(height, width) >= _LEAST_SIDE and channels in (1, 3),
+                ("model", "image_shape"),
+                f"found {list(model.image_shape)}. Allowed: {_LEAST_SIDE} pixels or more either way, and 1 or 3 channels.",
             ),
             (
                 all(after >= before and (after - before) % 2 == 0 for before, after in pairwise(model.widths)),
@@ -152,14 +154,40 @@ class ClassifierRecipe(Recipe):
                 f"found {list(model.widths)}. Allowed: each stage as wide as the one before or an even number wider, since "
                 "option A pads half of the channels before and half after.",
             ),
+            *self._augmentation_checks(),
+        ]
+
+    def _data_checks(self) -> list[Check]:
+        """Return the checks of what the sets here have; an imported one is held to the model when it is read."""
+        if all(profile.data.checksum for profile in self.profiles.values()):
+            return []
+        return [
+            image_shape_check(self.model.image_shape),
             (
-                augmentation.crop == side,
-                ("input", "augmentation", "crop"),
-                f"found {augmentation.crop}. Allowed: {side}, the side of model.image_shape.",
+                self.model.n_classes >= DATA_CLASSES,
+                ("model", "n_classes"),
+                f"found {self.model.n_classes}. Allowed: {DATA_CLASSES} or more; every data set here has {DATA_CLASSES}.",
+            ),
+        ]
+
+    def _augmentation_checks(self) -> list[Check]:
+        augmentation, (height, width, _) = self.input.augmentation, self.model.image_shape
+        if augmentation is None:
+            return []
+        return [
+            (
+                height == width,
+                ("input", "augmentation"),
+                f"found random crops of images of {height} x {width}. Allowed: null, or a square model.image_shape.",
             ),
             (
-                augmentation.padding <= side,
+                augmentation.crop == height,
+                ("input", "augmentation", "crop"),
+                f"found {augmentation.crop}. Allowed: {height}, the side of model.image_shape.",
+            ),
+            (
+                augmentation.padding <= height,
                 ("input", "augmentation", "padding"),
-                f"found {augmentation.padding}. Allowed: at most {side}, the side of model.image_shape.",
+                f"found {augmentation.padding}. Allowed: at most {height}, the side of model.image_shape.",
             ),
         ]

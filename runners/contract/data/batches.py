@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from runners.contract.data import streams
-from runners.contract.data.datasets import DataSet
+from runners.contract.data.datasets import DataSet, require_fit
 
 # One number a row, or several arrays by name, each with a row for each image.
 Labels = np.ndarray | dict[str, np.ndarray]
@@ -31,6 +31,8 @@ class Batches:
     def __init__(
         self, dataset: DataSet, training: dict[str, Any], *, seed: int, order: Callable[[int], np.ndarray] | None = None
     ) -> None:
+        if dataset.class_names:
+            require_fit(dataset, training["model"])
         self._data = dataset
         self._seed = seed
         self._batch_size = training["batch_size"]

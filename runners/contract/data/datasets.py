@@ -9,24 +9,34 @@ from typing import Any
 
 import numpy as np
 
-from runners.contract.data import cifar10, digits, generated, textures
+from runners.contract.data import cifar10, digits, generated, labelled, textures
 from runners.contract.data.kept import kept
+from runners.contract.errors import UnusableData
 
 
 @dataclasses.dataclass(frozen=True)
 class DataSet:
-    """Images uint8 [n, height, width, channel], labels int64 [n]. `checksum` is over exactly these bytes."""
+    """Images uint8 [n, height, width, channel], labels int64 [n]. `checksum` is over exactly these bytes.
+
+    class_names: of a set that was imported, by label.
+    """
 
     train_images: np.ndarray
     train_labels: np.ndarray
     test_images: np.ndarray
     test_labels: np.ndarray
     checksum: str
+    class_names: tuple[str, ...] = ()
 
 
 def load(data: dict[str, Any], directory: str | None) -> DataSet:
-    """Load the first n_train and n_test labelled images. Raises UnusableData for missing or altered files."""
+    """Load the first n_train and n_test labelled images. Raises UnusableData for missing or altered files.
+
+    A set with a checksum was imported: it is checked whole.
+    """
     n_train, n_test = data["n_train"], data["n_test"]
+    if data.get("checksum"):
+        return _imported(data, Path(directory or ""))
     if data["name"] in _EMBEDDED:
         train, test = (_embedded(data["name"], split, count) for split, count in (("train", n_train), ("test", n_test)))
     elif data["name"] == "cifar10":
@@ -37,7 +47,42 @@ def load(data: dict[str, Any], directory: str | None) -> DataSet:
         train, test = (images[:n_train], labels[:n_train]), (images[:n_test], labels[:n_test])
     else:
         raise ValueError(f"data set {data['name']!r}: allowed are {', '.join([*_EMBEDDED, 'cifar10', 'digits'])}")
-    return DataSet(*train, *test, checksum=generated.checksum(*train)[:16] + generated.checksum(*test)[:16])
+    return DataSet(*train, *test, checksum=_checksum(train, test))
+
+
+def _checksum(train: tuple[np.ndarray, np.ndarray], test: tuple[np.ndarray, np.ndarray]) -> str:
+    return generated.checksum(*train)[:16] + generated.checksum(*test)[:16]
+
+
+def require_fit(dataset: DataSet, model: dict[str, Any]) -> None:
+    """Raise UnusableData unless a set has the size of image and the classes that a recipe's model is made for.
+
+    Left to the frameworks, a class too many is an error in one and a loss that is not a number in another.
+    """
+    found, expected = dataset.train_images.shape[1:], tuple(model["image_shape"])
+    if found != expected:
+        raise UnusableData(
+            f"the images are {list(found)} (height, width, channels), the recipe's model.image_shape is {list(expected)}. "
+            f"Write {list(found)} there."
+        )
+    if (classes := len(dataset.class_names)) != model["n_classes"]:
+        raise UnusableData(
+            f"the data have {classes} classes, the recipe's model.n_classes is {model['n_classes']}. Write {classes} there."
+        )
+
+
+def _imported(data: dict[str, Any], directory: Path) -> DataSet:
+    path = directory / f"{data['name']}.npz"
+    whole, splits = labelled.read(path, expected=data["checksum"]), []
+    for split in ("train", "test"):
+        images, labels, count = getattr(whole, f"{split}_images"), getattr(whole, f"{split}_labels"), data[f"n_{split}"]
+        if count > len(labels):
+            raise UnusableData(
+                f"{path}, {split}: the recipe asks for {count} images, the file holds {len(labels)}. Ask for as many at most."
+            )
+        splits.append((images[:count], labels[:count]))
+    train, test = splits
+    return DataSet(*train, *test, checksum=_checksum(train, test), class_names=whole.class_names)
 
 
 @functools.lru_cache(maxsize=4)
