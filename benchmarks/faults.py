@@ -238,7 +238,8 @@ def standard_for(fault: Fault) -> Standard:
             save_golden(Path(folder) / path.name, tape)
             path.parent.mkdir(parents=True, exist_ok=True)
             (Path(folder) / path.name).replace(path)
-    return Standard(load_golden(path, recipe=facts, data_directory=None), load_limits(fault.recipe))
+    tape = load_golden(path, recipe=facts, data_directory=None)
+    return Standard(tape, load_limits(fault.recipe, model=tape.training["model"]["name"]))
 
 
 def expressible(outcomes: Sequence[Outcome]) -> list[Outcome]:

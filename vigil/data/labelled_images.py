@@ -69,14 +69,14 @@ def make_labelled(train: Split, test: Split) -> LabelledSet:
         raise DataError(
             f"{train.path}: class {label} of {present[-1] + 1} has no training image. Number those that have one from 0."
         )
+    if len(present) < 2:
+        raise DataError(f"{train.path}: images of one class. Needed are two or more.")
     names = _common_names(train, test) or tuple(map(str, present))
     for index in np.flatnonzero((test.labels < 0) | (test.labels >= len(names)))[:1]:
         raise DataError(
             f"{test.path}: {test.where(int(index))}: label {test.labels[index]}. Allowed: 0 to {len(names) - 1}, the classes of "
             f"{train.path}."
         )
-    if len(names) < 2:
-        raise DataError(f"{train.path}: one class, {names[0]}. Needed are two or more.")
     arrays = {"train_images": train.images, "train_labels": train.labels, "test_images": test.images, "test_labels": test.labels}
     return make_set(arrays, names)
 

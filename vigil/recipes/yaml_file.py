@@ -181,8 +181,8 @@ def _kinds_of(schema: Mapping[str, Any], location: Location) -> Mapping[str, str
 def describe(node: Mapping[str, Any], schema: Mapping[str, Any]) -> str:
     """Return in words what a node of a JSON Schema admits."""
     node = _resolve(node, schema)
-    if "oneOf" in node:
-        return " or ".join(describe(choice, schema) for choice in node["oneOf"])
+    if choices := node.get("oneOf") or node.get("anyOf"):
+        return " or ".join(describe(choice, schema) for choice in choices)
     if "const" in node or "enum" in node:
         return " or ".join(_plain(value) for value in node.get("enum", [node.get("const")]))
     kind = node.get("type")
@@ -195,8 +195,8 @@ def describe(node: Mapping[str, Any], schema: Mapping[str, Any]) -> str:
     if kind == "object":
         keys = node.get("properties")
         return f"a block with the keys {', '.join(keys)}" if keys else "a block of named blocks"
-    if kind == "boolean":
-        return "true or false"
+    if kind in ("boolean", "null"):
+        return "true or false" if kind == "boolean" else "null"
     return f"text that matches {node['pattern']}" if "pattern" in node else "text, not empty"
 
 
@@ -240,6 +240,8 @@ def _at(schema: Mapping[str, Any], location: Location) -> Mapping[str, Any]:
     """Return the node of a JSON Schema that describes a location of the document."""
     node = _resolve(schema, schema)
     for part in location:
+        if "anyOf" in node:  # a block that may be null
+            node = next(each for choice in node["anyOf"] if (each := _resolve(choice, schema)).get("type") != "null")
         if isinstance(part, int):
             prefix = node.get("prefixItems")
             child = prefix[min(part, len(prefix) - 1)] if prefix else node["items"]

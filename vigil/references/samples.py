@@ -17,6 +17,7 @@ from vigil.documents.reference_row import ReferenceError_, ReferenceRow, Sample
 from vigil.documents.superseding import FILE_NAME, SupersedingEntry
 from vigil.errors import DirectoryError
 from vigil.locks import locked
+from vigil.recipes.loading import recipe_names
 
 # Below these a band says more about luck than about the recipe: the t quantile grows fast under 8 samples, and how far
 # seeds differ cannot be seen from a few of them, however many contexts each ran in.
@@ -180,8 +181,9 @@ def newest_checksum(rows: Iterable[ReferenceRow]) -> str:
 
 
 def how_to_make(recipe: str, profile: str) -> str:
-    """Return what to run to get reference samples of a recipe's profile, both by name."""
-    return f"to make them: make reference RECIPE={recipe} PROFILE={profile}; what there is: vigil reference show {recipe}"
+    """Return what to run to get reference samples of a recipe's profile, both by name; of an own recipe nobody knows the file."""
+    file = recipe if recipe in recipe_names() else f"PATH/{recipe}.yaml"
+    return f"to make them: make reference RECIPE={file} PROFILE={profile}; what there is: vigil reference show {recipe}"
 
 
 def append_rows(directory: Path, rows: Sequence[ReferenceRow]) -> list[Path]:

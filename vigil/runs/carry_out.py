@@ -208,7 +208,7 @@ def judge_records(invocation: Invocation, records: Sequence[Record]) -> Judgemen
     return judge_runs(
         [(record.seed, record.metric.value) for record in records],
         # Seeds that are added until the evidence decides are judged by that alone.
-        metrics={} if invocation.sequential else {record.seed: record.curve[-1].metrics for record in records},
+        metrics={} if invocation.sequential else {record.seed: record.curve[-1].metrics for record in records if record.curve},
         rows=load_rows(reference_directory(), invocation.recipe.name),
         recipe=invocation.recipe,
         metric=first.metric,

@@ -38,7 +38,7 @@ def verify_first(directory: Path, invocation: Invocation, *, watch: Watch, pytho
     try:
         tape = load_golden(path_of(recipe.name, recipe.profile), recipe=recipe, data_directory=data_directory)
         document = verify_context(
-            Standard(tape, load_limits(recipe.name)),
+            Standard(tape, load_limits(recipe.name, model=tape.training["model"]["name"])),
             invocation.context,
             place,
             quick=True,

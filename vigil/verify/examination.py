@@ -184,7 +184,7 @@ def verify(
         origins=localisation.origins,
         passengers=localisation.passengers,
         looks=localisation.looks,
-        remarks=localisation.remarks,
+        remarks=[*localisation.remarks, *_on_limits(limits)],
         broken=found.broken,
         tensors=[_difference(score, each) for score, each in scored],
         cases=[CaseTime(name=case.name, seconds=found.answers.seconds.get(case.name)) for case in cases],
@@ -240,3 +240,9 @@ def _verdict(
 def _difference(score: float, each: Difference) -> TensorDifference:
     names = [name for name in TensorDifference.model_fields if name != "score"]
     return TensorDifference(**{name: getattr(each, name) for name in names}, score=score)
+
+
+def _on_limits(limits: Limits) -> list[str]:
+    if limits.borrowed_from is None:
+        return []
+    return [f"limits are those of {limits.borrowed_from}: no clean runs of this recipe were measured"]

@@ -65,10 +65,11 @@ class Limit:
 
 @dataclasses.dataclass(frozen=True)
 class Limits:
-    """Limits by (precision, probe size, family, statistic)."""
+    """Limits by (precision, probe size, family, statistic). borrowed_from: another recipe whose clean runs they are from."""
 
     table: Mapping[Key, Limit]
     rows: int
+    borrowed_from: str | None = None
 
     def require(self, precision: str) -> None:
         """Raise CannotRun when nothing says how far a correct program of this precision may be."""
@@ -126,10 +127,17 @@ def make_limits(rows: Iterable[Mapping[str, Any]]) -> Limits:
     return Limits({key: _cut(limit, key[3]) for key, limit in limits.items() if limit}, count)
 
 
-def load_limits(recipe_name: str, directory: Path | None = None) -> Limits:
-    """Return the limits from a recipe's committed clean runs."""
-    files = sorted(((directory or reference_directory()) / recipe_name / "verify").glob("clean-*.jsonl"))
-    return make_limits(json.loads(line) for file in files for line in file.read_text(encoding="utf-8").splitlines())
+def load_limits(recipe_name: str, *, model: str, directory: Path | None = None) -> Limits:
+    """Return the limits from a recipe's clean runs; where it has none, from those of the recipe that its model is named after.
+
+    Limits are in units of each tensor's own floor, so that those of a kind hold for its other sizes and data.
+    """
+    for name in (recipe_name, model):
+        files = sorted(((directory or reference_directory()) / name / "verify").glob("clean-*.jsonl"))
+        if files:
+            rows = (json.loads(line) for file in files for line in file.read_text(encoding="utf-8").splitlines())
+            return dataclasses.replace(make_limits(rows), borrowed_from=name if name != recipe_name else None)
+    return Limits({}, 0)
 
 
 def _false_alarms(size: str) -> float:

@@ -41,7 +41,7 @@ def load_standard(recipe: Recipe, profile: str, *, data_directory: Path | None) 
     """Read the committed tape and clean runs of a recipe's profile. Raises CannotRun with what to do."""
     identity = identity_of(recipe, profile)
     tape = load_golden(path_of(recipe.name, profile), recipe=identity, data_directory=data_directory)
-    return Standard(tape, load_limits(recipe.name))
+    return Standard(tape, load_limits(recipe.name, model=tape.training["model"]["name"]))
 
 
 def verify_context(

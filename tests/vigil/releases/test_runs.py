@@ -150,8 +150,9 @@ def test_the_interpreter_reaches_every_runner(fake, scripted, planned, monkeypat
     assert [str(python).endswith(f"{resolved.key}/bin/python") for python in pythons] == [True, True]
 
     asked = {}
-    monkeypatch.setattr("vigil.verify.golden.load_golden", lambda *facts, **options: None)
-    monkeypatch.setattr("vigil.verify.limits.load_limits", lambda name: None)
+    tape = SimpleNamespace(training={"model": {"name": "resnet_cifar"}})
+    monkeypatch.setattr("vigil.verify.golden.load_golden", lambda *facts, **options: tape)
+    monkeypatch.setattr("vigil.verify.limits.load_limits", lambda name, **options: None)
 
     def verify_context(*facts, **options):
         asked.update(options)
