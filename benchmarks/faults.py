@@ -109,6 +109,10 @@ FAULTS = (
     Fault("region_statistics_even_shards", "box.bn", "forward", "output", UNEVEN, recipe="tiny_mask_rcnn"),
     # All places for regions are in use on these batches, not all for masks.
     Fault("unused_regions_counted", "mask.bn1", "forward", "output", recipe="tiny_mask_rcnn"),
+    Fault("dense_slightly_large", "hidden", "forward", "output", recipe="digits_mlp"),
+    Fault("relu_leaks", "relu", "forward", "output", recipe="digits_mlp"),
+    Fault("squares_doubled", "penalty", "forward", "output", recipe="digits_mlp"),
+    Fault("plain_for_nesterov", "optimizer", "update", "momentum", recipe="digits_mlp"),
 )
 
 

@@ -57,10 +57,10 @@ def number(value: float | None, *, digits: int = 4) -> str:
 
 
 def points(value: float | None, unit: str | None) -> str:
-    """Return a metric's value: percent with two digits behind the point."""
+    """Return a metric's value: percent with two digits behind the point, anything else with five that mean something."""
     if value is not None and math.isfinite(value) and unit == "percent":
         return f"{value:.2f}"
-    return number(value)
+    return number(value, digits=5)
 
 
 def moment(when: datetime | None) -> str:

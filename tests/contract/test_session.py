@@ -8,6 +8,7 @@ import math
 import numpy as np
 import pytest
 
+from runners.contract.data.batches import Batches
 from runners.contract.errors import ContractError, NanLoss
 from runners.contract.kinds import weights
 from runners.contract.protocol import session as module
@@ -52,6 +53,17 @@ def run(session: Session, *, losses=(2.5, 2.0, 1.5, 1.25), stop_at: int | None =
 
 def of_kind(directory, kind: str) -> list[dict]:
     return [event for event in read_events(directory) if event["kind"] == kind]
+
+
+def test_every_example_counts_once_in_the_mean_loss(open_session, tmp_path, monkeypatch):
+    """Where every other batch has one row of four in use, its loss counts for a fourth; a metric of that name is the mean."""
+    monkeypatch.setattr(Batches, "rows", lambda self, step: 1 if step % 2 else 4)
+    session = open_session()
+    session.spec.training["metric"]["name"] = "train_loss"
+    run(session)
+    evaluated = of_kind(tmp_path, "evaluated")
+    assert [event["train_loss"] for event in evaluated] == pytest.approx([2.4, 1.45])
+    assert [event["metrics"]["train_loss"] for event in evaluated] == pytest.approx([2.4, 1.45])
 
 
 def test_a_run_reports_its_losses_evaluations_and_end(open_session, tmp_path):

@@ -30,28 +30,34 @@ def off(metrics, profile):
     return {target.metric: abs(metrics[target.metric] - target.value) / target.exact.within for target in targets}
 
 
-@pytest.mark.parametrize(("profile", "mode"), [("quick", "jit"), ("momentum", "jit"), ("plain", "jit")])
-def test_the_printed_digits_come_out(run, framework, profile, mode):
+@pytest.mark.parametrize("profile", ["quick", "momentum", "plain"])
+def test_the_printed_digits_come_out(run, framework, profile):
     """Loss and score by Nesterov's rule, momentum and none, to all six digits."""
-    assert max(off(trained(run, framework, profile, mode=mode), profile).values()) <= 1.0
+    assert max(off(trained(run, framework, profile, mode="jit"), profile).values()) <= 1.0
 
 
-@pytest.mark.parametrize(("changes"), [{"precision": "fp64"}, {"shards": (120, 80), "evaluation_shards": (300, 299)}])
+@pytest.mark.parametrize("changes", [{"precision": "fp64"}, {"shards": (120, 80), "evaluation_shards": (300, 299)}])
 def test_so_they_do_in_float64_and_on_two_devices(run, framework, changes):
     """Double precision, and a batch that two devices share unevenly."""
     assert max(off(trained(run, framework, "quick", mode="jit", **changes), "quick").values()) <= 1.0
 
 
-@pytest.mark.parametrize("fault", ["dense_slightly_large"])
-def test_a_fault_of_one_in_ten_thousand_changes_them(run, framework, fault):
+def test_a_fault_of_one_in_ten_thousand_changes_them(run, framework):
     """The loss is off by many times half of a digit."""
-    metrics = trained(run, framework, "quick", mode="jit", fault=fault_entry(str(FAULTS / f"{fault}.py")))
+    metrics = trained(run, framework, "quick", mode="jit", fault=fault_entry(str(FAULTS / "dense_slightly_large.py")))
     assert off(metrics, "quick")["train_loss"] > 10.0
 
 
 def test_another_rule_of_momentum_gives_other_digits(run, framework):
     """Each printed pair is a test of its own rule: momentum's run is not Nesterov's."""
     assert off(trained(run, framework, "momentum", mode="jit"), "quick")["train_loss"] > 100.0
+
+
+def test_a_frameworks_own_weights_and_order_reach_as_much(run, framework):
+    """Native randomness: other digits, and a loss as good seeds have it (0.0416 +- 0.0019 over ten of scikit-learn's)."""
+    metrics = trained(run, framework, "quick", mode="jit", randomness="native")
+    assert 0.034 < metrics["train_loss"] < 0.050
+    assert off(metrics, "quick")["train_loss"] > 10.0
 
 
 def test_the_kind_says_how_its_weights_are_drawn():

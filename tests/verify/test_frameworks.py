@@ -146,7 +146,7 @@ def shortly(recipe, framework, tmp_path, *, mode, fault=None):
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("recipe", ["moco_lite", "tiny_mask_rcnn"])
+@pytest.mark.parametrize("recipe", ["moco_lite", "tiny_mask_rcnn", "digits_mlp"])
 def test_another_recipe_is_reproduced(recipe, framework, tmp_path):
     """What a released framework makes of queues and moving averages, and of regions, is within its limits."""
     document = shortly(recipe, framework, tmp_path, mode="jit")
@@ -170,6 +170,22 @@ def test_a_detector_half_a_pixel_off_is_named(framework, tmp_path):
     assert document.verdict.name == "regressed"
     origin = document.origin
     assert (origin.layer, origin.phase, origin.quantity) == ("box.pool", "forward", "output")
+
+
+@pytest.mark.parametrize(
+    ("fault", "place"),
+    [
+        ("dense_slightly_large", ("hidden", "forward", "output")),
+        ("relu_leaks", ("relu", "forward", "output")),
+        ("squares_doubled", ("penalty", "forward", "output")),
+        ("plain_for_nesterov", ("optimizer", "update", "momentum")),
+    ],
+)
+def test_a_fault_of_a_perceptron_is_named(framework, fault, place, tmp_path):
+    """Its layer, its gate, its penalty and its rule of momentum."""
+    document = shortly("digits_mlp", framework, tmp_path, mode="jit", fault=fault)
+    assert document.verdict.name == "regressed"
+    assert (document.origin.layer, document.origin.phase, document.origin.quantity) == place
 
 
 def test_a_runner_that_dies_is_failed(verify, framework, tmp_path):
