@@ -122,7 +122,9 @@ class RunDisplay:
         if not self._step:
             return self._phase
         steps, batch_size = self._training["steps"], self._training["batch_size"]
-        parts = [f"step {self._step}/{steps}", f"epoch {self._step / (self._training['data']['n_train'] // batch_size):.1f}"]
+        whole, rest = divmod(self._training["data"]["n_train"], batch_size)
+        an_epoch = whole + (1 if rest and self._training["input"]["last_batch"] == "keep" else 0)
+        parts = [f"step {self._step}/{steps}", f"epoch {self._step / an_epoch:.1f}"]
         parts += [f"loss {self._loss:.3f}" if isinstance(self._loss, float) else f"loss {self._loss}"]
         metric = self._training["metric"]
         parts += [f"{metric['name']} {shown(self._metric, metric['unit'])}"] if self._metric is not None else []
