@@ -19,7 +19,6 @@ from vigil.recipes.blocks import (
     Name,
     Optimizers,
     PercentMetric,
-    PiecewiseRate,
     Profile,
     Target,
     Zero,
@@ -110,7 +109,6 @@ class ClassifierProfile(Profile):
 
     data: LabelledData = Field(description="The data set.")
     depth: Count = Field(description="Layers: 6n + 2.")
-    learning_rate: PiecewiseRate = Field(description="The learning rate by step.")
 
     def checks(self) -> list[Check]:
         return [

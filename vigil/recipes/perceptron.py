@@ -17,7 +17,6 @@ from vigil.recipes.blocks import (
     JudgedMetric,
     Name,
     No,
-    PiecewiseRate,
     Profile,
     Target,
     UniformInit,
@@ -101,7 +100,6 @@ class PerceptronProfile(Profile):
     data: DigitsData = Field(description="The data set.")
     momentum: Annotated[float, Field(ge=0, lt=1)] = Field(description="buffer = momentum * buffer + gradient.")
     nesterov: bool = Field(description="Whether the step is gradient + momentum * buffer; else it is the buffer.")
-    learning_rate: PiecewiseRate = Field(description="The learning rate by step.")
 
     def checks(self) -> list[Check]:
         epoch = -(-self.data.n_train // self.batch_size)

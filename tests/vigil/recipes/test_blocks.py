@@ -131,6 +131,14 @@ ADAMW = """optimizer:
 """
 
 
+def test_a_classifier_may_follow_a_cosine(write):
+    """Every schedule is a key of any kind of recipe."""
+    piecewise = "{kind: piecewise, boundaries: [20, 30], values: [0.1, 0.01, 0.001]}"
+    recipe = load_recipe(write((piecewise, "{kind: cosine, base: 0.1, stairs: 10, steps_per_stair: 100}")))
+    found = [profile.learning_rate.kind for profile in recipe.profiles.values()]
+    assert sorted(found) == ["cosine", "piecewise"]
+
+
 def test_a_recipe_may_train_with_adamw(write):
     """Its rule is resolved with all of its numbers, and the profile's weight decay."""
     optimizer = load_recipe(write((SGD, ADAMW))).resolve("quick")["optimizer"]
