@@ -39,7 +39,13 @@ class MatrixCell:
     @property
     def is_judged(self) -> bool:
         """Was its metric beside a band?"""
-        return self.verdict is Verdict.REPRODUCED or self.verdict.is_outside
+        return (self.verdict is Verdict.REPRODUCED or self.verdict.is_outside) and not self.is_exact
+
+    @property
+    def is_exact(self) -> bool:
+        """Was its metric held to a published value's digits alone? Chance has no part in that."""
+        judged = self.judged
+        return bool(judged and judged.band is None and any(target.exact for target in judged.targets))
 
     @property
     def losses(self) -> tuple[float, ...]:
@@ -85,6 +91,8 @@ def notes(cells: Sequence[MatrixCell], *, missing: Sequence[str]) -> list[str]:
         "of the same seed; differences grow from step to step, whatever their cause",
         f"{judged} cells judged at {FALSE_ALARMS:.0%} false alarms each: {expected_alarms(judged):.2f} expected by chance",
     ]
+    if exact := sum(cell.is_exact for cell in cells):
+        lines.append(f"{exact} cells held to printed digits, which chance does not change")
     lines += _discoveries(cells)
     return [*lines, f"not covered, because not installed: {', '.join(missing)}"] if missing else lines
 
@@ -143,8 +151,11 @@ def _metric(judged: Judgement | None) -> str:
 
 
 def _band(judged: Judgement | None) -> str:
-    if not judged or not judged.band:
+    if judged is None:
         return "-"
+    if judged.band is None:
+        exact = (target.value for target in judged.targets if target.exact and target.exact.metric == judged.metric)
+        return next((f"{value:g} exactly" for value in exact), "-")
     low, high = judged.band.low, judged.band.high
     return f"{low:.1f} to {high:.1f}" if judged.unit == "percent" else f"{low:.4g} to {high:.4g}"
 

@@ -6,6 +6,7 @@ import pytest
 
 from reports.matrix import COLUMNS, MatrixCell, notes, rows
 from tests.documents import a_judgement, a_record, an_invocation
+from vigil.documents.judgement import JudgedTarget
 
 
 def cell(context: str, p_value: float | None, verdict: str = "reproduced") -> MatrixCell:
@@ -56,6 +57,20 @@ def test_a_cell_recorded_before_there_were_p_values_is_left_out():
     old = cell(B, None)
     assert "taken together" not in said(old)
     assert "none of 1 cells" in said(old, cell(A, 0.5))
+
+
+def test_printed_digits_are_no_chance():
+    """A cell held to a published value's digits is counted apart, and shows them in the place of a band."""
+    outcome = {"metric": "train_loss", "seed": 0, "value": 0.0428982}
+    target = JudgedTarget(
+        value=0.042898, published_as="p", source="s", link="l", judged=True, meets=True, tolerance=5e-7, reason="r", exact=outcome
+    )
+    verdict = a_judgement(metric="train_loss", unit="nats", mean=0.0428982, band=None, p_value=None, targets=(target,))
+    exact = MatrixCell(an_invocation(context=A, verdict=verdict), None)
+    text = said(exact, cell(B, 0.5))
+    assert "1 cells judged at 1% false alarms each: 0.01 expected by chance" in text
+    assert "1 cells held to printed digits" in text
+    assert rows([exact])[0][2:4] == ("0.042898", "0.042898 exactly")
 
 
 def trained(*losses: float | str, status: str = "finished", precision: str = "fp32") -> MatrixCell:
