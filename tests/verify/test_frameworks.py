@@ -137,10 +137,10 @@ def test_a_scaled_gradient_is_regressed_and_named(verify, framework):
     assert [each.layer for each in document.origins] == ["stage3.block1.conv2"]
 
 
-def shortly(recipe, framework, tmp_path, *, mode, fault=None):
+def shortly(recipe, framework, tmp_path, *, mode, fault=None, standard=None):
     """Verify a context of another recipe the short way."""
     return verify_context(
-        standard_of(recipe), make_context(framework=framework, mode=mode),
+        standard or standard_of(recipe), make_context(framework=framework, mode=mode),
         tmp_path, command="a test", data_directory=None, fault=fault_entry(str(FOLDER / f"{fault}.py")) if fault else None,
         cores=list(share_of_cores()), quick=True,
     )  # fmt: skip
@@ -186,6 +186,17 @@ def test_a_fault_of_a_perceptron_is_named(framework, fault, place, tmp_path):
     document = shortly("digits_mlp", framework, tmp_path, mode="jit", fault=fault)
     assert document.verdict.name == "regressed"
     assert (document.origin.layer, document.origin.phase, document.origin.quantity) == place
+
+
+@pytest.mark.parametrize(("fault", "place"), [(None, None), ("bias_gradient_scaled", ("output", "backward", "bias gradient"))])
+@pytest.mark.parametrize("framework", frameworks("torch"))
+def test_where_no_buffer_tells_of_gradients_the_layers_do(framework, fault, place, tmp_path):
+    """SGD without momentum keeps nothing: a step shows parameters alone, which a wrong gradient moves."""
+    standard = load_standard(load_recipe("digits_mlp"), "plain", data_directory=None)
+    document = shortly("digits_mlp", framework, tmp_path, mode="jit", fault=fault, standard=standard)
+    assert document.verdict.name == ("regressed" if fault else "reproduced")
+    origin = document.origin
+    assert (origin and (origin.layer, origin.phase, origin.quantity)) == place
 
 
 def test_a_runner_that_dies_is_failed(verify, framework, tmp_path):

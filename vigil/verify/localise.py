@@ -102,9 +102,14 @@ def localise(search: Search) -> Localisation:
     if focus.kind == "choose":
         origins = [make_origin(each, search.outline.place(each.tensor)) for each in out]
         return Localisation(origins, [], [], ["nothing rounds here: every comparison must go as it is defined"])
-    if all(each.tensor.startswith("params/") for each in out) and focus.kind == "step":
+    if _is_of_update(focus, out) and search.optimizer.witness is not None:
         return Localisation([explain_update(search, focus, out)], [], [], [])
     return _of_layers(search, focus, out)
+
+
+def _is_of_update(focus: StandardCase, out: Sequence[Difference]) -> bool:
+    """Are parameters alone out after a step? Gradients were right then, if anything tells of them."""
+    return focus.kind == "step" and all(each.tensor.startswith("params/") for each in out)
 
 
 def choose_case(search: Search) -> StandardCase:
@@ -153,6 +158,8 @@ def _of_layers(search: Search, focus: StandardCase, out: list[Difference]) -> Lo
         origins, remarks = _of_sum_over_devices(search, look, origins)
         return Localisation(origins, _passengers(search, focus, {origin.tensor for origin in origins}), seen, remarks)
     remarks = ["every layer alone is right"]
+    if _is_of_update(focus, out) and search.optimizer.witness is None:
+        return Localisation([explain_update(search, focus, out)], [], seen, remarks)
     whole = look_at(search.tape, focus, cuts=(), precision=search.precision)
     answers = _ask(search, "tapped", [whole])
     if answers.record.failure:

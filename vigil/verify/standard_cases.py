@@ -152,9 +152,12 @@ def has_taps(case: StandardCase) -> bool:
 def derived(training: dict[str, Any], state: Mapping[str, np.ndarray], answer: Mapping[str, np.ndarray]) -> Tensors:
     """Return the answer with parameter gradients as the optimizer's state tells of them, in float64.
 
-    An array that the state does not have, or has in another shape, tells of no gradient.
+    An array that the state does not have, or has in another shape, tells of no gradient. Where an optimizer keeps none, steps
+    show gradients by the parameters alone.
     """
     optimizer, result = optimizer_of(training), dict(answer)
+    if optimizer.witness is None:
+        return {name: array for name, array in answer.items() if not name.startswith("parameter_gradient/")}
     for name, after in answer.items():
         slot, _, parameter = name.partition("/")
         if slot == optimizer.witness and name in state and np.shape(after) == np.shape(state[name]):
