@@ -20,16 +20,16 @@ from typing import Any
 from reports.block import dates
 from vigil.documents.context import FRAMEWORKS, make_context
 from vigil.documents.invocation import Invocation
-from vigil.documents.judgement import Judgement
+from vigil.documents.judgement import Judgement, shown
 from vigil.documents.record import Record
 from vigil.documents.verdict import Verdict
 from vigil.paths import project_root, reference_directory, runs_directory
 from vigil.process.build_spec import fault_entry
 from vigil.process.environment import describe_machine, installed_frameworks
 from vigil.recipes.loading import Recipe, identity_of, load_recipe
-from vigil.references.judge import judge
+from vigil.references.exact import judge_runs
 from vigil.references.samples import load_rows
-from vigil.runs.plan import Request
+from vigil.runs.plan import Request, targets_of
 from vigil.runs.sweep import sweep
 
 FAULTS = {
@@ -43,6 +43,7 @@ FAULTS = {
         "sampling_unbalanced",
         "objectness_of_ignored",
     ),
+    "digits_mlp": ("dense_slightly_large", "relu_leaks", "squares_doubled", "plain_for_nesterov"),
 }
 
 
@@ -61,8 +62,9 @@ def changed(recipe: Recipe, **sections: dict[str, Any]) -> Recipe:
     """Return the recipe with keys of `quick`, `augmentation` or `batch_norm` replaced."""
     content = recipe.model_dump(mode="json", by_alias=True)
     content["profiles"]["quick"] |= sections.get("quick", {})
-    content["input"]["augmentation"] |= sections.get("augmentation", {})
-    content["model"]["batch_norm"] |= sections.get("batch_norm", {})
+    for block, name in (("input", "augmentation"), ("model", "batch_norm")):
+        if name in sections:
+            content[block][name] |= sections[name]
     return type(recipe).model_validate(content, by_alias=True)
 
 
@@ -82,6 +84,12 @@ def ablations(recipe: Recipe, seeds: tuple[int, ...]) -> list[Group]:
         variants = {"an encoder that learns nothing (rate 6e-14)": changed(recipe, quick=times(1e-12)), **rates}
     elif recipe.name == "tiny_mask_rcnn":
         variants = {"no augmentation": changed(recipe, augmentation={"flip_probability": 0.0}), **rates}
+    elif recipe.name == "digits_mlp":
+        variants = {
+            "no momentum": changed(recipe, quick={"momentum": 0.0, "nesterov": False}),
+            "momentum without a look ahead": changed(recipe, quick={"nesterov": False}),
+            **rates,
+        }
     else:
         variants = {
             "no augmentation": changed(recipe, augmentation={"padding": 0, "flip_probability": 0.0}),
@@ -158,8 +166,10 @@ def measure(groups: list[Group], *, jobs: int) -> list[list[Record]]:
 
 def judged(group: Group, records: list[Record], recipe: Recipe) -> Judgement:
     """Return the verdict of a group against the reference of the recipe as it is shipped."""
-    return judge(
+    return judge_runs(
         [(record.seed, record.metric.value) for record in records],
+        metrics={record.seed: record.curve[-1].metrics for record in records},
+        targets=targets_of(recipe),
         rows=load_rows(reference_directory(), recipe.name),
         recipe=identity_of(recipe, "quick"),
         metric=records[0].metric,
@@ -171,25 +181,26 @@ def judged(group: Group, records: list[Record], recipe: Recipe) -> Judgement:
 
 def report(what: str, groups: list[Group], verdicts: list[Judgement], records: list[list[Record]]) -> None:
     """Print the table and what it stands on."""
-    bands = {group.framework: verdict.band for group, verdict in zip(groups, verdicts, strict=True)}
-    first, metric = "run" if what == "clean" else what[:-1], verdicts[0].metric
+    bands = {group.framework: verdict.band for group, verdict in zip(groups, verdicts, strict=True) if verdict.band}
+    first, metric, unit = "run" if what == "clean" else what[:-1], verdicts[0].metric, verdicts[0].unit
     print(f"\n| {first} | framework | {metric} | away from the reference | verdict |")
     print("|---|---|---|---|---|")
     for group, verdict in zip(groups, verdicts, strict=True):
-        values = ", ".join(f"{entry.value:.2f}" for entry in verdict.values)
-        band = verdict.band  # of the framework's own rows
-        away = verdict.mean - band.mean
-        print(
-            f"| {group.name} | {group.framework} | {values} | {away:+.2f} = {away / band.spread:+.1f} s | {verdict.name} |"
-        )
+        values = ", ".join(shown(entry.value, unit) for entry in verdict.values)
+        band, away = verdict.band, "-"  # of the framework's own rows; none for a seed that is held to printed digits
+        if band:
+            distance = verdict.mean - band.mean
+            away = f"{shown(distance, unit, sign='+')} = {distance / band.spread:+.1f} s"
+        print(f"| {group.name} | {group.framework} | {values} | {away} | {verdict.name} |")
     outside = sum(verdict.name is not Verdict.REPRODUCED for verdict in verdicts)
     every = [record for group in records for record in group]
     versions = {record.context.framework: record.environment["framework_version"] for record in every}
-    allowed = ", ".join(f"{each.low:.2f} to {each.high:.2f} ({name})" for name, each in bands.items())
-    print(
-        f"\n{outside} of {len(verdicts)} outside. Reference: s = {band.spread:.2f}, {band.n} runs of {band.n_seeds} "
-        f"seeds, {dates(band.dates)}; one run may lie in {allowed}."
-    )
+    print(f"\n{outside} of {len(verdicts)} outside.")
+    for name, band in bands.items():
+        print(
+            f"Reference of {name}: s = {shown(band.spread, unit)}, {band.n} runs of {band.n_seeds} seeds, {dates(band.dates)}; "
+            f"one run may lie in {shown(band.low, unit)} to {shown(band.high, unit)}."
+        )
     seeds = sorted({record.seed for record in every})
     mean = math.fsum(record.timing.wall_seconds for record in every) / len(every)
     print(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
 import vigil.verify.golden
@@ -23,7 +25,8 @@ from vigil.runs.watch import Watch
 def rung(monkeypatch):
     """Return a function that makes the first rung end as a document says, or raise; it gives the options of each call."""
     calls: list[dict] = []
-    monkeypatch.setattr(vigil.verify.golden, "load_golden", lambda path, **options: "tape")
+    tape = SimpleNamespace(training={"model": {"name": "resnet_cifar"}})
+    monkeypatch.setattr(vigil.verify.golden, "load_golden", lambda path, **options: tape)
 
     def make(outcome: Verification | BaseException) -> list[dict]:
         def verify_context(standard, context, directory, **options) -> Verification:

@@ -92,7 +92,7 @@ def plan(request: Request, runs: Path, *, data_directory: Path | None) -> Path:
         seeds=request.seeds,
         fault=request.fault["name"] if request.fault else None,
         release=request.release.named if request.release else None,
-        targets=tuple(PublishedTarget.model_validate(target.model_dump(mode="json")) for target in request.recipe.targets),
+        targets=targets_of(request.recipe),
         runs=names,
         verify=FirstRung.pending() if is_verified else None,
         sequential=request.sequential,
@@ -101,6 +101,11 @@ def plan(request: Request, runs: Path, *, data_directory: Path | None) -> Path:
         tracking=None,
     ).write(directory)
     return directory
+
+
+def targets_of(recipe: Recipe) -> tuple[PublishedTarget, ...]:
+    """Return a recipe's published values as documents have them."""
+    return tuple(PublishedTarget.model_validate(target.model_dump(mode="json")) for target in recipe.targets)
 
 
 def run_names(seeds: Sequence[int]) -> tuple[str, ...]:
