@@ -194,6 +194,12 @@ class SgdRule(Closed):
     weight_decay_form: Literal["coupled"] = Field(description="coupled: gradient + weight_decay * parameter, before momentum.")
     weight_decay_on: Literal["all"] = Field(description="Which parameters decay.")
 
+    @model_validator(mode="after")
+    def _has_a_buffer_to_look_ahead_of(self) -> SgdRule:
+        if self.nesterov and not self.momentum:
+            raise PydanticCustomError("inconsistent", "found nesterov true beside a momentum of 0. Allowed: false.")
+        return self
+
 
 class AdamWRule(Closed):
     """AdamW (Loshchilov and Hutter 2019, arXiv 1711.05101)."""

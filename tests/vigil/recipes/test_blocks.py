@@ -32,6 +32,11 @@ from vigil.recipes.recipe import Recipe
         ),
         ("  momentum: 0.9", "  momentun: 0.9", "Did you mean momentum?"),
         ("  nesterov: false\n", "", "25: optimizer.nesterov: missing, and there are no defaults. Allowed: true or false."),
+        (
+            "momentum: 0.9\n  dampening: 0.0\n  nesterov: false",
+            "momentum: 0.0\n  dampening: 0.0\n  nesterov: true",
+            "optimizer: found nesterov true beside a momentum of 0. Allowed: false.",
+        ),
         ("nesterov: false", "nesterov: 0", "found 0 (a whole number). Allowed: true or false."),
         ("learning_rate_in_momentum: false", "learning_rate_in_momentum: 0", "found 0 (a whole number). Allowed: false."),
         ("learning_rate_in_momentum: false", "learning_rate_in_momentum: true", "found true. Allowed: false."),
