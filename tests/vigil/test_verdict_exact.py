@@ -46,6 +46,7 @@ def run(values, *, accuracy=1786 / 1797, context=JAX, targets=TARGETS, n_seeds=0
         (0.0428986, 1786 / 1797, "regressed"),  # prints as 0.042899
         (0.0428974, 1786 / 1797, "better-than-reference"),
         (0.0428982, 1785 / 1797, "regressed"),  # one digit of 1,797
+        (0.0428974, 1785 / 1797, "regressed"),
         (0.0428982, float("nan"), "regressed"),
     ],
 )
@@ -72,6 +73,13 @@ def test_another_profile_is_shown_beside():
     other = a_target("train_loss", 0.041297, profile="momentum")
     found = run({0: 0.0428982}, targets=(*TARGETS, other))
     assert (found.name, found.targets[2].judged) == ("reproduced", False)
+
+
+def test_a_value_that_is_not_exact_is_shown_beside_those_that_are():
+    """Without a reference nothing says how far another published value of the same profile may be."""
+    found = run({0: 0.0428982}, targets=(*TARGETS, a_target("train_loss", 0.05, exact=None)))
+    assert (found.name, found.targets[2].judged) == ("reproduced", False)
+    assert "the verdict stands on printed digits" in found.targets[2].reason
 
 
 @pytest.mark.parametrize(

@@ -14,9 +14,8 @@ from vigil.documents.identity import Identity
 from vigil.documents.invocation import PublishedTarget
 from vigil.documents.judgement import ExactOutcome, JudgedTarget, Judgement, Metric, SeedValue, shown
 from vigil.documents.verdict import Verdict
-from vigil.references.judge import judge
-from vigil.references.targets import judge_target
-from vigil.statistics.bands import POWER
+from vigil.references.judge import judge, without_band
+from vigil.references.targets import beside, why_not_judged
 
 # The worst first.
 _ORDER = (Verdict.REGRESSED, Verdict.BETTER, Verdict.UNKNOWN, Verdict.REPRODUCED)
@@ -66,15 +65,13 @@ def _outcomes(
             continue
         difference = value - target.value
         side = "above" if difference > 0.0 else "below"
-        found[place] = JudgedTarget(
-            value=target.value,
-            published_as=target.published_as,
-            source=target.source,
-            link=target.link,
+        found[place] = beside(
+            target,
+            reason=f"ours is {value:.9f}, {abs(difference):.1e} {side}; allowed is {exact.within:.0e}, half of the last digit",
+        ).replace(
             judged=True,
             meets=math.isfinite(value) and abs(difference) <= exact.within,
             tolerance=exact.within,
-            reason=f"ours is {value:.9f}, {abs(difference):.1e} {side}; allowed is {exact.within:.0e}, half of the last digit",
             exact=ExactOutcome(metric=metric, seed=exact.seed, value=value),
         )
     return found
@@ -94,30 +91,16 @@ def _with_exact(
     names = {entry.seed: entry.verdict for entry in rest.values} if rest else {}
     numbers = [value for _, value in values if value is not None]
     reasons = [_text(outcomes), *([f"other seeds: {rest.name}, {rest.reason}"] if rest else [])]
-    facts: dict[str, Any] = {
-        "name": name if rest is None else min(name, rest.name, key=_ORDER.index),
-        "reason": "; ".join(reasons),
-        "values": tuple(SeedValue(seed=seed, value=value, verdict=names.get(seed, name)) for seed, value in values),
-        "mean": math.fsum(numbers) / len(numbers),
-        "targets": tuple(
-            outcomes.get(place) or (rest.targets[place] if rest else _shown(target, metric=metric, profile=profile))
+    base = rest or without_band(name, "", metric=metric, values=())
+    return base.replace(
+        name=name if rest is None else min(name, rest.name, key=_ORDER.index),
+        reason="; ".join(reasons),
+        values=tuple(SeedValue(seed=seed, value=value, verdict=names.get(seed, name)) for seed, value in values),
+        mean=math.fsum(numbers) / len(numbers),
+        targets=tuple(
+            outcomes.get(place) or (rest.targets[place] if rest else _beside(target, metric=metric, profile=profile))
             for place, target in enumerate(targets)
         ),
-    }
-    if rest is not None:
-        return rest.replace(**facts)
-    return Judgement(
-        **facts,
-        metric=metric.name,
-        unit=metric.unit,
-        direction=metric.direction,
-        p_value=None,
-        band=None,
-        mean_band=None,
-        welch=None,
-        sequential=None,
-        detectable_drop=None,
-        power=POWER,
     )
 
 
@@ -125,9 +108,12 @@ def _name(outcomes: Sequence[JudgedTarget], *, metric: Metric) -> Verdict:
     missed = [each for each in outcomes if not each.meets]
     if not missed:
         return Verdict.REPRODUCED
-    of_metric = [each for each in missed if each.exact and each.exact.metric == metric.name]
-    is_better = bool(of_metric) and all(
-        each.exact and (each.exact.value > each.value) == (metric.direction == "higher") for each in of_metric
+    # A smaller loss beside fewer right answers is no improvement.
+    is_better = all(
+        each.exact
+        and each.exact.metric == metric.name
+        and (each.exact.value > each.value) == (metric.direction == "higher")
+        for each in missed
     )
     return Verdict.BETTER if is_better else Verdict.REGRESSED
 
@@ -142,16 +128,6 @@ def _text(outcomes: Mapping[int, JudgedTarget]) -> str:
     return f"digit for digit: {', '.join(parts)}" + (f" (seed {seed.seed})" if seed else "")
 
 
-def _shown(target: PublishedTarget, *, metric: Metric, profile: str) -> JudgedTarget:
-    """Return a value of another profile, which is only shown."""
-    return judge_target(
-        target,
-        (),
-        metric=metric.name,
-        selection=metric.selection,
-        unit=metric.unit,
-        profile=profile,
-        n_test=1,
-        coverage=0.99,
-        band=None,
-    )
+def _beside(target: PublishedTarget, *, metric: Metric, profile: str) -> JudgedTarget:
+    reason = why_not_judged(target, metric=metric.name, selection=metric.selection, profile=profile)
+    return beside(target, reason=reason or "shown beside: the verdict stands on printed digits")

@@ -76,9 +76,19 @@ def failed(failure: Failure, *, metric: Metric, seed: int, values: Sequence[Seed
     Args:
         failure: of the run of this seed. values: of the seeds that finished, not judged.
     """
+    verdict = without_band(failure.verdict, failure.message, metric=metric, values=values)
+    return verdict.replace(
+        failure=RunFailure(
+            seed=seed, category=failure.category, phase=failure.phase, step=failure.step, log_tail=failure.log_tail
+        ),
+    )
+
+
+def without_band(name: Verdict, reason: str, *, metric: Metric, values: Sequence[SeedValue]) -> Judgement:
+    """Return a verdict that no reference has a part in."""
     return Judgement(
-        name=failure.verdict,
-        reason=failure.message,
+        name=name,
+        reason=reason,
         metric=metric.name,
         unit=metric.unit,
         direction=metric.direction,
@@ -92,9 +102,6 @@ def failed(failure: Failure, *, metric: Metric, seed: int, values: Sequence[Seed
         detectable_drop=None,
         power=POWER,
         targets=(),
-        failure=RunFailure(
-            seed=seed, category=failure.category, phase=failure.phase, step=failure.step, log_tail=failure.log_tail
-        ),
     )
 
 

@@ -12,6 +12,20 @@ from vigil.statistics.metric import amount
 from vigil.statistics.tolerance import tolerance
 
 
+def beside(target: PublishedTarget, *, reason: str) -> JudgedTarget:
+    """Return a published value that is shown and not judged."""
+    return JudgedTarget(
+        value=target.value,
+        published_as=target.published_as,
+        source=target.source,
+        link=target.link,
+        judged=False,
+        meets=None,
+        tolerance=None,
+        reason=reason,
+    )
+
+
 def judge_target(
     target: PublishedTarget,
     numbers: Sequence[float],
@@ -32,16 +46,7 @@ def judge_target(
         metric, selection, unit, profile: of our runs.
         band: what the reference says of one run; None without a reference.
     """
-    shown = JudgedTarget(
-        value=target.value,
-        published_as=target.published_as,
-        source=target.source,
-        link=target.link,
-        judged=False,
-        meets=None,
-        tolerance=None,
-        reason=_why_not_judged(target, metric=metric, selection=selection, profile=profile),
-    )
+    shown = beside(target, reason=why_not_judged(target, metric=metric, selection=selection, profile=profile))
     if shown.reason:
         return shown
     allowed = tolerance(numbers, band=band, unit=unit, n_test=n_test, coverage=coverage)
@@ -58,7 +63,7 @@ def judge_target(
     )
 
 
-def _why_not_judged(target: PublishedTarget, *, metric: str, selection: str | None, profile: str) -> str:
+def why_not_judged(target: PublishedTarget, *, metric: str, selection: str | None, profile: str) -> str:
     """Return why a value is only shown; nothing where it is judged."""
     if target.profile != profile:
         return f"shown beside: its protocol is profile {target.profile}, this is {profile}"
