@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import re
-import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 from runners.contract.data.scenes import MAXIMUM
@@ -17,11 +13,9 @@ from vigil.data.coco.prepare import Counts, Prepared, Source, prepare
 from vigil.data.coco.recorded_detections import read_recorded
 from vigil.data.official import write_instances
 from vigil.errors import DataError, UsageError
-from vigil.recipes.blocks import OWN_DATA
 
 _SIDES = {"least": 32, "most": 1024}
 _MOST_ROWS = 100
-_REPORT_SECONDS = 10.0
 
 
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
@@ -62,11 +56,7 @@ def _add_detections(parser: argparse.ArgumentParser) -> None:
 
 def run_import(arguments: argparse.Namespace) -> int:
     """Make NAME.npz in the data directory, and say what was left out and how a recipe asks for it."""
-    if not re.fullmatch(r"[a-z][a-z0-9_]{0,59}", arguments.name) or arguments.name in OWN_DATA:
-        raise UsageError(
-            f"NAME: found {arguments.name!r}. Allowed: small letters, digits and _, a letter first, but not "
-            f"{', '.join(OWN_DATA)}."
-        )
+    name = options.data_set_name(arguments.name)
     side = options.whole_number("--side", arguments.side, **_SIDES)
     if side % 8:
         raise UsageError(f"--side: found {side}. Allowed: a multiple of 8.")
@@ -75,8 +65,8 @@ def run_import(arguments: argparse.Namespace) -> int:
         Source(file, folder or file.parent)
         for file, folder in ((arguments.train, arguments.train_images), (arguments.test, arguments.test_images))
     )
-    prepared = prepare(train=train, test=test, side=side, most=most, progress=_progress())
-    path = write_instances(arguments.name, prepared.whole)
+    prepared = prepare(train=train, test=test, side=side, most=most, progress=options.import_progress())
+    path = write_instances(name, prepared.whole)
     print("\n".join(_import_lines(prepared, path, most=most)))
     return 0
 
@@ -160,16 +150,3 @@ def _left_out(split: str, counts: Counts, *, most: int) -> list[str]:
 
 def _many(count: int, one: str, several: str | None = None) -> str:
     return f"{count} {one if count == 1 else several or f'{one}s'}"
-
-
-def _progress() -> Callable[[str, int, int], None]:
-    """Return what says from time to time how far a long import is."""
-    said = time.monotonic()
-
-    def say(split: str, done: int, total: int) -> None:
-        nonlocal said
-        if time.monotonic() - said > _REPORT_SECONDS:
-            said = time.monotonic()
-            print(f"{split}: {done} of {total} images", file=sys.stderr, flush=True)
-
-    return say

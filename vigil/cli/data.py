@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import re
-import sys
-import time
 from pathlib import Path
 
 import numpy as np
 
 from runners.contract.data.labelled import LabelledSet
-from vigil.data.labelled_images import Progress, make_labelled, read_split, shared_images
+from vigil.cli import options
+from vigil.data.labelled_images import make_labelled, read_split, shared_images
 from vigil.data.official import write_labelled
-from vigil.errors import UsageError
-from vigil.recipes.blocks import OWN_DATA
 
-_REPORT_SECONDS = 10.0
 _SHOWN_CLASSES = 10
 
 
@@ -36,16 +31,11 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
 
 def run_import(arguments: argparse.Namespace) -> int:
     """Make NAME.npz in the data directory, and say what is in it and how a recipe asks for it."""
-    if not re.fullmatch(r"[a-z][a-z0-9_]{0,59}", arguments.name) or arguments.name in OWN_DATA:
-        raise UsageError(
-            f"NAME: found {arguments.name!r}. Allowed: small letters, digits and _, a letter first, but not "
-            f"{', '.join(OWN_DATA)}."
-        )
-    progress = _progress()
+    name, progress = options.data_set_name(arguments.name), options.import_progress()
     train = read_split(arguments.train, "train", labels=arguments.train_labels, progress=progress)
     test = read_split(arguments.test, "test", labels=arguments.test_labels, progress=progress)
     whole = make_labelled(train, test)
-    path = write_labelled(arguments.name, whole)
+    path = write_labelled(name, whole)
     print("\n".join(_lines(whole, path)))
     return 0
 
@@ -68,15 +58,3 @@ def _lines(whole: LabelledSet, path: Path) -> list[str]:
         f"n_test: {len(whole.test_labels)}}}",
     ]
 
-
-def _progress() -> Progress:
-    """Return what says, every ten seconds, how many images have been read."""
-    last = time.monotonic()
-
-    def progress(split: str, done: int, total: int) -> None:
-        nonlocal last
-        if time.monotonic() - last >= _REPORT_SECONDS:
-            last = time.monotonic()
-            print(f"{split}: {done:,} of {total:,} images", file=sys.stderr, flush=True)
-
-    return progress

@@ -6,13 +6,17 @@ import argparse
 import dataclasses
 import math
 import os
-from collections.abc import Sequence
+import re
+import sys
+import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from vigil.documents.context import FRAMEWORKS, Context, make_context
 from vigil.documents.invocation import SequentialRule
 from vigil.errors import DirectoryError, FrameworkMissing, UsageError, nearest
 from vigil.process.environment import installed_frameworks
+from vigil.recipes.blocks import OWN_DATA
 from vigil.recipes.loading import DEFAULT_PROFILE, Recipe, load_recipe, recipe_names
 from vigil.releases.naming import Release, parse_release
 from vigil.runs.until_decided import rule
@@ -21,6 +25,7 @@ from vigil.statistics.sequential import CAP, DELTA
 # Together below 2**32: every framework's own generator takes such a seed.
 _LARGEST_FIRST_SEED = 2**31 - 1
 _MOST_SEEDS = 10_000
+_REPORT_SECONDS = 10.0
 _METAVARS = {"devices": "N", "shards": "A,B"}
 _MEANINGS = {
     "devices": "how many of them (default: 1)",
@@ -234,6 +239,28 @@ def amount(option: str, text: str, *, of: str = "") -> float:
     if not 0 < value < math.inf:
         raise UsageError(f"{option}: found {text!r}. Allowed: a number{of} above 0.")
     return value
+
+
+def data_set_name(text: str) -> str:
+    """Return the name of a data set that is imported. Raises UsageError for one that no recipe could name, or that is taken."""
+    if not re.fullmatch(r"[a-z][a-z0-9_]{0,59}", text) or text in OWN_DATA:
+        raise UsageError(
+            f"NAME: found {text!r}. Allowed: small letters, digits and _, a letter first, but not {', '.join(OWN_DATA)}."
+        )
+    return text
+
+
+def import_progress() -> Callable[[str, int, int], None]:
+    """Return what says from time to time how far a long import is: of which split, how many images of how many."""
+    said = time.monotonic()
+
+    def say(split: str, done: int, total: int) -> None:
+        nonlocal said
+        if time.monotonic() - said > _REPORT_SECONDS:
+            said = time.monotonic()
+            print(f"{split}: {done} of {total} images", file=sys.stderr, flush=True)
+
+    return say
 
 
 def whole_number(option: str, text: str, *, least: int, most: int | None = None) -> int:
