@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import pairwise
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import (
     AfterValidator,
@@ -254,8 +254,30 @@ class Data(Closed):
     n_test: Count = Field(description="How many test images.")
 
 
-class LabelledData(Closed):
+class ImportedData(Closed):
+    """Which data, by name, and by checksum unless they are here. known: the names that have none."""
+
+    known: ClassVar[tuple[str, ...]]
+
+    name: Name
+    checksum: str | None = None
+
+    @model_validator(mode="after")
+    def _is_pinned(self) -> ImportedData:
+        if (self.name in self.known) != (self.checksum is None):
+            raise PydanticCustomError(
+                "inconsistent",
+                'found name "{name}" {how} a checksum. Allowed: {known} without one, an imported set with the one that the '
+                "import printed",
+                {"name": self.name, "how": "with" if self.checksum else "without", "known": ", ".join(self.known)},
+            )
+        return self
+
+
+class LabelledData(ImportedData):
     """Which labelled images, and how many of them."""
+
+    known = ("generated", "textures", "cifar10")
 
     name: Name = Field(
         description="generated, textures: embedded and offline. cifar10: the official set. Others: made by `vigil data import`."
@@ -265,18 +287,6 @@ class LabelledData(Closed):
     )
     n_train: Count = Field(description="How many training images, the first ones.")
     n_test: Count = Field(description="How many test images, the first ones.")
-
-    @model_validator(mode="after")
-    def _is_pinned(self) -> LabelledData:
-        known = ("generated", "textures", "cifar10")
-        if (self.name in known) != (self.checksum is None):
-            raise PydanticCustomError(
-                "inconsistent",
-                'found name "{name}" {how} a checksum. Allowed: {known} without one, an imported set with the one that the '
-                "import printed",
-                {"name": self.name, "how": "with" if self.checksum else "without", "known": ", ".join(known)},
-            )
-        return self
 
     @model_serializer(mode="wrap")
     def _without_nothing(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
@@ -292,8 +302,10 @@ class DigitsData(Closed):
     n_test: Count = Field(description="How many of them are evaluated, the first ones.")
 
 
-class InstanceData(Closed):
+class InstanceData(ImportedData):
     """Which images with instances, and how many of them."""
+
+    known = (EMBEDDED,)
 
     name: Name = Field(description="scenes: embedded and offline. Any other: made by `vigil coco import`.")
     checksum: Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")] | None = Field(
@@ -301,17 +313,6 @@ class InstanceData(Closed):
     )
     n_train: Count = Field(description="How many training images, the first ones.")
     n_test: Count = Field(description="How many test images, the first ones.")
-
-    @model_validator(mode="after")
-    def _is_pinned(self) -> InstanceData:
-        if (self.name == EMBEDDED) != (self.checksum is None):
-            raise PydanticCustomError(
-                "inconsistent",
-                'found name "{name}" {how} a checksum. Allowed: {embedded} without one, an imported set with the one that the '
-                "import printed",
-                {"name": self.name, "how": "with" if self.checksum else "without", "embedded": EMBEDDED},
-            )
-        return self
 
 
 class PiecewiseRate(Closed):
