@@ -42,6 +42,14 @@ def test_the_worst_decides(verdicts, code):
     assert judged(*rows)[0].exit_code == code
 
 
+def test_what_is_held_to_printed_digits_is_no_chance():
+    """It has no p value, and is not counted among those that chance puts outside; outside, it stands."""
+    exact = a_row(a_cell(context=CONTEXTS[-1]), verdict="reproduced", p_value=None)
+    verdict, _ = judged(*reproductions([0.5] * 35), exact)
+    assert (verdict.judged, verdict.false_alarms_expected, verdict.exit_code) == (35, 0.35, 0)
+    assert judged(*reproductions([0.5] * 35), exact.replace(verdict="regressed"))[0].exit_code == 1
+
+
 def test_one_of_many_outside_does_not_stand():
     """p 0.008 among 36 is what chance gives; the night is fine, and says so."""
     verdict, rows = judged(*reproductions([0.008] + [0.5] * 35))

@@ -30,8 +30,8 @@ def judge_night(night: Night, ledger: Ledger) -> Night:
     A number stands without regard to the others where it has no p value, and where the last look, same release, was outside
     on the same side: twice running is no chance. A verification's limits are not drawn from a distribution: it always stands.
     """
-    judged = [row for row in night.cells if _is_judged(row)]
-    p_values = {row.key: row.p_value for row in judged if row.p_value is not None}
+    # What is held to printed digits has none: chance has no part in it.
+    p_values = {row.key: row.p_value for row in night.cells if _is_judged(row) and row.p_value is not None}
     adjusted = scipy.stats.false_discovery_control(list(p_values.values()), method="bh") if p_values else []
     is_beyond = {key: bool(value <= FALSE_DISCOVERIES) for key, value in zip(p_values, adjusted, strict=True)}
 
@@ -49,8 +49,8 @@ def judge_night(night: Night, ledger: Ledger) -> Night:
     verdict = NightVerdict(
         exit_code=worst([*(code_of(row) for row in rows), *(standing_code(finding.verdict) for finding in night.standing)]),
         counts=counts,
-        judged=len(judged),
-        false_alarms_expected=round(FALSE_ALARMS * len(judged), 2),
+        judged=len(p_values),
+        false_alarms_expected=round(FALSE_ALARMS * len(p_values), 2),
         by_chance=tuple(row.key for row in rows if row.stands is False),
     )
     return night.replace(cells=rows, verdict=verdict)
