@@ -105,7 +105,7 @@ class Trainer:
     def prepare(self, *, example: tuple[np.ndarray, Labels]) -> None:
         """Make the two steps of this context's mode."""
         self.step = self._program(self._train, self.state, *self._train_batch(*example, 0.0), donate=(0,))
-        images = np.zeros((sum(self.spec.evaluation_shards), *self.spec.training["model"]["image_shape"]), np.float32)
+        images = self.kind.blank(self.spec.training["model"], sum(self.spec.evaluation_shards))
         arguments = self.state.params, self.state.statistics, self._evaluation_images(images)
         self.evaluation = self._program(self._evaluate, *arguments)
 
@@ -189,12 +189,16 @@ class Trainer:
 
     def _train_batch(self, images, labels, learning_rate):
         images, labels = jax.tree_util.tree_map(
-            lambda array: devices.spread(array, self.spec.shards, mesh=self.mesh), (images, labels)
+            lambda array: devices.spread(array, self.spec.shards, mesh=self.mesh), (self._wide_images(images), labels)
         )
         return images, labels, np.asarray(learning_rate, self.wide)
 
     def _evaluation_images(self, images):
-        return devices.spread(images, self.spec.evaluation_shards, mesh=self.mesh)
+        return devices.spread(self._wide_images(images), self.spec.evaluation_shards, mesh=self.mesh)
+
+    def _wide_images(self, images: np.ndarray) -> np.ndarray:
+        # Tokens, which index an embedding, stay integers.
+        return images.astype(self.wide, copy=False) if images.dtype.kind == "f" else images
 
     def _program(self, function, *arguments, donate: tuple[int, ...] = ()):
         """Return the function as a program of this context's mode."""
@@ -210,7 +214,7 @@ class Trainer:
 
     def _loss_of(self, params, statistics, images, labels):
         """Return the loss and the new running statistics of a batch: a pure function, for jax.jit."""
-        arguments, classes = self.architecture.arguments(images.astype(self.wide), labels)
+        arguments, classes = self.architecture.arguments(images, labels)
         outputs, statistics = self._forward(params, statistics, arguments)
         return self._loss(outputs, classes), statistics
 
@@ -238,7 +242,7 @@ class Trainer:
         """Return logits, features or detections, in evaluation mode: a pure function, for jax.jit."""
         model = self.architecture.evaluated(nnx.merge(self.model, params, statistics))
         model.eval()
-        return model(images.astype(self.wide)).astype(self.wide)
+        return model(images).astype(self.wide)
 
 
 def initialise(model: nnx.Module, rules: dict, *, seed: int) -> None:

@@ -82,7 +82,7 @@ class Prober(Trainer):
                     leaf = leaves[name].astype(x.dtype)
                     return leaf if name in example.cuts else x + leaf
 
-                arguments, classes = self.architecture.arguments(images.astype(self.wide), labels)
+                arguments, classes = self.architecture.arguments(images, labels)
                 found, moved = self._forward(params, statistics, arguments, tap)
                 loss = self._loss(found, classes)
                 products = [(outputs[name].astype(self.wide) * cotangents[name]).sum() for name in example.cuts]
@@ -119,7 +119,7 @@ class Prober(Trainer):
                 outputs[name] = x
                 return leaves[name].astype(x.dtype) if name in leaves else x
 
-            arguments, _ = self.architecture.arguments(images.astype(self.wide), labels)
+            arguments, _ = self.architecture.arguments(images, labels)
             self._forward(params, statistics, arguments, tap)
             return {name: outputs[name] for name in example.taps}
 

@@ -209,7 +209,9 @@ class Trainer:
         return precision.dtype_of_parameters(self.spec.precision)
 
     def _images(self, images: np.ndarray, shards: tuple[int, ...]):
-        return self.replica.place(images.astype(self._wide.as_numpy_dtype, copy=False), shards)
+        # Tokens, which index an embedding, stay integers.
+        wide = images.astype(self._wide.as_numpy_dtype, copy=False) if images.dtype.kind == "f" else images
+        return self.replica.place(wide, shards)
 
 
 def initialise(model: keras.Model, rules: dict) -> None:

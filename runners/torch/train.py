@@ -92,11 +92,11 @@ class Trainer:
         """Make the forward passes of this context's mode, and wrap them for several devices."""
         forward, evaluation = self.model, self.architecture.evaluated(self.model)
         if self.spec.mode == "jit":
-            shape = (sum(self.spec.evaluation_shards), *self.spec.training["model"]["image_shape"])
             images, labels = example
             arguments, _ = self.architecture.arguments(self._images(images), self._labels(labels))
             forward = modes.trace(self.model, arguments, training=True, autocast=self._autocast())
-            images = self._evaluation_images(np.zeros(shape, np.float32))
+            blank = self.kind.blank(self.spec.training["model"], sum(self.spec.evaluation_shards))
+            images = self._evaluation_images(blank)
             evaluation = modes.trace(evaluation, images, training=False, autocast=self._autocast())
         if not self.replica.is_alone:
             # Running statistics are equal under `sync` and averaged by us under `per_device`: nothing to broadcast.
@@ -221,6 +221,8 @@ class Trainer:
         return (label.long() if array.dtype == np.int32 else label).to(self.replica.device, non_blocking=True)
 
     def _to_device(self, images: np.ndarray) -> torch.Tensor:
+        if images.dtype.kind != "f":  # tokens, which index an embedding
+            return torch.from_numpy(images).to(self.replica.device, dtype=torch.int64, non_blocking=True)
         # [..., height, width, channel] seen as [..., channel, height, width] is the channels_last layout: no copy.
         return torch.from_numpy(images).movedim(-1, -3).to(self.replica.device, dtype=self._wide, non_blocking=True)
 

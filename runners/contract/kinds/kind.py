@@ -33,6 +33,11 @@ def one_row(model: Model) -> int:
     return 1
 
 
+def blank_images(model: Model, rows: int) -> np.ndarray:
+    """Return images of the model's size with nothing on them, float32 [rows, height, width, channel]."""
+    return np.zeros((rows, *model["image_shape"]), np.float32)
+
+
 def unchanged(images: np.ndarray) -> np.ndarray:
     """Return the images of a training batch as they are."""
     return images
@@ -49,6 +54,7 @@ class Kind:
         model gives back for each, [batch, ...], in evaluation mode.
     draw: (model, seed) -> the parameters of step 0 by canonical name, where a published result says how they were drawn. Else
         they come from the shared streams.
+    blank: (model, rows) -> examples of which shape and type alone count, for programs that are made before any are there.
     evaluated_images: images of a training batch -> what evaluation takes of them; images of an evaluation batch stay as they are.
     across_devices: model -> what batch norm does across devices: sync, per_device, parts, or none of all.
     part_rows: model -> rows of a part of a batch that no two devices may share.
@@ -62,6 +68,7 @@ class Kind:
     batches: Callable[..., Batches]
     evaluate: Callable[[Predict, Any, dict[str, Any]], dict[str, float] | Detections]
     draw: Callable[[Model, int], dict[str, np.ndarray]] | None = None
+    blank: Callable[[Model, int], np.ndarray] = blank_images
     evaluated_images: Callable[[np.ndarray], np.ndarray] = unchanged
     across_devices: Callable[[Model], str] = in_equal_measure
     part_rows: Callable[[Model], int] = one_row
