@@ -15,8 +15,13 @@ import numpy as np
 Rule = Mapping[str, Any]
 Slots = dict[str, np.ndarray]
 Direction = Callable[[Rule, np.ndarray, Slots, Slots, int], np.ndarray]
-Rounded = Callable[[np.ndarray], np.ndarray]
+Rounded = Callable[..., np.ndarray]
 COUNTER = "optimizer/steps"
+
+
+def _as_it_is(array: np.ndarray, terms: int = 1) -> np.ndarray:
+    del terms
+    return np.asarray(array)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -39,6 +44,7 @@ class Optimizer:
     witness: the slot that tells of the gradient; None where none does.
     gradient: (rule, parameter, witness before, witness after) -> the gradient, without weight decay.
     coarse: slots of which eight bits are enough, where a state is kept that steps are taken from.
+    sized: slots of which the size is enough there, since they are as large as all parameters: whether each holds squares.
     decays_gradient: whether weight decay is a part of what the witness takes for the gradient: coupled.
     others: rules that this one is easily mistaken for.
     """
@@ -51,6 +57,7 @@ class Optimizer:
     gradient: Callable[[Rule, np.ndarray, np.ndarray, np.ndarray], np.ndarray]
     decays_gradient: bool
     coarse: tuple[str, ...] = ()
+    sized: Mapping[str, bool] = dataclasses.field(default_factory=dict)
     others: tuple[OtherRule, ...] = ()
 
     def names(self, parameters: Iterable[str]) -> set[str]:
@@ -69,16 +76,17 @@ class Optimizer:
         gradients: Mapping[str, np.ndarray],
         learning_rate: float,
         *,
-        rounded: Rounded = np.asarray,
+        rounded: Rounded = _as_it_is,
     ) -> dict[str, np.ndarray]:
         """Return parameters and the optimizer's arrays after a step, by canonical name.
 
         Args:
             rule: the recipe's `optimizer`, with its weight decay.
             gradients: parameter name -> gradient, without weight decay.
-            rounded: what happens to an array that is kept.
+            rounded: (array, terms of each sum) -> what is kept of it.
         """
         result: dict[str, np.ndarray] = {}
+        gradients = clipped(rule, gradients, rounded=rounded)
         steps = int(state[COUNTER]) + 1 if self.counts_steps else 0
         for name, gradient in gradients.items():
             value, before = state[f"params/{name}"], {slot: state[f"{slot}/{name}"] for slot in self.slots}
@@ -86,6 +94,27 @@ class Optimizer:
             result |= {f"{slot}/{name}": after[slot] for slot in self.slots}
             result[f"params/{name}"] = rounded(value - learning_rate * self.direction(rule, value, before, after, steps))
         return result | ({COUNTER: np.array(steps, np.int64)} if self.counts_steps else {})
+
+
+def clipped(rule: Rule, gradients: Mapping[str, np.ndarray], *, rounded: Rounded = _as_it_is) -> dict[str, np.ndarray]:
+    """Return the gradients as a step takes them: all divided by one number, where together they are longer than the rule allows.
+
+    Pascanu et al. 2013, On the difficulty of training recurrent neural networks, https://proceedings.mlr.press/v28/pascanu13.html,
+    algorithm 1: gradient * threshold / norm. PyTorch adds 1e-6 to the norm, others nothing: the rule's `epsilon`.
+    """
+    clipping = rule.get("clipping")
+    if clipping is None:
+        return dict(gradients)
+    squares = sum(np.square(gradient).sum() for gradient in gradients.values())
+    norm = rounded(np.sqrt(squares), sum(gradient.size for gradient in gradients.values())) + clipping["epsilon"]
+    factor = min(1.0, clipping["threshold"] / norm)
+    # Times 1 is no product that rounds.
+    return {name: rounded(gradient * factor) for name, gradient in gradients.items()} if factor < 1.0 else dict(gradients)
+
+
+def decay_of(rule: Rule, parameter: np.ndarray) -> float:
+    """Return the weight decay of a parameter: nothing of a vector, where matrices alone decay."""
+    return rule["weight_decay"] if rule["weight_decay_on"] == "all" or np.ndim(parameter) > 1 else 0.0
 
 
 def optimizer_of(training: Mapping[str, Any]) -> Optimizer:
@@ -100,12 +129,12 @@ def optimizer_of(training: Mapping[str, Any]) -> Optimizer:
 
 
 def _sgd_refresh(rule: Rule, parameter: np.ndarray, slots: Slots, gradient: np.ndarray, rounded: Rounded) -> Slots:
-    decayed = gradient + rule["weight_decay"] * parameter
+    decayed = gradient + decay_of(rule, parameter) * parameter
     return {"momentum": rounded(rule["momentum"] * slots["momentum"] + decayed)}
 
 
 def _plain_refresh(rule: Rule, parameter: np.ndarray, slots: Slots, gradient: np.ndarray, rounded: Rounded) -> Slots:
-    return {"decayed": rounded(gradient + rule["weight_decay"] * parameter)}
+    return {"decayed": rounded(gradient + decay_of(rule, parameter) * parameter)}
 
 
 def _plain_direction(rule: Rule, parameter: np.ndarray, before: Slots, after: Slots, steps: int) -> np.ndarray:
@@ -123,7 +152,7 @@ def _buffer_direction(rule: Rule, parameter: np.ndarray, before: Slots, after: S
 
 def _sgd_gradient(rule: Rule, parameter: np.ndarray, before: np.ndarray, after: np.ndarray) -> np.ndarray:
     known = rule["momentum"] * np.asarray(before, np.float64)
-    known = known + rule["weight_decay"] * np.asarray(parameter, np.float64)
+    known = known + decay_of(rule, parameter) * np.asarray(parameter, np.float64)
     return np.asarray(after, np.float64) - known
 
 
@@ -149,7 +178,7 @@ def _adamw_direction(rule: Rule, parameter: np.ndarray, before: Slots, after: Sl
     epsilon = rule["epsilon"]
     if rule["epsilon_beside"] == "uncorrected":  # Kingma and Ba 2015, the end of section 2: beside the root before its correction
         epsilon = epsilon / np.sqrt(1.0 - rule["beta_2"] ** steps)
-    return first / (np.sqrt(second) + epsilon) + rule["weight_decay"] * parameter
+    return first / (np.sqrt(second) + epsilon) + decay_of(rule, parameter) * parameter
 
 
 def _adamw_gradient(rule: Rule, parameter: np.ndarray, before: np.ndarray, after: np.ndarray) -> np.ndarray:
@@ -159,7 +188,7 @@ def _adamw_gradient(rule: Rule, parameter: np.ndarray, before: np.ndarray, after
 
 def _biased_direction(rule: Rule, parameter: np.ndarray, before: Slots, after: Slots, steps: int) -> np.ndarray:
     """Return the direction of moments that are taken as they are, without their correction."""
-    decay = rule["weight_decay"] * parameter
+    decay = decay_of(rule, parameter) * parameter
     return after["first_moment"] / (np.sqrt(after["second_moment"]) + rule["epsilon"]) + decay
 
 
@@ -198,6 +227,7 @@ ADAMW = Optimizer(
     witness="first_moment",
     gradient=_adamw_gradient,
     decays_gradient=False,
+    sized={"first_moment": False, "second_moment": True},
     others=(OtherRule("moments", "the moments are taken as they are, where their bias is to be corrected", _biased_direction),),
 )
 OPTIMIZERS: dict[str, Optimizer] = {"sgd": SGD, "adamw": ADAMW}

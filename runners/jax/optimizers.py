@@ -8,10 +8,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import optax
 
 from runners.contract.errors import Unsupported
+from runners.contract.optimizers import decay_of
 
 
 class NativeOptimizer(ABC):
@@ -19,6 +21,20 @@ class NativeOptimizer(ABC):
 
     def __init__(self, rule: dict) -> None:
         self.rule = rule
+
+    def clip(self, gradients):
+        """Return the gradients, shortened to what the rule allows."""
+        if not (clipping := self.rule.get("clipping")):
+            return gradients
+        # DIFFERS(jax): optax adds nothing to the norm. This threshold means the same; a gradient of zeros has none.
+        norm = optax.global_norm(gradients)
+        threshold = jnp.where(norm > 0, clipping["threshold"] * norm / (norm + clipping["epsilon"]), clipping["threshold"])
+        shorter, _ = optax.clip_by_global_norm(threshold).update(gradients, optax.EmptyState())
+        return shorter
+
+    def decays(self, params):
+        """Return which parameters decay, a tree of booleans."""
+        return jax.tree_util.tree_map(lambda parameter: decay_of(self.rule, parameter) > 0.0, params)
 
     @abstractmethod
     def transformation(self, rate) -> optax.GradientTransformation:
@@ -52,7 +68,7 @@ class Sgd(NativeOptimizer):
     def transformation(self, rate) -> optax.GradientTransformation:
         # DIFFERS(jax): optax.sgd knows no weight decay; put before it, it is the coupled one, on every parameter.
         return optax.chain(
-            optax.add_decayed_weights(self.rule["weight_decay"]),
+            optax.add_decayed_weights(self.rule["weight_decay"], self.decays),
             # None, not 0: a trace of momentum 0 would be kept.
             optax.sgd(rate, self.rule["momentum"] or None, nesterov=self.rule["nesterov"]),
         )
@@ -79,7 +95,13 @@ class AdamW(NativeOptimizer):
     def transformation(self, rate) -> optax.GradientTransformation:
         rule = self.rule
         return optax.adamw(
-            rate, b1=rule["beta_1"], b2=rule["beta_2"], eps=rule["epsilon"], eps_root=0.0, weight_decay=rule["weight_decay"]
+            rate,
+            b1=rule["beta_1"],
+            b2=rule["beta_2"],
+            eps=rule["epsilon"],
+            eps_root=0.0,
+            weight_decay=rule["weight_decay"],
+            mask=self.decays,
         )
 
     def get_slots(self, state) -> dict[str, Any]:

@@ -6,21 +6,53 @@ Twins: runners/torch/optimizers.py, runners/jax/optimizers.py.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from typing import ClassVar
 
 import numpy as np
 import tensorflow as tf
 from tensorflow import keras
 
 from runners.contract.errors import Unsupported
+from runners.contract.optimizers import decay_of
 
 _LEAST_RATE = 1e-30
 
 
-class NativeOptimizer(ABC):
-    """A Keras optimizer of some variables, which are there before it; `native` is built by whoever scales losses."""
+class Clipping:
+    """What a Keras optimizer does to gradients before it takes a step by them.
 
-    def __init__(self, native: keras.optimizers.Optimizer, variables: list[keras.Variable]) -> None:
-        self.native, self.variables = native, variables
+    DIFFERS(tensorflow): Keras's own `global_clipnorm` clips each device's share of the gradient before they are summed, by the
+    share's norm. This one clips the sum. It is the last to see gradients free of the loss's scale.
+    """
+
+    clipping: ClassVar[dict | None] = None
+
+    def _clip_gradients(self, grads):
+        if not self.clipping:
+            return grads
+        context = tf.distribute.get_replica_context()
+        whole = context.all_reduce(tf.distribute.ReduceOp.SUM, grads)
+        # DIFFERS(tensorflow): it adds nothing to the norm; one that is given means the same.
+        norm = tf.linalg.global_norm(whole) + self.clipping["epsilon"]
+        shorter, _ = tf.clip_by_global_norm(whole, self.clipping["threshold"], use_norm=norm)
+        # Keras sums over devices once more.
+        return [gradient / context.num_replicas_in_sync for gradient in shorter]
+
+
+class NativeOptimizer(ABC):
+    """A Keras optimizer of some variables, which are there before it; `native` is built by whoever scales losses.
+
+    Args:
+        make: the class of the optimizer; numbers: its arguments, after the learning rate.
+    """
+
+    def __init__(
+        self, make: type[keras.optimizers.Optimizer], rule: dict, variables: list[keras.Variable], **numbers: object
+    ) -> None:
+        own = type(make.__name__, (Clipping, make), {"clipping": rule.get("clipping")})
+        self.native, self.variables = own(1.0, **numbers), variables
+        if still := [variable for variable in variables if not decay_of(rule, variable)]:
+            self.native.exclude_from_weight_decay(still)
 
     def use_rate(self, rate: float) -> None:
         """Set the learning rate of the next step."""
@@ -63,13 +95,17 @@ class Sgd(NativeOptimizer):
     def __init__(self, rule: dict, variables: list[keras.Variable]) -> None:
         if rule["dampening"] != 0.0:
             raise Unsupported(f"dampening {rule['dampening']}: keras.optimizers.SGD has none")
+        if rule.get("clipping") and rule["weight_decay"]:
+            raise Unsupported(
+                "clipping beside a coupled weight decay: in Keras that is a part of the loss, and would be clipped, too"
+            )
         # DIFFERS(tensorflow): Keras rounds the numbers to float32, in float64 too, unless numpy says their type.
-        super().__init__(keras.optimizers.SGD(1.0, momentum=np.float64(rule["momentum"]), nesterov=rule["nesterov"]), variables)
+        momentum = np.float64(rule["momentum"])
+        super().__init__(keras.optimizers.SGD, rule, variables, momentum=momentum, nesterov=rule["nesterov"])
         # DIFFERS(tensorflow): the optimizer's weight_decay is decoupled. This gradient, weight_decay * p, is coupled.
-        decay = keras.regularizers.L2(rule["weight_decay"] / 2)
-        decay.l2 = np.float64(decay.l2)
         for variable in variables:
-            variable.regularizer = decay
+            variable.regularizer = keras.regularizers.L2(decay_of(rule, variable) / 2)
+            variable.regularizer.l2 = np.float64(variable.regularizer.l2)
         self.rate: float | None = None
         self.buffers = [np.zeros(variable.shape) for variable in variables]
 
@@ -116,7 +152,7 @@ class AdamW(NativeOptimizer):
         make = _CorrectedAdamW if rule["epsilon_beside"] == "corrected" else keras.optimizers.AdamW
         # DIFFERS(tensorflow): Keras rounds the numbers to float32, in float64 too, unless numpy says their type.
         numbers = {name: np.float64(rule[name]) for name in ("beta_1", "beta_2", "epsilon", "weight_decay")}
-        super().__init__(make(1.0, **numbers, name="adamw"), variables)
+        super().__init__(make, rule, variables, **numbers, name="adamw")
 
     def native_slots(self) -> dict[str, list[keras.Variable]]:
         return {"first_moment": self.native._momentums, "second_moment": self.native._velocities}

@@ -12,6 +12,10 @@ import torch
 from torch import nn
 
 from runners.contract.errors import Unsupported
+from runners.contract.optimizers import decay_of
+
+# What PyTorch adds to a norm before it divides by it.
+_NORM_EPSILON = 1e-6
 
 
 class NativeOptimizer:
@@ -19,13 +23,23 @@ class NativeOptimizer:
 
     keys: Mapping[str, str]
 
-    def __init__(self, native: torch.optim.Optimizer, parameters: list[nn.Parameter]) -> None:
-        self.native, self.parameters = native, parameters
+    def __init__(self, native: torch.optim.Optimizer, rule: dict, parameters: list[nn.Parameter]) -> None:
+        self.native, self.parameters, self.clipping = native, parameters, rule.get("clipping")
+        if self.clipping and self.clipping["epsilon"] != _NORM_EPSILON:
+            raise Unsupported(
+                f"clipping.epsilon {self.clipping['epsilon']}: torch.nn.utils.clip_grad_norm_ adds {_NORM_EPSILON} to the norm"
+            )
 
     def use_rate(self, rate: float) -> None:
         """Set the learning rate of the next step."""
         for group in self.native.param_groups:
             group["lr"] = rate
+
+    def clip(self, scaler: torch.amp.GradScaler) -> None:
+        """Shorten the parameters' gradients to what the rule allows, free of the loss's scale."""
+        if self.clipping:
+            scaler.unscale_(self.native)
+            nn.utils.clip_grad_norm_(self.parameters, self.clipping["threshold"])
 
     def get_slots(self) -> dict[str, list[torch.Tensor]]:
         """Return canonical group -> its array of each parameter, in their order and layout; zeros before the first step."""
@@ -52,14 +66,13 @@ class Sgd(NativeOptimizer):
     def __init__(self, rule: dict, parameters: list[nn.Parameter]) -> None:
         self.keys = {"momentum": "momentum_buffer"} if rule["momentum"] else {}
         native = torch.optim.SGD(
-            parameters,
+            _by_decay(rule, parameters),
             lr=0.0,
             momentum=rule["momentum"],
             dampening=rule["dampening"],
             nesterov=rule["nesterov"],
-            weight_decay=rule["weight_decay"],
         )
-        super().__init__(native, parameters)
+        super().__init__(native, rule, parameters)
 
 
 class AdamW(NativeOptimizer):
@@ -71,13 +84,12 @@ class AdamW(NativeOptimizer):
         if rule["epsilon_beside"] != "corrected":
             raise Unsupported(f"epsilon_beside {rule['epsilon_beside']}: torch.optim.AdamW adds epsilon to the corrected root")
         native = torch.optim.AdamW(
-            parameters,
+            _by_decay(rule, parameters),
             lr=0.0,
             betas=(rule["beta_1"], rule["beta_2"]),
             eps=rule["epsilon"],
-            weight_decay=rule["weight_decay"],
         )
-        super().__init__(native, parameters)
+        super().__init__(native, rule, parameters)
 
     def get_steps(self) -> int:
         return int(self.native.state[self.parameters[0]].get("step", 0))
@@ -88,6 +100,14 @@ class AdamW(NativeOptimizer):
 
 
 OPTIMIZERS = {"sgd": Sgd, "adamw": AdamW}
+
+
+def _by_decay(rule: dict, parameters: list[nn.Parameter]) -> list[dict]:
+    """Return torch's groups of parameters: those of one weight decay together, in their order."""
+    groups: dict[float, list[nn.Parameter]] = {}
+    for parameter in parameters:
+        groups.setdefault(decay_of(rule, parameter.detach()), []).append(parameter)
+    return [{"params": members, "weight_decay": decay} for decay, members in groups.items()]
 
 
 def _or(array: torch.Tensor | None, zeros: torch.Tensor) -> torch.Tensor:

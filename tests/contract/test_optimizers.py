@@ -7,12 +7,13 @@ import math
 import numpy as np
 import pytest
 
-from runners.contract.optimizers import COUNTER, OPTIMIZERS, optimizer_of
+from runners.contract.optimizers import COUNTER, OPTIMIZERS, clipped, optimizer_of
 
 RULES = {
-    "sgd": {"name": "sgd", "momentum": 0.9, "nesterov": False, "weight_decay": 0.01},
+    "sgd": {"name": "sgd", "momentum": 0.9, "nesterov": False, "weight_decay": 0.01, "weight_decay_on": "all"},
     "adamw": {
         "name": "adamw", "beta_1": 0.9, "beta_2": 0.99, "epsilon": 0.1, "epsilon_beside": "corrected", "weight_decay": 0.01,
+        "weight_decay_on": "all",
     },
 }
 
@@ -105,6 +106,36 @@ def test_without_momentum_nothing_is_kept():
     found = plain.update(rule, state, {"w": np.array([3.0, -1.0])}, 0.1)
     assert set(found) == {"params/w"}
     np.testing.assert_allclose(found["params/w"], [1.0 - 0.301, 2.0 + 0.098], rtol=1e-14)
+
+
+def test_matrices_alone_decay():
+    """A bias moves by its gradient, a kernel by its decay besides."""
+    (start, first), (gradients,) = steps_of("adamw", 1, weight_decay_on="matrices")
+    for name, decay in (("a.kernel", 0.01), ("a.bias", 0.0)):
+        value, gradient = start[f"params/{name}"], gradients[name]
+        expected = value - 0.1 * (gradient / (np.abs(gradient) + 0.1) + decay * value)
+        np.testing.assert_allclose(first[f"params/{name}"], expected, rtol=1e-13)
+
+
+CLIPPING = {"norm": "global", "threshold": 1.0, "epsilon": 1e-6}
+
+
+def test_gradients_are_clipped_together():
+    """A vector of length 5 keeps its direction and has length 1; one number says how much each array shrinks."""
+    found = clipped({"clipping": CLIPPING}, {"a": np.array([3.0]), "b": np.array([[0.0, 4.0]])})
+    assert found["a"][0] == pytest.approx(3.0 / (5.0 + 1e-6), rel=1e-15)
+    assert found["b"][0, 1] == pytest.approx(4.0 / (5.0 + 1e-6), rel=1e-15)
+
+
+@pytest.mark.parametrize("length", [0.0, 0.5, 1.0 - 1e-6])
+def test_what_is_short_enough_is_not_clipped(length):
+    """Up to the threshold, the norm's epsilon counted, gradients stay as they are, to the bit."""
+    assert clipped({"clipping": CLIPPING}, {"a": np.array([length])})["a"][0] == length
+
+
+def test_without_the_key_nothing_is_clipped():
+    """A rule that says nothing of clipping takes gradients of any length."""
+    assert clipped({}, {"a": np.array([1e9])})["a"][0] == 1e9
 
 
 def test_what_is_kept_is_rounded():

@@ -14,6 +14,8 @@ import numpy as np
 
 def other_rule(rule):
     """Return another rule: with momentum Nesterov's for SGD's or the other way round, without it one that decays nothing."""
+    if clipping := rule.get("clipping"):
+        return {**rule, "clipping": {**clipping, "threshold": 1.1 * clipping["threshold"]}}
     if rule.get("momentum"):
         return {**rule, "nesterov": not rule["nesterov"]}
     return {**rule, "weight_decay": 0.0} if rule["name"] == "sgd" else rule
@@ -27,6 +29,7 @@ def drive_torch(rule, params, gradients, rates, plant, load):
     if plant:  # the decay of torch.optim.Adam is coupled, SGD's rule is another
         torch.optim.AdamW = torch.optim.Adam
         rule = other_rule(rule)
+    scaler = torch.amp.GradScaler("cpu", enabled=False)
     parameters = [torch.nn.Parameter(torch.from_numpy(array.copy())) for array in params]
     optimizer = OPTIMIZERS[rule["name"]](rule, parameters)
     if load:
@@ -34,8 +37,9 @@ def drive_torch(rule, params, gradients, rates, plant, load):
         optimizer.set_steps(load[1])
     for step, rate in enumerate(rates):
         for parameter, gradient in zip(parameters, gradients[step], strict=True):
-            parameter.grad = torch.from_numpy(gradient)
+            parameter.grad = torch.from_numpy(gradient.copy())  # which clipping changes in place
         optimizer.use_rate(float(rate))
+        optimizer.clip(scaler)
         optimizer.native.step()
         slots = {slot: [array.numpy().copy() for array in arrays] for slot, arrays in optimizer.get_slots().items()}
         yield [parameter.detach().numpy().copy() for parameter in parameters], slots, optimizer.get_steps()
@@ -91,7 +95,8 @@ def drive_jax(rule, params, gradients, rates, plant, load):
 
     @jax.jit
     def apply(params, state, step_gradients, rate):
-        updates, state = optimizer.transformation(rate).update(step_gradients, state, params)
+        shorter = optimizer.clip(step_gradients)
+        updates, state = optimizer.transformation(rate).update(shorter, state, params)
         return optax.apply_updates(params, updates), state
 
     for step, rate in enumerate(rates):

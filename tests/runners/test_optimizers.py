@@ -18,6 +18,11 @@ RULES = {
         "name": "adamw", "beta_1": 0.9, "beta_2": 0.99, "epsilon": 1e-2, "epsilon_beside": "corrected", "weight_decay": 0.02,
     },
 }
+RULES = {name: rule | {"weight_decay_on": "all"} for name, rule in RULES.items()}
+# Some of the gradients are shorter than the threshold, others longer.
+CLIPPING = {"norm": "global", "threshold": 0.05, "epsilon": 1e-6}
+RULES["clipped"] = {**RULES["adamw"], "weight_decay_on": "matrices", "clipping": CLIPPING}
+RULES["clipped sgd"] = {**RULES["nesterov"], "weight_decay": 0.0, "clipping": CLIPPING}
 RATES = np.array([0.1, 0.1, 0.02, 0.02, 0.004, 0.004])
 
 
@@ -74,7 +79,7 @@ def test_every_step_is_the_contracts(ask, question, framework, name):
 def test_a_wrong_optimizer_is_caught(ask, question, framework, name):
     """Nesterov's step for SGD's and the other way round, a decay that is left out without momentum.
 
-    In AdamW a coupled decay (PyTorch) or another place of epsilon (TensorFlow, JAX).
+    In AdamW a coupled decay (PyTorch) or another place of epsilon (TensorFlow, JAX). Of clipping, another threshold.
     """
     with pytest.raises(AssertionError, match="off"):
         assert_takes_the_steps(ask(framework, plant=True), name, question)

@@ -38,7 +38,7 @@ LARGEST_SIZES = {
     "digits": (digits.COUNT, digits.COUNT),
 }
 # Names of sets that are here, or that another command makes: an import may take none of them.
-OWN_DATA = ("cifar10", "digits", "generated", "scenes", "textures")
+OWN_DATA = ("cifar10", "digits", "generated", "scenes", "textures", "tiny_shakespeare")
 DATA_IMAGE_SHAPE = (32, 32, 3)
 
 
@@ -133,6 +133,14 @@ class NormalInit(Closed):
     per: Literal["fan_in", "fan_out"] = Field(description="What the variance is divided by.")
 
 
+class DeviationInit(Closed):
+    """Draws from a normal distribution of one deviation, whatever the size of a layer."""
+
+    distribution: Literal["normal"] = Field(description="The distribution.")
+    mean: Zero = Field(description="Its mean.")
+    deviation: Positive = Field(description="Its standard deviation.")
+
+
 class ConstantInit(Closed):
     """One value everywhere."""
 
@@ -181,7 +189,27 @@ class DetectorInit(Closed):
     up_bias: ConstantInit = Field(alias="up.bias", description="Its bias.")
 
 
-class SgdRule(Closed):
+class Clipping(Closed):
+    """Gradients that are together longer than a threshold are shortened to it (Pascanu et al. 2013, arXiv 1211.5063)."""
+
+    norm: Literal["global"] = Field(description="Of what the norm is taken: of all gradients as one vector.")
+    threshold: Positive = Field(description="The longest that gradients may be: gradient * threshold / (norm + epsilon).")
+    epsilon: Annotated[float, Field(ge=0)] = Field(description="Added to the norm: 1e-6 in PyTorch, 0 in optax and Keras.")
+
+
+CLIPPING = Field(default=None, description="How gradients are shortened; left out: not at all.")
+
+
+class Rule(Closed):
+    """An update rule."""
+
+    @model_serializer(mode="wrap")
+    def _without_nothing(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        # Recipes that do not clip keep the hash under which their references were measured.
+        return {key: value for key, value in serialise(self).items() if key != "clipping" or value is not None}
+
+
+class SgdRule(Rule):
     """SGD with momentum, except for weight decay and learning rate, which are a profile's."""
 
     name: Literal["sgd"] = Field(description="Which optimizer.")
@@ -192,7 +220,8 @@ class SgdRule(Closed):
         description="false: parameter -= learning_rate * buffer. Differs from true once the learning rate changes."
     )
     weight_decay_form: Literal["coupled"] = Field(description="coupled: gradient + weight_decay * parameter, before momentum.")
-    weight_decay_on: Literal["all"] = Field(description="Which parameters decay.")
+    weight_decay_on: Literal["all", "matrices"] = Field(description="Which parameters decay: all, or those of two axes or more.")
+    clipping: Clipping | None = CLIPPING
 
     @model_validator(mode="after")
     def _has_a_buffer_to_look_ahead_of(self) -> SgdRule:
@@ -201,7 +230,7 @@ class SgdRule(Closed):
         return self
 
 
-class AdamWRule(Closed):
+class AdamWRule(Rule):
     """AdamW (Loshchilov and Hutter 2019, arXiv 1711.05101)."""
 
     name: Literal["adamw"] = Field(description="Which optimizer.")
@@ -215,7 +244,8 @@ class AdamWRule(Closed):
     weight_decay_form: Literal["decoupled"] = Field(
         description="decoupled: parameter -= learning_rate * weight_decay * parameter."
     )
-    weight_decay_on: Literal["all"] = Field(description="Which parameters decay.")
+    weight_decay_on: Literal["all", "matrices"] = Field(description="Which parameters decay: all, or those of two axes or more.")
+    clipping: Clipping | None = CLIPPING
 
 
 Optimizers = Annotated[SgdRule | AdamWRule, Field(discriminator="name", description="The update rule.")]
@@ -302,6 +332,14 @@ class DigitsData(Closed):
     n_test: Count = Field(description="How many of them are evaluated, the first ones.")
 
 
+class TextData(Closed):
+    """Which text, and how much of it."""
+
+    name: Literal["tiny_shakespeare"] = Field(description="tiny_shakespeare: in the repository; nine tenths are trained on.")
+    n_train: Count = Field(description="At how many places of the training text an example may begin, the first ones.")
+    n_test: Count = Field(description="Into how many examples the test text is cut, the first ones, side by side.")
+
+
 class InstanceData(ImportedData):
     """Which images with instances, and how many of them."""
 
@@ -364,6 +402,32 @@ class CosineRate(Closed):
         ]
 
 
+class WarmUpCosineRate(Closed):
+    """A rate that rises in a line and falls along half a cosine to its least (Loshchilov and Hutter 2017, arXiv 1608.03983)."""
+
+    kind: Literal["warm_up_cosine"] = Field(description="The form of the schedule.")
+    base: Positive = Field(description="The rate that it rises to and falls from.")
+    least: Positive = Field(description="The rate that it falls to.")
+    warm_up_steps: Count = Field(description="Steps of the rise: the rate of step s, from 0 on, is base * (s + 1) / (this + 1).")
+    steps: Count = Field(description="The step at which the least is reached.")
+
+    def checks(self, steps: int) -> list[Check]:
+        """Return what must hold of a schedule for so many steps; locations are the schedule's."""
+        del steps
+        return [
+            (
+                self.least <= self.base,
+                ("least",),
+                f"found {self.least}. Allowed: at most base, {self.base}.",
+            ),
+            (
+                self.warm_up_steps < self.steps,
+                ("warm_up_steps",),
+                f"found {self.warm_up_steps}. Allowed: fewer than steps, {self.steps}.",
+            ),
+        ]
+
+
 class GivenNormalisation(Closed):
     """How pixels from 0 to 1 are centred and scaled, channel by channel."""
 
@@ -375,14 +439,16 @@ class Profile(Closed):
     """How much of a recipe: smoke in seconds, quick in minutes, paper as published."""
 
     description: Text = Field(description="One line for `vigil recipes`.")
-    data: Data | LabelledData | DigitsData | InstanceData = Field(description="The data set.")
+    data: Data | LabelledData | DigitsData | TextData | InstanceData = Field(description="The data set.")
     batch_size: Annotated[int, Field(ge=2)] = Field(description="Images in a global training batch, over all devices.")
     evaluation_batch_size: Count = Field(description="Images in a global evaluation batch; divides n_test.")
     steps: Count = Field(description="Training steps.")
     weight_decay: Annotated[float, Field(ge=0)] = Field(description="The weight decay.")
     evaluate_every_steps: Count = Field(description="Steps between evaluations; the last step is always evaluated.")
     checkpoint_every_steps: Count = Field(description="Steps between checkpoints.")
-    learning_rate: PiecewiseRate | CosineRate = Field(description="The learning rate by step.", discriminator="kind")
+    learning_rate: PiecewiseRate | CosineRate | WarmUpCosineRate = Field(
+        description="The learning rate by step.", discriminator="kind"
+    )
 
     def checks(self) -> list[Check]:
         """Return what must hold of sizes, of how often things are done, and of the learning rate; locations are the profile's."""

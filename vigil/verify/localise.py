@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from runners.contract.optimizers import COUNTER, Direction, Optimizer, optimizer_of
+from runners.contract.optimizers import COUNTER, Direction, Optimizer, decay_of, optimizer_of
 from runners.contract.protocol.checkpoint import State
 from vigil.documents.failure import Failure
 from vigil.documents.verification import InsideLook, Origin
@@ -381,7 +381,7 @@ def explain_decay(search: Search, focus: StandardCase, out: Sequence[Difference]
         parameter = state[each.tensor.replace("parameter_gradient", "params")].ravel()
         share = float(off @ parameter / (parameter @ parameter)) if parameter.any() else 0.0
         if share and _is_explained(off - share * parameter, off):
-            decay = search.tape.training["optimizer"]["weight_decay"]
+            decay = decay_of(search.tape.training["optimizer"], expected[each.tensor])
             place = dataclasses.replace(search.outline.place(each.tensor), phase="update", quantity="weight decay")
             remark = f"the parameter is decayed by {decay + share:.3g} where the recipe says {decay:g}"
             origins.append(make_origin(each, place, remark=remark))
@@ -393,8 +393,9 @@ def explain_scale(search: Search, focus: StandardCase, out: Sequence[Difference]
     if not out or focus.kind not in ("step", "accumulate"):
         return []
     state = search.tape.probes[focus.state].state
-    decay = search.tape.training["optimizer"]["weight_decay"] if search.optimizer.decays_gradient else 0.0
-    decays = {each.tensor: decay * state[each.tensor.replace("parameter_gradient", "params")].ravel() for each in out}
+    rule, couples = search.tape.training["optimizer"], search.optimizer.decays_gradient
+    parameters = {each.tensor: state[each.tensor.replace("parameter_gradient", "params")] for each in out}
+    decays = {name: (decay_of(rule, value) if couples else 0.0) * value.ravel() for name, value in parameters.items()}
     nothing = dict.fromkeys(decays, 0.0)
     slopes = (_common_slope(out, *_gradients(search, focus), decayed) for decayed in (nothing, decays))
     slope = next((slope for slope in slopes if slope is not None), None)

@@ -37,7 +37,12 @@ def state_names(training: dict[str, Any]) -> set[str]:
 
 
 def deviation(rule: dict[str, Any], shape: tuple[int, ...]) -> float:
-    """Return the standard deviation of a `normal` init rule: sqrt(variance / fan), He et al. 2015, arXiv 1502.01852."""
+    """Return the standard deviation of a `normal` init rule: the rule's own, or sqrt(variance / fan).
+
+    He et al. 2015, arXiv 1502.01852.
+    """
+    if "deviation" in rule:
+        return rule["deviation"]
     fans = {"fan_in": math.prod(shape[:-1]), "fan_out": math.prod(shape) // shape[-2] if len(shape) > 1 else shape[0]}
     if rule["per"] not in fans:
         raise ValueError(f"init per {rule['per']!r}: allowed are fan_in, fan_out")

@@ -63,9 +63,9 @@ def test_a_mistake_is_pointed_at(message, old, new, expected):
     ("old", "new", "message"),
     [
         ("kind: cosine, base: 0.06, stairs: 80", "kind: cosin, base: 0.06, stairs: 80",
-         "profiles.quick.learning_rate.kind: found \"cosin\" (text). Allowed: cosine or piecewise. Did you mean cosine?"),
+         "profiles.quick.learning_rate.kind: found \"cosin\" (text). Allowed: cosine or piecewise or warm_up_cosine."),
         ("kind: cosine, base: 0.06, stairs: 80", "base: 0.06, stairs: 80",
-         "profiles.quick.learning_rate.kind: missing, and there are no defaults. Allowed: cosine or piecewise."),
+         "profiles.quick.learning_rate.kind: missing, and there are no defaults. Allowed: cosine or piecewise or warm_up_cosine."),
         ("kind: cosine, base: 0.06, stairs: 80", "kind: cosine, base: -1.0, stairs: 80",
          "profiles.quick.learning_rate.base: found -1.0 (a number). Allowed: a number above 0."),
         ("name: moco_lite\n  image_shape", "name: [moco_lite]\n  image_shape",
@@ -151,6 +151,31 @@ def test_a_recipe_may_train_with_adamw(write):
         "name": "adamw", "beta_1": 0.9, "beta_2": 0.999, "epsilon": 1e-8, "epsilon_beside": "corrected", "bias_correction": True,
         "weight_decay_form": "decoupled", "weight_decay_on": "all", "weight_decay": 1e-3,
     }
+
+
+def test_a_recipe_may_clip_and_warm_up(write):
+    """Clipping is a key of any rule, left out of what is resolved where a recipe does not say it; so is a rate that warms up."""
+    piecewise = "{kind: piecewise, boundaries: [20, 30], values: [0.1, 0.01, 0.001]}"
+    rate = "{kind: warm_up_cosine, base: 0.1, least: 0.01, warm_up_steps: 10, steps: 40}"
+    clipping = "  clipping: {norm: global, threshold: 1.0, epsilon: 1.0e-6}\n"
+    for rule in (SGD, ADAMW.replace("on: all", "on: matrices")):
+        found = load_recipe(write((SGD, rule + clipping), (piecewise, rate)))
+        assert found.resolve("quick")["optimizer"]["clipping"] == {"norm": "global", "threshold": 1.0, "epsilon": 1e-6}
+        assert "warm_up_cosine" in {profile.learning_rate.kind for profile in found.profiles.values()}
+    assert "clipping" not in load_recipe(write()).resolve("quick")["optimizer"]
+
+
+@pytest.mark.parametrize(
+    ("rate", "expected"),
+    [
+        ("base: 0.1, least: 0.2, warm_up_steps: 10, steps: 40", "learning_rate.least: found 0.2. Allowed: at most base, 0.1."),
+        ("base: 0.1, least: 0.01, warm_up_steps: 40, steps: 40", "warm_up_steps: found 40. Allowed: fewer than steps, 40."),
+    ],
+)
+def test_a_rate_that_cannot_warm_up_is_refused(message, rate, expected):
+    """It must fall after it has risen."""
+    piecewise = "{kind: piecewise, boundaries: [20, 30], values: [0.1, 0.01, 0.001]}"
+    assert expected in message((piecewise, "{kind: warm_up_cosine, " + rate + "}"))
 
 
 @pytest.mark.parametrize(
