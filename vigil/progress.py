@@ -123,7 +123,7 @@ class RunDisplay:
             return self._phase
         steps, batch_size = self._training["steps"], self._training["batch_size"]
         whole, rest = divmod(self._training["data"]["n_train"], batch_size)
-        an_epoch = whole + (1 if rest and self._training["input"]["last_batch"] == "keep" else 0)
+        an_epoch = whole + (1 if rest and self._training["input"].get("last_batch") == "keep" else 0)
         parts = [f"step {self._step}/{steps}", f"epoch {self._step / an_epoch:.1f}"]
         parts += [f"loss {self._loss:.3f}" if isinstance(self._loss, float) else f"loss {self._loss}"]
         metric = self._training["metric"]

@@ -24,11 +24,17 @@ from runners.contract.protocol import faults
 from runners.contract.protocol.checkpoint import State, require_same_names
 from runners.contract.protocol.session import Session
 from runners.jax import determinism, devices, modes, precision
-from runners.jax.models import digits_mlp, moco_lite, resnet_cifar, tiny_mask_rcnn
+from runners.jax.models import char_gpt, digits_mlp, moco_lite, resnet_cifar, tiny_mask_rcnn
 from runners.jax.optimizers import OPTIMIZERS
 
-MODELS = {"resnet_cifar": resnet_cifar, "moco_lite": moco_lite, "tiny_mask_rcnn": tiny_mask_rcnn, "digits_mlp": digits_mlp}
-_LAYERS = (nnx.Conv, nnx.ConvTranspose, nnx.Linear, nnx.BatchNorm)
+MODELS = {
+    "resnet_cifar": resnet_cifar,
+    "moco_lite": moco_lite,
+    "tiny_mask_rcnn": tiny_mask_rcnn,
+    "digits_mlp": digits_mlp,
+    "char_gpt": char_gpt,
+}
+_LAYERS = (nnx.Conv, nnx.ConvTranspose, nnx.Linear, nnx.BatchNorm, nnx.LayerNorm, nnx.Embed)
 
 
 def train(session: Session) -> None:
@@ -128,7 +134,8 @@ class Trainer:
 
     def update(self, state: TrainState, gradients, statistics, learning_rate) -> TrainState:
         """Return the state with parameters moved by a gradient, and these statistics: a pure function, for jax.jit."""
-        updates, optimizer = self.optimizer.transformation(learning_rate).update(gradients, state.optimizer, state.params)
+        shorter = self.optimizer.clip(gradients)
+        updates, optimizer = self.optimizer.transformation(learning_rate).update(shorter, state.optimizer, state.params)
         params, scaler = optax.apply_updates(state.params, updates), None
         if state.scaler is not None:
             finite = precision.all_finite(gradients)
@@ -265,7 +272,7 @@ def initialise(model: nnx.Module, rules: dict, *, seed: int) -> None:
         return nnx.Param(rule["mean"] + normal(rngs.params(), parameter.shape, parameter.dtype))
 
     for path, module in nnx.iter_graph(model):
-        for part in ("kernel", "bias", "scale") if isinstance(module, _LAYERS) else ():
+        for part in ("kernel", "bias", "scale", "embedding") if isinstance(module, _LAYERS) else ():
             if getattr(module, part, None) is not None:
                 setattr(module, part, draw(names[".".join(map(str, (*path, part)))], getattr(module, part)))
     if kind.begins_itself:

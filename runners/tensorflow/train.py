@@ -23,10 +23,16 @@ from runners.contract.protocol import faults
 from runners.contract.protocol.checkpoint import State, require_same_names
 from runners.contract.protocol.session import Session
 from runners.tensorflow import determinism, devices, modes, precision
-from runners.tensorflow.models import digits_mlp, moco_lite, resnet_cifar, tiny_mask_rcnn
+from runners.tensorflow.models import char_gpt, digits_mlp, moco_lite, resnet_cifar, tiny_mask_rcnn
 from runners.tensorflow.optimizers import OPTIMIZERS
 
-MODELS = {"resnet_cifar": resnet_cifar, "moco_lite": moco_lite, "tiny_mask_rcnn": tiny_mask_rcnn, "digits_mlp": digits_mlp}
+MODELS = {
+    "resnet_cifar": resnet_cifar,
+    "moco_lite": moco_lite,
+    "tiny_mask_rcnn": tiny_mask_rcnn,
+    "digits_mlp": digits_mlp,
+    "char_gpt": char_gpt,
+}
 # What a forward pass sums over devices.
 _SUMS = {
     "sync": "synchronised batch norm sums over devices in every layer",
@@ -117,7 +123,8 @@ class Trainer:
             arguments, classes = self.architecture.arguments(images, labels)
             loss = self._loss(self.model(*arguments, training=True), classes)
             total = self.scaled.scale_loss(self.optimizer.decayed(loss, self.model.losses, world=self.replica.world))
-        return loss, tape.gradient(total, self.model.trainable_variables)
+        # DIFFERS(tensorflow): an embedding's gradient comes as the rows that were used, of which a norm would not add up equal ones.
+        return loss, [tf.convert_to_tensor(gradient) for gradient in tape.gradient(total, self.model.trainable_variables)]
 
     def update(self, gradients) -> None:
         """On one device: move the parameters by the gradients, which are summed over devices, too."""

@@ -21,10 +21,16 @@ from runners.contract.protocol import faults
 from runners.contract.protocol.checkpoint import State, require_same_names
 from runners.contract.protocol.session import Session
 from runners.torch import determinism, devices, modes, precision
-from runners.torch.models import digits_mlp, moco_lite, resnet_cifar, tiny_mask_rcnn
+from runners.torch.models import char_gpt, digits_mlp, moco_lite, resnet_cifar, tiny_mask_rcnn
 from runners.torch.optimizers import OPTIMIZERS
 
-MODELS = {"resnet_cifar": resnet_cifar, "moco_lite": moco_lite, "tiny_mask_rcnn": tiny_mask_rcnn, "digits_mlp": digits_mlp}
+MODELS = {
+    "resnet_cifar": resnet_cifar,
+    "moco_lite": moco_lite,
+    "tiny_mask_rcnn": tiny_mask_rcnn,
+    "digits_mlp": digits_mlp,
+    "char_gpt": char_gpt,
+}
 
 
 def train(session: Session, rank: int = 0) -> None:
@@ -125,6 +131,7 @@ class Trainer:
     def update(self, learning_rate: float) -> None:
         """Move the parameters by the gradient that they have."""
         self.optimizer.use_rate(learning_rate)
+        self.optimizer.clip(self.scaler)
         self.scaler.step(self.optimizer.native)
         self.scaler.update()
 

@@ -25,23 +25,25 @@ FILES = (
     "models/moco_lite.py",
     "models/tiny_mask_rcnn.py",
     "models/digits_mlp.py",
+    "models/char_gpt.py",
 )
 MODELS = {name: load_recipe(name).resolve("quick")["model"] for name in KINDS}
 
 # A pure step needs its state as one value, and its optimizer made for a rate that is an argument; where parameters are a tree,
-# the names are those of its leaves. Keras's SGD keeps another number than the buffer, and its decay is a part of the loss.
+# the names are those of its leaves. Keras's SGD keeps another number than the buffer, and its decay is a part of the loss; its optimizers clip within their step.
 # flax's batch norm has a mask, and XLA sums over devices.
 _REGION_NORM = ("RegionBatchNorm", "RegionBatchNorm.of_all_devices")
 ONLY_IN = {
     "torch": (
-        *("Tapped", "Chosen", "NativeOptimizer.use_rate", "Prober.warm_up_calls", "RegionBatchNorm.normalised", *_REGION_NORM),
+        *("Tapped", "Chosen", "NativeOptimizer.use_rate", "NativeOptimizer.clip", "Prober.warm_up_calls", "RegionBatchNorm.normalised", *_REGION_NORM),
     ),
     "tensorflow": (
-        *("Prober.prepare", "all_finite", "widened", "flattened", "unflattened", *_REGION_NORM),
+        *("Clipping", "Prober.prepare", "all_finite", "widened", "flattened", "unflattened", *_REGION_NORM),
         *("NativeOptimizer.use_rate", "NativeOptimizer.native_slots", "NativeOptimizer.decayed", "AdamW.native_slots"),
         *("Sgd.use_rate", "Sgd.native_slots", "Sgd.get_slots", "Sgd.set_slots", "Sgd.decayed"),
     ),
     "jax": (
+        *("NativeOptimizer.clip", "NativeOptimizer.decays"),
         *("TrainState", "by_name", "Prober.prepare", "split_norm", "Rules", "dense", "flattened", "unflattened"),
         *(f"{owner}.transformation" for owner in ("NativeOptimizer", "Sgd", "AdamW")),
         *(f"{owner}.{verb}_slots" for owner in ("Sgd", "AdamW") for verb in ("get", "set")),
@@ -52,7 +54,7 @@ OUTLINED = ("train.py", "verify.py", "regions.py", "optimizers.py")
 
 PROBE = """
 import json, sys
-from runners.{framework}.models import digits_mlp, moco_lite, resnet_cifar, tiny_mask_rcnn
+from runners.{framework}.models import char_gpt, digits_mlp, moco_lite, resnet_cifar, tiny_mask_rcnn
 found = {{}}
 for name, model in json.loads(sys.argv[1]).items():
     found[name] = globals()[name].native_names(model)

@@ -22,6 +22,7 @@ GATES = {
         **{"mask.relu1": "mask.bn1", "mask.relu2": "mask.bn2", "mask.up_relu": "mask.up"},
     },
     "digits_mlp": {"relu": "hidden"},
+    "char_gpt": {},
 }
 BLOCK_ENDS = {
     "resnet_cifar": ("stem.relu", *(f"{block}.relu2" for block in _RESIDUAL), "pool", "logits"),
@@ -31,10 +32,11 @@ BLOCK_ENDS = {
         *("rpn.objectness", "rpn.deltas", "box.hidden", "mask.relu2", "mask.up_relu"),
     ),
     "digits_mlp": ("relu", "logits"),
+    "char_gpt": ("embedding", *(f"block{number}.sum2" for number in (1, 2, 3, 4)), "logits"),
 }
 CHOICES = {"tiny_mask_rcnn": {"proposals": ("rpn.objectness", "rpn.deltas"), "regions": ()}}
-TAPS = {"resnet_cifar": 29, "moco_lite": 34, "tiny_mask_rcnn": 52, "digits_mlp": 4}
-FAMILIES = {"moco_lite": {"stats", "average", "content"}, "digits_mlp": set()}
+TAPS = {"resnet_cifar": 29, "moco_lite": 34, "tiny_mask_rcnn": 52, "digits_mlp": 4, "char_gpt": 51}
+FAMILIES = {"moco_lite": {"stats", "average", "content"}, "digits_mlp": set(), "char_gpt": set()}
 
 
 @pytest.fixture(scope="module", params=list(TAPS))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from vigil.recipes.classifier import ClassifierRecipe
 from vigil.recipes.contrastive import ContrastiveRecipe
 from vigil.recipes.detector import DetectorRecipe
+from vigil.recipes.language import LanguageRecipe
 from vigil.recipes.perceptron import PerceptronRecipe
 from vigil.recipes.recipe import Recipe
 
@@ -13,4 +14,5 @@ RECIPES: dict[str, type[Recipe]] = {
     "moco_lite": ContrastiveRecipe,
     "tiny_mask_rcnn": DetectorRecipe,
     "digits_mlp": PerceptronRecipe,
+    "char_gpt": LanguageRecipe,
 }

@@ -168,13 +168,17 @@ def make_golden(
 def save_golden(path: Path, tape: Golden) -> None:
     """Write the tape as one compressed .npz file."""
     arrays: dict[str, Any] = {}
-    header = {**tape.header, "cases": [], "scales": {}, "probes": {}, "precisions": sorted(tape.floors)}
+    header = {**tape.header, "cases": [], "scales": {}, "sizes": {}, "probes": {}, "precisions": sorted(tape.floors)}
     for name, probe in tape.probes.items():
         header["probes"][name] = {"step": probe.step, "choice": probe.choice}
         if probe.step:
             for key, value in probe.state.items():
-                arrays[f"state/{name}/{key}"] = value.astype(np.float32)
-                if bits := probing.bits_of(tape.training, key):
+                bits = probing.bits_of(tape.training, key)
+                if bits == 0:
+                    header["sizes"][f"{name}/{key}"] = probing.size_of(value)
+                elif bits is None:
+                    arrays[f"state/{name}/{key}"] = value.astype(np.float32)
+                else:
                     arrays[f"state/{name}/{key}"], header["scales"][f"{name}/{key}"] = probing.quantise(value, bits=bits)
     for case in tape.cases:
         sizes = {name: len(sketch) for name, sketch in tape.sketches[case.name].items()}
@@ -228,6 +232,10 @@ def _unpack(header: dict[str, Any], arrays: Mapping[str, np.ndarray], data_direc
             for key, value in arrays.items()
             if key.startswith(prefix)
         } or weights.initial_state(training, seed=seed)
+        for key, size in header.get("sizes", {}).items():
+            if key.startswith(f"{name}/"):
+                slot = key.removeprefix(f"{name}/")
+                state[slot] = probing.of_size(training, slot, size)
         state = {key: value.astype(np.float64) for key, value in state.items()}
         choice = tuple(tuple(each) for each in facts["choice"])
         probes[name] = probing.rebuild_probe(training, batches, name, step=facts["step"], state=state, choice=choice)

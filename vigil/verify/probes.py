@@ -8,14 +8,17 @@ size, so the full batch is probed as well.
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from runners.contract import schedule
+from runners.contract.data import streams
 from runners.contract.data.batches import Batches, Labels
 from runners.contract.kinds import weights
+from runners.contract.kinds.table import kind_of
 from runners.contract.optimizers import optimizer_of
 from runners.contract.protocol.cases import sized
 from vigil.verify.oracle import step as oracle
@@ -25,7 +28,10 @@ from vigil.verify.oracle.outline import Outline
 MARGIN_IMAGES = 4
 _CANDIDATE_BATCHES = 12
 # The oracle takes each step until the late state: that of a ResNet in half a second, that of MoCo in two.
-_MOST_STEPS = {"piecewise": 720, "cosine": 240}
+# A model of more parameters than this is kept in fewer bits, but for its small arrays: its tape would be megabytes.
+_MANY = 2**19
+_SMALL = 2**12
+_MOST_STEPS = {"piecewise": 720, "cosine": 240, "warm_up_cosine": 240}
 
 State = dict[str, np.ndarray]
 Batch = tuple[np.ndarray, Labels]
@@ -89,8 +95,32 @@ def quantise(array: np.ndarray, *, bits: int) -> tuple[np.ndarray, float]:
 
 
 def bits_of(training: dict[str, Any], name: str) -> int | None:
-    """Return how many bits of a state's array are kept, None for all of float32."""
-    return {"params": 16, **dict.fromkeys(optimizer_of(training).coarse, 8)}.get(name.split("/")[0])
+    """Return how many bits of a state's array are kept, None for all of float32, 0 where its size alone is kept."""
+    optimizer, (group, _, parameter) = optimizer_of(training), name.partition("/")
+    if group == "params":
+        sizes = {each: math.prod(shape) for each, shape in kind_of(training).parameter_shapes(training["model"]).items()}
+        return 5 if sum(sizes.values()) > _MANY and sizes[parameter] > _SMALL else 16
+    return {**dict.fromkeys(optimizer.coarse, 8), **dict.fromkeys(optimizer.sized, 0)}.get(group)
+
+
+def of_size(training: dict[str, Any], name: str, scale: float) -> np.ndarray:
+    """Return an array of an optimizer's state of which the size alone is kept: drawn anew, float64 holds it exactly.
+
+    Those that hold squares are from half of their size to one and a half times it: none is so small that a step by it would be huge.
+    """
+    group, _, parameter = name.partition("/")
+    shape = kind_of(training).parameter_shapes(training["model"])[parameter]
+    if optimizer_of(training).sized[group]:
+        drawn = 0.5 + streams.uniform(0, f"verify/{name}", count=math.prod(shape))
+    else:
+        drawn = streams.normal(0, f"verify/{name}", count=math.prod(shape))
+    return (scale * drawn).reshape(shape).astype(np.float32).astype(np.float64)
+
+
+def size_of(array: np.ndarray) -> float:
+    """Return the power of two that is nearest to an array's root mean square: what is drawn of a size has the same."""
+    mean = float(np.mean(np.square(array)))
+    return 2.0 ** round(0.5 * math.log2(mean)) if mean else 0.0
 
 
 def coarse(training: dict[str, Any], state: State) -> State:
@@ -98,7 +128,9 @@ def coarse(training: dict[str, Any], state: State) -> State:
     result = {}
     for name, array in state.items():
         bits = bits_of(training, name)
-        if bits is None:
+        if bits == 0:
+            result[name] = of_size(training, name, size_of(array))
+        elif bits is None:
             result[name] = array.astype(np.float32).astype(np.float64)
         else:
             integers, scale = quantise(array, bits=bits)

@@ -14,6 +14,7 @@ import numpy as np
 from runners.contract.data.batches import Batches
 from runners.contract.data.datasets import DataSet
 from runners.contract.data.instances import InstanceSet
+from runners.contract.data.tiny_shakespeare import TextSet
 from runners.contract.kinds.detections import Detections
 from runners.contract.kinds.parameters import ParameterTable, Shapes
 
@@ -64,7 +65,7 @@ class Kind:
     """
 
     tabulate: Callable[[Model], ParameterTable]
-    load: Callable[[dict[str, Any], str | None], DataSet | InstanceSet]
+    load: Callable[[dict[str, Any], str | None], DataSet | InstanceSet | TextSet]
     batches: Callable[..., Batches]
     evaluate: Callable[[Predict, Any, dict[str, Any]], dict[str, float] | Detections]
     draw: Callable[[Model, int], dict[str, np.ndarray]] | None = None
@@ -86,7 +87,7 @@ class Kind:
 
     def make_batches(
         self,
-        dataset: DataSet | InstanceSet,
+        dataset: DataSet | InstanceSet | TextSet,
         training: dict[str, Any],
         *,
         seed: int,

@@ -58,6 +58,16 @@ class ParameterTable:
         self.parameters[f"{name}.kernel"] = ParameterRow((n_in, n_out), f"{init}.kernel", (n_in, n_out))
         self.parameters[f"{name}.bias"] = ParameterRow((n_out,), f"{init}.bias", (n_in, n_out))
 
+    def kernel(self, name: str, n_in: int, n_out: int, *, init: str) -> None:
+        """Add a dense layer without a bias."""
+        self.parameters[f"{name}.kernel"] = ParameterRow((n_in, n_out), f"{init}.kernel", (n_in, n_out))
+
+    def embedding(self, name: str, count: int, width: int) -> None:
+        self.parameters[f"{name}.embedding"] = ParameterRow((count, width), "embedding")
+
+    def layer_norm(self, name: str, width: int) -> None:
+        self.parameters[f"{name}.scale"] = ParameterRow((width,), "layer_norm.scale")
+
     def batch_norm(self, name: str, n: int) -> None:
         for leaf in ("scale", "bias"):
             self.parameters[f"{name}.{leaf}"] = ParameterRow((n,), f"batch_norm.{leaf}")

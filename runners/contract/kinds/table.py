@@ -8,6 +8,7 @@ from runners.contract.kinds.classification import RESNET_CIFAR
 from runners.contract.kinds.contrast import MOCO_LITE
 from runners.contract.kinds.detection import TINY_MASK_RCNN
 from runners.contract.kinds.kind import Kind
+from runners.contract.kinds.language import CHAR_GPT
 from runners.contract.kinds.perceptron import DIGITS_MLP
 
 KINDS: dict[str, Kind] = {
@@ -15,6 +16,7 @@ KINDS: dict[str, Kind] = {
     "moco_lite": MOCO_LITE,
     "tiny_mask_rcnn": TINY_MASK_RCNN,
     "digits_mlp": DIGITS_MLP,
+    "char_gpt": CHAR_GPT,
 }
 
 

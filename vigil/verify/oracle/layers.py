@@ -24,6 +24,7 @@ class Layers:
     def __init__(self, graph: Graph, model: dict[str, Any], statistics: Mapping[str, np.ndarray], *, training: bool) -> None:
         self.graph, self.training = graph, training
         self._padding = tuple(map(tuple, model["convolution"]["padding"])) if "convolution" in model else ()
+        self._epsilon = model["layer_norm"]["epsilon"] if "layer_norm" in model else 0.0
         self._norm, self._statistics = model.get("batch_norm", {}), statistics
 
     def conv(
@@ -116,6 +117,65 @@ class Layers:
         terms, function = (n_in, n_out, rows, rows), operations.for_regions(operations.dense) if of_regions else operations.dense
         node = self.graph.apply(function, x, params=params, casts=True, widens=widens, terms=terms)
         return self.graph.tap(tap, node, layer=name, ends_block=ends_block)
+
+    def tap(self, name: str, x: Node, *, ends_block: bool = False) -> Node:
+        return self.graph.tap(name, x, ends_block=ends_block)
+
+    def linear(self, name: str, x: Node) -> Node:
+        """Multiply rows [..., in] by a kernel, without a bias."""
+        return self.tap(name, self.product(name, x))
+
+    def product(self, name: str, x: Node) -> Node:
+        """Return rows [..., in] times a kernel, without a tap."""
+        kernel = Parameter(name, "kernel")
+        n_in, n_out = self.graph.params[kernel.name].value.shape
+        return self.graph.apply(operations.linear, x, params=(kernel,), casts=True, terms=(n_in, n_out, x.value.size // n_in))
+
+    def embedding(self, name: str, tokens: np.ndarray, *, of: tuple[str, str]) -> Node:
+        """Return the sum of what tokens [batch, block] and their places are embedded in, [batch, block, width], without a tap."""
+        params = tuple(Parameter(layer, "embedding") for layer in of)
+        # Nothing comes in that has a gradient; how often a row is used, so many terms its gradient has.
+        uses = max(np.bincount(tokens.ravel()).max(), len(tokens))
+        function = operations.embedding_sum
+        return self.graph.apply(function, Node(tokens), params=params, casts=True, terms=(1, 1, int(uses), len(tokens)))
+
+    def tied_dense(self, name: str, x: Node, *, tap: str, ends_block: bool = False) -> Node:
+        """Multiply rows [..., width] by a transposed embedding [token, width]."""
+        kernel = Parameter(name, "embedding")
+        n_out, n_in = self.graph.params[kernel.name].value.shape
+        terms = n_in, n_out, x.value.size // n_in
+        node = self.graph.apply(operations.transposed_linear, x, params=(kernel,), casts=True, terms=terms)
+        return self.graph.tap(tap, node, layer=tap, ends_block=ends_block)
+
+    def layer_norm(self, name: str, x: Node) -> Node:
+        """Normalise each row [..., width] by its own mean and variance, and multiply by a scale."""
+        params, width = (Parameter(name, "scale"),), x.value.shape[-1]
+        rounded = self.graph.rounding.master
+        mean = rounded(x.value.mean(axis=-1, keepdims=True), width)
+        variance = rounded(x.value.var(axis=-1, keepdims=True), width)
+
+        def normalise(x: np.ndarray, scale: np.ndarray) -> tuple[np.ndarray, operations.Backward]:
+            return operations.layer_norm(x, scale, mean, variance, epsilon=self._epsilon)
+
+        return self.tap(name, self.graph.apply(normalise, x, params=params, terms=(1, 1, x.value.size // width)))
+
+    def gelu(self, name: str, x: Node) -> Node:
+        return self.tap(name, self.graph.apply(operations.gelu, x))
+
+    def attention(self, name: str, x: Node, *, heads: int, keeps: np.ndarray | None) -> Node:
+        """Let each place of [batch, block, 3 * width] look at itself and those before it.
+
+        Args:
+            keeps: what each share of each head is multiplied by, [batch, head, block, block].
+        """
+        block, of_head = x.value.shape[1], x.value.shape[2] // 3 // heads
+        # Frameworks add products up in the parameters' type, and take the softmax of those.
+        scores = self.graph.apply(operations.attention_scores, x, heads=heads, widens=True, terms=(of_head, block))
+        shares = self.graph.apply(operations.causal_softmax, scores, terms=(1, 1))
+        if keeps is not None:
+            shares = self.graph.apply(operations.scaled, shares, factor=keeps)
+        function = operations.attention_values
+        return self.tap(name, self.graph.apply(function, shares, x, heads=heads, terms=(block, of_head, block)))
 
     def _move(self, name: str, **of_batch: np.ndarray) -> None:
         """Move running moments [channel] towards those of the batch."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from vigil.verify.oracle import digits_mlp, moco_lite, paired_detections, proposals, resnet_cifar, tiny_mask_rcnn
+from vigil.verify.oracle import char_gpt, digits_mlp, moco_lite, paired_detections, proposals, resnet_cifar, tiny_mask_rcnn
 
 Tensors = Mapping[str, np.ndarray]
 Batch = tuple[np.ndarray, Any]
@@ -59,6 +59,7 @@ MODELS = {
         comparable=paired_detections.comparable,
     ),
     "digits_mlp": Architecture(digits_mlp.forward, digits_mlp.objective, digits_mlp.evaluate),
+    "char_gpt": Architecture(char_gpt.forward, char_gpt.objective, char_gpt.evaluate),
 }
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+import scipy.special
 from numpy.lib.stride_tricks import sliding_window_view
 
 Backward = Callable[[np.ndarray], tuple[np.ndarray, ...]]
@@ -112,7 +113,7 @@ def sum_in_use(losses: np.ndarray, *, used: np.ndarray, divisor: float) -> tuple
 
 
 def scaled(x: np.ndarray, *, factor: np.ndarray) -> tuple[np.ndarray, Backward]:
-    """Return x [batch] times each row's factor [batch]."""
+    """Return x times a factor of the same shape."""
     return x * factor, lambda gradient: (gradient * factor,)
 
 
@@ -229,6 +230,124 @@ def dense(x: np.ndarray, kernel: np.ndarray, bias: np.ndarray) -> tuple[np.ndarr
         return gradient @ kernel.T, x.T @ gradient, gradient.sum(axis=0)
 
     return x @ kernel + bias, backward
+
+
+def linear(x: np.ndarray, kernel: np.ndarray) -> tuple[np.ndarray, Backward]:
+    """Return x [..., in] times the kernel [in, out]."""
+
+    def backward(gradient: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return gradient @ kernel.T, x.reshape(-1, x.shape[-1]).T @ gradient.reshape(-1, gradient.shape[-1])
+
+    return x @ kernel, backward
+
+
+def transposed_linear(x: np.ndarray, kernel: np.ndarray) -> tuple[np.ndarray, Backward]:
+    """Return x [..., in] times the transpose of a kernel [out, in]."""
+    value, of_product = linear(x, kernel.T)
+
+    def backward(gradient: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        of_x, of_transpose = of_product(gradient)
+        return of_x, of_transpose.T
+
+    return value, backward
+
+
+def embedding_sum(tokens: np.ndarray, of_tokens: np.ndarray, of_places: np.ndarray) -> tuple[np.ndarray, Backward]:
+    """Return, for tokens [batch, block], the row of each and the row of its place, added up: [batch, block, width]."""
+    block = tokens.shape[1]
+
+    def backward(gradient: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        of_rows, of_all_places = np.zeros_like(of_tokens), np.zeros_like(of_places)
+        np.add.at(of_rows, tokens, gradient)
+        of_all_places[:block] = gradient.sum(axis=0)
+        return np.zeros(tokens.shape), of_rows, of_all_places
+
+    return of_tokens[tokens] + of_places[:block], backward
+
+
+def layer_norm(
+    x: np.ndarray, scale: np.ndarray, mean: np.ndarray, variance: np.ndarray, *, epsilon: float
+) -> tuple[np.ndarray, Backward]:
+    """Normalise rows [..., width] by mean and biased variance of each, [..., 1], which the caller took of `x`.
+
+    Ba et al. 2016, arXiv 1607.06450, section 3; without a bias.
+    """
+    inverse = 1.0 / np.sqrt(variance + epsilon)
+    normalised = (x - mean) * inverse
+
+    def backward(gradient: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        of_normalised = gradient * scale
+        along = (of_normalised * normalised).mean(axis=-1, keepdims=True)
+        of_x = inverse * (of_normalised - of_normalised.mean(axis=-1, keepdims=True) - normalised * along)
+        return of_x, (gradient * normalised).reshape(-1, x.shape[-1]).sum(axis=0)
+
+    return normalised * scale, backward
+
+
+def gelu(x: np.ndarray) -> tuple[np.ndarray, Backward]:
+    """Return x times the normal distribution function of x (Hendrycks and Gimpel 2016, arXiv 1606.08415)."""
+    below = scipy.special.ndtr(x)
+
+    def backward(gradient: np.ndarray) -> tuple[np.ndarray]:
+        density = np.exp(-0.5 * x * x) / np.sqrt(2.0 * np.pi)
+        return (gradient * (below + x * density),)
+
+    return x * below, backward
+
+
+def attention_scores(x: np.ndarray, *, heads: int) -> tuple[np.ndarray, Backward]:
+    """Return what each place of queries, keys and values [batch, block, 3 * width] has to do with each: [batch, head, block, block].
+
+    Vaswani et al. 2017, arXiv 1706.03762, equation 1, before the softmax.
+    """
+    query, key, _ = _heads(x, heads)
+    factor = 1.0 / np.sqrt(query.shape[-1])
+
+    def backward(gradient: np.ndarray) -> tuple[np.ndarray]:
+        scaled = gradient * factor
+        return (_joined_heads(scaled @ key, scaled.transpose(0, 1, 3, 2) @ query, np.zeros_like(key)),)
+
+    return query @ key.transpose(0, 1, 3, 2) * factor, backward
+
+
+def causal_softmax(scores: np.ndarray) -> tuple[np.ndarray, Backward]:
+    """Return the shares of each row of [..., n, n], which add up to 1; a place has none in those after it."""
+    scores = np.where(np.tri(scores.shape[-1], dtype=bool), scores, -np.inf)
+    exponentials = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    shares = exponentials / exponentials.sum(axis=-1, keepdims=True)
+
+    def backward(gradient: np.ndarray) -> tuple[np.ndarray]:
+        return (shares * (gradient - (gradient * shares).sum(axis=-1, keepdims=True)),)
+
+    return shares, backward
+
+
+def attention_values(shares: np.ndarray, x: np.ndarray, *, heads: int) -> tuple[np.ndarray, Backward]:
+    """Return the values of [batch, block, 3 * width] by the shares [batch, head, block, block] of each place: [batch, block, width]."""
+    _, _, value = _heads(x, heads)
+
+    def backward(gradient: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        of_heads = gradient.reshape(*gradient.shape[:2], heads, -1).transpose(0, 2, 1, 3)
+        of_value = shares.transpose(0, 1, 3, 2) @ of_heads
+        nothing = np.zeros_like(of_value)
+        return of_heads @ value.transpose(0, 1, 3, 2), _joined_heads(nothing, nothing, of_value)
+
+    return (shares @ value).transpose(0, 2, 1, 3).reshape(*x.shape[:2], -1), backward
+
+
+def _heads(x: np.ndarray, heads: int) -> list[np.ndarray]:
+    """Return queries, keys and values of [batch, block, 3 * width], each [batch, head, block, number]."""
+    return [part.reshape(*x.shape[:2], heads, -1).transpose(0, 2, 1, 3) for part in np.split(x, 3, axis=2)]
+
+
+def _joined_heads(*parts: np.ndarray) -> np.ndarray:
+    batch, _, block, _ = parts[0].shape
+    return np.concatenate([part.transpose(0, 2, 1, 3).reshape(batch, block, -1) for part in parts], axis=2)
+
+
+def reshaped(x: np.ndarray, *, shape: tuple[int, ...]) -> tuple[np.ndarray, Backward]:
+    """Return the same numbers in another shape."""
+    return x.reshape(shape), lambda gradient: (gradient.reshape(x.shape),)
 
 
 def softmax_cross_entropy(logits: np.ndarray, *, labels: np.ndarray) -> tuple[np.ndarray, Backward]:

@@ -11,11 +11,11 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 # How the gradient of a layer's part is called.
-GRADIENTS = {"kernel": "weight gradient", "bias": "bias gradient", "scale": "scale gradient"}
+GRADIENTS = {"kernel": "weight gradient", "bias": "bias gradient", "scale": "scale gradient", "embedding": "embedding gradient"}
 
 
 class Parameter(NamedTuple):
-    """A layer's own parameter. part: kernel, bias or scale."""
+    """A layer's own parameter. part: kernel, bias, scale or embedding."""
 
     layer: str
     part: str
