@@ -113,6 +113,25 @@ FAULTS = (
     Fault("relu_leaks", "relu", "forward", "output", recipe="digits_mlp"),
     Fault("squares_doubled", "penalty", "forward", "output", recipe="digits_mlp"),
     Fault("plain_for_nesterov", "optimizer", "update", "momentum", recipe="digits_mlp"),
+    Fault("layer_norm_epsilon", "block1.norm1", "forward", "output", recipe="char_gpt"),
+    Fault("layer_norm_unbiased", "block1.norm1", "forward", "output", recipe="char_gpt"),
+    Fault("gelu_by_tanh", "block1.gelu", "forward", "output", recipe="char_gpt"),
+    Fault("gelu_gradient_by_tanh", "block4.gelu", "backward", "data gradient", recipe="char_gpt"),
+    Fault("attention_scores_large", "block1.attention", "forward", "output", recipe="char_gpt"),
+    Fault("attention_sees_next", "block1.attention", "forward", "output", recipe="char_gpt"),
+    Fault("attention_value_gradient", "block4.attention", "backward", "data gradient", recipe="char_gpt"),
+    Fault("tied_gradient_lost", "tokens", "backward", "embedding gradient", recipe="char_gpt"),
+    Fault("embedding_rows_once", "tokens", "backward", "embedding gradient", recipe="char_gpt"),
+    Fault("positions_shifted", "embedding", "forward", "output", recipe="char_gpt"),
+    Fault("dense_gradient_scaled", "block4.up", "backward", "weight gradient", recipe="char_gpt"),
+    Fault("loss_smoothed", "loss", "forward", "loss", recipe="char_gpt"),
+    # The parameter that is farthest out: which that is differs.
+    Fault("adamw_epsilon_large", "*", "update", "*", recipe="char_gpt"),
+    Fault("adamw_second_moment_slow", "*", "update", "second_moment of *", recipe="char_gpt"),
+    Fault("adamw_decay_ignored", "*", "update", "*", recipe="char_gpt"),
+    Fault("adamw_decays_vectors", "*norm*", "update", "scale", recipe="char_gpt"),
+    Fault("clipping_ignored", "optimizer", "update", "clipping", recipe="char_gpt"),
+    Fault("clipping_each_array", "optimizer", "update", "clipping", recipe="char_gpt"),
 )
 
 

@@ -123,7 +123,7 @@ class Trainer:
             arguments, classes = self.architecture.arguments(images, labels)
             loss = self._loss(self.model(*arguments, training=True), classes)
             total = self.scaled.scale_loss(self.optimizer.decayed(loss, self.model.losses, world=self.replica.world))
-        # DIFFERS(tensorflow): an embedding's gradient comes as the rows that were used, of which a norm would not add up equal ones.
+        # DIFFERS(tensorflow): an embedding's gradient comes as the rows that were used; a norm would not add up equal ones.
         return loss, [tf.convert_to_tensor(gradient) for gradient in tape.gradient(total, self.model.trainable_variables)]
 
     def update(self, gradients) -> None:

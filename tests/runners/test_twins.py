@@ -30,15 +30,16 @@ FILES = (
 MODELS = {name: load_recipe(name).resolve("quick")["model"] for name in KINDS}
 
 # A pure step needs its state as one value, and its optimizer made for a rate that is an argument; where parameters are a tree,
-# the names are those of its leaves. Keras's SGD keeps another number than the buffer, and its decay is a part of the loss; its optimizers clip within their step.
-# flax's batch norm has a mask, and XLA sums over devices.
+# the names are those of its leaves. Keras's SGD keeps another number than the buffer, and its decay is a part of the loss.
+# Keras's optimizers clip within their step. flax's batch norm has a mask, and XLA sums over devices.
 _REGION_NORM = ("RegionBatchNorm", "RegionBatchNorm.of_all_devices")
 ONLY_IN = {
     "torch": (
-        *("Tapped", "Chosen", "NativeOptimizer.use_rate", "NativeOptimizer.clip", "Prober.warm_up_calls", "RegionBatchNorm.normalised", *_REGION_NORM),
+        *("Tapped", "Chosen", "NativeOptimizer.use_rate", "NativeOptimizer.clip"),
+        *("Prober.warm_up_calls", "RegionBatchNorm.normalised", *_REGION_NORM),
     ),
     "tensorflow": (
-        *("Clipping", "Prober.prepare", "all_finite", "widened", "flattened", "unflattened", *_REGION_NORM),
+        *("Clipping", "gelu", "Prober.prepare", "all_finite", "widened", "flattened", "unflattened", *_REGION_NORM),
         *("NativeOptimizer.use_rate", "NativeOptimizer.native_slots", "NativeOptimizer.decayed", "AdamW.native_slots"),
         *("Sgd.use_rate", "Sgd.native_slots", "Sgd.get_slots", "Sgd.set_slots", "Sgd.decayed"),
     ),

@@ -146,7 +146,7 @@ def shortly(recipe, framework, tmp_path, *, mode, fault=None, standard=None):
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("recipe", ["moco_lite", "tiny_mask_rcnn", "digits_mlp"])
+@pytest.mark.parametrize("recipe", ["moco_lite", "tiny_mask_rcnn", "digits_mlp", "char_gpt"])
 def test_another_recipe_is_reproduced(recipe, framework, tmp_path):
     """What a released framework makes of queues and moving averages, and of regions, is within its limits."""
     document = shortly(recipe, framework, tmp_path, mode="jit")

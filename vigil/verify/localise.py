@@ -14,14 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from runners.contract.optimizers import COUNTER, Direction, Optimizer, decay_of, optimizer_of
+from runners.contract.optimizers import COUNTER, Direction, Optimizer, clipped, decay_of, optimizer_of
 from runners.contract.protocol.checkpoint import State
 from vigil.documents.failure import Failure
 from vigil.documents.verification import InsideLook, Origin
 from vigil.verify.ask import LOSS_SCALE, Answers, Setting, ask
 from vigil.verify.distance import Difference
 from vigil.verify.golden import Golden
-from vigil.verify.inspection import Inspection, arrays_of, differences_of, in_order, line_of, look_at
+from vigil.verify.inspection import Inspection, arrays_of, differences_of, in_order, inside, line_of, look_at
 from vigil.verify.limits import Limits
 from vigil.verify.oracle.outline import Outline, StepPlace
 from vigil.verify.standard_cases import REPEATS, StandardCase, derived
@@ -102,14 +102,15 @@ def localise(search: Search) -> Localisation:
     if focus.kind == "choose":
         origins = [make_origin(each, search.outline.place(each.tensor)) for each in out]
         return Localisation(origins, [], [], ["nothing rounds here: every comparison must go as it is defined"])
-    if _is_of_update(focus, out) and search.optimizer.witness is not None:
+    if _is_of_update(search, focus, out) and search.optimizer.witness is not None:
         return Localisation([explain_update(search, focus, out)], [], [], [])
     return _of_layers(search, focus, out)
 
 
-def _is_of_update(focus: StandardCase, out: Sequence[Difference]) -> bool:
-    """Are parameters alone out after a step? Gradients were right then, if anything tells of them."""
-    return focus.kind == "step" and all(each.tensor.startswith("params/") for each in out)
+def _is_of_update(search: Search, focus: StandardCase, out: Sequence[Difference]) -> bool:
+    """Are parameters alone out after a step, or what is kept beside the gradient? That was right, if anything tells of it."""
+    groups = {"params", *search.optimizer.slots} - {search.optimizer.witness}
+    return focus.kind == "step" and all(each.tensor.split("/")[0] in groups for each in out)
 
 
 def choose_case(search: Search) -> StandardCase:
@@ -158,7 +159,7 @@ def _of_layers(search: Search, focus: StandardCase, out: list[Difference]) -> Lo
         origins, remarks = _of_sum_over_devices(search, look, origins)
         return Localisation(origins, _passengers(search, focus, {origin.tensor for origin in origins}), seen, remarks)
     remarks = ["every layer alone is right"]
-    if _is_of_update(focus, out) and search.optimizer.witness is None:
+    if _is_of_update(search, focus, out) and search.optimizer.witness is None:
         return Localisation([explain_update(search, focus, out)], [], seen, remarks)
     whole = look_at(search.tape, focus, cuts=(), precision=search.precision)
     answers = _ask(search, "tapped", [whole])
@@ -168,7 +169,8 @@ def _of_layers(search: Search, focus: StandardCase, out: list[Difference]) -> Lo
     moved = moved_by_looking(search, focus, answers.tensors[whole.name])
     seen.append(_looked(whole, tapped, search, moved=moved))
     tapped_out = {each.tensor for each in tapped if _is_out(search, each)}
-    explained = explain_decay(search, focus, gradients) or explain_scale(search, focus, gradients)
+    explanations = explain_decay, explain_clipping, explain_scale
+    explained = next(filter(None, (explain(search, focus, gradients) for explain in explanations)), None)
     if explained:
         return Localisation(explained, _passengers(search, focus, {each.tensor for each in explained}), seen, remarks)
     names = {each.tensor for each in gradients}
@@ -218,11 +220,10 @@ def moved_by_looking(search: Search, focus: StandardCase, tapped: Mapping[str, n
         return None
     state, floors = search.tape.probes[focus.state].state, search.tape.floors[search.precision][focus.name]
     untapped = derived(search.tape.training, state, search.answers.tensors[focus.name])
-    distances = [
-        float(np.linalg.norm(np.asarray(tapped[name], np.float64) - untapped[name])) / floors[name].distance
-        for name in tapped
-        if name.startswith("parameter_gradient/")
-    ]
+    gradients = {name: np.asarray(tapped[name], np.float64) for name in tapped if name.startswith("parameter_gradient/")}
+    # What a step's state tells of is what is left of them.
+    left = clipped(search.tape.training["optimizer"], gradients)
+    distances = [float(np.linalg.norm(left[name] - untapped[name])) / floors[name].distance for name in gradients]
     return max(distances)
 
 
@@ -339,8 +340,10 @@ def explain_update(search: Search, focus: StandardCase, out: Sequence[Difference
         {name: np.asarray(value, np.float64) for name, value in tensors.items()}
         for tensors in (search.tape.probes[focus.state].state, search.answers.tensors[focus.name])
     )
-    worst = max(out, key=lambda each: search.limits.score(each, search.precision))
-    if optimizer.witness is None:
+    kept = [each for each in out if not each.tensor.startswith("params/")]
+    # What the optimizer keeps comes before the step by it.
+    worst = max(kept or out, key=lambda each: search.limits.score(each, search.precision))
+    if optimizer.witness is None or kept:
         return make_origin(worst, search.outline.place(worst.tensor))
     slot = f"{optimizer.witness}/"
     parameters = [name.removeprefix(slot) for name in after if name.startswith(slot)]
@@ -386,6 +389,38 @@ def explain_decay(search: Search, focus: StandardCase, out: Sequence[Difference]
             remark = f"the parameter is decayed by {decay + share:.3g} where the recipe says {decay:g}"
             origins.append(make_origin(each, place, remark=remark))
     return origins
+
+
+def explain_clipping(search: Search, focus: StandardCase, out: Sequence[Difference]) -> list[Origin]:
+    """Return that gradients are clipped otherwise than the recipe says, if each of them is a multiple of what it should be.
+
+    One multiple of all may be a loss scale, too: it is clipping where it is the one that clipping all together would have undone,
+    or where gradients are shortened that are short enough.
+    """
+    rule = search.tape.training["optimizer"]
+    if not out or focus.kind != "step" or not rule.get("clipping"):
+        return []
+    expected, found = _gradients(search, focus)
+    whole = {name: array for name, array in inside(search.tape, focus).items() if name.startswith("parameter_gradient/")}
+    names = [each.tensor for each in out]
+    slopes, explained = [], True
+    for name in names:
+        right, wrong = (_joined([side[name]]) for side in (expected, found))
+        slopes.append(float(wrong @ right / (right @ right)))
+        explained &= _is_explained(wrong - slopes[-1] * right, wrong - right)
+    if not explained:
+        return []
+    length = math.sqrt(sum(float(np.square(array).sum()) for array in whole.values()))
+    asked = min(1.0, rule["clipping"]["threshold"] / (length + rule["clipping"]["epsilon"]))
+    low, high = min(slopes), max(slopes)
+    if math.isclose(low, high, rel_tol=_UNEXPLAINED):
+        if not (math.isclose(low * asked, 1.0, rel_tol=_UNEXPLAINED) or (asked == 1.0 and high < 1.0)):
+            return []
+        remark = f"gradients {length:.4g} long together are left times {low * asked:.4g}, where {asked:.4g} was asked for"
+    else:
+        remark = f"gradients are {low:.4g} to {high:.4g} times what clipping all of them together leaves"
+    worst = max(out, key=lambda each: each.ratio)
+    return [make_origin(worst, StepPlace("optimizer", "update", "clipping"), remark=remark)]
 
 
 def explain_scale(search: Search, focus: StandardCase, out: Sequence[Difference]) -> list[Origin]:

@@ -106,7 +106,7 @@ def bits_of(training: dict[str, Any], name: str) -> int | None:
 def of_size(training: dict[str, Any], name: str, scale: float) -> np.ndarray:
     """Return an array of an optimizer's state of which the size alone is kept: drawn anew, float64 holds it exactly.
 
-    Those that hold squares are from half of their size to one and a half times it: none is so small that a step by it would be huge.
+    Those that hold squares are from half of their size to one and a half times it: a step divides by their roots.
     """
     group, _, parameter = name.partition("/")
     shape = kind_of(training).parameter_shapes(training["model"])[parameter]
@@ -139,8 +139,11 @@ def coarse(training: dict[str, Any], state: State) -> State:
 
 
 def make_probe(training: dict[str, Any], batches: Batches, name: str, *, step: int, state: State) -> Probe:
-    """Return the probe of a state: its margin batches are searched for."""
+    """Return the probe of a state: its margin batches are searched for, where gates may flip."""
     parts = outline(training, state, fix_choices(training, state, batches.few(step, 0, count=MARGIN_IMAGES)))
+    if not parts.gates:
+        first, second = (step, 0), (step, MARGIN_IMAGES)
+        return rebuild_probe(training, batches, name, step=step, state=state, choice=(first, second))
     margins = []
     for at in range(step, step + _CANDIDATE_BATCHES):
         for first in range(0, training["batch_size"] - MARGIN_IMAGES + 1, MARGIN_IMAGES):

@@ -36,7 +36,8 @@ class TextBatches(Batches):
         self._text, self._seed, self._order = text, seed, order
         self._epoch_order = (-1, np.empty(0))
         self._batch_size, self._evaluation_batch_size = training["batch_size"], training["evaluation_batch_size"]
-        self._block, self._places, self._n_test = training["model"]["block"], *(training["data"][n] for n in ("n_train", "n_test"))
+        self._block, data = training["model"]["block"], training["data"]
+        self._places, self._n_test = data["n_train"], data["n_test"]
         self._masks = mask_shapes(training["model"]) if order is None else {}
         self._dropout = training["model"]["dropout"]
         self.steps_per_epoch = self._places // self._batch_size

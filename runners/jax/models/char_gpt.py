@@ -54,7 +54,8 @@ class Block(nnx.Module):
         """Return what each head makes of values before and at each place, [batch, block, width]."""
         batch, block, width = x.shape[0], x.shape[1], x.shape[2] // 3
         query, key, value = (part.reshape(batch, block, self.heads, -1) for part in jnp.split(x, 3, axis=2))
-        if mask is None:
+        # DIFFERS(jax): jax.nn.dot_product_attention takes its softmax in float32, whatever it is given.
+        if mask is None and x.dtype != jnp.float64:
             found = jax.nn.dot_product_attention(query, key, value, is_causal=True)
         else:
             scores = jnp.einsum("bqhd,bkhd->bhqk", query, key) / math.sqrt(width // self.heads)

@@ -42,7 +42,7 @@ class Block(keras.layers.Layer):
         shortcut = tap(f"{self.name}.shortcut2", x)
         x = tap(f"{self.name}.norm2", self.norm2(x))
         x = tap(f"{self.name}.up", self.up(x))
-        x = tap(f"{self.name}.gelu", tf.nn.gelu(x, approximate=False))
+        x = tap(f"{self.name}.gelu", gelu(x))
         x = self.dropout(self.down(x), masks.get(f"{self.name}.down"), training)
         return tap(f"{self.name}.sum2", shortcut + tap(f"{self.name}.down", x))
 
@@ -52,7 +52,9 @@ class Block(keras.layers.Layer):
         heads = (tf.reshape(part, (batch, block, self.heads, width // self.heads)) for part in tf.split(x, 3, axis=2))
         query, key, value = heads
         if mask is None and not (training and self.dropout.rate):
-            found = keras.ops.dot_product_attention(query, key, value, is_causal=True)
+            # DIFFERS(tensorflow): the scale that Keras takes by itself is 1 / sqrt in float32, in float64 too.
+            scale = 1.0 / math.sqrt(width // self.heads)
+            found = keras.ops.dot_product_attention(query, key, value, scale=scale, is_causal=True)
         else:
             scores = tf.einsum("bqhd,bkhd->bhqk", query, key) / math.sqrt(width // self.heads)
             earlier = tf.linalg.band_part(tf.ones((block, block), tf.bool), -1, 0)
@@ -99,6 +101,13 @@ class CharGpt(keras.Model):
 
 def norm(*, epsilon):
     return keras.layers.LayerNormalization(epsilon=epsilon, center=False)
+
+
+def gelu(x):
+    # DIFFERS(tensorflow): tf.nn.gelu multiplies by the root of one half as float32 has it, in float64 too.
+    if x.dtype == tf.float64:
+        return 0.5 * x * (1.0 + tf.math.erf(x / tf.constant(math.sqrt(2.0), x.dtype)))
+    return tf.nn.gelu(x, approximate=False)
 
 
 def build(model, *, shards, synchronized):

@@ -28,7 +28,7 @@ def test_a_recipe_loads_from_any_path(write):
     ("name", "says"),
     [
         ("resnet_cifr", "Did you mean resnet_cifar?"),
-        ("", "recipe: found nothing. Allowed: digits_mlp, moco_lite, resnet_cifar"),
+        ("", "recipe: found nothing. Allowed: char_gpt, digits_mlp, moco_lite, resnet_cifar"),
         ("missing/tiny.yaml", "missing/tiny.yaml: cannot be read (No such file or directory)."),
         ("./", "cannot be read (Is a directory)."),
     ],

@@ -43,7 +43,7 @@ def test_recipes_lists_profiles_and_targets(capsys):
     arguments = parse(recipes)
     assert arguments.run(arguments) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].startswith("digits_mlp  version ")
+    assert lines[0].startswith("char_gpt  version ")
     of_digits = [line.strip() for line in lines if "0.18" in line]
     assert of_digits[0].startswith("published: train_loss 0.042898 nats (")
     assert of_digits[1].startswith("published: train_accuracy 0.993879 (")  # a share, and no nats

@@ -296,7 +296,7 @@ def gelu(x: np.ndarray) -> tuple[np.ndarray, Backward]:
 
 
 def attention_scores(x: np.ndarray, *, heads: int) -> tuple[np.ndarray, Backward]:
-    """Return what each place of queries, keys and values [batch, block, 3 * width] has to do with each: [batch, head, block, block].
+    """Return how much each place of queries, keys and values [batch, block, 3 * width] minds each, [batch, head, block, block].
 
     Vaswani et al. 2017, arXiv 1706.03762, equation 1, before the softmax.
     """
@@ -323,7 +323,7 @@ def causal_softmax(scores: np.ndarray) -> tuple[np.ndarray, Backward]:
 
 
 def attention_values(shares: np.ndarray, x: np.ndarray, *, heads: int) -> tuple[np.ndarray, Backward]:
-    """Return the values of [batch, block, 3 * width] by the shares [batch, head, block, block] of each place: [batch, block, width]."""
+    """Return the values of x [batch, block, 3 * width], added up by shares [batch, head, block, block]: [batch, block, width]."""
     _, _, value = _heads(x, heads)
 
     def backward(gradient: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -1,0 +1,19 @@
+"""keras.ops.dot_product_attention scales by a float32 number, in float64 too: python keras_attention_scale_float32.py"""
+
+import numpy as np
+import tensorflow as tf
+from tensorflow import keras
+
+generator = np.random.default_rng(0)
+query, key, value = (generator.normal(size=(1, 64, 1, 32)) for _ in range(3))
+scores = np.einsum("bqhd,bkhd->bhqk", query, key) / np.sqrt(32)
+shares = np.exp(scores - scores.max(axis=-1, keepdims=True))
+right = np.einsum("bhqk,bkhd->bqhd", shares / shares.sum(axis=-1, keepdims=True), value)
+
+
+def off(**options) -> str:
+    found = np.asarray(keras.ops.dot_product_attention(query, key, value, **options))
+    return f"{found.dtype}, off by {np.linalg.norm(found - right) / np.linalg.norm(right):.1e} of its norm"
+
+
+print(f"tensorflow {tf.__version__}, keras {keras.__version__}: {off()}; with scale=1 / sqrt(32): {off(scale=1 / np.sqrt(32))}")
