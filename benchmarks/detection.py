@@ -44,6 +44,7 @@ FAULTS = {
         "objectness_of_ignored",
     ),
     "digits_mlp": ("dense_slightly_large", "relu_leaks", "squares_doubled", "plain_for_nesterov"),
+    "char_gpt": ("attention_sees_next", "tied_gradient_lost", "positions_shifted", "adamw_decay_ignored", "clipping_ignored"),
 }
 
 
@@ -90,6 +91,8 @@ def ablations(recipe: Recipe, seeds: tuple[int, ...]) -> list[Group]:
             "momentum without a look ahead": changed(recipe, quick={"nesterov": False}),
             **rates,
         }
+    elif recipe.name == "char_gpt":
+        variants = {"no weight decay": changed(recipe, quick={"weight_decay": 0.0}), **rates}
     else:
         variants = {
             "no augmentation": changed(recipe, augmentation={"padding": 0, "flip_probability": 0.0}),

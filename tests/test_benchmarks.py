@@ -9,10 +9,12 @@ import sys
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
+from matplotlib.image import imread
 
 from benchmarks import __main__ as command_line
-from benchmarks import detection, faults, where_time_goes
+from benchmarks import detection, faults, long_runs, where_time_goes
 from benchmarks.detection import ablations
 from benchmarks.throughput import page
 from benchmarks.throughput.alternate import BARE_RECIPE, RESULT_NAME, SETTLING_STEPS, TURNS_NAME, AlternatingSession, steps_needed
@@ -324,3 +326,45 @@ def test_only_what_came_to_a_good_end_is_timed(tmp_path, capsys, monkeypatch):
     with pytest.raises(SystemExit):
         where_time_goes.main()
     assert "and no nights that came to a good end. `vigil verify`" in capsys.readouterr().err
+
+
+def long_run(steps):
+    """Return the samples of a run that has come to step 780 of so many."""
+    return {
+        "recipe": {"name": "resnet_cifar", "profile": "paper"}, "context": "torch-jit-fp32-x1", "seed": 0, "release": "2.13.0",
+        "date": "2026-11-23", "steps": steps, "metric": "test_accuracy", "published": 91.25,
+        "curve": [[390, 1.0, 36.9], [780, 2.0, 55.9]],
+    }  # fmt: skip
+
+
+def test_a_long_run_is_told_by_its_epoch_until_it_has_finished():
+    """What is not finished says how far it is, of how much."""
+    assert "| epoch 2 of 164 | 55.90 | 91.25 |" in long_runs.line_of(long_run(64000))
+    assert "| finished | 55.90 | 91.25 |" in long_runs.line_of(long_run(780))
+
+
+def test_curves_are_drawn_beside_what_was_published(tmp_path, monkeypatch):
+    """The picture is made of the kept samples, and is not empty."""
+    monkeypatch.setattr(long_runs, "PICTURE", tmp_path / "curves.png")
+    long_runs.draw([long_run(64000)])
+    assert len(np.unique(imread(tmp_path / "curves.png").reshape(-1, 4), axis=0)) > 10
+
+
+def test_a_run_that_goes_on_is_read_as_far_as_it_is(tmp_path, monkeypatch):
+    """The evaluations of an unfinished run are its samples, those of a step that was taken again after a resume once."""
+    invocation = SimpleNamespace(
+        runs=["seed0"], context=make_context(framework="torch"), targets=[SimpleNamespace(value=91.25)],
+        recipe=SimpleNamespace(model_dump=lambda mode: {"name": "resnet_cifar", "profile": "paper"}),
+    )  # fmt: skip
+    monkeypatch.setattr(long_runs.Invocation, "read", lambda directory: invocation)
+    run = tmp_path / "seed0"
+    run.mkdir()
+    (run / "spec.json").write_text(json.dumps({"seed": 0, "training": {"metric": {"name": "test_accuracy"}, "steps": 20}}))
+    events = [{"kind": "environment", "time": 1.0, "environment": {"framework_version": "2.13.0", "python": "3.11.7"}}]
+    for step, value in ((5, 9.0), (10, 10.0), (10, 11.0)):
+        event = {"kind": "evaluated", "time": 86400.0, "step": step, "epoch": step / 2, "metrics": {"test_accuracy": value}}
+        events.append(event)
+    (run / "events.jsonl").write_text("".join(json.dumps(event) + "\n" for event in events))
+    found = long_runs.samples_of(tmp_path, hardware="two cores")
+    assert (found["steps"], found["date"], found["published"]) == (20, "1970-01-02", 91.25)
+    assert found["curve"] == [[5, 2.5, 9.0], [10, 5.0, 11.0]]

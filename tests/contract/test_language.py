@@ -88,7 +88,7 @@ def test_under_native_randomness_places_are_a_frameworks_own():
 
 
 def test_weights_begin_as_published():
-    """NanoGPT's: deviation 0.02, but 0.02 / sqrt(8) of the kernels that end at a shortcut; scales of 1; 804,096 numbers in all."""
+    """NanoGPT's: deviation 0.02, but 0.02 / sqrt(8) of kernels that end at a shortcut; scales of 1; 804,096 numbers."""
     state = initial_state(TRAINING["quick"], seed=0)
     params = {name: array for name, array in state.items() if name.startswith("params/")}
     assert sum(array.size for array in params.values()) == 804_096

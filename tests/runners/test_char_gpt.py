@@ -1,4 +1,4 @@
-"""A small GPT trains alike in every framework and on two devices, as the oracle does, with dropout too; native runs have their own."""
+"""A small GPT trains alike in every framework and on two devices, as the oracle does, with dropout too."""
 
 from __future__ import annotations
 

@@ -21,7 +21,8 @@ def asked(request):
     batch = kind.make_batches(kind.load(training["data"], None), training, seed=0).train(0)
     generator = np.random.default_rng(0)
     state = {name: array.astype(np.float64) for name, array in weights.initial_state(training, seed=0).items()}
-    moved = {name: array + 0.1 * generator.normal(size=array.shape) for name, array in state.items() if name.startswith("params/")}
+    params = {name: array for name, array in state.items() if name.startswith("params/")}
+    moved = {name: array + 0.1 * generator.normal(size=array.shape) for name, array in params.items()}
     return training, state | moved, batch
 
 

