@@ -69,7 +69,7 @@ _NARROW = {
         "proposals": {"considered": 60, "least_side": 1.0, "overlap": 0.1, "count": 32},
     },
     "digits_mlp": {},
-    "char_gpt": {"block": 8, "width": 8, "layers": 2, "heads": 2, "hidden": 16},
+    "char_gpt": {"block": 8, "width": 12, "layers": 2, "heads": 2, "hidden": 16},
 }
 _DATA = {
     "resnet_cifar": {"name": "generated", "n_train": 60, "n_test": 30},

@@ -45,8 +45,10 @@ def assert_the_oracles(result, spec):
         assert np.linalg.norm(result.state[name] - expected) <= 1e-10 * np.linalg.norm(expected), name
 
 
-@pytest.mark.parametrize("dropout", [0.0, 0.25])
-@pytest.mark.parametrize("mode", ["eager", "jit"])
+@pytest.mark.parametrize(
+    ("mode", "dropout"),
+    [("jit", 0.0), ("jit", 0.25), *(pytest.param("eager", rate, marks=pytest.mark.slow) for rate in (0.0, 0.25))],
+)
 def test_five_steps_are_the_oracles(run, framework, mode, dropout):
     """Attention by the framework's own function, and by masks; decay of matrices alone; clipping; a rate that warms up."""
     changes = changes_of(dropout, mode=mode)

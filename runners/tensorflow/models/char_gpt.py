@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import tensorflow as tf
 from tensorflow import keras
 
@@ -52,8 +53,8 @@ class Block(keras.layers.Layer):
         heads = (tf.reshape(part, (batch, block, self.heads, width // self.heads)) for part in tf.split(x, 3, axis=2))
         query, key, value = heads
         if mask is None and not (training and self.dropout.rate):
-            # DIFFERS(tensorflow): the scale that Keras takes by itself is 1 / sqrt in float32, in float64 too.
-            scale = 1.0 / math.sqrt(width // self.heads)
+            # DIFFERS(tensorflow): the scale that Keras takes by itself, or is given as a Python float, is float32, in float64 too.
+            scale = np.float64(1.0 / math.sqrt(width // self.heads))
             found = keras.ops.dot_product_attention(query, key, value, scale=scale, is_causal=True)
         else:
             scores = tf.einsum("bqhd,bkhd->bhqk", query, key) / math.sqrt(width // self.heads)
