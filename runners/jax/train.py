@@ -178,18 +178,26 @@ class Trainer:
         if scaler is not None and scale is not None:
             scaler = precision.Scaler(jnp.float32(scale), jnp.int32(good_steps))
         require_same_names(state, state_names(self.spec.training))
-
-        def load(tree, group: str):
-            rows = [(f"{group}/{name}", native, layout) for name, native, layout in self._rows()]
-            arrays = {native: _to_native(state[name], layout) for name, native, layout in rows if name in state}
-            return _with_names(tree, arrays, dtype=self.wide)
-
-        slots = self.optimizer.get_slots(self.state.optimizer)
-        optimizer = self.optimizer.set_slots(self.state.optimizer, {slot: load(tree, slot) for slot, tree in slots.items()})
+        self.set_weights(state)
+        trees = self.optimizer.get_slots(self.state.optimizer)
+        slots = {slot: self._loaded(tree, slot, state) for slot, tree in trees.items()}
+        optimizer = self.optimizer.set_slots(self.state.optimizer, slots)
         if COUNTER in state:
             optimizer = self.optimizer.set_steps(optimizer, int(state[COUNTER]))
-        loaded = TrainState(load(self.state.params, "params"), load(self.state.statistics, "stats"), optimizer, scaler)
+        loaded = self.state._replace(optimizer=optimizer, scaler=scaler)
         self.state = jax.device_put(loaded, devices.replicated(self.mesh))
+
+    def set_weights(self, state: State) -> None:
+        """Load the parameters and statistics of a state, and leave optimizer and loss scaler as they are."""
+        params, statistics = self._loaded(self.state.params, "params", state), self._loaded(self.state.statistics, "stats", state)
+        loaded = self.state._replace(params=params, statistics=statistics)
+        self.state = jax.device_put(loaded, devices.replicated(self.mesh))
+
+    def _loaded(self, tree, group: str, state: State):
+        """Return the tree with the arrays of a group of a state in the place of its own."""
+        rows = [(f"{group}/{name}", native, layout) for name, native, layout in self._rows()]
+        arrays = {native: _to_native(state[name], layout) for name, native, layout in rows if name in state}
+        return _with_names(tree, arrays, dtype=self.wide)
 
     def _rows(self):
         return self.architecture.native_names(self.spec.training["model"])

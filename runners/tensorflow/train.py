@@ -165,16 +165,20 @@ class Trainer:
             self.scaled.dynamic_scale.assign(float(scale))
             self.scaled.step_counter.assign(int(good_steps))
         require_same_names(state, state_names(self.spec.training))
-        own = {id(variable): (name, variable, layout) for name, variable, layout in self._rows()}
-        for name, variable, layout in own.values():
-            variable.assign(_to_native(state[f"{'params' if variable.trainable else 'stats'}/{name}"], layout))
+        self.set_weights(state)
+        own = {id(variable): (name, layout) for name, variable, layout in self._rows()}
         rows = [own[id(variable)] for variable in self.model.trainable_variables]
         slots = optimizer_of(self.spec.training).slots
         self.optimizer.set_slots(
-            {slot: [_to_native(state[f"{slot}/{name}"], layout) for name, _, layout in rows] for slot in slots}
+            {slot: [_to_native(state[f"{slot}/{name}"], layout) for name, layout in rows] for slot in slots}
         )
         if COUNTER in state:
             self.optimizer.set_steps(int(state[COUNTER]))
+
+    def set_weights(self, state: State) -> None:
+        """Load the parameters and statistics of a state, and leave optimizer and loss scaler as they are."""
+        for name, variable, layout in self._rows():
+            variable.assign(_to_native(state[f"{'params' if variable.trainable else 'stats'}/{name}"], layout))
 
     def _step(self, images, labels):
         """On one device: its share of the global batch's loss, and the update by the gradient of the whole."""

@@ -176,15 +176,20 @@ class Trainer:
         if self.scaler.is_enabled() and scale is not None:
             self.scaler.load_state_dict({**self.scaler.state_dict(), "scale": float(scale), "_growth_tracker": int(good_steps)})
         require_same_names(state, state_names(self.spec.training))
-        tensors, trained = dict(self.model.state_dict()), self._trained()
+        self.set_weights(state)
         own = {native: (name, layout) for name, native, layout in self._rows()}
-        for native, (name, layout) in own.items():
-            tensors[native].copy_(_to_native(state[f"{'params' if native in trained else 'stats'}/{name}"], layout))
-        rows = [own[native] for native in trained]
+        rows = [own[native] for native in self._trained()]
         slots = optimizer_of(self.spec.training).slots
         self.optimizer.set_slots({slot: [_to_native(state[f"{slot}/{name}"], layout) for name, layout in rows] for slot in slots})
         if COUNTER in state:
             self.optimizer.set_steps(int(state[COUNTER]))
+
+    @torch.no_grad()
+    def set_weights(self, state: State) -> None:
+        """Load the parameters and statistics of a state, and leave optimizer and loss scaler as they are."""
+        tensors, trained = dict(self.model.state_dict()), self._trained()
+        for name, native, layout in self._rows():
+            tensors[native].copy_(_to_native(state[f"{'params' if native in trained else 'stats'}/{name}"], layout))
 
     def _average_statistics(self) -> None:
         """What the recipe says of several devices: parts of a batch count alike, or devices do. Under `sync` all are equal."""

@@ -21,6 +21,12 @@ TAPPED = {
 }  # fmt: skip
 
 
+LONG = {
+    **COMMON, "name": "long", "kind": "trajectory", "batches": ["a", "b"], "learning_rate": 0.5, "kept": [0, 3, 6, 9],
+    "again": [3, 6, 9],
+}  # fmt: skip
+
+
 class OneNumber:
     """A prober whose parameter `w` moves by the mean of the batch; statistics count the training passes."""
 
@@ -31,6 +37,9 @@ class OneNumber:
 
     def set_state(self, state):
         self.state = {name: array.copy() for name, array in state.items()}
+
+    def set_weights(self, state):
+        self.set_state({**state, "stats/fresh": np.array(1.0)})
 
     def get_state(self):
         return {name: array.copy() for name, array in self.state.items()}
@@ -129,6 +138,48 @@ def test_every_call_begins_from_the_named_state(answer):
     assert first["loss"] == pytest.approx(float(probes["batch/a/images"].mean()))
     assert same_bits(first, second)
     assert first["replicas/params"] == 0.25
+
+
+def test_a_fresh_step_loads_weights_alone(answer):
+    """What the optimizer was made with is left; a case that says nothing, as older ones, loads all."""
+    (fresh, loaded), _, _, _ = answer(OneNumber(), {**STEP, "is_fresh": True}, {**STEP, "name": "loaded"})
+    assert "stats/fresh" in fresh
+    assert "stats/fresh" not in loaded
+
+
+def test_an_optimizer_that_has_stepped_is_not_fresh(answer):
+    """A case that asks for a fresh one after another case is refused."""
+    with pytest.raises(ValueError, match="case 'late': its optimizer is not fresh"):
+        answer(OneNumber(), STEP, {**STEP, "name": "late", "is_fresh": True})
+
+
+def test_a_trajectory_goes_on_from_its_own_steps(answer):
+    """Nine steps in one go end where nine steps do, on the batches in turn; each piece repeats itself."""
+    (found,), _, probes, _ = answer(OneNumber(), LONG)
+    means = [float(probes[f"batch/{key}/images"].mean()) for key in "abababababa"[:9]]
+    assert found["0/params/w"] == 2.0
+    assert found["9/params/w"] == pytest.approx(2.0 - 0.5 * sum(means), rel=1e-12)
+    assert found["6/loss"].tolist() == means[3:6]
+    assert found["9/replicas/params"] == 0.25
+    assert found["differing"].tolist() == []
+    assert not [name for name in found if name.startswith("again/")]
+
+
+@pytest.mark.parametrize("call", [4, 13])
+def test_a_step_that_is_wrong_at_one_time_is_right_at_the_other(answer, call):
+    """The fifth call of eighteen is step 5 the first time, the fourteenth step 5 the second: either way its piece differs."""
+    (found,), _, _, _ = answer(OneNumber(wrong_calls=(call,)), LONG)
+    assert found["differing"].tolist() == [6]
+    assert abs(found["again/6/params/w"] - found["6/params/w"]) == pytest.approx(0.5)
+
+
+def test_only_the_pieces_that_are_named_are_taken_again(answer):
+    """Where steps are dear, the others are left; and a warm-up is no step of the trajectory."""
+    prober = OneNumber(wrong_calls=(2 + 4,))
+    prober.warm_up_calls = 2
+    (found,), _, _, _ = answer(prober, {**LONG, "again": [9]})
+    assert found["differing"].tolist() == []
+    assert prober.calls == 2 + 9 + 3 - 1
 
 
 def test_each_kind_makes_the_calls_that_it_says(answer):

@@ -1,12 +1,14 @@
 """How a verify task answers its cases, but for the framework: which calls are made, from which state, and what is written.
 
-Every call begins from the state that the case names (teacher forcing): no call sees what an earlier one left.
+Every call begins from the state that the case names (teacher forcing): no call sees what an earlier one left. The exception is a
+trajectory, which is about what calls leave.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import functools
+import itertools
 import time
 from collections.abc import Callable
 from typing import Any, Protocol
@@ -63,6 +65,9 @@ class Prober(Protocol):
 
     def set_state(self, state: State) -> None: ...
 
+    def set_weights(self, state: State) -> None:
+        """Load the parameters and statistics of a state, and leave optimizer and loss scaler as they are."""
+
     def get_state(self) -> State: ...
 
     def train_step(self, images: np.ndarray, labels: Labels, learning_rate: float) -> Any:
@@ -100,6 +105,8 @@ def answer_cases(session: Session, make_prober: Callable[[RunSpec, tuple[np.ndar
         kinds: dict[str, Callable[..., Answers]] = {**_KINDS, "segments": functools.partial(_segments, programs={})}
         session.enter("verify")
         for case in cases:
+            if case.is_fresh and case is not cases[0]:
+                raise ValueError(f"case {case.name!r}: its optimizer is not fresh, for {cases[0].name!r} was answered with it")
             start = time.monotonic()
             answers = kinds[case.kind](case, probes, prober, session.called)
             session.probed(case.index, case.name, answers=answers, seconds=time.monotonic() - start)
@@ -126,7 +133,8 @@ def _reversed(rows: Any) -> Any:
 
 
 def _step(case: Case, probes: Probes, prober: Prober, called) -> Answers:
-    prober.set_state(probes.state(case.state))
+    load = prober.set_weights if case.is_fresh else prober.set_state
+    load(probes.state(case.state))
     loss = prober.train_step(*probes.batch(case.batch, rows=sum(case.shards)), case.learning_rate)
     return _after_step(loss, prober, called)
 
@@ -181,6 +189,44 @@ def _repeat(case: Case, probes: Probes, prober: Prober, called) -> Answers:
     calls = {call: answers for seen in kept for call, answers in seen.items()}
     answers = {f"{call}/{name}": array for call in sorted(calls) for name, array in calls[call].items()}
     return {**answers, "calls": np.array(sorted(calls), np.int64), "differing": np.array(differing, np.int64)}
+
+
+def _trajectory(case: Case, probes: Probes, prober: Prober, called) -> Answers:
+    """Take all steps in one go, and then some between kept states again, each time from the state that was kept.
+
+    Both times the step has the same input, and its number among the calls is another. Of the second times, those are written
+    that ended in other bits; of many, those that are farthest.
+    """
+    state = probes.state(case.state)
+    batches = [probes.batch(key, rows=sum(case.shards)) for key in case.batches]
+
+    def steps(first: int, last: int) -> Answers:
+        losses = []
+        for step in range(first, last):
+            losses.append(float(prober.train_step(*batches[step % len(batches)], case.learning_rate)))
+            called()
+        return {"loss": np.array(losses), **_replicas(prober), **prober.get_state()}
+
+    prober.set_state(state)
+    steps(0, prober.warm_up_calls)
+    prober.set_state(state)
+    kept = {last: steps(first, last) for first, last in itertools.pairwise((0, *case.kept))}
+    others: dict[int, Answers] = {}
+    differing = []
+    for first, last in itertools.pairwise(case.kept):
+        if last not in case.again:
+            continue
+        prober.set_state({name: array for name, array in kept[first].items() if name in state})
+        found = steps(first, last)
+        if same_bits(found, kept[last]):
+            continue
+        differing.append(last)
+        others[last] = found
+        if len(others) > _DIFFERING_KEPT:
+            del others[min(others, key=lambda last: _distance(others[last], kept[last]))]
+    answers = {f"{step}/{name}": array for step, found in kept.items() for name, array in found.items()}
+    answers |= {f"again/{step}/{name}": array for step, found in others.items() for name, array in found.items()}
+    return {**answers, "differing": np.array(differing, np.int64)}
 
 
 def _repeats(earlier: Answers, found: Answers) -> bool:
@@ -238,6 +284,7 @@ _KINDS = {
     "alternate": _alternate,
     "accumulate": _accumulate,
     "repeat": _repeat,
+    "trajectory": _trajectory,
 }
 
 
@@ -269,11 +316,15 @@ def sum_of_parts(parts: list[Answers], *, scale: float) -> Answers:
 
 
 def _after_step(loss: Any, prober: Prober, called) -> Answers:
-    # Before the state is read: reading averages what devices hold.
-    replicas = {f"replicas/{name}": np.float64(value) for name, value in prober.replica_spread().items()}
+    replicas = _replicas(prober)
     answers = {"loss": np.asarray(float(loss)), **prober.get_state(), **replicas}
     called()
     return answers
+
+
+def _replicas(prober: Prober) -> Answers:
+    """Return how far devices are apart. Ask before the state is read: reading averages what they hold."""
+    return {f"replicas/{name}": np.asarray(np.float64(value)) for name, value in prober.replica_spread().items()}
 
 
 def _group(state: State, *prefixes: str) -> State:

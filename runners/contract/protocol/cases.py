@@ -23,7 +23,7 @@ from runners.contract.protocol.spec import RunSpec
 
 CASES = "cases.json"
 PROBES = "probes.npz"
-KINDS = ("step", "predict", "alternate", "accumulate", "repeat", "choose", "segments")
+KINDS = ("step", "predict", "alternate", "accumulate", "repeat", "choose", "segments", "trajectory")
 Answers = dict[str, np.ndarray]
 
 
@@ -37,6 +37,9 @@ class Case:
     cuts: those at which the model is cut into segments. scale: what the loss of `segments` is multiplied by.
     times: calls of a case that repeats. steps: how many of them, the first, are whole steps; all, if nothing is said. The others
     are forward passes, where these take less time.
+    is_fresh: whether a step is the first of an optimizer and a loss scaler that nothing was loaded into.
+    kept: of a trajectory, the steps before which the state is kept, the last of them being how many steps it has. again: those of
+    them to which the steps from the one before are taken again.
     """
 
     index: int
@@ -55,6 +58,9 @@ class Case:
     cuts: tuple[str, ...] = ()
     leaves: str = ""
     scale: float = 1.0
+    is_fresh: bool = False
+    kept: tuple[int, ...] = ()
+    again: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
