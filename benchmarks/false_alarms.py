@@ -37,7 +37,7 @@ from vigil.process.side_by_side import side_by_side
 from vigil.recipes.loading import Recipe, identity_of, load_recipe
 from vigil.runs.contexts import ALL_PRECISIONS, uneven_shards
 from vigil.verify.ask import Setting, ask, lines_of
-from vigil.verify.distance import Difference
+from vigil.verify.distance import Difference, plain
 from vigil.verify.examination import differences_in, remove_tensors
 from vigil.verify.floors import Floor
 from vigil.verify.golden import Golden, make_golden, path_of
@@ -256,8 +256,7 @@ def by_present_limits(
     precision = document.context.precision
 
     def scored(each: TensorDifference) -> TensorDifference:
-        call, _, rest = each.tensor.partition("/")
-        name = rest if call.isdigit() else each.tensor
+        name = plain(each.tensor)
         numbers = each.ratio, each.slope, each.intercept, each.slope_z, each.intercept_z
         floor = floors[precision][each.case][name]
         difference = Difference(each.case, each.tensor, *numbers, floor=floor, family=family(name))

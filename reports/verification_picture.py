@@ -74,8 +74,8 @@ def in_order(tensors: set[str], layers: Sequence[str], *, slots: Sequence[str]) 
 
 
 def plain(tensor: str) -> str:
-    """Return a tensor's name without the number of the call, which those of repeated calls begin with."""
-    number, _, rest = tensor.partition("/")
+    """Return a tensor's name without the number of the call or step, which those of several calls begin with."""
+    number, _, rest = tensor.removeprefix("again/").partition("/")
     return rest if number.isdigit() else tensor
 
 

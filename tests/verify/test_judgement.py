@@ -28,7 +28,7 @@ def search(tape, limits, answers, context=None):
     setting = Setting(context or make_context(framework="torch"), None, 0, None)
     setting = dataclasses.replace(setting, directory=Path("nowhere/answers"))
     out = [each for each in differences(tape, answers) if limits.score(each, "fp32") > 1]
-    return Search(setting, tape, limits, Answers(a_record(), answers, {}), out, lambda event: None)
+    return Search(setting, tape, limits, Answers(a_record(), answers, {}), out, lambda event: None, tape.cases)
 
 
 def origin_of(tape, limits, monkeypatch, *, step=lambda case, tensors: tensors, layer=lambda name, value: value, context=None):
@@ -351,3 +351,33 @@ def test_shards_of_small_batches_keep_their_unevenness():
     assert shards_for(uneven, 32) == [20, 12]
     assert shards_for(make_context(framework="torch", devices=2), 4) == [2, 2]
     assert shards_for(make_context(framework="torch", devices=3, shards=(30, 1, 1)), 4) == [2, 1, 1]
+
+
+@pytest.mark.parametrize("groups", [("momentum/", "params/"), ("params/",)])
+def test_a_first_step_that_alone_is_off_is_the_origin(tape, limits, monkeypatch, groups):
+    """Every layer is right, and so are steps from later states: what a fresh optimizer does is wrong."""
+
+    def dampened(case, tensors):
+        state = tape.probes["init"].state
+        if case.name != "init/margin":
+            return tensors
+        moved = {name: state[name] + 0.9 * (tensors[name] - state[name]) for name in state if name.startswith(groups)}
+        return tensors | moved
+
+    found = origin_of(tape, limits, monkeypatch, step=dampened)
+    origin = found.origins[0]
+    assert (origin.layer, origin.phase, origin.quantity) == ("optimizer", "update", "first step")
+    assert origin.slope == pytest.approx(0.9, abs=1e-5)
+    assert "goes 0.9 times as far as is due" in origin.remark
+
+
+def test_what_later_steps_show_too_is_no_first_step(tape, limits, monkeypatch):
+    """Half the rate in every step is a learning rate."""
+
+    def halved(case, tensors):
+        state = tape.probes[case.state].state
+        names = (name for name in state if name.startswith("params/") and case.kind == "step")
+        return tensors | {name: (state[name] + tensors[name]) / 2 for name in names}
+
+    found = origin_of(tape, limits, monkeypatch, step=halved)
+    assert found.origins[0].quantity == "learning rate"

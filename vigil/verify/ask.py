@@ -24,10 +24,20 @@ from vigil.process.execute import PROGRESS_TIMEOUT_SECONDS, execute
 from vigil.process.hosts import Hosts
 from vigil.process.recording import make_record
 from vigil.verify.golden import Golden
-from vigil.verify.standard_cases import REPEATS, StandardCase, batch_of, choice, whole_steps
+from vigil.verify.standard_cases import (
+    FIRST_SCALE,
+    LOSS_SCALE,
+    REPEATS,
+    TRAJECTORY,
+    StandardCase,
+    batch_of,
+    choice,
+    taken_again,
+    whole_steps,
+)
 
-# The scale of a real fp16 run's later steps: small enough that no probe overflows, which a correct scaler would skip.
-LOSS_SCALE = 4096.0
+# What float16 holds at most is 65504. A gradient of which the oracle's is half of that may overflow in a correct program.
+_SAFE = 65504.0 / 2
 Tensors = dict[str, np.ndarray]
 
 
@@ -80,7 +90,7 @@ def lines_of(tape: Golden, cases: Sequence[StandardCase], context: Context) -> l
         line = {
             "name": case.name,
             "kind": case.kind,
-            "state": case.state,
+            "state": state_key(case),
             "learning_rate": case.learning_rate,
             "shards": shards_for(context, case.rows),
             "evaluation_rows": case.evaluation_rows,
@@ -88,6 +98,8 @@ def lines_of(tape: Golden, cases: Sequence[StandardCase], context: Context) -> l
         }
         if case.kind in ("step", "predict"):
             line["batch"] = case.batches[0]
+            if is_fresh(case, tape, context):
+                line["is_fresh"] = True
         elif case.kind == "choose":
             line |= {"batch": case.batches[0], "leaves": case.name, "taps": list(tape.outline.choices)}
         elif case.kind == "alternate":
@@ -96,8 +108,38 @@ def lines_of(tape: Golden, cases: Sequence[StandardCase], context: Context) -> l
             line["batches"] = list(case.batches)
         if case.kind == "repeat":
             line |= {"times": REPEATS, "steps": whole_steps(context.mode)}
+        if case.kind == "trajectory":
+            line |= {"kept": list(TRAJECTORY), "again": list(taken_again(context.mode))}
         lines.append(line)
     return lines
+
+
+def is_fresh(case: StandardCase, tape: Golden, context: Context) -> bool:
+    """Is a case put to a fresh optimizer and a fresh loss scaler? Not where the first loss scale may overflow."""
+    if not case.is_fresh or context.precision != "fp16":
+        return case.is_fresh
+    groups = "leaf_gradient/", "parameter_gradient/"
+    largest = max(float(np.abs(tensor).max()) for name, tensor in tape.expected(case).items() if name.startswith(groups))
+    return largest * FIRST_SCALE < _SAFE
+
+
+def state_key(case: StandardCase) -> str:
+    """Return the key of a case's state in probes.npz: its own, where its loss scaler has another state than the others'."""
+    return case.state if (case.scale, case.good_steps) == (LOSS_SCALE, 0) else case.name.replace("/", "-")
+
+
+def states_of(tape: Golden, cases: Sequence[StandardCase]) -> Tensors:
+    """Return the states that cases have of their own, as they stand in probes.npz."""
+    arrays: Tensors = {}
+    for case in cases:
+        if (key := state_key(case)) != case.state:
+            arrays |= _state(key, tape.probes[case.state].state, scale=case.scale, good_steps=case.good_steps)
+    return arrays
+
+
+def _state(key: str, state: Mapping[str, np.ndarray], *, scale: float, good_steps: int) -> Tensors:
+    whole = {**state, "scaler/scale": np.float64(scale), "scaler/good_steps": np.int64(good_steps)}
+    return {f"state/{key}/{name}": np.asarray(value) for name, value in whole.items()}
 
 
 def ask(
@@ -150,9 +192,8 @@ def ask(
 
 def _arrays(tape: Golden, lines: Sequence[Mapping[str, Any]]) -> Tensors:
     arrays: Tensors = {}
-    for name in {line["state"] for line in lines}:
-        arrays |= {f"state/{name}/{key}": value for key, value in tape.probes[name].state.items()}
-        arrays |= {f"state/{name}/scaler/scale": np.float64(LOSS_SCALE), f"state/{name}/scaler/good_steps": np.int64(0)}
+    for name in tape.probes.keys() & {line["state"] for line in lines}:
+        arrays |= _state(name, tape.probes[name].state, scale=LOSS_SCALE, good_steps=0)
     for key in {key for line in lines for key in (*line.get("batches", ()), *([line["batch"]] if "batch" in line else ()))}:
         images, labels = batch_of(key, tape.training, tape.probes, tape.batches)
         arrays[f"batch/{key}/images"] = images

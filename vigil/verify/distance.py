@@ -55,6 +55,16 @@ class Difference:
         return {"distance": self.ratio, "slope": self.slope_z, "intercept": self.intercept_z}
 
 
+def plain(tensor: str) -> str:
+    """Return the name of a tensor without the call, or the piece of a trajectory, that it is of.
+
+    >>> plain("49/momentum/head.bias"), plain("again/256/loss"), plain("params/head.bias")
+    ('momentum/head.bias', 'loss', 'params/head.bias')
+    """
+    call, _, rest = tensor.removeprefix("again/").partition("/")
+    return rest if call.isdigit() else tensor
+
+
 def compare(
     case: str,
     observed: Tensors,

@@ -31,24 +31,26 @@ from vigil.documents.verification import (
     Verification,
 )
 from vigil.errors import CannotRun
-from vigil.verify.ask import Answers, Setting, ask, lines_of
+from vigil.verify import trajectory
+from vigil.verify.ask import Answers, Setting, ask, is_fresh, lines_of, states_of
 from vigil.verify.distance import Difference, compare
 from vigil.verify.golden import Golden
-from vigil.verify.invariants import check, check_choices
-from vigil.verify.known_findings import explain_all, matching, reaches
+from vigil.verify.invariants import check, check_choices, check_determinism, check_replicas, check_scaler
+from vigil.verify.known_findings import explain_all, matching, unreached
 from vigil.verify.limits import Limits
-from vigil.verify.localise import Localisation, Search, localise
+from vigil.verify.localise import Localisation, Search, localise, origins_of_scaler
 from vigil.verify.oracle.outline import Outline
-from vigil.verify.standard_cases import StandardCase, derived, is_of_forward_pass, shown, whole_steps
+from vigil.verify.standard_cases import StandardCase, derived, further_cases, is_of_forward_pass, shown, whole_steps
 
 
 @dataclasses.dataclass(frozen=True)
 class Examination:
-    """All that was found in one context."""
+    """All that was found in one context. scaler: those of `broken` that are of the loss scaler."""
 
     answers: Answers
     differences: list[Difference]
     broken: list[BrokenInvariant]
+    scaler: Sequence[BrokenInvariant] = ()
 
 
 def examine(
@@ -59,37 +61,49 @@ def examine(
     on_event: Callable[[dict], None] = lambda event: None,
 ) -> Examination:
     """Put cases, by default all of the tape, to the framework and compare what it answers."""
-    cases = tape.cases if cases is None else cases
+    cases, context = tape.cases if cases is None else cases, setting.context
     # The oracle makes its tensors while the framework starts.
     problem: list[Exception] = []
 
     def prepare() -> None:
         try:
             for case in cases:
-                tape.expected(case)
+                if case in tape.cases:
+                    tape.expected(case)
+                elif case.kind == "trajectory":
+                    trajectory.keep_floors(case, tape, precision=context.precision)
         except Exception as error:  # raised below, on the caller's thread
             problem.append(error)
 
     oracle = threading.Thread(target=prepare, name="oracle")
     oracle.start()
     try:
-        answers = ask(setting, tape, lines_of(tape, cases, setting.context), on_event=on_event)
+        answers = ask(setting, tape, lines_of(tape, cases, context), more=states_of(tape, cases), on_event=on_event)
     finally:
         oracle.join()
     if problem:
         raise problem[0]
-    differences, broken = [], []
+    differences, broken, scaler = [], [], []
     for case in cases:
         # What a runner that came to its end did not answer is missing; of one that failed only what it did answer is told.
         observed = answers.tensors.get(case.name, None if answers.record.failure else {})
         if observed is not None:
-            differences += differences_in(case, tape, observed, context=setting.context)
+            differences += differences_in(case, tape, observed, context=context)
             broken += broken_in(case, tape, observed)
-    return Examination(answers, differences, broken)
+            if context.determinism == "on":
+                broken += check_determinism(case, observed)
+            if context.precision == "fp16":
+                state = tape.probes[case.state].state
+                scaler += check_scaler(case, state, observed, is_fresh=is_fresh(case, tape, context))
+    return Examination(answers, differences, broken + scaler, scaler)
 
 
 def differences_in(case: StandardCase, tape: Golden, observed: dict[str, np.ndarray], *, context: Context) -> list[Difference]:
     """Return how the answer to a case differs from what is expected; repeated calls from their first, too."""
+    if case.kind == "trajectory":
+        return trajectory.differences(case, tape, observed, precision=context.precision)
+    if case not in tape.cases:  # of the loss scaler, whose invariants say all
+        return []
     state, whole = tape.probes[case.state].state, shown(case, tape.expected(case))
     comparable, family = tape.architecture.comparable, tape.outline.family
     observed, expected = comparable(observed, whole), comparable(whole, whole)
@@ -121,7 +135,9 @@ def differences_in(case: StandardCase, tape: Golden, observed: dict[str, np.ndar
 
 
 def broken_in(case: StandardCase, tape: Golden, observed: dict[str, np.ndarray]) -> list[BrokenInvariant]:
-    """Return the invariants that the answer to a case breaks."""
+    """Return the invariants that the answer to a case breaks, those of the loss scaler left aside."""
+    if case not in tape.cases:
+        return check_replicas(case, observed)
     expected = tape.expected(case)
     broken = check(case, tape.probes[case.state].state, observed, expected)
     choices = tape.architecture.comparable(observed, expected).get("choices")
@@ -143,7 +159,7 @@ def verify(
     """Examine a context, localise what is out, and write verify.json one level above the runner's directory; return it.
 
     Args:
-        quick: only training steps on margin batches, which is one program to compile.
+        quick: only single training steps on margin batches, which is one program to compile.
         release: the release that was named for it, as it is recorded.
         night: the id of the night that it is part of, if of any.
 
@@ -155,7 +171,9 @@ def verify(
     limits.require(precision)
     if precision not in tape.floors:
         raise CannotRun(f"the golden tape has no noise floors for {precision}: make it again with `vigil golden`")
-    cases = [case for case in tape.cases if case.kind == "step" and not case.is_full] if quick else tape.cases
+    further = further_cases(tape.training, tape.probes, precision=precision)
+    cases = sorted([*tape.cases, *further], key=lambda case: case.is_full)  # those on margin batches share a program
+    cases = [case for case in cases if case.kind == "step" and not case.is_full] if quick else cases
     found = examine(setting, tape, cases=cases, on_event=on_event)
     record = found.answers.record
     scored = sorted(((limits.score(each, precision), each) for each in found.differences), key=lambda pair: -pair[0])
@@ -163,9 +181,11 @@ def verify(
     localisation = Localisation([], [], [], [])
     if not record.failure and out:
         try:
-            localisation = localise(Search(setting, tape, limits, found.answers, out, on_event))
+            localisation = localise(Search(setting, tape, limits, found.answers, out, on_event, cases))
         except CannotRun as error:  # no clean runs with a look inside: that takes nothing back of what is out
             localisation = Localisation([], [], [], [f"the origin could not be looked for: {error}"])
+    if not record.failure and found.scaler:
+        localisation = dataclasses.replace(localisation, origins=[*localisation.origins, *origins_of_scaler(found.scaler)])
     entries = matching(known, record) if not record.failure else []
     document = Verification(
         verify_id=setting.directory.parent.name,
@@ -223,9 +243,8 @@ def _verdict(
         if failure := localisation.failure:
             reason += f"; looking for the origin failed ({failure.category}: {failure.message})"
         is_known = known and not failure and explain_all(known, localisation, found.broken, out, outline, quick=quick)
-        beyond = next((each for each in out if known and not any(reaches(entry, each.tensor, outline) for entry in known)), None)
-        if beyond:
-            reason += f"; no known finding reaches {beyond.case} {beyond.tensor}"
+        if known and (beyond := unreached(known, out, outline)):
+            reason += f"; no known finding reaches {beyond[0].case} {beyond[0].tensor}"
         return StepVerdict(name=Verdict.KNOWN_FINDING if is_known else Verdict.REGRESSED, reason=reason)
     if known:
         names = ", ".join(entry.name for entry in known)

@@ -7,7 +7,7 @@ and intercept of the regression of observed on expected, which have no direction
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 import numpy as np
 import scipy
@@ -81,17 +81,21 @@ def make_floors(
     """
     units = UNITS[precision]
     times = _FLIPPING if has_flips and units.activation == units.master else 1.0
-    distances: dict[str, list[float]] = {name: [] for name in exact}
-    lines: dict[str, list[tuple[float, float]]] = {name: [] for name in exact}
-    for number in range(draws):
-        rounded = draw(Rounding(units, seed=_SEED, draw=number, times=times))
+    return floors_of((exact, draw(Rounding(units, seed=_SEED, draw=number, times=times))) for number in range(draws))
+
+
+def floors_of(pairs: Iterable[tuple[Tensors, Tensors]]) -> dict[str, Floor]:
+    """Return the floor of every tensor from (exact, rounded) pairs, one a draw; they may be of several steps that are alike."""
+    distances: dict[str, list[float]] = {}
+    lines: dict[str, list[tuple[float, float]]] = {}
+    for exact, rounded in pairs:
         for name, tensor in exact.items():
             difference = np.asarray(rounded[name] - tensor)
-            distances[name].append(float(np.linalg.norm(difference)))
-            lines[name].append(regress(difference, tensor))
+            distances.setdefault(name, []).append(float(np.linalg.norm(difference)))
+            lines.setdefault(name, []).append(regress(difference, tensor))
     floors = {}
-    for name in exact:
-        squares, line = np.square(distances[name]), np.array(lines[name])
+    for name, found in distances.items():
+        squares, line, draws = np.square(found), np.array(lines[name]), len(found)
         mean = float(np.sqrt(squares.mean()))
         error = float(squares.std(ddof=1) / np.sqrt(draws) / (2 * mean)) if mean else 0.0
         (slope, intercept), (slope_sd, intercept_sd) = line.mean(axis=0), line.std(axis=0, ddof=1)

@@ -15,14 +15,14 @@ from typing import Any
 import numpy as np
 
 from vigil.documents.context import Context
-from vigil.verify.ask import LOSS_SCALE, shards_for
+from vigil.verify.ask import shards_for
 from vigil.verify.distance import Difference, compare
 from vigil.verify.floors import Floor, make_floors
 from vigil.verify.golden import Golden
 from vigil.verify.oracle import step as oracle
 from vigil.verify.oracle.outline import Outline
 from vigil.verify.oracle.rounding import Rounding
-from vigil.verify.standard_cases import StandardCase, batch_of, training_for
+from vigil.verify.standard_cases import LOSS_SCALE, StandardCase, batch_of, training_for
 
 DRAWS = 8
 # What the activations of a precision are kept in; a tf32 product rounds its inputs itself, the arrays are float32.

@@ -17,6 +17,7 @@ from vigil.documents.record import Record
 from vigil.documents.verification import BrokenInvariant, KnownFinding, Origin
 from vigil.errors import UsageError
 from vigil.paths import reference_directory
+from vigil.verify.limits import TRAJECTORY, size_of
 from vigil.verify.oracle.outline import GRADIENTS, Outline
 
 if TYPE_CHECKING:
@@ -43,6 +44,12 @@ def reaches(entry: KnownFinding, tensor: str, outline: Outline) -> bool:
     if entry.quantity in GRADIENTS.values():
         return parameter is not None and GRADIENTS[parameter.part] == entry.quantity and _is_of(entry, parameter.layer)
     return parameter is not None or entry.quantity != "data gradient"
+
+
+def unreached(known: Sequence[KnownFinding], out: Sequence[Difference], outline: Outline) -> list[Difference]:
+    """Return what none of the findings reaches. Several steps in a row carry any of them everywhere."""
+    single = (each for each in out if size_of(each.case) != TRAJECTORY)
+    return [each for each in single if not any(reaches(entry, each.tensor, outline) for entry in known)]
 
 
 def _is_of(entry: KnownFinding, layer: str) -> bool:
@@ -72,7 +79,7 @@ def explain_all(
     return (
         all(any(explains(entry, origin) for entry in known) for origin in origins if origin.is_certain)
         and (quick or all(any(explains(entry, origin) for origin in origins) for entry in known))
-        and all(any(reaches(entry, each.tensor, outline) for entry in known) for each in out)
+        and not unreached(known, out, outline)
     )
 
 

@@ -17,14 +17,15 @@ import numpy as np
 from runners.contract.optimizers import COUNTER, Direction, Optimizer, clipped, decay_of, optimizer_of
 from runners.contract.protocol.checkpoint import State
 from vigil.documents.failure import Failure
-from vigil.documents.verification import InsideLook, Origin
-from vigil.verify.ask import LOSS_SCALE, Answers, Setting, ask
-from vigil.verify.distance import Difference
+from vigil.documents.verification import BrokenInvariant, InsideLook, Origin
+from vigil.verify import trajectory
+from vigil.verify.ask import Answers, Setting, ask, is_fresh, lines_of, states_of
+from vigil.verify.distance import Difference, plain
 from vigil.verify.golden import Golden
 from vigil.verify.inspection import Inspection, arrays_of, differences_of, in_order, inside, line_of, look_at
 from vigil.verify.limits import Limits
 from vigil.verify.oracle.outline import Outline, StepPlace
-from vigil.verify.standard_cases import REPEATS, StandardCase, derived
+from vigil.verify.standard_cases import FIRST_SCALE, LOSS_SCALE, REPEATS, TRAJECTORY, StandardCase, derived
 
 # A layer this much nearer to its limit than the furthest one hardly counts beside it.
 _HARDLY = 1e-3
@@ -34,7 +35,7 @@ _UNEXPLAINED = 0.05
 
 @dataclasses.dataclass(frozen=True)
 class Search:
-    """What is searched: a context's answers, and which of their tensors are out."""
+    """What is searched: a context's answers, and which of their tensors are out. cases: all that were asked, in their order."""
 
     setting: Setting
     tape: Golden
@@ -42,6 +43,7 @@ class Search:
     answers: Answers
     out: Sequence[Difference]
     on_event: Callable[[dict], None]
+    cases: Sequence[StandardCase]
 
     @property
     def precision(self) -> str:
@@ -56,7 +58,12 @@ class Search:
         return optimizer_of(self.tape.training)
 
     def case(self, name: str) -> StandardCase:
-        return next(case for case in self.tape.cases if case.name == name)
+        return next(case for case in self.cases if case.name == name)
+
+    def is_of_first_step(self, focus: StandardCase) -> bool:
+        """Is nothing out but steps from step 0, and did the optimizer begin with this one?"""
+        from_others = (each for each in self.out if self.case(each.case).state != focus.state)
+        return is_fresh(focus, self.tape, self.setting.context) and not any(from_others)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -92,6 +99,8 @@ def localise(search: Search) -> Localisation:
         return _of_what_is_absent(search, focus, out)
     if focus.kind == "repeat":
         return _of_repetition(search, focus)
+    if focus.kind == "trajectory":
+        return _of_trajectory(search, focus)
     moved = [each for each in out if each.tensor.startswith(("stats/", "params/"))]
     if focus.kind == "predict" or (focus.kind == "alternate" and not moved):
         worst = max(out, key=lambda each: each.ratio)
@@ -103,7 +112,7 @@ def localise(search: Search) -> Localisation:
         origins = [make_origin(each, search.outline.place(each.tensor)) for each in out]
         return Localisation(origins, [], [], ["nothing rounds here: every comparison must go as it is defined"])
     if _is_of_update(search, focus, out) and search.optimizer.witness is not None:
-        return Localisation([explain_update(search, focus, out)], [], [], [])
+        return Localisation([_of_update(search, focus, out)], [], [], [])
     return _of_layers(search, focus, out)
 
 
@@ -115,7 +124,7 @@ def _is_of_update(search: Search, focus: StandardCase, out: Sequence[Difference]
 
 def choose_case(search: Search) -> StandardCase:
     """Return the case to look into: the sharpest kind that is out, and there the one furthest over its limit."""
-    order = {"step": 0, "accumulate": 1, "alternate": 2, "choose": 3, "predict": 4, "repeat": 5}
+    order = {"step": 0, "accumulate": 1, "alternate": 2, "choose": 3, "predict": 4, "repeat": 5, "trajectory": 6}
 
     def key(difference: Difference) -> tuple:
         case = search.case(difference.case)
@@ -135,7 +144,7 @@ def _of_what_is_absent(search: Search, focus: StandardCase, out: Sequence[Differ
         first = told[0]
         place = StepPlace("model", "evaluation", first.tensor)
     else:
-        by_name = {_plain(each.tensor): each for each in reversed(told)}
+        by_name = {plain(each.tensor): each for each in reversed(told)}
         named = [dataclasses.replace(each, tensor=name) for name, each in by_name.items()]
         name = in_order(named, search.outline)[0].tensor
         first, place = by_name[name], search.outline.place(name)
@@ -160,7 +169,7 @@ def _of_layers(search: Search, focus: StandardCase, out: list[Difference]) -> Lo
         return Localisation(origins, _passengers(search, focus, {origin.tensor for origin in origins}), seen, remarks)
     remarks = ["every layer alone is right"]
     if _is_of_update(search, focus, out) and search.optimizer.witness is None:
-        return Localisation([explain_update(search, focus, out)], [], seen, remarks)
+        return Localisation([_of_update(search, focus, out)], [], seen, remarks)
     whole = look_at(search.tape, focus, cuts=(), precision=search.precision)
     answers = _ask(search, "tapped", [whole])
     if answers.record.failure:
@@ -169,8 +178,13 @@ def _of_layers(search: Search, focus: StandardCase, out: list[Difference]) -> Lo
     moved = moved_by_looking(search, focus, answers.tensors[whole.name])
     seen.append(_looked(whole, tapped, search, moved=moved))
     tapped_out = {each.tensor for each in tapped if _is_out(search, each)}
-    explanations = explain_decay, explain_clipping, explain_scale
-    explained = next(filter(None, (explain(search, focus, gradients) for explain in explanations)), None)
+    # Clipping may be done at one state and not at another: at the first step alone it is no matter of that.
+    explained = explain_clipping(search, focus, gradients)
+    if not explained and search.is_of_first_step(focus) and not any(name.startswith("parameter_gradient/") for name in tapped_out):
+        remarks.append("the gradients of the program with its taps shown are right")
+        origins = [explain_first_step(search, focus, out)]
+        return Localisation(origins, _passengers(search, focus, {origins[0].tensor}), seen, remarks)
+    explained = explained or explain_decay(search, focus, gradients) or explain_scale(search, focus, gradients)
     if explained:
         return Localisation(explained, _passengers(search, focus, {each.tensor for each in explained}), seen, remarks)
     names = {each.tensor for each in gradients}
@@ -272,8 +286,76 @@ def _of_repetition(search: Search, focus: StandardCase) -> Localisation:
             origin = make_origin(changed, place, remark=remark)
             return Localisation([origin], _passengers(search, focus, {worst.tensor}), [], remarks)
     remarks.append("every layer alone repeats itself")
-    origin = make_origin(worst, dataclasses.replace(search.outline.place(_plain(worst.tensor)), phase="repetition"))
+    origin = make_origin(worst, dataclasses.replace(search.outline.place(plain(worst.tensor)), phase="repetition"))
     return Localisation([origin], _passengers(search, focus, {worst.tensor}), [], remarks)
+
+
+def _of_trajectory(search: Search, focus: StandardCase) -> Localisation:
+    """Steps that follow each other were wrong at one time: find the first that is, and then what is wrong in it.
+
+    All cases are put once more, so that every call has its number again, and the states within the first piece that is out are
+    kept after each step. A layer whose output changes among as many calls is the origin; else it is what that step shows.
+    """
+    precision, observed = search.precision, search.answers.tensors[focus.name]
+    floors = search.tape.floors[precision][focus.name]
+    pieces = trajectory.by_piece(focus, search.tape, observed, floors, TRAJECTORY, precision=precision)
+    # What was right at first, and wrong when it was taken again, comes after all that was wrong at first.
+    first = min(
+        (each for each in pieces if _is_out(search, each)),
+        key=lambda each: (each.tensor.startswith("again/"), trajectory.step_of(each.tensor)),
+    )
+    last, n = trajectory.step_of(first.tensor), TRAJECTORY[-1]
+    begins = max(step for step in TRAJECTORY if step < last)
+    remark, wrong = f"first seen in steps {begins + 1} to {last} of {n}", [first]
+    if first.tensor.startswith("again/"):
+        remark = f"steps {begins + 1} to {last} of {n} end otherwise when they are taken again"
+    elif found := _first_wrong_step(search, focus, begins, last):
+        wrong, before, after = found
+        remark = f"first seen in step {trajectory.step_of(wrong[0].tensor)} of {n}"
+        if search.optimizer.witness is not None and all(plain(each.tensor).startswith("params/") for each in wrong):
+            origin = explain_update(search, before, after, focus.learning_rate, wrong)
+            origin = origin.replace(phase="repetition", remark="; ".join(filter(None, (remark, origin.remark))))
+            return Localisation([origin], _passengers(search, focus, {origin.tensor}), [], [])
+    look = look_at(search.tape, search.case(f"{focus.state}/margin"), precision=search.precision, times=n + REPEATS)
+    layers = _ask(search, "repetition", [look])
+    if layers.record.failure:
+        return Localisation([], [], [], [remark], failure=layers.record.failure)
+    for tap in look.leaves:
+        calls = layers.tensors[look.name][f"changed/{tap}"]
+        if len(calls):
+            place = dataclasses.replace(search.outline.place(f"output/{tap}"), phase="repetition")
+            changed = dataclasses.replace(first, case=look.name, tensor=f"output/{tap}")
+            remark += f"; alone, call {int(calls[0]) + 1} of {look.times} on the same input has another output"
+            return Localisation([make_origin(changed, place, remark=remark)], _passengers(search, focus, {first.tensor}), [], [])
+    named = {plain(each.tensor): each for each in wrong}
+    shown = in_order([dataclasses.replace(each, tensor=name) for name, each in named.items()], search.outline)[0].tensor
+    place = dataclasses.replace(search.outline.place(shown), phase="repetition")
+    origin = make_origin(named[shown], place, remark=f"{remark}; every layer's output alone repeats itself")
+    return Localisation([origin], _passengers(search, focus, {origin.tensor}), [], [])
+
+
+def _first_wrong_step(
+    search: Search, focus: StandardCase, begins: int, last: int
+) -> tuple[list[Difference], State, State] | None:
+    """Return what is out in the first wrong step of a piece, with the states before and after it; None where none shows again."""
+    asked = search.cases[: 1 + search.cases.index(focus)]
+    lines = lines_of(search.tape, asked, search.setting.context)
+    kept = range(begins, last + 1)
+    lines[-1] |= {"kept": list(kept), "again": []}
+    setting = dataclasses.replace(search.setting, directory=search.setting.directory.parent / "piece")
+    answers = ask(setting, search.tape, lines, more=states_of(search.tape, asked), on_event=search.on_event)
+    if answers.record.failure:
+        return None
+    observed, tape, precision = answers.tensors[focus.name], search.tape, search.precision
+    states = {step: trajectory.after(observed, step, tape.probes[focus.state].state) for step in kept}
+    taken = {step: trajectory.take(focus, tape, states[step], step, step + 1, precision=precision) for step in kept[:-1]}
+    floors = trajectory.make_floors(focus, tape, ((states[step], piece) for step, piece in taken.items()), precision=precision)
+    singles = trajectory.by_piece(focus, tape, observed, floors, kept, precision=precision)
+    out = [each for each in singles if _is_out(search, each)]
+    if not out:
+        return None
+    step = min(trajectory.step_of(each.tensor) for each in out)
+    return [each for each in out if trajectory.step_of(each.tensor) == step], states[step - 1], states[step]
 
 
 def _ask(search: Search, name: str, looks: Sequence[Inspection]) -> Answers:
@@ -324,30 +406,62 @@ def _passengers(search: Search, focus: StandardCase, origins: set[str]) -> list[
     return [each.tensor for each in search.out if each.case == focus.name and each.tensor not in origins]
 
 
-def _plain(tensor: str) -> str:
-    """Return the name of a repeated call's tensor without the call's number."""
-    return tensor.split("/", 1)[1] if tensor.split("/")[0].isdigit() else tensor
+def origins_of_scaler(broken: Sequence[BrokenInvariant]) -> list[Origin]:
+    """Return the loss scale as the origin of its broken invariants, with the first of them; none of none."""
+    return [
+        Origin(
+            layer="optimizer",
+            phase="update",
+            quantity="loss scale",
+            tensor=each.tensor,
+            case=each.case,
+            ratio=math.inf,
+            slope=math.nan,
+            remark=each.what,
+        )
+        for each in broken[:1]
+    ]
 
 
-def explain_update(search: Search, focus: StandardCase, out: Sequence[Difference]) -> Origin:
+def _states(search: Search, focus: StandardCase) -> tuple[State, State, float]:
+    """Return the states before and after a step, and its learning rate."""
+    return search.tape.probes[focus.state].state, search.answers.tensors[focus.name], focus.learning_rate
+
+
+def _of_update(search: Search, focus: StandardCase, out: Sequence[Difference]) -> Origin:
+    if search.is_of_first_step(focus):
+        return explain_first_step(search, focus, out)
+    return explain_update(search, *_states(search, focus), out)
+
+
+def explain_first_step(search: Search, focus: StandardCase, out: Sequence[Difference]) -> Origin:
+    """Return what is wrong in the step of a fresh optimizer alone, with how far it moves the parameters."""
+    before, after, _ = _states(search, focus)
+    names = [name for name in before if name.startswith("params/")]
+    taken, right = (_joined([side[name] - before[name] for name in names]) for side in (after, search.tape.expected(focus)))
+    slope = float(taken @ right / (right @ right))
+    worst = max(out, key=lambda each: search.limits.score(each, search.precision))
+    remark = f"steps from later states are right; that of a fresh optimizer goes {slope:.6g} times as far as is due"
+    return make_origin(worst, StepPlace("optimizer", "update", "first step"), slope=slope, remark=remark)
+
+
+def explain_update(search: Search, before: State, after: State, learning_rate: float, out: Sequence[Difference]) -> Origin:
     """Return what makes the parameters wrong although what the optimizer keeps is right.
 
     parameter -= learning_rate * direction: another rate shows as one slope in every tensor; a rule that is easily mistaken for
     the recipe's, as a direction that leaves nothing over.
     """
     optimizer, rule = search.optimizer, search.tape.training["optimizer"]
-    before, after = (
-        {name: np.asarray(value, np.float64) for name, value in tensors.items()}
-        for tensors in (search.tape.probes[focus.state].state, search.answers.tensors[focus.name])
-    )
-    kept = [each for each in out if not each.tensor.startswith("params/")]
+    before, after = ({name: np.asarray(value, np.float64) for name, value in tensors.items()} for tensors in (before, after))
+    kept = [each for each in out if not plain(each.tensor).startswith("params/")]
     # What the optimizer keeps comes before the step by it.
     worst = max(kept or out, key=lambda each: search.limits.score(each, search.precision))
+    own = search.outline.place(plain(worst.tensor))
     if optimizer.witness is None or kept:
-        return make_origin(worst, search.outline.place(worst.tensor))
+        return make_origin(worst, own)
     slot = f"{optimizer.witness}/"
     parameters = [name.removeprefix(slot) for name in after if name.startswith(slot)]
-    taken = _joined([(before[f"params/{name}"] - after[f"params/{name}"]) / focus.learning_rate for name in parameters])
+    taken = _joined([(before[f"params/{name}"] - after[f"params/{name}"]) / learning_rate for name in parameters])
 
     steps = int(after[COUNTER]) if optimizer.counts_steps else 0
 
@@ -361,13 +475,13 @@ def explain_update(search: Search, focus: StandardCase, out: Sequence[Difference
     right = along(optimizer.direction)
     slope = float(taken @ right / (right @ right))
     if _is_explained(taken - slope * right, taken - right):
-        asked = focus.learning_rate
-        remark = f"the step is {slope:.6g} times what the learning rate {asked:g} gives: the rate used was {slope * asked:.6g}"
+        given = f"the learning rate {learning_rate:g} gives: the rate used was {slope * learning_rate:.6g}"
+        remark = f"the step is {slope:.6g} times what {given}"
         return make_origin(worst, StepPlace("optimizer", "update", "learning rate"), slope=slope, remark=remark)
     for other in optimizer.others:
         if _is_explained(taken - along(other.direction), taken - right):
             return make_origin(worst, StepPlace("optimizer", "update", other.quantity), remark=other.remark)
-    return make_origin(worst, search.outline.place(worst.tensor))
+    return make_origin(worst, own)
 
 
 def explain_decay(search: Search, focus: StandardCase, out: Sequence[Difference]) -> list[Origin]:
@@ -438,7 +552,7 @@ def explain_scale(search: Search, focus: StandardCase, out: Sequence[Difference]
         return []
     worst = max(out, key=lambda each: each.ratio)
     remark = f"every gradient is {slope:.6g} times what it should be"
-    if math.isclose(slope, LOSS_SCALE, rel_tol=0.02):
+    if any(math.isclose(slope, scale, rel_tol=0.02) for scale in (LOSS_SCALE, FIRST_SCALE)):
         remark += ", the loss scale: it was never divided out"
     return [make_origin(worst, StepPlace("optimizer", "update", "loss scale"), slope=slope, remark=remark)]
 

@@ -24,6 +24,19 @@ from vigil.verify.oracle.rounding import Rounding
 from vigil.verify.probes import MARGIN_IMAGES, Probe
 
 REPEATS = 56
+# A state is kept every eighth step, and the steps from it are taken twice. The number of these pieces is a prime, so that what
+# goes wrong every n calls comes to another place the second time, unless n divides 8 * 67.
+TRAJECTORY = tuple(range(0, 8 * 67 + 1, 8))
+# Op by op a step takes ten times as long and more. There the steps of one piece in eight are taken twice.
+_AGAIN_OP_BY_OP = TRAJECTORY[1::8]
+# No part of eight: each piece begins with another batch than the one before.
+_BATCHES_IN_TURN = 9
+# A loss scale at which no float16 gradient is finite, and which float32 holds.
+TOO_LARGE = 2.0**60
+# The scale of a real fp16 run's later steps: small enough that no probe overflows, which a correct scaler would skip.
+LOSS_SCALE = 4096.0
+# What all frameworks are set to: the first scale, and how many good steps double it.
+FIRST_SCALE, GOOD_STEPS = 65536.0, 2000
 # Op by op a step takes 2.3 to 3.1 times as long as its forward pass in TensorFlow, 4.0 to 7.2 times in JAX (detector and ResNet,
 # margin batch, one core of an AMD EPYC, 2026-11-23). Loss and running statistics show every layer's output. What goes wrong in
 # one backward pass of ten, 16 steps see with a probability of 0.81; compiled programs make 56.
@@ -37,9 +50,11 @@ Tensors = dict[str, np.ndarray]
 class StandardCase:
     """One line of what is asked of a runner.
 
-    kind: step, predict, alternate, accumulate, repeat or choose, see runners/README.md.
-    batches: keys `<probe>/<margin|second|full|ties>` or `evaluation`; the last is the one that is predicted.
+    kind: step, predict, alternate, accumulate, repeat, choose or trajectory, see runners/README.md.
+    batches: keys `<probe>/<margin|second|full|ties>`, `few/<step>` (of its training batch), `evaluation`; the last is predicted.
     rows: images of a training batch; evaluation_rows: of an evaluation batch.
+    is_fresh: the first step of an optimizer that nothing was loaded into.
+    scale, good_steps: the loss scaler's state that is loaded.
     """
 
     name: str
@@ -50,6 +65,9 @@ class StandardCase:
     rows: int
     evaluation_rows: int
     is_full: bool = False
+    is_fresh: bool = False
+    scale: float = LOSS_SCALE
+    good_steps: int = 0
 
 
 def standard_cases(training: dict[str, Any], probes: Mapping[str, Probe]) -> list[StandardCase]:
@@ -63,7 +81,8 @@ def standard_cases(training: dict[str, Any], probes: Mapping[str, Probe]) -> lis
     early, late = "early/margin", "late/margin"
     steps = {name: StandardCase(f"{name}/margin", "step", name, (f"{name}/margin",), rates[name], *small) for name in probes}
     cases = [
-        steps["init"],
+        # At step 0 the optimizer's arrays are zero: nothing need be loaded for it.
+        dataclasses.replace(steps["init"], is_fresh=True),
         steps["early"],
         # Right after a step at the old rate, from the same state: only the rate has changed.
         StandardCase("early/boundary", "step", "early", (early,), after, *small),
@@ -79,9 +98,32 @@ def standard_cases(training: dict[str, Any], probes: Mapping[str, Probe]) -> lis
     return [*cases, StandardCase("late/evaluation_full", "predict", "late", ("evaluation",), 0.0, *full)]
 
 
+def further_cases(training: dict[str, Any], probes: Mapping[str, Probe], *, precision: str) -> list[StandardCase]:
+    """Return the cases on margin batches that no golden tape is about: of the loss scaler, and of hundreds of steps in a row."""
+    cases = []
+    early, small = probes["early"], (MARGIN_IMAGES, MARGIN_IMAGES)
+    if precision == "fp16":
+        step = StandardCase("early/growth", "step", "early", ("early/margin",), early.learning_rate, *small)
+        # A power of two: Keras keeps the learning rate times the buffer, and gives back the bits of a buffer only then.
+        skipped = dataclasses.replace(step, name="early/overflow", learning_rate=0.125, scale=TOO_LARGE, good_steps=5)
+        cases += [dataclasses.replace(step, good_steps=GOOD_STEPS - 1), skipped]
+    if architecture_of(training).is_small:
+        # As much less than the recipe's as the batches are smaller (Goyal et al. 2017, arXiv 1706.02677, section 2.1): the
+        # recipe's would make units die and errors grow.
+        rate = probes["init"].learning_rate * MARGIN_IMAGES / training["batch_size"]
+        batches = tuple(f"few/{step}" for step in range(_BATCHES_IN_TURN))
+        cases.append(StandardCase("init/trajectory", "trajectory", "init", batches, rate, *small))
+    return cases
+
+
 def whole_steps(mode: str) -> int:
     """Return how many of the repeated calls, the first of them, must be whole steps; the others may be forward passes."""
     return _STEPS_OP_BY_OP if mode == "eager" else REPEATS
+
+
+def taken_again(mode: str) -> tuple[int, ...]:
+    """Return the kept steps of a trajectory to which the steps before are taken a second time."""
+    return _AGAIN_OP_BY_OP if mode == "eager" else TRAJECTORY[1:]
 
 
 def is_of_forward_pass(name: str) -> bool:
@@ -95,6 +137,8 @@ def batch_of(key: str, training: dict[str, Any], probes: Mapping[str, Probe], ba
         images, labels, _ = next(batches.evaluation())
         return images, labels
     name, which = key.split("/")
+    if name == "few":
+        return batches.few(int(which), 0, count=MARGIN_IMAGES)
     if which == "ties":
         return _ties(training, probes[name])[0]
     return getattr(probes[name], which)

@@ -39,6 +39,7 @@ class Architecture:
     evaluate: (graph, images, model, statistics) -> what is predicted.
     choices: None for a model that computes all that it gives.
     comparable: (answer, expected answer) -> tensors of which each element has its counterpart.
+    is_small: whether a step takes milliseconds in every framework, so that hundreds of them can be asked for.
     """
 
     forward: Callable[..., Any]
@@ -46,6 +47,7 @@ class Architecture:
     evaluate: Callable[..., Any]
     choices: Choices | None = None
     comparable: Callable[[Tensors, Tensors], dict[str, np.ndarray]] = _as_it_is
+    is_small: bool = False
 
 
 MODELS = {
@@ -58,7 +60,7 @@ MODELS = {
         choices=Choices(proposals.fix, proposals.ties),
         comparable=paired_detections.comparable,
     ),
-    "digits_mlp": Architecture(digits_mlp.forward, digits_mlp.objective, digits_mlp.evaluate),
+    "digits_mlp": Architecture(digits_mlp.forward, digits_mlp.objective, digits_mlp.evaluate, is_small=True),
     "char_gpt": Architecture(char_gpt.forward, char_gpt.objective, char_gpt.evaluate),
 }
 
