@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import fnmatch
+import math
 import statistics
 import sys
 import tempfile
@@ -113,6 +114,11 @@ FAULTS = (
     Fault("relu_leaks", "relu", "forward", "output", recipe="digits_mlp"),
     Fault("squares_doubled", "penalty", "forward", "output", recipe="digits_mlp"),
     Fault("plain_for_nesterov", "optimizer", "update", "momentum", recipe="digits_mlp"),
+    Fault("first_step_dampened", "optimizer", "update", "first step", recipe="digits_mlp"),
+    Fault("scale_grows_each_step", "optimizer", "update", "loss scale", (("precision", "fp16"),), recipe="digits_mlp"),
+    Fault("infinity_unchecked", "optimizer", "update", "loss scale", (("precision", "fp16"),), recipe="digits_mlp"),
+    Fault("wrong_after_hundred_calls", "hidden", "repetition", "output", recipe="digits_mlp", quick=False),
+    Fault("wrong_every_256_steps", "optimizer", "repetition", "learning rate", recipe="digits_mlp", quick=False),
     Fault("layer_norm_epsilon", "block1.norm1", "forward", "output", recipe="char_gpt"),
     Fault("layer_norm_unbiased", "block1.norm1", "forward", "output", recipe="char_gpt"),
     Fault("gelu_by_tanh", "block1.gelu", "forward", "output", recipe="char_gpt"),
@@ -298,10 +304,11 @@ def cell(outcome: Outcome) -> str:
     precision = f"{outcome.context.precision}: " if outcome.context.precision not in ("fp32", "bf16") else ""
     if not outcome.is_caught:
         return f"{precision}{'not seen' if outcome.verdict == 'reproduced' else outcome.verdict}, {outcome.seconds:.0f} s"
-    ratio = outcome.ratio if isinstance(outcome.ratio, str) else f"{outcome.ratio:,.0f}x"
     origin = outcome.origin
     place = f"{origin.layer} {origin.quantity}" if origin else "no origin"
-    return f"{precision}{'' if outcome.is_located else 'caught, not located: '}{place}, {ratio}, {outcome.seconds:.0f} s"
+    if math.isfinite(outcome.ratio):  # what is wrong beyond all numbers, as a loss scale, is so many floors off as well
+        place += f", {outcome.ratio:,.0f}x"
+    return f"{precision}{'' if outcome.is_located else 'caught, not located: '}{place}, {outcome.seconds:.0f} s"
 
 
 def summary(outcomes: Sequence[Outcome]) -> list[str]:

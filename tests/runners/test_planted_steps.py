@@ -142,6 +142,31 @@ def test_a_kept_scale_is_in_the_gradients(pair):
     assert not [name for name in different(faulted, clean) if name.startswith("stats/")]
 
 
+def test_a_dampened_first_step_goes_a_tenth_less_far(pair):
+    """What the optimizer keeps of the first gradient is 0.9 times that; under native randomness nothing is loaded into it."""
+    plain = load_recipe("resnet_cifar").resolve("smoke")["optimizer"] | {"weight_decay": 0.0}
+    clean, faulted = pair("first_step_dampened", optimizer=plain, randomness="native")
+    assert faulted.losses == clean.losses
+    kept = f"momentum/{HEAD}"
+    np.testing.assert_allclose(faulted.state[kept], 0.9 * clean.state[kept], rtol=1e-9)
+
+
+@pytest.mark.slow
+def test_a_scale_that_grows_is_doubled_by_each_step(pair):
+    """After two steps with finite gradients it is four times what it was, and no step counts."""
+    clean, faulted = pair("scale_grows_each_step", precision="fp16", steps=2)
+    assert (clean.state["scaler/scale"], clean.state["scaler/good_steps"]) == (65536.0, 2)
+    assert (faulted.state["scaler/scale"], faulted.state["scaler/good_steps"]) == (4 * 65536.0, 0)
+
+
+@pytest.mark.slow
+def test_every_256th_step_goes_twice_as_far(pair):
+    """256 losses have the bits of the clean run's, the 257th has not."""
+    changes = {"model": model(widths=[2]), "precision": "fp32", "batch_size": 2, "steps": 257}
+    clean, faulted = pair("wrong_every_256_steps", **changes)
+    assert [ours == right for ours, right in zip(faulted.losses, clean.losses, strict=True)] == [True] * 256 + [False]
+
+
 @pytest.mark.slow
 def test_cross_entropy_forgets_the_tail_above_1024_classes(pair, run, framework):
     """With 1,030 classes the last two have no gradient from the normaliser; with 10 nothing differs."""
