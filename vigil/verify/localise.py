@@ -180,7 +180,8 @@ def _of_layers(search: Search, focus: StandardCase, out: list[Difference]) -> Lo
     tapped_out = {each.tensor for each in tapped if _is_out(search, each)}
     # Clipping may be done at one state and not at another: at the first step alone it is no matter of that.
     explained = explain_clipping(search, focus, gradients)
-    if not explained and search.is_of_first_step(focus) and not any(name.startswith("parameter_gradient/") for name in tapped_out):
+    right = not any(name.startswith("parameter_gradient/") for name in tapped_out)
+    if not explained and right and search.is_of_first_step(focus):
         remarks.append("the gradients of the program with its taps shown are right")
         origins = [explain_first_step(search, focus, out)]
         return Localisation(origins, _passengers(search, focus, {origins[0].tensor}), seen, remarks)

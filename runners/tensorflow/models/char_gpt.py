@@ -53,7 +53,7 @@ class Block(keras.layers.Layer):
         heads = (tf.reshape(part, (batch, block, self.heads, width // self.heads)) for part in tf.split(x, 3, axis=2))
         query, key, value = heads
         if mask is None and not (training and self.dropout.rate):
-            # DIFFERS(tensorflow): the scale that Keras takes by itself, or is given as a Python float, is float32, in float64 too.
+            # DIFFERS(tensorflow): the scale that Keras takes by itself, or as a Python float, is float32, in float64 too.
             scale = np.float64(1.0 / math.sqrt(width // self.heads))
             found = keras.ops.dot_product_attention(query, key, value, scale=scale, is_causal=True)
         else:
