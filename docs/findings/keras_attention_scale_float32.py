@@ -16,4 +16,5 @@ def off(**options) -> str:
     return f"{found.dtype}, off by {np.linalg.norm(found - right) / np.linalg.norm(right):.1e} of its norm"
 
 
-print(f"tensorflow {tf.__version__}, keras {keras.__version__}: {off()}; with scale={1 / 32**0.5}: {off(scale=1 / 32**0.5)}; as numpy.float64: {off(scale=1 / np.sqrt(32))}")
+print(f"tensorflow {tf.__version__}, keras {keras.__version__}: {off()}")
+print(f"with scale={1 / 32**0.5}: {off(scale=1 / 32**0.5)}; as numpy.float64: {off(scale=1 / np.sqrt(32))}")

@@ -10,7 +10,5 @@ right = np.array([number * 0.5 * math.erfc(-number / math.sqrt(2.0)) for number 
 found = tf.nn.gelu(tf.constant(x), approximate=False).numpy()
 rounded = 1.0 / float(np.float32(math.sqrt(0.5)))
 same = np.array([number * 0.5 * math.erfc(-number / rounded) for number in x])
-print(
-    f"tensorflow {tf.__version__}: {found.dtype}, off by {np.linalg.norm(found - right) / np.linalg.norm(right):.1e} of its norm; "
-    f"{np.linalg.norm(found - same) / np.linalg.norm(same):.1e} with that root in float32"
-)
+off, off_rounded = (np.linalg.norm(found - other) / np.linalg.norm(other) for other in (right, same))
+print(f"tensorflow {tf.__version__}: {found.dtype}, off by {off:.1e} of its norm; {off_rounded:.1e} with that root in float32")
