@@ -142,8 +142,7 @@ def make_probe(training: dict[str, Any], batches: Batches, name: str, *, step: i
     """Return the probe of a state: its margin batches are searched for, where gates may flip."""
     parts = outline(training, state, fix_choices(training, state, batches.few(step, 0, count=MARGIN_IMAGES)))
     if not parts.gates:
-        first, second = (step, 0), (step, MARGIN_IMAGES)
-        return rebuild_probe(training, batches, name, step=step, state=state, choice=(first, second))
+        return rebuild_probe(training, batches, name, step=step, state=state, choice=((step, 0), (step, MARGIN_IMAGES)))
     margins = []
     for at in range(step, step + _CANDIDATE_BATCHES):
         for first in range(0, training["batch_size"] - MARGIN_IMAGES + 1, MARGIN_IMAGES):

@@ -33,8 +33,10 @@ class TextBatches(Batches):
     def __init__(
         self, text: TextSet, training: dict[str, Any], *, seed: int, order: Callable[[int], np.ndarray] | None = None
     ) -> None:
-        self._text, self._seed, self._order = text, seed, order
-        self._epoch_order = (-1, np.empty(0))
+        self._text, self._seed = text, seed
+        self._starts = self._drawn_starts if order is None else self._index
+        if order is not None:
+            self._order, self._epoch_order = order, (-1, np.empty(0))
         self._batch_size, self._evaluation_batch_size = training["batch_size"], training["evaluation_batch_size"]
         self._block, data = training["model"]["block"], training["data"]
         self._places, self._n_test = data["n_train"], data["n_test"]
@@ -55,9 +57,7 @@ class TextBatches(Batches):
             starts = self._block * np.arange(first, first + size)
             yield *self._stretches(self._text.test, starts), np.ones(size, np.float32)
 
-    def _starts(self, step: int) -> np.ndarray:
-        if self._order is not None:
-            return self._index(step)
+    def _drawn_starts(self, step: int) -> np.ndarray:
         return streams.integers(self._seed, "text/start", step, count=self._batch_size, below=self._places)
 
     def _stretches(self, text: np.ndarray, starts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

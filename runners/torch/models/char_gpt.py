@@ -39,13 +39,14 @@ class Block(nn.Module):
         x = tap(f"{self.name}.qkv", self.qkv(x))
         x = tap(f"{self.name}.attention", self.attention(x, masks.get(f"{self.name}.attention")))
         x = self.dropout(self.projection(x), masks.get(f"{self.name}.projection"))
-        x = tap(f"{self.name}.sum1", shortcut + tap(f"{self.name}.projection", x))
+        # DIFFERS(torch): a trace's own derivative does not cast back what an addition has widened, and a product then fails.
+        x = tap(f"{self.name}.sum1", shortcut + tap(f"{self.name}.projection", x).to(shortcut.dtype))
         shortcut = tap(f"{self.name}.shortcut2", x)
         x = tap(f"{self.name}.norm2", self.norm2(x))
         x = tap(f"{self.name}.up", self.up(x))
         x = tap(f"{self.name}.gelu", F.gelu(x))
         x = self.dropout(self.down(x), masks.get(f"{self.name}.down"))
-        return tap(f"{self.name}.sum2", shortcut + tap(f"{self.name}.down", x))
+        return tap(f"{self.name}.sum2", shortcut + tap(f"{self.name}.down", x).to(shortcut.dtype))
 
     def attention(self, x, mask):
         """Return what each head makes of values before and at each place, [batch, block, width]."""
