@@ -51,7 +51,7 @@ def judge_target(
         return shown
     allowed = tolerance(numbers, band=band, unit=unit, n_test=n_test, coverage=coverage)
     if allowed is None:
-        return shown.replace(reason="not judged: one run and no reference, so no spread is known")
+        return shown.replace(reason="one run and no reference, so no spread is known")
     difference = math.fsum(numbers) / len(numbers) - target.value
     away = f"{amount(abs(difference), unit)} {'above' if difference > 0.0 else 'below'}"
     within = f"within {amount(allowed.size, unit)} counts as met (spread of {allowed.spread_of})"

@@ -157,10 +157,12 @@ class Layers:
         def normalise(x: np.ndarray, scale: np.ndarray) -> tuple[np.ndarray, operations.Backward]:
             return operations.layer_norm(x, scale, mean, variance, epsilon=self._epsilon)
 
-        return self.tap(name, self.graph.apply(normalise, x, params=params, terms=(1, 1, x.value.size // width)))
+        # In low precision flax casts the scale, too.
+        terms = 1, 1, x.value.size // width
+        return self.tap(name, self.graph.apply(normalise, x, params=params, casts=True, terms=terms))
 
     def gelu(self, name: str, x: Node) -> Node:
-        return self.tap(name, self.graph.apply(operations.gelu, x))
+        return self.tap(name, self.graph.apply(operations.gelu, x, rounded=self.graph.rounding.master))
 
     def attention(self, name: str, x: Node, *, heads: int, keeps: np.ndarray | None) -> Node:
         """Let each place of [batch, block, 3 * width] look at itself and those before it.

@@ -284,9 +284,17 @@ def layer_norm(
     return normalised * scale, backward
 
 
-def gelu(x: np.ndarray) -> tuple[np.ndarray, Backward]:
-    """Return x times the normal distribution function of x (Hendrycks and Gimpel 2016, arXiv 1606.08415)."""
-    below = scipy.special.ndtr(x)
+def gelu(x: np.ndarray, *, rounded: Callable[[np.ndarray], np.ndarray]) -> tuple[np.ndarray, Backward]:
+    """Return x times the normal distribution function of x (Hendrycks and Gimpel 2016, arXiv 1606.08415).
+
+    Programs take it of the error function, as (1 + erf) / 2: below zero little is left of that but its rounding.
+
+    Args:
+        rounded: array -> the array, rounded.
+    """
+    # The difference is the error function's rounding; the function itself keeps its digits far below zero.
+    error = scipy.special.erf(x / np.sqrt(2.0))
+    below = scipy.special.ndtr(x) + 0.5 * (rounded(error) - error)
 
     def backward(gradient: np.ndarray) -> tuple[np.ndarray]:
         density = np.exp(-0.5 * x * x) / np.sqrt(2.0 * np.pi)
