@@ -1,6 +1,6 @@
 """TensorFlow's matrix product in bfloat16 cuts digits off where it should round: python tensorflow_bfloat16_product_truncates.py
 
-A product that rounds is off in both directions. This one is nearer to zero, by 0.28 % of its size: half of a unit in the last place.
+A product that rounds is off in both directions. This one is nearer to zero, by 0.28 % of its size.
 """
 
 import numpy as np
