@@ -188,6 +188,23 @@ def test_a_fault_of_a_perceptron_is_named(framework, fault, place, tmp_path):
     assert (document.origin.layer, document.origin.phase, document.origin.quantity) == place
 
 
+@pytest.mark.parametrize(
+    ("fault", "place"),
+    [
+        ("gelu_gradient_by_tanh", ("block4.gelu", "backward", "data gradient")),
+        ("tied_gradient_lost", ("tokens", "backward", "embedding gradient")),
+        ("clipping_ignored", ("optimizer", "update", "clipping")),
+        ("clipping_each_array", ("optimizer", "update", "clipping")),
+    ],
+)
+@pytest.mark.parametrize("framework", frameworks("torch"))
+def test_a_fault_of_a_transformer_is_named(framework, fault, place, tmp_path):
+    """A gradient of another form, a parameter with two uses, and gradients that are not clipped as they should be."""
+    document = shortly("char_gpt", framework, tmp_path, mode="eager" if framework == "torch" else "jit", fault=fault)
+    assert document.verdict.name == "regressed"
+    assert (document.origin.layer, document.origin.phase, document.origin.quantity) == place
+
+
 @pytest.mark.parametrize(("fault", "place"), [(None, None), ("bias_gradient_scaled", ("output", "backward", "bias gradient"))])
 @pytest.mark.parametrize("framework", frameworks("torch"))
 def test_where_no_buffer_tells_of_gradients_the_layers_do(framework, fault, place, tmp_path):
