@@ -56,6 +56,11 @@ class Block(nnx.Module):
         query, key, value = (part.reshape(batch, block, self.heads, -1) for part in jnp.split(x, 3, axis=2))
         # DIFFERS(jax): jax.nn.dot_product_attention takes its softmax in float32, whatever it is given.
         if mask is None and x.dtype != jnp.float64:
+            if x.dtype == jnp.float16 and jax.default_backend() == "cpu":
+                raise Unsupported(
+                    "jax.nn.dot_product_attention in float16 on a CPU: XLA has no product there that adds up in float32 "
+                    "(\"The precision 'F16_F16_F32' is not supported by dot_general on CPU\")"
+                )
             found = jax.nn.dot_product_attention(query, key, value, is_causal=True)
         else:
             scores = jnp.einsum("bqhd,bkhd->bhqk", query, key) / math.sqrt(width // self.heads)
