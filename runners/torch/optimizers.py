@@ -68,6 +68,7 @@ class Sgd(NativeOptimizer):
         native = torch.optim.SGD(
             _by_decay(rule, parameters),
             lr=0.0,
+            weight_decay=rule["weight_decay"],
             momentum=rule["momentum"],
             dampening=rule["dampening"],
             nesterov=rule["nesterov"],
@@ -86,6 +87,7 @@ class AdamW(NativeOptimizer):
         native = torch.optim.AdamW(
             _by_decay(rule, parameters),
             lr=0.0,
+            weight_decay=rule["weight_decay"],
             betas=(rule["beta_1"], rule["beta_2"]),
             eps=rule["epsilon"],
         )
@@ -102,12 +104,12 @@ class AdamW(NativeOptimizer):
 OPTIMIZERS = {"sgd": Sgd, "adamw": AdamW}
 
 
-def _by_decay(rule: dict, parameters: list[nn.Parameter]) -> list[dict]:
-    """Return torch's groups of parameters: those of one weight decay together, in their order."""
-    groups: dict[float, list[nn.Parameter]] = {}
-    for parameter in parameters:
-        groups.setdefault(decay_of(rule, parameter.detach()), []).append(parameter)
-    return [{"params": members, "weight_decay": decay} for decay, members in groups.items()]
+def _by_decay(rule: dict, parameters: list[nn.Parameter]) -> list:
+    """Return the parameters, in torch's groups where some do not decay."""
+    if rule["weight_decay_on"] == "all":
+        return parameters
+    decaying, still = ([each for each in parameters if bool(decay_of(rule, each.detach())) is moves] for moves in (True, False))
+    return [{"params": some, **group} for some, group in ((decaying, {}), (still, {"weight_decay": 0.0})) if some]
 
 
 def _or(array: torch.Tensor | None, zeros: torch.Tensor) -> torch.Tensor:

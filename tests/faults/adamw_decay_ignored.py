@@ -7,7 +7,7 @@ def install_torch():
     original = torch.optim.AdamW.__init__
 
     def initialise(self, groups, **options):
-        original(self, [{**group, "weight_decay": 0.0} for group in groups], **options)
+        original(self, groups, **{**options, "weight_decay": 0.0})
 
     torch.optim.AdamW.__init__ = initialise
 

@@ -7,8 +7,7 @@ def install_torch():
     original = torch.optim.AdamW.__init__
 
     def initialise(self, groups, **options):
-        decay = max(group["weight_decay"] for group in groups)
-        original(self, [{**group, "weight_decay": decay} for group in groups], **options)
+        original(self, [{"params": group["params"]} for group in groups], **options)
 
     torch.optim.AdamW.__init__ = initialise
 

@@ -174,7 +174,7 @@ def test_the_cases_of_a_verification_are_answered_by_the_release(monkeypatch, tm
     monkeypatch.setattr(ask, "execute", execute)
     training = load_recipe("resnet_cifar").resolve("smoke")
     recipe = {"name": "resnet_cifar", "version": 1, "hash": "ab12", "profile": "smoke"}
-    tape = SimpleNamespace(header={"recipe": recipe}, training=training, cases=[])
+    tape = SimpleNamespace(header={"recipe": recipe}, training=training, cases=[], probes={})
     setting = Setting(make_context(framework="jax"), tmp_path / "answers", 0, None, python=tmp_path / "python")
     with pytest.raises(InterruptedError):
         ask.ask(setting, tape, [])
