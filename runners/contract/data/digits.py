@@ -8,13 +8,12 @@ the 65 numbers of a line are two arrays, compressed.
 from __future__ import annotations
 
 import functools
-import hashlib
 import io
 from pathlib import Path
 
 import numpy as np
 
-from runners.contract.errors import UnusableData
+from runners.contract.data import own
 
 COUNT = 1797
 IMAGE_SHAPE = (8, 8, 1)
@@ -26,12 +25,5 @@ _SHA256 = "516461765719e9f81b246f52d21473a2e9006efb68053ba7c60c53a89fe9dcb6"
 @functools.lru_cache(maxsize=1)
 def load() -> tuple[np.ndarray, np.ndarray]:
     """Return images uint8 [1797, 8, 8, 1] and labels int64 [1797]. Raises UnusableData unless the file is the one meant."""
-    try:
-        content = _PATH.read_bytes()
-    except OSError as error:
-        raise UnusableData(f"{_PATH}: cannot be read ({error.strerror}). It belongs to Vigil: install it again.") from error
-    found = hashlib.sha256(content).hexdigest()
-    if found != _SHA256:
-        raise UnusableData(f"{_PATH}: its SHA-256 is {found}, expected is {_SHA256}. It belongs to Vigil: install it again.")
-    with np.load(io.BytesIO(content), allow_pickle=False) as archive:
+    with np.load(io.BytesIO(own.read(_PATH, sha256=_SHA256)), allow_pickle=False) as archive:
         return archive["images"], archive["labels"].astype(np.int64)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from runners.contract.errors import UnusableData
+from runners.contract.data import own
 
 COUNT = 1_115_394
 VOCABULARY = 65
@@ -36,14 +36,7 @@ class TextSet:
 @functools.lru_cache(maxsize=1)
 def load() -> TextSet:
     """Return the text in two parts. Raises UnusableData unless the file is the one meant."""
-    try:
-        content = _PATH.read_bytes()
-    except OSError as error:
-        raise UnusableData(f"{_PATH}: cannot be read ({error.strerror}). It belongs to Vigil: install it again.") from error
-    found = hashlib.sha256(content).hexdigest()
-    if found != _SHA256:
-        raise UnusableData(f"{_PATH}: its SHA-256 is {found}, expected is {_SHA256}. It belongs to Vigil: install it again.")
-    characters = np.frombuffer(lzma.decompress(content), np.uint8)
+    characters = np.frombuffer(lzma.decompress(own.read(_PATH, sha256=_SHA256)), np.uint8)
     _, tokens = np.unique(characters, return_inverse=True)
     tokens = tokens.astype(np.uint8)
     return TextSet(tokens[:TRAINED], tokens[TRAINED:], hashlib.sha256(tokens.tobytes()).hexdigest()[:32])
