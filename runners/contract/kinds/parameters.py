@@ -55,7 +55,7 @@ class ParameterTable:
         self.parameters[f"{name}.bias"] = ParameterRow((n_out,), f"{init}.bias")
 
     def dense(self, name: str, n_in: int, n_out: int, *, init: str) -> None:
-        self.parameters[f"{name}.kernel"] = ParameterRow((n_in, n_out), f"{init}.kernel", (n_in, n_out))
+        self.kernel(name, n_in, n_out, init=init)
         self.parameters[f"{name}.bias"] = ParameterRow((n_out,), f"{init}.bias", (n_in, n_out))
 
     def kernel(self, name: str, n_in: int, n_out: int, *, init: str) -> None:

@@ -42,7 +42,7 @@ def evaluate(graph: Graph, tokens: np.ndarray, *, model: dict[str, Any], statist
 def _logits(layers: Layers, tokens: np.ndarray, labels: Tensors, model: dict[str, Any]) -> Node:
     # A graph's images are float64; each number of a token is exact there.
     x = layers.embedding("embedding", tokens.astype(np.int64), of=("tokens", "positions"))
-    x = layers.tap("embedding", _dropped(layers, x, labels, "embedding", model), ends_block=True)
+    x = layers.graph.tap("embedding", _dropped(layers, x, labels, "embedding", model), ends_block=True)
     for name in block_names(model):
         x = _block(layers, name, x, labels, model)
     x = layers.layer_norm("norm", x)
@@ -54,13 +54,13 @@ def _block(layers: Layers, name: str, x: Node, labels: Tensors, model: dict[str,
     x = layers.linear(f"{name}.qkv", layers.layer_norm(f"{name}.norm1", x))
     x = layers.attention(f"{name}.attention", x, heads=model["heads"], keeps=_keeps(labels, f"{name}.attention", model))
     x = layers.product(f"{name}.projection", x)
-    x = layers.tap(f"{name}.projection", _dropped(layers, x, labels, f"{name}.projection", model))
+    x = layers.graph.tap(f"{name}.projection", _dropped(layers, x, labels, f"{name}.projection", model))
     x = layers.add(f"{name}.sum1", around, x)
     around = layers.identity(f"{name}.shortcut2", x)
     x = layers.linear(f"{name}.up", layers.layer_norm(f"{name}.norm2", x))
     x = layers.product(f"{name}.down", layers.gelu(f"{name}.gelu", x))
-    x = layers.tap(f"{name}.down", _dropped(layers, x, labels, f"{name}.down", model))
-    return layers.tap(f"{name}.sum2", layers.graph.apply(operations.add, around, x), ends_block=True)
+    x = layers.graph.tap(f"{name}.down", _dropped(layers, x, labels, f"{name}.down", model))
+    return layers.add(f"{name}.sum2", around, x, ends_block=True)
 
 
 def _keeps(labels: Tensors, place: str, model: dict[str, Any]) -> np.ndarray | None:

@@ -24,8 +24,8 @@ class Layers:
     def __init__(self, graph: Graph, model: dict[str, Any], statistics: Mapping[str, np.ndarray], *, training: bool) -> None:
         self.graph, self.training = graph, training
         self._padding = tuple(map(tuple, model["convolution"]["padding"])) if "convolution" in model else ()
-        self._epsilon = model["layer_norm"]["epsilon"] if "layer_norm" in model else 0.0
         self._norm, self._statistics = model.get("batch_norm", {}), statistics
+        self._layer_norm = model.get("layer_norm", {})
 
     def conv(
         self,
@@ -96,8 +96,8 @@ class Layers:
     def relu(self, name: str, x: Node, *, ends_block: bool = False) -> Node:
         return self.graph.gate(name, self.graph.apply(operations.relu, x), of=x, ends_block=ends_block)
 
-    def add(self, name: str, x: Node, y: Node) -> Node:
-        return self.graph.tap(name, self.graph.apply(operations.add, x, y))
+    def add(self, name: str, x: Node, y: Node, *, ends_block: bool = False) -> Node:
+        return self.graph.tap(name, self.graph.apply(operations.add, x, y), ends_block=ends_block)
 
     def identity(self, name: str, x: Node) -> Node:
         # A node of its own: cut, it must not take the gradient that another reader sends to x.
@@ -118,12 +118,9 @@ class Layers:
         node = self.graph.apply(function, x, params=params, casts=True, widens=widens, terms=terms)
         return self.graph.tap(tap, node, layer=name, ends_block=ends_block)
 
-    def tap(self, name: str, x: Node, *, ends_block: bool = False) -> Node:
-        return self.graph.tap(name, x, ends_block=ends_block)
-
     def linear(self, name: str, x: Node) -> Node:
         """Multiply rows [..., in] by a kernel, without a bias."""
-        return self.tap(name, self.product(name, x))
+        return self.graph.tap(name, self.product(name, x))
 
     def product(self, name: str, x: Node) -> Node:
         """Return rows [..., in] times a kernel, without a tap."""
@@ -155,14 +152,14 @@ class Layers:
         variance = rounded(x.value.var(axis=-1, keepdims=True), width)
 
         def normalise(x: np.ndarray, scale: np.ndarray) -> tuple[np.ndarray, operations.Backward]:
-            return operations.layer_norm(x, scale, mean, variance, epsilon=self._epsilon)
+            return operations.layer_norm(x, scale, mean, variance, epsilon=self._layer_norm["epsilon"])
 
         # In low precision flax casts the scale, too.
         terms = 1, 1, x.value.size // width
-        return self.tap(name, self.graph.apply(normalise, x, params=params, casts=True, terms=terms))
+        return self.graph.tap(name, self.graph.apply(normalise, x, params=params, casts=True, terms=terms))
 
     def gelu(self, name: str, x: Node) -> Node:
-        return self.tap(name, self.graph.apply(operations.gelu, x, rounded=self.graph.rounding.master))
+        return self.graph.tap(name, self.graph.apply(operations.gelu, x, rounded=self.graph.rounding.master))
 
     def attention(self, name: str, x: Node, *, heads: int, keeps: np.ndarray | None) -> Node:
         """Let each place of [batch, block, 3 * width] look at itself and those before it.
@@ -177,7 +174,7 @@ class Layers:
         if keeps is not None:
             shares = self.graph.apply(operations.scaled, shares, factor=keeps)
         function = operations.attention_values
-        return self.tap(name, self.graph.apply(function, shares, x, heads=heads, terms=(block, of_head, block)))
+        return self.graph.tap(name, self.graph.apply(function, shares, x, heads=heads, terms=(block, of_head, block)))
 
     def _move(self, name: str, **of_batch: np.ndarray) -> None:
         """Move running moments [channel] towards those of the batch."""

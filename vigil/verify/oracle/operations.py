@@ -225,11 +225,8 @@ def mean_pool(x: np.ndarray) -> tuple[np.ndarray, Backward]:
 
 def dense(x: np.ndarray, kernel: np.ndarray, bias: np.ndarray) -> tuple[np.ndarray, Backward]:
     """Return x [batch, in] times the kernel [in, out], plus the bias."""
-
-    def backward(gradient: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        return gradient @ kernel.T, x.T @ gradient, gradient.sum(axis=0)
-
-    return x @ kernel + bias, backward
+    value, of_product = linear(x, kernel)
+    return value + bias, lambda gradient: (*of_product(gradient), gradient.sum(axis=0))
 
 
 def linear(x: np.ndarray, kernel: np.ndarray) -> tuple[np.ndarray, Backward]:
