@@ -95,6 +95,21 @@ class PercentMetric(JudgedMetric):
     direction: Literal["higher"] = Field(description="Which direction is better; a band is two-sided all the same.")
 
 
+class LossMetric(JudgedMetric):
+    """The number that is judged."""
+
+    unit: Literal["nats"] = Field(description="The unit of the metric.")
+    direction: Literal["lower"] = Field(description="Which direction is better; a band is two-sided all the same.")
+
+
+class CrossEntropy(Closed):
+    """What is minimised."""
+
+    name: Literal["softmax_cross_entropy"] = Field(description="Which loss.")
+    reduction: Literal["mean"] = Field(description="The mean over the global batch, whatever the shards.")
+    label_smoothing: Zero = Field(description="How much of the label is spread over all classes.")
+
+
 class Convolution(Closed):
     """The 3x3 convolutions of the stem and of the blocks."""
 

@@ -13,6 +13,7 @@ from vigil.recipes.blocks import (
     Closed,
     Convolution,
     Count,
+    CrossEntropy,
     ImageShape,
     Init,
     LabelledData,
@@ -21,7 +22,6 @@ from vigil.recipes.blocks import (
     PercentMetric,
     Profile,
     Target,
-    Zero,
     image_shape_check,
 )
 from vigil.recipes.recipe import Recipe, profiles_field
@@ -57,14 +57,6 @@ class ResnetCifarModel(Closed):
     shortcut: PaddedShortcut = Field(description="The shortcuts.")
     batch_norm: DeviceBatchNorm = Field(description="Batch normalisation.")
     init: Init = Field(description="Initial weights.")
-
-
-class CrossEntropy(Closed):
-    """What is minimised."""
-
-    name: Literal["softmax_cross_entropy"] = Field(description="Which loss.")
-    reduction: Literal["mean"] = Field(description="The mean over the global batch, whatever the shards.")
-    label_smoothing: Zero = Field(description="How much of the label is spread over all classes.")
 
 
 class OwnNormalisation(Closed):

@@ -13,8 +13,9 @@ from vigil.recipes.blocks import (
     Closed,
     ConstantInit,
     Count,
+    CrossEntropy,
     DeviationInit,
-    JudgedMetric,
+    LossMetric,
     Name,
     No,
     Positive,
@@ -22,7 +23,6 @@ from vigil.recipes.blocks import (
     Target,
     TextData,
     Yes,
-    Zero,
 )
 from vigil.recipes.recipe import Recipe, profiles_field
 
@@ -60,26 +60,16 @@ class CharGptModel(Closed):
     init: GptInit = Field(description="Initial weights.")
 
 
-class TokenCrossEntropy(Closed):
-    """What is minimised."""
-
-    name: Literal["softmax_cross_entropy"] = Field(description="Which loss.")
-    reduction: Literal["mean"] = Field(description="The mean over all tokens of the global batch, whatever the shards.")
-    label_smoothing: Zero = Field(description="How much of the label is spread over all classes.")
-
-
 class TextInput(Closed):
     """From a text to a training batch."""
 
     shuffle: Literal["with_replacement"] = Field(description="How it is drawn where examples begin.")
 
 
-class ValidationLossMetric(JudgedMetric):
+class ValidationLossMetric(LossMetric):
     """The number that is judged."""
 
     name: Literal["val_loss"] = Field(description="The mean loss over the validation text's tokens.")
-    unit: Literal["nats"] = Field(description="The unit of the metric.")
-    direction: Literal["lower"] = Field(description="Which direction is better; a band is two-sided all the same.")
 
 
 class LanguageTarget(Target):
@@ -102,7 +92,7 @@ class LanguageRecipe(Recipe):
 
     metric: ValidationLossMetric = Field(description="The number that is judged.")
     model: CharGptModel = Field(description="The network.")
-    loss: TokenCrossEntropy = Field(description="What is minimised.")
+    loss: CrossEntropy = Field(description="What is minimised.")
     input: TextInput = Field(description="From a text to a batch.")
     optimizer: AdamWRule = Field(description="The update rule.")
     targets: list[LanguageTarget] = Field(description="Published values; an empty list if there are none.")

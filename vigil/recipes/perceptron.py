@@ -14,7 +14,7 @@ from vigil.recipes.blocks import (
     DigitsData,
     Exact,
     ImageShape,
-    JudgedMetric,
+    LossMetric,
     Name,
     No,
     Profile,
@@ -79,12 +79,10 @@ class SgdOfProfiles(Closed):
     weight_decay_on: Literal["all"] = Field(description="Which parameters decay.")
 
 
-class TrainLossMetric(JudgedMetric):
+class TrainLossMetric(LossMetric):
     """The number that is judged."""
 
     name: Literal["train_loss"] = Field(description="The mean loss of the last epoch's steps, each example counted once.")
-    unit: Literal["nats"] = Field(description="The unit of the metric.")
-    direction: Literal["lower"] = Field(description="Which direction is better; a band is two-sided all the same.")
 
 
 class PerceptronTarget(Target):

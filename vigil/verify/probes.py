@@ -29,8 +29,8 @@ MARGIN_IMAGES = 4
 _CANDIDATE_BATCHES = 12
 # The oracle takes each step until the late state: that of a ResNet in half a second, that of MoCo in two.
 _MOST_STEPS = {"piecewise": 720, "cosine": 240, "warm_up_cosine": 240}
-# A model of more parameters than this is kept in 5 bits, but for its small arrays: char_gpt's 804,096 are 0.4 MB of a tape so, and
-# would be up to 1.6 MB in 16. No other recipe has half as many.
+# A model of more parameters than this is kept in 5 bits, but for its small arrays: char_gpt's 804,096 are 0.4 MB of a tape so,
+# and would be up to 1.6 MB in 16. No other recipe has half as many.
 _MANY = 2**19
 _SMALL = 2**12
 
