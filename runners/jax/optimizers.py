@@ -5,6 +5,7 @@ Twins: runners/torch/optimizers.py, runners/tensorflow/optimizers.py.
 
 from __future__ import annotations
 
+import functools
 from abc import ABC, abstractmethod
 from typing import Any
 
@@ -32,9 +33,12 @@ class NativeOptimizer(ABC):
         shorter, _ = optax.clip_by_global_norm(threshold).update(gradients, optax.EmptyState())
         return shorter
 
-    def decays(self, params):
-        """Return which parameters decay, a tree of booleans."""
-        return jax.tree_util.tree_map(lambda parameter: decay_of(self.rule, parameter) > 0.0, params)
+    @property
+    def decays(self):
+        """What tells of parameters which of them decay, a tree of booleans; None where all do."""
+        if self.rule["weight_decay_on"] == "all":
+            return None
+        return functools.partial(jax.tree_util.tree_map, lambda parameter: decay_of(self.rule, parameter) > 0.0)
 
     @abstractmethod
     def transformation(self, rate) -> optax.GradientTransformation:

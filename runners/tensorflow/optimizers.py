@@ -25,11 +25,9 @@ class Clipping:
     share's norm. This one clips the sum. It is the last to see gradients free of the loss's scale.
     """
 
-    clipping: ClassVar[dict | None] = None
+    clipping: ClassVar[dict]
 
     def _clip_gradients(self, grads):
-        if not self.clipping:
-            return grads
         context = tf.distribute.get_replica_context()
         whole = context.all_reduce(tf.distribute.ReduceOp.SUM, grads)
         # DIFFERS(tensorflow): it adds nothing to the norm; one that is given means the same.
@@ -49,8 +47,9 @@ class NativeOptimizer(ABC):
     def __init__(
         self, make: type[keras.optimizers.Optimizer], rule: dict, variables: list[keras.Variable], **numbers: object
     ) -> None:
-        own = type(make.__name__, (Clipping, make), {"clipping": rule.get("clipping")})
-        self.native, self.variables = own(1.0, **numbers), variables
+        if clipping := rule.get("clipping"):
+            make = type(make.__name__, (Clipping, make), {"clipping": clipping})
+        self.native, self.variables = make(1.0, **numbers), variables
         if still := [variable for variable in variables if not decay_of(rule, variable)]:
             self.native.exclude_from_weight_decay(still)
 

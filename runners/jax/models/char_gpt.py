@@ -79,7 +79,9 @@ class Dropout(nnx.Module):
     def __call__(self, x, mask):
         if mask is None:
             if self.rate and not self.deterministic:
-                raise Unsupported(f"dropout {self.rate} under native randomness: a step in JAX takes no keys here")
+                raise Unsupported(
+                    f"dropout {self.rate} under native randomness: a step in JAX takes no keys here. Use shared randomness."
+                )
             return x
         return x * (mask.astype(x.dtype) * (1.0 / (1.0 - self.rate)))
 
