@@ -47,7 +47,7 @@ def test_each_token_is_followed_by_its_class():
     assert (tokens.shape, tokens.dtype, set(labels)) == ((12, 64), np.int32, {"classes"})
     np.testing.assert_array_equal(tokens[:, 1:], labels["classes"][:, :-1])
     text = tiny_shakespeare.load().train.tobytes()
-    assert all(row.astype(np.uint8).tobytes() in text for row in np.hstack([tokens, labels["classes"][:, -1:]]))
+    assert all(row.astype(np.uint16).tobytes() in text for row in np.hstack([tokens, labels["classes"][:, -1:]]))
 
 
 def test_a_batch_is_a_function_of_its_step():

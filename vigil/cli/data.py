@@ -1,4 +1,4 @@
-"""`vigil data`: a user's labelled images as a data set that a recipe names."""
+"""`vigil data`: a user's labelled images, or a text, as a data set that a recipe names."""
 
 from __future__ import annotations
 
@@ -8,21 +8,32 @@ from pathlib import Path
 import numpy as np
 
 from runners.contract.data.labelled import LabelledSet
+from runners.contract.data.texts import TextSet
+from runners.contract.kinds import language
 from vigil.cli import options
 from vigil.data.labelled_images import make_labelled, read_split, shared_images
-from vigil.data.official import write_labelled
+from vigil.data.official import write_labelled, write_text
+from vigil.data.own_text import make_text
+from vigil.errors import UsageError
 
 _SHOWN_CLASSES = 10
+_SHOWN_CHARACTERS = 70
+# As far back as char_gpt sees.
+_BLOCK = 64
 
 
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
     """Add the verb, and what it can do, to the command line."""
-    parser = subparsers.add_parser("data", help="make a data set of your own labelled images")
+    parser = subparsers.add_parser("data", help="make a data set of your own labelled images, or of a text")
     actions = parser.add_subparsers(metavar="ACTION", required=True, parser_class=type(parser))
-    imported = actions.add_parser("import", help="from arrays (.npz), IDX files as MNIST's, or a folder with one for each class")
+    imported = actions.add_parser(
+        "import", help="from arrays (.npz), IDX files as MNIST's, a folder with one for each class, or a text (.txt)"
+    )
     imported.add_argument("name", metavar="NAME", help="what a recipe will call it")
-    for split in ("train", "test"):
-        imported.add_argument(f"--{split}", type=Path, required=True, metavar="PATH", help=f"images to {split} on")
+    for split, further in (("train", ""), ("test", " (default: the last tenth of a text)")):
+        imported.add_argument(
+            f"--{split}", type=Path, required=not further, metavar="PATH", help=f"images, or a text, to {split} on{further}"
+        )
         imported.add_argument(
             f"--{split}-labels", type=Path, metavar="FILE", help=f"labels of an IDX file of --{split} (default: by its name)"
         )
@@ -32,12 +43,41 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
 def run_import(arguments: argparse.Namespace) -> int:
     """Make NAME.npz in the data directory, and say what is in it and how a recipe asks for it."""
     name, progress = options.data_set_name(arguments.name), options.import_progress()
+    if arguments.train.suffix == ".txt":
+        return _import_text(name, arguments)
+    if arguments.test is None:
+        raise UsageError("--test: needed for images. Of a text (.txt) alone, the last tenth is tested on.")
     train = read_split(arguments.train, "train", labels=arguments.train_labels, progress=progress)
     test = read_split(arguments.test, "test", labels=arguments.test_labels, progress=progress)
     whole = make_labelled(train, test)
     path = write_labelled(name, whole)
     print("\n".join(_lines(whole, path)))
     return 0
+
+
+def _import_text(name: str, arguments: argparse.Namespace) -> int:
+    for option in ("train_labels", "test_labels"):
+        if getattr(arguments, option) is not None:
+            raise UsageError(f"--{option.replace('_', '-')}: a text has no labels. Leave it out.")
+    whole = make_text(arguments.train, arguments.test)
+    path = write_text(name, whole)
+    print("\n".join(_lines_of_text(whole, path)))
+    return 0
+
+
+def _lines_of_text(whole: TextSet, path: Path) -> list[str]:
+    shown = "".join(map(chr, whole.characters))
+    shown = repr(shown[:_SHOWN_CHARACTERS])[1:-1] + ("..." if len(shown) > _SHOWN_CHARACTERS else "")
+    n_train, n_test = language.places(len(whole.train), _BLOCK), language.stretches(len(whole.test), _BLOCK)
+    return [
+        f"train: {len(whole.train):,} characters",
+        f"test: {len(whole.test):,} characters",
+        f"{len(whole.characters)} kinds: {shown}",
+        f"data set: {path}",
+        f"a recipe asks for all of it, with a model.block of {_BLOCK}, by",
+        f"  model: {{vocabulary: {len(whole.characters)}}}",
+        f'  data: {{name: {path.stem}, checksum: "{whole.checksum}", n_train: {n_train}, n_test: {n_test}}}',
+    ]
 
 
 def _lines(whole: LabelledSet, path: Path) -> list[str]:
@@ -57,4 +97,3 @@ def _lines(whole: LabelledSet, path: Path) -> list[str]:
         f'  data: {{name: {path.stem}, checksum: "{whole.checksum}", n_train: {len(whole.train_labels)}, '
         f"n_test: {len(whole.test_labels)}}}",
     ]
-

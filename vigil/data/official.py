@@ -15,7 +15,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from runners.contract.data import cifar10, datasets, instances, labelled
+from runners.contract.data import cifar10, instances, labelled, texts
 from runners.contract.errors import UnusableData
 from runners.contract.kinds.table import kind_of
 from vigil.errors import DataError, DirectoryError, UsageError
@@ -66,7 +66,7 @@ def ensure_data(training: dict[str, Any], *, progress: Progress) -> Path | None:
     if kind_of(training).has_instances:
         return ensure_instances(data)
     if data.get("checksum"):
-        return _ensure_labelled(data, training["model"])
+        return _ensure_imported(training)
     return ensure_cifar10(progress=progress) if data["name"] == "cifar10" else None
 
 
@@ -84,12 +84,17 @@ def ensure_instances(data: dict[str, Any]) -> Path | None:
     return base
 
 
-def _ensure_labelled(data: dict[str, Any], model: dict[str, Any]) -> Path:
-    """Return the data directory, with the labelled images that a recipe names verified, and fit for its model."""
-    base = data_directory()
+def _ensure_imported(training: dict[str, Any]) -> Path:
+    """Return the data directory, with what a recipe names there verified, and fit for its model: batches can be made of it."""
+    base, kind = data_directory(), kind_of(training)
     with _as_vigil_error():
-        datasets.require_fit(datasets.load(data, str(base)), model)
+        kind.make_batches(kind.load(training["data"], str(base)), training, seed=0)
     return base
+
+
+def write_text(name: str, whole: texts.TextSet) -> Path:
+    """Write a text into the data directory and return the path, as `write_instances` does."""
+    return _write(name, whole, texts)
 
 
 def write_labelled(name: str, whole: labelled.LabelledSet) -> Path:

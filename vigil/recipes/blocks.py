@@ -23,7 +23,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-from runners.contract.data import digits, generated, scenes
+from runners.contract.data import digits, generated, scenes, tiny_shakespeare
 from runners.contract.data.instances import EMBEDDED
 from vigil.recipes.yaml_file import Location
 
@@ -38,7 +38,7 @@ LARGEST_SIZES = {
     "digits": (digits.COUNT, digits.COUNT),
 }
 # Names of sets that are here, or that another command makes: an import may take none of them.
-OWN_DATA = ("cifar10", "digits", "generated", "scenes", "textures", "tiny_shakespeare")
+OWN_DATA = ("cifar10", "digits", "generated", "scenes", "textures", tiny_shakespeare.NAME)
 DATA_IMAGE_SHAPE = (32, 32, 3)
 
 
@@ -319,7 +319,20 @@ class ImportedData(Closed):
         return self
 
 
-class LabelledData(ImportedData):
+class OwnData(ImportedData):
+    """Which data, of those here and of those that `vigil data import` makes."""
+
+    checksum: Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")] | None = Field(
+        default=None, description="Of an imported set, as the import prints it: which data the name means."
+    )
+
+    @model_serializer(mode="wrap")
+    def _without_nothing(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        # Recipes of sets that have none keep the hash under which their references were measured.
+        return {key: value for key, value in serialise(self).items() if key != "checksum" or value is not None}
+
+
+class LabelledData(OwnData):
     """Which labelled images, and how many of them."""
 
     known = ("generated", "textures", "cifar10")
@@ -327,16 +340,8 @@ class LabelledData(ImportedData):
     name: Name = Field(
         description="generated, textures: embedded and offline. cifar10: the official set. Others: made by `vigil data import`."
     )
-    checksum: Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")] | None = Field(
-        default=None, description="Of an imported set, as the import prints it: which images and labels the name means."
-    )
     n_train: Count = Field(description="How many training images, the first ones.")
     n_test: Count = Field(description="How many test images, the first ones.")
-
-    @model_serializer(mode="wrap")
-    def _without_nothing(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        # Recipes of sets that have none keep the hash under which their references were measured.
-        return {key: value for key, value in serialise(self).items() if key != "checksum" or value is not None}
 
 
 class DigitsData(Closed):
@@ -347,10 +352,14 @@ class DigitsData(Closed):
     n_test: Count = Field(description="How many of them are evaluated, the first ones.")
 
 
-class TextData(Closed):
+class TextData(OwnData):
     """Which text, and how much of it."""
 
-    name: Literal["tiny_shakespeare"] = Field(description="tiny_shakespeare: in the repository; nine tenths are trained on.")
+    known = (tiny_shakespeare.NAME,)
+
+    name: Name = Field(
+        description="tiny_shakespeare: in the repository; nine tenths are trained on. Others: made by `vigil data import`."
+    )
     n_train: Count = Field(description="At how many places of the training text an example may begin, the first ones.")
     n_test: Count = Field(description="Into how many examples the test text is cut, the first ones, side by side.")
 

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from runners.contract.data import tiny_shakespeare
+from runners.contract.kinds import language
 from vigil.recipes.blocks import (
     AdamWRule,
     Check,
@@ -103,9 +104,11 @@ class LanguageRecipe(Recipe):
 
     def checks(self) -> list[Check]:
         model = self.model
+        # An imported text is held to the model when it is read.
+        here = {name: profile.data for name, profile in self.profiles.items() if not profile.data.checksum}
         return [
             (
-                model.vocabulary == tiny_shakespeare.VOCABULARY,
+                model.vocabulary == tiny_shakespeare.VOCABULARY or not here,
                 ("model", "vocabulary"),
                 f"found {model.vocabulary}. Allowed: {tiny_shakespeare.VOCABULARY}, the characters of tiny_shakespeare.",
             ),
@@ -114,14 +117,13 @@ class LanguageRecipe(Recipe):
                 ("model", "heads"),
                 f"found {model.heads}. Allowed: a divisor of width, {model.width}.",
             ),
-            *(check for name, profile in self.profiles.items() for check in self._size_checks(name, profile.data)),
+            *(check for name, data in here.items() for check in self._size_checks(name, data)),
         ]
 
     def _size_checks(self, profile: str, data: TextData) -> list[Check]:
         """Return the checks that the text holds as many stretches of a block's length as a profile asks for."""
-        # Each has the token that follows its last one.
-        places = tiny_shakespeare.TRAINED - self.model.block
-        stretches = (tiny_shakespeare.COUNT - tiny_shakespeare.TRAINED - 1) // self.model.block
+        places = language.places(tiny_shakespeare.TRAINED, self.model.block)
+        stretches = language.stretches(tiny_shakespeare.COUNT - tiny_shakespeare.TRAINED, self.model.block)
         return [
             (found <= most, ("profiles", profile, "data", name), f"found {found}. Allowed: at most {most}.")
             for name, found, most in (("n_train", data.n_train, places), ("n_test", data.n_test, stretches))

@@ -14,8 +14,9 @@ from pathlib import Path
 
 import numpy as np
 
-from runners.contract.data import own
+from runners.contract.data import own, texts
 
+NAME = "tiny_shakespeare"
 COUNT = 1_115_394
 VOCABULARY = 65
 # Nine tenths are trained on, the first ones.
@@ -24,19 +25,11 @@ _PATH = Path(__file__).with_name("tiny_shakespeare.txt.xz")
 _SHA256 = "21b40ccf4999c004256d116655824719001352dbc22636354d9cd0c645d03a4a"
 
 
-@dataclasses.dataclass(frozen=True)
-class TextSet:
-    """Characters as their places in the sorted vocabulary, uint8 [character]. `checksum` is over exactly these bytes."""
-
-    train: np.ndarray
-    test: np.ndarray
-    checksum: str
-
-
 @functools.lru_cache(maxsize=1)
-def load() -> TextSet:
+def load() -> texts.TextSet:
     """Return the text in two parts. Raises UnusableData unless the file is the one meant."""
-    characters = np.frombuffer(lzma.decompress(own.read(_PATH, sha256=_SHA256)), np.uint8)
-    _, tokens = np.unique(characters, return_inverse=True)
-    tokens = tokens.astype(np.uint8)
-    return TextSet(tokens[:TRAINED], tokens[TRAINED:], hashlib.sha256(tokens.tobytes()).hexdigest()[:32])
+    points = np.frombuffer(lzma.decompress(own.read(_PATH, sha256=_SHA256)), np.uint8)
+    whole = texts.make_set(points[:TRAINED], points[TRAINED:])
+    # References name it by the tokens alone, a byte each.
+    tokens = np.concatenate([whole.train, whole.test]).astype(np.uint8)
+    return dataclasses.replace(whole, checksum=hashlib.sha256(tokens.tobytes()).hexdigest()[:32])

@@ -14,7 +14,7 @@ import numpy as np
 from runners.contract.data.batches import Batches
 from runners.contract.data.datasets import DataSet
 from runners.contract.data.instances import InstanceSet
-from runners.contract.data.tiny_shakespeare import TextSet
+from runners.contract.data.texts import TextSet
 from runners.contract.kinds.detections import Detections
 from runners.contract.kinds.parameters import ParameterTable, Shapes
 

@@ -6,13 +6,15 @@ Every place of the training text is an example: the characters from there on, ea
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from runners.contract.data import streams, tiny_shakespeare
+from runners.contract.data import streams, texts, tiny_shakespeare
 from runners.contract.data.batches import Batches
-from runners.contract.data.tiny_shakespeare import TextSet
+from runners.contract.data.texts import TextSet
+from runners.contract.errors import UnusableData
 from runners.contract.kinds.kind import Kind, Model, Predict
 from runners.contract.kinds.metrics import classification_totals
 from runners.contract.kinds.parameters import ParameterTable
@@ -33,6 +35,7 @@ class TextBatches(Batches):
     def __init__(
         self, text: TextSet, training: dict[str, Any], *, seed: int, order: Callable[[int], np.ndarray] | None = None
     ) -> None:
+        require_fit(text, training)
         self._text, self._seed = text, seed
         self._starts = self._drawn_starts if order is None else self._index
         if order is not None:
@@ -69,6 +72,32 @@ class TextBatches(Batches):
         return (drawn >= self._dropout * 2**32).astype(np.uint8).reshape(self._batch_size, *shape)
 
 
+def places(characters: int, block: int) -> int:
+    """Return at how many places of a text a training example may begin: each has the token that follows its last one."""
+    return max(0, characters - block)
+
+
+def stretches(characters: int, block: int) -> int:
+    """Return how many test examples a text is cut into, side by side."""
+    return max(0, (characters - 1) // block)
+
+
+def require_fit(text: TextSet, training: dict[str, Any]) -> None:
+    """Raise UnusableData unless a text has the characters that a recipe's model is made for, and as many as are asked for."""
+    data, block, found = training["data"], training["model"]["block"], len(text.characters)
+    if found != training["model"]["vocabulary"]:
+        raise UnusableData(
+            f"the text has {found} kinds of characters, the recipe's model.vocabulary is {training['model']['vocabulary']}. "
+            f"Write {found} there."
+        )
+    for key, most in (("n_train", places(len(text.train), block)), ("n_test", stretches(len(text.test), block))):
+        if data[key] > most:
+            raise UnusableData(
+                f"the recipe's data.{key} is {data[key]}; with a model.block of {block} the text has {most}. Ask for as many at "
+                "most."
+            )
+
+
 def mask_shapes(model: Model) -> dict[str, tuple[int, ...]]:
     """Return the places where a model drops something, with the shape of one row's mask; none where nothing is dropped."""
     if not model["dropout"]:
@@ -98,7 +127,8 @@ def evaluate(predict: Predict, batches: Batches, training: dict[str, Any]) -> di
 
 
 def _load(data: dict[str, Any], directory: str | None) -> TextSet:
-    del data, directory
+    if data.get("checksum"):
+        return texts.read(Path(directory or "") / f"{data['name']}.npz", expected=data["checksum"])
     return tiny_shakespeare.load()
 
 
