@@ -24,6 +24,15 @@ def test_the_tolerance_of_a_target_allows_for_both_sides_noise():
     assert target.tolerance == pytest.approx(63.657 * 0.8 / math.sqrt(2.0) * math.sqrt(1.5), rel=1e-4)
 
 
+def test_the_tolerance_of_a_target_allows_for_its_own_small_test():
+    """What a published value was measured on varies, too, and the reason says so."""
+    (target,) = run_judge(
+        [(100, 80.0), (101, 80.8)], rows=[], n_test=100_000, targets=[{**TARGET, "standard_error": 0.5}]
+    ).targets
+    assert target.tolerance == pytest.approx(63.657 * math.hypot(0.8 / math.sqrt(2.0) * math.sqrt(1.5), 0.5), rel=1e-4)
+    assert "and 0.50 points of the published test" in target.reason
+
+
 @pytest.mark.parametrize("change", [{"metric": "top5"}, {"selection": "best"}])
 def test_a_target_of_another_metric_or_selection_is_shown_beside(change):
     """A published best epoch is not held against a last epoch."""

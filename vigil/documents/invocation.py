@@ -68,9 +68,12 @@ class ExactTarget(Part):
 
 
 class PublishedTarget(Part):
-    """A published value, as the recipe has it. `metric`: where it is of another one than the recipe's."""
+    """A published value, as the recipe has it.
 
-    LEFT_OUT_WHEN_NONE: ClassVar[tuple[str, ...]] = ("metric", "exact")
+    metric: where it is of another one than the recipe's. standard_error: of its own small test, in the metric's unit.
+    """
+
+    LEFT_OUT_WHEN_NONE: ClassVar[tuple[str, ...]] = ("metric", "exact", "standard_error")
 
     value: float
     published_as: str
@@ -81,6 +84,7 @@ class PublishedTarget(Part):
     profile: str
     metric: str | None = None
     exact: ExactTarget | None = None
+    standard_error: float | None = None
 
 
 class SequentialRule(Part):

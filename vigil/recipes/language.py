@@ -77,6 +77,9 @@ class LanguageTarget(Target):
     """A published value; shown beside a measured one, and judged only under the profile of its protocol."""
 
     metric: Literal["val_loss"] = Field(description="The metric that was published.")
+    standard_error: Positive | None = Field(
+        default=None, description="Of a published value that is of a sample of the text: `python -m benchmarks.small_tests`."
+    )
 
 
 class LanguageProfile(Profile):

@@ -49,12 +49,14 @@ def judge_target(
     shown = beside(target, reason=why_not_judged(target, metric=metric, selection=selection, profile=profile))
     if shown.reason:
         return shown
-    allowed = tolerance(numbers, band=band, unit=unit, n_test=n_test, coverage=coverage)
+    error = target.standard_error or 0.0
+    allowed = tolerance(numbers, band=band, unit=unit, n_test=n_test, coverage=coverage, standard_error=error)
     if allowed is None:
         return shown.replace(reason="one run and no reference, so no spread is known")
     difference = math.fsum(numbers) / len(numbers) - target.value
     away = f"{amount(abs(difference), unit)} {'above' if difference > 0.0 else 'below'}"
-    within = f"within {amount(allowed.size, unit)} counts as met (spread of {allowed.spread_of})"
+    spreads = f"spread of {allowed.spread_of}" + (f", and {amount(error, unit)} of the published test" if error else "")
+    within = f"within {amount(allowed.size, unit)} counts as met ({spreads})"
     return shown.replace(
         judged=True,
         meets=abs(difference) <= allowed.size,

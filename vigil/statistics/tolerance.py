@@ -20,11 +20,13 @@ class Tolerance:
     spread_of: str
 
 
-def tolerance(values: Sequence[float], *, band: Band | None, unit: str, n_test: int, coverage: float) -> Tolerance | None:
-    """Return how far one published value may be from the mean of our m runs, on either side: t * s * sqrt(1 + 1 / m).
+def tolerance(
+    values: Sequence[float], *, band: Band | None, unit: str, n_test: int, coverage: float, standard_error: float = 0.0
+) -> Tolerance | None:
+    """Return how far one published value may be from the mean of our m runs, on either side: t * sqrt(s^2 * (1 + 1 / m) + e^2).
 
     s and its degrees of freedom are the reference's where there is a band, else those of our runs where there are two or more,
-    never below the floor. Without either no spread is known: None.
+    never below the floor. Without either no spread is known: None. e is the published value's own `standard_error`.
     """
     n_runs, mean = len(values), math.fsum(values) / len(values)
     if band is not None:
@@ -35,5 +37,5 @@ def tolerance(values: Sequence[float], *, band: Band | None, unit: str, n_test: 
         freedom, spread_of = n_runs - 1.0, f"these {n_runs} runs"
     else:
         return None
-    size = float(scipy.stats.t.ppf((1.0 + coverage) / 2.0, freedom)) * spread * math.sqrt(1.0 + 1.0 / n_runs)
-    return Tolerance(size, spread_of)
+    deviation = math.hypot(spread * math.sqrt(1.0 + 1.0 / n_runs), standard_error)
+    return Tolerance(float(scipy.stats.t.ppf((1.0 + coverage) / 2.0, freedom)) * deviation, spread_of)
