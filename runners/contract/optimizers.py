@@ -105,8 +105,10 @@ def clipped(rule: Rule, gradients: Mapping[str, np.ndarray], *, rounded: Rounded
     clipping = rule.get("clipping")
     if clipping is None:
         return dict(gradients)
-    squares = sum(np.square(gradient).sum() for gradient in gradients.values())
-    norm = rounded(np.sqrt(squares), sum(gradient.size for gradient in gradients.values())) + clipping["epsilon"]
+    # A sum of a million squares is taken in blocks. With a row to a block, what is rounded here is 1 to 3 units; of 40 draws of
+    # char_gpt's gradients, PyTorch's norm was 3.4 units off (root mean square), TensorFlow's and JAX's 0.6 to 0.8.
+    norms = [rounded(np.linalg.norm(gradient), np.shape(gradient)[-1]) for gradient in gradients.values()]
+    norm = rounded(np.linalg.norm(norms), len(norms)) + clipping["epsilon"]
     factor = min(1.0, clipping["threshold"] / norm)
     # Times 1 is no product that rounds.
     return {name: rounded(gradient * factor) for name, gradient in gradients.items()} if factor < 1.0 else dict(gradients)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -29,7 +29,7 @@ MARGIN_IMAGES = 4
 _CANDIDATE_BATCHES = 12
 # The oracle takes each step until the late state: that of a ResNet in half a second, that of MoCo in two.
 _MOST_STEPS = {"piecewise": 720, "cosine": 240, "warm_up_cosine": 240}
-# A model of more parameters than this is kept in 5 bits, but for its small arrays: char_gpt's 804,096 are 0.4 MB of a tape so,
+# A model of more parameters than this is kept in 4 bits, but for its small arrays: char_gpt's 804,096 are 0.3 MB of a tape so,
 # and would be up to 1.6 MB in 16. No other recipe has half as many.
 _MANY = 2**19
 _SMALL = 2**12
@@ -77,7 +77,7 @@ def make_states(
     kept: dict[str, State] = {}
     last = max(steps.values())
     for step in range(last + 1):
-        kept |= {name: coarse(training, state) if step else state for name, at in steps.items() if at == step}
+        kept |= {name: coarse(training, state, initial) if step else state for name, at in steps.items() if at == step}
         if step < last:
             rate = schedule.learning_rate(training["learning_rate"], step)
             answer = oracle.train_step(training, state, [batches.train(step)], rate)
@@ -100,7 +100,7 @@ def bits_of(training: dict[str, Any], name: str) -> int | None:
     optimizer, (group, _, parameter) = optimizer_of(training), name.partition("/")
     if group == "params":
         sizes = {each: math.prod(shape) for each, shape in kind_of(training).parameter_shapes(training["model"]).items()}
-        return 5 if sum(sizes.values()) > _MANY and sizes[parameter] > _SMALL else 16
+        return 4 if sum(sizes.values()) > _MANY and sizes[parameter] > _SMALL else 16
     return {**dict.fromkeys(optimizer.coarse, 8), **dict.fromkeys(optimizer.sized, 0)}.get(group)
 
 
@@ -124,8 +124,11 @@ def size_of(array: np.ndarray) -> float:
     return 2.0 ** round(0.5 * math.log2(mean)) if mean else 0.0
 
 
-def coarse(training: dict[str, Any], state: State) -> State:
-    """Return the state on a coarse grid: small to store, and float32 holds it exactly."""
+def coarse(training: dict[str, Any], state: State, initial: Mapping[str, np.ndarray]) -> State:
+    """Return the state on a coarse grid: small to store, and float32 holds it exactly.
+
+    An array that has not moved from its initial value by a step of the grid is that value, which nothing has to keep.
+    """
     result = {}
     for name, array in state.items():
         bits = bits_of(training, name)
@@ -135,7 +138,8 @@ def coarse(training: dict[str, Any], state: State) -> State:
             result[name] = array.astype(np.float32).astype(np.float64)
         else:
             integers, scale = quantise(array, bits=bits)
-            result[name] = integers * scale
+            has_moved = np.abs(array - initial[name]).max() >= scale
+            result[name] = integers * scale if has_moved else np.asarray(initial[name], np.float64)
     return result
 
 
