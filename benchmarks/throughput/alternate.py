@@ -3,7 +3,7 @@
 The runner's own `train` runs on a session that hands over to the others after every block of steps. They are
 
 - `step`: the runner's own step on a few batches that lie ready: what is left is what Vigil adds around a step;
-- `bare`: the bare loop of its framework, for the recipe that has one, on tensors that lie ready;
+- `bare`: the bare loop of its framework, for the recipes that have one, on tensors that lie ready;
 - `bare_with_input`: the bare loop, which makes each batch by the runner's input pipeline before its step, on the same thread.
 
 `python -m benchmarks.throughput.alternate DIRECTORY` reads DIRECTORY/spec.json and turns.json, and writes result.json.
@@ -27,8 +27,8 @@ from runners.contract.protocol.spec import RunSpec, read_spec
 from runners.contract.schedule import learning_rate
 
 RUNNER, STEP, BARE, BARE_WITH_INPUT = "runner", "step", "bare", "bare_with_input"
-# The recipe that the bare loops train.
-BARE_RECIPE = "resnet_cifar"
+# The recipes that have bare loops.
+BARE_RECIPES = ("resnet_cifar", "char_gpt")
 # After a turn the caches are the other's, and the runner finds batches prepared: these steps are not counted.
 SETTLING_STEPS = 5
 TURNS_NAME = "turns.json"
@@ -117,7 +117,7 @@ def bare_loop_with_input(session: AlternatingSession) -> Losses:
 
 def others_for(spec: RunSpec) -> dict[str, Callable[[AlternatingSession], Losses]]:
     """Return who takes turns with the runner of a spec."""
-    bare = {BARE: bare_loop, BARE_WITH_INPUT: bare_loop_with_input} if spec.recipe["name"] == BARE_RECIPE else {}
+    bare = {BARE: bare_loop, BARE_WITH_INPUT: bare_loop_with_input} if spec.recipe["name"] in BARE_RECIPES else {}
     return {STEP: own_step, **bare}
 
 
@@ -157,8 +157,13 @@ def main(directory: Path) -> None:
     (directory / RESULT_NAME).write_text(json.dumps(result), encoding="utf-8")
 
 
+def bare_module(recipe: str, framework: str) -> str:
+    """Return the name of the module of a recipe's bare loop."""
+    return f"benchmarks.throughput.bare_{recipe}_{framework}"
+
+
 def _bare(spec: RunSpec) -> Any:
-    return importlib.import_module(f"benchmarks.throughput.bare_{spec.framework}")
+    return importlib.import_module(bare_module(spec.recipe["name"], spec.framework))
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from benchmarks.throughput.alternate import BARE_RECIPE, RESULT_NAME, TURNS_NAME, steps_needed
+from benchmarks.throughput.alternate import BARE_RECIPES, RESULT_NAME, TURNS_NAME, bare_module, steps_needed
 from benchmarks.throughput.rounds import Throughput, summarise
 from runners.contract.protocol.events import EventReader
 from runners.contract.protocol.spec import RunSpec, write_spec
@@ -92,7 +92,7 @@ def alternate(recipe: str, context: Context, *, rounds: int, steps: int) -> dict
 def measure_start(recipe: str, context: Context) -> Start:
     """Start the bare script, if there is one, then the runner. Raises CannotRun when one ends before its first step."""
     with tempfile.TemporaryDirectory(prefix="vigil-bench-") as name:
-        bare = _seconds_of_bare(context, Path(name)) if recipe == BARE_RECIPE else None
+        bare = _seconds_of_bare(recipe, context, Path(name)) if recipe in BARE_RECIPES else None
         write_spec(Path(name), make_spec(recipe, context, training_of_profile(recipe)))
         return Start(bare, _seconds_of_runner(context, Path(name)))
 
@@ -143,8 +143,8 @@ def failed(what: str, process: subprocess.Popen, log: Path) -> CannotRun:
     return CannotRun(f"{what}: ended with exit code {process.returncode} before it was measured. Its last lines:\n{tail}")
 
 
-def _seconds_of_bare(context: Context, directory: Path) -> float:
-    module = [f"benchmarks.throughput.bare_{context.framework}", context.mode, context.precision, "1"]
+def _seconds_of_bare(recipe: str, context: Context, directory: Path) -> float:
+    module = [bare_module(recipe, context.framework), context.mode, context.precision, "1"]
     begun = time.perf_counter()
     with started(module, log=directory / _LOG_NAME, output=subprocess.PIPE) as process:
         for line in process.stdout:

@@ -23,7 +23,7 @@ Each runner trains beside others; a ratio is the runner's speed over theirs, bel
 - **own step**: the runner's own step on twelve batches that lie ready.
   The ratio charges Vigil with its input pipeline, learning rate schedule, loss reporting and heartbeat.
   What the pipeline takes alone, on one thread, is the column **input**, as a share of the runner's step.
-- **bare**: a script of one page that knows nothing of Vigil (`benchmarks/throughput/bare_*.py`), for `resnet_cifar`.
+- **bare**: a script of one page without Vigil (`benchmarks/throughput/bare_*.py`), for `resnet_cifar` and `char_gpt`.
   Model, optimizer, batch size, mode, precision and framework are the same.
   Its batches lie ready in memory as tensors of the framework, never augmented, and it looks at no loss.
   The ratio charges Vigil besides with what its conventions cost where a framework's own differ (padding, running variance).

@@ -16,7 +16,7 @@ from vigil.recipes.loading import load_recipe
         ("heads: 4", "heads: 3", "model.heads: found 3. Allowed: a divisor of width, 128."),
         ("n_train: 1003790", "n_train: 1003791", "profiles.smoke.data.n_train: found 1003791. Allowed: at most 1003790."),
         ("n_test: 1740", "n_test: 1800", "profiles.quick.data.n_test: found 1800. Allowed: at most 1742."),
-        ("name: tiny_shakespeare", "name: plays", 'data: found name "plays" without a checksum. Allowed: tiny_shakespeare without'),
+        ("name: tiny_shakespeare", "name: plays", 'data: found name "plays" without a checksum. Allowed: tiny_shakespeare'),
         ("dropout: 0.1", "dropout: 1.0", "profiles.dropout.dropout: found 1.0"),
         ("bias: false", "bias: true", "model.bias: found true. Allowed: false."),
         ("name: adamw", "name: sgd", 'optimizer.name: found "sgd" (text). Allowed: adamw.'),

@@ -1,6 +1,6 @@
 """A bare training loop in JAX, with Flax and Optax: ResNet-8 for CIFAR on batches that lie ready as arrays. No Vigil in it.
 
-python -m benchmarks.throughput.bare_jax MODE PRECISION STEPS
+python -m benchmarks.throughput.bare_resnet_cifar_jax MODE PRECISION STEPS
 """
 
 import itertools

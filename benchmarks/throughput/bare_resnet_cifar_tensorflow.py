@@ -1,6 +1,6 @@
 """A bare training loop in TensorFlow: ResNet-8 for CIFAR on batches that lie ready as tensors. No Vigil in it.
 
-python -m benchmarks.throughput.bare_tensorflow MODE PRECISION STEPS
+python -m benchmarks.throughput.bare_resnet_cifar_tensorflow MODE PRECISION STEPS
 """
 
 import itertools

@@ -1,6 +1,6 @@
 """A bare training loop in PyTorch: ResNet-8 for CIFAR on batches that lie ready as tensors. No Vigil in it.
 
-python -m benchmarks.throughput.bare_torch MODE PRECISION STEPS
+python -m benchmarks.throughput.bare_resnet_cifar_torch MODE PRECISION STEPS
 """
 
 import itertools
