@@ -15,7 +15,8 @@ FRAMEWORKS := torch tensorflow jax
 option = $(if $($(2)),--$(1)='$($(2))')
 CONTEXT = $(call option,framework,FRAMEWORK) $(call option,mode,MODE) $(call option,precision,PRECISION) \
   $(call option,device,DEVICE) $(call option,devices,DEVICES) $(call option,shards,SHARDS) \
-  $(call option,determinism,DETERMINISM) $(call option,randomness,RANDOMNESS) $(call option,release,RELEASE)
+  $(call option,determinism,DETERMINISM) $(call option,randomness,RANDOMNESS) $(call option,attention,ATTENTION) \
+  $(call option,release,RELEASE)
 RUNS = $(call option,profile,PROFILE) $(call option,seeds,SEEDS) $(call option,fault,FAULT) \
   $(call option,jobs,JOBS) $(ARGS)
 

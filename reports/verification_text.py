@@ -77,7 +77,7 @@ def go_on(document: Verification, *, command: str) -> tuple[str, str] | None:
         question = "does it grow with rounding, or is it there without any?"
     else:
         return None
-    usual = {"device": "cpu", "devices": 1, "shards": None, "determinism": "off"}
+    usual = {"device": "cpu", "devices": 1, "shards": None, "determinism": "off", "attention": "default"}
     options = [f"--{name} {getattr(following, name)}" for name in ("framework", "mode", "precision")]
     options += [f"--{name} {getattr(following, name)}" for name, value in usual.items() if getattr(following, name) != value]
     return " ".join([command, *options]), question

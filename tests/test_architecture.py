@@ -131,7 +131,7 @@ def test_the_command_line_starts_without_any_framework_or_mlflow():
 def test_runners_have_the_same_files():
     """The three runners are twins: what every one of them has is listed in docs/architecture.md."""
     listed = {"__init__.py", "__main__.py", "train.py", "verify.py", "optimizers.py", "modes.py", "precision.py", "devices.py",
-              "determinism.py", "models/__init__.py", "models/resnet_cifar.py"}
+              "determinism.py", "attention.py", "models/__init__.py", "models/resnet_cifar.py"}
     for framework in OWN:
         folder = ROOT / "runners" / framework
         assert listed <= {str(path.relative_to(folder)) for path in folder.rglob("*.py")}, framework

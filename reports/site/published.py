@@ -9,7 +9,7 @@ from typing import Any
 
 from reports.site.cell_results import CellResult, Key
 from reports.site.sources import ProfileFacts, RecipeFacts, Sources
-from vigil.documents.context import FRAMEWORKS
+from vigil.documents.context import ATTENTION, FRAMEWORKS
 from vigil.documents.night import REPRODUCE
 from vigil.documents.reference_row import ReferenceRow
 
@@ -141,7 +141,7 @@ def _of_history(
         if result.kind == REPRODUCE and result.is_clean and result.recipe_hash == profile.hash and result.framework == framework
         for run in result.runs
         if run.value is not None and run.metric == recipe.metric["name"]
-        and all(getattr(run, name) == wanted for name, wanted in USUAL.items())
+        and all(getattr(run, name) == wanted for name, wanted in USUAL.items()) and not run.context.endswith(ATTENTION)
     ]  # fmt: skip
     if not runs:
         return

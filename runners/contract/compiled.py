@@ -1,7 +1,7 @@
 """Where a framework keeps the programs that it compiles to verify, so that the next context need not compile them again.
 
-Each build of a framework, kind of processor and number of threads has a folder of its own: nothing that another one compiled is
-ever run. Training runs compile as they would without Vigil.
+Each build of a framework, kind of processor, number of threads and kernel of attention has a folder of its own: nothing that
+another one compiled is ever run. Training runs compile as they would without Vigil.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def directory_for(spec: RunSpec, *, version: str, libraries: Iterable[Path]) -> 
     if cache is None or spec.task != "verify" or spec.fault:
         return None
     threads = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    facts = [version, sys.version, processor(), str(threads)]
+    facts = [version, sys.version, processor(), str(threads), *([] if spec.attention == "default" else [spec.attention])]
     facts += [f"{path} {path.stat().st_size} {path.stat().st_mtime_ns}" for path in sorted(libraries)]
     digest = hashlib.sha256("\n".join(facts).encode()).hexdigest()[:16]
     folder = cache / FOLDER / f"{spec.framework}-{version}-{digest}"

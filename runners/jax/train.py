@@ -23,7 +23,7 @@ from runners.contract.optimizers import COUNTER
 from runners.contract.protocol import faults
 from runners.contract.protocol.checkpoint import State, require_same_names
 from runners.contract.protocol.session import Session
-from runners.jax import determinism, devices, modes, precision
+from runners.jax import attention, determinism, devices, modes, precision
 from runners.jax.models import char_gpt, digits_mlp, moco_lite, resnet_cifar, tiny_mask_rcnn
 from runners.jax.optimizers import OPTIMIZERS
 
@@ -68,6 +68,7 @@ def set_up(session: Session) -> jax.sharding.Mesh:
     modes.keep_compiled(spec)
     determinism.set_up(spec.determinism, device=spec.device)
     precision.set_up(spec.precision, device=spec.device)
+    attention.set_up(spec.attention, device=spec.device, precision=spec.precision)
     if spec.fault:
         faults.install(spec.fault, "jax")
     mesh = devices.mesh(spec)

@@ -22,7 +22,7 @@ from runners.contract.optimizers import COUNTER, optimizer_of
 from runners.contract.protocol import faults
 from runners.contract.protocol.checkpoint import State, require_same_names
 from runners.contract.protocol.session import Session
-from runners.tensorflow import determinism, devices, modes, precision
+from runners.tensorflow import attention, determinism, devices, modes, precision
 from runners.tensorflow.models import char_gpt, digits_mlp, moco_lite, resnet_cifar, tiny_mask_rcnn
 from runners.tensorflow.optimizers import OPTIMIZERS
 
@@ -71,6 +71,7 @@ def set_up(session: Session) -> Iterator[devices.Replica]:
         faults.install(spec.fault, "tensorflow")
     determinism.set_up(spec.determinism)
     precision.set_up(spec.precision, device=spec.device)
+    attention.set_up(spec.attention, device=spec.device, precision=spec.precision)
     with devices.replicas(spec) as replica:
         session.report_environment(environment())
         yield replica

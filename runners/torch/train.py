@@ -20,7 +20,7 @@ from runners.contract.optimizers import COUNTER, optimizer_of
 from runners.contract.protocol import faults
 from runners.contract.protocol.checkpoint import State, require_same_names
 from runners.contract.protocol.session import Session
-from runners.torch import determinism, devices, modes, precision
+from runners.torch import attention, determinism, devices, modes, precision
 from runners.torch.models import char_gpt, digits_mlp, moco_lite, resnet_cifar, tiny_mask_rcnn
 from runners.torch.optimizers import OPTIMIZERS
 
@@ -65,6 +65,7 @@ def set_up(session: Session, rank: int) -> Iterator[devices.Replica]:
     modes.keep_compiled(spec)
     determinism.set_up(spec.determinism)
     precision.set_up(spec.precision, device=spec.device)
+    attention.set_up(spec.attention, device=spec.device, precision=spec.precision)
     session.report_environment(environment())
     with devices.replicas(spec, run_directory=session.directory, rank=rank) as replica:
         yield replica

@@ -67,6 +67,7 @@ def test_a_profile_of_our_own_says_why_nothing_is_published():
     [
         {"recipe_hash": "older"}, {"fault": "x.py"}, {"mode": "eager"}, {"precision": "bf16"}, {"devices": 2},
         {"value": float("nan")}, {"metric": "another"}, {"determinism": "on"}, {"randomness": "native"},
+        {"context": "jax-jit-fp32-x1-math"},
         {"release": "0.10.1", "created": ago(days=3)},
     ],
 )  # fmt: skip

@@ -69,6 +69,34 @@ def test_without_clipping_it_is_another_run(run, framework):
         assert_the_oracles(finished(run(framework, **unclipped)), make_spec(framework, **changes))
 
 
+def test_attention_by_the_kernel_that_was_chosen(run, framework):
+    """PyTorch's two on CPUs, and the one of each of the others, are within float32 of the oracle; those two are not the same."""
+    found = []
+    for attention in ("math", "flash") if framework == "torch" else ("math",):
+        changes = changes_of(0.0, mode="jit", precision="fp32", attention=attention)
+        result = finished(run(framework, **changes))
+        np.testing.assert_allclose(result.losses, trajectory(make_spec(framework, **changes))[0], rtol=1e-5)
+        found.append(result.state["params/block1.qkv.kernel"].tobytes())
+    assert len(set(found)) == len(found)
+
+
+@pytest.mark.parametrize(
+    ("framework", "changes", "reason"),
+    [
+        ("torch", {"attention": "efficient"}, "attention efficient: PyTorch has that kernel on GPUs alone"),
+        ("tensorflow", {"attention": "flash"}, "attention flash: Keras has no fused attention on TensorFlow"),
+        ("jax", {"attention": "cudnn"}, "attention cudnn: JAX has that kernel on GPUs alone"),
+        ("jax", {"attention": "flash"}, "attention flash: jax.nn.dot_product_attention has math and cudnn"),
+        ("jax", {"attention": "math", "precision": "fp64"}, "takes its softmax in float32"),
+    ],
+)
+def test_a_kernel_that_is_not_there_is_refused(run, framework, changes, reason):
+    """The run is unsupported, with the reason; no other kernel is taken in its place."""
+    result = run(framework, **changes_of(0.0, **{"mode": "jit", "precision": "fp32", **changes}))
+    assert result.exit_code != 0
+    assert reason in str(result.events[-1])
+
+
 @pytest.mark.parametrize("framework", ["torch", "tensorflow"])
 def test_native_dropout_is_a_frameworks_own(run, framework):
     """Its loss is another one each time that the seed is, the same where it is not."""

@@ -19,6 +19,7 @@ FILES = (
     "precision.py",
     "devices.py",
     "determinism.py",
+    "attention.py",
     "optimizers.py",
     "regions.py",
     "models/resnet_cifar.py",

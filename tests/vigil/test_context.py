@@ -23,8 +23,9 @@ def every_context():
         [(1, None), (2, None), (2, (80, 48)), (12, None), (1, (64,))],
         contexts.DETERMINISM,
         contexts.RANDOMNESS,
+        ("default", "math"),
     )
-    for framework, mode, precision, device, (devices, shards), determinism, randomness in words:
+    for framework, mode, precision, device, (devices, shards), determinism, randomness, attention in words:
         yield make_context(
             framework=framework,
             mode=mode,
@@ -34,6 +35,7 @@ def every_context():
             shards=shards,
             determinism=determinism,
             randomness=randomness,
+            attention=attention,
         )
 
 
@@ -41,8 +43,8 @@ def test_text_form_is_short():
     """What is usual is left out of the text form, and what is not is named in a fixed order."""
     assert make_context(framework="jax", precision="bf16", devices=2).text == "jax-jit-bf16-x2"
     assert make_context(framework="torch", mode="eager", device="gpu").text == "torch-eager-fp32-gpu-x1"
-    full = make_context(framework="torch", devices="2", shards="80,48", determinism="on", randomness="native")
-    assert full.text == "torch-jit-fp32-x2-s80+48-det-native"
+    unusual = {"devices": "2", "shards": "80,48", "determinism": "on", "randomness": "native", "attention": "flash"}
+    assert make_context(framework="torch", **unusual).text == "torch-jit-fp32-x2-s80+48-det-native-flash"
 
 
 def test_text_form_and_dict_read_back_for_every_context():
@@ -52,6 +54,14 @@ def test_text_form_and_dict_read_back_for_every_context():
     for context in everything:
         assert parse_context(context.text) == context
         assert Context.from_dict(json.loads(json.dumps(context.as_dict()))) == context
+
+
+def test_documents_are_as_they_were_before_there_was_a_choice_of_attention():
+    """The kernel stands in a document only where it was chosen; where it is not there, it was the framework's own choice."""
+    usual = make_context(framework="torch")
+    assert "attention" not in usual.as_dict()
+    assert Context.from_dict(usual.as_dict()).attention == "default"
+    assert make_context(framework="torch", attention="math").as_dict()["attention"] == "math"
 
 
 def test_a_context_cannot_be_changed():

@@ -14,6 +14,7 @@ from vigil.documents.identity import Identity
 from vigil.errors import UsageError
 from vigil.process import build_spec as module
 from vigil.process.build_spec import build_spec, fault_entry
+from vigil.recipes.loading import load_recipe
 
 IDENTITY = Identity(name="resnet_cifar", version=1, hash="ab12", profile="smoke")
 
@@ -42,6 +43,15 @@ def test_every_field_of_the_context_reaches_the_spec(training):
     }
     spec = built(training, **chosen)
     assert {field: getattr(spec, field) for field in chosen} == chosen
+
+
+def test_a_kernel_of_attention_needs_attention(training):
+    """A ResNet has none; a transformer whose shares are dropped by shared masks computes it step by step."""
+    with pytest.raises(UsageError, match="Allowed: default; resnet_cifar, profile smoke, has no attention"):
+        built(training, attention="math")
+    assert built(load_recipe("char_gpt").resolve("quick"), framework="torch", attention="math").attention == "math"
+    with pytest.raises(UsageError, match="has no attention that its framework computes as a whole"):
+        built(load_recipe("char_gpt").resolve("dropout"), framework="torch", attention="math")
 
 
 def test_threads_are_the_cores_that_may_be_used(training, monkeypatch):

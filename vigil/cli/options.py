@@ -32,6 +32,7 @@ _MEANINGS = {
     "shards": "images of the global batch on each device (default: even)",
     "determinism": "{allowed} (default: off, the framework as it is)",
     "randomness": "{allowed}: Vigil's weights and order (default), or the framework's own",
+    "attention": "its kernel: {allowed} (default: default, what the framework chooses)",
 }
 
 

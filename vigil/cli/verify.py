@@ -30,7 +30,7 @@ from vigil.runs.contexts import ALL_PRECISIONS, every_context, in_short_form
 from vigil.tracking import upload_or_note
 from vigil.verify.standards import Standard, load_standard, new_verify_directory, verify_context, verify_contexts
 
-_ONE_CONTEXT_ONLY = ("device", "devices", "shards", "determinism")
+_ONE_CONTEXT_ONLY = ("device", "devices", "shards", "determinism", "attention")
 _ALL_ONLY = ("jobs", "markdown")
 EXIT_CODES = (
     "exit codes: 0 reproduced, 1 regressed or a known finding, 2 wrong usage or recipe, 3 failed, unsupported or could not run; "

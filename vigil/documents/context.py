@@ -22,6 +22,8 @@ PRECISIONS = ("fp32", "bf16", "fp16", "tf32", "fp64")
 DEVICES = ("cpu", "gpu")
 DETERMINISM = ("off", "on")
 RANDOMNESS = ("shared", "native")
+# What frameworks call their kernels; `default` is what one chooses itself.
+ATTENTION = ("default", "math", "flash", "efficient", "cudnn")
 
 
 def _one_of(allowed: tuple[str, ...], *, usual: str | None = None) -> Any:
@@ -44,16 +46,18 @@ class Context:
     shards: tuple[int, ...] | None = None
     determinism: str = _one_of(DETERMINISM, usual="off")
     randomness: str = _one_of(RANDOMNESS, usual="shared")
+    attention: str = _one_of(ATTENTION, usual="default")
 
     @property
     def text(self) -> str:
-        """Return the short form: what is usual (CPU, even shards, determinism off, shared randomness) is left out."""
+        """Return the short form: what is usual (CPU, even shards, determinism off, and so on) is left out."""
         parts = [self.framework, self.mode, self.precision]
         parts += ["gpu"] if self.device == "gpu" else []
         parts += [f"x{self.devices}"]
         parts += ["s" + "+".join(map(str, self.shards))] if self.shards else []
         parts += ["det"] if self.determinism == "on" else []
         parts += ["native"] if self.randomness == "native" else []
+        parts += [self.attention] if self.attention != "default" else []
         return "-".join(parts)
 
     def __str__(self) -> str:
@@ -92,6 +96,8 @@ class Context:
     def as_dict(self) -> dict[str, object]:
         """Return the fields and the text form, as they stand in specs, records and reference rows."""
         fields = asdict(self)
+        if self.attention == "default":  # which documents that are older do not have
+            del fields["attention"]
         fields["shards"] = list(self.shards) if self.shards else None
         return {**fields, "text": self.text}
 
@@ -159,6 +165,8 @@ def parse_context(text: str) -> Context:
         rest.pop(0)
     if rest and rest[0] == "native":
         fields["randomness"] = rest.pop(0)
+    if rest:
+        fields["attention"] = rest.pop(0)
     context = make_context(**fields)
     if rest or context.text != text:
         raise _malformed(text)
@@ -168,7 +176,7 @@ def parse_context(text: str) -> Context:
 def _malformed(text: str) -> UsageError:
     return UsageError(
         f"context: found {text!r}. Allowed: framework-mode-precision-xDEVICES, with -gpu before x and -sA+B, -det, "
-        "-native after it, as in jax-jit-bf16-x2 or torch-eager-fp32-gpu-x1-det."
+        "-native and -ATTENTION after it, as in jax-jit-bf16-x2 or torch-eager-fp32-gpu-x1-det."
     )
 
 

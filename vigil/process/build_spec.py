@@ -49,7 +49,15 @@ def build_spec(
     Args:
         training: `Recipe.resolve` of the profile.
         cores: what the run is bound to, when several run side by side.
+
+    Raises:
+        UsageError: The context has shards, or a kernel of attention, that the recipe cannot have.
     """
+    if context.attention != "default" and not kind_of(training).chooses_attention(training["model"]):
+        raise UsageError(
+            f"--attention: found {context.attention!r}. Allowed: default; {recipe.name}, profile {recipe.profile}, has no "
+            "attention that its framework computes as a whole."
+        )
     return contract.RunSpec(
         schema=contract.SCHEMA,
         run_id=run_id,

@@ -39,6 +39,12 @@ def blank_images(model: Model, rows: int) -> np.ndarray:
     return np.zeros((rows, *model["image_shape"]), np.float32)
 
 
+def no_attention(model: Model) -> bool:
+    """Return that a model has no attention whose kernel a user could choose."""
+    del model
+    return False
+
+
 def unchanged(images: np.ndarray) -> np.ndarray:
     """Return the images of a training batch as they are."""
     return images
@@ -60,6 +66,7 @@ class Kind:
     across_devices: model -> what batch norm does across devices: sync, per_device, parts, or none of all.
     part_rows: model -> rows of a part of a batch that no two devices may share.
     for_fewer_rows: model -> the model for a batch smaller than the recipe's, on any number of devices.
+    chooses_attention: model -> whether it has attention that the framework computes as a whole, by a kernel that can be chosen.
     has_instances: Whether data are images with instances, and an evaluation gives detections, which the conductor measures.
     begins_itself: Whether a native model has more to begin with than drawn parameters: its module's model has a `begin`.
     """
@@ -74,6 +81,7 @@ class Kind:
     across_devices: Callable[[Model], str] = in_equal_measure
     part_rows: Callable[[Model], int] = one_row
     for_fewer_rows: Callable[[Model], Model] = dict
+    chooses_attention: Callable[[Model], bool] = no_attention
     has_instances: bool = False
     begins_itself: bool = False
 

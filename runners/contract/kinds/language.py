@@ -136,6 +136,11 @@ def _blank(model: Model, rows: int) -> np.ndarray:
     return np.zeros((rows, model["block"]), np.int32)
 
 
+def _has_whole_attention(model: Model) -> bool:
+    # Where shares are dropped by masks that frameworks share, the model computes it step by step.
+    return not model["dropout"]
+
+
 def _tabulate(model: Model) -> ParameterTable:
     table, width = ParameterTable(), model["width"]
     table.embedding("tokens", model["vocabulary"], width)
@@ -151,5 +156,12 @@ def _tabulate(model: Model) -> ParameterTable:
     return table
 
 
-CHAR_GPT = Kind(tabulate=_tabulate, load=_load, batches=TextBatches, evaluate=evaluate, blank=_blank)
+CHAR_GPT = Kind(
+    tabulate=_tabulate,
+    load=_load,
+    batches=TextBatches,
+    evaluate=evaluate,
+    blank=_blank,
+    chooses_attention=_has_whole_attention,
+)
 """What each kind of recipe needs: parameters, batches, evaluation."""

@@ -22,6 +22,7 @@ class RunSpec:
     data_directory: folder of official data, or None for an embedded set.
     fault: None, or {"path", "name", "sha256"} of a planted fault.
     task: train, or verify: answer the cases that lie beside the spec (cases.py).
+    attention: by which of its kernels the framework computes attention, or default.
     """
 
     schema: int
@@ -44,6 +45,7 @@ class RunSpec:
     fault: dict[str, str] | None
     heartbeat_seconds: float
     task: str = "train"
+    attention: str = "default"
 
     def __post_init__(self) -> None:
         if self.schema != SCHEMA:

@@ -14,6 +14,7 @@ from flax import nnx
 
 from runners.contract.errors import Unsupported
 from runners.contract.kinds.language import block_names
+from runners.jax import attention
 
 LAYERS = ("qkv", "projection", "up", "down")
 # flax before 0.11 takes a plain list of modules and has no name for it.
@@ -61,7 +62,7 @@ class Block(nnx.Module):
                     "jax.nn.dot_product_attention in float16 on a CPU: XLA has no product there that adds up in float32 "
                     "(\"The precision 'F16_F16_F32' is not supported by dot_general on CPU\")"
                 )
-            found = jax.nn.dot_product_attention(query, key, value, is_causal=True)
+            found = jax.nn.dot_product_attention(query, key, value, is_causal=True, **attention.options())
         else:
             scores = jnp.einsum("bqhd,bkhd->bhqk", query, key) / math.sqrt(width // self.heads)
             later = jnp.triu(jnp.ones((block, block), bool), 1)
