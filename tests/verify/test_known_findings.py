@@ -9,7 +9,7 @@ from vigil.documents.failure import Failure
 from vigil.documents.verdict import Verdict
 from vigil.documents.verification import KnownFinding, Origin
 from vigil.errors import UsageError
-from vigil.verify import examination, localise
+from vigil.verify import examination, known_findings, localise
 from vigil.verify.ask import Answers
 from vigil.verify.distance import Difference
 from vigil.verify.known_findings import load_known
@@ -64,6 +64,15 @@ def test_a_known_finding_is_that_release_and_context_only():
     assert matching([known()], record(version="2.14.0")) == []
     assert matching([known()], record("torch-jit-fp32-x1")) == []
     assert matching([known()], record(fault={"name": "x", "sha256": "0" * 64})) == []
+
+
+@pytest.mark.parametrize(("flags", "applies"), [("avx avx2", True), ("avx avx2 avx512f", False), (None, True)])
+def test_a_finding_of_a_processor_is_not_looked_for_on_another(monkeypatch, flags, applies):
+    """What is right where the processor has a feature is no entry there, and so neither an excuse nor an error."""
+    monkeypatch.setattr(known_findings, "cpuinfo", lambda key: flags)
+    entry = known(without="avx512f")
+    assert known_findings.matching([entry], record()) == ([entry] if applies else [])
+    assert known_findings.matching([known()], record()) == [known()]
 
 
 def test_a_known_finding_that_no_longer_fails_is_an_error():

@@ -128,7 +128,10 @@ class KnownFinding(Part):
 
     releases: framework versions it is in. contexts: patterns of short context forms, as `tensorflow-*-bf16-x1`.
     layers: patterns of the origin's layer; quantity: of what it gets wrong. evidence: a script in docs/findings/, or a link.
+    without: what a processor lacks that the finding is on, as Linux names it, such as `avx512f`; None where any has it.
     """
+
+    LEFT_OUT_WHEN_NONE: ClassVar[tuple[str, ...]] = ("without",)
 
     name: str
     recipe: str
@@ -138,6 +141,7 @@ class KnownFinding(Part):
     layers: tuple[str, ...]
     quantity: str
     evidence: str
+    without: str | None = None
 
 
 class Verification(Document):

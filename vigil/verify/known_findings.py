@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import yaml
 
+from runners.contract.compiled import cpuinfo
 from vigil.documents.record import Record
 from vigil.documents.verification import BrokenInvariant, KnownFinding, Origin
 from vigil.errors import UsageError
@@ -89,6 +90,7 @@ def load_known(path: Path | None = None) -> list[KnownFinding]:
     if not path.exists():
         return []
     names = set(KnownFinding.model_fields)
+    needed = {name for name, field in KnownFinding.model_fields.items() if field.is_required()}
     try:
         listed = yaml.safe_load(path.read_text(encoding="utf-8")) or []
     except (yaml.YAMLError, UnicodeDecodeError) as error:
@@ -97,9 +99,12 @@ def load_known(path: Path | None = None) -> list[KnownFinding]:
         raise UsageError(f"{path}: found {type(listed).__name__}. Allowed: a list of entries, each beginning with '- name:'.")
     entries = []
     for index, entry in enumerate(listed):
-        if not isinstance(entry, dict) or set(entry) != names:
+        if not isinstance(entry, dict) or not needed <= set(entry) <= names:
             found = sorted(entry) if isinstance(entry, dict) else entry
-            raise UsageError(f"{path}: entry {index + 1}: found {found}. Allowed, and needed: {', '.join(sorted(names))}.")
+            raise UsageError(
+                f"{path}: entry {index + 1}: found {found}. Needed: {', '.join(sorted(needed))}. Allowed besides: "
+                f"{', '.join(sorted(names - needed))}."
+            )
         if scalars := [name for name in _LISTS if not isinstance(entry[name], list)]:
             raise UsageError(f'{path}: entry {index + 1}: {", ".join(scalars)}: found one value. Allowed: a list, as ["head"].')
         texts = [text for value in entry.values() for text in (value if isinstance(value, list) else [value])]
@@ -111,9 +116,13 @@ def load_known(path: Path | None = None) -> list[KnownFinding]:
 
 
 def matching(known: Sequence[KnownFinding], record: Record) -> list[KnownFinding]:
-    """Return the entries that speak of a run's recipe, framework, release and context; a planted fault has none."""
+    """Return the entries that speak of a run's recipe, framework, release and context, and of this processor.
+
+    A planted fault has none.
+    """
     if record.fault:
         return []
+    features = (cpuinfo("flags") or "").split()
     version = str(record.environment.get("framework_version", "")).split("+")[0]
     return [
         entry
@@ -122,4 +131,5 @@ def matching(known: Sequence[KnownFinding], record: Record) -> list[KnownFinding
         and entry.framework == record.context.framework
         and version in entry.releases
         and any(fnmatch.fnmatch(record.context.text, pattern) for pattern in entry.contexts)
+        and entry.without not in features
     ]
