@@ -25,12 +25,19 @@ def test_the_tolerance_of_a_target_allows_for_both_sides_noise():
 
 
 def test_the_tolerance_of_a_target_allows_for_its_own_small_test():
-    """What a published value was measured on varies, too, and the reason says so."""
-    (target,) = run_judge(
-        [(100, 80.0), (101, 80.8)], rows=[], n_test=100_000, targets=[{**TARGET, "standard_error": 0.5}]
-    ).targets
-    assert target.tolerance == pytest.approx(63.657 * math.hypot(0.8 / math.sqrt(2.0) * math.sqrt(1.5), 0.5), rel=1e-4)
-    assert "and 0.50 points of the published test" in target.reason
+    """What a published value was measured on varies, too, and the reason says so; where that is nearly all, t is the normal's."""
+
+    def tolerance_of(error):
+        published = {**TARGET, "standard_error": error}
+        (target,) = run_judge([(100, 80.0), (101, 80.8)], rows=[], n_test=100_000, targets=[published]).targets
+        return target
+
+    assert tolerance_of(1e-6).tolerance == pytest.approx(63.657 * 0.8 / math.sqrt(2.0) * math.sqrt(1.5), rel=1e-4)
+    # As large as the seeds': four degrees of freedom, of which a printed table has 4.604.
+    of_seeds = 0.8 / math.sqrt(2.0) * math.sqrt(1.5)
+    assert tolerance_of(of_seeds).tolerance == pytest.approx(4.604 * math.sqrt(2.0) * of_seeds, rel=1e-4)
+    assert tolerance_of(50.0).tolerance == pytest.approx(2.5758 * 50.0, rel=1e-3)
+    assert "and 50.00 points of the published test" in tolerance_of(50.0).reason
 
 
 @pytest.mark.parametrize("change", [{"metric": "top5"}, {"selection": "best"}])
