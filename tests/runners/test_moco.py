@@ -62,6 +62,7 @@ def test_five_steps_are_the_oracles_on_one_device(run, framework, expected):
     assert_agrees(finished(run(framework, recipe="moco_lite", precision="fp64", mode="eager", shards=(12,))), expected)
 
 
+@pytest.mark.parametrize("framework", frameworks("torch"))
 def test_statistics_of_the_whole_batch_would_be_seen(run, framework, expected):
     """With batch norm over the whole batch instead of parts, nothing agrees: the comparison can fail."""
     result = finished(run(framework, recipe="moco_lite", precision="fp64", rows=12))
@@ -86,7 +87,7 @@ def test_a_trace_keeps_the_contrast_out_of_low_precision(run):
     assert traced.losses[0] == pytest.approx(eager.losses[0], rel=1e-6)
 
 
-@pytest.mark.parametrize("precision", ["bf16", "fp16"])
+@pytest.mark.parametrize("precision", ["bf16", pytest.param("fp16", marks=pytest.mark.slow)])
 def test_low_precision_stays_near(run, framework, precision, expected):
     """In low precision the similarities are wide: the first loss is the oracle's to 2 % (0.4 % was measured), on two devices."""
     result = finished(run(framework, recipe="moco_lite", precision=precision, mode="jit", shards=UNEVEN))

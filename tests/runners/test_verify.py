@@ -14,7 +14,7 @@ from runners.contract.kinds.weights import initial_state
 from runners.contract.protocol.cases import read_answers
 from runners.contract.protocol.events import read_events
 from runners.contract.protocol.faults import file_sha256
-from tests.runners.harness import make_spec, name_of, start
+from tests.runners.harness import frameworks, make_spec, name_of, start
 from vigil.verify.oracle import step as oracle_step
 
 TOLERANCE = 1e-9  # of an array's norm; measured: below 1e-13, where a float32 in the middle would give 1e-7
@@ -174,12 +174,14 @@ def test_forward_passes_repeat_what_steps_begin_with(written, framework):
     assert (passes["calls"].tolist(), passes["differing"].tolist()) == ([0, 1], [])
 
 
+# What JAX traces it compiles: below.
+@pytest.mark.parametrize("framework", frameworks("torch", "tensorflow"))
 def test_traced_programs_give_the_same_answers(ask, framework, oracle):
     """A program of each kind of case, and of a second size of batch, gives the answers of eager."""
     assert_same_answers(ask(framework, mode="jit"), oracle)
 
 
-@pytest.mark.parametrize("name", ["tensorflow", "jax", pytest.param("torch", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("name", frameworks("jax"))
 def test_compiled_programs_give_the_same_answers(ask, name, oracle):
     """What the compilers make of each kind of case gives the answers of eager, for a second size of batch, too."""
     assert_same_answers(ask(name, mode="compile"), oracle)

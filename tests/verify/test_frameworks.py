@@ -162,7 +162,7 @@ def test_a_queue_that_stays_is_named(framework, tmp_path):
     assert (origin.layer, origin.phase, origin.quantity) == ("queue", "forward", "content")
 
 
-@pytest.mark.parametrize("framework", frameworks("torch", "tensorflow"))
+@pytest.mark.parametrize("framework", frameworks("torch"))
 def test_a_detector_half_a_pixel_off_is_named(framework, tmp_path):
     """RoIAlign without its half pixel: the first tensor that is wrong is what the box head reads."""
     mode = "jit" if framework == "jax" else "eager"  # op by op, JAX takes minutes
@@ -225,6 +225,7 @@ def test_a_runner_that_dies_is_failed(verify, framework, tmp_path):
     assert document.tensors == ()
 
 
+@pytest.mark.parametrize("framework", frameworks("torch", "jax"))
 def test_the_command_works_where_one_framework_is_importable(empty_store, framework, tmp_path, monkeypatch, capsys):
     """With the other two absent, `vigil verify` judges by the committed tape; the conductor imports none of them."""
     mode = "eager" if framework == "torch" else "jit"  # op by op, TensorFlow and JAX need most of their time for 56 repeats

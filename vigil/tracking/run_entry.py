@@ -69,10 +69,12 @@ class Entry:
 
 
 def cell_tags(recipe: Identity, context: Context) -> dict[str, Label]:
-    """Return the tags that say what was trained and where: every field of the identity and of the context, and its text."""
+    """Return the tags that say what was trained and where: the fields of the identity and of the context, and its text."""
     named = {"name": "recipe", "profile": "profile"}
     of_recipe = {named.get(name, f"recipe_{name}"): getattr(recipe, name) for name in Identity.model_fields}
     of_context = {field.name: getattr(context, field.name) for field in fields(Context)}
+    if context.attention == "default":  # uploads from before it could be chosen keep their hashes
+        del of_context["attention"]
     return of_context | of_recipe | {"context": context.text}
 
 
