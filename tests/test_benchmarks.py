@@ -14,7 +14,7 @@ import pytest
 from matplotlib.image import imread
 
 from benchmarks import __main__ as command_line
-from benchmarks import detection, faults, long_runs, where_time_goes
+from benchmarks import detection, faults, long_runs, small_tests, where_time_goes
 from benchmarks.detection import ablations
 from benchmarks.throughput import page
 from benchmarks.throughput.alternate import (
@@ -28,7 +28,9 @@ from benchmarks.throughput.alternate import (
 )
 from benchmarks.throughput.cell import Measurement, Start, training_of_profile
 from benchmarks.throughput.rounds import summarise
+from runners.contract.kinds import weights
 from runners.contract.kinds.table import kind_of
+from runners.contract.protocol.checkpoint import save_state
 from runners.contract.protocol.spec import write_spec
 from tests.nightly.nights import a_cell, a_document, a_row
 from tests.runners import fork_server
@@ -386,3 +388,17 @@ def test_a_run_that_goes_on_is_read_as_far_as_it_is(tmp_path, monkeypatch):
     found = long_runs.samples_of(tmp_path, hardware="two cores")
     assert (found["steps"], found["date"], found["published"]) == (20, "1970-01-02", 91.25)
     assert found["curve"] == [[5, 2.5, 9.0], [10, 5.0, 11.0]]
+
+
+def test_stretches_are_judged_by_a_runs_final_weights(tmp_path, monkeypatch):
+    """Weights as they begin know nothing: each stretch is near the logarithm of 65; by larger ones it is not."""
+    monkeypatch.setattr(small_tests, "STRETCHES", 60)
+    training = load_recipe("char_gpt").resolve("quick")
+    (tmp_path / "spec.json").write_text(json.dumps({"training": training}), encoding="utf-8")
+    state = weights.initial_state(training, seed=0)
+    save_state(tmp_path / "final.npz", state, step=0)
+    losses, published = small_tests.losses_of(tmp_path)
+    assert (len(losses), published) == (60, 240)
+    np.testing.assert_allclose(losses, math.log(65), atol=0.3)
+    save_state(tmp_path / "final.npz", {**state, "params/tokens.embedding": 20 * state["params/tokens.embedding"]}, step=0)
+    assert np.abs(small_tests.losses_of(tmp_path)[0] - math.log(65)).max() > 0.5

@@ -9,6 +9,7 @@ import hashlib
 import io
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -28,7 +29,7 @@ def checksum(arrays: Mapping[str, np.ndarray], types: Mapping[str, str], *, name
     return digest.hexdigest()[:32]
 
 
-def write(path: Path, *, kind: str, **arrays: np.ndarray) -> None:
+def write(path: Path, *, kind: str, **arrays: Any) -> None:
     """Write arrays of one kind of data as NAME.npz, all of it or nothing."""
     with replacing(path) as file:
         np.savez_compressed(file, kind=np.array(kind), schema=np.int64(SCHEMA), **arrays)
