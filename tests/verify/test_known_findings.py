@@ -66,13 +66,17 @@ def test_a_known_finding_is_that_release_and_context_only():
     assert matching([known()], record(fault={"name": "x", "sha256": "0" * 64})) == []
 
 
-@pytest.mark.parametrize(("flags", "applies"), [("avx avx2", True), ("avx avx2 avx512f", False), (None, True)])
-def test_a_finding_of_a_processor_is_not_looked_for_on_another(monkeypatch, flags, applies):
-    """What is right where the processor has a feature is no entry there, and so neither an excuse nor an error."""
-    monkeypatch.setattr(known_findings, "cpuinfo", lambda key: flags)
-    entry = known(without="avx512f")
-    assert known_findings.matching([entry], record()) == ([entry] if applies else [])
-    assert known_findings.matching([known()], record()) == [known()]
+@pytest.mark.parametrize(
+    ("flags", "applies"),
+    [("avx avx2 fma sse4_1", True), ("avx avx2 avx512f fma sse4_1", False), ("asimd sve", False), (None, False)],
+)
+def test_a_finding_of_a_processor_is_not_looked_for_on_another(flags, applies):
+    """It is the processor that ran that counts; one that is not known has no such entry, neither an excuse nor an error."""
+    entry = known(cpu_flags=("avx avx2 fma *",))
+    environment = {"framework_version": "2.13.0"} | ({} if flags is None else {"cpu_flags": flags})
+    of_run = a_record(recipe=RECIPE, context=parse_context("torch-jit-bf16-x1"), environment=environment)
+    assert known_findings.matching([entry], of_run) == ([entry] if applies else [])
+    assert known_findings.matching([known()], of_run) == [known()]
 
 
 def test_a_known_finding_that_no_longer_fails_is_an_error():

@@ -128,10 +128,10 @@ class KnownFinding(Part):
 
     releases: framework versions it is in. contexts: patterns of short context forms, as `tensorflow-*-bf16-x1`.
     layers: patterns of the origin's layer; quantity: of what it gets wrong. evidence: a script in docs/findings/, or a link.
-    without: what a processor lacks that the finding is on, as Linux names it, such as `avx512f`; None where any has it.
+    cpu_flags: patterns of what an environment says of its processor; None where any has it.
     """
 
-    LEFT_OUT_WHEN_NONE: ClassVar[tuple[str, ...]] = ("without",)
+    LEFT_OUT_WHEN_NONE: ClassVar[tuple[str, ...]] = ("cpu_flags",)
 
     name: str
     recipe: str
@@ -141,7 +141,7 @@ class KnownFinding(Part):
     layers: tuple[str, ...]
     quantity: str
     evidence: str
-    without: str | None = None
+    cpu_flags: tuple[str, ...] | None = None
 
 
 class Verification(Document):

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 import yaml
 
-from runners.contract.compiled import cpuinfo
 from vigil.documents.record import Record
 from vigil.documents.verification import BrokenInvariant, KnownFinding, Origin
 from vigil.errors import UsageError
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from vigil.verify.localise import Localisation
 
 FILE_NAME = "known_findings.yaml"
-_LISTS = ("releases", "contexts", "layers")
+_LISTS = ("releases", "contexts", "layers", "cpu_flags")
 
 
 def explains(entry: KnownFinding, origin: Origin) -> bool:
@@ -105,7 +104,7 @@ def load_known(path: Path | None = None) -> list[KnownFinding]:
                 f"{path}: entry {index + 1}: found {found}. Needed: {', '.join(sorted(needed))}. Allowed besides: "
                 f"{', '.join(sorted(names - needed))}."
             )
-        if scalars := [name for name in _LISTS if not isinstance(entry[name], list)]:
+        if scalars := [name for name in _LISTS if name in entry and not isinstance(entry[name], list)]:
             raise UsageError(f'{path}: entry {index + 1}: {", ".join(scalars)}: found one value. Allowed: a list, as ["head"].')
         texts = [text for value in entry.values() for text in (value if isinstance(value, list) else [value])]
         if wrong := [text for text in texts if not isinstance(text, str)]:
@@ -116,13 +115,10 @@ def load_known(path: Path | None = None) -> list[KnownFinding]:
 
 
 def matching(known: Sequence[KnownFinding], record: Record) -> list[KnownFinding]:
-    """Return the entries that speak of a run's recipe, framework, release and context, and of this processor.
-
-    A planted fault has none.
-    """
+    """Return the entries that speak of a run's recipe, framework, release, context and processor; a planted fault has none."""
     if record.fault:
         return []
-    features = (cpuinfo("flags") or "").split()
+    flags = str(record.environment.get("cpu_flags", ""))
     version = str(record.environment.get("framework_version", "")).split("+")[0]
     return [
         entry
@@ -131,5 +127,5 @@ def matching(known: Sequence[KnownFinding], record: Record) -> list[KnownFinding
         and entry.framework == record.context.framework
         and version in entry.releases
         and any(fnmatch.fnmatch(record.context.text, pattern) for pattern in entry.contexts)
-        and entry.without not in features
+        and (entry.cpu_flags is None or any(fnmatch.fnmatch(flags, pattern) for pattern in entry.cpu_flags))
     ]
