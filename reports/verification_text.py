@@ -77,9 +77,10 @@ def go_on(document: Verification, *, command: str) -> tuple[str, str] | None:
         question = "does it grow with rounding, or is it there without any?"
     else:
         return None
-    usual = {"device": "cpu", "devices": 1, "shards": None, "determinism": "off", "attention": "default"}
-    options = [f"--{name} {getattr(following, name)}" for name in ("framework", "mode", "precision")]
-    options += [f"--{name} {getattr(following, name)}" for name, value in usual.items() if getattr(following, name) != value]
+    always = ("framework", "mode", "precision")
+    fields = [field for field in dataclasses.fields(following) if field.name != "randomness"]  # of which verify has none
+    unusual = [field.name for field in fields if field.name not in always and getattr(following, field.name) != field.default]
+    options = [f"--{name} {getattr(following, name)}" for name in (*always, *unusual)]
     return " ".join([command, *options]), question
 
 

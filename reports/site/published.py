@@ -9,12 +9,9 @@ from typing import Any
 
 from reports.site.cell_results import CellResult, Key
 from reports.site.sources import ProfileFacts, RecipeFacts, Sources
-from vigil.documents.context import ATTENTION, FRAMEWORKS
+from vigil.documents.context import DEVICES, FRAMEWORKS, make_context
 from vigil.documents.night import REPRODUCE
 from vigil.documents.reference_row import ReferenceRow
-
-# What references are made in, and so what may be set beside a published number.
-USUAL = {"mode": "jit", "precision": "fp32", "devices": 1, "determinism": "off", "randomness": "shared"}
 
 
 @dataclass(frozen=True)
@@ -136,12 +133,14 @@ def _of_history(
     value: float | None,
 ) -> Iterator[Measured]:
     """Yield the clean runs of the release that ran last in the usual context, the last of each seed."""
+    # What references are made in, and so what may be set beside a published number.
+    usual = {make_context(framework=framework, device=device).text for device in DEVICES}
     runs = [
         run for _, results in of_context for result in results
         if result.kind == REPRODUCE and result.is_clean and result.recipe_hash == profile.hash and result.framework == framework
         for run in result.runs
         if run.value is not None and run.metric == recipe.metric["name"]
-        and all(getattr(run, name) == wanted for name, wanted in USUAL.items()) and not run.context.endswith(ATTENTION)
+        and run.context in usual
     ]  # fmt: skip
     if not runs:
         return

@@ -32,7 +32,7 @@ def directory_for(spec: RunSpec, *, version: str, libraries: Iterable[Path]) -> 
     if cache is None or spec.task != "verify" or spec.fault:
         return None
     threads = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    facts = [version, sys.version, processor(), str(threads), *([] if spec.attention == "default" else [spec.attention])]
+    facts = [version, sys.version, processor(), str(threads), spec.attention]
     facts += [f"{path} {path.stat().st_size} {path.stat().st_mtime_ns}" for path in sorted(libraries)]
     digest = hashlib.sha256("\n".join(facts).encode()).hexdigest()[:16]
     folder = cache / FOLDER / f"{spec.framework}-{version}-{digest}"

@@ -65,9 +65,10 @@ def test_a_profile_of_our_own_says_why_nothing_is_published():
 @pytest.mark.parametrize(
     "planted",
     [
-        {"recipe_hash": "older"}, {"fault": "x.py"}, {"mode": "eager"}, {"precision": "bf16"}, {"devices": 2},
-        {"value": float("nan")}, {"metric": "another"}, {"determinism": "on"}, {"randomness": "native"},
-        {"context": "jax-jit-fp32-x1-math"},
+        {"recipe_hash": "older"}, {"fault": "x.py"}, {"value": float("nan")}, {"metric": "another"},
+        *({"context": f"jax-{rest}"} for rest in (
+            "eager-fp32-x1", "jit-bf16-x1", "jit-fp32-x2", "jit-fp32-x1-det", "jit-fp32-x1-native", "jit-fp32-x1-math",
+        )),
         {"release": "0.10.1", "created": ago(days=3)},
     ],
 )  # fmt: skip

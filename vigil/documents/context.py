@@ -93,7 +93,7 @@ class Context:
         """Return the even split of one evaluation batch: `shards` describe the training batch only."""
         return _even_split(n_images, self.devices)
 
-    def as_dict(self) -> dict[str, object]:
+    def as_dict(self) -> dict[str, Any]:
         """Return the fields and the text form, as they stand in specs, records and reference rows."""
         fields = asdict(self)
         if self.attention == "default":  # which documents that are older do not have

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Literal
 
@@ -72,10 +72,8 @@ def cell_tags(recipe: Identity, context: Context) -> dict[str, Label]:
     """Return the tags that say what was trained and where: the fields of the identity and of the context, and its text."""
     named = {"name": "recipe", "profile": "profile"}
     of_recipe = {named.get(name, f"recipe_{name}"): getattr(recipe, name) for name in Identity.model_fields}
-    of_context = {field.name: getattr(context, field.name) for field in fields(Context)}
-    if context.attention == "default":  # uploads from before it could be chosen keep their hashes
-        del of_context["attention"]
-    return of_context | of_recipe | {"context": context.text}
+    of_context = context.as_dict()
+    return {"context": of_context.pop("text")} | of_context | of_recipe
 
 
 def texts(labels: Mapping[str, Label]) -> dict[str, str]:
