@@ -140,8 +140,8 @@ def _read_idx(path: Path, labels_path: Path | None) -> Split:
     if labels_path is None:
         if _IMAGES_IN_NAME not in path.name:
             raise DataError(
-                f"{path}: neither a folder, nor an .npz, nor an IDX file named ...{_IMAGES_IN_NAME}.... Name the labels of such "
-                "a file with --train-labels or --test-labels."
+                f"{path}: neither a folder, nor an .npz, nor a text (.txt), nor an IDX file named ...{_IMAGES_IN_NAME}.... Name "
+                "the labels of such a file with --train-labels or --test-labels."
             )
         labels_path = path.with_name(path.name.replace(_IMAGES_IN_NAME, _LABELS_IN_NAME))
     images = _idx(path, _IMAGES_MAGIC, dimensions=3)

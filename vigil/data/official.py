@@ -63,8 +63,6 @@ def ensure_data(training: dict[str, Any], *, progress: Progress) -> Path | None:
         DataError, DirectoryError: As `ensure_cifar10` and `ensure_instances` do.
     """
     data = training["data"]
-    if kind_of(training).has_instances:
-        return ensure_instances(data)
     if data.get("checksum"):
         return _ensure_imported(training)
     return ensure_cifar10(progress=progress) if data["name"] == "cifar10" else None

@@ -27,7 +27,7 @@ def make_text(train: Path, test: Path | None) -> texts.TextSet:
         tested, name = _read(test), str(test)
     for path, points in ((str(train), trained), (name, tested)):
         if len(points) < 2:
-            raise DataError(f"{path}: {len(points)} characters. Needed are two or more.")
+            raise DataError(f"{path}: number of characters: found {len(points)}. Needed are two or more.")
     kinds = np.unique(trained)
     for place in np.flatnonzero(~np.isin(tested, kinds))[:1]:
         line = int(np.count_nonzero(tested[:place] == ord("\n"))) + 1
