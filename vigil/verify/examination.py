@@ -14,6 +14,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from runners.contract.protocol.cases import PROBES
 from vigil.documents.context import Context
@@ -76,11 +77,13 @@ def examine(
             problem.append(error)
 
     oracle = threading.Thread(target=prepare, name="oracle")
-    oracle.start()
-    try:
-        answers = ask(setting, tape, lines_of(tape, cases, context), more=states_of(tape, cases), on_event=on_event)
-    finally:
-        oracle.join()
+    # Threads of NumPy that wait for each other take the runner's cores: char_gpt takes 43 s so, and 10 s with one thread.
+    with threadpool_limits(1, user_api="blas"):
+        oracle.start()
+        try:
+            answers = ask(setting, tape, lines_of(tape, cases, context), more=states_of(tape, cases), on_event=on_event)
+        finally:
+            oracle.join()
     if problem:
         raise problem[0]
     differences, broken, scaler = [], [], []

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from runners.contract.data.batches import Batches
 from runners.contract.errors import DAMAGED_ARCHIVE
@@ -159,7 +160,7 @@ def make_golden(
         kept = {name: tensor for name, tensor in tensors.items() if is_sketched(case, name)}
         tape.sketches[case.name] = {name: make_sketch(tensor) for name, tensor in kept.items()}
         tape.norms[case.name] = {name: float(np.linalg.norm(tensor)) for name, tensor in kept.items()}
-    with ThreadPoolExecutor() as pool:
+    with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor() as pool:  # each job has a core, and no more
         for name, precision, floors in pool.map(work, jobs):
             tape.floors.setdefault(precision, {})[name] = floors
     return tape
