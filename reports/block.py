@@ -28,7 +28,7 @@ def verdict_block(invocation: Invocation, *, directory: str) -> str:
     lines += [_row(judged.metric, _values(judged))]
     lines += [_row(name, text) for name, text in zip(("band", ""), _band(judged), strict=False)]
     lines += [_row("verdict", _shown(judged.name)), _row("", judged.reason)]
-    if judged.detectable_drop is not None:
+    if judged.detectable_drop is not None and judged.name is not Verdict.RAN:
         runs, worse = len(judged.values), "drop" if judged.direction == "higher" else "rise"
         lines.append(
             _row(
@@ -68,7 +68,7 @@ def _row(name: str, text: str) -> str:
 
 
 def _shown(verdict: Verdict) -> str:
-    return verdict if verdict is Verdict.REPRODUCED else verdict.upper()
+    return verdict if verdict in (Verdict.REPRODUCED, Verdict.RAN) else verdict.upper()
 
 
 def _log(lines: Sequence[str]) -> list[str]:

@@ -39,7 +39,7 @@ class MatrixCell:
     @property
     def is_judged(self) -> bool:
         """Was its metric beside a band?"""
-        return (self.verdict is Verdict.REPRODUCED or self.verdict.is_outside) and not self.is_exact
+        return self.verdict.is_judged and not self.is_exact
 
     @property
     def is_exact(self) -> bool:

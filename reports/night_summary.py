@@ -244,7 +244,7 @@ def _result(row: CellRow, document: Night) -> tuple[str, str, str]:
         if row.stands:
             return "failure", f"{verdict}: {_short(reason)}", where
         return "", "", f"outside its band, not beyond chance among {_verdict(document).judged} cells ({verdict}): {where}"
-    if verdict.is_failed or verdict is Verdict.UNKNOWN:
+    if verdict.is_failed or verdict.is_undecided:
         return "error", f"{verdict}: {_short(reason)}", where
     if verdict is Verdict.UNSUPPORTED:
         return "skipped", f"unsupported: {_short(reason)}", reason

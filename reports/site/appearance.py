@@ -60,6 +60,10 @@ APPEARANCES = {
             **_same("#f0e442", _BLACK), symbol="diamond",
         ),
         Appearance(
+            Verdict.RAN.value, "~", "ran", "every phase ran; its band cannot tell a model that learned nothing from a sound one",
+            light=("#e4e4e4", "#333333"), dark=("#3a3d44", "#e6e6e6"), symbol="cross-open",
+        ),
+        Appearance(
             STALE, "○", "stale", "older than a week, or of another version of the recipe: says nothing of today",
             light=("#e4e4e4", "#333333"), dark=("#3a3d44", "#e6e6e6"), symbol="circle-open",
         ),

@@ -97,7 +97,7 @@ def expected_by_chance(cells: Mapping[Key, ReportedCell]) -> tuple[int, float]:
 
 def _is_judged(text: str) -> bool:
     verdict = verdict_in(text)
-    return verdict is not None and (verdict is Verdict.REPRODUCED or verdict.is_outside)
+    return verdict is not None and verdict.is_judged
 
 
 def releases_of(sources: Sources, cells: Mapping[Key, ReportedCell]) -> list[TestedRelease]:

@@ -14,7 +14,7 @@ from vigil.documents.night import DONE, CellKind, CellRow, Night, NightRelease
 from vigil.documents.verdict import Verdict
 
 FRESH = timedelta(days=7)
-_FINDS_NOTHING = (Verdict.REPRODUCED, Verdict.UNKNOWN, Verdict.UNSUPPORTED)
+_FINDS_NOTHING = (Verdict.REPRODUCED, Verdict.RAN, Verdict.UNKNOWN, Verdict.UNSUPPORTED)
 
 
 @dataclass(frozen=True)

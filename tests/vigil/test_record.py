@@ -104,7 +104,8 @@ def test_a_finished_record_is_complete(recorded, run_directory):
     assert record.text() == read_record(run_directory).text() == (run_directory / "record.json").read_text()
     assert record.created == "2023-11-14T22:13:20+00:00"
     assert record.metric.as_json() == {
-        "name": "test_accuracy", "unit": "percent", "direction": "higher", "selection": "last", "value": 81.5}
+        "name": "test_accuracy", "unit": "percent", "direction": "higher", "selection": "last",
+        "chance": 10.0, "value": 81.5}
     assert (record.status, record.failure, record.fault) == ("finished", None, None)
     assert record.timing.as_json() == {
         "wall_seconds": 8.5, "cpu_seconds": 7.0, "first_step_seconds": 1.5, "images_per_second": 900.0}

@@ -13,7 +13,7 @@ from reports import comparison_text as report
 from reports.run_pictures import draw_pictures
 from vigil.cli import options
 from vigil.documents.comparison import ComparedMetric, ComparedSide, Comparison
-from vigil.documents.judgement import shown
+from vigil.documents.judgement import Metric, shown
 from vigil.documents.record import Record
 from vigil.documents.verification import Verification
 from vigil.errors import UsageError
@@ -27,13 +27,14 @@ from vigil.releases.release_pair import judge, read_side, unavailable_side
 from vigil.releases.resolve import Resolved
 from vigil.releases.store import obtain_or_say_why
 from vigil.runs.carry_out import carry_out, carry_out_in_turn, read_invocation
+from vigil.runs.foresee import foreseen_pair
 from vigil.runs.plan import Request, plan, preflight
 from vigil.runs.watch import Watch, ignore
 
 NAMES = ("OLD", "NEW")
 EXIT_CODES = (
     "exit codes: 0 no difference, 1 a difference or a wrong training step under NEW, 2 wrong usage or recipe, 3 could not run, "
-    "4 too few runs to tell"
+    "4 too few runs, or too little learned, to tell"
 )
 
 
@@ -76,6 +77,8 @@ def run(arguments: argparse.Namespace) -> int:
     )
     display, runs = RunDisplay(), runs_directory()
     require_writable(runs)
+    if warning := foreseen_pair(request):
+        display.say(warning)
     under = [obtain_or_say_why(release, tell=display.say) for release in releases]
     resolved = [each for each in under if isinstance(each, Resolved)]
     if len(resolved) < len(under):
@@ -96,7 +99,7 @@ def write_comparison(request: Request, sides: Sequence[ComparedSide], runs: Path
     recipe = identity_of(request.recipe, request.profile)
     directory = new_directory(runs, f"{now:%Y%m%d-%H%M%S}-compare-{recipe.name}-{request.profile}-{request.context.text}")
     old, new = sides
-    judgement = judge(old, new, unit=training["metric"]["unit"], n_test=training["data"]["n_test"])
+    judgement = judge(old, new, metric=Metric.of(training), n_test=training["data"]["n_test"])
     document = Comparison(
         compare_id=directory.name,
         created=now.isoformat(timespec="seconds"),

@@ -42,7 +42,7 @@ VERBS = (
 )  # fmt: skip
 EXIT_CODES = (
     "exit codes: 0 reproduced, 1 outside the band, 2 wrong usage or recipe, 3 could not run, "
-    "4 unknown (no or too little reference)"
+    "4 unknown (no or too little reference) or ran"
 )
 
 

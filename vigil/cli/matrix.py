@@ -17,6 +17,7 @@ from vigil.process.environment import is_installed
 from vigil.progress import RunDisplay
 from vigil.releases.store import obtain_or_say_why
 from vigil.runs.contexts import MATRIX_DEVICES, MATRIX_MODES, MATRIX_PRECISIONS, matrix_contexts
+from vigil.runs.foresee import foreseen
 from vigil.runs.plan import Request
 from vigil.runs.sweep import sweep
 
@@ -70,6 +71,10 @@ def run(arguments: argparse.Namespace) -> int:
         for source, recipe in recipes.items()
         for context in contexts
     ]
+
+    for request in requests[:: len(contexts)]:  # a profile's reference judges all contexts of a recipe
+        if warning := foreseen(request):
+            print(f"{request.recipe.name}: {warning}")
 
     def line(done: int, invocation: Invocation, directory: Path) -> None:
         text = outcome(read_cell(invocation, directory))

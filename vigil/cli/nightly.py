@@ -33,7 +33,7 @@ _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
 _NEW_NIGHT_ONLY = ("recipes", "hold", "pre", "framework", "seeds", "again", "profile")
 EXIT_CODES = (
     "exit codes, by the worst of the night: 0 fine, 1 a wrong number or step that stands, 2 wrong usage or recipe, 3 a cell "
-    "could not run, 4 unknown; what is unsupported, left, or a known finding counts as nothing"
+    "could not run, 4 unknown or ran; what is unsupported, left, or a known finding counts as nothing"
 )
 
 

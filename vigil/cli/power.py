@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import statistics
 from collections.abc import Sequence
 
 from reports.tables import print_table
 from vigil.cli import options
 from vigil.documents.identity import Identity
+from vigil.documents.judgement import Metric
 from vigil.documents.reference_row import ReferenceRow
 from vigil.errors import EXIT_REPRODUCED, EXIT_UNKNOWN
 from vigil.paths import reference_directory
@@ -59,12 +61,17 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"unknown: {error}")
         return EXIT_UNKNOWN
     unit = training["metric"]["unit"]
+    learned = Metric.of(training).learned(statistics.fmean(row.value for row in rows)) or 0.0
     print_table(
         f"{recipe.name}, profile {arguments.profile}: the smallest difference of {training['metric']['name']} found "
         f"{POWER:.0%} of the time",
         ("runs", *_COLUMNS.values()),
         [_row(power(known, n), known=known, unit=unit) for n in counts],
-        notes=[*_notes(rows, known, unit=unit), *_needed(known, effect, unit=unit)],
+        notes=[
+            *_notes(rows, known, unit=unit),
+            f"a model that has learned nothing is {amount(abs(learned), unit)} from the mean: what sees no less says `ran`",
+            *_needed(known, effect, unit=unit),
+        ],
     )
     return EXIT_REPRODUCED
 

@@ -18,6 +18,7 @@ from vigil.progress import RunDisplay
 from vigil.recipes.loading import load_recipe
 from vigil.releases.store import obtain
 from vigil.runs.carry_out import CarriedOut, carry_out
+from vigil.runs.foresee import foreseen
 from vigil.runs.plan import Request, plan, preflight
 from vigil.runs.watch import Watch
 
@@ -60,6 +61,8 @@ def run(arguments: argparse.Namespace) -> int:
         if release:
             request = replace(request, release=obtain(release, tell=display.say))
         data_directory = preflight(request, runs_directory(), on_data=display.data)
+        if warning := foreseen(request):
+            display.say(warning)
         directory = plan(request, runs_directory(), data_directory=data_directory)
         result = carry_out(directory, watch=watch(display, progress_timeout=timeout))
     return report(result, directory)

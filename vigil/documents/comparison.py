@@ -27,15 +27,17 @@ class ReleaseVerdict(Word):
     NEW_WRONG = "a step of NEW is wrong"
     COULD_NOT_RUN = "could not run"
     TOO_FEW_RUNS = "too few runs"
+    CANNOT_TELL = "cannot tell"
 
     @property
     def exit_code(self) -> int:
-        """Return 0 no difference, 1 a difference or a wrong step of NEW, 3 could not run, 4 too few runs to tell."""
+        """Return 0 no difference, 1 a difference or a wrong step of NEW, 3 could not run, 4 no power to tell."""
         if self in (ReleaseVerdict.NEW_LOWER, ReleaseVerdict.NEW_HIGHER, ReleaseVerdict.NEW_WRONG):
             return EXIT_OUTSIDE
         if self is ReleaseVerdict.COULD_NOT_RUN:
             return EXIT_COULD_NOT_RUN
-        return EXIT_UNKNOWN if self is ReleaseVerdict.TOO_FEW_RUNS else EXIT_REPRODUCED
+        cannot_tell = self in (ReleaseVerdict.TOO_FEW_RUNS, ReleaseVerdict.CANNOT_TELL)
+        return EXIT_UNKNOWN if cannot_tell else EXIT_REPRODUCED
 
 
 class ComparedMetric(Part):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Literal
 
+from runners.contract.kinds.table import kind_of
 from vigil.documents.document import Number, Part
 from vigil.documents.verdict import Verdict
 
@@ -11,17 +12,30 @@ NOT_JUDGED = "not judged"
 
 
 class Metric(Part):
-    """What a recipe is judged by. selection: of which evaluation of a run, the last or the best."""
+    """What a recipe is judged by.
+
+    selection: of which evaluation of a run, the last or the best. chance: what a model gives that has learned nothing; None in
+    documents from before it was recorded.
+    """
+
+    LEFT_OUT_WHEN_NONE: ClassVar[tuple[str, ...]] = ("chance",)
 
     unit: str
     direction: Literal["higher", "lower"]
     selection: str
     name: str
+    chance: float | None = None
 
     @classmethod
     def of(cls, training: dict[str, Any]) -> Metric:
         """Return the metric of a recipe's resolved content."""
-        return cls.model_validate(training["metric"])
+        return cls.model_validate({**training["metric"], "chance": kind_of(training).chance(training)})
+
+    def learned(self, mean: float) -> float | None:
+        """Return by how much a mean is better than chance, in the metric's unit; None where chance is not known."""
+        if self.chance is None:
+            return None
+        return mean - self.chance if self.direction == "higher" else self.chance - mean
 
 
 class SeedValue(Part):

@@ -10,6 +10,7 @@ class Verdict(Word):
     """How something ended. It is its own text, in documents, tables and messages."""
 
     REPRODUCED = "reproduced"
+    RAN = "ran"
     REGRESSED = "regressed"
     BETTER = "better-than-reference"
     KNOWN_FINDING = "known-finding"
@@ -44,6 +45,16 @@ class Verdict(Word):
         return self in (Verdict.REGRESSED, Verdict.BETTER)
 
     @property
+    def is_judged(self) -> bool:
+        """Was a number held against a band?"""
+        return self in (Verdict.REPRODUCED, Verdict.RAN) or self.is_outside
+
+    @property
+    def is_undecided(self) -> bool:
+        """Did it run, and could nothing be told from it? That is neither a mismatch nor a pass."""
+        return self in (Verdict.UNKNOWN, Verdict.RAN)
+
+    @property
     def is_wrong_step(self) -> bool:
         """Is a training step wrong? One with a known finding is."""
         return self in (Verdict.REGRESSED, Verdict.KNOWN_FINDING)
@@ -51,9 +62,9 @@ class Verdict(Word):
     def after_step(self, step: Verdict) -> Verdict:
         """Return the verdict on runs whose metric has this one, when the verification of one training step has that.
 
-        A step that is wrong, or whose verification crashed, takes `reproduced` and `unknown` back.
+        A step that is wrong, or whose verification crashed, takes `reproduced`, `ran` and `unknown` back.
         """
-        if self not in (Verdict.REPRODUCED, Verdict.UNKNOWN):
+        if self is not Verdict.REPRODUCED and not self.is_undecided:
             return self
         if step.is_wrong_step:
             return Verdict.REGRESSED
@@ -61,9 +72,9 @@ class Verdict(Word):
 
     @property
     def exit_code(self) -> int:
-        """Return 0 reproduced, 1 outside the band or a wrong step, 3 could not run, 4 unknown."""
+        """Return 0 reproduced, 1 outside the band or a wrong step, 3 could not run, 4 unknown or ran."""
         if self is Verdict.REPRODUCED:
             return EXIT_REPRODUCED
-        if self is Verdict.UNKNOWN:
+        if self.is_undecided:
             return EXIT_UNKNOWN
         return EXIT_OUTSIDE if self.is_outside or self.is_wrong_step else EXIT_COULD_NOT_RUN

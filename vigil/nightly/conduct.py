@@ -20,7 +20,6 @@ from vigil.documents.night import (
     NightRelease,
     StandingFinding,
 )
-from vigil.documents.verdict import Verdict
 from vigil.errors import UsageError
 from vigil.nightly.basis import Bases
 from vigil.nightly.cell_pool import CellWork, NightClock, run_cells
@@ -288,7 +287,7 @@ def _standing(cells: Sequence[NightCell], bases: Bases, ledger: Ledger, due: Seq
         if cell.key in due_keys or result is None:
             continue
         verdict = result.verdict
-        if verdict is Verdict.UNKNOWN or (verdict.is_outside and (result.stands or cell.kind == VERIFY)):
+        if verdict.is_undecided or (verdict.is_outside and (result.stands or cell.kind == VERIFY)):
             standing.append(
                 StandingFinding(
                     key=cell.key, night=result.night, verdict=verdict, reason=result.reason, directory=result.directory

@@ -129,7 +129,7 @@ def _decisive(rows: Mapping[CellKind, CellRow]) -> CellRow:
     if step is None or number is None:
         return next(iter(rows.values()))
     is_bad = step.is_outside or step.is_failed
-    return step if is_bad and number.ended_as in (Verdict.REPRODUCED, Verdict.UNKNOWN) else number
+    return step if is_bad and number.ended_as in (Verdict.REPRODUCED, Verdict.RAN, Verdict.UNKNOWN) else number
 
 
 def _document_of(row: CellRow | None, runs: Path) -> Invocation | Verification | None:

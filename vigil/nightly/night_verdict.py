@@ -64,7 +64,7 @@ def worst(codes: Iterable[int]) -> int:
 
 def standing_code(verdict: Verdict) -> int:
     """Return the exit code of what an earlier night has found and nothing has changed since."""
-    return EXIT_UNKNOWN if verdict is Verdict.UNKNOWN else EXIT_OUTSIDE
+    return EXIT_UNKNOWN if verdict.is_undecided else EXIT_OUTSIDE
 
 
 def code_of(row: CellRow) -> int:
@@ -76,4 +76,4 @@ def code_of(row: CellRow) -> int:
 
 
 def _is_judged(row: CellRow) -> bool:
-    return row.kind == REPRODUCE and (row.is_outside or row.ended_as is Verdict.REPRODUCED)
+    return row.kind == REPRODUCE and row.ended_as is not None and row.ended_as.is_judged

@@ -18,7 +18,7 @@ from vigil.references.judge import judge, without_band
 from vigil.references.targets import beside, why_not_judged
 
 # The worst first.
-_ORDER = (Verdict.REGRESSED, Verdict.BETTER, Verdict.UNKNOWN, Verdict.REPRODUCED)
+_ORDER = (Verdict.REGRESSED, Verdict.BETTER, Verdict.UNKNOWN, Verdict.RAN, Verdict.REPRODUCED)
 
 
 def judge_runs(

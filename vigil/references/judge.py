@@ -24,11 +24,13 @@ from vigil.documents.judgement import (
     SeedValue,
     SequentialEvidence,
     WelchTest,
+    shown,
 )
+from vigil.documents.provenance import Environment
 from vigil.documents.reference_row import ReferenceRow
 from vigil.documents.verdict import Verdict
 from vigil.references.targets import judge_target
-from vigil.references.usable import labels_of, remarks_on, usable_for
+from vigil.references.usable import labels_of, remarks_on, remarks_on_processor, usable_for
 from vigil.statistics.bands import (
     POWER,
     WELCH_DECIDES_FROM,
@@ -117,6 +119,7 @@ def judge(
     coverage: float = 0.99,
     targets: Sequence[PublishedTarget] = (),
     sequential: SequentialRule | None = None,
+    environment: Environment | None = None,
 ) -> Judgement:
     """Judge the metric of one or more runs of one context.
 
@@ -134,6 +137,7 @@ def judge(
         targets: the recipe's published targets; judged only under their own profile.
         sequential: where runs are added until the evidence decides: the rule. The reference leaves out all of its planned seeds
             then, so that it is the same at every look.
+        environment: in which the runs were made.
     Raises:
         ValueError: no value, one that is not finite, or a seed given twice.
     """
@@ -155,7 +159,7 @@ def judge(
         else:
             comparison = compare(numbers, samples, coverage=coverage, spread_floor=floor, **labels)
             drop = detectable_drop(samples, n_new=len(numbers), coverage=coverage, power=POWER, spread_floor=floor, **labels)
-            notes += remarks_on(used, framework=context.framework)
+            notes += [*remarks_on(used, framework=context.framework), *remarks_on_processor(used, environment or {})]
             if sequential is not None:
                 evidence = evidence_of(
                     list(zip(seeds, numbers, strict=True)),
@@ -171,6 +175,11 @@ def judge(
     if evidence is not None:
         side, reason = explain_evidence(evidence, unit=metric.unit)
         names[0] = Verdict.UNKNOWN if side is None else _verdict(side, direction=metric.direction)
+    if comparison is not None:
+        seen = drop if evidence is None else evidence.effect
+        if says_nothing := why_blind(seen, mean=comparison.run_band.mean, metric=metric):
+            names = [Verdict.RAN if name is Verdict.REPRODUCED else name for name in names]
+            reason = f"{says_nothing}; {reason}" if names[0] is Verdict.RAN else reason
     test = None if comparison is None or len(numbers) == 1 or evidence is not None else comparison
     run_band = None if comparison is None else comparison.run_band
     return Judgement(
@@ -205,6 +214,22 @@ def judge(
             )
             for target in targets
         ),
+    )
+
+
+def why_blind(seen: float | None, *, mean: float, metric: Metric, of: str = "the reference's mean") -> str | None:
+    """Return why a number inside its band tells nothing: a model that has learned nothing would not be seen. Else None.
+
+    Args:
+        seen: the smallest drop that would be seen, in the metric's unit. mean: what is told apart from it, and `of` its name.
+    """
+    learned = metric.learned(mean)
+    if seen is None or learned is None or seen <= learned:
+        return None
+    gives = shown(metric.chance, metric.unit)
+    return (
+        f"every phase ran, and that is all it says: a model that has learned nothing gives {gives}, "
+        f"{amount(abs(learned), metric.unit)} from {of}; the least that is seen is {amount(seen, metric.unit)}"
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from vigil.documents.identity import Identity
 from vigil.documents.judgement import Metric
+from vigil.documents.provenance import Environment
 from vigil.documents.reference_row import ReferenceRow
 from vigil.references.samples import MIN_SAMPLES, MIN_SEEDS, how_to_make, select
 from vigil.statistics.pooling import SampleLabels, frameworks_differ
@@ -65,6 +66,35 @@ def why_too_few(rows: Sequence[ReferenceRow], *, recipe: Identity, what: str) ->
 def labels_of(rows: Sequence[ReferenceRow], *, framework: str | None) -> SampleLabels:
     """Return what the statistics must know of the rows: seed and framework of each, and the framework that is judged."""
     return {"groups": [row.seed for row in rows], "frameworks": [row.framework for row in rows], "framework": framework}
+
+
+def remarks_on_processor(rows: Sequence[ReferenceRow], environment: Environment) -> list[str]:
+    """Return what a reader should know where no row was measured on the processor of the runs that are judged.
+
+    Args:
+        environment: of the runs; none of runs that nobody made.
+    """
+    own, others = _processor(environment), {each for row in rows if (each := _processor(row.environment))}
+    if own is None or not others or own in others:
+        return []
+    here, there = set(own[1].split()), set.intersection(*(set(each[1].split()) for each in others))
+    apart = {"lacks": _families(there, beside=here), "has besides": _families(here, beside=there)}
+    what = "; ".join(f"{verb} {', '.join(some)}" for verb, some in apart.items() if some)
+    names = ", ".join(sorted({each[0] for each in others}))
+    text = f"the reference was measured on another processor ({names}), so other digits are expected; this is {own[0]}"
+    return [f"{text}, which {what}" if what else text]
+
+
+def _families(flags: set[str], *, beside: set[str]) -> list[str]:
+    """Return instruction sets that `beside` has not; of a family that it has nothing of, the family's name alone."""
+    whole = [name for name in ("avx512", "amx") if not any(flag.startswith(name) for flag in beside)]
+    return sorted({next((name for name in whole if flag.startswith(name)), flag) for flag in flags - beside})
+
+
+def _processor(environment: Environment) -> tuple[str, str] | None:
+    """Return model and instruction sets; None where they were not recorded."""
+    hardware, flags = environment.get("hardware"), environment.get("cpu_flags")
+    return (hardware.split(", ")[0], flags) if isinstance(hardware, str) and isinstance(flags, str) else None
 
 
 def remarks_on(rows: Sequence[ReferenceRow], *, framework: str) -> list[str]:

@@ -12,9 +12,11 @@ from pathlib import Path
 
 from vigil.documents.comparison import ComparedSide, ComparisonVerdict, ReleaseDifference, ReleaseVerdict
 from vigil.documents.invocation import FirstRung, Invocation, NamedRelease
+from vigil.documents.judgement import Metric
 from vigil.documents.record import Environment
 from vigil.frameworks import LIBRARIES
 from vigil.process.recording import read_record
+from vigil.references.judge import why_blind
 from vigil.releases.resolve import Resolved, Unavailable
 from vigil.statistics.metric import spread_floor
 from vigil.statistics.paired import HIGHER, LOWER, TOO_FEW, compare_releases
@@ -77,18 +79,22 @@ def read_side(name: str, directory: Path, invocation: Invocation) -> ComparedSid
     )
 
 
-def judge(old: ComparedSide, new: ComparedSide, *, unit: str, n_test: int) -> PairJudgement:
-    """Return the verdict on two sides, whose metric is in this unit, measured on n_test examples.
+def judge(old: ComparedSide, new: ComparedSide, *, metric: Metric, n_test: int) -> PairJudgement:
+    """Return the verdict on two sides, whose metric was measured on n_test examples.
 
     A difference of the metric decides before a wrong step, which decides before what could not be verified. Equal final states
-    need no statistics: nothing moved.
+    need no statistics: nothing moved. That no difference is seen says nothing where a model that learned nothing would not be.
     """
     difference = None
     if not (old.problem or new.problem) and new.values and old.values:
-        floor = spread_floor([*old.values.values(), *new.values.values()], unit=unit, n_test=n_test)
+        floor = spread_floor([*old.values.values(), *new.values.values()], unit=metric.unit, n_test=n_test)
         compared = compare_releases(new.values, old.values, coverage=COVERAGE, spread_floor=floor)
         difference = ReleaseDifference(**dataclasses.asdict(compared), coverage=COVERAGE, spread_floor=floor)
     name, reason = _verdict(old, new, difference)
+    if name is ReleaseVerdict.NO_DIFFERENCE and difference is not None:
+        mean = statistics.fmean(old.values.values())
+        if says_nothing := why_blind(difference.detectable, mean=mean, metric=metric, of="OLD's mean"):
+            name, reason = ReleaseVerdict.CANNOT_TELL, says_nothing
     verdict = ComparisonVerdict(name=name, reason=reason, exit_code=name.exit_code)
     return PairJudgement(verdict, difference, _remarks(old, new, is_identical=name is ReleaseVerdict.IDENTICAL))
 

@@ -217,6 +217,7 @@ def judge_records(invocation: Invocation, records: Sequence[Record]) -> Judgemen
         context=invocation.context,
         targets=invocation.targets,
         sequential=invocation.sequential,
+        environment=first.environment,
     )
 
 

@@ -75,7 +75,7 @@ def with_first_rung(judged: Judgement, rung: FirstRung | None) -> Judgement:
     step = rung.verdict if rung else None
     if rung is None or step is None or (name := judged.name.after_step(step.name)) is judged.name:
         return judged
-    though = "the metric lies in its band" if judged.name is Verdict.REPRODUCED else "the metric cannot be judged"
+    though = "the metric cannot be judged" if judged.name is Verdict.UNKNOWN else "the metric lies in its band"
     if step.name.is_failed:
         return judged.replace(
             name=name, reason=f"the verification of one training step crashed, although {though}: {step.reason}"

@@ -35,6 +35,11 @@ def evaluate(predict: Predict, batches: Batches, training: dict[str, Any]) -> di
     return {"test_accuracy": 100.0 * correct / count, "test_loss": loss / count}
 
 
+def guessing(training: dict[str, Any]) -> float:
+    """Return the accuracy, in percent, of guessing each class as often."""
+    return 100.0 / training["model"]["n_classes"]
+
+
 def _tabulate(model: Model) -> ParameterTable:
     table, kernel, n_in = ParameterTable(), tuple(model["convolution"]["kernel"]), model["widths"][0]
     table.convolution("stem.conv", kernel, model["image_shape"][2], n_in)
@@ -56,5 +61,6 @@ RESNET_CIFAR = Kind(
     load=datasets.load,
     batches=Batches,
     evaluate=evaluate,
+    chance=guessing,
     across_devices=batch_norm_across_devices,
 )

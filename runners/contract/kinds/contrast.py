@@ -10,6 +10,7 @@ import numpy as np
 
 from runners.contract.data import datasets, streams
 from runners.contract.data.pairs import PairBatches
+from runners.contract.data.textures import N_CLASSES
 from runners.contract.kinds.classification import batch_norm_across_devices
 from runners.contract.kinds.kind import Kind, Model, Predict
 from runners.contract.kinds.metrics import nearest_neighbour_votes, predictions
@@ -85,6 +86,7 @@ MOCO_LITE = Kind(
     load=datasets.load,
     batches=PairBatches,
     evaluate=evaluate,
+    chance=lambda training: 100.0 / N_CLASSES,
     evaluated_images=first_views,
     across_devices=batch_norm_across_devices,
     part_rows=lambda model: model["batch_norm"]["rows"],

@@ -5,6 +5,7 @@ Every place of the training text is an example: the characters from there on, ea
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -161,6 +162,7 @@ CHAR_GPT = Kind(
     load=_load,
     batches=TextBatches,
     evaluate=evaluate,
+    chance=lambda training: math.log(training["model"]["vocabulary"]),
     blank=_blank,
     chooses_attention=_has_whole_attention,
 )

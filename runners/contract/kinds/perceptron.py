@@ -6,6 +6,7 @@ kernel and bias of each layer, then one shuffle an epoch, of what the epoch befo
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -98,4 +99,11 @@ def _orders(model: Model, seed: int, *, count: int) -> Callable[[int], np.ndarra
     return order
 
 
-DIGITS_MLP = Kind(tabulate=_tabulate, load=datasets.load, batches=WholeEpochBatches, evaluate=evaluate, draw=_draw)
+DIGITS_MLP = Kind(
+    tabulate=_tabulate,
+    load=datasets.load,
+    batches=WholeEpochBatches,
+    evaluate=evaluate,
+    chance=lambda training: math.log(training["model"]["n_classes"]),
+    draw=_draw,
+)

@@ -15,12 +15,13 @@ from vigil.cli.main import main
 from vigil.documents.comparison import ComparedSide, Comparison
 from vigil.documents.context import make_context
 from vigil.documents.invocation import FirstRung
+from vigil.documents.judgement import Metric
 from vigil.errors import EnvironmentFailed
 from vigil.process.execute import Ending
 from vigil.releases.release_pair import judge, unavailable_side
 from vigil.releases.resolve import Resolved, Unavailable
 
-METRIC = {"name": "test_accuracy", "unit": "percent", "direction": "higher"}
+METRIC = Metric(name="test_accuracy", unit="percent", direction="higher", selection="last", chance=10.0)
 RIGHT = {
     "verdict": {"name": "reproduced", "reason": "824 tensors within their limits"},
     "origin": None,
@@ -55,7 +56,7 @@ def side(name: str, *, shift: float = 0.0, bits: str = "ab", verify=RIGHT, **cha
 
 def verdict_of(old: ComparedSide, new: ComparedSide) -> tuple[str, int]:
     """Return the name of the verdict on two sides, and its exit code."""
-    verdict = judge(old, new, unit="percent", n_test=4000).verdict
+    verdict = judge(old, new, metric=METRIC, n_test=4000).verdict
     return verdict.name, verdict.exit_code
 
 
@@ -96,6 +97,17 @@ def test_every_pair_of_sides_has_its_verdict(old, new, expected):
     assert verdict_of(side("OLD", **old), side("NEW", **new)) == expected
 
 
+def test_no_difference_says_nothing_where_a_model_that_learned_nothing_would_not_be_seen():
+    """Three runs see three points; chance is half a point away. A verified step or equal bits still say what they say."""
+    blind = METRIC.replace(chance=88.0)
+    unverified = side("NEW", bits="cd", verify=UNSEEN)
+    judged = judge(side("OLD"), unverified, metric=blind, n_test=4000).verdict
+    assert (judged.name, judged.exit_code) == ("cannot tell", 4)
+    assert "from OLD's mean" in judged.reason
+    assert judge(side("OLD"), side("NEW", bits="cd"), metric=blind, n_test=4000).verdict.name == "numbers moved, not worse"
+    assert judge(side("OLD"), side("NEW"), metric=blind, n_test=4000).verdict.name == "identical"
+
+
 @pytest.mark.parametrize(
     ("planted", "old", "new"),
     [
@@ -115,14 +127,14 @@ def test_a_verdict_that_overlooks_something_is_caught(monkeypatch, planted, old,
 def test_the_spread_is_not_below_what_the_test_set_allows():
     """Three differences of one image are no evidence of a spread of zero; without a unit no floor is known."""
     new = side("NEW", bits="cd", values={seed: value + 0.025 for seed, value in VALUES.items()})
-    difference = judge(side("OLD"), new, unit="percent", n_test=4000).difference
+    difference = judge(side("OLD"), new, metric=METRIC, n_test=4000).difference
     assert difference.spread_floor == pytest.approx(0.25, abs=0.01)
-    assert judge(side("OLD"), new, unit="ap", n_test=4000).difference.spread_floor == 0.0
+    assert judge(side("OLD"), new, metric=METRIC.replace(unit="ap"), n_test=4000).difference.spread_floor == 0.0
 
 
 def document_of(old: ComparedSide, new: ComparedSide) -> Comparison:
     """Return the document of two sides, written and read."""
-    judgement = judge(old, new, unit="percent", n_test=4000)
+    judgement = judge(old, new, metric=METRIC, n_test=4000)
     document = Comparison(
         compare_id="c",
         command="vigil compare",
@@ -130,7 +142,7 @@ def document_of(old: ComparedSide, new: ComparedSide) -> Comparison:
         context=make_context(framework="jax"),
         created="2026-11-22T00:00:00+00:00",
         seeds=tuple(VALUES),
-        metric=METRIC,
+        metric={"name": "test_accuracy", "unit": "percent", "direction": "higher"},
         old=old,
         new=new,
         verdict=judgement.verdict,

@@ -6,7 +6,7 @@ import math
 
 from runners.contract.data import datasets
 from runners.contract.data.batches import Batches
-from runners.contract.kinds.classification import evaluate
+from runners.contract.kinds.classification import evaluate, guessing
 from runners.contract.kinds.kind import Kind, Model
 from runners.contract.kinds.parameters import ParameterTable
 
@@ -22,4 +22,5 @@ DENSE_CLASSIFIER = Kind(
     load=datasets.load,
     batches=Batches,
     evaluate=evaluate,
+    chance=guessing,
 )
