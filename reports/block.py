@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
+import itertools
+import shlex
 import textwrap
 from collections.abc import Sequence
 
+from reports.verification_text import WHAT_TO_DO
 from vigil.documents.invocation import FirstRung, Invocation, Tracking
 from vigil.documents.judgement import JudgedTarget, Judgement, RunBand, SequentialEvidence, shown
 from vigil.documents.verdict import Verdict
 from vigil.progress import duration
+from vigil.recipes.recipe import DEFAULT_PROFILE
 from vigil.statistics.metric import amount
 from vigil.statistics.sequential import lower_bound
 
@@ -48,6 +53,8 @@ def verdict_block(invocation: Invocation, *, directory: str) -> str:
             _row("failed", f"{failure.category} in phase {failure.phase}, step {failure.step}, seed {failure.seed}")
         )
         lines += [] if judged.name is Verdict.UNSUPPORTED else _log(failure.log_tail)
+    if judged.name.is_outside:
+        lines += [f"{'go on with':<15} {_verify_command(invocation)}", _row("read", WHAT_TO_DO)]
     lines += [
         _row("wall time", duration(invocation.wall_seconds)),
         _row("directory", directory),
@@ -129,6 +136,24 @@ def _first_rung(rung: FirstRung | None) -> list[str]:
     spent = f", {duration(rung.seconds)}" if rung.seconds is not None else ""
     line = _row("verify", f"{_shown(rung.verdict.name)}: {rung.text}{spent}")
     return [line, *(_log(rung.failure.log_tail) if rung.failure else [])]
+
+
+def _verify_command(invocation: Invocation) -> str:
+    """Return the command that looks for the first wrong tensor: unbroken, so that it can be copied."""
+    recipe = invocation.recipe
+    try:
+        given = shlex.split(invocation.command)
+    except ValueError:  # of a document from before commands were quoted
+        given = invocation.command.split()
+    # An own recipe is known by its path alone.
+    source = next((word for word in given if word.endswith(f"{recipe.name}.yaml")), recipe.name)
+    words = ["vigil", "verify", source]
+    words += ["--profile", recipe.profile] if recipe.profile != DEFAULT_PROFILE else []
+    words += ["--release", invocation.release.request] if invocation.release else []
+    for option, value in itertools.pairwise(given):
+        words += [option, value] if option == "--fault" else []
+    # Native randomness has weights and batches of its own, which no tape knows: the same context with shared ones is looked at.
+    return f"{shlex.join(words)} {dataclasses.replace(invocation.context, randomness='shared').options}"
 
 
 def _tracking(tracking: Tracking | None) -> str:

@@ -15,6 +15,7 @@ from vigil.progress import duration
 _WIDTH = 130
 _INDENT = 14
 _MOST_ORIGINS, _MOST_NAMED, _MOST_BROKEN, _LOG_LINES = 5, 4, 5, 6
+WHAT_TO_DO = "docs/regressed.md: what to do now"
 Item = TypeVar("Item")
 
 
@@ -44,6 +45,8 @@ def verify_block(document: Verification, *, directory: str, command: str) -> str
     lines += _row("run", directory)
     if onwards := go_on(document, command=command):
         lines += [f"  {'go on with':<{_INDENT - 2}}{onwards[0]}   ({onwards[1]})"]  # unbroken, so that it can be copied
+    if verdict.name.is_wrong_step:
+        lines += _row("read", WHAT_TO_DO)
     return "\n".join(lines)
 
 
@@ -77,11 +80,7 @@ def go_on(document: Verification, *, command: str) -> tuple[str, str] | None:
         question = "does it grow with rounding, or is it there without any?"
     else:
         return None
-    always = ("framework", "mode", "precision")
-    fields = [field for field in dataclasses.fields(following) if field.name != "randomness"]  # of which verify has none
-    unusual = [field.name for field in fields if field.name not in always and getattr(following, field.name) != field.default]
-    options = [f"--{name} {getattr(following, name)}" for name in (*always, *unusual)]
-    return " ".join([command, *options]), question
+    return f"{command} {following.options}", question
 
 
 def _context(document: Verification) -> str:

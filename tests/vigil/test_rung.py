@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from types import SimpleNamespace
 
 import pytest
@@ -12,13 +13,17 @@ from reports.block import verdict_block
 from tests.documents import a_judgement
 from tests.reports.documents import ORIGIN, a_document, a_failure, a_regression, write_verification
 from tests.vigil.requested import QUIET, nothing
+from vigil.cli.main import build_parser
+from vigil.documents.context import parse_context
 from vigil.documents.invocation import FirstRung
 from vigil.documents.verification import Verification
 from vigil.errors import CannotRun
 from vigil.process.recording import read_record
-from vigil.runs.carry_out import carry_out
+from vigil.runs.carry_out import carry_out, read_invocation
 from vigil.runs.first_rung import with_first_rung
 from vigil.runs.watch import Watch
+
+USUAL = ["--framework", "torch", "--mode", "jit", "--precision", "fp32"]
 
 
 @pytest.fixture
@@ -137,6 +142,31 @@ def test_a_wrong_step_takes_back_a_good_metric(reference, scripted, planned, run
     assert reason in judged.reason
     assert (judged.mean, judged.band.n) == (80.4, 12)
     assert document.verdict.name.upper() in verdict_block(invocation, directory="x").upper()
+
+
+@pytest.mark.parametrize(
+    ("command", "context", "expected"),
+    [
+        ("vigil reproduce resnet_cifar --framework torch", "torch-jit-fp32-x1", ["resnet_cifar", *USUAL]),
+        ("vigil reproduce my/resnet_cifar.yaml --fault 'a b.py'", "torch-jit-fp32-x3-s12+10+10-native",
+         ["my/resnet_cifar.yaml", "--fault", "a b.py", *USUAL, "--devices", "3", "--shards", "12,10,10"]),
+        ("vigil nightly", "torch-jit-fp32-x1-math", ["resnet_cifar", *USUAL, "--attention", "math"]),
+    ],
+)  # fmt: skip
+def test_what_is_outside_ends_with_a_command_that_runs(planned, command, context, expected):
+    """The command line that looks for the tensor is one that `vigil` takes, for this recipe, context, and planted fault."""
+    directory = planned(seeds=[0])
+    invocation = read_invocation(directory).replace(command=command, context=parse_context(context))
+    outside = a_judgement(name="regressed", reason="below")
+    invocation = invocation.replace(
+        verdict=outside, wall_seconds=1.0, recipe=invocation.recipe.model_copy(update={"profile": "quick"})
+    )
+    [line] = [line for line in verdict_block(invocation, directory="x").splitlines() if line.startswith("go on with")]
+    words = shlex.split(line.removeprefix("go on with"))
+    assert words == ["vigil", "verify", *expected]
+    build_parser().parse_args(words[1:])
+    assert "docs/regressed.md" in verdict_block(invocation, directory="x")
+    assert "go on with" not in verdict_block(invocation.replace(verdict=a_judgement()), directory="x")
 
 
 @pytest.mark.parametrize("name", ["regressed", "better-than-reference", "failed:nan_loss", "unsupported"])

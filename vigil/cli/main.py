@@ -6,6 +6,7 @@ import argparse
 import os
 import re
 import select
+import shlex
 import sys
 import traceback
 from collections.abc import Sequence
@@ -84,7 +85,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parsed, unknown = build_parser().parse_known_args(given)
         if unknown:
             _refuse(unknown, given)
-        parsed.command = redact("vigil " + " ".join(given))  # it is recorded, and an index may have a password
+        parsed.command = redact(shlex.join(["vigil", *given]))  # it is recorded, and an index may have a password
         code = parsed.run(parsed)
         print(end="", flush=True)  # what cannot be written is said here, not when the interpreter has ended
         return code
