@@ -28,6 +28,10 @@ def rows(document: Comparison) -> list[tuple[str, ...]]:
         means = [sum(side.values.values()) / len(side.values) for side in (old, new)]
         change = shown(means[1] - means[0], unit, sign="+")
         table.append((f"mean {document.metric.name}", *(shown(mean, unit) for mean in means), change))
+    if losses := document.losses:
+        table.append(("loss of step 1", "", "", f"{losses.first_step:.1e} of its size" if losses.first_step else "same bits"))
+        where = f"{losses.largest:.1e} at most, step {losses.step}; first differ in step {losses.since}"
+        table.append(("losses", "", "", where if losses.since else "same bits"))
     table.append(_ratio("first step", old.first_step_seconds, new.first_step_seconds, "s"))
     table.append(_ratio("images/second", old.images_per_second, new.images_per_second, ""))
     return table

@@ -23,7 +23,7 @@ from vigil.process.side_by_side import available_cores, share_cores, side_by_sid
 from vigil.progress import RunDisplay, duration
 from vigil.recipes.loading import identity_of, load_recipe
 from vigil.releases.naming import ALLOWED, Release, parse_release
-from vigil.releases.release_pair import judge, read_side, unavailable_side
+from vigil.releases.release_pair import judge, losses_moved, read_side, unavailable_side
 from vigil.releases.resolve import Resolved
 from vigil.releases.store import obtain_or_say_why
 from vigil.runs.carry_out import carry_out, carry_out_in_turn, read_invocation
@@ -112,6 +112,7 @@ def write_comparison(request: Request, sides: Sequence[ComparedSide], runs: Path
         new=new,
         verdict=judgement.verdict,
         difference=judgement.difference,
+        losses=losses_moved(runs / old.invocation, runs / new.invocation) if old.invocation and new.invocation else None,
         remarks=judgement.remarks,
     )
     document.write(directory)

@@ -106,6 +106,19 @@ class ReleaseDifference(Part):
     spread_floor: float
 
 
+class LossesMoved(Part):
+    """By how much the losses of the same seeds differ: the largest share over all of them, of the first step and of any.
+
+    step: which has that largest share, from 1. since: the first step that differs in any seed; null where none does.
+    """
+
+    first_step: Number
+    largest: Number
+    step: int
+    since: int | None
+    seeds: int
+
+
 class ComparisonVerdict(Part):
     """The verdict on two sides."""
 
@@ -115,7 +128,9 @@ class ComparisonVerdict(Part):
 
 
 class Comparison(Document):
-    """Two releases side by side. `difference`: null where a side has no number."""
+    """Two releases side by side. `difference`: null where a side has no number; `losses`: where a side has none."""
+
+    LEFT_OUT_WHEN_NONE: ClassVar[tuple[str, ...]] = ("losses",)
 
     FILE_NAME: ClassVar[str] = "compare.json"
 
@@ -131,4 +146,5 @@ class Comparison(Document):
     new: ComparedSide
     verdict: ComparisonVerdict
     difference: ReleaseDifference | None
+    losses: LossesMoved | None = None
     remarks: tuple[str, ...]

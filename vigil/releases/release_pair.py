@@ -6,11 +6,13 @@ Each side is an ordinary invocation, its first rung included. A side that did no
 from __future__ import annotations
 
 import dataclasses
+import itertools
+import math
 import statistics
 from collections.abc import Iterable
 from pathlib import Path
 
-from vigil.documents.comparison import ComparedSide, ComparisonVerdict, ReleaseDifference, ReleaseVerdict
+from vigil.documents.comparison import ComparedSide, ComparisonVerdict, LossesMoved, ReleaseDifference, ReleaseVerdict
 from vigil.documents.invocation import FirstRung, Invocation, NamedRelease
 from vigil.documents.judgement import Metric
 from vigil.documents.record import Environment
@@ -97,6 +99,37 @@ def judge(old: ComparedSide, new: ComparedSide, *, metric: Metric, n_test: int) 
             name, reason = ReleaseVerdict.CANNOT_TELL, says_nothing
     verdict = ComparisonVerdict(name=name, reason=reason, exit_code=name.exit_code)
     return PairJudgement(verdict, difference, _remarks(old, new, is_identical=name is ReleaseVerdict.IDENTICAL))
+
+
+def losses_moved(old: Path, new: Path) -> LossesMoved | None:
+    """Return by how much the losses of the same seeds differ between two invocations, as a share of the larger of each two.
+
+    Free-running training carries every rounding on: what differs late says little, what differs in the first step says much.
+    """
+    before, after = _losses(old), _losses(new)
+    shares = [list(map(_share, before[seed], after[seed])) for seed in before.keys() & after.keys()]
+    if not shares:
+        return None
+    by_step = [max(step) for step in itertools.zip_longest(*shares, fillvalue=0.0)]
+    since = next((index for index, share in enumerate(by_step, start=1) if share), None)
+    largest = max(by_step)
+    return LossesMoved(
+        first_step=by_step[0], largest=largest, step=by_step.index(largest) + 1, since=since, seeds=len(shares)
+    )
+
+
+def _losses(directory: Path) -> dict[int, tuple[float, ...]]:
+    """Return the losses of the runs of an invocation that have any, by seed."""
+    records = [read_record(directory / name) for name in Invocation.read(directory).runs]
+    return {record.seed: record.losses for record in records if record and record.losses}
+
+
+def _share(one: float, other: float) -> float:
+    """Return a difference as a share of the larger; infinite where one of the two alone is no number."""
+    if one == other or (math.isnan(one) and math.isnan(other)):
+        return 0.0
+    share = abs(one - other) / max(abs(one), abs(other))
+    return share if math.isfinite(share) else math.inf
 
 
 def _verdict(old: ComparedSide, new: ComparedSide, difference: ReleaseDifference | None) -> tuple[ReleaseVerdict, str]:

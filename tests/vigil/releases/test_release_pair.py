@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+from pathlib import Path
 
 import pytest
 
@@ -18,7 +20,7 @@ from vigil.documents.invocation import FirstRung
 from vigil.documents.judgement import Metric
 from vigil.errors import EnvironmentFailed
 from vigil.process.execute import Ending
-from vigil.releases.release_pair import judge, unavailable_side
+from vigil.releases.release_pair import judge, losses_moved, unavailable_side
 from vigil.releases.resolve import Resolved, Unavailable
 
 METRIC = Metric(name="test_accuracy", unit="percent", direction="higher", selection="last", chance=10.0)
@@ -181,6 +183,25 @@ def test_a_release_that_cannot_be_had_is_told_with_the_last_lines():
     assert "    | ERROR: no matching distribution" in lines(document)
     assert "no set of packages fits" in lines(document)[-1]
     assert "nothing ran" in markdown(document)
+
+
+@pytest.mark.parametrize(
+    ("losses", "expected"),
+    [
+        ({0: [2.0, 1.0, 0.5], 1: [4.0, 1.0, 0.5]}, (0.0, 0.0, 1, None)),
+        ({0: [2.0, 1.0, 0.25], 1: [4.0, 1.0, 0.5]}, (0.0, 0.5, 3, 3)),
+        ({0: [2.0, 1.0, 0.5], 1: [8.0, 1.0, 0.4]}, (0.5, 0.5, 1, 1)),
+        ({0: [2.0, math.nan], 1: [4.0, 1.0, 0.5]}, (0.0, math.inf, 2, 2)),
+    ],
+)
+def test_what_moved_is_told_by_step(monkeypatch, losses, expected):
+    """The largest share over the seeds: of the first step, which nothing has been carried into, and of any."""
+    first = {0: [2.0, 1.0, 0.5], 1: [4.0, 1.0, 0.5]}
+    monkeypatch.setattr("vigil.releases.release_pair._losses", {Path("old"): first, Path("new"): losses}.get)
+    moved = losses_moved(Path("old"), Path("new"))
+    assert (moved.first_step, moved.largest, moved.step, moved.since) == expected
+    table = {row[0]: row[3] for row in rows(document_of(side("OLD"), side("NEW")).replace(losses=moved))}
+    assert ("same bits" in table["losses"]) == (expected[3] is None)
 
 
 @pytest.fixture
