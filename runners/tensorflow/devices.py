@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 import tensorflow as tf
 from tensorflow import keras
 
+from runners.contract.averages import mean_over_devices
 from runners.contract.data.batches import Labels, split
 from runners.contract.errors import Unsupported
 from runners.contract.protocol.spec import RunSpec
@@ -125,7 +126,7 @@ def spread(variables: Iterable[keras.Variable], *, replica: Replica) -> float:
     return max((float(np.ptp(values, axis=0).max()) for values in held), default=0.0)
 
 
-def average_statistics(model: keras.Model, *, weights: list[float], replica: Replica) -> None:
+def average_statistics(model: keras.Model, *, weights: Sequence[float], replica: Replica) -> None:
     """Set the running statistics of every device to their mean, in which each device's weigh so much; the weights add up to 1.
 
     A running mean is linear, so averaging now and then gives the same as averaging after every step.
@@ -134,8 +135,8 @@ def average_statistics(model: keras.Model, *, weights: list[float], replica: Rep
     if replica.is_alone:
         return
     for variable in running_statistics(model):
-        values = parts(variable.value, replica=replica)
-        variable.value.assign(sum(weight * value.numpy() for weight, value in zip(weights, values, strict=True)))
+        held = [part.numpy() for part in parts(variable.value, replica=replica)]
+        variable.value.assign(mean_over_devices(held, weights))
 
 
 def running_statistics(model: keras.Model) -> list[keras.Variable]:

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import timedelta
 from pathlib import Path
 
@@ -20,6 +20,7 @@ import torch
 import torch.distributed as dist
 from torch import nn
 
+from runners.contract.averages import mean_over_devices
 from runners.contract.errors import Unsupported
 from runners.contract.protocol import host
 from runners.contract.protocol.spec import RunSpec
@@ -209,16 +210,17 @@ def spread(tensors: Iterable[torch.Tensor], *, replica: Replica) -> float:
     return float((highest - lowest).max())
 
 
-def average_statistics(model: nn.Module, *, weight: float, replica: Replica) -> None:
-    """Set the running statistics of every rank to their mean, in which this rank's weigh so much; the weights add up to 1.
+def average_statistics(model: nn.Module, *, weights: Sequence[float], replica: Replica) -> None:
+    """Set the running statistics of every rank to their mean, in which each rank's weigh so much; the weights add up to 1.
 
     A running mean is linear, so averaging now and then gives the same as averaging after every step.
     """
     if replica.is_alone:
         return
     for buffer in running_statistics(model):
-        buffer.mul_(weight)
-        dist.all_reduce(buffer)
+        held = [torch.empty_like(buffer) for _ in weights]
+        dist.all_gather(held, buffer)
+        buffer.copy_(mean_over_devices(held, weights))
 
 
 def running_statistics(model: nn.Module) -> list[torch.Tensor]:

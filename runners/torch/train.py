@@ -194,8 +194,8 @@ class Trainer:
 
     def _average_statistics(self) -> None:
         """What the recipe says of several devices: parts of a batch count alike, or devices do. Under `sync` all are equal."""
-        weight = self.share / self.replica.world if self.across_devices == "parts" else 1.0 / self.replica.world
-        devices.average_statistics(self.model, weight=weight, replica=self.replica)
+        shards = self.spec.shards if self.across_devices == "parts" else (1,) * self.replica.world
+        devices.average_statistics(self.model, weights=[size / sum(shards) for size in shards], replica=self.replica)
 
     def _rows(self):
         return self.architecture.native_names(self.spec.training["model"])

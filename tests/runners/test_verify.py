@@ -18,7 +18,7 @@ from tests.runners.harness import frameworks, make_spec, name_of, start
 from vigil.verify.oracle import step as oracle_step
 
 TOLERANCE = 1e-9  # of an array's norm; measured: below 1e-13, where a float32 in the middle would give 1e-7
-UNEVEN = (3, 1)
+UNEVEN = (2, 1, 1)
 RATE, MOMENTUM, DECAY = 0.1, 0.9, 0.01
 SCALED = 2.0**-20  # the smallest change of an image that float32 shows plainly
 FAULT = f"""
@@ -75,7 +75,7 @@ def probes_of(training):
 
 def cases_of(devices):
     """Return one case of each kind, and last a step of another size."""
-    shards, six, evaluation = ([4], [6], [6]) if devices == 1 else (list(UNEVEN), [4, 2], [3, 3])
+    shards, six, evaluation = ([4], [6], [6]) if devices == 1 else (list(UNEVEN), [3, 2, 1], [2, 2, 2])
     common = {"state": "start", "shards": shards, "evaluation_rows": 6, "evaluation_shards": evaluation}
     segments = {**common, "kind": "segments", "batch": "a", "taps": list(tap_shapes())}
     return [
@@ -188,9 +188,14 @@ def test_compiled_programs_give_the_same_answers(ask, name, oracle):
 
 
 @pytest.mark.parametrize("mode", ["jit", pytest.param("eager", marks=pytest.mark.slow)])
-def test_two_uneven_devices_give_the_answers_of_one(ask, framework, mode, oracle):
-    """Rows are put together in order, contributions are added up, padding is left out."""
-    assert_same_answers(ask(framework, mode=mode, devices=2), oracle)
+def test_three_uneven_devices_give_the_answers_of_one(ask, framework, mode, oracle):
+    """Rows are put together in order, contributions are added up, padding is left out, and evaluation moves no bit."""
+    found = ask(framework, mode=mode, devices=3)
+    assert_same_answers(found, oracle)
+    loaded = probes_of(make_spec(framework).training)
+    for name, array in found.answers["predict"].items():
+        if name != "logits":
+            assert np.array_equal(array, loaded[f"state/start/{name}"]), name
 
 
 def test_another_state_would_be_seen(ask, oracle):
@@ -266,8 +271,8 @@ def test_taps_say_their_types(ask, framework):
 
 @pytest.mark.parametrize("name", ["torch", *(pytest.param(name, marks=pytest.mark.slow) for name in ("tensorflow", "jax"))])
 def test_what_has_no_oracle_is_refused(ask, name):
-    """Batch norm per device on two devices is unsupported, with the reason, before anything is answered."""
-    refused = ask(name, devices=2, across_devices="per_device")
+    """Batch norm per device on several devices is unsupported, with the reason, before anything is answered."""
+    refused = ask(name, devices=3, across_devices="per_device")
     assert (refused.last["kind"], refused.last["category"]) == ("failed", "unsupported")
     assert "no oracle" in refused.last["message"]
     assert refused.answers == {}
