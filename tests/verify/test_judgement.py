@@ -2,6 +2,7 @@
 
 import dataclasses
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,11 +11,13 @@ from tests.documents import a_record
 from tests.verify.made_answers import FakeFramework, in_float32
 from vigil.documents.context import make_context
 from vigil.documents.failure import Failure
+from vigil.recipes.loading import load_recipe
 from vigil.verify import localise
-from vigil.verify.ask import Answers, Setting, shards_for
+from vigil.verify.ask import Answers, Setting, lines_of, shards_for
 from vigil.verify.examination import differences_in
 from vigil.verify.invariants import check
 from vigil.verify.localise import Search
+from vigil.verify.standard_cases import StandardCase
 
 
 def differences(tape, answers, *, mode="jit"):
@@ -351,6 +354,16 @@ def test_shards_of_small_batches_keep_their_unevenness():
     assert shards_for(uneven, 32) == [20, 12]
     assert shards_for(make_context(framework="torch", devices=2), 4) == [2, 2]
     assert shards_for(make_context(framework="torch", devices=3, shards=(30, 1, 1)), 4) == [2, 1, 1]
+    assert shards_for(make_context(framework="torch", devices=4, shards=(11, 7, 7, 7)), 4) == [1, 1, 1, 1]
+
+
+def test_no_two_devices_share_a_part_of_a_batch():
+    """Batch norm in parts of 16 rows takes a full batch as training does, on three devices, too; of few rows each is a part."""
+    moco = SimpleNamespace(training=load_recipe("moco_lite").resolve("quick"))
+    full = StandardCase("init/full", "step", "init", ("init/full",), 0.1, 64, 500, is_full=True)
+    margin = dataclasses.replace(full, rows=4, evaluation_rows=4)
+    lines = lines_of(moco, [full, margin], make_context(framework="torch", devices=3))
+    assert [line["shards"] for line in lines] == [[32, 16, 16], [2, 1, 1]]
 
 
 @pytest.mark.parametrize("groups", [("momentum/", "params/"), ("params/",)])

@@ -19,7 +19,7 @@ from runners.contract.protocol.spec import write_spec
 from vigil.documents.context import Context
 from vigil.documents.identity import Identity
 from vigil.documents.record import Record
-from vigil.process.build_spec import build_spec
+from vigil.process.build_spec import build_spec, rows_of_part
 from vigil.process.execute import PROGRESS_TIMEOUT_SECONDS, execute
 from vigil.process.hosts import Hosts
 from vigil.process.recording import make_record
@@ -33,6 +33,7 @@ from vigil.verify.standard_cases import (
     batch_of,
     choice,
     taken_again,
+    training_for,
     whole_steps,
 )
 
@@ -66,19 +67,24 @@ class Answers:
     seconds: dict[str, float]
 
 
-def shards_for(context: Context, rows: int) -> list[int]:
-    """Return how a batch is cut over the context's devices: evenly, or as unevenly as its shards, one image at least each.
+def shards_for(context: Context, rows: int, *, part: int = 1) -> list[int]:
+    """Return how a batch is cut over the context's devices: evenly, or as unevenly as its shards. Each has one image at least.
+
+    Args:
+        part: rows that no two devices may share.
 
     >>> from vigil.documents.context import make_context
     >>> shards_for(make_context(framework="torch", devices=2, shards=(20, 12)), 4)
     [3, 1]
+    >>> shards_for(make_context(framework="torch", devices=3), 64, part=16)
+    [32, 16, 16]
     """
     if context.shards is None:
-        return list(context.shard_sizes(rows))
+        return list(context.shard_sizes(rows, rows=part))
     total = sum(context.shards)
     sizes = [max(1, size * rows // total) for size in context.shards]
     sizes[sizes.index(max(sizes))] += rows - sum(sizes)
-    if len(set(sizes)) == 1 and len(set(context.shards)) > 1:
+    if len(set(sizes)) == 1 < sizes[-1] and len(set(context.shards)) > 1:
         sizes[0], sizes[-1] = sizes[0] + 1, sizes[-1] - 1
     return sizes
 
@@ -92,7 +98,7 @@ def lines_of(tape: Golden, cases: Sequence[StandardCase], context: Context) -> l
             "kind": case.kind,
             "state": state_key(case),
             "learning_rate": case.learning_rate,
-            "shards": shards_for(context, case.rows),
+            "shards": shards_for(context, case.rows, part=rows_of_part(training_for(case, tape.training))),
             "evaluation_rows": case.evaluation_rows,
             "evaluation_shards": list(context.evaluation_shards(case.evaluation_rows)),
         }

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from vigil.documents.context import Context
+from vigil.process.build_spec import rows_of_part
 from vigil.verify.ask import shards_for
 from vigil.verify.distance import Difference, compare
 from vigil.verify.floors import Floor, make_floors
@@ -35,6 +36,7 @@ class Inspection:
     """One look inside: the model cut at some taps, on one state and batch.
 
     cuts: empty for the whole model with its taps shown.
+    part: rows that no two devices may share.
     """
 
     name: str
@@ -43,7 +45,8 @@ class Inspection:
     leaves: Mapping[str, np.ndarray]
     cotangents: Mapping[str, np.ndarray]
     scale: float
-    times: int = 1
+    times: int
+    part: int
 
 
 def look_at(tape: Golden, case: StandardCase, *, cuts: Sequence[str] | None = None, precision: str, times: int = 1) -> Inspection:
@@ -68,6 +71,7 @@ def look_at(tape: Golden, case: StandardCase, *, cuts: Sequence[str] | None = No
         },
         scale,
         times,
+        rows_of_part(training_for(case, tape.training)),
     )
 
 
@@ -88,7 +92,7 @@ def line_of(look: Inspection, context: Context) -> dict[str, Any]:
         "kind": "segments",
         "state": look.case.state,
         "batch": look.case.batches[0],
-        "shards": shards_for(context, look.case.rows),
+        "shards": shards_for(context, look.case.rows, part=look.part),
         "evaluation_rows": look.case.evaluation_rows,
         "evaluation_shards": list(context.evaluation_shards(look.case.evaluation_rows)),
         "taps": list(look.leaves),
