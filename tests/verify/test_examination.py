@@ -1,5 +1,6 @@
 """One context, from what its runner answered to verify.json: what is missing, odd or late is told, and never an error."""
 
+import dataclasses
 import json
 
 import numpy as np
@@ -14,22 +15,22 @@ from vigil.documents.verdict import Verdict
 from vigil.documents.verification import Verification
 from vigil.verify import examination, localise
 from vigil.verify.ask import Answers, Setting
-from vigil.verify.limits import Limits
+from vigil.verify.limits import Limits, make_limits
 
 
 @pytest.fixture
 def verified(tape, limits, monkeypatch, tmp_path):
     """Return a function that gives verify.json of answers that `wrong` has had its hands on; every layer alone is right."""
 
-    def verify(wrong, *, failure=None, limits=limits, quick=False):
+    def verify(wrong, *, failure=None, limits=limits, quick=False, devices=1, **machine):
         answers = in_float32(tape)
         wrong(answers)
-        environment = {"framework_version": "2.13.0"}
+        environment = {"framework_version": "2.13.0", **machine}
         context = make_context(framework="torch", mode="eager")
         record = a_record(recipe=RECIPE, context=context, environment=environment, failure=failure)
         monkeypatch.setattr(examination, "ask", lambda *arguments, **options: Answers(record, answers, {}))
         monkeypatch.setattr(localise, "ask", FakeFramework(tape))
-        setting = Setting(make_context(framework="torch"), tmp_path / "answers", 0, None)
+        setting = Setting(make_context(framework="torch", devices=devices), tmp_path / "answers", 0, None)
         document = examination.verify(setting, tape, limits, command="a test", known=[], quick=quick)
         assert Verification.read(tmp_path).text() == document.text()
         assert json.loads((tmp_path / "verify.json").read_text()) == document.as_json()
@@ -49,6 +50,25 @@ def test_right_answers_are_reproduced(verified, quick):
     document = verified(lambda answers: None, quick=quick)
     assert document.verdict.name is Verdict.REPRODUCED
     assert document.is_short == quick
+
+
+@pytest.mark.parametrize(("processor", "is_told"), [("Intel Xeon", True), ("AMD EPYC", False)])
+def test_limits_from_another_processor_are_said_to_be(verified, limits, processor, is_told):
+    """Clean rows say what they ran on; where that is another kind than this machine's, one line tells it."""
+    row = {"precision": "fp32", "case": "late/margin", "seed": 0, "largest": {}, "hardware": "AMD EPYC, 2 cores, 24 GiB"}
+    measured = dataclasses.replace(limits, processors=make_limits([row]).processors)
+    document = verified(lambda answers: None, limits=measured, quick=True, hardware=f"{processor}, 4 cores, 16 GiB")
+    told = [remark for remark in document.remarks if "limits were measured on AMD EPYC, and this is Intel Xeon" in remark]
+    assert bool(told) == is_told
+
+
+@pytest.mark.parametrize(("quick", "others"), [(False, ["late/evaluation_full"]), (True, [])])
+def test_more_devices_than_a_margin_batch_has_images_are_put_to_full_ones(verified, quick, others):
+    """No device is left without an image, and a remark says what was not asked."""
+    document = verified(lambda answers: None, quick=quick, devices=5)
+    assert document.verdict.name is Verdict.REPRODUCED
+    assert [case.name for case in document.cases] == ["init/full", "early/full", "late/full", *others]
+    assert "full batches were put alone" in document.remarks[0]
 
 
 @pytest.mark.parametrize("case", ["late/evaluation", "late/full", "early/accumulation", "early/repeat"])

@@ -38,10 +38,13 @@ from vigil.verify.distance import Difference, compare
 from vigil.verify.golden import Golden
 from vigil.verify.invariants import check, check_choices, check_determinism, check_replicas, check_scaler
 from vigil.verify.known_findings import explain_all, matching, unreached
-from vigil.verify.limits import Limits
+from vigil.verify.limits import Limits, processor_of
 from vigil.verify.localise import Localisation, Search, localise, origins_of_scaler
 from vigil.verify.oracle.outline import Outline
+from vigil.verify.probes import MARGIN_IMAGES
 from vigil.verify.standard_cases import StandardCase, derived, further_cases, is_of_forward_pass, shown, whole_steps
+
+_ON_FULL_BATCHES = f"a margin batch has {MARGIN_IMAGES} images, fewer than devices: the cases on full batches were put alone"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -162,7 +165,8 @@ def verify(
     """Examine a context, localise what is out, and write verify.json one level above the runner's directory; return it.
 
     Args:
-        quick: only single training steps on margin batches, which is one program to compile.
+        quick: only single training steps on margin batches, which is one program to compile. More devices than such a batch has
+            images are put to full batches alone.
         release: the release that was named for it, as it is recorded.
         night: the id of the night that it is part of, if of any.
 
@@ -175,8 +179,10 @@ def verify(
     if precision not in tape.floors:
         raise CannotRun(f"the golden tape has no noise floors for {precision}: make it again with `vigil golden`")
     further = further_cases(tape.training, tape.probes, precision=precision)
-    cases = sorted([*tape.cases, *further], key=lambda case: case.is_full)  # those on margin batches share a program
-    cases = [case for case in cases if case.kind == "step" and not case.is_full] if quick else cases
+    usual = sorted([*tape.cases, *further], key=lambda case: case.is_full)  # those on margin batches share a program
+    cases = [case for case in usual if case.rows >= setting.context.devices]
+    is_whole = len(cases) == len(usual)
+    cases = [case for case in cases if case.kind == "step" and case.is_full != is_whole] if quick else cases
     found = examine(setting, tape, cases=cases, on_event=on_event)
     record = found.answers.record
     scored = sorted(((limits.score(each, precision), each) for each in found.differences), key=lambda pair: -pair[0])
@@ -201,13 +207,13 @@ def verify(
         release=release,
         golden=GoldenFacts(sha256=tape.sha256, created=tape.header.get("created"), votes=tape.header.get("votes")),
         limits=LimitFacts(clean_rows=limits.rows),
-        verdict=_verdict(record, scored, found, localisation, entries, tape.outline, quick=quick),
+        verdict=_verdict(record, scored, found, localisation, entries, tape.outline, quick=quick or not is_whole),
         worst=_difference(*scored[0]) if scored else None,
         origin=localisation.origins[0] if localisation.origins else None,
         origins=localisation.origins,
         passengers=localisation.passengers,
         looks=localisation.looks,
-        remarks=[*localisation.remarks, *_on_limits(limits)],
+        remarks=[*localisation.remarks, *_on_limits(limits, record), *([] if is_whole else [_ON_FULL_BATCHES])],
         broken=found.broken,
         tensors=[_difference(score, each) for score, each in scored],
         cases=[CaseTime(name=case.name, seconds=found.answers.seconds.get(case.name)) for case in cases],
@@ -264,7 +270,13 @@ def _difference(score: float, each: Difference) -> TensorDifference:
     return TensorDifference(**{name: getattr(each, name) for name in names}, score=score)
 
 
-def _on_limits(limits: Limits) -> list[str]:
-    if limits.borrowed_from is None:
-        return []
-    return [f"limits are those of {limits.borrowed_from}: no clean runs of this recipe were measured"]
+def _on_limits(limits: Limits, record: Record) -> list[str]:
+    remarks = []
+    if limits.borrowed_from is not None:
+        remarks.append(f"limits are those of {limits.borrowed_from}: no clean runs of this recipe were measured")
+    environment = record.environment
+    here = environment.get("gpu") if record.context.device == "gpu" else processor_of(str(environment.get("hardware", "")))
+    if here and limits.processors and here not in limits.processors:
+        measured = ", ".join(sorted(limits.processors))
+        remarks.append(f"limits were measured on {measured}, and this is {here}: a right layer may be a little beyond them")
+    return remarks

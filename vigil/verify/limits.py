@@ -74,11 +74,15 @@ _OF_PIECES = Limit(_NO_ROUNDING, 0, 0.0, _NO_ROUNDING)
 
 @dataclasses.dataclass(frozen=True)
 class Limits:
-    """Limits by (precision, probe size, family, statistic). borrowed_from: another recipe whose clean runs they are from."""
+    """Limits by (precision, probe size, family, statistic).
+
+    borrowed_from: another recipe whose clean runs they are from. processors: what these ran on.
+    """
 
     table: Mapping[Key, Limit]
     rows: int
     borrowed_from: str | None = None
+    processors: frozenset[str] = frozenset()
 
     def require(self, precision: str) -> None:
         """Raise CannotRun when nothing says how far a correct program of this precision may be."""
@@ -115,8 +119,11 @@ def make_limits(rows: Iterable[Mapping[str, Any]]) -> Limits:
     """Return the limits of raw samples; families that a row names as `not_clean`, with the finding, are left out."""
     values: dict[Key, dict[State, list[float]]] = {}
     count = 0
+    processors = set()
     for row in rows:
         count += 1
+        if "hardware" in row:
+            processors.add(processor_of(row["hardware"]))
         state = row["seed"], row["case"].split("/")[0]
         for name, statistics in row["largest"].items():
             if name in row.get("not_clean", {}):
@@ -133,7 +140,16 @@ def make_limits(rows: Iterable[Mapping[str, Any]]) -> Limits:
                 key = row["precision"], size_of(row["case"]), name, statistic
                 values.setdefault(key, {}).setdefault(state, []).append(value)
     limits = {key: _limit(list(states.values()), _false_alarms(key[1])) for key, states in values.items()}
-    return Limits({key: _cut(limit, key[3]) for key, limit in limits.items() if limit}, count)
+    return Limits({key: _cut(limit, key[3]) for key, limit in limits.items() if limit}, count, processors=frozenset(processors))
+
+
+def processor_of(hardware: str) -> str:
+    """Return the processor of what an environment says of its machine.
+
+    >>> processor_of("AMD EPYC, 2 cores, 24 GiB")
+    'AMD EPYC'
+    """
+    return hardware.split(",")[0]
 
 
 def load_limits(recipe_name: str, *, model: str, directory: Path | None = None) -> Limits:

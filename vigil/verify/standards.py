@@ -12,7 +12,6 @@ from vigil.documents.context import Context
 from vigil.documents.identity import Identity
 from vigil.documents.provenance import NamedRelease
 from vigil.documents.verification import Verification
-from vigil.errors import CannotRun
 from vigil.process.build_spec import rows_of_part
 from vigil.process.directories import new_directory, require_writable
 from vigil.process.environment import require_framework
@@ -77,8 +76,6 @@ def verify_context(
     """
     training, tape = standard.tape.training, standard.tape
     context.shard_sizes(training["batch_size"], rows=rows_of_part(training))
-    if context.devices > min(case.rows for case in tape.cases):
-        raise CannotRun(f"devices: found {context.devices}; a margin batch has {min(case.rows for case in tape.cases)} images")
     if python is None:
         require_framework(context.framework)
     setting = Setting(
