@@ -17,7 +17,9 @@ from benchmarks.synthetic_history import START, synthetic_history
 from vigil.documents.context import parse_context
 from vigil.documents.identity import Identity
 from vigil.documents.verdict import Verdict
-from vigil.tracking import NightPoint, record_night, record_night_summary
+from vigil.drift.findings import detect
+from vigil.drift.timeline_tags import timeline_tags
+from vigil.tracking import NightPoint, record_drift, record_night, record_night_summary
 from vigil.tracking.history import History
 from vigil.tracking.history_rows import SampleRow, rows_of
 
@@ -71,6 +73,8 @@ def fill(uri: str, *, nights: int = NIGHTS, cells: int = CELLS) -> None:
                 releases={point.context.framework: str(point.release) for point in points},
             )
         print(f"{night}: {dict(verdicts)}", flush=True)
+    report = detect(history.samples, history.verifications, reference_for=lambda cell: None)
+    print(f"drift: {len(report.drifts)} findings in {record_drift(uri, timeline_tags(report))} timelines", flush=True)
 
 
 if __name__ == "__main__":

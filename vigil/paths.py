@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
+import re
 from pathlib import Path
 
 from runners.contract import files
 from vigil.errors import CannotRun, UsageError
+
+_LONGEST_NAME = 80
 
 
 def expanded(path: str | Path) -> Path:
@@ -56,3 +61,11 @@ def cache_directory() -> Path:
     if directory is None:
         raise CannotRun("there is no home directory for a cache. Name a directory in VIGIL_CACHE_DIR.")
     return directory
+
+
+def file_name(*parts: str) -> str:
+    """Return a file name of these parts, letters, digits, `_`, `+` and `-` only, and not two parts lists with the same one."""
+    text = "-".join(parts)
+    plain = re.sub(r"[^A-Za-z0-9_+-]+", "_", text)[:_LONGEST_NAME].strip("-_") or "cell"
+    is_whole = plain == text and plain == plain.lower() and not any("-" in part for part in parts[:-1])
+    return plain if is_whole else f"{plain}-{hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:8]}"

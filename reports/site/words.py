@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import html
 import json
 import math
@@ -12,18 +11,11 @@ from typing import Any
 
 from markupsafe import Markup
 
-_LONGEST_NAME = 80
+from vigil.paths import file_name as file_name
+
 _LONGEST_LABEL = 300
 # Controls, and the characters that turn the direction of the text after them: in a name they can only mislead.
 _TURNS = re.compile(r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]+")
-
-
-def file_name(*parts: str) -> str:
-    """Return a file name of these parts, letters, digits, `_`, `+` and `-` only, and not two parts lists with the same one."""
-    text = "-".join(parts)
-    plain = re.sub(r"[^A-Za-z0-9_+-]+", "_", text)[:_LONGEST_NAME].strip("-_") or "cell"
-    is_whole = plain == text and plain == plain.lower() and not any("-" in part for part in parts[:-1])
-    return plain if is_whole else f"{plain}-{hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:8]}"
 
 
 def plain(text: Any) -> str:

@@ -8,12 +8,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import vigil.cli.drift
 import vigil.tracking.history
 from benchmarks.simulated_nights import VERIFICATIONS
 from vigil.cli.main import main
 from vigil.drift.reference_samples import References, rows_in
 from vigil.paths import reference_directory
 from vigil.recipes.loading import load_recipe, recipe_hash
+from vigil.tracking import TrackingUnavailable
 from vigil.tracking.history import History
 
 TRAINING = load_recipe("resnet_cifar").resolve("quick")
@@ -22,7 +24,8 @@ RELEASES = ["0.9.2"] * 11 + ["0.10.2"] * 9
 
 @pytest.fixture
 def drift(monkeypatch, capsys):
-    """Return a function that runs `vigil drift` on samples and returns exit code, output and error."""
+    """Return a function that runs `vigil drift` on samples and returns exit code, output and error; MLflow is not asked."""
+    monkeypatch.setattr(vigil.cli.drift, "record_drift", lambda uri, found: None)
 
     def run(samples, *arguments: str, verifications=VERIFICATIONS, **fields) -> tuple[int, str, str]:
         history = History(samples, verifications, **fields)
@@ -150,3 +153,31 @@ def test_the_reference_is_that_of_the_hash_with_its_floor(nights):
 def test_a_recipe_name_of_the_history_is_no_path(nights, name):
     """Anybody may have edited a name: it is looked up, never opened, and the cell has no reference."""
     assert References(rows_in(reference_directory()))(nights().iloc[0].to_dict() | {"recipe": name}) is None
+
+
+def test_what_drifts_is_told_to_mlflow_by_cell(drift, nights, monkeypatch):
+    """Size, since, release and q of what drifts, `none` of what does not; a part of the history tells nothing of the whole."""
+    told = []
+    whole = pd.concat([nights(3.0), nights(mode="eager", context="jax-eager-fp32-x1")])
+    monkeypatch.setattr(vigil.cli.drift, "record_drift", lambda uri, found: told.append(found))
+    assert drift(whole)[0] == 1
+    drift(whole, "resnet_cifar")
+    drift(whole, "--all-runs")
+    (found,) = told
+    worse = next(tags for cell, tags in found.items() if cell[2].startswith("jax-jit"))
+    assert (worse["drift"], worse["drift_since"], worse["drift_release"]) == ("worse", "night-11", "0.9.2 -> 0.10.2")
+    assert worse["drift_size"].startswith("-3 points [-4.")
+    assert float(worse["drift_q"]) < 0.001
+    assert found["resnet_cifar", "quick", "jax-eager-fp32-x1"] == {"drift": "none", "drift_as_of": "night-19"}
+
+
+def test_drift_is_found_where_mlflow_does_not_answer(drift, nights, monkeypatch):
+    """What was found is printed, and the exit code is the finding's; that the dashboard lacks it is said."""
+
+    def refuse(uri, found):
+        raise TrackingUnavailable("MLflow at http://tracker cannot be used")
+
+    monkeypatch.setattr(vigil.cli.drift, "record_drift", refuse)
+    code, out, _ = drift(nights(3.0))
+    assert code == 1
+    assert "drift is not in MLflow: MLflow at http://tracker cannot be used" in out

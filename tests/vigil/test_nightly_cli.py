@@ -20,6 +20,7 @@ def runs(tmp_path, monkeypatch):
     """Make nights run on fakes, and few cells; return the folder of runs. `work`, `releases`: the fakes."""
     monkeypatch.setenv("VIGIL_RUNS_DIR", str(tmp_path))
     monkeypatch.setattr(nightly, "bring_all", lambda nights, runs, **options: [])
+    monkeypatch.setattr(nightly, "bring_drift", lambda: [])
     real = conduct.night_cells
 
     def some(recipe, profile, *, frameworks, is_verified=True):

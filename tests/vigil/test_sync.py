@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+from pathlib import Path
 
 import pytest
 
@@ -91,3 +93,30 @@ def test_sync_stops_when_the_tracker_is_down(invocation_directory, monkeypatch, 
     assert synchronise(invocation_directory.parent) == 3
     assert "1 failed, 1 not tried" in capsys.readouterr().out
     assert (invocation_directory / "invocation.json").read_bytes() == before
+
+
+def test_sync_brings_everything_to_a_store_that_has_never_seen_it(uri, invocation_directory, empty_store, tmp_path, monkeypatch, capsys):
+    """Not the note of an earlier upload counts, but what the store holds: another one, and one that was made anew, gets all."""
+    assert synchronise(invocation_directory.parent) == 0
+    place = tmp_path / "another"
+    place.mkdir()
+    another = f"sqlite:///{shutil.copy(empty_store, place)}"
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", another)
+    capsys.readouterr()
+    assert synchronise(invocation_directory.parent) == 0
+    assert "first: uploaded (experiment resnet_cifar" in capsys.readouterr().out
+    assert_held_once(another)
+    assert synchronise(invocation_directory.parent) == 0
+    assert "first: already in MLflow" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("nowhere", ["sqlite://", "sqlite:///", "sqlite:///:memory:", "sqlite:///file::memory:?cache=shared", "sqlite:"])
+def test_a_store_that_keeps_nothing_is_refused(nowhere, invocation_directory, monkeypatch, capsys):
+    """What lies in memory ends with the command: nothing is said to be uploaded there, and no file of that name is made."""
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", nowhere)
+    before = sorted(Path.cwd().iterdir())
+    assert synchronise(invocation_directory.parent) == 3
+    out = capsys.readouterr().out
+    assert f"MLFLOW_TRACKING_URI: found {nowhere}, which keeps nothing" in out
+    assert "1 failed" in out
+    assert sorted(Path.cwd().iterdir()) == before

@@ -5,17 +5,20 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import multiprocessing
+import re
+import shlex
 from datetime import datetime, timedelta, timezone
 
 import pytest
 
 import vigil.tracking.client
 from tests.vigil.tracked import client_of, closed_port, history, interrupt_after
+from vigil.cli.main import build_parser
 from vigil.documents.context import parse_context
 from vigil.documents.identity import Identity
 from vigil.documents.verdict import Verdict
 from vigil.errors import CannotRun
-from vigil.tracking import NightPoint, TrackingUnavailable, record_night, record_night_summary
+from vigil.tracking import NightPoint, TrackingUnavailable, record_drift, record_night, record_night_summary
 from vigil.tracking.history import load_history
 
 WHEN = datetime(2026, 11, 20, 2, tzinfo=timezone.utc)
@@ -35,14 +38,14 @@ def a_night(number: int, **changes) -> dict:
 
 
 def timelines(uri: str) -> dict[str, object]:
-    """Return the runs of the experiment by name."""
+    """Return the runs of the experiment by name, without the mark in front of it."""
     client = client_of(uri)
     runs = client.search_runs([client.get_experiment_by_name("timelines").experiment_id])
     assert len({run.info.run_name for run in runs}) == len(runs), "a cell has two timelines"
-    return {run.info.run_name: run for run in runs}
+    return {re.sub(r"^\W ", "", run.info.run_name): run for run in runs}
 
 
-def points(uri: str, name: str = "resnet_cifar quick jax-jit-fp32-x1") -> dict[str, list[tuple[int, float]]]:
+def points(uri: str, name: str = "jax-jit-fp32-x1 resnet_cifar quick") -> dict[str, list[tuple[int, float]]]:
     """Return step and value of all points of a cell."""
     return {metric: history(uri, timelines(uri)[name].info.run_id, metric) for metric in CURVES}
 
@@ -57,8 +60,8 @@ def test_nights_are_steps_and_tags_are_those_of_the_last(uri):
         "verify_worst_ratio": [(1, 4.2), (2, 4.2)],
     }  # fmt: skip
     found = timelines(uri)
-    assert sorted(found) == ["resnet_cifar quick jax-jit-fp32-x1", "resnet_cifar quick torch-jit-fp32-x1"]
-    run = found["resnet_cifar quick jax-jit-fp32-x1"]
+    assert sorted(found) == ["jax-jit-fp32-x1 resnet_cifar quick", "torch-jit-fp32-x1 resnet_cifar quick"]
+    run = found["jax-jit-fp32-x1 resnet_cifar quick"]
     expected = {
         "verdict": "regressed", "framework": "jax", "release": "0.11.0", "mode": "jit", "precision": "fp32", "devices": "1",
         "recipe": "resnet_cifar", "profile": "quick", "night": "n2", "number": "2", "metric": "test_accuracy",
@@ -83,7 +86,7 @@ def test_a_night_recorded_again_adds_and_alters_nothing(uri, later):
         again = dataclasses.replace(POINT, value=10.0, verdict=Verdict.REGRESSED if number == 1 else Verdict.REPRODUCED)
         record_night(uri, [again], **a_night(number, when=WHEN + timedelta(days=number) + later))
     assert points(uri) == before
-    tags = timelines(uri)["resnet_cifar quick jax-jit-fp32-x1"].data.tags
+    tags = timelines(uri)["jax-jit-fp32-x1 resnet_cifar quick"].data.tags
     assert (tags["verdict"], tags["number"]) == ("reproduced", "2")
 
 
@@ -94,7 +97,7 @@ def test_a_cell_without_a_number_leaves_a_gap_and_its_verdict(uri):
     record_night(uri, [failed], **a_night(2))
     assert points(uri)["test_accuracy"] == [(1, 88.5)]
     assert points(uri)["verify_worst_ratio"] == [(1, 4.2)]
-    assert timelines(uri)["resnet_cifar quick jax-jit-fp32-x1"].data.tags["verdict"] == "failed:crash"
+    assert timelines(uri)["jax-jit-fp32-x1 resnet_cifar quick"].data.tags["verdict"] == "failed:crash"
     record_night(uri, [POINT], **a_night(2))
     assert points(uri)["test_accuracy"] == [(1, 88.5), (2, 88.5)]
 
@@ -108,7 +111,81 @@ def test_a_server_that_stops_half_way_loses_no_point_and_doubles_none(uri, monke
             record_night(uri, [POINT, OTHER], **a_night(1))
     record_night(uri, [POINT, OTHER], **a_night(1, when=WHEN + timedelta(hours=9)))
     assert points(uri)["test_accuracy"] == [(1, 88.5)]
-    assert points(uri, "resnet_cifar quick torch-jit-fp32-x1")["test_accuracy"] == [(1, 88.0)]
+    assert points(uri, "torch-jit-fp32-x1 resnet_cifar quick")["test_accuracy"] == [(1, 88.0)]
+
+
+CELL = ("resnet_cifar", "quick", "jax-jit-fp32-x1")
+WORSE = {"drift": "worse", "drift_size": "-3.5 points [-4.3, -2.7]", "drift_since": "n2", "drift_release": "0.10.2 -> 0.11.0",
+         "drift_q": "2e-05", "drift_sd": "-4.1", "drift_as_of": "n2"}  # fmt: skip
+
+
+def the_worst_first(uri: str) -> list[tuple[str, str]]:
+    """Return name and status of the timelines in the order of the saved view."""
+    client = client_of(uri)
+    ids = [client.get_experiment_by_name("timelines").experiment_id]
+    runs = client.search_runs(ids, order_by=["tags.`vigil.order` DESC"])
+    return [(run.info.run_name, run.info.status) for run in runs]
+
+
+def test_what_is_wrong_stands_first_with_a_mark_and_is_no_green_tick(uri):
+    """Sorted by how wrong: regressed before failed before better before unknown; a drift for the worse is wrong as well."""
+    names = {"regressed": "torch-jit", "failed:crash": "torch-eager", "better-than-reference": "torch-compile",
+             "unknown": "tensorflow-jit", "unsupported": "tensorflow-eager"}  # fmt: skip
+    others = [
+        dataclasses.replace(POINT, context=parse_context(f"{name}-fp32-x1"), verdict=Verdict(verdict), value=80.0)
+        for verdict, name in names.items()
+    ]
+    record_night(uri, [*reversed(others), POINT], **a_night(1))
+    told = [("✗ torch-jit", "FAILED"), ("! torch-eager", "FAILED"), ("~ torch-compile", "FINISHED"), ("? tensorflow-jit", "FINISHED")]
+    fine = [("tensorflow-eager", "FINISHED"), ("jax-jit", "FINISHED")]
+    assert [(name.split("-fp32")[0], status) for name, status in the_worst_first(uri)] == told + fine
+    assert record_drift(uri, {CELL: WORSE, ("gone", "quick", "jax-jit-fp32-x1"): WORSE}) == 1
+    (tags,) = [run.data.tags for run in timelines(uri).values() if run.data.tags["framework"] == "jax"]
+    assert {key: tags[key] for key in WORSE} == WORSE
+    assert "drift: **worse**, -3.5 points [-4.3, -2.7] since n2, release 0.10.2 -> 0.11.0" in tags["mlflow.note.content"]
+    assert ("✗ jax-jit-fp32-x1 resnet_cifar quick", "FAILED") in the_worst_first(uri)[:2]
+    record_night(uri, [POINT], **a_night(2))  # a night alone says nothing about drift: what was found stays until it is looked for
+    assert ("✗ jax-jit-fp32-x1 resnet_cifar quick", "FAILED") in the_worst_first(uri)
+    record_drift(uri, {CELL: {"drift": "none"}})
+    assert the_worst_first(uri)[-1] == ("jax-jit-fp32-x1 resnet_cifar quick", "FINISHED")
+
+
+@pytest.mark.parametrize(
+    ("direction", "value", "position"),
+    [("higher", 88.5, 0.0), ("higher", 87.0, -1.0), ("higher", 93.0, 3.0), ("lower", 90.0, -1.0), ("lower", 87.0, 1.0)],
+)
+def test_the_place_in_the_band_is_minus_one_at_the_worse_edge(direction, value, position):
+    """0 is the middle and 1 the better edge, whichever way is better; without a band, or with one of no width, there is none."""
+    point = dataclasses.replace(POINT, direction=direction, value=value)
+    assert point.numbers()["band_position"] == position
+    assert "band_position" not in dataclasses.replace(point, band_low=90.0).numbers()
+    assert "band_position" not in dataclasses.replace(point, band_low=None).numbers()
+
+
+def test_a_timeline_says_number_band_command_and_page(uri):
+    """The command is one that the command line takes; a night without a number leaves none of an earlier one beside its verdict."""
+    record_night(uri, [POINT], **a_night(1))
+    (run,) = timelines(uri).values()
+    assert run.data.tags["value"] == "88.5 percent"
+    assert run.data.tags["band"] == "87 to 90"
+    assert run.data.tags["report"] == "cells/resnet_cifar-quick-jax-jit-fp32-x1.html"
+    words = shlex.split(run.data.tags["command"])
+    parsed = build_parser().parse_args(words[1:])
+    assert (parsed.recipe, parsed.profile, parsed.framework, parsed.release) == ("resnet_cifar", "quick", "jax", ["jax==0.10.2"])
+    record_night(uri, [dataclasses.replace(POINT, value=None, verdict=Verdict.FAILED_CRASH)], **a_night(2))
+    (run,) = timelines(uri).values()
+    assert (run.data.tags["value"], run.data.tags["verdict"]) == ("-", "failed:crash")
+
+
+def test_a_timeline_whose_recipe_changed_is_wrong_no_more(uri):
+    """The older one has ended and stands last, whatever it said; when the recipe changes back, it counts again."""
+    wrong, other = dataclasses.replace(POINT, verdict=Verdict.REGRESSED), dataclasses.replace(POINT, recipe=RECIPE.replace(hash="cd34"))
+    record_night(uri, [wrong], **a_night(1))
+    record_night(uri, [other], **a_night(2))
+    name = "jax-jit-fp32-x1 resnet_cifar quick"
+    assert dict(the_worst_first(uri)) == {name: "FINISHED", f"{name} (recipe changed since)": "FINISHED"}
+    record_night(uri, [wrong], **a_night(3))
+    assert the_worst_first(uri) == [(f"✗ {name}", "FAILED"), (f"{name} (recipe changed since)", "FINISHED")]
 
 
 def _record(uri: str, cells: list[NightPoint], night: dict) -> None:
@@ -140,7 +217,7 @@ def test_a_number_belongs_to_one_night(uri):
         record_night(uri, [POINT, POINT], **a_night(3))
     with pytest.raises(CannotRun, match="no time zone"):
         record_night(uri, [POINT], **a_night(3, when=datetime(2026, 11, 20)))
-    assert list(timelines(uri)) == ["resnet_cifar quick jax-jit-fp32-x1"]
+    assert list(timelines(uri)) == ["jax-jit-fp32-x1 resnet_cifar quick"]
     assert points(uri)["test_accuracy"] == [(1, 88.5)]
 
 

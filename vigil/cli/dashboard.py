@@ -11,16 +11,26 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from urllib.parse import quote
 
 from vigil.errors import CannotRun
+from vigil.process import guard
 from vigil.redaction import redact
-from vigil.tracking import TIMELINES, artifact_directory, check_reachable, experiment_page, make_tables, tracking_uri
+from vigil.tracking import (
+    NIGHTS,
+    TIMELINES,
+    VIEW_PARAMETER,
+    artifact_directory,
+    check_reachable,
+    experiment_pages,
+    make_tables,
+    tracking_uri,
+)
 
 HOST = "127.0.0.1"
 START_SECONDS = 120
 STOP_SECONDS = 10
-OUT_NOW = "tags.verdict = 'regressed'"
+SHOWN_RECIPES = 5
+CHARTS = "&compareRunsMode=CHART"
 
 
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
@@ -34,20 +44,24 @@ def run(arguments: argparse.Namespace) -> int:
     """Serve until Ctrl-C, or name the tracking server that is already there."""
     uri = tracking_uri()
     if uri.startswith(("http://", "https://")):
-        print(f"MLFLOW_TRACKING_URI names a server: open {redact(uri)}")
         _say_where_to_look(uri)
+        print(f"MLFLOW_TRACKING_URI names this server: {redact(uri)}")
         return 0
     _check_free(arguments.port)
     check_reachable(uri)
     make_tables(uri)
     with _signals_interrupt():
         server = subprocess.Popen(
-            server_command(uri, port=arguments.port), env=_environment(uri), stdout=sys.stderr, start_new_session=True
+            [sys.executable, "-I", guard.__file__, *server_command(uri, port=arguments.port)],
+            env=_environment(uri),
+            stdin=subprocess.PIPE,
+            stdout=sys.stderr,
+            start_new_session=True,
         )
         try:
             _wait_until_up(server, port=arguments.port)
-            print(f"MLflow on http://{HOST}:{arguments.port} shows {redact(uri)}. Ctrl-C ends it.", flush=True)
             _say_where_to_look(f"http://{HOST}:{arguments.port}")
+            print(f"MLflow on http://{HOST}:{arguments.port} shows {redact(uri)}. Ctrl-C ends it.", flush=True)
             server.wait()
         except KeyboardInterrupt:
             return 0
@@ -57,10 +71,17 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _say_where_to_look(server: str) -> None:
-    """Name the page on which drift is seen, where there have been nights."""
-    if page := experiment_page(server, TIMELINES):
-        print(f"Numbers over the nights, with their bands: {page}", flush=True)
-        print(f"Those that are out of their band now: {page}&searchFilter={quote(OUT_NOW)}", flush=True)
+    """Name the pages, the one first that shows what drifts or is wrong."""
+    pages = experiment_pages(server)
+    if timelines := pages.pop(TIMELINES, None):
+        print(f"What drifts or is wrong, the worst first:\n  {timelines}")
+        print(f"The ten worst as a chart over the nights, each within its band:\n  {timelines}{CHARTS}")
+    if nights := pages.pop(NIGHTS, None):
+        print(f"The nights:\n  {nights}")
+    recipes = {name: page for name, page in pages.items() if VIEW_PARAMETER in page}
+    for name in list(recipes)[:SHOWN_RECIPES]:
+        print(f"Runs of {name}:\n  {recipes[name]}")
+    sys.stdout.flush()
 
 
 def server_command(uri: str, *, port: int) -> list[str]:

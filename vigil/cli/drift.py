@@ -5,11 +5,15 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from vigil.cli import options
 from vigil.errors import EXIT_OUTSIDE, EXIT_REPRODUCED, EXIT_UNKNOWN, CannotRun, UsageError, nearest
 from vigil.paths import reference_directory
+from vigil.tracking import record_drift, tracking_uri
+
+if TYPE_CHECKING:
+    from vigil.drift.findings import DriftReport
 
 
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
@@ -59,9 +63,36 @@ def run(arguments: argparse.Namespace) -> int:
     show(report, title=title, remarks=[*as_of, *skipped, *history.remarks])
     found = {**report.as_json(), "as_of": None if history.as_of is None else str(history.as_of)}
     options.write_file("--json", arguments.json, json.dumps(found, indent=2, allow_nan=False) + "\n")
+    if not (arguments.recipe or arguments.profile or arguments.all_runs or arguments.include_faults):
+        print("".join(f"{remark}\n" for remark in _tell_timelines(report)), end="")
     if something_drifts(report):
         return EXIT_OUTSIDE
     return EXIT_UNKNOWN if report.gaps or not report.looked_at["tested"] else EXIT_REPRODUCED
+
+
+def bring_drift() -> list[str]:
+    """Look for drift in the whole history, and let MLflow show what was found; return a remark where that could not be."""
+    from vigil.drift.findings import detect
+    from vigil.drift.reference_samples import References, rows_in
+    from vigil.tracking.history import load_history
+
+    try:
+        history = load_history()
+        found = detect(history.samples, history.verifications, reference_for=References(rows_in(reference_directory())))
+    except CannotRun as error:
+        return [f"drift was not looked for: {error}"]
+    return _tell_timelines(found)
+
+
+def _tell_timelines(report: DriftReport) -> list[str]:
+    """Write what was found over the whole history into MLflow, where `vigil dashboard` shows it; return a remark if it cannot."""
+    from vigil.drift.timeline_tags import timeline_tags
+
+    try:
+        record_drift(tracking_uri(), timeline_tags(report))
+    except CannotRun as error:
+        return [f"drift is not in MLflow: {error}"]
+    return []
 
 
 def _check_known(samples: Any, column: str, name: str) -> None:

@@ -14,6 +14,7 @@ from reports.run_pictures import draw_pictures
 from reports.tables import print_table
 from reports.verification_picture import draw_picture
 from vigil.cli import options
+from vigil.cli.drift import bring_drift
 from vigil.documents.context import FRAMEWORKS
 from vigil.documents.night import Night
 from vigil.documents.verification import Verification
@@ -190,7 +191,7 @@ def _maker(recipes: Mapping[str, Recipe], runs: Path) -> MakeWork:
 def _end(night: NightFile, runs: Path) -> int:
     """Write the summary of a night that is finished, bring it to MLflow, print it, and return its exit code."""
     paths = report.write_summary(night.directory, night.document)
-    remarks = bring_nights([night], runs)
+    remarks = bring_nights([night], runs) or bring_drift()
     document = night.document
     print()
     print_table("releases", report.RELEASE_COLUMNS, report.releases(document), notes=())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from vigil.cli.nightly import bring_nights
@@ -20,6 +20,7 @@ from vigil.tracking import (
     TrackingUnavailable,
     check_reachable,
     document_path,
+    held_runs,
     read_document,
     record_tracking,
     tracking_uri,
@@ -42,20 +43,21 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError(f"{directory}: no such directory. Give one that holds run directories.")
     found = sorted(find_documents(directory))
     uri = tracking_uri()
+    held = held_runs(uri, [run_id for place in found if (run_id := _noted(place))])
     counts = {"uploaded": 0, "already in MLflow": 0, "skipped": 0, "failed": 0}
     for number, place in enumerate(found, start=1):
-        outcome, remark = sync_one(place, uri=uri, is_check=arguments.all)
+        outcome, remark = sync_one(place, uri=uri, held=set() if arguments.all else held)
         counts[outcome] += 1
         print(f"[{number}/{len(found)}] {place.name}: {outcome}{remark}", flush=True)
         if outcome == "failed" and not _answers(uri):  # a damaged invocation does not stop the others, a dead tracker does
             break
     counts["not tried"] = len(found) - sum(counts.values())
     print(f"{directory}: " + ", ".join(f"{count} {outcome}" for outcome, count in counts.items()))
-    is_whole = _sync_nights(directory, is_check=arguments.all)
+    is_whole = _sync_nights(directory, uri=uri, is_check=arguments.all)
     return EXIT_COULD_NOT_RUN if counts["failed"] or not is_whole else 0
 
 
-def _sync_nights(directory: Path, *, is_check: bool) -> bool:
+def _sync_nights(directory: Path, *, uri: str, is_check: bool) -> bool:
     """Bring finished nights to MLflow that it lacks, or, to check, all of them; say which could not be."""
     nights = nights_directory(directory)
     if not nights.is_dir():
@@ -63,15 +65,32 @@ def _sync_nights(directory: Path, *, is_check: bool) -> bool:
     try:
         with alone(nights):
             found, remarks = read_night_files(nights)
-            remarks += bring_nights(found, directory, is_check=is_check)
+            noted = {night.id: tracking.run_id for night in found if (tracking := night.document.tracking) and tracking.run_id}
+            held = set() if is_check else held_runs(uri, list(noted.values()))
+            missing = [night for night in found if night.id in noted and noted[night.id] not in held]
+            remarks += bring_nights(missing, directory, is_check=True)
+            remarks += bring_nights([night for night in found if night.id not in noted], directory)
     except CannotRun as error:  # a nightly is at work: it brings them itself
         remarks = [str(error)]
     print("\n".join(remarks) or f"{nights}: every finished night is in MLflow")
     return not remarks
 
 
-def sync_one(directory: Path, *, uri: str, is_check: bool) -> tuple[str, str]:
-    """Upload one invocation or verification if that is due; return the outcome and what else a person should know."""
+def _noted(directory: Path) -> str | None:
+    """Return the MLflow run that a directory's document notes as its own; None where there is none, or no whole document."""
+    try:
+        document = read_document(directory) if document_path(directory).is_file() else None
+    except CannotRun:
+        return None
+    return document.tracking.run_id if document and document.tracking else None
+
+
+def sync_one(directory: Path, *, uri: str, held: Collection[str]) -> tuple[str, str]:
+    """Upload one invocation or verification if that is due; return the outcome and what else a person should know.
+
+    Args:
+        held: the MLflow runs that this store has seen; what is none of them is looked up, and uploaded where it is missing.
+    """
     try:
         document = read_document(directory) if document_path(directory).is_file() else None
         if document is None or document.verdict is None:
@@ -79,7 +98,7 @@ def sync_one(directory: Path, *, uri: str, is_check: bool) -> tuple[str, str]:
         if document.verdict.name is Verdict.FAILED_INTERRUPTED:
             return "skipped", " (interrupted)"
         earlier = document.tracking or Tracking()
-        if earlier.run_id and not is_check:
+        if earlier.run_id in held:
             return "already in MLflow", ""
         tracking = upload(directory, uri=uri)
         if tracking == earlier:

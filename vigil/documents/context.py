@@ -73,6 +73,17 @@ class Context:
     def __str__(self) -> str:
         return self.text
 
+    @property
+    def options(self) -> list[str]:
+        """Return the command line's options for it; what is usual is left out, but the mode and the precision."""
+        words = []
+        for field in dataclasses.fields(self):
+            value = getattr(self, field.name)
+            if value != field.default or field.name in ("mode", "precision"):
+                shown = ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
+                words += [f"--{field.name}", shown]
+        return words
+
     def shard_sizes(self, batch_size: int, *, rows: int = 1) -> tuple[int, ...]:
         """Return how many images of one training batch each device gets.
 

@@ -5,19 +5,21 @@ tables in `history_rows`.
 """
 
 from vigil.tracking.client import (
+    VIEW_PARAMETER,
     TrackingUnavailable,
     artifact_directory,
     check_reachable,
-    experiment_page,
+    experiment_pages,
     make_tables,
     tracking_uri,
 )
-from vigil.tracking.timeline import TIMELINES, NightPoint, record_night, record_night_summary
+from vigil.tracking.timeline import NIGHTS, TIMELINES, NightPoint, record_drift, record_night, record_night_summary
 from vigil.tracking.uploads import (
     INVOCATION,
     RUN_PICTURES,
     VERIFICATION,
     document_path,
+    held_runs,
     read_document,
     record_tracking,
     upload,
@@ -26,17 +28,21 @@ from vigil.tracking.uploads import (
 
 __all__ = [
     "INVOCATION",
+    "NIGHTS",
     "RUN_PICTURES",
     "TIMELINES",
     "VERIFICATION",
+    "VIEW_PARAMETER",
     "NightPoint",
     "TrackingUnavailable",
     "artifact_directory",
     "check_reachable",
     "document_path",
-    "experiment_page",
+    "experiment_pages",
+    "held_runs",
     "make_tables",
     "read_document",
+    "record_drift",
     "record_night",
     "record_night_summary",
     "record_tracking",

@@ -13,7 +13,7 @@ import os
 import socket
 import sqlite3
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
@@ -24,11 +24,11 @@ from vigil.errors import CannotRun
 from vigil.locks import locked
 from vigil.paths import project_root
 from vigil.redaction import redact
-from vigil.tracking.run_entry import EARLIER_NOTES, Attachment, Entry, Point
+from vigil.tracking.run_entry import EARLIER_NOTES, NOTE, RUN_NAME, Attachment, Entry, Point
+from vigil.tracking.views import KEY, TAG, View
 
 UPLOADED = "vigil.uploaded"
 UPLOADED_AT = "vigil.uploaded_at"
-NOTE = "mlflow.note.content"
 PARENT = "mlflow.parentRunId"
 
 CONNECT_SECONDS = 3
@@ -36,6 +36,8 @@ ANSWER_SECONDS = 10
 DATABASE_PORTS = {"postgresql": 5432, "mysql": 3306, "mssql": 1433}
 METRICS_PER_BATCH = 1000  # the limit of MLflow's log_batch
 RUNS_PER_PAGE = 500
+EXPERIMENTS = 1000
+VIEW_PARAMETER = f"&viewStateShareKey={KEY}"
 LOCK_SECONDS = 30
 REQUEST_SECONDS = 30  # a page took 11 s on a machine with eight times as much to do as it has cores
 LONGEST_TAG = 5000  # MLflow's limit for tags is 8000, and was 5000
@@ -83,24 +85,38 @@ def check_reachable(uri: str) -> None:
             socket.create_connection(address, timeout=CONNECT_SECONDS).close()
 
 
-def experiment_page(server: str, name: str) -> str | None:
-    """Return the page of an experiment on a tracking server; None where there is none, or the server does not say."""
+def experiment_pages(server: str) -> dict[str, str]:
+    """Return the page of each experiment on a tracking server, the last changed first; none where the server does not say."""
     import requests
 
     server = server.rstrip("/")
+    order = {"max_results": EXPERIMENTS, "order_by": "last_update_time DESC"}
     try:
-        address = server + "/api/2.0/mlflow/experiments/get-by-name"
-        answer = requests.get(address, params={"experiment_name": name}, timeout=(CONNECT_SECONDS, ANSWER_SECONDS))
-        experiment_id = answer.json()["experiment"]["experiment_id"] if answer.ok else None
-    except (requests.exceptions.RequestException, ValueError, KeyError, TypeError):
-        return None
-    # Without the last part MLflow 3 opens an experiment among pages about language models, which are empty here.
-    return f"{redact(server)}/#/experiments/{experiment_id}/runs?workflowType=machine_learning" if experiment_id else None
+        answer = requests.get(
+            server + "/api/2.0/mlflow/experiments/search", params=order, timeout=(CONNECT_SECONDS, ANSWER_SECONDS)
+        )
+        found = answer.json().get("experiments", []) if answer.ok else []
+        return {one["name"]: redact(server) + _page(one["experiment_id"], one.get("tags", [])) for one in found}
+    except (requests.exceptions.RequestException, ValueError, KeyError, TypeError, AttributeError):
+        return {}
+
+
+def _page(experiment_id: str, tags: Iterable[Mapping[str, str]]) -> str:
+    """Return the address of an experiment's page below the server, with the view that is saved there."""
+    # Without this parameter MLflow 3 opens an experiment among pages about language models, which are empty here.
+    page = f"/#/experiments/{experiment_id}/runs?workflowType=machine_learning"
+    return page + (VIEW_PARAMETER if any(tag["key"] == TAG + KEY for tag in tags) else "")
 
 
 def sqlite_file(uri: str) -> Path:
-    """Return the file of a `sqlite:///` URI."""
-    return Path(uri.removeprefix("sqlite:///").split("?")[0])
+    """Return the file of a `sqlite:///` URI. Raises TrackingUnavailable where it names none."""
+    path = uri.removeprefix("sqlite:").removeprefix("//").removeprefix("/").split("?")[0]
+    if not path or ":memory:" in path or "mode=memory" in uri:
+        raise TrackingUnavailable(
+            f"MLFLOW_TRACKING_URI: found {redact(uri)}, which keeps nothing: it lies in memory, and ends with this command. "
+            "Allowed: sqlite:///FILE, or the address of a tracking server."
+        )
+    return Path(path)
 
 
 @contextlib.contextmanager
@@ -175,8 +191,8 @@ class Store:
             if not token:
                 return experiments
 
-    def experiment_id(self, name: str, *, note: str) -> str:
-        """Return the id of an experiment, which is made with this note where it is missing."""
+    def experiment_id(self, name: str, *, note: str, view: View) -> str:
+        """Return the id of an experiment, which is made with this note where it is missing, and which has this saved view."""
         from mlflow.exceptions import MlflowException
 
         with _alone_in_file(self.uri):
@@ -185,7 +201,7 @@ class Store:
                 directory = artifact_directory(self.uri)
                 location = (directory / name).as_uri() if directory else None
                 try:
-                    return self._client.create_experiment(name, artifact_location=location, tags={NOTE: note})
+                    return self._client.create_experiment(name, artifact_location=location, tags={NOTE: note} | view.tags())
                 except MlflowException:
                     experiment = self._client.get_experiment_by_name(name)
                     if experiment is None:  # else another upload made it in between
@@ -197,6 +213,9 @@ class Store:
             )
         if hashlib.sha256(experiment.tags.get(NOTE, "").encode()).hexdigest() in EARLIER_NOTES:  # it explains other tags
             self._client.set_experiment_tag(experiment.experiment_id, NOTE, note)
+        for key, value in view.tags().items():
+            if experiment.tags.get(key) != value:
+                self._client.set_experiment_tag(experiment.experiment_id, key, value)
         return experiment.experiment_id
 
     def place(self, experiment_id: str, entry: Entry, *, parent_id: str | None = None) -> tuple[str, bool]:
@@ -210,6 +229,8 @@ class Store:
         if not complete:
             return self._create(experiment_id, entry, parent_id=parent_id), False
         kept = complete[0]
+        if late := {key: value for key, value in entry.shown.items() if key not in kept.data.tags}:  # a person's words stay
+            self.log(kept.info.run_id, tags=late)
         if parent_id and kept.data.tags.get(PARENT) != parent_id:
             self._client.set_tag(kept.info.run_id, PARENT, parent_id)
         return kept.info.run_id, True
@@ -254,9 +275,9 @@ class Store:
         texts = {key: value[:LONGEST_TAG] for key, value in tags.items()}
         return self._client.create_run(experiment_id, start_time=start, tags=texts, run_name=name).info.run_id
 
-    def end_run(self, run_id: str, *, end: int) -> None:
-        """Say that nothing is under way in a run. Points can still be added."""
-        self._client.set_terminated(run_id, status="FINISHED", end_time=end)
+    def end_run(self, run_id: str, *, end: int | None, status: str) -> None:
+        """Say that nothing is under way in a run, and how it stands. Points can still be added."""
+        self._client.set_terminated(run_id, status=status, end_time=end)
 
     def log(self, run_id: str, *, points: Iterable[Point] = (), tags: Mapping[str, str] | None = None) -> None:
         """Write points, then tags, in one request."""
@@ -273,11 +294,25 @@ class Store:
         """Return the steps at which a metric of a run has a point."""
         return {point.step for point in self._client.get_metric_history(run_id, metric)}
 
+    def held(self, run_ids: Sequence[str]) -> set[str]:
+        """Return those of these runs that the store has ever seen, also those that were deleted there since."""
+        from mlflow.entities import ViewType
+
+        found: set[str] = set()
+        ids = [one.experiment_id for one in self._client.search_experiments(view_type=ViewType.ALL, max_results=EXPERIMENTS)]
+        possible = [run_id for run_id in run_ids if run_id.isalnum()] if ids else []
+        for start in range(0, len(possible), RUNS_PER_PAGE):
+            some = ", ".join(f"'{run_id}'" for run_id in possible[start : start + RUNS_PER_PAGE])
+            query = f"attributes.run_id IN ({some})"
+            page = self._client.search_runs(ids, filter_string=query, run_view_type=ViewType.ALL, max_results=RUNS_PER_PAGE)
+            found.update(run.info.run_id for run in page)
+        return found
+
     def _create(self, experiment_id: str, entry: Entry, *, parent_id: str | None) -> str:
         from mlflow.entities import Metric, Param
 
-        tags = entry.labels | entry.identity | {NOTE: entry.note} | ({PARENT: parent_id} if parent_id else {})
-        run_id = self.make_run(experiment_id, name=entry.name, start=entry.start, tags=tags)
+        tags = entry.labels | entry.identity | {NOTE: entry.note} | entry.shown | ({PARENT: parent_id} if parent_id else {})
+        run_id = self.make_run(experiment_id, name=entry.shown.get(RUN_NAME, entry.name), start=entry.start, tags=tags)
         parameters = [Param(key, value[:LONGEST_PARAMETER]) for key, value in entry.labels.items()]
         self._client.log_batch(run_id, params=parameters, synchronous=True)
         metrics = [Metric(*metric) for metric in entry.metrics]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Literal
 
@@ -20,8 +20,11 @@ from vigil.documents.judgement import Judgement, RunBand
 from vigil.documents.record import Environment, Record
 from vigil.documents.verdict import Verdict
 from vigil.documents.verification import SHORT, WHOLE, Origin, Verification
+from vigil.errors import EXIT_COULD_NOT_RUN, EXIT_OUTSIDE
+from vigil.paths import file_name
 from vigil.redaction import redact
 
+NOTE, RUN_NAME = "mlflow.note.content", "mlflow.runName"
 INVOCATION_ID = "vigil.invocation_id"
 RUN_ID = "vigil.run_id"
 VERIFY_ID = "vigil.verify_id"
@@ -45,7 +48,10 @@ class Attachment:
 
 @dataclass(frozen=True)
 class Entry:
-    """One MLflow run, before anything is sent."""
+    """One MLflow run, before anything is sent.
+
+    shown: tags for a person to look at and no more. An upload is not known by them: other words there are no other run.
+    """
 
     name: str
     identity: dict[str, str]
@@ -58,10 +64,12 @@ class Entry:
     artifact: str
     text: str
     attachments: tuple[Attachment, ...] = ()
+    shown: Mapping[str, str] = field(default_factory=dict)
 
     def content_hash(self) -> str:
         """Return the SHA-256 of everything that an upload sends, wherever its files lie."""
         content = asdict(self)
+        del content["shown"]
         content["attachments"] = [(attachment.name, attachment.sha256) for attachment in self.attachments]
         if not self.attachments:  # what was uploaded before there were any keeps its hash
             del content["attachments"]
@@ -80,6 +88,44 @@ def texts(labels: Mapping[str, Label]) -> dict[str, str]:
     """Return labels as MLflow has them: text without secrets; those that are None are left out."""
     known = {key: value for key, value in labels.items() if value is not None}
     return {key: redact(str(value) if isinstance(value, str) else json.dumps(value)) for key, value in known.items()}
+
+
+def marked(name: str, verdict: str) -> str:
+    """Return a run's name, in front of it a mark where something is wrong (✗) or did not run (!)."""
+    try:
+        known = Verdict(verdict)
+    except ValueError:
+        return name
+    if known is Verdict.UNSUPPORTED or known is Verdict.KNOWN_FINDING:
+        return name
+    return {EXIT_OUTSIDE: "✗ ", EXIT_COULD_NOT_RUN: "! "}.get(known.exit_code, "") + name
+
+
+def plain_number(value: float) -> str:
+    """Return a number of a metric as a person reads it in a table: five digits."""
+    return f"{value:.5g}"
+
+
+def number_texts(value: float | None, low: float | None, high: float | None, *, unit: str) -> dict[str, str | None]:
+    """Return the tags `value` and `band`; None for what there is not."""
+    return {
+        "value": None if value is None else f"{plain_number(value)} {unit}",
+        "band": None if low is None or high is None else f"{plain_number(low)} to {plain_number(high)}",
+    }
+
+
+def report_page(recipe: Identity, context: Context) -> str:
+    """Return where the page of a cell lies below the folder of `vigil report`."""
+    return f"cells/{file_name(recipe.name, recipe.profile, context.text)}.html"
+
+
+def shown_tags(
+    name: str, *, verdict: str, note: str, command: str, page: str, more: Mapping[str, Label] | None = None
+) -> dict[str, str]:
+    """Return what a person sees of a run: its name with a mark, its command and its page of the report, also in its note."""
+    where = f"- command: `{command}`\n- page of `vigil report`: `{page}`"
+    known = {RUN_NAME: marked(name, verdict), NOTE: f"{note}\n\n{where}", "command": command, "report": page}
+    return texts(known | dict(more or {}))
 
 
 def sent_text(content: bytes | str, *, indent: int = 2) -> str:
@@ -124,12 +170,14 @@ def child_entry(record: Record, invocation: Invocation, *, text: str, attachment
         "fault_sha256": fault.sha256 if fault else None,
         "state_sha256": record.state_sha256,
     }
-    note = f"**{verdict}** in phase {failure.phase}: {failure.message}" if failure else f"**{verdict}**"
+    note = redact(f"**{verdict}** in phase {failure.phase}: {failure.message}" if failure else f"**{verdict}**")
+    name, band, metric = f"{record.context.text} seed {record.seed}", judgement.band, record.metric
+    numbers = number_texts(metric.value, band.low if band else None, band.high if band else None, unit=metric.unit)
     return Entry(
-        name=f"{record.context.text} seed {record.seed}",
+        name=name,
         identity={INVOCATION_ID: record.invocation_id, RUN_ID: record.run_id},
         labels=texts(labels),
-        note=redact(note),
+        note=note,
         metrics=tuple(_child_metrics(record, judgement.band, start=start, end=end)),
         status=STATUSES[record.status],
         start=start,
@@ -137,6 +185,14 @@ def child_entry(record: Record, invocation: Invocation, *, text: str, attachment
         artifact=Record.FILE_NAME,
         text=sent_text(text),  # the end of its log may hold a URI with a password
         attachments=attachments,
+        shown=shown_tags(
+            name,
+            verdict=verdict,
+            note=note,
+            command=invocation.command,
+            page=report_page(record.recipe, record.context),
+            more=numbers,
+        ),
     )
 
 
@@ -174,11 +230,16 @@ def parent_entry(
         labels |= {"verify": rung.verdict.name, "verify_reason": rung.verdict.reason} | _origin_labels(rung.origin)
         numbers |= _rung_numbers(rung)
     statuses = {STATUSES[record.status] for record in records} or {"FAILED"}
+    name, note = f"{invocation.context.text} {invocation.recipe.profile}", redact(_judgement_note(judgement))
+    held_to = judgement.mean_band or band
+    number = number_texts(
+        judgement.mean, held_to.low if held_to else None, held_to.high if held_to else None, unit=judgement.unit
+    )  # fmt: skip
     return Entry(
-        name=f"{invocation.context.text} {invocation.recipe.profile}",
+        name=name,
         identity={INVOCATION_ID: invocation.invocation_id, RUN_ID: PARENT_RUN},
         labels=texts(labels),
-        note=redact(_judgement_note(judgement)),
+        note=note,
         metrics=_at_the_end(numbers, end),
         status=next(status for status in ("KILLED", "FAILED", "FINISHED") if status in statuses),
         start=start,
@@ -186,6 +247,14 @@ def parent_entry(
         artifact=Invocation.FILE_NAME,
         text=sent_text(text),
         attachments=attachments,
+        shown=shown_tags(
+            name,
+            verdict=judgement.name,
+            note=note,
+            command=invocation.command,
+            page=report_page(invocation.recipe, invocation.context),
+            more=number | {"reason": judgement.reason},
+        ),
     )
 
 
@@ -212,11 +281,13 @@ def verify_entry(document: Verification, *, text: str, attachments: tuple[Attach
         "worst_ratio": worst.ratio if worst else None,
         "worst_score": worst.score if worst else None,
     }
+    shown_name, note = f"verify {document.context} {document.recipe.profile}", redact(f"**{name}**: {document.verdict.reason}")
+    page = report_page(document.recipe, document.context)
     return Entry(
-        name=f"verify {document.context} {document.recipe.profile}",
+        name=shown_name,
         identity={VERIFY_ID: document.verify_id},
         labels=texts(labels | _origin_labels(document.origin)),
-        note=redact(f"**{name}**: {document.verdict.reason}"),
+        note=note,
         metrics=_at_the_end(numbers, end),
         status="FAILED" if name.is_failed or name is Verdict.UNSUPPORTED else "FINISHED",
         start=end - round(1000 * document.seconds),
@@ -224,6 +295,7 @@ def verify_entry(document: Verification, *, text: str, attachments: tuple[Attach
         artifact=Verification.FILE_NAME,
         text=sent_text(text, indent=1),
         attachments=attachments,
+        shown=shown_tags(shown_name, verdict=name, note=note, command=document.command, page=page),
     )
 
 
@@ -322,6 +394,8 @@ def _judgement_note(judgement: Judgement) -> str:
 EARLIER_NOTES = (
     "66f9cb3aa994d5c48a16a072f2a6c04e6b54768e5e8f2c999523e7a37f9ed187",
     "db09cdda4c8f9f1e9ef7c8a681155cd1bf91eeea497493ad9a6d5a4c19f44a78",
+    "e2b1bfd6a06fe6fc6ff2818f36230a479d5fcf00c3ee795ef0a3a58043fbd73f",
+    "99c57e2cf9a2db722918915b4dcaa49f1aa5be63c3a95562d90e637042526b1e",
 )
 
 _CONTEXT_TAGS = """\
@@ -340,6 +414,8 @@ Runs of one Vigil recipe. A parent run is one command; each run nested in it tra
 - A run named `verify ...` took single training steps instead: `verdict` is then `reproduced`, `regressed`, `known-finding`,
   `unsupported` or `failed:<category>`, and `origin_layer`, `origin_phase`, `origin_quantity` name the first wrong tensor.
 - `verify`: the verdict of that rung where it ran before the training; its numbers are `verify_worst_ratio` and its kin.
+- A name with ✗ in front is outside its band or has a wrong step; one with ! did not run. The status says how the process ended.
+- `value`, `band`, `command`, `report`: the number and its band in words, the command, and the page of `vigil report`.
 - `band_low`, `band_high`: the reference band for the last value of the metric; draw them in one chart with the metric.
 - `loss`: the training loss, thinned to about a thousand steps. `record.json` among the artifacts holds every step.
 - `vigil.*`: what `vigil sync` and the history go by. Leave these as they are.
@@ -349,7 +425,13 @@ Runs from before there were nights say `framework_version` for `release`; `vigil
 
 TIMELINES_NOTE = f"""\
 One run for every cell (recipe, profile, context) of Vigil's nightly runs. A step is a night: this is where drift is seen.
+The saved view "What drifts or is wrong" sorts the worst to the top; `vigil dashboard` prints its address first.
 
+- ✗ in front of a name: wrong, or drifting for the worse. !: it did not run. ~: better than it should be, or moved. ?: nobody knows.
+  The status is FAILED for the first two.
+- `drift`: `worse`, `better`, `moved`, `no value`, `none` or `not tested`, and `drift_size` with its 95 % interval, `drift_since`
+  (night), `drift_release`, `drift_q` (false discovery rate), `drift_as_of` (the last night that was looked at by `vigil drift`).
+- `band_position`: 0 in the middle of the band, -1 at its worse edge, 1 at its better one: one axis for all cells.
 - The metric under its own name: the mean over the night's seeds. A gap: the cell gave no number that night.
 - `band_low`, `band_high`: what the reference lets that mean be. Each run's description links to the chart of all three.
 - `verify_worst_ratio`: how far the worst tensor of one training step was from what is expected, in noise floors.
@@ -360,7 +442,9 @@ Tags are those of the last night, to filter by:
 - `verdict`: on the mean of the last night, or `regressed` or `failed:...` where a verified step was.
   `tags.verdict = 'regressed'` finds what is wrong now.
 - `night`, `number`: the last night, and its step. `seeds`: how many seeds it had.
-- `metric`, `unit`, `direction`: what is charted, and whether higher or lower is better.
+- `metric`, `unit`, `direction`: what is charted, and whether higher or lower is better. `value`, `band`: the last in words.
+- `command`: looks at the cell again. `report`: its page below the folder of `vigil report`.
+- `ended`: the recipe has changed, and the cell has a newer timeline.
 - `vigil.*`: what Vigil goes by. Leave these as they are.
 
 A recipe whose numbers may move has another `recipe_hash`, and a timeline of its own from then on.

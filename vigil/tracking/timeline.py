@@ -2,7 +2,10 @@
 
 A timeline is a long-lived run whose metric steps are the nights. A point, once there, stays: recording a night again, after an
 interruption or beside another process, adds what is missing and alters nothing. A cell that gave no number leaves a gap, and its
-verdict in the tags.
+verdict in the tags. What drifts is tags as well: it is found later, from all nights, and found anew after each.
+
+A timeline is no process that ended: its status says how its cell stands. FAILED is what is wrong, drifts for the worse or did
+not run, and the mark in its name says the same.
 """
 
 from __future__ import annotations
@@ -10,6 +13,7 @@ from __future__ import annotations
 import contextlib
 import json
 import math
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -19,19 +23,42 @@ from urllib.parse import quote
 from vigil.documents.context import Context
 from vigil.documents.identity import Identity
 from vigil.documents.verdict import Verdict
-from vigil.errors import CannotRun
+from vigil.errors import EXIT_UNKNOWN, CannotRun
 from vigil.locks import locked
 from vigil.paths import cache_directory
 from vigil.redaction import redact
-from vigil.tracking.client import NOTE, Store, TrackedRun, check_reachable, failures_named
-from vigil.tracking.run_entry import NIGHTS_NOTE, TIMELINES_NOTE, Entry, Point, cell_tags, texts
+from vigil.tracking.client import Store, TrackedRun, check_reachable, failures_named
+from vigil.tracking.run_entry import (
+    NIGHTS_NOTE,
+    NOTE,
+    RUN_NAME,
+    TIMELINES_NOTE,
+    Entry,
+    Point,
+    cell_tags,
+    number_texts,
+    report_page,
+    texts,
+)
 from vigil.tracking.uploads import attachments
+from vigil.tracking.views import NIGHTS_VIEW, TIMELINES_VIEW
 
 TIMELINES, NIGHTS = "timelines", "nights"
 TIMELINE = "vigil.timeline"
 NIGHT, NUMBER = "night", "number"
 NIGHT_ID, TOKEN = "vigil.night", "vigil.night_token"
 SUMMARY = "summary.md"
+ORDER = "vigil.order"
+NONE, WORSE, BETTER, MOVED, NO_VALUE = "none", "worse", "better", "moved", "no value"  # of the tag `drift`
+POSITION = "band_position"
+DRIFT_TAGS = ("drift", "drift_size", "drift_since", "drift_release", "drift_q", "drift_sd", "drift_as_of")
+ENDED = "ended"
+Cell = tuple[str, str, str]  # recipe, profile, context
+_FINE, _OPEN, _MOVED, _FAILED, _WRONG = range(5)
+_MARKS = ("", "? ", "~ ", "! ", "✗ ")
+# What half a band is taken for in the order of the wrong ones, where others are known by their drift: of 99 % it is 2.6 to 3.
+_HALF_BAND_SD = 3.0
+_LARGEST = 99_999.0
 
 
 @dataclass(frozen=True)
@@ -63,16 +90,35 @@ class NightPoint:
         """Return what the timeline of this cell goes by, whatever else is said of it."""
         return json.dumps([self.recipe.name, self.recipe.profile, self.context.text, self.recipe.hash])
 
+    @property
+    def position(self) -> float | None:
+        """Return where the number lies in its band: 0 in the middle, -1 at the worse edge, 1 at the better one."""
+        if self.value is None or self.band_low is None or self.band_high is None or not self.band_low < self.band_high:
+            return None
+        half = 0.5 * (self.band_high - self.band_low)
+        position = (self.value - self.band_low - half) / half
+        return -position if self.direction == "lower" else position
+
+    @property
+    def command(self) -> str:
+        """Return the command that looks at this cell again, under the release of that night."""
+        words = ["vigil", "reproduce", self.recipe.name, "--profile", self.recipe.profile, *self.context.options]
+        return shlex.join(words + (["--release", f"{self.context.framework}=={self.release}"] if self.release else []))
+
     def numbers(self) -> dict[str, float]:
         """Return the finite numbers by the names they are charted under. An infinite one would hide all others."""
         numbers = {self.metric: self.value, "band_low": self.band_low, "band_high": self.band_high}
-        numbers |= {"verify_worst_ratio": self.verify_worst_ratio}
+        numbers |= {POSITION: self.position, "verify_worst_ratio": self.verify_worst_ratio}
         return {name: float(value) for name, value in numbers.items() if value is not None and math.isfinite(value)}
 
     def tags(self) -> dict[str, str]:
         """Return what a timeline is filtered by: all that is no number of the night."""
         names = ("release", "verdict", "metric", "unit", "direction", "seeds", "reason")
-        return texts(cell_tags(self.recipe, self.context) | {name: getattr(self, name) for name in names})
+        known = cell_tags(self.recipe, self.context) | {name: getattr(self, name) for name in names}
+        numbers = number_texts(self.value, self.band_low, self.band_high, unit=self.unit)
+        # What a night did not give is said: else the number of an earlier one would stand beside this verdict.
+        known |= {name: text or "-" for name, text in numbers.items()}
+        return texts(known | {"command": self.command, "report": report_page(self.recipe, self.context)})
 
 
 def record_night(uri: str, cells: Sequence[NightPoint], *, night: str, number: int, when: datetime) -> None:
@@ -94,11 +140,12 @@ def record_night(uri: str, cells: Sequence[NightPoint], *, night: str, number: i
     check_reachable(uri)
     with _alone(), failures_named(uri):
         store = Store(uri)
-        experiment_id = store.experiment_id(TIMELINES, note=TIMELINES_NOTE)
+        experiment_id = store.experiment_id(TIMELINES, note=TIMELINES_NOTE, view=TIMELINES_VIEW)
         timelines = _timelines(store, experiment_id)
         for cell in cells:
             _check_number(timelines.get(cell.key), night=night, number=number)
         for cell in cells:
+            _end_earlier(store, experiment_id, cell, timelines, night=night, number=number)
             _record(store, experiment_id, cell, timelines.get(cell.key), night=night, number=number, time=_milliseconds(when))
 
 
@@ -157,7 +204,7 @@ def record_night_summary(
     check_reachable(uri)
     with _alone(), failures_named(uri):
         store = Store(uri)
-        run_id, is_complete = store.place(store.experiment_id(NIGHTS, note=NIGHTS_NOTE), entry)
+        run_id, is_complete = store.place(store.experiment_id(NIGHTS, note=NIGHTS_NOTE, view=NIGHTS_VIEW), entry)
         if not is_complete:
             store.finish(run_id, entry)
     return run_id
@@ -172,29 +219,127 @@ def _alone() -> Iterator[None]:
         yield
 
 
+def record_drift(uri: str, found: Mapping[Cell, Mapping[str, str]]) -> int:
+    """Write into the timelines what was found to drift, and return how many of the cells have one.
+
+    Args:
+        found: of each cell that was looked at, those of `DRIFT_TAGS` that there are.
+
+    Raises:
+        TrackingUnavailable: MLflow could not be reached, or refused. Calling again completes it.
+    """
+    check_reachable(uri)
+    with _alone(), failures_named(uri):
+        store = Store(uri)
+        if not any(experiment.name == TIMELINES for experiment in store.experiments()):
+            return 0
+        experiment_id = store.experiment_id(TIMELINES, note=TIMELINES_NOTE, view=TIMELINES_VIEW)
+        newest: dict[Cell, TrackedRun] = {}
+        for timeline in sorted(_timelines(store, experiment_id).values(), key=lambda each: _number(each) or 0):
+            newest[_cell(timeline.tags)] = timeline
+        for cell in found.keys() & newest.keys():
+            usual = dict.fromkeys(DRIFT_TAGS, "-") | {"drift_size": found[cell].get("drift", "-")}
+            tags, timeline = texts(usual | dict(found[cell])), newest[cell]
+            _tell(store, experiment_id, timeline.run_id, tags, timeline=timeline, position=timeline.metrics.get(POSITION))
+    return len(found.keys() & newest.keys())
+
+
+def _end_earlier(
+    store: Store, experiment_id: str, cell: NightPoint, timelines: Mapping[str, TrackedRun], *, night: str, number: int
+) -> None:
+    """Say of this cell's timelines from before its recipe changed that they have ended: what was wrong there is so no more."""
+    for key, timeline in timelines.items():
+        is_earlier = key != cell.key and _cell(timeline.tags) == _cell(cell.tags()) and (_number(timeline) or 0) < number
+        if is_earlier and not timeline.tags.get(ENDED):
+            tags = {ENDED: f"the recipe has changed before night {night}"}
+            _tell(store, experiment_id, timeline.run_id, tags, timeline=timeline, position=timeline.metrics.get(POSITION))
+
+
+def _cell(tags: Mapping[str, str]) -> Cell:
+    return tags.get("recipe", ""), tags.get("profile", ""), tags.get("context", "")
+
+
 def _record(
     store: Store, experiment_id: str, cell: NightPoint, timeline: TrackedRun | None, *, night: str, number: int, time: int
 ) -> None:
     """Add one night to one timeline."""
     last = _number(timeline)
     if timeline is None:
-        name = f"{cell.recipe.name} {cell.recipe.profile} {cell.context}"
-        run_id = store.make_run(experiment_id, name=name, start=time, tags=cell.tags() | {TIMELINE: cell.key})
+        run_id = store.make_run(experiment_id, name=_cell_name(cell.tags()), start=time, tags=cell.tags() | {TIMELINE: cell.key})
     else:
         run_id = timeline.run_id
-    if timeline is None or timeline.status == "RUNNING":
-        store.end_run(run_id, end=time)
-    points = list(_points(cell, number=number, time=time))
+    points, tags = list(_points(cell, number=number, time=time)), cell.tags()
     if last is None or number > last:
         # First that this night has begun, then its points: whoever finds the number looks which points are there.
-        note = _note(experiment_id, run_id, cell)
-        store.log(run_id, tags=cell.tags() | {NIGHT: night, NUMBER: str(number), NOTE: note})
-    else:
-        points = [point for point in points if number not in store.steps(run_id, point[0])]
-    if number == last:
-        store.log(run_id, points=points, tags=cell.tags() | {NOTE: _note(experiment_id, run_id, cell)})
-    elif points:
+        tags |= {NIGHT: night, NUMBER: str(number)}
+        tags |= {ENDED: ""} if timeline and ENDED in timeline.tags else {}
+        _tell(store, experiment_id, run_id, tags, timeline=timeline, position=cell.position, end=time)
         store.log(run_id, points=points)
+        return
+    points = [point for point in points if number not in store.steps(run_id, point[0])]
+    if number == last:
+        _tell(store, experiment_id, run_id, tags, timeline=timeline, position=cell.position, end=time)
+    if points:
+        store.log(run_id, points=points)
+
+
+def _tell(
+    store: Store,
+    experiment_id: str,
+    run_id: str,
+    tags: Mapping[str, str],
+    *,
+    timeline: TrackedRun | None,
+    position: float | None,
+    end: int | None = None,
+) -> None:
+    """Write new tags, and what all tags together make of a timeline: its name, note, place in the table, and status."""
+    before = timeline.tags if timeline else {}
+    known = {**before, **tags}
+    kind = _kind(known)
+    known |= {
+        RUN_NAME: _MARKS[kind] + _cell_name(known),
+        NOTE: _note(experiment_id, run_id, known),
+        ORDER: f"{kind}-{_size(known, position):09.3f}",
+    }
+    if changed := {key: value for key, value in known.items() if before.get(key) != value}:
+        store.log(run_id, tags=changed)
+    status = "FAILED" if kind >= _FAILED else "FINISHED"
+    if timeline is None or timeline.status != status:
+        store.end_run(run_id, end=end or (timeline.end if timeline else None), status=status)
+
+
+def _kind(tags: Mapping[str, str]) -> int:
+    """Return how a cell stands: the larger, the sooner a person must look."""
+    drift = tags.get("drift", NONE)
+    try:
+        verdict = Verdict(tags["verdict"])
+    except ValueError:  # a later version's
+        verdict = Verdict.REPRODUCED
+    if tags.get(ENDED):
+        return _FINE
+    if verdict is Verdict.REGRESSED or drift == WORSE:
+        return _WRONG
+    if verdict.is_failed:
+        return _FAILED
+    if verdict.is_outside or drift in (BETTER, MOVED):
+        return _MOVED
+    return _OPEN if verdict.exit_code == EXIT_UNKNOWN or drift == NO_VALUE else _FINE
+
+
+def _size(tags: Mapping[str, str], position: float | None) -> float:
+    """Return how far a cell is off, in standard deviations of a run: by its drift, or by its place in the band."""
+    try:
+        drift = abs(float(tags.get("drift_sd", "-")))
+    except ValueError:
+        drift = 0.0
+    place = 0.0 if position is None else _HALF_BAND_SD * abs(position)
+    return min(max(size for size in (drift, place) if not math.isnan(size)), _LARGEST)
+
+
+def _cell_name(tags: Mapping[str, str]) -> str:
+    """Return a timeline's name. What differs stands first: MLflow cuts names."""
+    return f"{tags['context']} {tags['recipe']} {tags['profile']}" + (" (recipe changed since)" if tags.get(ENDED) else "")
 
 
 def _timelines(store: Store, experiment_id: str) -> dict[str, TrackedRun]:
@@ -231,15 +376,18 @@ def _points(cell: NightPoint, *, number: int, time: int) -> Iterator[Point]:
         yield name, value, time, number
 
 
-def _note(experiment_id: str, run_id: str, cell: NightPoint) -> str:
-    """Return what a person reads above a timeline: where its chart is, and how the last night ended."""
-    shown = [cell.metric, "band_low", "band_high"]
-    link = chart_address(experiment_id, run_id, shown)
+def _note(experiment_id: str, run_id: str, tags: Mapping[str, str]) -> str:
+    """Return what a person reads above a timeline: how the last night ended, what drifts, where its charts are, what to run."""
+    link = chart_address(experiment_id, run_id, [tags["metric"], "band_low", "band_high"])
     worst = chart_address(experiment_id, run_id, ["verify_worst_ratio"])
-    unit = f" ({cell.unit}, {cell.direction} is better)"
-    lines = [f"**{cell.verdict}** with {cell.context.framework} {cell.release or '(release unknown)'}", ""]
-    lines += [redact(cell.reason), ""] if cell.reason else []
-    return "\n".join([*lines, f"- [{cell.metric} with its band]({link}){unit}", f"- [worst tensor of a step]({worst})"])
+    lines = [f"**{tags['verdict']}** with {tags['framework']} {tags.get('release', '(release unknown)')}", ""]
+    lines += [tags["reason"], ""] if "reason" in tags else []
+    if tags.get("drift", NONE) in (WORSE, BETTER, MOVED, NO_VALUE):
+        told = f"{tags['drift_size']} since {tags['drift_since']}, release {tags['drift_release']}, q = {tags['drift_q']}"
+        lines += [f"drift: **{tags['drift']}**, {told} (looked at after night {tags['drift_as_of']})", ""]
+    lines += [f"- [{tags['metric']} with its band]({link}) ({tags['unit']}, {tags['direction']} is better)"]
+    lines += [f"- [worst tensor of a step]({worst})"]
+    return "\n".join([*lines, f"- again: `{tags['command']}`", f"- page of `vigil report`: `{tags['report']}`"])
 
 
 def chart_address(experiment_id: str, run_id: str, metrics: Sequence[str]) -> str:

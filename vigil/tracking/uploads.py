@@ -19,6 +19,7 @@ from vigil.locks import locked
 from vigil.redaction import redact
 from vigil.tracking.client import Store, check_reachable, failures_named, tracking_uri
 from vigil.tracking.run_entry import EXPERIMENT_NOTE, Attachment, Entry, child_entry, parent_entry, verify_entry
+from vigil.tracking.views import RUNS_VIEW
 
 INVOCATION, VERIFICATION = Invocation.FILE_NAME, Verification.FILE_NAME
 PICTURE = "verify.png"
@@ -37,7 +38,7 @@ def upload(directory: Path, *, uri: str | None = None) -> Tracking:
     check_reachable(uri)
     with locked(directory), failures_named(uri):
         store = Store(uri)
-        experiment_id = store.experiment_id(experiment, note=EXPERIMENT_NOTE)
+        experiment_id = store.experiment_id(experiment, note=EXPERIMENT_NOTE, view=RUNS_VIEW)
         parent_id, is_complete = store.place(experiment_id, parent)
         for child in children:
             child_id, child_is_complete = store.place(experiment_id, child, parent_id=parent_id)
@@ -46,6 +47,19 @@ def upload(directory: Path, *, uri: str | None = None) -> Tracking:
         if not is_complete:
             store.finish(parent_id, parent)
     return Tracking(uri=redact(uri), experiment=experiment, run_id=parent_id)
+
+
+def held_runs(uri: str, run_ids: Sequence[str]) -> set[str]:
+    """Return those of these MLflow runs that the store at `uri` has ever seen, also those that were deleted there since.
+
+    Raises:
+        TrackingUnavailable: MLflow could not be reached, or refused.
+    """
+    if not run_ids:
+        return set()
+    check_reachable(uri)
+    with failures_named(uri):
+        return Store(uri).held(run_ids)
 
 
 def upload_or_note(directory: Path) -> None:
