@@ -28,6 +28,7 @@ from vigil.tracking.history import History, load_history
 from vigil.tracking.history_cache import CachedTables, CacheState, HistoryCache, schema_of
 from vigil.tracking.history_rows import TABLES
 from vigil.tracking.run_entry import EXPERIMENT_NOTE
+from vigil.tracking.views import RUNS_VIEW
 
 NIGHTS, CELLS = 100, 500
 NIGHTS_IN_MLFLOW = 20
@@ -56,7 +57,8 @@ def write_cache(uri: str, history: History) -> Path:
 def fill_store(path: Path, history: History, *, uploaded: datetime) -> int:
     """Insert invocations of one run each into MLflow's tables, night k uploaded k days after `uploaded`; return how many runs."""
     store = Store(f"sqlite:///{path}")
-    experiments = {name: store.experiment_id(name, note=EXPERIMENT_NOTE) for name in sorted(set(history.samples["recipe"]))}
+    recipes = sorted(set(history.samples["recipe"]))
+    experiments = {name: store.experiment_id(name, note=EXPERIMENT_NOTE, view=RUNS_VIEW) for name in recipes}
     verifications = history.verifications.set_index("invocation_id")
     nights = {night: index for index, night in enumerate(sorted(set(history.samples["night"])))}
     runs, tags, metrics = [], [], []

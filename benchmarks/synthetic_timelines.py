@@ -1,19 +1,25 @@
 """Fill a tracking store with nights that never happened, to look at what MLflow makes of them: docs/images comes from here.
 
-Run from the project root: python benchmarks/synthetic_timelines.py sqlite:////tmp/nights/mlflow.db
+Run from the project root: python benchmarks/synthetic_timelines.py sqlite:////tmp/nights/mlflow.db [PICTURES]
 """
 
 from __future__ import annotations
 
+import contextlib
+import os
+import socket
+import subprocess
 import sys
 import tempfile
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # so that it runs as a script, uninstalled
 
-from benchmarks.synthetic_history import START, synthetic_history
+from benchmarks.synthetic_history import CONTEXTS, START, synthetic_history
 from vigil.documents.context import parse_context
 from vigil.documents.identity import Identity
 from vigil.documents.verdict import Verdict
@@ -24,7 +30,8 @@ from vigil.tracking.history import History
 from vigil.tracking.history_rows import SampleRow, rows_of
 
 NIGHTS, CELLS = 30, 54
-DRIFTS = [(range(36, 54, 2), 18, -4.0)]  # every cell of jax on one device, from the nineteenth night on
+SETTLE_MILLISECONDS = 5000  # in which MLflow draws its charts
+DRIFTING, FIRST_WRONG, SIZE = range(36, 54, 2), 18, -4.0  # every cell of jax on one device, from the nineteenth night on
 
 
 def night_points(history: History, night: str) -> list[NightPoint]:
@@ -51,9 +58,11 @@ def night_points(history: History, night: str) -> list[NightPoint]:
     ]
 
 
-def fill(uri: str, *, nights: int = NIGHTS, cells: int = CELLS) -> None:
-    """Record every night, in order."""
-    history = synthetic_history(nights, cells, seed=0, drifts=DRIFTS)
+def fill(uri: str, *, nights: int = NIGHTS, every: int = 1, first_wrong: int = FIRST_WRONG) -> None:
+    """Record every night, in order, of every so many cells; then what drifts in them."""
+    whole = synthetic_history(nights, CELLS, seed=0, drifts=[(DRIFTING, first_wrong, SIZE)])
+    kept = [context.text for place, context in enumerate(CONTEXTS) if place % every == 0]
+    history = History(*(frame[frame["context"].isin(kept)] for frame in (whole.samples, whole.verifications)))
     for number, night in enumerate(sorted(set(history.samples["night"])), start=1):
         points, when = night_points(history, night), START + timedelta(days=number)
         record_night(uri, points, night=night, number=number, when=when)
@@ -77,7 +86,46 @@ def fill(uri: str, *, nights: int = NIGHTS, cells: int = CELLS) -> None:
     print(f"drift: {len(report.drifts)} findings in {record_drift(uri, timeline_tags(report))} timelines", flush=True)
 
 
+@contextmanager
+def dashboard(uri: str) -> Iterator[list[str]]:
+    """Run `vigil dashboard` on a store, and yield the addresses that it prints, in their order. It is ended by force."""
+    with contextlib.closing(socket.socket()) as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    command = [sys.executable, "-m", "vigil", "dashboard", "--port", str(port)]
+    environment = os.environ | {"MLFLOW_TRACKING_URI": uri}
+    root = Path(__file__).resolve().parent.parent
+    with subprocess.Popen(command, cwd=root, env=environment, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            addresses = []
+            for line in process.stdout or ():
+                if line.startswith("  http"):
+                    addresses.append(line.strip())
+                if "Ctrl-C" in line:
+                    break
+            yield addresses
+        finally:
+            process.kill()
+
+
+def take(uri: str, directory: Path) -> None:
+    """Write the pictures of the first two addresses of the dashboard."""
+    from benchmarks.browser import browser
+
+    with dashboard(uri) as addresses, browser() as (page, _):
+        page.set_viewport_size({"width": 1440, "height": 900})
+        for name, address in zip(("mlflow-drift.png", "mlflow-band.png"), addresses, strict=False):
+            page.goto("about:blank")
+            page.goto(address)
+            page.get_by_text("✗").first.wait_for()
+            page.wait_for_load_state("networkidle")
+            page.wait_for_timeout(SETTLE_MILLISECONDS)
+            page.screenshot(path=directory / name)
+
+
 if __name__ == "__main__":
-    if len(sys.argv) != 2:
-        sys.exit("usage: python benchmarks/synthetic_timelines.py TRACKING_URI")
+    if len(sys.argv) not in (2, 3):
+        sys.exit("usage: python benchmarks/synthetic_timelines.py TRACKING_URI [PICTURES]")
     fill(sys.argv[1])
+    if len(sys.argv) == 3:
+        take(sys.argv[1], Path(sys.argv[2]))

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
+import os
 import signal
 import socket
 import subprocess
 import sys
 import threading
+import time
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
+import psutil
 import pytest
 
-from tests.vigil.tracked import a_record, closed_port, history, runs_in, write_invocation
+from tests.vigil.tracked import a_record, assert_closes, closed_port, history, runs_in, write_invocation
 from vigil.cli import dashboard, sync
 from vigil.errors import CannotRun
+from vigil.process import guard
 from vigil.tracking import upload
 
 
@@ -24,7 +29,7 @@ def test_dashboard_names_the_server_that_is_there(monkeypatch, capsys):
     """With a tracking server chosen there is nothing to start; its address is printed without the password."""
     monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://anna:s3cret@tracker:5000")
     assert dashboard.run(argparse.Namespace(port=5000)) == 0
-    assert capsys.readouterr().out == "MLFLOW_TRACKING_URI names a server: open http://***@tracker:5000\n"
+    assert capsys.readouterr().out == "MLFLOW_TRACKING_URI names this server: http://***@tracker:5000\n"
 
 
 @pytest.fixture
@@ -52,24 +57,83 @@ def answering():
         server.server_close()
 
 
-@pytest.mark.parametrize(
-    ("status", "content", "is_shown"),
-    [
-        (200, '{"experiment": {"experiment_id": "7"}}', True),
-        (404, '{"error_code": "RESOURCE_DOES_NOT_EXIST"}', False),
-        (200, "<html>a proxy's page</html>", False),
-    ],
-)
-def test_dashboard_says_where_drift_is_seen(monkeypatch, capsys, answering, status, content, is_shown):
-    """The page of the timelines is named once there are any; what is no answer of MLflow's is passed over."""
-    port = answering(status, content)
+PAGE = "http://***@127.0.0.1:{port}/#/experiments/{id}/runs?workflowType=machine_learning"
+
+
+def an_experiment(identity: str, name: str, *, is_ours: bool = True) -> dict:
+    """Return an experiment as a tracking server tells of it; ours have a saved view."""
+    tags = [{"key": "mlflow.sharedViewState.vigil", "value": "{}"}] if is_ours else []
+    return {"experiment_id": identity, "name": name, "tags": [{"key": "mlflow.note.content", "value": "n"}, *tags]}
+
+
+def test_dashboard_says_first_where_drift_is_seen(monkeypatch, capsys, answering):
+    """The saved view of the timelines, then its chart, the nights and the recipes; what is not Vigil's is not named."""
+    found = [an_experiment("3", "digits_mlp"), an_experiment("0", "Default", is_ours=False), an_experiment("7", "timelines"),
+             an_experiment("8", "nights")]  # fmt: skip
+    port = answering(200, json.dumps({"experiments": found}))
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"http://anna:s3cret@127.0.0.1:{port}")
     assert dashboard.run(argparse.Namespace(port=5000)) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert "s3cret" not in "".join(lines)
-    page = f"Numbers over the nights, with their bands: http://***@127.0.0.1:{port}/#/experiments/7/runs?workflowType=machine_learning"
-    assert lines[1:2] == ([page] if is_shown else [])
-    assert len(lines) == (3 if is_shown else 1)
+    out = capsys.readouterr().out
+    assert "s3cret" not in out
+    addresses = [line.strip() for line in out.splitlines() if line.startswith("  ")]
+    timelines, nights, recipe = (PAGE.format(port=port, id=identity) + "&viewStateShareKey=vigil" for identity in (7, 8, 3))
+    assert addresses == [timelines, f"{timelines}&compareRunsMode=CHART", nights, recipe]
+    assert out.splitlines()[0] == "What drifts or is wrong, the worst first:"
+
+
+def test_timelines_of_an_earlier_version_have_their_page_without_a_view(monkeypatch, capsys, answering):
+    """A link to a view that there is not would end on an error."""
+    port = answering(200, json.dumps({"experiments": [an_experiment("7", "timelines", is_ours=False)]}))
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"http://127.0.0.1:{port}")
+    assert dashboard.run(argparse.Namespace(port=5000)) == 0
+    assert f"  http://127.0.0.1:{port}/#/experiments/7/runs?workflowType=machine_learning\n" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("status", "content"),
+    [(404, '{"error_code": "RESOURCE_DOES_NOT_EXIST"}'), (200, "<html>a proxy's page</html>"), (200, "[]"), (200, "{}")],
+)
+def test_dashboard_passes_over_what_is_no_answer_of_mlflows(monkeypatch, capsys, answering, status, content):
+    """Only the server itself is named then."""
+    port = answering(status, content)
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"http://127.0.0.1:{port}")
+    assert dashboard.run(argparse.Namespace(port=5000)) == 0
+    assert capsys.readouterr().out == f"MLFLOW_TRACKING_URI names this server: http://127.0.0.1:{port}\n"
+
+
+# A server that starts another process and listens there, as MLflow's does.
+SERVER = "import socket, subprocess, sys; s = socket.create_server(('127.0.0.1', int(sys.argv[1]))); s.set_inheritable(True); "
+SERVER += "subprocess.run([sys.executable, '-c', 'import time; time.sleep(60)'], close_fds=False)"
+PARENT = "import subprocess, sys, time; "
+PARENT += "subprocess.Popen(sys.argv[1:], stdin=subprocess.PIPE, start_new_session=True); time.sleep(60)"
+
+
+@pytest.mark.parametrize("is_guarded", [True, False])
+def test_a_server_ends_with_a_dashboard_that_was_killed_by_force(is_guarded):
+    """Nobody can ask it to end then, so its guard does; without the guard it lives on."""
+    port = closed_port()
+    server = [sys.executable, "-c", SERVER, str(port)]
+    command = [sys.executable, "-I", guard.__file__, *server] if is_guarded else server
+    with subprocess.Popen([sys.executable, "-c", PARENT, *command]) as parent:
+        while not is_open(port):
+            time.sleep(0.05)
+        (group,) = [process.pid for process in psutil.Process(parent.pid).children()]
+        parent.kill()
+    try:
+        if is_guarded:
+            assert_closes(port)
+        else:
+            time.sleep(0.5)
+            assert is_open(port)
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(group, signal.SIGKILL)
+
+
+def is_open(port: int) -> bool:
+    """Return whether something listens on a port of this machine."""
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
 def test_dashboard_refuses_a_taken_port(uri):
@@ -99,7 +163,7 @@ def test_dashboard_serves_uploads_and_ends_with_its_server(uri, tmp_path):
     root = Path(sync.__file__).parents[2]
     with subprocess.Popen([sys.executable, "-c", code], cwd=root, stdout=subprocess.PIPE, text=True) as process:
         try:
-            assert process.stdout.readline().startswith(f"MLflow on http://127.0.0.1:{port} shows sqlite:///")
+            assert process.stdout.readline().startswith(f"MLflow on http://127.0.0.1:{port} shows sqlite:///")  # nothing is in it
             server = f"http://127.0.0.1:{port}"
             records = [a_record(1), a_record(2, losses=[2.5, "inf", "nan"])]
             directory = write_invocation(tmp_path / "runs" / "first", records=records)

@@ -21,7 +21,7 @@ import pytest
 from tests.vigil.test_timeline import OTHER, POINT, WHEN, a_night, points
 from tests.vigil.tracked import a_record, an_invocation, closed_port, write_invocation
 from vigil.cli.dashboard import server_command
-from vigil.tracking import TrackingUnavailable, experiment_page, record_night, record_night_summary, upload
+from vigil.tracking import TrackingUnavailable, experiment_pages, record_night, record_night_summary, upload
 from vigil.tracking.history import load_history
 
 pytestmark = pytest.mark.slow  # each start of the server takes MLflow some seconds
@@ -62,7 +62,7 @@ def test_a_server_holds_what_a_file_holds_and_may_stop_half_way(uri, tmp_path, m
     store, port = os.environ.get("VIGIL_TEST_STORE", uri), closed_port()
     monkeypatch.delenv("MLFLOW_TRACKING_URI")
     with serving(store, port=port, artifacts=tmp_path / "artifacts") as server:
-        assert experiment_page(server, "timelines") is None
+        assert "timelines" not in experiment_pages(server)
         first = bring(tmp_path, "first", server)
         assert load_history(server).samples["invocation_id"].tolist() == ["first"]
         bring(tmp_path, "late", server)
@@ -71,8 +71,9 @@ def test_a_server_holds_what_a_file_holds_and_may_stop_half_way(uri, tmp_path, m
         history = load_history(server)
         assert history.samples["invocation_id"].tolist() == ["first", "late"]
         assert history.samples["value"].tolist() == [82.5, 82.5]
-        page = experiment_page(server, "timelines")
+        page = experiment_pages(server)["timelines"]
         assert page.startswith(f"{server}/#/experiments/")
+        assert page.endswith("&viewStateShareKey=vigil")
     (tmp_path / "summary.md").write_text("# A night")
     night = a_night(2) | {"seconds": 1.0, "verdict": "reproduced", "verdicts": {"reproduced": 2}, "releases": {"jax": "1"}}
     with pytest.raises(TrackingUnavailable):
@@ -96,4 +97,4 @@ def test_a_server_holds_what_a_file_holds_and_may_stop_half_way(uri, tmp_path, m
         history = load_history(server)
         values = zip(history.samples["invocation_id"], history.samples["value"], strict=True)
         assert sorted(values) == [("first", 80.0), ("late", 82.5)]
-        assert experiment_page(server, "nights")
+        assert "nights" in experiment_pages(server)

@@ -95,7 +95,7 @@ def test_sync_stops_when_the_tracker_is_down(invocation_directory, monkeypatch, 
     assert (invocation_directory / "invocation.json").read_bytes() == before
 
 
-def test_sync_brings_everything_to_a_store_that_has_never_seen_it(uri, invocation_directory, empty_store, tmp_path, monkeypatch, capsys):
+def test_sync_brings_all_to_a_store_that_has_never_seen_it(uri, invocation_directory, empty_store, tmp_path, monkeypatch, capsys):
     """Not the note of an earlier upload counts, but what the store holds: another one, and one that was made anew, gets all."""
     assert synchronise(invocation_directory.parent) == 0
     place = tmp_path / "another"
@@ -110,7 +110,9 @@ def test_sync_brings_everything_to_a_store_that_has_never_seen_it(uri, invocatio
     assert "first: already in MLflow" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("nowhere", ["sqlite://", "sqlite:///", "sqlite:///:memory:", "sqlite:///file::memory:?cache=shared", "sqlite:"])
+@pytest.mark.parametrize(
+    "nowhere", ["sqlite://", "sqlite:///", "sqlite:///:memory:", "sqlite:///file::memory:?cache=shared", "sqlite:"]
+)
 def test_a_store_that_keeps_nothing_is_refused(nowhere, invocation_directory, monkeypatch, capsys):
     """What lies in memory ends with the command: nothing is said to be uploaded there, and no file of that name is made."""
     monkeypatch.setenv("MLFLOW_TRACKING_URI", nowhere)

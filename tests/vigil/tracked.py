@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import socket
+import time
 from pathlib import Path
 
 from vigil.cli import sync
@@ -205,3 +206,14 @@ def closed_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]
+
+
+def assert_closes(port: int) -> None:
+    """Raise unless nothing listens on a port of this machine within some seconds."""
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)) != 0:
+                return
+        time.sleep(0.05)
+    raise AssertionError(f"something still listens on {port}")

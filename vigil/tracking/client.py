@@ -90,7 +90,7 @@ def experiment_pages(server: str) -> dict[str, str]:
     import requests
 
     server = server.rstrip("/")
-    order = {"max_results": EXPERIMENTS, "order_by": "last_update_time DESC"}
+    order = {"max_results": str(EXPERIMENTS), "order_by": "last_update_time DESC"}
     try:
         answer = requests.get(
             server + "/api/2.0/mlflow/experiments/search", params=order, timeout=(CONNECT_SECONDS, ANSWER_SECONDS)

@@ -64,7 +64,7 @@ class Entry:
     artifact: str
     text: str
     attachments: tuple[Attachment, ...] = ()
-    shown: Mapping[str, str] = field(default_factory=dict)
+    shown: dict[str, str] = field(default_factory=dict)
 
     def content_hash(self) -> str:
         """Return the SHA-256 of everything that an upload sends, wherever its files lie."""
@@ -427,8 +427,8 @@ TIMELINES_NOTE = f"""\
 One run for every cell (recipe, profile, context) of Vigil's nightly runs. A step is a night: this is where drift is seen.
 The saved view "What drifts or is wrong" sorts the worst to the top; `vigil dashboard` prints its address first.
 
-- ✗ in front of a name: wrong, or drifting for the worse. !: it did not run. ~: better than it should be, or moved. ?: nobody knows.
-  The status is FAILED for the first two.
+- ✗ in front of a name: wrong, or drifting for the worse. !: it did not run. The status of both is FAILED.
+  ~: better than it should be, or moved. ?: nobody knows.
 - `drift`: `worse`, `better`, `moved`, `no value`, `none` or `not tested`, and `drift_size` with its 95 % interval, `drift_since`
   (night), `drift_release`, `drift_q` (false discovery rate), `drift_as_of` (the last night that was looked at by `vigil drift`).
 - `band_position`: 0 in the middle of the band, -1 at its worse edge, 1 at its better one: one axis for all cells.

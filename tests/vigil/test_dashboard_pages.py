@@ -1,0 +1,83 @@
+"""A browser opens the dashboard's first address and reads what drifts, by how much, and since which release."""
+
+from __future__ import annotations
+
+import re
+import shutil
+
+import pytest
+
+from benchmarks.browser import browser, find_chromium
+from benchmarks.synthetic_timelines import dashboard, fill
+from tests.vigil.tracked import assert_closes
+
+playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: make setup does")
+pytestmark = [
+    pytest.mark.slow,  # it fills a store, starts MLflow's server and a browser
+    pytest.mark.skipif(find_chromium() is None, reason="no Chromium or Chrome on the PATH: install it for the browser tests"),
+]
+DESKTOP = {"width": 1440, "height": 900}
+DRIFTING = ["jax-compile-fp32-x1", "jax-eager-fp32-x1", "jax-jit-fp32-x1"]
+
+
+@pytest.fixture(scope="module")
+def addresses(tmp_path_factory, empty_store):
+    """The addresses that `vigil dashboard` prints, in their order. Three cells have lost four standard deviations."""
+    folder = tmp_path_factory.mktemp("dashboard")
+    store = f"sqlite:///{shutil.copy(empty_store, folder)}"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("VIGIL_CACHE_DIR", str(folder / "cache"))
+        fill(store, nights=12, every=3, first_wrong=6)
+    with dashboard(store) as printed:
+        yield printed
+    assert_closes(int(printed[0].split("/")[2].split(":")[1]))
+
+
+@pytest.fixture(scope="module")
+def page():
+    """A page of a desktop's size."""
+    with browser() as (opened, _):
+        opened.set_viewport_size(DESKTOP)
+        yield opened
+
+
+def row(page, place: int) -> tuple[str, str]:
+    """Return the name and the other columns of a row of the table: MLflow draws what is pinned, and what scrolls, apart."""
+    name = page.locator(f".ag-pinned-left-cols-container .ag-row[row-index='{place}'] a").first.inner_text()
+    return name, " ".join(page.locator(f".ag-center-cols-container .ag-row[row-index='{place}']").inner_text().split())
+
+
+def test_the_first_address_shows_what_drifts_by_how_much_and_since_when(page, addresses):
+    """Without a click: the drifting cells are the first rows, marked, with size, release and night; their status is no tick."""
+    page.goto(addresses[0])
+    page.get_by_text("✗").first.wait_for()
+    rows = [row(page, place) for place in range(4)]
+    assert sorted(name.split()[:2] for name, _ in rows[:3]) == [["✗", context] for context in DRIFTING]
+    assert "✗" not in rows[3][0]
+    for _, told in rows[:3]:
+        assert re.match(r"-[234][.\d]* points \[-[.\d]+, -[.\d]+\] 1\.0 -> 1\.1 night006", told), told
+    names_of_columns = ("drift_size", "drift_release", "drift_since")
+    columns = [page.locator(f".ag-header-cell[col-id='tags.`{name}`']") for name in names_of_columns]
+    panel = page.get_by_text("MLflow Assistant").bounding_box()
+    edge = DESKTOP["width"] if panel is None else panel["x"]
+    assert all((box := column.bounding_box()) and box["x"] + box["width"] <= edge for column in columns)
+
+
+def test_a_click_leads_to_what_to_do_and_another_to_the_band(page, addresses):
+    """The name of a drifting cell opens its page: drift, the command, the page of the report, and the chart with the band."""
+    page.goto(addresses[0])
+    page.get_by_text("✗ jax-jit-fp32-x1").first.click()
+    page.get_by_text("drift: worse").first.wait_for()
+    note = page.inner_text("body")
+    assert "vigil reproduce synthetic_00 --profile quick --framework jax --mode jit --precision fp32 --release jax==1.2" in note
+    assert "cells/synthetic_00-quick-jax-jit-fp32-x1.html" in note
+    page.get_by_role("link", name="test_accuracy with its band").first.click()
+    page.get_by_text("band_low").first.wait_for()
+
+
+def test_the_second_address_draws_every_wrong_cell_in_its_band(page, addresses):
+    """One chart of where the numbers lie in their bands, with a line for each of the cells at the top."""
+    page.goto(addresses[1])
+    page.locator("[data-testid*='chart'] .scatterlayer .trace, .scatterlayer .trace").first.wait_for()
+    assert page.get_by_text("-1 to 1 is within the band").first.is_visible()
+    assert page.get_by_text("band_position", exact=True).first.is_visible()
