@@ -12,15 +12,19 @@ from pathlib import Path
 
 import pytest
 
+from reports.site.pages import page_name
 from tests.vigil.tracked import (
     CREATED_MILLISECONDS,
     a_record,
+    a_verdict,
+    an_invocation,
     artifact,
     assert_held_once,
     client_of,
     history,
     interrupt_after,
     runs_in,
+    write_invocation,
 )
 from vigil.cli import sync
 from vigil.documents.invocation import Tracking
@@ -87,6 +91,35 @@ def test_parent_shows_the_verdict_and_the_experiment_explains_the_tags(uri, invo
     assert "`verdict`" in experiment.tags["mlflow.note.content"]
     assert experiment.artifact_location.startswith("file://")
     assert Path(uri.removeprefix("sqlite:///")).parent / "mlartifacts" in Path(experiment.artifact_location[7:]).parents
+
+
+def test_what_a_person_looks_at_is_added_to_earlier_uploads(uri, invocation_directory):
+    """A run from before it had a command keeps its id, its name and a person's note, and gets the command and the page."""
+    first = upload(invocation_directory)
+    client, (_, children) = client_of(uri), runs_in(uri)
+    run_id = children[0].info.run_id
+    for key in ("command", "report", "value"):
+        client.delete_tag(run_id, key)
+    client.set_tag(run_id, "mlflow.runName", "as it was")
+    client.set_tag(run_id, "mlflow.note.content", "seen by Ada")
+    assert upload(invocation_directory) == first
+    tags = client.get_run(run_id).data.tags
+    assert (tags["command"], tags["value"], tags["band"]) == ("vigil reproduce resnet_cifar", "82.5 percent", "81 to 84")
+    assert tags["report"] == f"cells/{page_name(('resnet_cifar', 'quick', 'jax-jit-bf16-x2'))}"
+    assert (tags["mlflow.runName"], tags["mlflow.note.content"]) == ("as it was", "seen by Ada")
+
+
+def test_a_regressed_run_has_a_mark_in_its_name_and_its_number_in_the_history(uri, tmp_path):
+    """Its status stays FINISHED, for that is how the process ended, and history takes numbers of finished runs alone."""
+    values = [{"seed": 1, "value": 70.0, "verdict": "regressed"}, {"seed": 2, "value": 82.5, "verdict": "reproduced"}]
+    verdict = a_verdict(name="regressed", values=values)
+    upload(write_invocation(tmp_path / "runs" / "first", invocation=an_invocation(verdict=verdict)))
+    parents, children = runs_in(uri)
+    names = [(run.info.run_name, run.info.status) for run in (*parents, *children)]
+    assert names == [
+        ("✗ jax-jit-bf16-x2 quick", "FINISHED"), ("✗ jax-jit-bf16-x2 seed 1", "FINISHED"), ("jax-jit-bf16-x2 seed 2", "FINISHED")
+    ]  # fmt: skip
+    assert "- command: `vigil reproduce resnet_cifar`" in parents[0].data.tags["mlflow.note.content"]
 
 
 def test_second_upload_adds_nothing(uri, invocation_directory):
