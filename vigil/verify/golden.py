@@ -12,8 +12,9 @@ import hashlib
 import io
 import json
 import threading
+import time
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import CancelledError
 from pathlib import Path
 from typing import Any
 
@@ -27,12 +28,13 @@ from runners.contract.kinds.table import kind_of
 from vigil.documents.identity import Identity
 from vigil.errors import CannotRun
 from vigil.paths import reference_directory
+from vigil.process.side_by_side import available_cores, side_by_side
 from vigil.verify import probes as probing
 from vigil.verify.floors import FULL_DRAWS, MARGIN_DRAWS, Floor, make_floors
 from vigil.verify.oracle.models import Architecture, architecture_of
 from vigil.verify.oracle.outline import Outline
-from vigil.verify.oracle.rounding import Rounding
-from vigil.verify.probes import Probe
+from vigil.verify.oracle.rounding import UNITS, Rounding, Units
+from vigil.verify.probes import MARGIN_IMAGES, Probe
 from vigil.verify.sketch import make_sketch, sketch_distance
 from vigil.verify.standard_cases import StandardCase, answer, has_taps, shown, standard_cases
 
@@ -41,6 +43,8 @@ SEED = 0
 PRECISIONS = ("fp32", "bf16", "fp16", "tf32", "fp64")
 # Float64 programs that add in another order differ by less than this part of a tensor's norm, on any machine.
 AGREEMENT = 1e-10
+# A model whose step takes the oracle long has fewer draws, half of them, and an evaluation is drawn on its first images.
+_EVALUATED = 64
 
 Tensors = dict[str, np.ndarray]
 
@@ -118,6 +122,7 @@ def make_golden(
     training: dict[str, Any],
     data_directory: Path | None,
     progress: Callable[[str, int, int], None],
+    announce: Callable[[float, str], None] = lambda seconds, what: None,
     seed: int = SEED,
     late: int | None = None,
     precisions: tuple[str, ...] = PRECISIONS,
@@ -126,44 +131,137 @@ def make_golden(
 
     Args:
         progress: told (what, done, total).
+        announce: told, before the work, how many seconds it will take, and what it is.
     """
     batches = _batches(training, data_directory, seed)
-    steps = probing.probe_steps(training, late=late)
+    is_large = probing.is_large(training, batches, seed=seed)
+    steps = probing.probe_steps(training, late=late, is_large=is_large)
+    announce(*_estimate(training, batches, steps, seed=seed, is_large=is_large, precisions=precisions))
     states = probing.make_states(
-        training, batches, seed=seed, steps=steps, advance=lambda done, total: progress("trajectory", done, total)
+        training, batches, seed=seed, steps=steps, advance=lambda done, total: progress("steps of the oracle", done, total)
     )
     probes: dict[str, Probe] = {}
     for name, step in steps.items():
-        progress("margin batches", len(probes), len(steps))
-        probes[name] = probing.make_probe(training, batches, name, step=step, state=states[name])
+        told = functools.partial(progress, f"margin batches, {name}")
+        probes[name] = probing.make_probe(training, batches, name, step=step, state=states[name], progress=told)
     header = {"schema": SCHEMA, "recipe": recipe.as_json(), "seed": seed, "training": training}
     tape = Golden(header, training, probes, batches, standard_cases(training, probes), {}, {}, {})
-    jobs = [(case, precision) for case in tape.cases for precision in precisions]
-    done: list[tuple[StandardCase, str]] = []
-
-    def work(job: tuple[StandardCase, str]) -> tuple[str, str, dict[str, Floor]]:
-        case, precision = job
-
-        wanted = exact(case, tape)
-
-        def draw(rounding: Rounding) -> Tensors:
-            return tape.architecture.comparable(answer(case, training, probes, batches, rounding=rounding), wanted)
-
-        judged, has_flips = tape.architecture.comparable(wanted, wanted), _has_flips(case, training)
-        floors = make_floors(judged, draw, precision=precision, draws=_draws(case), has_flips=has_flips)
-        done.append(job)
-        progress("noise floors", len(done), len(jobs))
-        return case.name, precision, floors
-
     for case in tape.cases:
         tensors = exact(case, tape)
         kept = {name: tensor for name, tensor in tensors.items() if is_sketched(case, name)}
         tape.sketches[case.name] = {name: make_sketch(tensor) for name, tensor in kept.items()}
         tape.norms[case.name] = {name: float(np.linalg.norm(tensor)) for name, tensor in kept.items()}
-    with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor() as pool:  # each job has a core, and no more
-        for name, precision, floors in pool.map(work, jobs):
-            tape.floors.setdefault(precision, {})[name] = floors
+        tape._exact[case.name] = tensors
+    _draw_floors(tape, is_large=is_large, precisions=precisions, progress=progress)
     return tape
+
+
+def _draw_floors(
+    tape: Golden, *, is_large: bool, precisions: tuple[str, ...], progress: Callable[[str, int, int], None]
+) -> None:
+    """Draw the floors of every case and precision, the longest first, a job a core."""
+    alike: dict[Units, list[str]] = {}  # fp16 and tf32 round alike
+    for precision in precisions:
+        alike.setdefault(UNITS[precision], []).append(precision)
+    # What repeated calls should give is what the step gives.
+    cases = sorted((case for case in tape.cases if case.kind != "repeat"), key=_passes, reverse=True)
+    jobs = [(case, together[0]) for case in cases for together in alike.values()]
+    counts = {case.name: _draws(case, is_large=is_large) for case in tape.cases}
+    total, done, stop = sum(counts[case.name] * _passes(case) for case, _ in jobs), 0, threading.Event()
+
+    def check() -> None:
+        if stop.is_set():
+            raise CancelledError
+
+    def work(job: tuple[StandardCase, str], cores: object) -> tuple[StandardCase, str, dict[str, Floor]]:
+        case, precision = job
+        drawn, wanted = _drawn(case, tape, is_large=is_large), tape._exact[case.name]
+        part = exact(drawn, tape) if drawn is not case else wanted
+
+        def draw(rounding: Rounding) -> Tensors:
+            nonlocal done
+            tensors = answer(drawn, tape.training, tape.probes, tape.batches, rounding=rounding)
+            done += _passes(case)
+            progress("noise floors", done, total)
+            return tape.architecture.comparable(tensors, part)
+
+        judged, has_flips = tape.architecture.comparable(part, part), _has_flips(case, tape.training)
+        floors = make_floors(
+            judged, draw, precision=precision, draws=counts[case.name], has_flips=has_flips, on_call=check
+        )
+        return case, precision, _of_whole(floors, part=part, whole=wanted)
+
+    with threadpool_limits(1, user_api="blas"):
+        found = side_by_side(jobs, work, jobs=len(available_cores()), stop=stop, on_end=lambda done, result: None)
+    for case, precision, floors in found:
+        for each in alike[UNITS[precision]]:
+            tape.floors.setdefault(each, {})[case.name] = floors
+    for case in tape.cases:
+        if case.kind == "repeat":
+            for of_precision in tape.floors.values():
+                of_step = of_precision[f"{case.state}/margin"]
+                of_precision[case.name] = {name: of_step[name] for name in tape._exact[case.name]}
+
+
+def _passes(case: StandardCase) -> int:
+    """Return how many images go through the model once, forward or backward, in one draw of a case."""
+    backward = {"step": 3, "repeat": 3, "accumulate": 6, "alternate": 2}.get(case.kind, 0)
+    return backward * case.rows + (case.evaluation_rows if case.kind in ("predict", "alternate") else 0) or case.rows
+
+
+def _drawn(case: StandardCase, tape: Golden, *, is_large: bool) -> StandardCase:
+    """Return the case that is drawn: where a model is large, an evaluation of its first images, which know nothing of the others."""
+    if not (is_large and case.kind == "predict" and case.evaluation_rows > _EVALUATED) or tape.architecture.choices:
+        return case
+    return dataclasses.replace(case, batches=(f"{case.batches[-1]}/{_EVALUATED}",), evaluation_rows=_EVALUATED)
+
+
+def _of_whole(floors: dict[str, Floor], *, part: Tensors, whole: Tensors) -> dict[str, Floor]:
+    """Return the floors of whole tensors from those of a part of their rows: as large in relation to the tensor."""
+    result = {}
+    for name, floor in floors.items():
+        if name not in part or part[name].shape == whole[name].shape:
+            result[name] = floor
+            continue
+        ratio = float(np.linalg.norm(whole[name]) / np.linalg.norm(part[name]))
+        result[name] = dataclasses.replace(
+            floor, distance=ratio * floor.distance, distance_error=ratio * floor.distance_error
+        )
+    return result
+
+
+def _estimate(
+    training: dict[str, Any],
+    batches: Batches,
+    steps: Mapping[str, int],
+    *,
+    seed: int,
+    is_large: bool,
+    precisions: tuple[str, ...],
+) -> tuple[float, str]:
+    """Return how many seconds the oracle will take, from a step on four images and one on the batch, and what it then does."""
+    state = weights.initial_state(training, seed=seed)
+    probe = probing.rebuild_probe(training, batches, "init", step=0, state=state, choice=((0, 0), (0, 0)))
+    probes = {name: dataclasses.replace(probe, name=name, step=step) for name, step in steps.items()}
+    cases = standard_cases(training, probes)
+
+    def of_pass(case: StandardCase, rounding: Rounding | None) -> float:
+        begun = time.perf_counter()
+        answer(case, training, probes, batches, rounding=rounding)
+        return (time.perf_counter() - begun) / _passes(case)
+
+    margin, full = (next(case for case in cases if case.kind == "step" and case.is_full is each) for each in (False, True))
+    of_pass(margin, None)  # slower than any after it
+    searching, training_step = of_pass(margin, None), of_pass(full, None)
+    drawing = {case.is_full: of_pass(case, Rounding(UNITS["fp32"])) for case in (margin, full)}
+    drawn = 0.0
+    for case in cases:
+        passes = min(_passes(case), _EVALUATED) if is_large and case.kind == "predict" else _passes(case)
+        drawn += 0.0 if case.kind == "repeat" else drawing[case.is_full] * passes * _draws(case, is_large=is_large)
+    searched = searching * MARGIN_IMAGES * sum(len(probing.candidates(training, step)) for step in steps.values())
+    shared = searched + drawn * len({UNITS[precision] for precision in precisions})
+    seconds = max(steps.values()) * _passes(full) * training_step + shared / len(available_cores())
+    return seconds, f"{max(steps.values())} steps of the oracle, {len(cases)} cases in {len(precisions)} precisions"
 
 
 def save_golden(path: Path, tape: Golden) -> None:
@@ -187,7 +285,8 @@ def save_golden(path: Path, tape: Golden) -> None:
     for case in tape.cases:
         sizes = {name: len(sketch) for name, sketch in tape.sketches[case.name].items()}
         judged = list(next(iter(tape.floors.values()))[case.name])
-        header["cases"].append({"name": case.name, "sizes": sizes, "judged": judged})
+        draws = next(iter(next(iter(tape.floors.values()))[case.name].values())).draws
+        header["cases"].append({"name": case.name, "sizes": sizes, "judged": judged, "draws": draws})
     sketches = [sketch for case in tape.cases for sketch in tape.sketches[case.name].values()]
     arrays["sketches"] = _shortened(np.concatenate(sketches), bits=34)  # 1e-11 of each number, a tenth of AGREEMENT
     arrays["norms"] = np.array([norm for case in tape.cases for norm in tape.norms[case.name].values()])
@@ -250,7 +349,7 @@ def _unpack(header: dict[str, Any], arrays: Mapping[str, np.ndarray], data_direc
         choice = tuple(tuple(each) for each in facts["choice"])
         probes[name] = probing.rebuild_probe(training, batches, name, step=facts["step"], state=state, choice=choice)
     cases = standard_cases(training, probes)
-    drawn = {case.name: _draws(case) for case in cases}
+    drawn = {case.name: _draws(case) for case in cases}  # of a tape that does not say it
     sketches: dict[str, dict[str, np.ndarray]] = {}
     norms: dict[str, dict[str, float]] = {}
     floors: dict[str, dict[str, dict[str, Floor]]] = {precision: {} for precision in header["precisions"]}
@@ -261,7 +360,7 @@ def _unpack(header: dict[str, Any], arrays: Mapping[str, np.ndarray], data_direc
         sketches[case["name"]] = {name: next(parts) for name in case["sizes"]}
         norms[case["name"]] = {name: next(sizes) for name in case["sizes"]}
         for precision, row in rows.items():
-            draws = drawn[case["name"]]
+            draws = case.get("draws", drawn[case["name"]])
             floors[precision][case["name"]] = {name: _floor(*next(row), draws=draws) for name in case["judged"]}
     return Golden(header, training, probes, batches, cases, sketches, norms, floors)
 
@@ -278,8 +377,9 @@ def _has_flips(case: StandardCase, training: dict[str, Any]) -> bool:
     return (case.is_full and case.kind == "step") or (chooses and case.kind in ("predict", "alternate"))
 
 
-def _draws(case: StandardCase) -> int:
-    return FULL_DRAWS if case.is_full else MARGIN_DRAWS
+def _draws(case: StandardCase, *, is_large: bool = False) -> int:
+    draws = FULL_DRAWS if case.is_full else MARGIN_DRAWS
+    return draws // 2 if is_large else draws
 
 
 def _batches(training: dict[str, Any], data_directory: Path | None, seed: int) -> Batches:

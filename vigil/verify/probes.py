@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from runners.contract import schedule
 from runners.contract.data import streams
@@ -21,14 +23,17 @@ from runners.contract.kinds import weights
 from runners.contract.kinds.table import kind_of
 from runners.contract.optimizers import optimizer_of
 from runners.contract.protocol.cases import sized
+from vigil.process.side_by_side import available_cores, side_by_side
 from vigil.verify.oracle import step as oracle
 from vigil.verify.oracle.models import fix_choices
 from vigil.verify.oracle.outline import Outline
 
 MARGIN_IMAGES = 4
 _CANDIDATE_BATCHES = 12
-# The oracle takes each step until the late state: that of a ResNet in half a second, that of MoCo in two.
-_MOST_STEPS = {"piecewise": 720, "cosine": 240, "warm_up_cosine": 240}
+# The oracle takes each step until the late state. One of more work than this, forward and backward, takes it half a second and
+# more: there the late state comes sooner. The largest of a committed tape has 2.0e9 (char_gpt).
+_MUCH_WORK = 2.5e9
+_MOST_STEPS, _MOST_LARGE_STEPS = {"piecewise": 720, "cosine": 240, "warm_up_cosine": 240}, 24
 # A model of more parameters than this is kept in 4 bits, but for its small arrays: char_gpt's 804,096 are 0.3 MB of a tape so,
 # and would be up to 1.6 MB in 16. No other recipe has half as many.
 _MANY = 2**19
@@ -36,6 +41,7 @@ _SMALL = 2**12
 
 State = dict[str, np.ndarray]
 Batch = tuple[np.ndarray, Labels]
+Choice = tuple[int, int]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -53,14 +59,22 @@ class Probe:
     margin: Batch
     second: Batch
     full: Batch
-    choice: tuple[tuple[int, int], tuple[int, int]]
+    choice: tuple[Choice, Choice]
 
 
-def probe_steps(training: dict[str, Any], *, late: int | None = None) -> dict[str, int]:
+def is_large(training: dict[str, Any], batches: Batches, *, seed: int) -> bool:
+    """Does a step on the recipe's batch take the oracle so long that it can take only a few?"""
+    state = weights.initial_state(training, seed=seed)
+    batch = fix_choices(training, state, batches.few(0, 0, count=MARGIN_IMAGES))
+    return 3 * outline(training, state, batch).work * training["batch_size"] / MARGIN_IMAGES > _MUCH_WORK
+
+
+def probe_steps(training: dict[str, Any], *, late: int | None = None, is_large: bool = False) -> dict[str, int]:
     """Return the steps to look at: the first, one with momentum, and one after the rate has changed, or as late as is cheap."""
     if late is None:
         rate = training["learning_rate"]
-        late = min([*rate.get("boundaries", ()), _MOST_STEPS[rate["kind"]], training["steps"] - 1])
+        most = _MOST_LARGE_STEPS if is_large else _MOST_STEPS[rate["kind"]]
+        late = min([*rate.get("boundaries", ()), most, training["steps"] - 1])
     return {"init": 0, "early": min(8, max(1, late // 2)), "late": late}
 
 
@@ -143,18 +157,41 @@ def coarse(training: dict[str, Any], state: State, initial: Mapping[str, np.ndar
     return result
 
 
-def make_probe(training: dict[str, Any], batches: Batches, name: str, *, step: int, state: State) -> Probe:
-    """Return the probe of a state: its margin batches are searched for, where gates may flip."""
+def make_probe(
+    training: dict[str, Any],
+    batches: Batches,
+    name: str,
+    *,
+    step: int,
+    state: State,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+) -> Probe:
+    """Return the probe of a state: its margin batches are searched for, where gates may flip.
+
+    Args:
+        progress: told (candidates looked at, all of them).
+    """
     parts = outline(training, state, fix_choices(training, state, batches.few(step, 0, count=MARGIN_IMAGES)))
     if not parts.gates:
         return rebuild_probe(training, batches, name, step=step, state=state, choice=((step, 0), (step, MARGIN_IMAGES)))
-    margins = []
-    for at in range(step, step + _CANDIDATE_BATCHES):
-        for first in range(0, training["batch_size"] - MARGIN_IMAGES + 1, MARGIN_IMAGES):
-            batch = fix_choices(training, state, batches.few(at, first, count=MARGIN_IMAGES))
-            margins.append((margin(training, state, batch, parts), (at, first)))
+    # Batches keep the order of one epoch, and are no work for threads.
+    found = [(choice, batches.few(*choice, count=MARGIN_IMAGES)) for choice in candidates(training, step)]
+
+    def work(one: tuple[Choice, Batch], cores: object) -> tuple[float, Choice]:
+        choice, batch = one
+        return margin(training, state, fix_choices(training, state, batch), parts), choice
+
+    jobs, stop = len(available_cores()), threading.Event()
+    with threadpool_limits(1, user_api="blas"):  # each has a core, and no more
+        margins = side_by_side(found, work, jobs=jobs, stop=stop, on_end=lambda done, _: progress(done, len(found)))
     chosen = [choice for _, choice in sorted(margins, reverse=True)[:2]]
     return rebuild_probe(training, batches, name, step=step, state=state, choice=tuple(chosen))
+
+
+def candidates(training: dict[str, Any], step: int) -> list[Choice]:
+    """Return where margin batches are looked for: (training step, index of the first image)."""
+    firsts = range(0, training["batch_size"] - MARGIN_IMAGES + 1, MARGIN_IMAGES)
+    return [(at, first) for at in range(step, step + _CANDIDATE_BATCHES) for first in firsts]
 
 
 def rebuild_probe(training, batches: Batches, name: str, *, step: int, state: State, choice) -> Probe:
@@ -173,6 +210,6 @@ def outline(training: dict[str, Any], state: State, batch: Batch) -> Outline:
 def margin(training: dict[str, Any], state: State, batch: Batch, parts: Outline) -> float:
     """Return the smallest |pre-activation| of a batch, each relative to the standard deviation of its layer; 0 without gates."""
     training = sized(training, rows=MARGIN_IMAGES, evaluation_rows=MARGIN_IMAGES)
-    answer = oracle.train_step(training, state, [batch], 1.0)
-    before = [answer[f"output/{tap}"] for tap in parts.gates.values()]
+    taps = oracle.taps(training, state, batch)
+    before = [taps[tap] for tap in parts.gates.values()]
     return float(min((np.abs(x).min() / x.std() for x in before), default=0.0))

@@ -51,7 +51,8 @@ class StandardCase:
     """One line of what is asked of a runner.
 
     kind: step, predict, alternate, accumulate, repeat, choose or trajectory, see runners/README.md.
-    batches: keys `<probe>/<margin|second|full|ties>`, `few/<step>` (of its training batch), `evaluation`; the last is predicted.
+    batches: keys `<probe>/<margin|second|full|ties>`, `few/<step>` (of its training batch), `evaluation`, `evaluation/<n>` (its
+    first images); the last is predicted.
     rows: images of a training batch; evaluation_rows: of an evaluation batch.
     is_fresh: the first step of an optimizer that nothing was loaded into.
     scale, good_steps: the loss scaler's state that is loaded.
@@ -133,10 +134,10 @@ def is_of_forward_pass(name: str) -> bool:
 
 def batch_of(key: str, training: dict[str, Any], probes: Mapping[str, Probe], batches: Batches) -> tuple[np.ndarray, Labels]:
     """Return (images, labels) of a batch's key."""
-    if key == "evaluation":
+    name, _, which = key.partition("/")
+    if name == "evaluation":
         images, labels, _ = next(batches.evaluation())
-        return images, labels
-    name, which = key.split("/")
+        return (images[: int(which)], labels[: int(which)]) if which else (images, labels)
     if name == "few":
         return batches.few(int(which), 0, count=MARGIN_IMAGES)
     if which == "ties":

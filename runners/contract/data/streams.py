@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -18,9 +19,13 @@ _TWO_TO_MINUS_53 = 2.0**-53
 
 def raw(seed: int, name: str, index: int = 0, *, count: int) -> np.ndarray:
     """Return `count` random 64-bit words of one stream, uint64 [count]."""
+    return _generator(seed, name, index).random_raw(count)
+
+
+def _generator(seed: int, name: str, index: int) -> np.random.Philox:
     key = np.array([seed, _number_of(name)], dtype=np.uint64)
     counter = np.array([0, 0, 0, index], dtype=np.uint64)
-    return np.random.Philox(key=key, counter=counter).random_raw(count)
+    return np.random.Philox(key=key, counter=counter)
 
 
 @functools.lru_cache(maxsize=1024)
@@ -30,9 +35,23 @@ def _number_of(name: str) -> int:
 
 def uniform(seed: int, name: str, index: int = 0, *, count: int) -> np.ndarray:
     """Return float64 [count], uniform in the open interval (0, 1), on a grid of 2**-53."""
-    words = raw(seed, name, index, count=count) >> np.uint64(11)
+    return _uniform(raw(seed, name, index, count=count))
+
+
+def uniform_pieces(seed: int, name: str, *, count: int, size: int) -> Iterator[np.ndarray]:
+    """Yield the numbers of `uniform`, so many at a time."""
+    generator = _generator(seed, name, 0)
+    for first in range(0, count, size):
+        yield _uniform(generator.random_raw(min(size, count - first)))
+
+
+def _uniform(words: np.ndarray) -> np.ndarray:
+    words >>= np.uint64(11)
+    numbers = words.astype(np.float64)
+    numbers += 0.5
+    numbers *= _TWO_TO_MINUS_53
     # The largest word rounds up to 1, whose normal is infinite.
-    return np.minimum((words.astype(np.float64) + 0.5) * _TWO_TO_MINUS_53, 1.0 - _TWO_TO_MINUS_53)
+    return np.minimum(numbers, 1.0 - _TWO_TO_MINUS_53, out=numbers)
 
 
 def integers(seed: int, name: str, index: int = 0, *, count: int, below: int) -> np.ndarray:

@@ -59,6 +59,7 @@ class Graph:
         self.parameters: dict[str, Parameter] = {}
         self.statistic_facts: dict[str, Statistic] = {}
         self._operations: list[tuple[Node, list[tuple[Node, Callable, int]], Callable]] = []
+        self._work = 0
 
     def apply(
         self,
@@ -88,6 +89,7 @@ class Graph:
         of_input = self.rounding.master if is_wide else self.rounding.activation
         of_weight = self.rounding.activation if casts else self.rounding.master
         node = Node(of_output(value, forward))
+        self._work += np.size(value) * forward
         rounded = [of_input] * (1 + len(others)) + [of_weight] * len(weights)
         self._operations.append((node, list(zip((x, *others, *weights), rounded, back, strict=True)), backward))
         return node
@@ -152,6 +154,7 @@ class Graph:
             parameters=self.parameters,
             users={name: tuple(found) for name, found in users.items()},
             statistics=self.statistic_facts,
+            work=self._work,
         )
 
     def _readers(self, nodes: Mapping[str, Node]) -> dict[str, list[str]]:

@@ -5,39 +5,57 @@ Each function returns (output, backward): `backward(gradient)` gives one gradien
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import scipy.special
 from numpy.lib.stride_tricks import sliding_window_view
 
 Backward = Callable[[np.ndarray], tuple[np.ndarray, ...]]
+# So many float64 numbers, 2 MiB, stay in the cache of a core.
+_IN_CACHE = 2**18
 
 
 def convolution(
     x: np.ndarray, kernel: np.ndarray, *, stride: int, padding: tuple[tuple[int, int], tuple[int, int]]
 ) -> tuple[np.ndarray, Backward]:
     """Cross-correlate images [batch, height, width, in] with a kernel [height, width, in, out], without a bias."""
-    height, width, n_in, n_out = kernel.shape
+    height, width, _, n_out = kernel.shape
     padded = np.pad(x, ((0, 0), *padding, (0, 0)))
-    windows = sliding_window_view(padded, (height, width), axis=(1, 2))[:, ::stride, ::stride]
-    batch, rows, columns = windows.shape[:3]
-    # [batch * rows * columns, height * width * in]: the product with the kernel is one matrix product.
-    patches = windows.transpose(0, 1, 2, 4, 5, 3).reshape(-1, height * width * n_in)
-    matrix = kernel.reshape(-1, n_out)
+    (top, _), (left, _) = padding
 
     def backward(gradient: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        flat = gradient.reshape(-1, n_out)
-        spread = (flat @ matrix.T).reshape(batch, rows, columns, height, width, n_in)
-        back = np.zeros_like(padded)
-        for i in range(height):
-            for j in range(width):
-                back[:, i : i + stride * rows : stride, j : j + stride * columns : stride] += spread[:, :, :, i, j]
-        (top, _), (left, _) = padding
-        inside = back[:, top : top + x.shape[1], left : left + x.shape[2]]
-        return inside, (patches.T @ flat).reshape(kernel.shape)
+        # What each pixel of x goes into, as images whose windows the kernel, turned round, is correlated with.
+        spread = np.zeros((len(x), padded.shape[1] + height - 1, padded.shape[2] + width - 1, n_out))
+        rows, columns = (slice(side - 1, side - 1 + stride * n, stride) for side, n in zip((height, width), gradient.shape[1:3]))
+        spread[:, rows, columns] = gradient
+        inside = spread[:, top : top + x.shape[1] + height - 1, left : left + x.shape[2] + width - 1]
+        of_kernel = np.zeros((kernel.size // n_out, n_out))
+        for some, patches in _patches(padded, (height, width), stride):
+            of_kernel += patches.T @ gradient[some].reshape(-1, n_out)
+        return _correlate(inside, kernel[::-1, ::-1].swapaxes(2, 3), stride=1), of_kernel.reshape(kernel.shape)
 
-    return (patches @ matrix).reshape(batch, rows, columns, n_out), backward
+    return _correlate(padded, kernel, stride=stride), backward
+
+
+def _correlate(x: np.ndarray, kernel: np.ndarray, *, stride: int) -> np.ndarray:
+    height, width, _, n_out = kernel.shape
+    result = np.empty((len(x), (x.shape[1] - height) // stride + 1, (x.shape[2] - width) // stride + 1, n_out))
+    matrix = kernel.reshape(-1, n_out)
+    for some, patches in _patches(x, (height, width), stride):
+        np.matmul(patches, matrix, out=result[some].reshape(-1, n_out))
+    return result
+
+
+def _patches(x: np.ndarray, sides: tuple[int, int], stride: int) -> Iterator[tuple[slice, np.ndarray]]:
+    """Yield which images, and their windows as rows [images * rows * columns, height * width * in]: a few that stay in the cache."""
+    windows = sliding_window_view(x, sides, axis=(1, 2))[:, ::stride, ::stride].transpose(0, 1, 2, 4, 5, 3)
+    size = math.prod(windows.shape[3:])
+    n = max(1, _IN_CACHE // math.prod(windows.shape[1:]))
+    for first in range(0, len(x), n):
+        some = slice(first, first + n)
+        yield some, windows[some].reshape(-1, size)
 
 
 def biased_convolution(

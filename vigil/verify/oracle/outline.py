@@ -63,6 +63,7 @@ class Outline:
     choices: tap -> the taps that it is chosen from by values that rounding moves.
     parameters, users: parameter -> what it is, and the taps that are made with it.
     statistics: what a forward pass moves.
+    work: how many terms all sums of the forward pass have together.
     """
 
     taps: tuple[str, ...]
@@ -74,6 +75,7 @@ class Outline:
     parameters: Mapping[str, Parameter]
     users: Mapping[str, tuple[str, ...]]
     statistics: Mapping[str, Statistic]
+    work: int = 0
 
     def family(self, tensor: str) -> str:
         """Return what a tensor is, whichever layer it belongs to."""

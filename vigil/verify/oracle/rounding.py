@@ -6,6 +6,7 @@ Parker 1997, Monte Carlo arithmetic (UCLA CSD-970002), is the method; Stott Park
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 
 import numpy as np
 
@@ -32,6 +33,10 @@ UNITS = {
 }
 
 
+# So many numbers, with what is made of them, stay in the cache of a core.
+_IN_CACHE = 2**14
+
+
 class Rounding:
     """Rounds at random, from a stream named by draw. Units of None leave all exact.
 
@@ -43,13 +48,22 @@ class Rounding:
 
     Args:
         times: how many units stand for one.
+        on_call: called before each rounding; what it raises ends the draw.
     """
 
-    def __init__(self, units: Units | None, *, seed: int = 0, draw: int = 0, times: float = 1.0) -> None:
+    def __init__(
+        self,
+        units: Units | None,
+        *,
+        seed: int = 0,
+        draw: int = 0,
+        times: float = 1.0,
+        on_call: Callable[[], None] = lambda: None,
+    ) -> None:
         if units:
             units = Units(*(times * unit for unit in dataclasses.astuple(units)))
         self._units, self._seed, self._draw = units, seed, draw
-        self._calls = 0
+        self._calls, self._on_call = 0, on_call
 
     def activation(self, x: np.ndarray, terms: int = 1) -> np.ndarray:
         """Round what a layer hands on, forward or backward; each element is a sum of so many terms."""
@@ -64,12 +78,31 @@ class Rounding:
         return self._round(x, self._units, self._units.cast, 1) if self._units and self._units.cast else x
 
     def _round(self, x: np.ndarray, units: Units, unit: float, terms: int) -> np.ndarray:
+        self._on_call()
         self._calls += 1
         name = f"verify/rounding/{self._draw}/{self._calls}"
-        u = 2.0 * streams.uniform(self._seed, name, count=np.size(x)).reshape(np.shape(x)) - 1.0
-        if terms == 1:
-            return x * (1.0 + unit * u)
-        size = np.abs(x)
+        flat = np.ravel(x)
+        result = np.empty(flat.shape)
+        size = float(np.sqrt(np.mean(np.square(flat)))) if terms > 1 else 0.0
         # The deviation of u is 1 / sqrt(3).
-        of_sum = units.master * np.sqrt(terms / 3.0) * np.maximum(size, np.sqrt(np.mean(np.square(x))))
-        return x + u * np.hypot(unit * size, of_sum)
+        of_sum = units.master * float(np.sqrt(terms / 3.0))
+        pieces = streams.uniform_pieces(self._seed, name, count=flat.size, size=_IN_CACHE)
+        for first, u in zip(range(0, flat.size, _IN_CACHE), pieces, strict=True):
+            part, there = flat[first : first + _IN_CACHE], result[first : first + _IN_CACHE]
+            u *= 2.0
+            u -= 1.0
+            if terms == 1:
+                u *= unit
+                u += 1.0
+                np.multiply(part, u, out=there)
+                continue
+            error = np.abs(part)
+            of_terms = np.maximum(error, size)
+            of_terms *= of_sum
+            of_terms *= of_terms
+            error *= unit
+            error *= error
+            error += of_terms
+            u *= np.sqrt(error, out=error)
+            np.add(part, u, out=there)
+        return result.reshape(np.shape(x))

@@ -79,6 +79,12 @@ def forward_passes(
     return answer | {f"params/{name}": value for name, value in params.items()} | {"logits": np.concatenate(logits)}
 
 
+def taps(training: dict[str, Any], state: Mapping[str, np.ndarray], batch: tuple[np.ndarray, Labels]) -> Tensors:
+    """Return the taps of a forward pass in training mode."""
+    graph, _, _ = _forward(training, _group(state, "params"), _group(state, "stats"), *batch, rounding=Rounding(None))
+    return graph.outputs
+
+
 def segments(
     training: dict[str, Any],
     state: Mapping[str, np.ndarray],
@@ -102,13 +108,18 @@ def segments(
 def _differentiate(
     training, params, statistics, images, labels, *, rounding, leaves=None, cotangents=None
 ) -> tuple[Graph, np.ndarray]:
-    model = training["model"]
-    architecture = architecture_of(training)
-    graph = Graph(params, rounding=rounding, leaves=leaves, cotangents=cotangents)
-    outputs, expected = architecture.forward(graph, images.astype(np.float64), labels, model=model, statistics=statistics)
-    loss = architecture.objective(graph, outputs, expected)
+    graph, outputs, expected = _forward(
+        training, params, statistics, images, labels, rounding=rounding, leaves=leaves, cotangents=cotangents
+    )
+    loss = architecture_of(training).objective(graph, outputs, expected)
     graph.backward(loss)
     return graph, loss.value
+
+
+def _forward(training, params, statistics, images, labels, *, rounding, leaves=None, cotangents=None) -> tuple[Graph, Any, Any]:
+    graph = Graph(params, rounding=rounding, leaves=leaves, cotangents=cotangents)
+    forward, model = architecture_of(training).forward, training["model"]
+    return graph, *forward(graph, images.astype(np.float64), labels, model=model, statistics=statistics)
 
 
 def _group(state: Mapping[str, np.ndarray], group: str) -> Tensors:
