@@ -8,6 +8,7 @@ import textwrap
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
+from vigil.documents.context import FRAMEWORKS
 from vigil.documents.verdict import Verdict
 from vigil.documents.verification import BrokenInvariant, InsideLook, StepVerdict, TensorDifference, Verification, times
 from vigil.progress import duration
@@ -41,6 +42,7 @@ def verify_block(document: Verification, *, directory: str, command: str) -> str
     lines += _origins(document)
     lines += _rows("looking", [_look(look) for look in document.looks])
     lines += _row("held to", _standard(document))
+    lines += _rows("voters", _absent_voters(document))
     lines += _row("took", duration(document.seconds))
     lines += _row("run", directory)
     if onwards := go_on(document, command=command):
@@ -124,6 +126,13 @@ def _standard(document: Verification) -> str:
     voters = [name if name == "oracle" else f"{name} {vote.version}" for name, vote in (golden.votes or {}).items()] or ["oracle"]
     made = f"golden tape of {(golden.created or 'an unknown day')[:10]} ({', '.join(voters)})"
     return f"{made}, limits from {document.limits.clean_rows:,} clean rows"
+
+
+def _absent_voters(document: Verification) -> list[str]:
+    """Return what a reader should know where fewer than all frameworks voted on the tape."""
+    voted = document.golden.votes or {}
+    absent = [name for name in FRAMEWORKS if name not in voted]
+    return [f"{' and '.join(voted)} alone agreed on the tape: {' and '.join(absent)} did not vote"] if voted and absent else []
 
 
 def _at_most(items: Sequence[Item], most: int, text: Callable[[Item], str]) -> list[str]:

@@ -38,9 +38,16 @@ def runs_directory() -> Path:
     return expanded(chosen).resolve() if chosen else project_root() / "runs"
 
 
-def reference_directory() -> Path:
-    """Return the folder of raw reference samples."""
-    return project_root() / "reference_results"
+def reference_directory(source: str | None = None) -> Path:
+    """Return the folder of raw reference samples, golden tapes and clean runs.
+
+    Args:
+        source: the file of a recipe of a user's own, whose folder is $VIGIL_REFERENCE_DIR, or reference_results/ beside it.
+    """
+    if source is None:
+        return project_root() / "reference_results"
+    chosen = os.environ.get("VIGIL_REFERENCE_DIR")
+    return expanded(chosen).resolve() if chosen else expanded(source).resolve().parent / "reference_results"
 
 
 def data_directory() -> Path:

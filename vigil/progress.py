@@ -205,6 +205,10 @@ class StageDisplay:
     def __exit__(self, *error: object) -> None:
         self._bar.stop()
 
+    def say(self, text: str) -> None:
+        """Show what is about to begin."""
+        self._console.print(text, markup=False, soft_wrap=True)
+
     def progress(self, what: str, done: int, total: int) -> None:
         """Show that `done` of `total` parts of a stage are done. Threads may call it."""
         if what not in self._tasks:
@@ -213,4 +217,4 @@ class StageDisplay:
         if time.monotonic() - self._printed.get(what, 0.0) > _PLAIN_SECONDS or done == total:
             self._printed[what] = time.monotonic()
             if not self._console.is_terminal:
-                print(f"{what}: {done} of {total}", file=sys.stderr, flush=True)
+                print(f"{what}: {done / total:.0%}", file=sys.stderr, flush=True)

@@ -108,7 +108,8 @@ def test_power_is_that_of_the_bands():
     assert found["quick"].drops[3] == pytest.approx(max(drops))
     drops = [found["quick"].drops[n] for n in RUNS]
     assert drops == sorted(drops, reverse=True)
-    assert "to make them: make reference RECIPE=resnet_cifar PROFILE=paper" in found["paper"].why_none
+    assert "vigil reference add resnet_cifar --profile paper" in found["paper"].why_none
+    assert "(10 runs of 64,000 steps on each framework)" in found["paper"].why_none
 
 
 def test_too_few_rows_have_no_power():

@@ -93,7 +93,7 @@ def scripted(places, monkeypatch, tmp_path) -> Callable[[dict], list[tuple[str, 
     reference unless a test makes one.
     """
     for module in (vigil.runs.carry_out, vigil.verify.golden):
-        monkeypatch.setattr(module, "reference_directory", lambda: tmp_path / "reference")
+        monkeypatch.setattr(module, "reference_directory", lambda source=None: tmp_path / "reference")
     # A detector's runs, too, end with the figures of the dict.
     monkeypatch.setattr(vigil.process.recording, "with_average_precision", lambda curve, *others: curve)
     tracked = Tracking(uri="u", experiment="e", run_id="r")

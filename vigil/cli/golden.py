@@ -1,10 +1,13 @@
-"""`vigil golden`: make the golden tape of a recipe's profile again, and keep it only if all frameworks agree on it."""
+"""`vigil golden`: make the golden tape of a recipe's profile, and keep it only if all that vote on it agree.
+
+A recipe that Vigil ships needs the votes of all three frameworks, a user's own those that are installed.
+"""
 
 from __future__ import annotations
 
 import argparse
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
 from typing import Any
 
@@ -16,18 +19,28 @@ from vigil.paths import runs_directory
 from vigil.process.directories import new_directory, require_writable
 from vigil.process.environment import describe_code, describe_machine, is_installed
 from vigil.progress import RunDisplay, StageDisplay
-from vigil.recipes.loading import identity_of, load_recipe
+from vigil.recipes.loading import DEFAULT_PROFILE, Recipe, identity_of, load_recipe
 from vigil.verify.golden import Golden, make_golden, path_of, save_golden
 from vigil.verify.standard_cases import has_taps
 from vigil.verify.vote import Vote, vote
 
+# What a framework takes to start and to answer the cases of a small model.
+_VOTE_SECONDS = 15.0
+
 
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
     """Add the verb to the command line."""
-    parser = subparsers.add_parser("golden", help="make a golden tape, on which all frameworks agree in float64")
+    parser = subparsers.add_parser(
+        "golden",
+        help="make a recipe verifiable: a golden tape, on which oracle and frameworks agree in float64",
+        epilog="It says how long it will take before it starts. Your own recipe needs one framework, and its tape lies in "
+        "reference_results/ beside it, or in VIGIL_REFERENCE_DIR.",
+    )
     options.add_recipe(parser)
     parser.add_argument(
-        "--late", metavar="STEP", help="the late state's step (default: the rate's first change, at most 720; of a cosine 240)"
+        "--late",
+        metavar="STEP",
+        help="the late state's step (default: the rate's first change, at most 720; of a cosine 240; of a large model 24)",
     )
     parser.set_defaults(run=run)
 
@@ -37,36 +50,53 @@ def run(arguments: argparse.Namespace) -> int:
     recipe = load_recipe(arguments.recipe)
     facts, training = identity_of(recipe, arguments.profile), recipe.resolve(arguments.profile)
     late = arguments.late and options.whole_number("--late", arguments.late, least=2, most=training["steps"] - 1)
-    require_all_frameworks()
+    frameworks = voters(recipe)
     require_writable(runs_directory())
     data_directory = ensure_data(training, progress=RunDisplay().data)
     with StageDisplay() as display:
         tape = make_golden(
-            recipe=facts, training=training, data_directory=data_directory, progress=display.progress, late=late or None
+            recipe=facts,
+            training=training,
+            data_directory=data_directory,
+            progress=display.progress,
+            announce=lambda seconds, what: display.say(_announcement(seconds, what, frameworks)),
+            late=late or None,
         )
         now = datetime.now(timezone.utc)
         directory = new_directory(runs_directory(), f"{now:%Y%m%d-%H%M%S}-golden-{facts.name}-{facts.profile}")
-        votes = vote(tape, directory, data_directory=data_directory, on_event=_VoteProgress(tape, display))
+        told = _VoteProgress(tape, display)
+        votes = vote(tape, directory, data_directory=data_directory, on_event=told, frameworks=frameworks)
     for name, each in votes.items():
         print(vote_line(name, each))
     if not all(each.agrees for each in votes.values()):
         print(f"No tape is saved. What each framework answered is in {directory}.")
         return EXIT_OUTSIDE
     tape.header |= provenance(votes, created=now.isoformat(timespec="seconds"))
-    path = path_of(facts.name, facts.profile)
+    path = path_of(facts.name, facts.profile, source=recipe.source)
     save_golden(path, tape)
     print(f"{path}: {path.stat().st_size / 2**20:.2f} MiB, {len(tape.cases)} cases")
+    profile = "" if facts.profile == DEFAULT_PROFILE else f" --profile {facts.profile}"
+    print(f"go on with: vigil verify {recipe.as_asked}{profile} --framework {frameworks[0]}")
     return EXIT_REPRODUCED
 
 
-def require_all_frameworks() -> None:
-    """Raise FrameworkMissing, naming those that are not installed: a vote needs every voter."""
+def voters(recipe: Recipe) -> list[str]:
+    """Return the frameworks that vote. Raises FrameworkMissing where one is needed that is not installed."""
     missing = [name for name in FRAMEWORKS if not is_installed(name)]
-    if missing:
+    if missing and (recipe.source is None or len(missing) == len(FRAMEWORKS)):
+        needed = f"what {', '.join(FRAMEWORKS)} agree on" if recipe.source is None else "what the oracle and a framework agree on"
         raise FrameworkMissing(
-            f"a golden tape is what {', '.join(FRAMEWORKS)} agree on; not installed: {', '.join(missing)}. "
+            f"a golden tape is {needed}; not installed: {', '.join(missing)}. "
             f"Install with {' and '.join(f'`make setup FRAMEWORK={name}`' for name in missing)}."
         )
+    return [name for name in FRAMEWORKS if name not in missing]
+
+
+def _announcement(seconds: float, what: str, frameworks: Sequence[str]) -> str:
+    minutes = max(1, round((seconds + _VOTE_SECONDS * len(frameworks)) / 60))
+    absent = [name for name in FRAMEWORKS if name not in frameworks]
+    alone = f" ({', '.join(absent)}: not installed, no vote)" if absent else ""
+    return f"about {minutes} min: {what}, then the votes of oracle, {', '.join(frameworks)}{alone}"
 
 
 def provenance(votes: Mapping[str, Vote], *, created: str) -> dict[str, Any]:

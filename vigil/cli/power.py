@@ -45,7 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
     counts = options.whole_numbers("--seeds", arguments.seeds, least=1, most=MOST_SEEDS)
     effect = None if arguments.effect is None else options.amount("--effect", arguments.effect)
     training = recipe.resolve(arguments.profile)
-    rows, problem = _rows(identity_of(recipe, arguments.profile), metric=training["metric"]["name"])
+    rows, problem = _rows(identity_of(recipe, arguments.profile), metric=training["metric"]["name"], source=recipe.source)
     if problem is not None:
         print(f"unknown: {problem}")
         return EXIT_UNKNOWN
@@ -76,14 +76,14 @@ def run(arguments: argparse.Namespace) -> int:
     return EXIT_REPRODUCED
 
 
-def _rows(recipe: Identity, *, metric: str) -> tuple[Sequence[ReferenceRow], str | None]:
+def _rows(recipe: Identity, *, metric: str, source: str | None) -> tuple[Sequence[ReferenceRow], str | None]:
     """Return the rows that would judge a run today, the newest data's; and why there are too few of them."""
-    rows = load_rows(reference_directory(), recipe.name)
+    rows = load_rows(reference_directory(source), recipe.name)
     newest = newest_checksum(row for row in rows if row.recipe == recipe and row.metric == metric)
-    selection = select(rows, recipe=recipe, metric=metric, data=newest)
+    selection = select(rows, recipe=recipe, metric=metric, data=newest, source=source)
     if selection.reason is not None:
         return (), selection.reason
-    return selection.rows, why_too_few(selection.rows, recipe=recipe, what="reference samples")
+    return selection.rows, why_too_few(selection.rows, recipe=recipe, what="reference samples", source=source)
 
 
 def _row(sees: Power, *, known: Basis, unit: str) -> tuple[str, ...]:

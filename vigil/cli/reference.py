@@ -69,12 +69,18 @@ def _explain(error: Callable[[str], NoReturn], message: str) -> NoReturn:
 
 def run_show(arguments: argparse.Namespace) -> int:
     """Print what there is of one recipe or of all, as tables or as JSON."""
-    directory = reference_directory()
-    recipes = _named(arguments.recipe) if arguments.recipe is not None else dict.fromkeys(recipes_with_rows(directory))
+    if arguments.recipe is not None:
+        recipes = _named(arguments.recipe)
+    else:
+        recipes = dict.fromkeys(recipes_with_rows(reference_directory()))
     groups = [
         group
         for name, recipe in recipes.items()
-        for group in overview(load_samples(directory, name), recipe=recipe or _shipped(name), profile=arguments.profile)
+        for group in overview(
+            load_samples(reference_directory(recipe.source if recipe else None), name),
+            recipe=recipe or _shipped(name),
+            profile=arguments.profile,
+        )
     ]
     if arguments.profile and not groups:
         raise UsageError(f"--profile: there are no samples of profile {arguments.profile!r} of {', '.join(recipes)}.")
@@ -92,7 +98,7 @@ def run_supersede(arguments: argparse.Namespace) -> int:
     if arguments.framework is not None:
         options.names("--framework", arguments.framework, FRAMEWORKS)
     path, superseded = supersede(
-        reference_directory(),
+        reference_directory(recipe.source),
         recipe,
         profile=arguments.profile,
         reason=arguments.reason,

@@ -87,7 +87,7 @@ def run(arguments: argparse.Namespace) -> int:
         for seed, context in missing
         if context in notes
     ]
-    failed = _measure(requests, notes, jobs=jobs, progress_timeout=progress_timeout)
+    failed = _measure(recipe, requests, notes, jobs=jobs, progress_timeout=progress_timeout)
     for directory in failed:
         print(f"not measured: {directory}")
     codes = {gate.exit_code for gate in gated} | ({EXIT_COULD_NOT_RUN} if failed else set())
@@ -95,7 +95,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _measure(
-    requests: list[Request], notes: dict[Context, VerificationNote], *, jobs: int, progress_timeout: float
+    recipe: Recipe, requests: list[Request], notes: dict[Context, VerificationNote], *, jobs: int, progress_timeout: float
 ) -> list[Path]:
     """Train every request and append its row as it ends; return the directories of those that did not finish."""
     failed = []
@@ -107,7 +107,7 @@ def _measure(
             failed.append(directory)
             text += f"{record.status}, {record.failure.message}"
         else:
-            append_rows(reference_directory(), [row_from_record(record, verify=notes[invocation.context])])
+            append_rows(reference_directory(recipe.source), [row_from_record(record, verify=notes[invocation.context])])
             text += f"{shown(record.metric.value, record.metric.unit)} {record.metric.unit}"
         print(f"{text} ({duration(record.timing.wall_seconds)})", flush=True)
 
@@ -128,7 +128,7 @@ def _samples(recipe: Recipe, profile: str, *, checksum: str) -> set[tuple[str, i
     wanted = identity_of(recipe, profile)
     return {
         (row.context.text, row.seed)
-        for row in load_rows(reference_directory(), recipe.name)
+        for row in load_rows(reference_directory(recipe.source), recipe.name)
         if row.recipe == wanted and row.data.checksum == checksum
     }
 

@@ -99,9 +99,13 @@ class SequentialRule(Part):
 
 
 class Invocation(Document):
-    """One command's runs. `runs`: their directories, relative. `verdict`: null until all of them have ended."""
+    """One command's runs. `runs`: their directories, relative. `verdict`: null until all of them have ended.
+
+    source: the file of a recipe of a user's own, whose references lie beside it.
+    """
 
     FILE_NAME: ClassVar[str] = "invocation.json"
+    LEFT_OUT_WHEN_NONE: ClassVar[tuple[str, ...]] = ("source",)
 
     schema_: int = Field(1, alias="schema")
     invocation_id: str
@@ -109,6 +113,7 @@ class Invocation(Document):
     command: str
     night: str | None = None
     recipe: Identity
+    source: str | None = None
     context: Context
     seeds: tuple[int, ...]
     fault: str | None

@@ -167,7 +167,7 @@ def cells_of(recipes: Mapping[str, Recipe], profile: str, *, frameworks: Sequenc
     """Return all cells that there are."""
     cells: list[NightCell] = []
     for recipe in recipes.values():
-        is_verified = path_of(recipe.name, profile).is_file()
+        is_verified = path_of(recipe.name, profile, source=recipe.source).is_file()
         if not is_verified:
             tell(f"{recipe.name}, profile {profile}: there is no golden tape, so it is reproduced only")
         cells += night_cells(recipe, profile, frameworks=frameworks, is_verified=is_verified)

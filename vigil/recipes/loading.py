@@ -75,9 +75,11 @@ def load_recipe(name_or_path: str) -> Recipe:
     document = read_document(content, shown_name)
     kind = _kind(document)
     try:
-        return kind.model_validate(document.content, by_alias=True)
+        recipe = kind.model_validate(document.content, by_alias=True)
     except ValidationError as error:
         raise RecipeError(explain(document, error.errors(), kind.model_json_schema(by_alias=True))) from error
+    recipe._source = name_or_path if path.resolve().parent != project_root() / "recipes" else None
+    return recipe
 
 
 def _kind(document: YamlFile) -> type[Recipe]:

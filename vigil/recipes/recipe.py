@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import shlex
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, PrivateAttr, ValidationError, model_validator
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from vigil.errors import UsageError, nearest
@@ -28,6 +29,17 @@ class Recipe(Closed):
     optimizer: Closed
     targets: Sequence[Target]
     profiles: Mapping[str, Profile]
+    _source: str | None = PrivateAttr(default=None)
+
+    @property
+    def source(self) -> str | None:
+        """The path of a user's own recipe file, as it was given; None for one in recipes/."""
+        return self._source
+
+    @property
+    def as_asked(self) -> str:
+        """What names the recipe in a command."""
+        return in_command(self.name, self._source)
 
     @model_validator(mode="after")
     def _check_across_keys(self) -> Recipe:
@@ -88,3 +100,8 @@ class Recipe(Closed):
 def profiles_field(names: str) -> Any:
     """Return the field of a kind's profiles, by name. `names`: which there are, for an editor."""
     return Field(min_length=1, description=names, json_schema_extra={"additionalProperties": False})
+
+
+def in_command(name: str, source: str | None) -> str:
+    """Return what names a recipe in a command: its name, or the file of one of a user's own."""
+    return name if source is None else shlex.quote(source)

@@ -120,6 +120,7 @@ def judge(
     targets: Sequence[PublishedTarget] = (),
     sequential: SequentialRule | None = None,
     environment: Environment | None = None,
+    source: str | None = None,
 ) -> Judgement:
     """Judge the metric of one or more runs of one context.
 
@@ -138,6 +139,7 @@ def judge(
         sequential: where runs are added until the evidence decides: the rule. The reference leaves out all of its planned seeds
             then, so that it is the same at every look.
         environment: in which the runs were made.
+        source: the file of a recipe of a user's own.
     Raises:
         ValueError: no value, one that is not finite, or a seed given twice.
     """
@@ -149,6 +151,7 @@ def judge(
         metric=metric,
         data=checksum,
         context=context.text,
+        source=source,
     )
     comparison, drop, evidence = None, None, None
     if problem is None:

@@ -15,9 +15,10 @@ from vigil.documents.identity import Identity
 from vigil.documents.line import append_lines, numbered
 from vigil.documents.reference_row import ReferenceError_, ReferenceRow, Sample
 from vigil.documents.superseding import FILE_NAME, SupersedingEntry
-from vigil.errors import DirectoryError
+from vigil.errors import DirectoryError, VigilError
 from vigil.locks import locked
-from vigil.recipes.loading import recipe_names
+from vigil.recipes.loading import load_recipe, recipe_names
+from vigil.recipes.recipe import in_command
 
 # Below these a band says more about luck than about the recipe: the t quantile grows fast under 8 samples, and how far
 # seeds differ cannot be seen from a few of them, however many contexts each ran in.
@@ -139,11 +140,13 @@ def _difference(entry: SupersedingEntry, row: ReferenceRow) -> str | None:
     return next((f"{key} {there!r}, the entry {said!r}" for key, (said, there) in pairs.items() if said != there), None)
 
 
-def select(rows: Sequence[ReferenceRow], *, recipe: Identity, metric: str, data: str | None) -> Selection:
+def select(
+    rows: Sequence[ReferenceRow], *, recipe: Identity, metric: str, data: str | None, source: str | None = None
+) -> Selection:
     """Return the rows with the recipe's name, profile, version and hash, the metric, and the data's checksum; each run once.
 
     The hash names an embedded set, and does not hold the code that makes its pixels. `reason` is None when there are any, and
-    otherwise says what was found, what is needed and how to make it.
+    otherwise says what was found, what is needed and how to make it. `source`: the file of a recipe of a user's own.
     """
     same_profile = [
         row for row in rows if (row.recipe.name, row.recipe.profile, row.metric) == (recipe.name, recipe.profile, metric)
@@ -153,7 +156,7 @@ def select(rows: Sequence[ReferenceRow], *, recipe: Identity, metric: str, data:
     if matching:
         return Selection(matching, None)
     place = f"{recipe.name}, profile {recipe.profile}, metric {metric}"
-    help_ = how_to_make(recipe.name, recipe.profile)
+    help_ = how_to_make(recipe.name, recipe.profile, source=source)
     if not same_profile:
         return Selection((), f"there are no reference samples for {place}; {help_}")
     if of_recipe:
@@ -180,10 +183,17 @@ def newest_checksum(rows: Iterable[ReferenceRow]) -> str:
     return newest.data.checksum if newest is not None else ""
 
 
-def how_to_make(recipe: str, profile: str) -> str:
-    """Return what to run to get reference samples of a recipe's profile, both by name; of an own recipe nobody knows the file."""
-    file = recipe if recipe in recipe_names() else f"PATH/{recipe}.yaml"
-    return f"to make them: make reference RECIPE={file} PROFILE={profile}; what there is: vigil reference show {recipe}"
+def how_to_make(recipe: str, profile: str, *, source: str | None = None) -> str:
+    """Return what to run to get reference samples of a recipe's profile, both by name, and what it costs.
+
+    Args:
+        source: the file of a recipe of a user's own; where nobody knows it, a place is left for it.
+    """
+    named = in_command(recipe, source) if source or recipe in recipe_names() else f"PATH/{recipe}.yaml"
+    cost = ""
+    with contextlib.suppress(VigilError):  # of a file that is no longer there nobody knows the steps
+        cost = f" (10 runs of {load_recipe(source or recipe).resolve(profile)['steps']:,} steps on each framework)"
+    return f"to make them{cost}: vigil reference add {named} --profile {profile}; what there is: vigil reference show {named}"
 
 
 def append_rows(directory: Path, rows: Sequence[ReferenceRow]) -> list[Path]:

@@ -22,6 +22,7 @@ def usable_for(
     metric: Metric,
     data: str | None,
     context: str,
+    source: str | None = None,
 ) -> tuple[list[ReferenceRow], str | None, list[str]]:
     """Return the rows that may judge these seeds, what is wrong with them, and what a reader should know.
 
@@ -30,8 +31,9 @@ def usable_for(
     Args:
         seeds: of the runs that are judged, or planned.
         metric: of the recipe. data: the checksum of the runs' data. context: its text.
+        source: the file of a recipe of a user's own.
     """
-    selection = select(rows, recipe=recipe, metric=metric.name, data=data)
+    selection = select(rows, recipe=recipe, metric=metric.name, data=data, source=source)
     if selection.reason is not None:
         return [], selection.reason, []
     units = sorted({row.unit for row in selection.rows} - {metric.unit})
@@ -43,7 +45,7 @@ def usable_for(
     if shared:
         left_out = f"{n_own} of the same context left out of the band" if n_own else "in other contexts only"
         notes.append(f"{_seeds(shared)} also in the reference, {left_out}")
-    problem = why_too_few(used, recipe=recipe, what="usable reference samples")
+    problem = why_too_few(used, recipe=recipe, what="usable reference samples", source=source)
     return ([], problem, notes) if problem else (used, None, notes)
 
 
@@ -52,14 +54,14 @@ def are_enough(rows: Sequence[ReferenceRow]) -> bool:
     return len(rows) >= MIN_SAMPLES and len({row.seed for row in rows}) >= MIN_SEEDS
 
 
-def why_too_few(rows: Sequence[ReferenceRow], *, recipe: Identity, what: str) -> str | None:
+def why_too_few(rows: Sequence[ReferenceRow], *, recipe: Identity, what: str, source: str | None = None) -> str | None:
     """Return how many of what were found, needed and how to make them; None where there are enough for a band."""
     if are_enough(rows):
         return None
     n_seeds = len({row.seed for row in rows})
     return (
         f"found {len(rows)} {what} of {n_seeds} seeds, needed are {MIN_SAMPLES} samples of {MIN_SEEDS} seeds; "
-        f"{how_to_make(recipe.name, recipe.profile)}"
+        f"{how_to_make(recipe.name, recipe.profile, source=source)}"
     )
 
 

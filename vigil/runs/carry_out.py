@@ -209,7 +209,8 @@ def judge_records(invocation: Invocation, records: Sequence[Record]) -> Judgemen
         [(record.seed, record.metric.value) for record in records],
         # Seeds that are added until the evidence decides are judged by that alone.
         metrics={} if invocation.sequential else {record.seed: record.curve[-1].metrics for record in records if record.curve},
-        rows=load_rows(reference_directory(), invocation.recipe.name),
+        rows=load_rows(reference_directory(invocation.source), invocation.recipe.name),
+        source=invocation.source,
         recipe=invocation.recipe,
         metric=first.metric,
         checksum=first.data.checksum,

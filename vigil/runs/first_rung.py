@@ -36,9 +36,10 @@ def verify_first(directory: Path, invocation: Invocation, *, watch: Watch, pytho
     data_directory = Path(spec.data_directory) if spec.data_directory else None
     shutil.rmtree(place, ignore_errors=True)
     try:
-        tape = load_golden(path_of(recipe.name, recipe.profile), recipe=recipe, data_directory=data_directory)
+        path, source = path_of(recipe.name, recipe.profile, source=invocation.source), invocation.source
+        tape = load_golden(path, recipe=recipe, data_directory=data_directory, source=source)
         document = verify_context(
-            Standard(tape, load_limits(recipe.name, model=tape.training["model"]["name"])),
+            Standard(tape, load_limits(recipe.name, model=tape.training["model"]["name"], source=source)),
             invocation.context,
             place,
             quick=True,

@@ -54,7 +54,7 @@ def examine_contexts(
     Args:
         on_end: told what was said of a context, and its verify.json if there is one, as each ends.
     """
-    if not path_of(recipe.name, profile).exists():
+    if not path_of(recipe.name, profile, source=recipe.source).exists():
         note = VerificationNote(verdict=Verdict.UNKNOWN, reason=UNVERIFIED, verify_id=None, golden=None)
         return _all_alike(contexts, note, f"{Verdict.UNKNOWN}: {UNVERIFIED}", EXIT_REPRODUCED, on_end)
     try:

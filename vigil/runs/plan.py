@@ -11,6 +11,7 @@ from runners.contract.protocol.spec import write_spec
 from vigil.data.official import ensure_data
 from vigil.documents.context import Context
 from vigil.documents.invocation import FirstRung, Invocation, NamedRelease, PublishedTarget, SequentialRule
+from vigil.paths import expanded
 from vigil.process.build_spec import build_spec, rows_of_part
 from vigil.process.directories import new_directory, require_writable
 from vigil.process.environment import require_framework
@@ -88,6 +89,7 @@ def plan(request: Request, runs: Path, *, data_directory: Path | None) -> Path:
         command=request.command,
         night=request.night,
         recipe=recipe,
+        source=str(expanded(request.recipe.source).resolve()) if request.recipe.source else None,
         context=request.context,
         seeds=request.seeds,
         fault=request.fault["name"] if request.fault else None,

@@ -29,6 +29,7 @@ from vigil.documents.identity import Identity
 from vigil.errors import CannotRun
 from vigil.paths import reference_directory
 from vigil.process.side_by_side import available_cores, side_by_side
+from vigil.recipes.recipe import in_command
 from vigil.verify import probes as probing
 from vigil.verify.floors import FULL_DRAWS, MARGIN_DRAWS, Floor, make_floors
 from vigil.verify.oracle.models import Architecture, architecture_of
@@ -111,9 +112,9 @@ def is_sketched(case: StandardCase, name: str) -> bool:
     return has_taps(case) or not name.startswith(("parameter_gradient/", "params/"))
 
 
-def path_of(recipe: str, profile: str, directory: Path | None = None) -> Path:
-    """Return where the tape of a recipe's profile lies."""
-    return (directory or reference_directory()) / recipe / "verify" / f"golden-{profile}.npz"
+def path_of(recipe: str, profile: str, directory: Path | None = None, *, source: str | None = None) -> Path:
+    """Return where the tape of a recipe's profile lies. `source`: the file of a recipe of a user's own."""
+    return (directory or reference_directory(source)) / recipe / "verify" / f"golden-{profile}.npz"
 
 
 def make_golden(
@@ -133,26 +134,26 @@ def make_golden(
         progress: told (what, done, total).
         announce: told, before the work, how many seconds it will take, and what it is.
     """
-    batches = _batches(training, data_directory, seed)
-    is_large = probing.is_large(training, batches, seed=seed)
-    steps = probing.probe_steps(training, late=late, is_large=is_large)
-    announce(*_estimate(training, batches, steps, seed=seed, is_large=is_large, precisions=precisions))
-    states = probing.make_states(
-        training, batches, seed=seed, steps=steps, advance=lambda done, total: progress("steps of the oracle", done, total)
-    )
-    probes: dict[str, Probe] = {}
-    for name, step in steps.items():
-        told = functools.partial(progress, f"margin batches, {name}")
-        probes[name] = probing.make_probe(training, batches, name, step=step, state=states[name], progress=told)
-    header = {"schema": SCHEMA, "recipe": recipe.as_json(), "seed": seed, "training": training}
-    tape = Golden(header, training, probes, batches, standard_cases(training, probes), {}, {}, {})
-    for case in tape.cases:
-        tensors = exact(case, tape)
-        kept = {name: tensor for name, tensor in tensors.items() if is_sketched(case, name)}
-        tape.sketches[case.name] = {name: make_sketch(tensor) for name, tensor in kept.items()}
-        tape.norms[case.name] = {name: float(np.linalg.norm(tensor)) for name, tensor in kept.items()}
-        tape._exact[case.name] = tensors
-    _draw_floors(tape, is_large=is_large, precisions=precisions, progress=progress)
+    with threadpool_limits(1, user_api="blas"):  # its threads wait in a loop, and what is side by side has a core each
+        batches = _batches(training, data_directory, seed)
+        is_large = probing.is_large(training, batches, seed=seed)
+        steps = probing.probe_steps(training, late=late, is_large=is_large)
+        announce(*_estimate(training, batches, steps, seed=seed, is_large=is_large, precisions=precisions))
+        states = probing.make_states(
+            training, batches, seed=seed, steps=steps, advance=functools.partial(progress, "steps of the oracle")
+        )
+        probes: dict[str, Probe] = {}
+        for name, step in steps.items():
+            told = functools.partial(progress, f"margin batches, {name}")
+            probes[name] = probing.make_probe(training, batches, name, step=step, state=states[name], progress=told)
+        header = {"schema": SCHEMA, "recipe": recipe.as_json(), "seed": seed, "training": training}
+        tape = Golden(header, training, probes, batches, standard_cases(training, probes), {}, {}, {})
+        for case in tape.cases:
+            tensors = tape._exact[case.name] = exact(case, tape)
+            kept = {name: tensor for name, tensor in tensors.items() if is_sketched(case, name)}
+            tape.sketches[case.name] = {name: make_sketch(tensor) for name, tensor in kept.items()}
+            tape.norms[case.name] = {name: float(np.linalg.norm(tensor)) for name, tensor in kept.items()}
+        _draw_floors(tape, is_large=is_large, precisions=precisions, progress=progress)
     return tape
 
 
@@ -191,8 +192,7 @@ def _draw_floors(
         )
         return case, precision, _of_whole(floors, part=part, whole=wanted)
 
-    with threadpool_limits(1, user_api="blas"):
-        found = side_by_side(jobs, work, jobs=len(available_cores()), stop=stop, on_end=lambda done, result: None)
+    found = side_by_side(jobs, work, jobs=len(available_cores()), stop=stop, on_end=lambda done, result: None)
     for case, precision, floors in found:
         for each in alike[UNITS[precision]]:
             tape.floors.setdefault(each, {})[case.name] = floors
@@ -210,7 +210,7 @@ def _passes(case: StandardCase) -> int:
 
 
 def _drawn(case: StandardCase, tape: Golden, *, is_large: bool) -> StandardCase:
-    """Return the case that is drawn: where a model is large, an evaluation of its first images, which know nothing of the others."""
+    """Return the case that is drawn: where a model is large, an evaluation of its first images: none knows of the others."""
     if not (is_large and case.kind == "predict" and case.evaluation_rows > _EVALUATED) or tape.architecture.choices:
         return case
     return dataclasses.replace(case, batches=(f"{case.batches[-1]}/{_EVALUATED}",), evaluation_rows=_EVALUATED)
@@ -307,12 +307,17 @@ def _shortened(array: np.ndarray, *, bits: int) -> np.ndarray:
     return np.ldexp(np.rint(np.ldexp(significand, bits + 1)), exponent - bits - 1).astype(array.dtype)
 
 
-def load_golden(path: Path, *, recipe: Identity, data_directory: Path | None) -> Golden:
-    """Read a tape. Raises CannotRun when it is missing, broken, or was made for another recipe."""
+def load_golden(path: Path, *, recipe: Identity, data_directory: Path | None, source: str | None = None) -> Golden:
+    """Read a tape. Raises CannotRun when it is missing, broken, or was made for another recipe.
+
+    Args:
+        source: the file of a recipe of a user's own.
+    """
+    command = f"`vigil golden {in_command(recipe.name, source)} --profile {recipe.profile}`"
     if not path.is_file():
+        cost = "minutes; it says how many before it starts" if source else "it needs the three frameworks"
         raise CannotRun(
-            f"{path}: no golden tape for recipe {recipe.name}, profile {recipe.profile}. "
-            f"Make one with `vigil golden {recipe.name} --profile {recipe.profile}` (it needs the three frameworks)."
+            f"{path}: no golden tape for recipe {recipe.name}, profile {recipe.profile}. Make one with {command} ({cost})."
         )
     content = path.read_bytes()
     try:
@@ -324,7 +329,7 @@ def load_golden(path: Path, *, recipe: Identity, data_directory: Path | None) ->
     if header["schema"] != SCHEMA or header["recipe"]["hash"] != recipe.hash:
         raise CannotRun(
             f"{path}: made for recipe hash {header['recipe']['hash']}, this recipe's is {recipe.hash}. "
-            f"Make it again with `vigil golden {recipe.name} --profile {recipe.profile}`."
+            f"Make it again with {command}."
         )
     tape = _unpack(header, arrays, data_directory)
     return dataclasses.replace(tape, sha256=hashlib.sha256(content).hexdigest())

@@ -152,16 +152,20 @@ def processor_of(hardware: str) -> str:
     return hardware.split(",")[0]
 
 
-def load_limits(recipe_name: str, *, model: str, directory: Path | None = None) -> Limits:
+def load_limits(recipe_name: str, *, model: str, directory: Path | None = None, source: str | None = None) -> Limits:
     """Return the limits from a recipe's clean runs; where it has none, from those of the recipe that its model is named after.
 
     Limits are in units of each tensor's own floor, so that those of a kind hold for its other sizes and data.
+
+    Args:
+        source: the file of a recipe of a user's own.
     """
-    for name in (recipe_name, model):
-        files = sorted(((directory or reference_directory()) / name / "verify").glob("clean-*.jsonl"))
+    own = directory or reference_directory(source), recipe_name
+    for folder, name in (own, (directory or reference_directory(), model)):
+        files = sorted((folder / name / "verify").glob("clean-*.jsonl"))
         if files:
             rows = (json.loads(line) for file in files for line in file.read_text(encoding="utf-8").splitlines())
-            return dataclasses.replace(make_limits(rows), borrowed_from=name if name != recipe_name else None)
+            return dataclasses.replace(make_limits(rows), borrowed_from=name if (folder, name) != own else None)
     return Limits({}, 0)
 
 

@@ -14,7 +14,6 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from runners.contract import schedule
 from runners.contract.data import streams
@@ -182,8 +181,7 @@ def make_probe(
         return margin(training, state, fix_choices(training, state, batch), parts), choice
 
     jobs, stop = len(available_cores()), threading.Event()
-    with threadpool_limits(1, user_api="blas"):  # each has a core, and no more
-        margins = side_by_side(found, work, jobs=jobs, stop=stop, on_end=lambda done, _: progress(done, len(found)))
+    margins = side_by_side(found, work, jobs=jobs, stop=stop, on_end=lambda done, _: progress(done, len(found)))
     chosen = [choice for _, choice in sorted(margins, reverse=True)[:2]]
     return rebuild_probe(training, batches, name, step=step, state=state, choice=tuple(chosen))
 

@@ -37,10 +37,11 @@ class Standard:
 
 
 def load_standard(recipe: Recipe, profile: str, *, data_directory: Path | None) -> Standard:
-    """Read the committed tape and clean runs of a recipe's profile. Raises CannotRun with what to do."""
+    """Read the tape and clean runs of a recipe's profile. Raises CannotRun with what to do."""
     identity = identity_of(recipe, profile)
-    tape = load_golden(path_of(recipe.name, profile), recipe=identity, data_directory=data_directory)
-    return Standard(tape, load_limits(recipe.name, model=tape.training["model"]["name"]))
+    path, source = path_of(recipe.name, profile, source=recipe.source), recipe.source
+    tape = load_golden(path, recipe=identity, data_directory=data_directory, source=source)
+    return Standard(tape, load_limits(recipe.name, model=tape.training["model"]["name"], source=source))
 
 
 def verify_context(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +16,7 @@ import numpy as np
 from vigil.documents.context import FRAMEWORKS, make_context
 from vigil.errors import CannotRun
 from vigil.verify.ask import Setting, ask, lines_of
-from vigil.verify.golden import AGREEMENT, Golden, exact
+from vigil.verify.golden import AGREEMENT, Golden
 from vigil.verify.inspection import arrays_of, line_of, look_at
 from vigil.verify.standard_cases import derived, has_taps
 
@@ -35,18 +35,27 @@ class Vote:
     tensor: str
 
 
-def vote(tape: Golden, directory: Path, *, data_directory: Path | None, on_event: Callable[[dict], None]) -> dict[str, Vote]:
-    """Run every framework on the tape's cases and return each voter's standing. Raises CannotRun when a framework fails."""
-    ballots: dict[str, dict[str, Tensors]] = {ORACLE: {case.name: exact(case, tape) for case in tape.cases}}
+def vote(
+    tape: Golden,
+    directory: Path,
+    *,
+    data_directory: Path | None,
+    on_event: Callable[[dict], None],
+    frameworks: Sequence[str] = FRAMEWORKS,
+) -> dict[str, Vote]:
+    """Run the frameworks on the tape's cases and return each voter's standing. Raises CannotRun when a framework fails."""
+    ballots: dict[str, dict[str, Tensors]] = {ORACLE: {case.name: tape.expected(case) for case in tape.cases}}
     versions = {ORACLE: f"numpy {np.__version__}"}
     looks = [look_at(tape, case, cuts=(), precision="fp64") for case in tape.cases if has_taps(case)]
     more = {name: array for look in looks for name, array in arrays_of(look).items()}
-    for framework in FRAMEWORKS:
+    for framework in frameworks:
         context = make_context(framework=framework, mode="eager", precision="fp64")
         setting = Setting(context, directory / framework, tape.header["seed"], data_directory)
         lines = [*lines_of(tape, tape.cases, context), *(line_of(look, context) for look in looks)]
         lines.sort(key=lambda line: line["shards"])  # those of one batch size share a program
         answers = ask(setting, tape, lines, more=more, on_event=on_event)
+        if answers.record.status == "interrupted":
+            raise KeyboardInterrupt
         if answers.record.failure:
             raise CannotRun(f"{framework}: {answers.record.failure.message}. See {setting.directory / 'log.txt'}.")
         versions[framework] = str(answers.record.environment["framework_version"])

@@ -33,7 +33,7 @@ def folder(tmp_path):
 def adding(scripted, monkeypatch, folder):
     """Return the list of runs that were started; training ends at once, and every framework counts as installed."""
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: object())
-    monkeypatch.setattr(module, "reference_directory", lambda: folder)
+    monkeypatch.setattr(module, "reference_directory", lambda source=None: folder)
     dataset = SimpleNamespace(checksum="c0ffee")  # as in scripted runs
     monkeypatch.setattr(module, "kind_of", lambda training: SimpleNamespace(load=lambda *facts: dataset))
     monkeypatch.setattr(module, "upload_or_note", lambda directory: None)
@@ -157,8 +157,8 @@ def test_a_tape_that_cannot_be_used_refuses_everything(adding, verified, monkeyp
 def _with_a_broken_tape(folder, monkeypatch, capsys) -> None:
     """The tape is an empty file, and is read by the code that reads tapes."""
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: object())
-    monkeypatch.setattr(module, "reference_directory", lambda: folder)
-    monkeypatch.setattr(vigil.verify.golden, "reference_directory", lambda: folder)
+    monkeypatch.setattr(module, "reference_directory", lambda source=None: folder)
+    monkeypatch.setattr(vigil.verify.golden, "reference_directory", lambda source=None: folder)
     monkeypatch.setattr(module, "sweep", lambda requests, *facts, **options: [pytest.fail("trained") for _ in requests])
     assert main([*ADD, "--framework", "torch"]) == 3
     assert "could not be verified: " in (out := capsys.readouterr().out)
@@ -205,7 +205,7 @@ def test_a_planted_fault_is_no_reference(scripted, monkeypatch, folder, capsys, 
     """With the committed tape and a real framework: one gradient that is 0.1 % off refuses its context, a clean one is taken."""
     started = scripted(VALUES)
     monkeypatch.setattr(vigil.verify.golden, "reference_directory", vigil.paths.reference_directory)
-    monkeypatch.setattr(module, "reference_directory", lambda: folder)
+    monkeypatch.setattr(module, "reference_directory", lambda source=None: folder)
     path = vigil.paths.project_root() / fault if fault else None
     planted = functools.partial(vigil.runs.gate.verify_contexts, fault=fault_entry(str(path)) if path else None)
     monkeypatch.setattr(vigil.runs.gate, "verify_contexts", planted)

@@ -132,7 +132,7 @@ def test_a_run_that_is_listed_twice_counts_once():
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     """A folder of references that the command shows: one recipe with a superseded release, one whose file is elsewhere."""
-    monkeypatch.setattr("vigil.cli.reference.reference_directory", lambda: tmp_path)
+    monkeypatch.setattr("vigil.cli.reference.reference_directory", lambda source=None: tmp_path)
     append_rows(tmp_path, [*make_rows(8), *make_rows(recipe=QUICK.replace(name="mine"))])
     old = make_rows(5, frameworks=["torch"], framework_version="2.12.0")
     append_rows(tmp_path, old)
@@ -172,6 +172,6 @@ def test_one_recipe_is_shown_by_context(folder, capsys):
 
 def test_nothing_there_is_said(tmp_path, monkeypatch, capsys):
     """An empty folder is no empty table."""
-    monkeypatch.setattr("vigil.cli.reference.reference_directory", lambda: tmp_path)
+    monkeypatch.setattr("vigil.cli.reference.reference_directory", lambda source=None: tmp_path)
     assert main(["reference", "show"]) == 0
     assert "no samples; to make some: vigil reference add" in capsys.readouterr().out

@@ -157,7 +157,7 @@ def test_samples_of_other_data_judge_nothing(record):
     selection = select([other], recipe=RECIPE, metric="test_accuracy", data="c0de")
     assert selection.rows == ()
     assert "of other data (checksum beef; here c0de)" in selection.reason
-    assert "make reference RECIPE=resnet_cifar PROFILE=quick" in selection.reason
+    assert "vigil reference add resnet_cifar --profile quick" in selection.reason
 
 
 def test_a_run_listed_twice_counts_once(record):
@@ -174,7 +174,7 @@ def test_a_changed_recipe_has_no_reference_and_the_reason_says_why(record, chang
     assert selection.rows == ()
     assert "version 1 (aa11)" in selection.reason
     assert f"version {wanted.version} ({wanted.hash})" in selection.reason
-    assert "make reference RECIPE=resnet_cifar PROFILE=quick" in selection.reason
+    assert "vigil reference add resnet_cifar --profile quick" in selection.reason
 
 
 def test_no_rows_at_all_is_another_reason():

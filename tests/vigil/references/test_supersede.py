@@ -169,7 +169,7 @@ def test_the_verdict_without_samples_says_where_to_look(folder):
 def test_the_command_shows_both_bands_what_remains_and_how_to_undo(folder, monkeypatch, capsys):
     """Four samples remain: verdicts will be unknown, in capitals, and `rm` undoes a file that git does not know."""
     append_rows(folder, [make_row(framework="tensorflow", seed=seed, value=88.0 + seed % 3) for seed in range(1000, 1004)])
-    monkeypatch.setattr("vigil.cli.reference.reference_directory", lambda: folder)
+    monkeypatch.setattr("vigil.cli.reference.reference_directory", lambda source=None: folder)
     command = ["reference", "supersede", "resnet_cifar", "--profile", "quick", "--reason", REASON, "--framework"]
     assert main([*command, "torch"]) == 0
     out = capsys.readouterr().out

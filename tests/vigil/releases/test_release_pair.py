@@ -207,7 +207,7 @@ def test_what_moved_is_told_by_step(monkeypatch, losses, expected):
 @pytest.fixture
 def scripted_releases(places, monkeypatch, tmp_path):
     """Return a function that makes runs end as (version, seed) says; it returns the list of those started."""
-    monkeypatch.setattr(vigil.runs.carry_out, "reference_directory", lambda: tmp_path / "reference")
+    monkeypatch.setattr(vigil.runs.carry_out, "reference_directory", lambda source=None: tmp_path / "reference")
     monkeypatch.setattr(vigil.runs.carry_out.tracking, "upload_or_note", lambda directory: None)
     right = FirstRung.model_validate(RIGHT | {"path": None})
     monkeypatch.setattr(vigil.runs.carry_out, "verify_first", lambda *facts, **options: right)

@@ -75,7 +75,7 @@ def test_a_run_imports_the_release_that_was_named(shelf, fake_runner, planned, m
     """From resolving to the record: the framework and the Python that are recorded are those of the environment."""
     for name, version in (("torch", "1.0"), ("torch", "1.1"), ("numpy", "1.0")):
         shelf(name, version)
-    monkeypatch.setattr(module, "reference_directory", lambda: tmp_path / "reference")
+    monkeypatch.setattr(module, "reference_directory", lambda source=None: tmp_path / "reference")
     monkeypatch.setattr(module.tracking, "upload_or_note", nothing)
     fake_runner(_FINISHED)
     resolved = obtain(parse_release("torch==1.0"))

@@ -28,8 +28,8 @@ def convolution(
     def backward(gradient: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         # What each pixel of x goes into, as images whose windows the kernel, turned round, is correlated with.
         spread = np.zeros((len(x), padded.shape[1] + height - 1, padded.shape[2] + width - 1, n_out))
-        rows, columns = (slice(side - 1, side - 1 + stride * n, stride) for side, n in zip((height, width), gradient.shape[1:3]))
-        spread[:, rows, columns] = gradient
+        _, rows, columns, _ = gradient.shape
+        spread[:, height - 1 :: stride, width - 1 :: stride][:, :rows, :columns] = gradient
         inside = spread[:, top : top + x.shape[1] + height - 1, left : left + x.shape[2] + width - 1]
         of_kernel = np.zeros((kernel.size // n_out, n_out))
         for some, patches in _patches(padded, (height, width), stride):
@@ -49,7 +49,7 @@ def _correlate(x: np.ndarray, kernel: np.ndarray, *, stride: int) -> np.ndarray:
 
 
 def _patches(x: np.ndarray, sides: tuple[int, int], stride: int) -> Iterator[tuple[slice, np.ndarray]]:
-    """Yield which images, and their windows as rows [images * rows * columns, height * width * in]: a few that stay in the cache."""
+    """Yield which images, and their windows as [images * rows * columns, height * width * in]: a few that stay in the cache."""
     windows = sliding_window_view(x, sides, axis=(1, 2))[:, ::stride, ::stride].transpose(0, 1, 2, 4, 5, 3)
     size = math.prod(windows.shape[3:])
     n = max(1, _IN_CACHE // math.prod(windows.shape[1:]))
