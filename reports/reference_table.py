@@ -23,7 +23,8 @@ _DATA = "in use: by runs whose data have the same checksum, which every run chec
 def show(groups: Sequence[SampleGroup], *, of: Sequence[str], in_detail: bool) -> None:
     """Print a row for each group of samples, and with `in_detail` one for each context and release."""
     if not groups:
-        print(f"no samples{f' of {of[0]}' if len(of) == 1 else ''}; to make some: vigil reference add RECIPE --profile quick")
+        name = of[0] if len(of) == 1 else None
+        print(f"no samples{f' of {name}' if name else ''}; to make some: vigil reference add {name or 'RECIPE'}")
         return
     print_table("references", COLUMNS, [_row(group) for group in groups], notes=notes(groups))
     if in_detail:
@@ -50,8 +51,12 @@ def notes(groups: Sequence[SampleGroup]) -> list[str]:
     return lines
 
 
-def supersede_lines(path: Path, groups: Sequence[Superseded], *, undo: str) -> list[str]:
-    """Return what was superseded, the band before and after, what then remains, and how it is undone."""
+def supersede_lines(path: Path, groups: Sequence[Superseded], *, recipe_named: str, undo: str) -> list[str]:
+    """Return what was superseded, the band before and after, what then remains, and how it is undone.
+
+    Args:
+        recipe_named: what names the recipe in a command.
+    """
     lines = []
     for group in groups:
         entry, recipe = group.entry, group.entry.recipe
@@ -65,7 +70,7 @@ def supersede_lines(path: Path, groups: Sequence[Superseded], *, undo: str) -> l
         if not have_band(group.new):
             lines.append(
                 f"  VERDICTS WILL BE unknown until there are {MIN_SAMPLES} samples of {MIN_SEEDS} seeds again: "
-                f"vigil reference add {recipe.name} --profile {recipe.profile}"
+                f"vigil reference add {recipe_named} --profile {recipe.profile}"
             )
     lines.append(f"written: {path}. No row was touched.")
     lines.append(f"to undo before it is committed: {undo}")

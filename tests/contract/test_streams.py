@@ -146,3 +146,9 @@ def test_a_wrong_coefficient_is_caught(monkeypatch, table):
 def test_normal_numbers_are_normal():
     """Normal draws pass a Kolmogorov-Smirnov test against the standard normal."""
     assert stats.kstest(streams.normal(0, "normal", count=100_000), "norm").pvalue > 1e-3
+
+
+def test_pieces_are_the_same_numbers():
+    """Drawn a few at a time, a stream is the same to the bit."""
+    whole = streams.uniform(3, "pieces", count=1000)
+    assert np.array_equal(np.concatenate(list(streams.uniform_pieces(3, "pieces", count=1000, size=96))), whole)

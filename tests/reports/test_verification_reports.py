@@ -48,6 +48,16 @@ def test_a_right_context_has_no_origin_and_nothing_to_go_on_with():
     assert not any(word in text for word in ("origin", "inherit", "go on with", "fault", "remark", "also", "known"))
 
 
+def test_a_tape_that_fewer_than_all_agreed_on_says_who_did_not_vote():
+    """One line below what the context is held to; none where all three voted."""
+    document = a_document()
+    assert "voters" not in block(document)
+    votes = {name: vote for name, vote in (document.golden.votes or {}).items() if name in ("oracle", "jax")}
+    golden = document.golden.model_copy(update={"votes": votes})
+    text = block(document.model_copy(update={"golden": golden}))
+    assert "voters      oracle and jax alone agreed on the tape: torch and tensorflow did not vote" in text
+
+
 def test_origins_remarks_looks_and_passengers_are_cut_to_what_is_readable():
     """Of eight origins six are told, of nine passengers four; remarks of the origin stand before the others."""
     origins = [{**ORIGIN, "layer": f"layer{number}", "remark": "call 3 differs" if number == 0 else ""} for number in range(8)]

@@ -1,7 +1,9 @@
 """A golden tape keeps what it was given, and refuses what it was not made for."""
 
+import _thread
 import dataclasses
 import math
+import time
 
 import numpy as np
 import pytest
@@ -12,7 +14,7 @@ from runners.contract.kinds import weights
 from tests.verify.conftest import RECIPE
 from vigil.errors import CannotRun
 from vigil.recipes.loading import load_recipe
-from vigil.verify import probes
+from vigil.verify import golden, probes
 from vigil.verify.golden import AGREEMENT, OracleDiffers, load_golden, save_golden
 from vigil.verify.vote import count
 
@@ -120,6 +122,70 @@ def test_margin_batches_have_more_margin_than_others(tape):
     images, labels = batches.train(probe.step)
     of_first = margin(tape.training, probe.state, (images[:4], labels[:4]), tape.outline)
     assert margin(tape.training, probe.state, probe.margin, tape.outline) > of_first
+
+
+def test_of_two_voters_that_differ_both_left_the_other():
+    """With one framework installed, nobody says which of the two is wrong: no tape is made."""
+    right = np.random.default_rng(1).normal(size=50)
+    ballots = {"oracle": {"case": {"x": right}}, "jax": {"case": {"x": right * (1 + 1e-12)}}}
+    assert all(standing.agrees for standing in count(ballots).values())
+    ballots["jax"] = {"case": {"x": right * (1 + 1e-9)}}
+    assert not any(standing.agrees for standing in count(ballots).values())
+
+
+@pytest.fixture
+def large(tape, monkeypatch):
+    """The same tape with the floors of a large model: half of the draws, and an evaluation drawn on its first images."""
+    monkeypatch.setattr(golden, "MARGIN_DRAWS", 6)
+    monkeypatch.setattr(golden, "FULL_DRAWS", 8)
+    monkeypatch.setattr(golden, "_EVALUATED", 4)
+    made = dataclasses.replace(tape, floors={})
+    made._exact.update({case.name: golden.exact(case, made) for case in made.cases})
+    return made
+
+
+def test_a_large_model_has_fewer_draws_and_its_tape_says_so(large, tape, tmp_path):
+    """Floors are about those of all draws, and what they may be off by follows from how many there were."""
+    golden._draw_floors(large, is_large=True, precisions=("fp32", "tf32", "fp16"), progress=lambda *facts: None)
+    save_golden(tmp_path / "golden.npz", large)
+    again = load_golden(tmp_path / "golden.npz", recipe=RECIPE, data_directory=None)
+    assert {case.name: again.floors["fp32"][case.name]["loss"].draws for case in tape.cases if case.kind == "step"} == {
+        **dict.fromkeys(("init/margin", "early/margin", "early/boundary", "late/margin"), 3),
+        **dict.fromkeys(("init/full", "early/full", "late/full"), 4),
+    }  # fmt: skip
+    assert again.floors["tf32"] == again.floors["fp16"] != again.floors["fp32"]
+    ours, all_drawn = (each.floors["fp32"]["late/evaluation_full"]["logits"].distance for each in (again, tape))
+    assert ours == pytest.approx(all_drawn, rel=0.5)
+    repeated = again.floors["fp32"]["early/repeat"]
+    assert repeated == {name: again.floors["fp32"]["early/margin"][name] for name in repeated}
+
+
+def test_a_large_model_is_looked_at_after_few_steps():
+    """Of 64,000 steps at one rate the oracle takes 24; a model like those of the committed tapes 720."""
+    training = load_recipe("resnet_cifar").resolve("paper")
+    assert probes.probe_steps(training, is_large=True) == {"init": 0, "early": 8, "late": 24}
+    assert probes.probe_steps(training) == {"init": 0, "early": 8, "late": 720}
+    for profile, is_large in (("quick", False), ("paper", True)):
+        training = load_recipe("resnet_cifar").resolve(profile)
+        generated = {"name": "generated", "n_train": training["batch_size"], "n_test": 8}
+        batches = Batches(load(generated, None), training | {"data": generated}, seed=0)
+        assert probes.is_large(training, batches, seed=0) is is_large, profile
+
+
+def test_ctrl_c_ends_draws_that_would_take_hours(large, monkeypatch):
+    """The threads stop at their next rounding, and what is waiting is not begun."""
+    monkeypatch.setattr(golden, "MARGIN_DRAWS", 10**6)
+    monkeypatch.setattr(golden, "FULL_DRAWS", 10**6)
+    pressed: list[float] = []
+
+    def press(*facts: object) -> None:
+        if not pressed:
+            pressed.append(time.monotonic())
+            _thread.interrupt_main()
+
+    with pytest.raises(KeyboardInterrupt):
+        golden._draw_floors(large, is_large=False, precisions=("fp32",), progress=press)
+    assert time.monotonic() - pressed[0] < 20.0  # an hour and more otherwise; a loaded machine takes its time
 
 
 def test_votes_name_the_one_that_leaves():

@@ -189,3 +189,16 @@ def test_casts_round_to_nearest_even():
     assert rounded(values, "bfloat16").tolist() == [1.0, 1.0, 1.015625, 1.0078125, -3.140625, 65536.0]
     assert rounded(np.array([1.00048828125]), "float16").tolist() == [1.0]
     assert rounded(np.array([1 / 3]), "float32").tolist() == [float(np.float32(1 / 3))]
+
+
+@pytest.mark.parametrize("stride", [1, 2])
+def test_a_convolution_of_few_images_at_a_time_is_that_of_all(monkeypatch, stride):
+    """Whatever the cache holds, output and gradients are the same."""
+    generator = np.random.default_rng(3)
+    kernel, found = generator.normal(size=(3, 3, 4, 5)), []
+    for numbers in (2**18, 1):
+        monkeypatch.setattr(operations, "_IN_CACHE", numbers)
+        value, backward = operations.convolution(X, kernel, stride=stride, padding=((1, 1), (1, 1)))
+        found.append((value, *backward(np.cos(value))))
+    for whole, few in zip(*found, strict=True):
+        np.testing.assert_allclose(few, whole, rtol=1e-12, atol=1e-12)

@@ -18,6 +18,7 @@ from vigil.cli.main import main
 from vigil.documents.context import MODES
 from vigil.documents.verification import Verification
 from vigil.errors import CannotRun
+from vigil.paths import project_root
 from vigil.progress import RunDisplay
 from vigil.recipes.loading import recipe_names
 from vigil.runs.carry_out import read_invocation
@@ -296,3 +297,20 @@ def test_a_tape_needs_all_three_frameworks(voting, capsys, monkeypatch):
     assert main(["golden", "resnet_cifar"]) == 3
     assert "not installed: jax. Install with `make setup FRAMEWORK=jax`" in capsys.readouterr().err
     assert saved == []
+
+
+def test_an_own_recipe_needs_one_framework_and_the_tape_says_who_voted(voting, capsys, monkeypatch, tmp_path):
+    """Who has no vote is said before the work; the header has those that voted; the command to go on with is printed."""
+    saved = voting(AGREEING)
+    text = (project_root() / "recipes" / "resnet_cifar.yaml").read_text(encoding="utf-8")
+    (tmp_path / "mine.yaml").write_text(text.replace("\nname: resnet_cifar\n", "\nname: mine\n", 1), encoding="utf-8")
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name in ("torch", "tensorflow") else object())
+    monkeypatch.chdir(tmp_path)
+    assert main(["golden", "mine.yaml"]) == 0
+    assert list(saved[1]["votes"]) == ["oracle", "jax"]
+    captured = capsys.readouterr()
+    assert "then the votes of oracle, jax (torch, tensorflow: not installed, no vote)" in captured.err
+    assert "go on with: vigil verify mine.yaml --framework jax" in captured.out
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    assert main(["golden", "mine.yaml"]) == 3
+    assert "what the oracle and a framework agree on; not installed: torch, tensorflow, jax" in capsys.readouterr().err

@@ -81,6 +81,8 @@ def run(arguments: argparse.Namespace) -> int:
         display.say(warning)
     under = [obtain_or_say_why(release, tell=display.say) for release in releases]
     resolved = [each for each in under if isinstance(each, Resolved)]
+    if len(resolved) == len({each.key for each in resolved}) + 1:
+        raise UsageError(f"OLD and NEW: {arguments.old} and {arguments.new} are one release, {resolved[0].request}.")
     if len(resolved) < len(under):
         sides = [unavailable_side(name, each) for name, each in zip(NAMES, under, strict=True)]
     else:
@@ -125,6 +127,8 @@ def _releases(arguments: argparse.Namespace) -> list[Release]:
     frameworks = {release.framework for release in releases} | (set() if arguments.framework is None else {arguments.framework})
     if len(frameworks) > 1:
         raise UsageError(f"OLD and NEW: found releases of {' and '.join(sorted(frameworks))}. Allowed: two of one framework.")
+    if releases[0].text == releases[1].text:
+        raise UsageError(f"OLD and NEW: found {arguments.old} twice. Allowed: two releases; one alone: `vigil reproduce`.")
     [arguments.framework] = frameworks
     return releases
 

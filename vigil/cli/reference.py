@@ -87,7 +87,8 @@ def run_show(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print(json.dumps([group.as_json() for group in groups], indent=1, allow_nan=False))
     else:
-        show(groups, of=list(recipes), in_detail=arguments.recipe is not None)
+        named = [recipe.as_asked if recipe else name for name, recipe in recipes.items()]
+        show(groups, of=named, in_detail=arguments.recipe is not None)
     return EXIT_REPRODUCED
 
 
@@ -106,7 +107,7 @@ def run_supersede(arguments: argparse.Namespace) -> int:
         release=arguments.release,
         by=arguments.by,
     )
-    print("\n".join(supersede_lines(path, superseded, undo=_undo(path))))
+    print("\n".join(supersede_lines(path, superseded, recipe_named=recipe.as_asked, undo=_undo(path))))
     return EXIT_REPRODUCED
 
 

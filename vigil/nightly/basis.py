@@ -36,10 +36,15 @@ class Bases:
         *,
         root: Path | None = None,
         reference: Path | None = None,
+        own: Mapping[str, Path] | None = None,
     ) -> None:
-        """keys: framework -> key of its environment. hashes: recipe -> hash of its resolved profile."""
+        """keys: framework -> key of its environment. hashes: recipe -> hash of its resolved profile.
+
+        own: recipe -> the folder of its references, where that is not Vigil's.
+        """
         self._keys, self._hashes = keys, hashes
         self._root, self._reference = root or project_root(), reference or reference_directory()
+        self._own = own or {}
         self._variables = {name: value for name, value in describe_machine().items() if name.startswith("env.")}
         self._seen: dict[tuple[str, ...], str] = {}
 
@@ -59,7 +64,7 @@ class Bases:
         return hashlib.sha256(json.dumps(self.ingredients(cell), sort_keys=True).encode()).hexdigest()
 
     def _tape(self, cell: NightCell) -> Path:
-        return path_of(cell.recipe, cell.profile, self._reference)
+        return path_of(cell.recipe, cell.profile, self._own.get(cell.recipe, self._reference))
 
     def _code(self, cell: NightCell) -> list[Path]:
         folders = [self._root / name.format(framework=cell.framework) for name in _CODE]
@@ -68,7 +73,7 @@ class Bases:
         return files + with_imports([self._root / name for name in names], root=self._root)
 
     def _judges(self, cell: NightCell) -> list[Path]:
-        folder = self._reference / cell.recipe
+        folder = self._own.get(cell.recipe, self._reference) / cell.recipe
         files = [*folder.glob("verify/*.jsonl"), self._reference / "known_findings.yaml"]
         return files + [path for path in folder.glob("*") if path.is_file()] if cell.kind == REPRODUCE else files
 

@@ -29,6 +29,7 @@ from vigil.nightly.night_file import NightFile, create_night, next_number
 from vigil.nightly.night_plan import Estimator, make_plan
 from vigil.nightly.night_releases import ReleaseSource, Tell, environments_of, resolve_all
 from vigil.nightly.night_verdict import judge_night
+from vigil.paths import reference_directory
 from vigil.process.side_by_side import available_cores, share_cores
 from vigil.recipes.loading import Recipe, recipe_hash
 from vigil.verify.golden import path_of
@@ -83,7 +84,7 @@ def begin(
     resolved = resolve_all(order.frameworks, releases, documents, tell=tell)
     cells = cells_of(order.recipes, order.profile, frameworks=order.frameworks, tell=tell)
     recipes = _recipes(order.recipes, order.profile)
-    bases = _bases(resolved, recipes)
+    bases = _bases(resolved, recipes, own=order.recipes)
     if order.is_again:
         due = all_due = [ledger.due_again(cell, bases.of(cell), when=when) for cell in cells]
     else:
@@ -146,7 +147,7 @@ def resume(
             )
     clock = NightClock(budget=budget or document.budget_seconds, spent=document.spent_seconds)
     ledger = Ledger([file.document for file in earlier])
-    bases = _bases(document.releases, present)
+    bases = _bases(document.releases, present, own=recipes)
     due = []
     for row in [row for row in document.cells if not row.is_done]:
         cell = cell_of(row)
@@ -196,9 +197,12 @@ def _recipes(recipes: Mapping[str, Recipe], profile: str) -> dict[str, NightReci
     return found
 
 
-def _bases(releases: Mapping[str, NightRelease], recipes: Mapping[str, NightRecipe]) -> Bases:
+def _bases(
+    releases: Mapping[str, NightRelease], recipes: Mapping[str, NightRecipe], *, own: Mapping[str, Recipe]
+) -> Bases:
     keys = {name: release.key for name, release in releases.items()}
-    return Bases(keys, {name: recipe.hash for name, recipe in recipes.items()})
+    folders = {recipe.name: reference_directory(recipe.source) for recipe in own.values()}
+    return Bases(keys, {name: recipe.hash for name, recipe in recipes.items()}, own=folders)
 
 
 def _carry_on(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from pydantic import Field, PrivateAttr, ValidationError, model_validator
@@ -103,5 +104,10 @@ def profiles_field(names: str) -> Any:
 
 
 def in_command(name: str, source: str | None) -> str:
-    """Return what names a recipe in a command: its name, or the file of one of a user's own."""
-    return name if source is None else shlex.quote(source)
+    """Return what names a recipe in a command: its name, or the file of one of a user's own, from here where it lies below."""
+    if source is None:
+        return name
+    path, here = Path(source), Path.cwd()
+    if path.is_absolute() and path.is_relative_to(here):
+        return shlex.quote(f"./{path.relative_to(here)}")
+    return shlex.quote(source)

@@ -324,6 +324,7 @@ def test_a_release_that_cannot_be_had_ends_the_comparison_with_exit_code_3(fake,
         (["jax==0.9.1", "torch==1.0"], "found releases of jax and torch"),
         (["jax==0.9.1", "jax==0.9.2", "--framework", "torch"], "found releases of jax and torch"),
         (["jax==0.9.1", "jax=0.9.2"], "found 'jax=0.9.2'"),
+        (["jax==0.9.1", "jax==0.9.1"], "found jax==0.9.1 twice"),
         (["jax==0.9.1", "jax==0.9.2", "--jobs", "3"], "--jobs: found '3'"),
     ],
 )
