@@ -46,8 +46,13 @@ def reference_directory(source: str | None = None) -> Path:
     """
     if source is None:
         return project_root() / "reference_results"
+    return chosen_reference_directory() or expanded(source).resolve().parent / "reference_results"
+
+
+def chosen_reference_directory() -> Path | None:
+    """Return $VIGIL_REFERENCE_DIR, if that is set: who knows a recipe's name alone looks there, too."""
     chosen = os.environ.get("VIGIL_REFERENCE_DIR")
-    return expanded(chosen).resolve() if chosen else expanded(source).resolve().parent / "reference_results"
+    return expanded(chosen).resolve() if chosen else None
 
 
 def data_directory() -> Path:

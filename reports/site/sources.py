@@ -62,9 +62,19 @@ class Sources:
 
 
 def gather(
-    history: History, *, runs: Path, references: Path, now: datetime, night_id: str | None = None, note: str | None = None
+    history: History,
+    *,
+    runs: Path,
+    references: Path,
+    now: datetime,
+    night_id: str | None = None,
+    note: str | None = None,
+    own_references: Path | None = None,
 ) -> Sources:
     """Return what a report of a night is made from: the newest night, or the one that is named, as of its end.
+
+    Args:
+        own_references: where reference rows of recipes lie that are not in `references`.
 
     Raises:
         UsageError: there is no such night.
@@ -88,9 +98,10 @@ def gather(
         history = _until(history, now)
     rows = {}
     # A recipe from elsewhere may have reference rows, too.
-    for name in sorted({*recipes, *(set(recipes_with_rows(references)) & set(samples["recipe"]))}):
+    folders = {name: folder for folder in (own_references, references) if folder for name in recipes_with_rows(folder)}
+    for name in sorted({*recipes, *(set(folders) & set(samples["recipe"]))}):
         try:
-            rows[name] = load_rows(references, name)
+            rows[name] = load_rows(folders.get(name, references), name)
         except VigilError as error:
             rows[name] = []
             remarks.append(f"the reference rows of {name} are left out: {error}")

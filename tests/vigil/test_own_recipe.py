@@ -11,6 +11,7 @@ import pytest
 
 from tests.vigil.reference_rows import make_rows
 from vigil.cli.main import build_parser, main
+from vigil.drift.reference_samples import rows_in
 from vigil.paths import project_root, reference_directory
 from vigil.recipes.loading import identity_of, load_recipe
 from vigil.recipes.recipe import in_command
@@ -74,6 +75,9 @@ def test_power_knows_rows_beside_the_recipe(own, capsys):
     assert main(["power", own]) == 0
     assert "reference runs of 8 seeds" in " ".join(capsys.readouterr().out.split())
     assert main(["reference", "show", own]) == 0
+    # Drift and report know the name alone.
+    assert len(rows_in(reference_directory(), reference_directory(own))("mine")) == 24
+    assert rows_in(reference_directory())("mine") == ()
 
 
 def test_commands_that_power_and_verify_print_run(own, capsys):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from vigil.cli import options
 from vigil.errors import EXIT_OUTSIDE, EXIT_REPRODUCED, EXIT_UNKNOWN, CannotRun, UsageError, nearest
-from vigil.paths import reference_directory
+from vigil.paths import chosen_reference_directory, reference_directory
 from vigil.tracking import record_drift, tracking_uri
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
     report = detect(
         samples,
         verifications,
-        reference_for=References(rows_in(reference_directory())),
+        reference_for=References(rows_in(reference_directory(), chosen_reference_directory())),
         include_faults=arguments.include_faults,
         all_runs=arguments.all_runs,
     )

@@ -6,7 +6,7 @@ import argparse
 from datetime import datetime, timezone
 from pathlib import Path
 
-from vigil.paths import expanded, project_root, reference_directory, runs_directory
+from vigil.paths import chosen_reference_directory, expanded, project_root, reference_directory, runs_directory
 
 
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
@@ -28,6 +28,7 @@ def run(arguments: argparse.Namespace) -> int:
         load_history(),
         runs=runs_directory(),
         references=reference_directory(),
+        own_references=chosen_reference_directory(),
         now=datetime.now(timezone.utc),
         night_id=arguments.night,
     )

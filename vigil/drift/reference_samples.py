@@ -17,13 +17,15 @@ from vigil.references.usable import are_enough
 from vigil.statistics.metric import spread_floor
 
 
-def rows_in(directory: Path) -> Callable[[str], Sequence[ReferenceRow]]:
+def rows_in(directory: Path, own: Path | None = None) -> Callable[[str], Sequence[ReferenceRow]]:
     """Return a function from a recipe's name to its reference rows in a directory; none for a name without a folder there.
+
+    What is not there is looked up in a user's own directory.
 
     A name comes from the history, which anybody may have edited: it is looked up among the folders and never made into a path.
     """
-    known = set(recipes_with_rows(directory))
-    return lambda name: load_rows(directory, name) if name in known else ()
+    known = {name: folder for folder in (own, directory) if folder for name in recipes_with_rows(folder)}
+    return lambda name: load_rows(known[name], name) if name in known else ()
 
 
 class References:

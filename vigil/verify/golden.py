@@ -165,31 +165,31 @@ def _draw_floors(
     for precision in precisions:
         alike.setdefault(UNITS[precision], []).append(precision)
     # What repeated calls should give is what the step gives.
-    cases = sorted((case for case in tape.cases if case.kind != "repeat"), key=_passes, reverse=True)
-    jobs = [(case, together[0]) for case in cases for together in alike.values()]
+    cases = [(case, _drawn(case, tape.training, is_large=is_large)) for case in tape.cases if case.kind != "repeat"]
+    cases.sort(key=lambda both: _passes(both[1]), reverse=True)
+    jobs = [(case, drawn, together[0]) for case, drawn in cases for together in alike.values()]
     counts = {case.name: _draws(case, is_large=is_large) for case in tape.cases}
-    total, done, stop = sum(counts[case.name] * _passes(case) for case, _ in jobs), 0, threading.Event()
+    total, done, stop = sum(counts[case.name] * _passes(drawn) for case, drawn, _ in jobs), 0, threading.Event()
 
     def check() -> None:
         if stop.is_set():
             raise CancelledError
 
-    def work(job: tuple[StandardCase, str], cores: object) -> tuple[StandardCase, str, dict[str, Floor]]:
-        case, precision = job
-        drawn, wanted = _drawn(case, tape, is_large=is_large), tape._exact[case.name]
+    def work(job: tuple[StandardCase, StandardCase, str], cores: object) -> tuple[StandardCase, str, dict[str, Floor]]:
+        case, drawn, precision = job
+        wanted = tape._exact[case.name]
         part = exact(drawn, tape) if drawn is not case else wanted
 
         def draw(rounding: Rounding) -> Tensors:
             nonlocal done
             tensors = answer(drawn, tape.training, tape.probes, tape.batches, rounding=rounding)
-            done += _passes(case)
+            done += _passes(drawn)
             progress("noise floors", done, total)
             return tape.architecture.comparable(tensors, part)
 
         judged, has_flips = tape.architecture.comparable(part, part), _has_flips(case, tape.training)
-        floors = make_floors(
-            judged, draw, precision=precision, draws=counts[case.name], has_flips=has_flips, on_call=check
-        )
+        draws = counts[case.name]
+        floors = make_floors(judged, draw, precision=precision, draws=draws, has_flips=has_flips, on_call=check)
         return case, precision, _of_whole(floors, part=part, whole=wanted)
 
     found = side_by_side(jobs, work, jobs=len(available_cores()), stop=stop, on_end=lambda done, result: None)
@@ -198,9 +198,10 @@ def _draw_floors(
             tape.floors.setdefault(each, {})[case.name] = floors
     for case in tape.cases:
         if case.kind == "repeat":
+            exactly = tape._exact[case.name]
             for of_precision in tape.floors.values():
                 of_step = of_precision[f"{case.state}/margin"]
-                of_precision[case.name] = {name: of_step[name] for name in tape._exact[case.name]}
+                of_precision[case.name] = {name: of_step[name] for name in tape.architecture.comparable(exactly, exactly)}
 
 
 def _passes(case: StandardCase) -> int:
@@ -209,9 +210,10 @@ def _passes(case: StandardCase) -> int:
     return backward * case.rows + (case.evaluation_rows if case.kind in ("predict", "alternate") else 0) or case.rows
 
 
-def _drawn(case: StandardCase, tape: Golden, *, is_large: bool) -> StandardCase:
+def _drawn(case: StandardCase, training: dict[str, Any], *, is_large: bool) -> StandardCase:
     """Return the case that is drawn: where a model is large, an evaluation of its first images: none knows of the others."""
-    if not (is_large and case.kind == "predict" and case.evaluation_rows > _EVALUATED) or tape.architecture.choices:
+    is_cut = is_large and case.kind == "predict" and case.evaluation_rows > _EVALUATED
+    if not is_cut or architecture_of(training).choices:
         return case
     return dataclasses.replace(case, batches=(f"{case.batches[-1]}/{_EVALUATED}",), evaluation_rows=_EVALUATED)
 
@@ -224,9 +226,7 @@ def _of_whole(floors: dict[str, Floor], *, part: Tensors, whole: Tensors) -> dic
             result[name] = floor
             continue
         ratio = float(np.linalg.norm(whole[name]) / np.linalg.norm(part[name]))
-        result[name] = dataclasses.replace(
-            floor, distance=ratio * floor.distance, distance_error=ratio * floor.distance_error
-        )
+        result[name] = dataclasses.replace(floor, distance=ratio * floor.distance, distance_error=ratio * floor.distance_error)
     return result
 
 
@@ -255,9 +255,9 @@ def _estimate(
     searching, training_step = of_pass(margin, None), of_pass(full, None)
     drawing = {case.is_full: of_pass(case, Rounding(UNITS["fp32"])) for case in (margin, full)}
     drawn = 0.0
-    for case in cases:
-        passes = min(_passes(case), _EVALUATED) if is_large and case.kind == "predict" else _passes(case)
-        drawn += 0.0 if case.kind == "repeat" else drawing[case.is_full] * passes * _draws(case, is_large=is_large)
+    for case in (case for case in cases if case.kind != "repeat"):
+        passes = _passes(_drawn(case, training, is_large=is_large))
+        drawn += drawing[case.is_full] * passes * _draws(case, is_large=is_large)
     searched = searching * MARGIN_IMAGES * sum(len(probing.candidates(training, step)) for step in steps.values())
     shared = searched + drawn * len({UNITS[precision] for precision in precisions})
     seconds = max(steps.values()) * _passes(full) * training_step + shared / len(available_cores())
