@@ -82,7 +82,7 @@ def go_on(document: Verification, *, command: str) -> tuple[str, str] | None:
         question = "does it grow with rounding, or is it there without any?"
     else:
         return None
-    return f"{command} {following.options}", question
+    return " ".join([command, *following.options]), question
 
 
 def _context(document: Verification) -> str:

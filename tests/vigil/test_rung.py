@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -148,15 +149,16 @@ def test_a_wrong_step_takes_back_a_good_metric(reference, scripted, planned, run
     ("command", "context", "expected"),
     [
         ("vigil reproduce resnet_cifar --framework torch", "torch-jit-fp32-x1", ["resnet_cifar", *USUAL]),
-        ("vigil reproduce my/resnet_cifar.yaml --fault 'a b.py'", "torch-jit-fp32-x3-s12+10+10-native",
-         ["my/resnet_cifar.yaml", "--fault", "a b.py", *USUAL, "--devices", "3", "--shards", "12,10,10"]),
+        ("vigil reproduce ./my/resnet_cifar.yaml --fault 'a b.py'", "torch-jit-fp32-x3-s12+10+10-native",
+         ["./my/resnet_cifar.yaml", "--fault", "a b.py", *USUAL, "--devices", "3", "--shards", "12,10,10"]),
         ("vigil nightly", "torch-jit-fp32-x1-math", ["resnet_cifar", *USUAL, "--attention", "math"]),
     ],
 )  # fmt: skip
 def test_what_is_outside_ends_with_a_command_that_runs(planned, command, context, expected):
     """The command line that looks for the tensor is one that `vigil` takes, for this recipe, context, and planted fault."""
     directory = planned(seeds=[0])
-    invocation = read_invocation(directory).replace(command=command, context=parse_context(context))
+    source = str(Path.cwd() / "my" / "resnet_cifar.yaml") if "yaml" in command else None
+    invocation = read_invocation(directory).replace(command=command, context=parse_context(context), source=source)
     outside = a_judgement(name="regressed", reason="below")
     invocation = invocation.replace(
         verdict=outside, wall_seconds=1.0, recipe=invocation.recipe.model_copy(update={"profile": "quick"})

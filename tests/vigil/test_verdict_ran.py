@@ -97,7 +97,7 @@ def test_what_can_only_end_in_unknown_is_said_before():
 
 def test_exact_digits_need_no_reference(monkeypatch, tmp_path):
     """The seed that a published value is exact for can be reproduced where no sample has ever been measured."""
-    monkeypatch.setattr(vigil.runs.foresee, "reference_directory", lambda: tmp_path)
+    monkeypatch.setattr(vigil.runs.foresee, "reference_directory", lambda source: tmp_path)
     options = {"recipe_source": "digits_mlp", "profile": "quick", "context": make_context(framework="jax"), "fault": None}
     asked = [Request(recipe=load_recipe("digits_mlp"), seeds=(seed,), command="", **options) for seed in (0, 1)]
     assert foreseen(asked[0]) is None

@@ -60,16 +60,6 @@ class Context:
         parts += [self.attention] if self.attention != "default" else []
         return "-".join(parts)
 
-    @property
-    def options(self) -> str:
-        """Return the options that name it on a command line: framework, mode, precision, and what is not usual."""
-        always, words = ("framework", "mode", "precision"), []
-        for field in dataclasses.fields(self):
-            value = getattr(self, field.name)
-            if field.name in always or value != field.default:
-                words += [f"--{field.name}", ",".join(map(str, value)) if isinstance(value, tuple) else str(value)]
-        return " ".join(words)
-
     def __str__(self) -> str:
         return self.text
 

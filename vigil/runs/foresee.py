@@ -34,7 +34,8 @@ def foreseen(request: Request) -> str | None:
 def foreseen_pair(request: Request) -> str | None:
     """Return why the same runs under two releases can tell little, whatever they turn out to be; None where they can tell."""
     metric, rows = Metric.of(request.recipe.resolve(request.profile)), _own_rows(request)
-    n, bound = len(request.seeds), "Unless the final states are equal bit for bit, or a training step is wrong, this can only end in"
+    n = len(request.seeds)
+    bound = "Unless the final states are equal bit for bit, or a training step is wrong, this can only end in"
     if n == 1:
         return f"{bound} `{ReleaseVerdict.TOO_FEW_RUNS}`: one seed tells nothing of how much runs scatter. Give two or more."
     if not are_enough(rows):
@@ -57,8 +58,9 @@ def foreseen_pair(request: Request) -> str | None:
 
 def _own_rows(request: Request) -> list[ReferenceRow]:
     """Return the reference rows of the recipe as it is now."""
-    identity, metric = identity_of(request.recipe, request.profile), request.recipe.metric.name
-    return [row for row in load_rows(reference_directory(), identity.name) if row.recipe == identity and row.metric == metric]
+    identity, source = identity_of(request.recipe, request.profile), request.recipe.source
+    rows = load_rows(reference_directory(source), identity.name)
+    return [row for row in rows if row.recipe == identity and row.metric == request.recipe.metric.name]
 
 
 def _at_the_mean(request: Request) -> Judgement:
@@ -69,13 +71,14 @@ def _at_the_mean(request: Request) -> Judgement:
     mean = statistics.fmean(row.value for row in own) if own else 0.0
     return judge(
         [(seed, mean) for seed in request.seeds],
-        rows=load_rows(reference_directory(), identity.name),
+        rows=load_rows(reference_directory(request.recipe.source), identity.name),
         recipe=identity,
         metric=metric,
         checksum=newest_checksum(own),
         n_test=training["data"]["n_test"],
         context=request.context,
         sequential=request.sequential,
+        source=request.recipe.source,
     )
 
 

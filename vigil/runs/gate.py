@@ -9,7 +9,6 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 from vigil.documents.context import Context
 from vigil.documents.reference_row import VerificationNote
@@ -76,7 +75,11 @@ def examine_contexts(
 
 
 def _all_alike(
-    contexts: Sequence[Context], note: VerificationNote | None, said: str, exit_code: int, on_end: Callable[[GateAnswer, None], None]
+    contexts: Sequence[Context],
+    note: VerificationNote | None,
+    said: str,
+    exit_code: int,
+    on_end: Callable[[GateAnswer, None], None],
 ) -> list[GateAnswer]:
     gated = [GateAnswer(context, note, said, exit_code, None) for context in contexts]
     for gate in gated:

@@ -10,7 +10,7 @@ from pathlib import Path
 from runners.contract.protocol.spec import write_spec
 from vigil.data.official import ensure_data
 from vigil.documents.context import Context
-from vigil.documents.invocation import FirstRung, Invocation, NamedRelease, PublishedTarget, SequentialRule
+from vigil.documents.invocation import FirstRung, Invocation, PublishedTarget, SequentialRule
 from vigil.paths import expanded
 from vigil.process.build_spec import build_spec, rows_of_part
 from vigil.process.directories import new_directory, require_writable
