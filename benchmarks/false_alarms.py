@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import argparse
 import fnmatch
-import hashlib
 import json
 import sys
 import threading
@@ -27,6 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from reports.verification_table import markdown
+from vigil.digests import append_listed, digest_of
 from vigil.documents.context import FRAMEWORKS, MODES, Context, parse_context
 from vigil.documents.verdict import Verdict
 from vigil.documents.verification import TensorDifference, Verification
@@ -35,6 +35,7 @@ from vigil.process.build_spec import rows_of_part
 from vigil.process.environment import describe_code, describe_machine, installed_frameworks
 from vigil.process.side_by_side import side_by_side
 from vigil.recipes.loading import Recipe, identity_of, load_recipe
+from vigil.references.samples import lock_references
 from vigil.runs.contexts import ALL_PRECISIONS, uneven_shards
 from vigil.verify.ask import Setting, ask, lines_of
 from vigil.verify.distance import Difference, plain
@@ -155,15 +156,14 @@ def measure(tape: Golden, name: str, contexts: list[Context], *, jobs: int, with
     recipe_name = tape.header["recipe"]["name"]
     root = runs_directory() / f"{datetime.now(timezone.utc):%Y%m%d-%H%M%S}-false-alarms-{name}"
     path = reference_directory() / recipe_name / "verify" / f"clean-{date.today().isoformat()}-{name}.jsonl"
-    path.parent.mkdir(parents=True, exist_ok=True)
     stop = threading.Event()
 
     def work(context: Context, cores: list[int] | None) -> list[dict[str, Any]]:
         return rows_of(context, tape, root / context.text / "answers", cores=cores, with_looks=with_looks, stop=stop)
 
     def write(done: int, rows: list[dict[str, Any]]) -> None:
-        with open(path, "a", encoding="utf-8") as file:
-            file.writelines(json.dumps(row) + "\n" for row in rows)
+        with lock_references(reference_directory()):
+            append_listed(path, "".join(json.dumps(row) + "\n" for row in rows))
         print(f"{name}: [{done}/{len(contexts)}] {rows[0]['context'] if rows else 'unsupported'}: {len(rows)} rows", flush=True)
 
     side_by_side(contexts, work, jobs=jobs, stop=stop, on_end=write)
@@ -228,7 +228,7 @@ def with_findings(row: dict[str, Any]) -> dict[str, Any]:
 
 def verifications(recipe_name: str) -> list[Verification]:
     """Return the last verification of each context in runs/ that held the committed tape, without a planted fault."""
-    tape = hashlib.sha256(path_of(recipe_name, "quick").read_bytes()).hexdigest()
+    tape = digest_of(path_of(recipe_name, "quick").read_bytes())
     last = {}
     for path in sorted(runs_directory().glob(f"*-verify-{recipe_name}-quick-*/{Verification.FILE_NAME}")):
         document = Verification.read(path.parent)

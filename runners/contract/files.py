@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
+import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 
 def cache_directory() -> Path | None:
@@ -43,6 +45,11 @@ def replacing(path: Path, *, durable: bool = False, shared: bool = False) -> Ite
     except BaseException:
         partial.unlink(missing_ok=True)
         raise
+
+
+def digest_of_values(values: dict[str, Any]) -> str:
+    """Return the SHA-256 of JSON values, however they are laid out in a file."""
+    return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
 
 
 def replace_text(path: Path, text: str, *, durable: bool = False) -> None:

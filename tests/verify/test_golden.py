@@ -12,6 +12,7 @@ from runners.contract.data.batches import Batches
 from runners.contract.data.datasets import load
 from runners.contract.kinds import weights
 from tests.verify.conftest import RECIPE
+from vigil.digests import replace_listed
 from vigil.errors import CannotRun
 from vigil.recipes.loading import load_recipe
 from vigil.verify import golden, probes
@@ -65,7 +66,7 @@ def test_a_tape_of_another_compression_is_refused(tape, tmp_path, offset, value)
     content = bytearray(path.read_bytes())
     for signature, further in ((b"PK\x03\x04", 0), (b"PK\x01\x02", 2)):  # both headers of the first entry
         content[content.index(signature) + offset + further] = value
-    path.write_bytes(content)
+    replace_listed(path, bytes(content))
     with pytest.raises(CannotRun, match="not a golden tape"):
         load_golden(path, recipe=RECIPE, data_directory=None)
 
@@ -77,7 +78,7 @@ def test_a_tape_of_another_recipe_is_refused(tape, tmp_path):
         load_golden(tmp_path / "golden.npz", recipe=RECIPE.replace(hash="b" * 12), data_directory=None)
     with pytest.raises(CannotRun, match="vigil golden tiny"):
         load_golden(tmp_path / "none.npz", recipe=RECIPE, data_directory=None)
-    (tmp_path / "broken.npz").write_bytes(b"PK\x03\x04")
+    replace_listed(tmp_path / "broken.npz", b"PK\x03\x04")
     with pytest.raises(CannotRun, match="not a golden tape"):
         load_golden(tmp_path / "broken.npz", recipe=RECIPE, data_directory=None)
 

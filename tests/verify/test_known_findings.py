@@ -4,6 +4,7 @@ import pytest
 
 from tests.documents import a_record
 from tests.verify.conftest import RECIPE
+from vigil.digests import replace_listed
 from vigil.documents.context import parse_context
 from vigil.documents.failure import Failure
 from vigil.documents.verdict import Verdict
@@ -161,7 +162,7 @@ def test_the_short_form_need_not_show_a_known_finding():
 def test_a_list_with_a_missing_key_is_refused(tmp_path):
     """An entry must say all: what, where, which releases, on what evidence."""
     path = tmp_path / "known.yaml"
-    path.write_text("- {name: x, recipe: tiny}\n")
+    replace_listed(path, b"- {name: x, recipe: tiny}\n")
     with pytest.raises(UsageError, match="entry 1"):
         load_known(path)
 
@@ -181,7 +182,7 @@ def test_a_list_with_a_missing_key_is_refused(tmp_path):
 def test_a_damaged_list_is_refused_with_its_file(tmp_path, content, message):
     """2.13 is a number in YAML, which no release would ever be equal to: the entry would lie asleep."""
     path = tmp_path / "known.yaml"
-    path.write_bytes(content)
+    replace_listed(path, content)
     with pytest.raises(UsageError, match=message) as caught:
         load_known(path)
     assert "known.yaml" in str(caught.value)
@@ -191,9 +192,9 @@ def test_one_pattern_is_a_list_of_one(tmp_path):
     """A text in the place of a list would be read letter by letter: it is refused, with its key."""
     path = tmp_path / "known.yaml"
     entry = "name: x, recipe: r, framework: torch, releases: [a], contexts: [b], quantity: q, evidence: e"
-    path.write_text(f"- {{{entry}, layers: [head]}}\n")
+    replace_listed(path, f"- {{{entry}, layers: [head]}}\n".encode())
     assert load_known(path)[0].layers == ("head",)
-    path.write_text(f"- {{{entry}, layers: head}}\n")
+    replace_listed(path, f"- {{{entry}, layers: head}}\n".encode())
     with pytest.raises(UsageError, match="entry 1: layers: found one value"):
         load_known(path)
 

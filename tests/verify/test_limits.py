@@ -6,6 +6,7 @@ import json
 import numpy as np
 import pytest
 
+from vigil.digests import replace_listed
 from vigil.errors import CannotRun
 from vigil.verify.distance import Difference
 from vigil.verify.limits import Limits, load_limits, make_limits, summary_row
@@ -135,10 +136,9 @@ def test_an_own_recipe_borrows_the_limits_of_its_kind(tmp_path):
     """Without clean runs of its own, a recipe is held to those of the one that its model is named after, and that is told."""
     row = {"precision": "fp32", "case": "late/margin", "context": "jax-jit-fp32-x1", "seed": 0}
     for name, distance in (("resnet_cifar", 2.0), ("mine", 3.0)):
-        (tmp_path / name / "verify").mkdir(parents=True)
         largest = {"loss": {"distance": distance, "slope": 1.0, "intercept": 1.0}}
         lines = [json.dumps(row | {"largest": largest}) + "\n"] * 5
-        (tmp_path / name / "verify" / "clean-1.jsonl").write_text("".join(lines), encoding="utf-8")
+        replace_listed(tmp_path / name / "verify" / "clean-1.jsonl", "".join(lines).encode())
     names = "mine", "yours", "resnet_cifar"
     own, others, none = (load_limits(name, model="resnet_cifar", directory=tmp_path) for name in names)
     assert (own.borrowed_from, others.borrowed_from, none.borrowed_from) == (None, "resnet_cifar", None)

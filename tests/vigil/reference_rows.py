@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from vigil.digests import replace_listed
 from vigil.documents.judgement import RunBand
 from vigil.documents.line import Line
 from vigil.documents.reference_row import ReferenceRow
@@ -63,8 +64,7 @@ def band(rows: Iterable[ReferenceRow], *, framework: str = "jax") -> RunBand | N
 
 
 def write_lines(path: Path, objects: Iterable[dict[str, Any] | Line]) -> Path:
-    """Write objects one a line, whatever they hold."""
+    """Write objects one a line, whatever they hold, and list the file."""
     contents = [each.as_json() if isinstance(each, Line) else each for each in objects]
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("".join(json.dumps(each) + "\n" for each in contents), encoding="utf-8")
+    replace_listed(path, "".join(json.dumps(each) + "\n" for each in contents).encode())
     return path

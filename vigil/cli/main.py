@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import os
 import re
 import select
@@ -98,10 +99,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except Exception as error:
         if isinstance(error, BrokenPipeError) and _nobody_reads():
             return EXIT_COULD_NOT_RUN
+        if isinstance(error, OSError) and error.errno is not None:
+            print(f"vigil: {_of_the_system(error)}", file=sys.stderr)
+            return EXIT_COULD_NOT_RUN
         # Left to itself Python ends with 1, which says here that a number is outside its band.
         traceback.print_exc()
         print("vigil: this error was not foreseen: it says nothing about any number.", file=sys.stderr)
         return EXIT_COULD_NOT_RUN
+
+
+def _of_the_system(error: OSError) -> str:
+    """Return what the system refused, and where: a full disk, a place that cannot be read or written."""
+    place = f"{error.filename}: " if error.filename else ""
+    is_full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+    hint = " Free some space, or set VIGIL_RUNS_DIR to another disk; then go on with `vigil resume`." if is_full else ""
+    return f"{place}{error.strerror}.{hint}"
 
 
 def _nobody_reads() -> bool:

@@ -24,10 +24,11 @@ from pydantic import (
     model_serializer,
 )
 
-from runners.contract.files import replace_text
+from runners.contract.files import digest_of_values, replace_text
 from runners.contract.protocol.events import encode_float
 from vigil.errors import CannotRun
 
+DIGEST = "sha256"
 SomePart = TypeVar("SomePart", bound="Part")
 SomeDocument = TypeVar("SomeDocument", bound="Document")
 Number = Annotated[
@@ -66,7 +67,10 @@ class Part(BaseModel):
 
 
 class Document(Part):
-    """A file of its own, with the version of its form in `schema`."""
+    """A file of its own, with the version of its form in `schema` and the digest of its content in `sha256`.
+
+    Documents from before there were digests have none.
+    """
 
     SCHEMA: ClassVar[int] = 1
     FILE_NAME: ClassVar[str]
@@ -92,10 +96,17 @@ class Document(Part):
         found = values.get("schema", cls.SCHEMA) if isinstance(values, dict) else None
         if isinstance(values, dict) and found != cls.SCHEMA:
             raise DocumentError(f"{where}: schema: found {found!r}, this Vigil reads {cls.SCHEMA}. Use the Vigil that wrote it.")
+        digest = values.pop(DIGEST, None) if isinstance(values, dict) else None
         try:
-            return cls.model_validate(values)
+            document = cls.model_validate(values)
         except ValidationError as error:
             raise DocumentError(f"{where}: {explain(error)}") from error
+        if digest not in (None, digest_of_values(values)):
+            raise DocumentError(
+                f"{where}: {DIGEST}: the content is not what was written: it was altered or damaged. Restore it; "
+                f"if the change is meant, take the key {DIGEST} out."
+            )
+        return document
 
     def write(self, directory: Path) -> Path:
         """Replace the document of a directory as a whole; return its path."""
@@ -105,7 +116,11 @@ class Document(Part):
 
     def text(self) -> str:
         """Return the document as it is written."""
-        return json.dumps(self.as_json(), indent=1, allow_nan=False) + "\n"
+        content = self.as_json()
+        return self._laid_out({**content, DIGEST: digest_of_values(content)})
+
+    def _laid_out(self, content: dict[str, Any]) -> str:
+        return json.dumps(content, indent=1, allow_nan=False) + "\n"
 
 
 def explain(error: ValidationError, *, noun: str = "document") -> str:

@@ -148,9 +148,12 @@ class RunFailure(Part):
 
 
 class Judgement(Part):
-    """The verdict on an invocation. `failure`: only after a failed or refused run."""
+    """The verdict on an invocation. `failure`: only after a failed or refused run.
 
-    LEFT_OUT_WHEN_NONE: ClassVar[tuple[str, ...]] = ("failure",)
+    reference: the SHA-256 of each file of samples that was read, by its name below reference_results/.
+    """
+
+    LEFT_OUT_WHEN_NONE: ClassVar[tuple[str, ...]] = ("failure", "reference")
 
     name: Verdict
     reason: str
@@ -168,6 +171,7 @@ class Judgement(Part):
     power: float
     targets: tuple[JudgedTarget, ...]
     failure: RunFailure | None = None
+    reference: dict[str, str] | None = None
 
 
 def shown(value: float | None, unit: str, *, sign: str = "") -> str:

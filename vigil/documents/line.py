@@ -13,7 +13,7 @@ from typing import Any, ClassVar, TypeVar
 
 from pydantic import ValidationError
 
-from runners.contract.files import replacing
+from vigil.digests import append_listed
 from vigil.documents.document import DocumentError, Part, explain
 
 L = TypeVar("L", bound="Line")
@@ -64,9 +64,4 @@ def numbered(text: str, *, where: str) -> list[tuple[str, str]]:
 
 def append_lines(path: Path, lines: Sequence[Line]) -> None:
     """Append documents to a file, and keep the lines that are there byte for byte. A kill leaves it as it was, or complete."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    before = path.read_bytes() if path.exists() else b""
-    if before and not before.endswith(b"\n"):
-        before += b"\n"
-    with replacing(path, durable=True) as file:
-        file.write(before + "".join(line.line() for line in lines).encode("utf-8"))
+    append_listed(path, "".join(line.line() for line in lines))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field, field_validator, model_validator
 
@@ -227,9 +227,8 @@ class Night(Document):
         """Return the release that a cell is looked at with."""
         return self.releases[row.context.framework]
 
-    def text(self) -> str:
+    def _laid_out(self, content: dict[str, Any]) -> str:
         """Return night.json's content: a cell a line."""
-        content = self.as_json()
         rows = [json.dumps(row, allow_nan=False) for row in content["cells"]]
         rest = json.dumps({**content, "cells": []}, indent=1, allow_nan=False)
         return rest.replace('\n "cells": []', '\n "cells": [\n  ' + ",\n  ".join(rows) + "\n ]", 1) + "\n"
@@ -239,10 +238,11 @@ def read_nights(nights: Path) -> tuple[dict[Path, Night], list[str]]:
     """Return the nights below a folder in the order of their numbers, by directory, and a remark for each that cannot be read."""
     documents: dict[Path, Night] = {}
     remarks = []
-    for path in sorted(nights.glob(f"*/{Night.FILE_NAME}")):
+    for directory in sorted(path for path in nights.glob("*") if path.is_dir()):
         try:
-            documents[path.parent] = Night.read(path.parent)
-        except (OSError, DocumentError) as error:
-            place = "" if isinstance(error, DocumentError) else f"{path}: "
-            remarks.append(f"{place}{error} The night is left out.")
+            documents[directory] = Night.read(directory)
+        except OSError as error:
+            remarks.append(f"{directory / Night.FILE_NAME}: {error.strerror}. The night is left out.")
+        except DocumentError as error:
+            remarks.append(f"{error} The night is left out.")
     return dict(sorted(documents.items(), key=lambda item: item[1].number)), remarks

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import psutil
 
+from vigil.digests import is_listed
 from vigil.documents.night import (
     LEFT,
     PENDING,
@@ -168,7 +169,7 @@ def cells_of(recipes: Mapping[str, Recipe], profile: str, *, frameworks: Sequenc
     """Return all cells that there are."""
     cells: list[NightCell] = []
     for recipe in recipes.values():
-        is_verified = path_of(recipe.name, profile, source=recipe.source).is_file()
+        is_verified = is_listed(path_of(recipe.name, profile, source=recipe.source))
         if not is_verified:
             tell(f"{recipe.name}, profile {profile}: there is no golden tape, so it is reproduced only")
         cells += night_cells(recipe, profile, frameworks=frameworks, is_verified=is_verified)

@@ -11,10 +11,13 @@ from typing import Any
 
 from runners.contract.files import replace_text
 from runners.contract.kinds.table import kind_of
+from runners.contract.protocol.events import FILE_NAME as EVENTS
 from runners.contract.protocol.events import read_events
-from runners.contract.protocol.spec import read_spec
+from runners.contract.protocol.spec import FILE_NAME as SPEC
+from runners.contract.protocol.spec import RunSpec, read_spec
 from vigil.data.coco.measured import with_average_precision
 from vigil.documents.context import Context
+from vigil.documents.document import DocumentError
 from vigil.documents.failure import Failure
 from vigil.documents.identity import Identity
 from vigil.documents.invocation import FirstRung
@@ -52,6 +55,15 @@ def read_record(run_directory: Path) -> Record | None:
         return None
 
 
+def spec_of(run_directory: Path) -> RunSpec:
+    """Return what a run was to be. Raises DocumentError for a spec.json that is gone, cannot be read, or was altered."""
+    try:
+        return read_spec(run_directory)
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        said = error.strerror if isinstance(error, OSError) else f"{type(error).__name__}: {error}"
+        raise DocumentError(f"{run_directory / SPEC}: {said}. Restore it, or start a new invocation.") from error
+
+
 def make_record(
     run_directory: Path, *, invocation_id: str, context: Context, ending: Ending, verify: FirstRung | None = None
 ) -> Record:
@@ -59,8 +71,25 @@ def make_record(
 
     Args:
         verify: how the first rung ended, where there was one.
+
+    Raises:
+        DocumentError: spec.json or events.jsonl is not what was written.
     """
-    spec = read_spec(run_directory)
+    spec = spec_of(run_directory)
+    try:
+        record = _record_of(run_directory, spec, invocation_id=invocation_id, context=context, ending=ending, verify=verify)
+    except (KeyError, TypeError, ValueError) as error:
+        raise DocumentError(
+            f"{run_directory / EVENTS}: no record can be made of it ({type(error).__name__}: {error}). It was altered or "
+            "damaged: restore it, or start a new invocation."
+        ) from error
+    record.write(run_directory)
+    return record
+
+
+def _record_of(
+    run_directory: Path, spec: RunSpec, *, invocation_id: str, context: Context, ending: Ending, verify: FirstRung | None
+) -> Record:
     events = read_events(run_directory)
     attempt = _last_attempt(events[ending.earlier_events :])
     finished = next((event for event in attempt if event["kind"] == "finished"), None)
@@ -75,7 +104,7 @@ def make_record(
             failure = failure or _failure_of_detections(run_directory, str(error), step=len(_losses(events)))
         else:
             metrics = curve[-1].metrics if finished else {}
-    record = Record(
+    return Record(
         run_id=spec.run_id,
         invocation_id=invocation_id,
         created=datetime.fromtimestamp(_started(events), timezone.utc).isoformat(timespec="seconds"),
@@ -107,8 +136,6 @@ def make_record(
         verify=verify,
         resumed=tuple(Resumption(time=event["time"], step=event["step"]) for event in events if event["kind"] == "resumed"),
     )
-    record.write(run_directory)
-    return record
 
 
 def _started(events: list[dict]) -> float:

@@ -13,11 +13,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from vigil.digests import read_listed
 from vigil.documents.identity import Identity
 from vigil.documents.judgement import Metric, RunBand
 from vigil.documents.reference_row import ReferenceError_, ReferenceRow, Sample
 from vigil.documents.superseding import FILE_NAME, SupersedingEntry
 from vigil.documents.verdict import Verdict
+from vigil.errors import DataError
 from vigil.recipes.loading import Recipe, identity_of
 from vigil.references.judge import judge
 from vigil.references.overview import (
@@ -143,7 +145,7 @@ def diff_references(root: Path, base: Revision) -> ReferenceDiff:
     for name in sorted({*before, *now}):
         old = _side(name, before, recipe_at(root, base.commit, name), place=f"{base.commit[:12]}:{FOLDER}/{name}")
         new = _side(name, now, recipe_now(root, name), place=f"{FOLDER}/{name}")
-        problems += _problems(old, new)
+        problems += _problems(old, new) or _not_listed(root / FOLDER / name)
         strangers = unknown_commits(root, (row.commit for row in _added(old, new)))
         for profile in sorted({row.recipe.profile for side in (old, new) for row in side.rows.values()}):
             change = _profile_diff(name, profile, old, new, strangers=strangers)
@@ -176,6 +178,15 @@ def _side(name: str, texts: Texts, recipe: Recipe | None, *, place: str) -> Refe
 
 def _added(old: ReferenceSide, new: ReferenceSide) -> list[ReferenceRow]:
     return [row for run_id, row in new.rows.items() if run_id not in old.rows]
+
+
+def _not_listed(folder: Path) -> list[str]:
+    """Return that a recipe's files are not as they are listed, with the first: after a merge, none of them could be read."""
+    try:
+        read_listed(folder, "*.jsonl")
+    except DataError as error:
+        return [f"NOT AS LISTED: {error}"]
+    return []
 
 
 def _problems(old: ReferenceSide, new: ReferenceSide) -> list[str]:

@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
+from vigil.digests import FILE_NAME as LIST
 from vigil.errors import CannotRun, RecipeError, UsageError
 from vigil.recipes.loading import Recipe, load_recipe
 from vigil.references.samples import decoded, read_text
@@ -107,7 +108,7 @@ def other_changes(root: Path, commit: str) -> list[str]:
     found = {path: status for status, path in zip(words[::2], words[1::2], strict=False)}
     unknown = (git(root, "ls-files", "--others", "--exclude-standard", "-z", "--", FOLDER) or b"").decode()
     found |= {path: "A" for path in unknown.split("\0") if path}
-    return [f"{status} {path}" for path, status in sorted(found.items()) if not _is_of_samples(path)]
+    return [f"{status} {path}" for path, status in sorted(found.items()) if not _is_of_samples(path) and Path(path).name != LIST]
 
 
 def unknown_commits(root: Path, commits: Iterable[str | None]) -> set[str | None]:

@@ -8,9 +8,10 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from vigil.digests import digest_of, read_listed
 from vigil.documents.identity import Identity
 from vigil.documents.line import append_lines, numbered
 from vigil.documents.reference_row import ReferenceError_, ReferenceRow, Sample
@@ -39,10 +40,11 @@ class Selection:
 
 @dataclass(frozen=True)
 class RecipeSamples:
-    """All that is kept of one recipe: every row, and by run the entry that supersedes it."""
+    """All that is kept of one recipe: every row, and by run the entry that supersedes it. digests: of its files, by name."""
 
     rows: tuple[ReferenceRow, ...]
     superseded: Mapping[str, SupersedingEntry]
+    digests: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def standing(self) -> list[ReferenceRow]:
@@ -56,14 +58,21 @@ def load_rows(directory: Path, recipe_name: str) -> list[ReferenceRow]:
 
 
 def load_samples(directory: Path, recipe_name: str) -> RecipeSamples:
-    """Return what the *.jsonl files in `directory`/`recipe_name` hold. Raises ReferenceError_ with file and line."""
+    """Return what the *.jsonl files in `directory`/`recipe_name` hold.
+
+    Raises:
+        DataError: A file was altered, cut off, lost, or put there by hand.
+        ReferenceError_: A row or an entry cannot be, with file and line.
+    """
     folder = Path(directory) / recipe_name
-    path = folder / FILE_NAME
     # Entries before rows: one that is written meanwhile must not name a row that was not there yet when rows were read.
-    entries = parse_entries(read_text(path) if path.exists() else "", where=str(path))
-    texts = {file.name: read_text(file) for file in sorted(folder.glob("*.jsonl")) if file != path}
+    superseding = read_listed(folder, FILE_NAME)
+    contents = {name: content for name, content in read_listed(folder, "*.jsonl").items() if name != FILE_NAME} | superseding
+    texts = {name: decoded(content, where=f"{folder}/{name}") for name, content in contents.items()}
+    entries = parse_entries(texts.pop(FILE_NAME, ""), where=f"{folder}/{FILE_NAME}")
     rows = parse_rows(texts, recipe_name=recipe_name, place=str(folder))
-    return RecipeSamples(tuple(rows), superseded_by(entries, rows))
+    digests = {f"{recipe_name}/{name}": digest_of(content) for name, content in sorted(contents.items())}
+    return RecipeSamples(tuple(rows), superseded_by(entries, rows), digests)
 
 
 def read_text(path: Path) -> str:

@@ -13,7 +13,6 @@ import itertools
 from collections.abc import Generator, Sequence
 from pathlib import Path
 
-from runners.contract.protocol.spec import read_spec
 from vigil import tracking
 from vigil.documents.document import DocumentError
 from vigil.documents.failure import Failure
@@ -26,10 +25,10 @@ from vigil.errors import CannotRun, EnvironmentFailed, UsageError
 from vigil.paths import reference_directory
 from vigil.process.directories import alone_in
 from vigil.process.execute import execute
-from vigil.process.recording import make_record, read_record
+from vigil.process.recording import make_record, read_record, spec_of
 from vigil.references.exact import judge_runs
 from vigil.references.judge import failed
-from vigil.references.samples import load_rows
+from vigil.references.samples import load_samples
 from vigil.releases.recorded import interpreter
 from vigil.runs.first_rung import verify_first, with_first_rung
 from vigil.runs.plan import run_names
@@ -124,6 +123,7 @@ def _carry_out(
         invocation = invocation.replace(verify=rung)
         invocation.write(directory)
         yield
+    load_samples(reference_directory(invocation.source), invocation.recipe.name)  # what is damaged is refused before a run is trained
     records: list[Record] = []
     for index, name in enumerate(invocation.runs):
         record, ending = read_record(directory / name), None
@@ -131,7 +131,7 @@ def _carry_out(
             if invocation.verdict:  # a resumed one: what it said no longer holds
                 invocation = invocation.replace(verdict=None)
                 invocation.write(directory)
-            watch.on_start(read_spec(directory / name), index, len(invocation.runs))
+            watch.on_start(spec_of(directory / name), index, len(invocation.runs))
             ending = execute(
                 directory / name,
                 invocation.context.framework,
@@ -179,7 +179,7 @@ def give_up(directory: Path, error: EnvironmentFailed) -> Invocation:
     """Write down, and track, that there is no environment for an invocation's release; return the invocation."""
     invocation = read_invocation(directory)
     names = run_names(invocation.seeds)
-    metric = Metric.of(read_spec(directory / names[0]).training)
+    metric = Metric.of(spec_of(directory / names[0]).training)
     failure = Failure(category="environment", phase="start", step=0, message=error.reason, log_tail=tuple(error.log_tail))
     if invocation.is_to_be_verified:
         unverified = FirstRung.not_climbed(StepVerdict(name=failure.verdict, reason=error.reason))
@@ -204,12 +204,12 @@ def judge_records(invocation: Invocation, records: Sequence[Record]) -> Judgemen
                 if other.status == "finished"
             ]
             return failed(record.failure, metric=record.metric, seed=record.seed, values=values)
-    first = records[0]
-    return judge_runs(
+    first, samples = records[0], load_samples(reference_directory(invocation.source), invocation.recipe.name)
+    judged = judge_runs(
         [(record.seed, record.metric.value) for record in records],
         # Seeds that are added until the evidence decides are judged by that alone.
         metrics={} if invocation.sequential else {record.seed: record.curve[-1].metrics for record in records if record.curve},
-        rows=load_rows(reference_directory(invocation.source), invocation.recipe.name),
+        rows=samples.standing,
         source=invocation.source,
         recipe=invocation.recipe,
         metric=first.metric,
@@ -220,6 +220,7 @@ def judge_records(invocation: Invocation, records: Sequence[Record]) -> Judgemen
         sequential=invocation.sequential,
         environment=first.environment,
     )
+    return judged.replace(reference=dict(samples.digests) or None)
 
 
 def track(directory: Path) -> Invocation:

@@ -9,13 +9,13 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from runners.contract.protocol.spec import read_spec
 from vigil.documents.failure import Failure
 from vigil.documents.invocation import FirstRung, Invocation
 from vigil.documents.judgement import Judgement
 from vigil.documents.verdict import Verdict
 from vigil.documents.verification import StepVerdict, Verification
 from vigil.errors import VigilError
+from vigil.process.recording import spec_of
 from vigil.runs.watch import Watch
 
 DIRECTORY = "verify"
@@ -32,7 +32,7 @@ def verify_first(directory: Path, invocation: Invocation, *, watch: Watch, pytho
     from vigil.verify.standards import Standard, verify_context
 
     recipe, place = invocation.recipe, directory / DIRECTORY
-    spec = read_spec(directory / invocation.runs[0])
+    spec = spec_of(directory / invocation.runs[0])
     data_directory = Path(spec.data_directory) if spec.data_directory else None
     shutil.rmtree(place, ignore_errors=True)
     try:

@@ -10,6 +10,7 @@ import dataclasses
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from vigil.digests import is_listed
 from vigil.documents.context import Context
 from vigil.documents.reference_row import VerificationNote
 from vigil.documents.verdict import Verdict
@@ -53,7 +54,7 @@ def examine_contexts(
     Args:
         on_end: told what was said of a context, and its verify.json if there is one, as each ends.
     """
-    if not path_of(recipe.name, profile, source=recipe.source).exists():
+    if not is_listed(path_of(recipe.name, profile, source=recipe.source)):
         note = VerificationNote(verdict=Verdict.UNKNOWN, reason=UNVERIFIED, verify_id=None, golden=None)
         return _all_alike(contexts, note, f"{Verdict.UNKNOWN}: {UNVERIFIED}", EXIT_REPRODUCED, on_end)
     try:

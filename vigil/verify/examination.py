@@ -206,7 +206,7 @@ def verify(
         fault=record.fault,
         release=release,
         golden=GoldenFacts(sha256=tape.sha256, created=tape.header.get("created"), votes=tape.header.get("votes")),
-        limits=LimitFacts(clean_rows=limits.rows),
+        limits=LimitFacts(clean_rows=limits.rows, sha256=dict(limits.digests)),
         verdict=_verdict(record, scored, found, localisation, entries, tape.outline, quick=quick or not is_whole),
         worst=_difference(*scored[0]) if scored else None,
         origin=localisation.origins[0] if localisation.origins else None,

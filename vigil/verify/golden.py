@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import hashlib
 import io
 import json
 import threading
@@ -25,6 +24,7 @@ from runners.contract.data.batches import Batches
 from runners.contract.errors import DAMAGED_ARCHIVE
 from runners.contract.kinds import weights
 from runners.contract.kinds.table import kind_of
+from vigil.digests import digest_of, read_one, replace_listed
 from vigil.documents.identity import Identity
 from vigil.errors import CannotRun
 from vigil.paths import reference_directory
@@ -297,8 +297,7 @@ def save_golden(path: Path, tape: Golden) -> None:
     arrays["header"] = np.frombuffer(json.dumps(header, separators=(",", ":")).encode(), np.uint8)
     buffer = io.BytesIO()
     np.savez_compressed(buffer, **arrays)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(buffer.getvalue())
+    replace_listed(path, buffer.getvalue())
 
 
 def _shortened(array: np.ndarray, *, bits: int) -> np.ndarray:
@@ -314,12 +313,12 @@ def load_golden(path: Path, *, recipe: Identity, data_directory: Path | None, so
         source: the file of a recipe of a user's own.
     """
     command = f"`vigil golden {in_command(recipe.name, source)} --profile {recipe.profile}`"
-    if not path.is_file():
+    content = read_one(path)
+    if content is None:
         cost = "minutes; it says how many before it starts" if source else "it needs the three frameworks"
         raise CannotRun(
             f"{path}: no golden tape for recipe {recipe.name}, profile {recipe.profile}. Make one with {command} ({cost})."
         )
-    content = path.read_bytes()
     try:
         with np.load(io.BytesIO(content), allow_pickle=False) as archive:
             arrays = {name: archive[name] for name in archive.files}
@@ -332,7 +331,7 @@ def load_golden(path: Path, *, recipe: Identity, data_directory: Path | None, so
             f"Make it again with {command}."
         )
     tape = _unpack(header, arrays, data_directory)
-    return dataclasses.replace(tape, sha256=hashlib.sha256(content).hexdigest())
+    return dataclasses.replace(tape, sha256=digest_of(content))
 
 
 def _unpack(header: dict[str, Any], arrays: Mapping[str, np.ndarray], data_directory: Path | None) -> Golden:

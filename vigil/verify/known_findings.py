@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import yaml
 
+from vigil.digests import read_one
 from vigil.documents.record import Record
 from vigil.documents.verification import BrokenInvariant, KnownFinding, Origin
 from vigil.errors import UsageError
@@ -84,14 +85,20 @@ def explain_all(
 
 
 def load_known(path: Path | None = None) -> list[KnownFinding]:
-    """Read the list. Raises UsageError for what is no YAML, and for an entry with missing, unknown or wrong keys."""
+    """Read the list.
+
+    Raises:
+        UsageError: It is no YAML, or an entry has missing, unknown or wrong keys.
+        DataError: It was altered, cut off or lost.
+    """
     path = path or reference_directory() / FILE_NAME
-    if not path.exists():
+    content = read_one(path)
+    if content is None:
         return []
     names = set(KnownFinding.model_fields)
     needed = {name for name, field in KnownFinding.model_fields.items() if field.is_required()}
     try:
-        listed = yaml.safe_load(path.read_text(encoding="utf-8")) or []
+        listed = yaml.safe_load(content.decode("utf-8")) or []
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise UsageError(f"{path}: no YAML: {' '.join(str(error).split())}.") from error
     if not isinstance(listed, list):

@@ -21,6 +21,7 @@ from typing import Any
 
 import scipy
 
+from vigil.digests import digest_of, read_listed
 from vigil.errors import CannotRun
 from vigil.paths import reference_directory
 from vigil.verify.distance import STATISTICS, Difference
@@ -76,13 +77,14 @@ _OF_PIECES = Limit(_NO_ROUNDING, 0, 0.0, _NO_ROUNDING)
 class Limits:
     """Limits by (precision, probe size, family, statistic).
 
-    borrowed_from: another recipe whose clean runs they are from. processors: what these ran on.
+    borrowed_from: another recipe whose clean runs they are from. processors: what these ran on. digests: of their files, by name.
     """
 
     table: Mapping[Key, Limit]
     rows: int
     borrowed_from: str | None = None
     processors: frozenset[str] = frozenset()
+    digests: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
     def require(self, precision: str) -> None:
         """Raise CannotRun when nothing says how far a correct program of this precision may be."""
@@ -159,13 +161,18 @@ def load_limits(recipe_name: str, *, model: str, directory: Path | None = None, 
 
     Args:
         source: the file of a recipe of a user's own.
+    Raises:
+        DataError: A file of clean runs was altered, cut off, lost, or put there by hand.
+        CannotRun: A row is no rounding.
     """
     own = directory or reference_directory(source), recipe_name
     for folder, name in (own, (directory or reference_directory(), model)):
-        files = sorted((folder / name / "verify").glob("clean-*.jsonl"))
+        files = read_listed(folder / name / "verify", "clean-*.jsonl")
         if files:
-            rows = (json.loads(line) for file in files for line in file.read_text(encoding="utf-8").splitlines())
-            return dataclasses.replace(make_limits(rows), borrowed_from=name if (folder, name) != own else None)
+            rows = (json.loads(line) for content in files.values() for line in content.splitlines())
+            digests = {f"{name}/verify/{file}": digest_of(content) for file, content in files.items()}
+            borrowed = name if (folder, name) != own else None
+            return dataclasses.replace(make_limits(rows), borrowed_from=borrowed, digests=digests)
     return Limits({}, 0)
 
 

@@ -7,6 +7,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from runners.contract.files import digest_of_values
+
 SCHEMA = 1
 FILE_NAME = "spec.json"
 TASKS = ("train", "verify")
@@ -59,13 +61,20 @@ class RunSpec:
 
 
 def write_spec(run_directory: Path, spec: RunSpec) -> None:
-    """Write spec.json."""
-    (run_directory / FILE_NAME).write_text(json.dumps(dataclasses.asdict(spec), indent=1) + "\n", encoding="utf-8")
+    """Write spec.json, with the digest of its content in `sha256`."""
+    content = dataclasses.asdict(spec)
+    content["sha256"] = digest_of_values(content)
+    (run_directory / FILE_NAME).write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
 
 
 def read_spec(run_directory: Path) -> RunSpec:
-    """Read spec.json. Raises ValueError for another schema, TypeError for missing or unknown keys."""
+    """Read spec.json. Raises ValueError for another schema or altered content, TypeError for missing or unknown keys."""
     content = json.loads((run_directory / FILE_NAME).read_text(encoding="utf-8"))
+    digest = content.pop("sha256", None)
+    is_altered = digest not in (None, digest_of_values(content))
     content["shards"], content["evaluation_shards"] = tuple(content["shards"]), tuple(content["evaluation_shards"])
     content["cores"] = tuple(content["cores"]) if content["cores"] else None
-    return RunSpec(**content)
+    spec = RunSpec(**content)
+    if is_altered:
+        raise ValueError("sha256: the content is not what was written: it was altered or damaged")
+    return spec

@@ -11,9 +11,11 @@ import threading
 
 import pytest
 
+import vigil.digests
 import vigil.references.samples
 from runners.contract import files
 from tests.vigil.references.sampled import RECIPE, make_row, row_of
+from vigil.digests import replace_listed
 from vigil.documents.reference_row import ReferenceError_, ReferenceRow
 from vigil.references.samples import append_rows, load_rows, select
 
@@ -28,7 +30,7 @@ def test_appended_rows_are_read_back(tmp_path, record):
     written = append_rows(tmp_path, rows[1:])
     names = ["quick-jax-2024-06-12.jsonl", "quick-torch-2024-06-12.jsonl"]
     assert [path.name for path in written] == names
-    assert sorted(path.name for path in (tmp_path / "resnet_cifar").iterdir()) == names
+    assert sorted(path.name for path in (tmp_path / "resnet_cifar").iterdir()) == ["SHA256SUMS", *names]
     assert load_rows(tmp_path, "resnet_cifar") == rows
 
 
@@ -36,7 +38,7 @@ def test_appending_keeps_the_lines_that_are_there(tmp_path, record):
     """Old lines stay byte for byte, even where one ends as on Windows and the last one lacks its line end."""
     (path,) = append_rows(tmp_path, [make_row(record, seed=0)])
     old = b"\r\n" + path.read_bytes().rstrip(b"\n")
-    path.write_bytes(old)
+    replace_listed(path, old)
     append_rows(tmp_path, [make_row(record, seed=1)])
     assert path.read_bytes().startswith(old + b"\n")
     assert len(load_rows(tmp_path, "resnet_cifar")) == 2
@@ -107,27 +109,27 @@ def test_a_kill_while_writing_leaves_the_old_file(tmp_path, record, monkeypatch)
     with pytest.raises(OSError, match="no space"):
         append_rows(tmp_path, [make_row(record, seed=1)])
     assert path.read_bytes() == before
-    assert list(path.parent.iterdir()) == [path]
+    assert sorted(each.name for each in path.parent.iterdir()) == ["SHA256SUMS", path.name]
 
 
 @pytest.mark.parametrize(("is_locked", "kept"), [(True, 2), (False, 1)])
 def test_two_that_append_at_once_lose_no_row(tmp_path, record, monkeypatch, is_locked, kept):
     """Before it writes, each waits for the other to have read: under the lock it has not, and without it one row is lost."""
     both_have_read = threading.Barrier(2)
-    replace = files.os.replace
+    one_by_one = threading.Lock()
 
-    def wait_and_replace(source, target):
+    def wait_and_replace(path, content):
         with contextlib.suppress(threading.BrokenBarrierError):
             both_have_read.wait(timeout=0.3 if is_locked else 30.0)
-        replace(source, target)
+        with one_by_one:
+            replace_listed(path, content)
 
-    monkeypatch.setattr(files.os, "replace", wait_and_replace)
+    monkeypatch.setattr(vigil.digests, "replace_listed", wait_and_replace)
     if not is_locked:
         monkeypatch.setattr(vigil.references.samples, "lock_references", lambda directory: contextlib.nullcontext())
 
     def append(seed: int) -> None:
-        with contextlib.suppress(FileNotFoundError):  # without the lock the file that one is about to put there is the other's
-            append_rows(tmp_path, [make_row(record, seed=seed)])
+        append_rows(tmp_path, [make_row(record, seed=seed)])
 
     threads = [threading.Thread(target=append, args=(seed,)) for seed in range(2)]
     for thread in threads:
@@ -154,7 +156,8 @@ def test_processes_that_append_to_one_file_all_keep_their_rows(tmp_path, record)
         process.stdin.close()
     assert [process.wait() for process in running] == [0] * 4
     assert sorted(row.seed for row in load_rows(tmp_path, "resnet_cifar")) == list(range(20))
-    assert [path.name for path in tmp_path.rglob("*") if path.is_file()] == ["quick-jax-2024-06-12.jsonl"]
+    names = sorted(path.name for path in tmp_path.rglob("*") if path.is_file())
+    assert names == ["SHA256SUMS", "quick-jax-2024-06-12.jsonl"]
 
 
 def test_the_same_sample_appended_twice_at_once_is_refused_once(tmp_path, record):

@@ -165,10 +165,19 @@ def test_a_row_edited_in_an_earlier_commit_of_the_branch_is_found(checkout):
 def test_the_same_row_written_in_another_way_is_no_edit(checkout):
     """Key order, spaces and the file that a row stands in say nothing about a sample."""
     moved_rows = [dict(reversed(row.as_json().items())) for row in OLD]
-    (checkout.root / FILE).unlink()
+    checkout.rows([])
     checkout.rows(moved_rows, "reference_results/resnet_cifar/quick-jax-2026-11-22.jsonl")
     found = checkout.compare()
     assert (found.problems, found.profiles) == ([], [])
+
+
+def test_rows_that_are_not_listed_are_an_error(checkout):
+    """Nobody could read them once they are merged; a file that a commit leaves without its line is named."""
+    path = checkout.root / FILE
+    path.with_name("quick-jax-2026-11-23.jsonl").write_text(make_row(seed=1011).line())
+    [problem] = checkout.compare().problems
+    assert problem.startswith("NOT AS LISTED: ")
+    assert "quick-jax-2026-11-23.jsonl: not listed in" in problem
 
 
 def test_a_removed_row_is_an_error(checkout, capsys):

@@ -9,6 +9,7 @@ import math
 import pytest
 
 from tests.vigil.references.sampled import RECIPE, VERIFIED, make_row, row_of
+from vigil.digests import append_listed, replace_listed
 from vigil.documents.document import DocumentError
 from vigil.documents.reference_row import ReferenceError_, ReferenceRow
 from vigil.errors import CannotRun
@@ -116,8 +117,7 @@ def test_no_folder_means_no_rows(tmp_path):
 def test_a_damaged_line_is_named_by_file_and_line(tmp_path, record, change, said):
     """The second line of the file is damaged in eleven ways; each is an error that names file, line and key."""
     (path,) = append_rows(tmp_path, [make_row(record, seed=0)])
-    with path.open("a", encoding="utf-8") as file:
-        file.write(change(make_row(record, seed=0).as_json()) + "\n")
+    append_listed(path, change(make_row(record, seed=0).as_json()) + "\n")
     with pytest.raises(CannotRun) as caught:
         load_rows(tmp_path, "resnet_cifar")
     assert f"{path}:2: " in str(caught.value)
@@ -128,11 +128,11 @@ def test_a_file_that_is_no_text_is_named(tmp_path, record):
     """A byte that a broken disk turned is an error with file and place, for rows and for entries, and no crash."""
     (path,) = append_rows(tmp_path, [make_row(record, seed=0)])
     whole = path.read_bytes()
-    path.write_bytes(whole[:40] + b"\xff" + whole[41:])
+    replace_listed(path, whole[:40] + b"\xff" + whole[41:])
     with pytest.raises(ReferenceError_, match=f"{path.name}: byte 40 is no UTF-8"):
         load_rows(tmp_path, "resnet_cifar")
-    path.write_bytes(whole)
-    (path.parent / "superseded.jsonl").write_bytes(b"\xff")
+    replace_listed(path, whole)
+    replace_listed(path.parent / "superseded.jsonl", b"\xff")
     with pytest.raises(ReferenceError_, match=r"superseded\.jsonl: byte 0"):
         load_rows(tmp_path, "resnet_cifar")
 
