@@ -13,6 +13,7 @@ from __future__ import annotations
 import collections
 import functools
 import random
+import re
 import shutil
 import sys
 import tempfile
@@ -50,6 +51,7 @@ OUTCOMES = (REFUSED, SAME, CHANGED, TRACEBACK, NAMELESS)
 SAMPLE = "tests/verify/documents/reproduced.json"
 
 Answer = Callable[[], Any]
+_recipe = functools.cache(load_recipe)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -91,7 +93,7 @@ def outcome_of(path: Path, answer: Answer, *, sound: Answer, whole: bytes) -> tu
     try:
         now = answer()
     except VigilError as error:
-        is_named = str(path) in str(error) or str(path.parent / LIST) in str(error)
+        is_named = str(path.parent) in str(error) and any(name in str(error) for name in (path.name, LIST))
         return (REFUSED if is_named else NAMELESS), str(error)
     except Exception as error:
         return TRACEBACK, repr(error)
@@ -116,7 +118,7 @@ def damage(path: Path, draws: random.Random) -> str:
             content[place] ^= 1 << draws.randrange(8)
         path.write_bytes(content)
         return f"{len(places)} bits flipped, the first at byte {places[0]}"
-    ends = [place + 1 for place, byte in enumerate(content[:-1]) if byte == ord("\n")]
+    ends = [found.end() for found in re.finditer(b"\n", content[:-1])]
     kept = draws.choice(ends) if ends and how == "cut at a line" else draws.randrange(len(content))
     path.write_bytes(content[:kept])
     return f"cut after {kept} bytes"
@@ -127,20 +129,23 @@ def lay_out(root: Path) -> dict[Path, Answer]:
     references = root / reference_directory().name
     shutil.copytree(reference_directory(), references)
     # None is committed: one recipe's samples of one framework are superseded in the copy.
-    supersede(references, load_recipe(RECIPE), profile="quick", framework="jax", reason="Superseded to have an entry to damage")
+    supersede(references, _recipe(RECIPE), profile="quick", framework="jax", reason="Superseded to have an entry to damage")
     files: dict[Path, Answer] = {}
     for path in (path for path in references.rglob("*") if path.is_file()):
         if path.parent == references:
             files[path] = functools.partial(load_known, references / "known_findings.yaml")
         elif path.parent.name == "verify":
-            files[path] = functools.partial(_step_standard, references, path.parent.parent.name)
+            readers = [reader for name, reader in (("clean", _limits), ("golden", _tapes)) if path.name.startswith((name, LIST))]
+            files[path] = functools.partial(_step_standard, references, path.parent.parent.name, readers)
         else:
             files[path] = functools.partial(_bands, references, path.parent.name)
     invocation = _make_invocation(root / "runs", references)
     for name in ("invocation.json", "seed1/record.json", "seed2/record.json", "seed1/spec.json"):
         files[invocation / name] = functools.partial(_resumed, invocation, references)
-    Verification.parse((project_root() / SAMPLE).read_bytes(), where=SAMPLE).write(invocation)
-    files[invocation / Verification.FILE_NAME] = functools.partial(Verification.read, invocation)
+    verification = root / "runs" / "verification"
+    verification.mkdir()
+    path = Verification.parse((project_root() / SAMPLE).read_bytes(), where=SAMPLE).write(verification)
+    files[path] = functools.partial(_verification, verification)
     nights = root / "runs" / "nights"
     night = create_night(
         nights, number=1, when=datetime(2026, 11, 23, tzinfo=timezone.utc), command="vigil nightly", profile=PROFILE,
@@ -171,7 +176,7 @@ def table(found: collections.Counter[tuple[str, str]]) -> Iterator[str]:
 
 def _bands(references: Path, name: str) -> Any:
     """Return the verdict on one value in each profile and framework of a recipe."""
-    recipe, samples = load_recipe(name), load_samples(references, name)
+    recipe, samples = _recipe(name), load_samples(references, name)
     verdicts = []
     for profile in sorted({row.recipe.profile for row in samples.rows} & recipe.profiles.keys()):
         training, rows = recipe.resolve(profile), [row for row in samples.standing if row.recipe.profile == profile]
@@ -190,14 +195,20 @@ def _bands(references: Path, name: str) -> Any:
     return verdicts
 
 
-def _step_standard(references: Path, name: str) -> Any:
+def _step_standard(references: Path, name: str, readers: Sequence[Callable[[Path, str], Any]]) -> Any:
     """Return what verify holds a recipe's steps against."""
-    recipe, limits = load_recipe(name), load_limits(name, model=name, directory=references)
+    return [reader(references, name) for reader in readers]
+
+
+def _limits(references: Path, name: str) -> Any:
+    return load_limits(name, model=name, directory=references)
+
+
+def _tapes(references: Path, name: str) -> Any:
     tapes = sorted((reference_directory() / name / "verify").glob("golden-*.npz"))
-    profiles = [path.stem.removeprefix("golden-") for path in tapes]
-    paths = {profile: path_of(name, profile, references) for profile in profiles}
-    recipes = {profile: identity_of(recipe, profile) for profile in profiles}
-    return limits, [load_golden(path, recipe=recipes[profile], data_directory=None).sha256 for profile, path in paths.items()]
+    recipes = [identity_of(_recipe(name), path.stem.removeprefix("golden-")) for path in tapes]
+    paths = [path_of(name, recipe.profile, references) for recipe in recipes]
+    return [load_golden(path, recipe=recipe, data_directory=None).sha256 for path, recipe in zip(paths, recipes, strict=True)]
 
 
 def _resumed(invocation: Path, references: Path) -> Any:
@@ -214,6 +225,14 @@ def _resumed(invocation: Path, references: Path) -> Any:
         return carry_out.judge_records(document, records)
 
 
+def _verification(directory: Path) -> Any:
+    """Return a verification, as a night that goes on reads it."""
+    try:
+        return Verification.read(directory)
+    except FileNotFoundError:
+        raise CannotRun(f"{directory / Verification.FILE_NAME}: missing: the context is verified again") from None
+
+
 def _nights(nights: Path) -> Any:
     """Return the nights that there are; what is said of those that cannot be read is raised."""
     documents, remarks = read_nights(nights)
@@ -224,7 +243,7 @@ def _nights(nights: Path) -> Any:
 
 def _make_invocation(runs: Path, references: Path) -> Path:
     """Leave an invocation whose two runs have ended, with the values of two reference rows; return its directory."""
-    recipe = load_recipe(RECIPE)
+    recipe = _recipe(RECIPE)
     request = Request(
         recipe=recipe, recipe_source=RECIPE, profile=PROFILE, context=make_context(framework="torch"), seeds=(1, 2), fault=None,
         command=f"vigil reproduce {RECIPE} --profile {PROFILE}",

@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 from matplotlib.image import imread
 
+import vigil.references.samples
 from benchmarks import __main__ as command_line
-from benchmarks import detection, faults, long_runs, small_tests, where_time_goes
+from benchmarks import damage, detection, faults, long_runs, small_tests, where_time_goes
 from benchmarks.detection import ablations
 from benchmarks.throughput import page
 from benchmarks.throughput.alternate import (
@@ -402,3 +403,22 @@ def test_stretches_are_judged_by_a_runs_final_weights(tmp_path, monkeypatch):
     np.testing.assert_allclose(losses, math.log(65), atol=0.3)
     save_state(tmp_path / "final.npz", {**state, "params/tokens.embedding": 20 * state["params/tokens.embedding"]}, step=0)
     assert np.abs(small_tests.losses_of(tmp_path)[0] - math.log(65)).max() > 0.5
+
+
+def test_no_damage_changes_a_verdict_in_silence():
+    """A seeded share of what `python -m benchmarks.damage` tries: each damage is refused in words that name the file."""
+    told: list[str] = []
+    found = damage.try_damages(count=40, seed=1, tell=told.append)
+    assert told == []
+    assert {outcome for _, outcome in found} == {damage.REFUSED}
+
+
+def test_a_reader_that_checks_nothing_is_found(monkeypatch):
+    """With no digest to hold rows to, cut files and lost ones move bands, and are counted as such."""
+
+    def read_anything(folder, pattern):
+        return {path.name: path.read_bytes() for path in sorted(folder.glob(pattern))}
+
+    monkeypatch.setattr(vigil.references.samples, "read_listed", read_anything)
+    found = damage.try_damages(count=40, seed=1, tell=lambda line: None)
+    assert found["reference rows", damage.CHANGED] > 3

@@ -99,8 +99,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except Exception as error:
         if isinstance(error, BrokenPipeError) and _nobody_reads():
             return EXIT_COULD_NOT_RUN
-        if isinstance(error, OSError) and error.errno is not None:
-            print(f"vigil: {_of_the_system(error)}", file=sys.stderr)
+        if refusal := _refusal_of_the_system(error):
+            print(f"vigil: {refusal}", file=sys.stderr)
             return EXIT_COULD_NOT_RUN
         # Left to itself Python ends with 1, which says here that a number is outside its band.
         traceback.print_exc()
@@ -108,8 +108,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return EXIT_COULD_NOT_RUN
 
 
-def _of_the_system(error: OSError) -> str:
-    """Return what the system refused, and where: a full disk, a place that cannot be read or written."""
+def _refusal_of_the_system(error: Exception) -> str | None:
+    """Return what the system refused, and where: a full disk, a place that cannot be read or written; None for other errors."""
+    if isinstance(error, RuntimeError) and str(error).startswith("Symlink loop"):  # Path.resolve() before Python 3.13
+        return f"{error}."
+    if not isinstance(error, OSError) or error.errno is None:
+        return None
     place = f"{error.filename}: " if error.filename else ""
     is_full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
     hint = " Free some space, or set VIGIL_RUNS_DIR to another disk; then go on with `vigil resume`." if is_full else ""
