@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import io
+import zipfile
+
 import numpy as np
 import pytest
 
@@ -94,6 +97,17 @@ def test_an_altered_file_is_an_error_that_says_so(tmp_path, state):
     content = bytearray(path.read_bytes())
     content[content.index(state["params/a.kernel"].tobytes())] ^= 1
     path.write_bytes(content)
+    with pytest.raises(ValueError, match="not a whole"):
+        load_state(path)
+
+
+@pytest.mark.parametrize("shape", [(10**13,), (10**30,), (-1,), (True,)])
+def test_a_header_that_lies_is_an_error_that_says_so(tmp_path, shape):
+    """A shape that no memory holds, that is too large for a number of C, or that is none."""
+    path, header = tmp_path / "checkpoint.npz", io.BytesIO()
+    np.lib.format.write_array_header_1_0(header, {"descr": "<f8", "fortran_order": False, "shape": shape})
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("params/a.kernel.npy", header.getvalue() + bytes(80))
     with pytest.raises(ValueError, match="not a whole"):
         load_state(path)
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import importlib.util
 import os
 import re
 import socket
 import sys
+from unittest.mock import Mock
 
 import pytest
 
@@ -241,6 +243,24 @@ def test_a_file_that_cannot_be_written_after_the_work_is_a_line(command, scripte
     code, out, err = command(*matrix, "--devices", "1", "--markdown", str(tmp_path / "gone" / "x.md"))
     assert (code, "torch-jit-fp32-x1" in out) == (3, True)
     assert f"--markdown: {tmp_path}/gone/x.md cannot be written (No such file or directory)" in err
+
+
+@pytest.mark.parametrize(
+    ("number", "said"),
+    [
+        (errno.ENOSPC, "runs/x: No space left on device. Free some space, or set VIGIL_RUNS_DIR to another disk"),
+        (errno.ENAMETOOLONG, "runs/x: File name too long."),
+        (errno.EROFS, "runs/x: Read-only file system."),
+    ],
+)
+def test_what_the_system_refuses_is_a_line(monkeypatch, capsys, number, said):
+    """With the place and what to do; a loop of links is one as well."""
+    monkeypatch.setattr(vigil.cli.main.reproduce, "load_recipe", Mock(side_effect=OSError(number, os.strerror(number), "runs/x")))
+    assert main(REPRODUCE) == 3
+    assert f"vigil: {said}" in capsys.readouterr().err
+    monkeypatch.setattr(vigil.cli.main.reproduce, "load_recipe", Mock(side_effect=RuntimeError("Symlink loop from 'x'")))
+    assert main(REPRODUCE) == 3
+    assert capsys.readouterr().err == "vigil: Symlink loop from 'x'.\n"
 
 
 def test_an_error_that_nobody_foresaw_is_no_number_outside_its_band(monkeypatch, capsys):

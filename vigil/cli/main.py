@@ -115,7 +115,7 @@ def _refusal_of_the_system(error: Exception) -> str | None:
     if not isinstance(error, OSError) or error.errno is None:
         return None
     place = f"{error.filename}: " if error.filename else ""
-    is_full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+    is_full = error.errno in (errno.ENOSPC, errno.EDQUOT)
     hint = " Free some space, or set VIGIL_RUNS_DIR to another disk; then go on with `vigil resume`." if is_full else ""
     return f"{place}{error.strerror}.{hint}"
 

@@ -105,7 +105,7 @@ def sync_one(directory: Path, *, uri: str, held: Collection[str]) -> tuple[str, 
             return "already in MLflow", " (checked)"
         record_tracking(directory, tracking)
         return "uploaded", f" (experiment {tracking.experiment}, run {tracking.run_id})"
-    except CannotRun as error:
+    except (CannotRun, OSError) as error:
         return "failed", f": {error}"
 
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import dataclasses
 import gzip
-import zipfile
 import zlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -15,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from runners.contract.data.labelled import LabelledSet, make_set
+from runners.contract.errors import DAMAGED_ARCHIVE
 from vigil.errors import DataError
 
 IMAGE_FILES = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".webp", ".tif", ".tiff")
@@ -111,7 +111,7 @@ def _read_arrays(path: Path, split: str) -> Split:
             images, labels = (archive[name] for name in names)
     except FileNotFoundError as error:
         raise _missing(path) from error
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+    except DAMAGED_ARCHIVE as error:
         raise DataError(f"{path}: is no .npz of arrays, or is damaged ({error}).") from error
     return _split(path, images, labels, names)
 

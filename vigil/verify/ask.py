@@ -14,11 +14,13 @@ from typing import Any
 
 import numpy as np
 
+from runners.contract.errors import DAMAGED_ARCHIVE
 from runners.contract.protocol.cases import CASES, PROBES
 from runners.contract.protocol.spec import write_spec
 from vigil.documents.context import Context
 from vigil.documents.identity import Identity
 from vigil.documents.record import Record
+from vigil.errors import CannotRun
 from vigil.process.build_spec import build_spec, rows_of_part
 from vigil.process.execute import PROGRESS_TIMEOUT_SECONDS, execute
 from vigil.process.hosts import Hosts
@@ -191,8 +193,11 @@ def ask(
     for index, line in enumerate(lines):
         path = directory / f"answers-{index}.npz"
         if path.exists():
-            with np.load(path, allow_pickle=False) as archive:
-                tensors[line["name"]] = {name: archive[name] for name in archive.files}
+            try:
+                with np.load(path, allow_pickle=False) as archive:
+                    tensors[line["name"]] = {name: archive[name] for name in archive.files}
+            except DAMAGED_ARCHIVE as error:
+                raise CannotRun(f"{path}: no whole answer ({type(error).__name__}: {error}). Verify again.") from error
     return Answers(record, tensors, {case.name: case.seconds for case in record.probed})
 
 

@@ -323,7 +323,7 @@ def load_golden(path: Path, *, recipe: Identity, data_directory: Path | None, so
         with np.load(io.BytesIO(content), allow_pickle=False) as archive:
             arrays = {name: archive[name] for name in archive.files}
         header = json.loads(arrays["header"].tobytes())
-    except (OSError, *DAMAGED_ARCHIVE) as error:
+    except DAMAGED_ARCHIVE as error:
         raise CannotRun(f"{path}: not a golden tape ({type(error).__name__}: {error}). Restore it, or make it again.") from error
     if header["schema"] != SCHEMA or header["recipe"]["hash"] != recipe.hash:
         raise CannotRun(

@@ -49,7 +49,7 @@ def read(path: Path, *, kind: str, names: tuple[str, ...]) -> dict[str, np.ndarr
             if str(archive["kind"]) != kind or int(archive["schema"]) != SCHEMA:
                 raise UnusableData(f"{path}: holds {archive['kind']}, schema {archive['schema']}; read are {kind}, {SCHEMA}.")
             return {name: archive[name] for name in names}
-    except (OSError, *DAMAGED_ARCHIVE) as error:
+    except DAMAGED_ARCHIVE as error:
         raise UnusableData(
             f"{path}: is no set of {kind}, or is damaged ({error}). Remove it, and import the set again."
         ) from error

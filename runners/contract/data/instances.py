@@ -129,7 +129,7 @@ def read(path: Path, *, expected: str | None = None) -> InstanceSet:
                 raise UnusableData(f"{path}: schema {arrays['schema']}, this version reads {SCHEMA}. Import the set again.")
             train, test = (Instances(**{name: arrays[f"{split}_{name}"] for name in _ARRAYS}) for split in ("train", "test"))
             names = tuple(map(str, arrays["class_names"]))
-    except (OSError, *DAMAGED_ARCHIVE) as error:
+    except DAMAGED_ARCHIVE as error:
         raise UnusableData(f"{path}: is not a data set, or is damaged ({error}). Remove it, and import the set again.") from error
     whole = make_set(train, test, names)
     if expected is not None and whole.checksum != expected:

@@ -50,7 +50,7 @@ def _read(path: Path) -> dict[str, np.ndarray] | None:
             return {key: archive[key] for key in archive.files}
     except FileNotFoundError:
         return None
-    except (OSError, *DAMAGED_ARCHIVE):
+    except DAMAGED_ARCHIVE:
         with contextlib.suppress(OSError):
             path.unlink()
         return None

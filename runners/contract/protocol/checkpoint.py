@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import zipfile
-import zlib
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from runners.contract.errors import DAMAGED_ARCHIVE
 from runners.contract.files import replacing
 
 State = dict[str, np.ndarray]
@@ -30,7 +29,9 @@ def load_state(path: Path) -> tuple[State, int]:
         with open(path, "rb") as file, np.load(file, allow_pickle=False) as archive:
             state = {name: archive[name] for name in archive.files if name != "step"}
             return state, int(archive["step"])
-    except (zipfile.BadZipFile, zlib.error, EOFError, KeyError) as error:
+    except OSError:
+        raise
+    except DAMAGED_ARCHIVE as error:
         raise ValueError(f"not a whole .npz file of a state: {type(error).__name__}: {error}") from error
 
 
