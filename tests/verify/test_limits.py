@@ -132,6 +132,14 @@ def test_without_clean_rows_nothing_is_judged():
         Limits({}, 0).score(Difference("late/margin", "loss", 1.0, 1.0, 0.0, 0.0, 0.0), "fp32")
 
 
+@pytest.mark.parametrize("line", ['{"precision": "fp32"', "[1]", '{"seed": 1, "case": "late/margin"}', "7"])
+def test_a_line_that_is_no_clean_row_is_refused(tmp_path, line):
+    """Whoever edits a file and lists it anew is told which it is."""
+    replace_listed(tmp_path / "mine" / "verify" / "clean-1.jsonl", line.encode())
+    with pytest.raises(CannotRun, match=r"mine/verify/clean-1\.jsonl: one of the lines is no clean row"):
+        load_limits("mine", model="mine", directory=tmp_path)
+
+
 def test_an_own_recipe_borrows_the_limits_of_its_kind(tmp_path):
     """Without clean runs of its own, a recipe is held to those of the one that its model is named after, and that is told."""
     row = {"precision": "fp32", "case": "late/margin", "context": "jax-jit-fp32-x1", "seed": 0}

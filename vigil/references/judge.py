@@ -40,7 +40,7 @@ from vigil.statistics.bands import (
     detectable_drop,
     prediction_band,
 )
-from vigil.statistics.metric import amount, spread_floor, worst_value
+from vigil.statistics.metric import amount, spread_floor
 from vigil.statistics.sequential import evidence_of, explain_evidence
 
 
@@ -160,10 +160,7 @@ def judge(
         if floor == 0.0 and prediction_band(samples, **labels).spread == 0.0:
             problem = f"the {len(samples)} reference samples have no spread, and no floor is known for {metric.unit}"
         else:
-            compared = compare(numbers, samples, coverage=coverage, spread_floor=floor, **labels)
-            problem = _why_no_verdict(compared.mean_band, metric)
-            comparison = None if problem else compared
-        if comparison is not None:
+            comparison = compare(numbers, samples, coverage=coverage, spread_floor=floor, **labels)
             drop = detectable_drop(samples, n_new=len(numbers), coverage=coverage, power=POWER, spread_floor=floor, **labels)
             notes += [*remarks_on(used, framework=context.framework), *remarks_on_processor(used, environment or {})]
             if sequential is not None:
@@ -236,17 +233,6 @@ def why_blind(seen: float | None, *, mean: float, metric: Metric, of: str = "the
     return (
         f"every phase ran, and that is all it says: a model that has learned nothing gives {gives}, "
         f"{amount(abs(learned), metric.unit)} from {of}; the least that is seen is {amount(seen, metric.unit)}"
-    )
-
-
-def _why_no_verdict(band: Band, metric: Metric) -> str | None:
-    """Return why a band judges nothing: even the worst that the metric can be lies in it; None where something does not."""
-    worst = worst_value(metric.unit, metric.direction)
-    if worst is None or not band.contains(worst):
-        return None
-    return (
-        f"the band, {shown(band.low, metric.unit)} to {shown(band.high, metric.unit)}, leaves the range of {metric.name}: "
-        f"{shown(worst, metric.unit)} {metric.unit}, the worst there is, lies in it, so that no run would be outside"
     )
 
 

@@ -10,6 +10,7 @@ import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+from vigil.digests import FILE_NAME as LIST
 from vigil.documents.context import FRAMEWORKS, make_context
 from vigil.documents.document import Part
 from vigil.documents.identity import Identity
@@ -78,8 +79,8 @@ class SampleGroup(Part):
 
 
 def recipes_with_rows(directory: Path) -> list[str]:
-    """Return the names of the recipes that have a file of samples in `directory`."""
-    return sorted({path.parent.name for path in directory.glob("*/*.jsonl")})
+    """Return the names of the recipes that have a file of samples in `directory`, or a list of those that it should have."""
+    return sorted({path.parent.name for pattern in ("*/*.jsonl", f"*/{LIST}") for path in directory.glob(pattern)})
 
 
 def overview(samples: RecipeSamples, *, recipe: Recipe | None, profile: str | None = None) -> list[SampleGroup]:

@@ -13,13 +13,6 @@ def amount(size: float, unit: str) -> str:
     return f"{size:.2f} points" if unit == "percent" else f"{size:.4g} {unit}"
 
 
-def worst_value(unit: str, direction: str) -> float | None:
-    """Return the worst that a metric in this unit can be; None where there is no end to it."""
-    if unit != "percent":
-        return None
-    return 0.0 if direction == "higher" else 100.0
-
-
 def spread_floor(values: Sequence[float], *, unit: str, n_test: int) -> float:
     """Return the least spread to believe of values in this unit, measured on n_test examples.
 

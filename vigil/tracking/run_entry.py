@@ -14,6 +14,7 @@ from datetime import datetime
 from typing import Literal
 
 from vigil.documents.context import Context
+from vigil.documents.document import DIGEST
 from vigil.documents.identity import Identity
 from vigil.documents.invocation import FirstRung, Invocation
 from vigil.documents.judgement import Judgement, RunBand
@@ -129,9 +130,13 @@ def shown_tags(
 
 
 def sent_text(content: bytes | str, *, indent: int = 2) -> str:
-    """Return a document's file as it is sent: without secrets, and without `tracking`, for a later upload must hash the same."""
+    """Return a document's file as it is sent: without secrets, and without `tracking`, for a later upload must hash the same.
+
+    Its own digest would be that of other content.
+    """
     values = json.loads(content)
-    values.pop("tracking", None)
+    for key in ("tracking", DIGEST):
+        values.pop(key, None)
     return redact(json.dumps(values, indent=indent)) + "\n"
 
 

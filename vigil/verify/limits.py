@@ -169,10 +169,16 @@ def load_limits(recipe_name: str, *, model: str, directory: Path | None = None, 
     for folder, name in (own, (directory or reference_directory(), model)):
         files = read_listed(folder / name / "verify", "clean-*.jsonl")
         if files:
-            rows = (json.loads(line) for content in files.values() for line in content.splitlines())
             digests = {f"{name}/verify/{file}": digest_of(content) for file, content in files.items()}
+            try:
+                limits = make_limits(json.loads(line) for content in files.values() for line in content.splitlines())
+            except (ValueError, KeyError, TypeError, AttributeError) as error:
+                raise CannotRun(
+                    f"{', '.join(digests)}: one of the lines is no clean row ({type(error).__name__}: {error}). "
+                    "Restore the file from version control."
+                ) from error
             borrowed = name if (folder, name) != own else None
-            return dataclasses.replace(make_limits(rows), borrowed_from=borrowed, digests=digests)
+            return dataclasses.replace(limits, borrowed_from=borrowed, digests=digests)
     return Limits({}, 0)
 
 

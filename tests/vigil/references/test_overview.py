@@ -11,10 +11,11 @@ from vigil.cli.main import main
 from vigil.documents.context import FRAMEWORKS, make_context
 from vigil.documents.judgement import JudgingBand, Metric
 from vigil.documents.superseding import SupersedingEntry
+from vigil.errors import DataError
 from vigil.recipes.loading import identity_of
 from vigil.references.judge import judge
-from vigil.references.overview import distinct, overview
-from vigil.references.samples import RecipeSamples, append_rows, load_rows, superseded_by
+from vigil.references.overview import distinct, overview, recipes_with_rows
+from vigil.references.samples import RecipeSamples, append_rows, load_rows, load_samples, superseded_by
 
 
 def look(rows, *entries, recipe=RECIPE):
@@ -175,3 +176,12 @@ def test_nothing_there_is_said(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr("vigil.cli.reference.reference_directory", lambda source=None: tmp_path)
     assert main(["reference", "show"]) == 0
     assert "no samples; to make some: vigil reference add" in capsys.readouterr().out
+
+
+def test_a_recipe_whose_files_are_all_lost_is_still_known(tmp_path):
+    """Its list says that there should be some; nobody takes it for one that never had any."""
+    path = write_lines(tmp_path / "resnet_cifar" / "quick-jax-2026-11-21.jsonl", make_rows())
+    path.unlink()
+    assert recipes_with_rows(tmp_path) == ["resnet_cifar"]
+    with pytest.raises(DataError, match=r"quick-jax-2026-11-21\.jsonl: missing"):
+        load_samples(tmp_path, "resnet_cifar")
