@@ -14,6 +14,7 @@ import vigil.runs.gate
 import vigil.verify.golden
 from tests.reports.documents import a_document, a_failure, a_regression, write_verification
 from vigil.cli.main import main
+from vigil.digests import replace_listed
 from vigil.errors import CannotRun
 from vigil.process.build_spec import fault_entry
 from vigil.references.samples import load_rows
@@ -47,8 +48,7 @@ def verified(adding, monkeypatch, folder):
 
     There is a golden tape, which nobody reads.
     """
-    (folder / "resnet_cifar" / "verify").mkdir(parents=True)
-    (folder / "resnet_cifar" / "verify" / "golden-smoke.npz").touch()
+    replace_listed(folder / "resnet_cifar" / "verify" / "golden-smoke.npz", b"")
     monkeypatch.setattr(vigil.runs.gate, "load_standard", lambda recipe, profile, *, data_directory: None)
     asked = []
 
