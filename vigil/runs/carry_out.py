@@ -123,7 +123,8 @@ def _carry_out(
         invocation = invocation.replace(verify=rung)
         invocation.write(directory)
         yield
-    load_samples(reference_directory(invocation.source), invocation.recipe.name)  # what is damaged is refused before a run is trained
+    # What is damaged is refused before a run is trained.
+    load_samples(reference_directory(invocation.source), invocation.recipe.name)
     records: list[Record] = []
     for index, name in enumerate(invocation.runs):
         record, ending = read_record(directory / name), None
