@@ -1,4 +1,4 @@
-"""How a verdict is shown: a mark, a word and a colour, and no two alike.
+"""How a verdict is shown: a mark, a word and a colour, and no two alike. A state has one word on every page.
 
 The colours are those of Okabe and Ito (Color Universal Design, 2008, https://jfly.uni-koeln.de/color/), which readers of every
 kind of colour vision tell apart. The word beside the mark says the same without any colour.
@@ -8,15 +8,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from reports.site.words import plain
 from vigil.documents.verdict import Verdict
 
 LEFT, NEVER, STALE = "left", "never", "stale"  # what a cell is that has no verdict of today
 FAILED, OTHER = "failed", "other"
+NEUTRAL = "neutral"  # a verdict of Vigil's that says neither that something is fine nor that it is wrong
 
 
 @dataclass(frozen=True)
 class Appearance:
-    """How one outcome looks. light, dark: background and text of its field. symbol: its points in a chart."""
+    """How one outcome looks. light, dark: background and text of its field."""
 
     name: str
     mark: str
@@ -24,7 +26,6 @@ class Appearance:
     meaning: str
     light: tuple[str, str]
     dark: tuple[str, str]
-    symbol: str
 
 
 _BLACK, _WHITE = "#000000", "#ffffff"
@@ -41,50 +42,46 @@ APPEARANCES = {
     for appearance in (
         Appearance(
             Verdict.REGRESSED.value, "▼", "worse", "worse than its band allows, or a training step that is wrong",
-            **_same("#d55e00", _BLACK), symbol="triangle-down",
+            **_same("#d55e00", _BLACK),
         ),
         Appearance(
             Verdict.BETTER.value, "▲", "better", "better than its band allows: as suspicious as worse",
-            **_same("#56b4e9", _BLACK), symbol="triangle-up",
+            **_same("#56b4e9", _BLACK),
         ),
         Appearance(
             FAILED, "✕", "failed", "ended without a number: neither a mismatch nor a pass",
-            light=(_BLACK, _WHITE), dark=(_WHITE, _BLACK), symbol="x",
+            light=(_BLACK, _WHITE), dark=(_WHITE, _BLACK),
         ),
         Appearance(
             OTHER, "!", "other", "a verdict that this report does not know; read its name", **_same("#e69f00", _BLACK),
-            symbol="hexagram",
         ),
         Appearance(
             Verdict.UNKNOWN.value, "?", "unknown", "it ran, and nothing or too little is there to judge it by",
-            **_same("#f0e442", _BLACK), symbol="diamond",
-        ),
-        Appearance(
-            Verdict.RAN.value, "~", "ran", "every phase ran; its band cannot tell a model that learned nothing from a sound one",
-            light=("#e4e4e4", "#333333"), dark=("#3a3d44", "#e6e6e6"), symbol="cross-open",
+            **_same("#f0e442", _BLACK),
         ),
         Appearance(
             STALE, "○", "stale", "older than a week, or of another version of the recipe: says nothing of today",
-            light=("#e4e4e4", "#333333"), dark=("#3a3d44", "#e6e6e6"), symbol="circle-open",
+            light=("#e4e4e4", "#333333"), dark=("#3a3d44", "#e6e6e6"),
         ),
         Appearance(
             LEFT, "…", "left", "planned for the night, and not run", light=(_PAPER, "#333333"), dark=(_NIGHT, "#e6e6e6"),
-            symbol="line-ns-open",
+        ),
+        Appearance(
+            NEUTRAL, "~", "neutral", "it ran, and its verdict says neither fine nor wrong: read its name",
+            light=("#eceff4", "#333333"), dark=("#2b2f38", "#e6e6e6"),
         ),
         Appearance(
             Verdict.KNOWN_FINDING.value, "K", "known", "wrong in a way that is on record as a finding",
-            **_same("#cc79a7", _BLACK), symbol="star",
+            **_same("#cc79a7", _BLACK),
         ),
         Appearance(
             Verdict.UNSUPPORTED.value, "-", "unsupported", "the framework refuses this context", **_same("#cccccc", _BLACK),
-            symbol="square",
         ),
         Appearance(
-            Verdict.REPRODUCED.value, "✓", "reproduced", "inside its band", **_same("#009e73", _BLACK), symbol="circle",
+            Verdict.REPRODUCED.value, "✓", "reproduced", "inside its band", **_same("#009e73", _BLACK),
         ),
         Appearance(
             NEVER, "·", "never", "never run, as far as the history goes", light=(_PAPER, "#595959"), dark=(_NIGHT, "#b3b3b3"),
-            symbol="line-ew-open",
         ),
     )
 }  # fmt: skip
@@ -103,7 +100,21 @@ def appearance_of(verdict: str) -> Appearance:
     known = verdict_in(verdict)
     if known.is_failed if known else verdict.startswith(f"{FAILED}:"):  # of a category that only a later Vigil has, too
         return APPEARANCES[FAILED]
-    return APPEARANCES[verdict if known or verdict in (LEFT, NEVER) else OTHER]
+    if known or verdict in (LEFT, NEVER):
+        return APPEARANCES.get(verdict, APPEARANCES[NEUTRAL])
+    return APPEARANCES[OTHER]
+
+
+def word_of(verdict: str, *, is_step: bool = False) -> str:
+    """Return the one word for a state, with the name of a verdict that has none of its own. is_step: a verification's."""
+    shown = appearance_of(verdict)
+    if shown.name == Verdict.REGRESSED and is_step:
+        return "wrong step"
+    if shown.name == FAILED:
+        return f"{FAILED}: {plain(verdict.partition(':')[2]).replace('_', ' ')}"
+    if shown.name == NEUTRAL:
+        return plain(verdict)
+    return f"{OTHER}: {plain(verdict)}" if shown.name == OTHER else shown.word
 
 
 def contrast(one: str, other: str) -> float:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 from reports.drift_table import DriftRow, drift_line, gap_line, moved_line, notes
 from reports.site.appearance import APPEARANCES, FAILED, OTHER, Appearance
@@ -31,13 +33,24 @@ class DriftMark:
 
 @dataclass(frozen=True)
 class DriftLine:
-    """One finding. key: the cell, None where the cells of `framework` were pooled. mark: where it began, if that is known."""
+    """One finding. key: the cell, None where the cells of `framework` were pooled. mark: where it began, if that is known.
+
+    drift: None for numbers that moved, and for a cell that gives none.
+    """
 
     key: Key | None
     framework: str
     appearance: Appearance
     line: DriftRow
     mark: DriftMark | None = None
+    drift: Drift | None = None
+
+    @property
+    def word(self) -> str:
+        """What it is, in the one word that every page has for it."""
+        if self.drift is not None:
+            return {True: "worse", False: "better", None: self.drift.what}[self.drift.worse]
+        return "wrong step" if self.line.what == WORSE else self.line.what
 
 
 @dataclass(frozen=True)
@@ -71,15 +84,30 @@ class SiteDrift:
     gaps: Sequence[DriftLine]
     moved: Sequence[DriftLine]
     outcomes: Mapping[str, int]
-    looked_at: Mapping[str, object]
+    looked_at: Mapping[str, Any]
     notes: Sequence[str]
     seen: Mapping[Key, CellCount]
+
+    @cached_property
+    def by_key(self) -> Mapping[Key, Sequence[DriftLine]]:
+        """The findings of each cell."""
+        return _by_key(self.findings)
+
+    @cached_property
+    def gaps_by_key(self) -> Mapping[Key, Sequence[DriftLine]]:
+        """That a cell gives no value any more."""
+        return _by_key(self.gaps)
+
+    @cached_property
+    def moved_by_key(self) -> Mapping[Key, Sequence[DriftLine]]:
+        """The cells whose numbers moved and are not worse."""
+        return _by_key(self.moved)
 
     def of(self, key: Key) -> CellDrift:
         """Return what is known of a cell."""
         framework = framework_of(key)
-        found = [each for each in self.findings if each.key == key]
-        others = [each for each in (*self.gaps, *self.moved) if each.key == key]
+        found = self.by_key.get(key, ())
+        others = [*self.gaps_by_key.get(key, ()), *self.moved_by_key.get(key, ())]
         pooled = [each for each in self.findings if each.key is None and each.framework in (framework, EVERY)]
         return CellDrift(found, others, pooled, self.seen.get(key))
 
@@ -114,4 +142,12 @@ def _drift(drift: Drift, report: DriftReport) -> DriftLine:
     mark = None
     if began.night is not None and began.low is not None and began.high is not None:
         mark = DriftMark(night=report.nights[began.night], low=report.nights[began.low], high=report.nights[began.high])
-    return DriftLine(key, drift.cell["framework"], APPEARANCES[_OF_DRIFT[drift.worse]], line, mark)
+    return DriftLine(key, drift.cell["framework"], APPEARANCES[_OF_DRIFT[drift.worse]], line, mark, drift)
+
+
+def _by_key(lines: Sequence[DriftLine]) -> dict[Key, list[DriftLine]]:
+    found: dict[Key, list[DriftLine]] = {}
+    for each in lines:
+        if each.key is not None:
+            found.setdefault(each.key, []).append(each)
+    return found

@@ -20,6 +20,7 @@ from vigil.tracking.history_rows import HistoryRow, SampleRow, VerificationRow, 
 
 KINDS: tuple[CellKind, ...] = (VERIFY, REPRODUCE)
 NO_FAULT = "none"
+WRONG_STEP = "one training step is wrong"  # with which the reason of a reproduction begins that it takes back
 Key = tuple[str, str, str]  # recipe, profile, context
 
 
@@ -88,7 +89,7 @@ def verdict_of_all(runs: Sequence[SampleRow], rung: VerificationRow | None) -> t
         return shared.verdict, shared.reason
     step = verdict_in(rung.verdict) if rung is not None else None
     if rung is not None and step is not None and step.is_wrong_step:
-        return Verdict.REGRESSED, f"one training step is wrong, whatever the metric says: {rung.reason or rung.verdict}"
+        return Verdict.REGRESSED, f"{WRONG_STEP}, whatever the metric says: {rung.reason or rung.verdict}"
     if rung is not None and appearance_of(rung.verdict).name == FAILED:
         return rung.verdict, f"the verification of one training step crashed: {rung.reason or 'no reason recorded'}"
     if len(runs) == 1:

@@ -1,263 +1,404 @@
-"""The charts of a cell's page, as plain dicts in plotly's JSON. `charts.js` gives them the colours of the page, light or dark.
+"""The charts, as SVG in the page: no script draws them, so paper, a phone and a mail show what a desktop does.
 
-Everything that a chart draws stands in the table below it, too. Strings that come from records go through `words.label`.
+Colours are classes of the page's style, so light and dark follow it; each means one thing on every page. A point's title holds
+its value, its band and how far it is outside. Strings of records are escaped here, since the result is markup.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import pairwise
 from typing import Any
+
+from markupsafe import Markup, escape
 
 from reports.site.appearance import FAILED, appearance_of
 from reports.site.cell_drift import DriftMark
 from reports.site.cell_results import CellResult
 from reports.site.losses import Curve, Envelope
-from reports.site.words import label, moment, number, points
+from reports.site.words import moment, number, plain, points, shortened
 from vigil.documents.night import REPRODUCE, VERIFY
-from vigil.tracking.history_rows import SampleRow
-
-Figure = dict[str, Any]
-_Edge = tuple[datetime, Any, Any]  # when, low, high
+from vigil.documents.verdict import Verdict
 
 MOST_RESULTS = 400  # beyond, a chart is a carpet; the page says how many are left out
-_BAND = "rgba(0,114,178,0.22)"
-_BAND_EDGE = "rgba(0,114,178,0.75)"
-_LINES = (("#d55e00", "solid"), ("#0072b2", "dash"), ("#cc79a7", "dot"))
-_DRIFT, _DRIFT_FIELD = "#d55e00", "rgba(213,94,0,0.12)"
-_GREY = "#808080"
-_EDGE = {"width": 1, "color": _GREY}  # so that a yellow point is seen on white, and a black one on black
-_HALF_DAY = timedelta(hours=12)
+_SPARK_NIGHTS = 40
 _LOWEST, _HIGHEST = 1e-6, 1e12  # where a ratio of zero and an infinite one are drawn on a logarithmic axis
+_LONGEST_LABEL = 60
+_MOST_RELEASES = 8
+_MOST_TOLD = 60  # points that say their number: those of older nights stand in MLflow, and a report is to be light
+_MOST_SEEDS = 60  # results whose seeds are drawn beside their mean
+_DAY = timedelta(days=1)
+
+MeanBands = Callable[[int], float | None]
+"""From a number of runs to how wide the band for their mean is, beside the band for one; None where nobody knows."""
 
 
-def history_chart(results: Sequence[CellResult], *, mark: DriftMark | None = None) -> Figure | None:
-    """Return the metric over time: every seed a point, the band that it was held to, a line where the release changes.
+@dataclass(frozen=True)
+class Judged:
+    """A reproduction as it was judged: the mean of its runs, and the band for that mean; None where there is none of either.
+
+    is_one: whether the band is that for one run, for want of knowing the other.
+    """
+
+    result: CellResult
+    value: float | None
+    low: float | None
+    high: float | None
+    is_one: bool
+
+    @property
+    def difference(self) -> float | None:
+        """How far it is from the middle of its band."""
+        if self.value is None or self.low is None or self.high is None:
+            return None
+        return self.value - (self.low + self.high) / 2
+
+
+def judged(result: CellResult, mean_bands: MeanBands) -> Judged:
+    """Return a reproduction as it was judged: one run by its band, several by the band for their mean."""
+    values = [value for run in result.runs if (value := _one(run.value)) is not None]
+    banded = next((run for run in result.runs if _one(run.band_low) is not None and _one(run.band_high) is not None), None)
+    value = math.fsum(values) / len(values) if values else None
+    if banded is None or banded.band_low is None or banded.band_high is None:
+        return Judged(result, value, None, None, True)
+    share = mean_bands(len(values)) if len(values) > 1 else 1.0
+    middle, half = (banded.band_low + banded.band_high) / 2, (banded.band_high - banded.band_low) / 2 * (share or 1.0)
+    return Judged(result, value, middle - half, middle + half, share is None or len(values) < 2)
+
+
+@dataclass
+class _Axes:
+    """A field in a picture: from values to places. x, y: the ranges of values; y may be logarithmic. mark: half a triangle."""
+
+    width: float
+    height: float
+    left: float
+    right: float
+    top: float
+    bottom: float
+    x: tuple[float, float]
+    y: tuple[float, float]
+    is_log: bool = False
+    mark: float = 4.0
+
+    def across(self, value: float) -> float:
+        first, last = self.x
+        return self.left + (value - first) / ((last - first) or 1.0) * (self.width - self.left - self.right)
+
+    @property
+    def span(self) -> float:
+        return self.width - self.left - self.right
+
+    def up(self, value: float) -> float:
+        low, high = self.y
+        if self.is_log:
+            low, high, value = math.log10(low), math.log10(high), math.log10(value)
+        share = (value - low) / ((high - low) or 1.0)
+        return self.height - self.bottom - share * (self.height - self.top - self.bottom)
+
+
+def history_chart(results: Sequence[CellResult], mean_bands: MeanBands, *, mark: DriftMark | None = None) -> Markup | None:
+    """Return the metric over time: what was judged a large point, its seeds small ones, the band that it was held to.
 
     mark: where a drift began; one that began before the results that are shown is not drawn.
     """
-    shown = [result for result in results if result.kind == REPRODUCE and result.is_clean]
+    shown = [each for each in results if each.kind == REPRODUCE and each.is_clean]
     if not shown:
         return None
-    runs = [(result, run) for result in shown for run in result.runs]
-    valued = [(result, run) for result, run in runs if _one(run.value) is not None]
-    without = [(result, run) for result, run in runs if _one(run.value) is None]
+    rows = [judged(each, mean_bands) for each in shown]
     unit, metric = _last(shown, "unit"), _last(shown, "metric")
-    data = _band(shown)
-    for name in dict.fromkeys(run.verdict for _, run in valued):
-        data.append(_points(name, [(result, run) for result, run in valued if run.verdict == name], unit=unit))
-    for name in dict.fromkeys(run.verdict for _, run in without):
-        data.append(_endings(name, [(result, run) for result, run in without if run.verdict == name]))
-    layout = {
-        "xaxis": _date_axis("when it ran (UTC)", shown),
-        "yaxis": {"title": {"text": label(f"{metric or 'metric'}{f' ({unit})' if unit else ''}")}},
-        "yaxis2": {"overlaying": "y", "range": [0, 1], "visible": False, "fixedrange": True},
-    }
-    changes = _release_changes(shown)
-    if mark is not None:
-        shapes, notes = _drift_mark(shown, mark)
-        changes = {"shapes": changes["shapes"] + shapes, "annotations": changes["annotations"] + notes}
-    return {"data": data, "layout": layout | changes}
+    axes = _axes_of(rows, width=520, height=230, left=44, right=10, top=16, bottom=24)
+    parts = [_frame(axes, shown, ticks=_ticks(*axes.y)), _drift_field(axes, shown, mark), _band(axes, rows)]
+    parts += [_releases(axes, shown)]
+    for row in rows[-_MOST_SEEDS:]:
+        if len(row.result.runs) > 1:
+            seeds = [run.value for run in row.result.runs if _one(run.value) is not None]
+            parts += [_dot(axes, row.result.created, value, "seed") for value in seeds if value is not None]
+    untold = len(rows) - _MOST_TOLD
+    parts += [_judged_point(axes, row, unit, is_told=place >= untold) for place, row in enumerate(rows)]
+    parts += [_drift_line(axes, shown, mark)]
+    name = f"{plain(metric) or 'metric'}{f' ({plain(unit)})' if unit else ''}"
+    return _picture(axes, parts, label=f"{name} over time, with its band", y_name=shortened(name, _LONGEST_LABEL))
 
 
-def ratio_chart(results: Sequence[CellResult]) -> Figure | None:
-    """Return verify's worst tensor over time, on a logarithmic axis: in noise floors, and as a share of what is accepted."""
-    clean = [result for result in results if result.kind == VERIFY and result.is_clean]
-    shown = [result for result in clean if result.measured and result.measured.worst_ratio is not None]
+def ratio_chart(results: Sequence[CellResult]) -> Markup | None:
+    """Return verify's worst tensor over time, as a multiple of what is accepted: above the line at 1 a tensor is out."""
+    clean = [each for each in results if each.kind == VERIFY and each.is_clean and each.measured]
+    shown = [each for each in clean if each.measured and _drawable(each.measured.worst_score) is not None]
     if not shown:
         return None
-    data = []
-    for is_short in (False, True):
-        of_form = [result for result in shown if result.is_short == is_short]
-        if of_form:
-            data.append(_ratios(of_form, "worst_ratio", "worst distance, in noise floors", "#0072b2", "circle"))
-            data.append(_ratios(of_form, "worst_score", "worst share of what is accepted", "#d55e00", "diamond"))
-    limit = {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "yref": "y", "y0": 1, "y1": 1}
-    layout = {
-        "xaxis": _date_axis("when it was verified (UTC)", shown),
-        # Without a format plotly writes 0.9 as a small 9 below the 1.
-        "yaxis": {"type": "log", "title": {"text": "ratio (log)"}, "tickformat": "~g"},
-    }
-    changes = _release_changes(shown)
-    changes["shapes"].append(limit | {"line": {"color": "#d55e00", "width": 1, "dash": "dash"}})
-    return {"data": data, "layout": layout | changes}
+    scores = [_drawable(each.measured.worst_score) or 1.0 for each in shown if each.measured]
+    low, high = min(0.1, *scores) / 1.5, max(10.0, *scores) * 1.5
+    axes = _Axes(520, 200, 44, 10, 16, 24, _times(shown), (low, high), is_log=True)
+    decades = range(math.ceil(math.log10(low)), math.floor(math.log10(high)) + 1)
+    step = max(1, math.ceil(len(decades) / 6))
+    parts = [_frame(axes, shown, ticks=[10.0**each for each in decades][::step]), _releases(axes, shown)]
+    edge, top = axes.up(1.0), axes.up(high)
+    parts.append(f'<path class="limit" d="M{axes.left} {edge:.1f}H{axes.width - axes.right}"/>')
+    parts.append(
+        f'<rect class="beyond" x="{axes.left}" y="{top:.1f}" width="{axes.span}" height="{edge - top:.1f}"/>'
+    )
+    for place, (each, score) in enumerate(zip(shown, scores, strict=True)):
+        row = each.measured
+        if row is None:
+            continue
+        told = [f"{number(row.worst_score)} of what is accepted", f"{number(row.worst_ratio)} noise floors", *_facts(each)]
+        if row.origin_layer:
+            told.insert(2, f"first wrong: {row.origin_layer}")
+        name = f"{appearance_of(each.verdict).name}{' short' if each.is_short else ''}"
+        parts.append(_dot(axes, each.created, score, name, title=told if place >= len(shown) - _MOST_TOLD else ()))
+    return _picture(axes, parts, label="The worst tensor of each verification over time", y_name="of what is accepted (log)")
 
 
-def _date_axis(title: str, results: Sequence[CellResult]) -> Figure:
-    """Return an axis of dates; around a single result plotly would show two milliseconds, so it is given a day."""
-    axis: Figure = {"type": "date", "title": {"text": title}}
-    first, last = min(result.created for result in results), max(result.created for result in results)
-    if first == last:
-        axis["range"] = [_stamp(first - _HALF_DAY), _stamp(last + _HALF_DAY)]
-    return axis
-
-
-def _ratios(results: Sequence[CellResult], name: str, title: str, colour: str, symbol: str) -> Figure:
-    """Return one number of each verification; the short ones are no line, for they see less than those beside them."""
-    is_short = results[0].is_short
-    values: list[float | None] = [getattr(result.measured, name) for result in results]
-    return {
-        "type": "scatter",
-        "mode": "markers" if is_short else "lines+markers",
-        "name": f"{title} (short)" if is_short else title,
-        "x": [_stamp(result.created) for result in results],
-        "y": [_drawable(value) for value in values],
-        "text": [_hover(result, number(value)) for result, value in zip(results, values, strict=True)],
-        "hoverinfo": "text",
-        "line": {"color": colour, "width": 1},
-        "marker": {"color": colour, "symbol": f"{symbol}-open" if is_short else symbol, "size": 7},
-    }
-
-
-def loss_chart(drawn: Sequence[Curve], around: Envelope | None) -> Figure | None:
+def loss_chart(drawn: Sequence[Curve], around: Envelope | None) -> Markup | None:
     """Return the loss of some runs over steps, before the envelope of the reproduced ones."""
     if not drawn:
         return None
-    data: list[Figure] = []
+    finite = [value for curve in drawn for value in curve.means if math.isfinite(value)]
+    finite += [float(value) for edge in ((around.low, around.high) if around else ()) for value in edge]
+    low, high = (min(finite), max(finite)) if finite else (0.0, 1.0)
+    pad = (high - low or 1.0) * 0.05
+    last = max(curve.steps for curve in drawn)
+    axes = _Axes(520, 210, 44, 10, 16, 24, (0.0, float(last)), (low - pad, high + pad))
+    parts = [_grid(axes, _ticks(*axes.y))]
+    for step in _ticks(0.0, float(last)):
+        parts.append(f'<text class="x" x="{axes.across(step):.1f}" y="{axes.height - 8}">{step:,.0f}</text>')
     if around is not None:
         ends = around.curves[0].ends
-        line = {"color": _BAND_EDGE, "width": 1}
-        edge: Figure = {"type": "scatter", "mode": "lines", "x": ends, "hoverinfo": "skip", "line": line}
-        data.append(edge | {"y": _finite(around.low), "name": "envelope, low", "showlegend": False})
-        name = f"envelope of {len(around.curves)} reproduced runs"
-        data.append(edge | {"y": _finite(around.high), "name": name, "fill": "tonexty", "fillcolor": _BAND})
-    for curve, (colour, dash) in zip(drawn, _LINES, strict=False):
-        name = f"{moment(curve.row.created)}, seed {curve.row.seed}, {curve.row.release or 'release unknown'}"
-        values = _finite(curve.means)
-        data.append(
-            {
-                "type": "scatter",
-                "mode": "lines",
-                "name": label(f"{name}: {curve.row.verdict}"),
-                "x": curve.ends,
-                "y": values,
-                "text": [f"step {end}: {number(value)}" for end, value in zip(curve.ends, values, strict=True)],
-                "hoverinfo": "text+name",
-                "line": {"color": colour, "dash": dash, "width": 2},
-                "connectgaps": False,
-            }
-        )
-    layout = {"xaxis": {"title": {"text": "training step"}}, "yaxis": {"title": {"text": "training loss"}}}
-    return {"data": data, "layout": layout}
+        forth = [f"{axes.across(end):.1f} {axes.up(float(value)):.1f}" for end, value in zip(ends, around.high, strict=True)]
+        back = [f"{axes.across(end):.1f} {axes.up(float(value)):.1f}" for end, value in zip(ends, around.low, strict=True)]
+        title = f"envelope of {len(around.curves)} reproduced runs"
+        parts.append(f'<path class="band" d="M{"L".join([*forth, *reversed(back)])}Z"><title>{title}</title></path>')
+    for index, curve in enumerate(drawn):
+        name = f"{moment(curve.row.created)}, seed {curve.row.seed}, {plain(curve.row.release) or 'release unknown'}"
+        name += f": {plain(curve.row.verdict)}"
+        title = f"<title>{escape(shortened(name, 200))}</title>"
+        for piece in _pieces(curve):
+            path = "L".join(f"{axes.across(end):.1f} {axes.up(value):.1f}" for end, value in piece)
+            if len(piece) > 1:
+                parts.append(f'<path class="loss l{index}" d="M{path}">{title}</path>')
+            else:
+                x, y = axes.across(piece[0][0]), axes.up(piece[0][1])
+                parts.append(f'<circle class="loss l{index}" cx="{x:.1f}" cy="{y:.1f}" r="2">{title}</circle>')
+    return _picture(axes, parts, label="Training loss over steps", y_name="training loss, by step")
 
 
-def _band(results: Sequence[CellResult]) -> list[Figure]:
-    """Return the two edges of the band that each result was held to, as steps; a gap where there was none."""
-    edges = []
-    for result in results:
-        run = next((run for run in result.runs if run.band_low is not None and run.band_high is not None), None)
-        edges.append((result.created, _one(run.band_low) if run else None, _one(run.band_high) if run else None))
-    if all(low is None for _, low, _ in edges):
-        return []
-    # plotly fills between two lines across a gap, so each stretch without one is a pair of lines of its own.
-    traces: list[Figure] = []
-    for stretch in _stretches(edges):
-        if len(stretch) == 1:  # a line of one point is not seen
-            stretch = [(stretch[0][0] - _HALF_DAY, *stretch[0][1:]), (stretch[0][0] + _HALF_DAY, *stretch[0][1:])]
-        when = [_stamp(at) for at, _, _ in stretch]
-        edge = {
-            "type": "scatter",
-            "mode": "lines",
-            "x": when,
-            "line": {"color": _BAND_EDGE, "width": 1, "shape": "hv"},
-            "hoverinfo": "skip",
-            "legendgroup": "band",
-        }
-        is_first = not traces
-        traces.append(edge | {"y": [low for _, low, _ in stretch], "name": "band, low", "showlegend": False})
-        name = "band for one run, as it was judged"
-        high = {"y": [high for _, _, high in stretch], "name": name, "showlegend": is_first}
-        traces.append(edge | high | {"fill": "tonexty", "fillcolor": _BAND})
-    return traces
+def sparkline(results: Sequence[CellResult], mean_bands: MeanBands, *, kind: str, begin: str | None) -> Markup | None:
+    """Return a cell's last nights in small: its metric in its band, or the worst tensor of its verifications.
 
-
-def _stretches(edges: Sequence[_Edge]) -> list[list[_Edge]]:
-    stretches: list[list[_Edge]] = [[]]
-    for edge in edges:
-        if edge[1] is None:
-            stretches.append([])
-        else:
-            stretches[-1].append(edge)
-    return [stretch for stretch in stretches if stretch]
-
-
-def _points(verdict: str, runs: Sequence[tuple[CellResult, SampleRow]], *, unit: str | None) -> Figure:
-    appearance = appearance_of(verdict)
-    colour = _GREY if appearance.name == FAILED else appearance.light[0]  # its field is black, or white: nothing on the same page
-    return {
-        "type": "scatter",
-        "mode": "markers",
-        "name": label(verdict),
-        "x": [_stamp(run.created) for _, run in runs],
-        "y": [run.value for _, run in runs],
-        "text": [_hover(result, f"seed {run.seed}: {points(run.value, unit)}, {run.verdict}") for result, run in runs],
-        "hoverinfo": "text",
-        "marker": {"color": colour, "symbol": appearance.symbol, "size": 8, "line": _EDGE},
-    }
-
-
-def _endings(verdict: str, runs: Sequence[tuple[CellResult, SampleRow]]) -> Figure:
-    """Return the runs without a number, along the foot of the chart: their height says nothing."""
-    return _points(verdict, runs, unit=None) | {
-        "name": label(f"{verdict} (no number)"),
-        "y": [0.02] * len(runs),
-        "yaxis": "y2",
-        "text": [_hover(result, f"seed {run.seed}: {run.verdict}") for result, run in runs],
-    }
-
-
-def _release_changes(results: Sequence[CellResult]) -> Figure:
-    """Return a vertical line, with the release, at the first result of every release but the one before it."""
-    shapes, notes, before = [], [], None
-    for result in results:
-        if result.release is None or result.release == before:
-            continue
-        if before is not None:
-            line = {"type": "line", "xref": "x", "yref": "paper", "y0": 0, "y1": 1, "line": {"color": "#808080", "dash": "dot"}}
-            shapes.append(line | {"x0": _stamp(result.created), "x1": _stamp(result.created)})
-        notes.append(
-            {
-                "x": _stamp(result.created),
-                "y": 1,
-                "xref": "x",
-                "yref": "paper",
-                "text": label(result.release),
-                "showarrow": False,
-                "textangle": -90,
-                "xanchor": "left",
-                "yanchor": "top",
-                "font": {"size": 11},
-            }
-        )
-        before = result.release
-    return {"shapes": shapes, "annotations": notes}
-
-
-def _drift_mark(results: Sequence[CellResult], mark: DriftMark) -> tuple[list[Figure], list[Figure]]:
-    """Return a line with a word at the first result of the night at which a drift began, and a field over the nights around it.
-
-    The line is broad and solid: it often lies under the dotted one of a release.
+    begin: the night at which something began, where that is known.
     """
-    first: dict[str, str] = {}
+    shown = [each for each in results if each.kind == kind and each.is_clean][-_SPARK_NIGHTS:]
+    if len(shown) < 2:
+        return None
+    size: dict[str, Any] = {"width": 230, "height": 54, "left": 4, "right": 4, "top": 5, "bottom": 5, "mark": 3.0}
+    if kind == REPRODUCE:
+        rows = [judged(each, mean_bands) for each in shown]
+        if all(row.value is None for row in rows):
+            return None
+        axes = _axes_of(rows, **size)
+        parts = [_band(axes, rows)]
+        unit = _last(shown, "unit")
+        points_of = [_judged_point(axes, row, unit) for row in rows]
+    else:
+        scores = [_drawable(each.measured.worst_score) if each.measured else None for each in shown]
+        known = [score for score in scores if score is not None]
+        if not known:
+            return None
+        axes = _Axes(**size, x=_times(shown), y=(min(0.2, *known) / 1.3, max(2.0, *known) * 1.3), is_log=True)
+        edge, foot = axes.up(1.0), axes.height - axes.bottom
+        parts = [
+            f'<rect class="band" x="{axes.left}" y="{edge:.1f}" width="{axes.span}" height="{foot - edge:.1f}"/>'
+        ]
+        points_of = [
+            _dot(axes, each.created, score, appearance_of(each.verdict).name, title=[f"{number(score)} accepted", *_facts(each)])
+            for each, score in zip(shown, scores, strict=True)
+            if score is not None
+        ]
+    first = next((each.created for each in shown if begin is not None and each.night == begin), None)
+    if first is not None:
+        parts.append(f'<path class="since" d="M{axes.across(first.timestamp()) - 3:.1f} 1V{axes.height - 1}"/>')
+    body = Markup("".join([*parts, *points_of]))
+    label = f"The last {len(shown)} results"
+    return Markup(f'<svg class="spark" viewBox="0 0 {axes.width} {axes.height}" role="img" aria-label="{label}">{body}</svg>')
+
+
+def _axes_of(rows: Sequence[Judged], **size: Any) -> _Axes:
+    """Return axes that hold every value, its seeds and its band, with some room."""
+    held = [each for row in rows for each in (row.value, row.low, row.high) if each is not None]
+    held += [run.value for row in rows for run in row.result.runs if _one(run.value) is not None and run.value is not None]
+    low, high = (min(held), max(held)) if held else (0.0, 1.0)
+    pad = (high - low or abs(high) or 1.0) * 0.06
+    return _Axes(**size, x=_times([row.result for row in rows]), y=(low - pad, high + pad))
+
+
+def _times(results: Sequence[CellResult]) -> tuple[float, float]:
+    """Return the first and the last time; around a single result a day."""
+    first, last = min(each.created for each in results), max(each.created for each in results)
+    if first == last:
+        first, last = first - _DAY / 2, last + _DAY / 2
+    return first.timestamp(), last.timestamp()
+
+
+def _picture(axes: _Axes, parts: Iterable[str], *, label: str, y_name: str) -> Markup:
+    title = f'<text class="name" x="2" y="10">{escape(y_name)}</text>'
+    body = "".join(parts)
+    return Markup(
+        f'<svg class="plot" viewBox="0 0 {axes.width} {axes.height}" role="img" aria-label="{escape(shortened(label, 120))}">'
+        f"{title}{body}</svg>"
+    )
+
+
+def _frame(axes: _Axes, results: Sequence[CellResult], *, ticks: Sequence[float]) -> str:
+    """Return the grid, and days along the foot."""
+    first, last = axes.x
+    many = 5 if last - first > 4 * _DAY.total_seconds() else 2
+    days = []
+    for index in range(many):
+        at = first + (last - first) * index / (many - 1)
+        anchor = {0: "first", many - 1: "last"}.get(index, "x")
+        day = datetime.fromtimestamp(at, tz=results[0].created.tzinfo)
+        days.append(f'<text class="{anchor}" x="{axes.across(at):.1f}" y="{axes.height - 8}">{day:%b} {day.day}</text>')
+    return _grid(axes, ticks) + "".join(days)
+
+
+def _grid(axes: _Axes, ticks: Sequence[float]) -> str:
+    lines = "".join(f"M{axes.left} {axes.up(tick):.1f}H{axes.width - axes.right}" for tick in ticks)
+    labels = "".join(f'<text class="y" x="{axes.left - 4}" y="{axes.up(tick) + 3:.1f}">{tick:g}</text>' for tick in ticks)
+    return f'<path class="grid" d="{lines}"/>{labels}'
+
+
+def _ticks(low: float, high: float) -> list[float]:
+    """Return about five round numbers between two."""
+    raw = (high - low) / 4
+    if not raw > 0 or not math.isfinite(raw):
+        return [low]
+    unit = 10 ** math.floor(math.log10(raw))
+    step = unit * next(each for each in (1, 2, 5, 10) if each * unit >= raw * 0.999)
+    return [round(index * step, 12) for index in range(math.ceil(low / step), math.floor(high / step) + 1)]
+
+
+def _band(axes: _Axes, rows: Sequence[Judged]) -> str:
+    """Return the band that each result was held to, as steps; a gap where there was none."""
+    pieces, stretch = [], []
+    for row in [*rows, None]:
+        if row is not None and row.low is not None and row.high is not None:
+            stretch.append((axes.across(row.result.created.timestamp()), axes.up(row.low), axes.up(row.high)))
+            continue
+        if stretch:
+            pieces.append(_steps(axes, stretch))
+        stretch = []
+    return f'<path class="band" d="{"".join(pieces)}"/>' if pieces else ""
+
+
+def _steps(axes: _Axes, stretch: Sequence[tuple[float, float, float]]) -> str:
+    """Return a band as one closed line; places where it does not change are left out."""
+    half = (axes.width - axes.left - axes.right) / 80
+    left, right = max(axes.left, stretch[0][0] - half), min(axes.width - axes.right, stretch[-1][0] + half)
+    upper, lower = [f"M{left:.1f} {stretch[0][2]:.1f}"], [f"H{left:.1f}"]
+    for (_, low, high), (x, next_low, next_high) in pairwise(stretch):
+        if (low, high) != (next_low, next_high):
+            upper.append(f"H{x:.1f}V{next_high:.1f}")
+            lower.append(f"H{x:.1f}V{low:.1f}")
+    return f"{''.join(upper)}H{right:.1f}V{stretch[-1][1]:.1f}{''.join(reversed(lower))}Z"
+
+
+def _judged_point(axes: _Axes, row: Judged, unit: str | None, *, is_told: bool = True) -> str:
+    """Return what was judged as a point; one without a number lies at the foot as a cross. is_told: whether it has a title."""
+    result = row.result
+    name = appearance_of(result.verdict).name
+    if row.value is None:
+        x, y = axes.across(result.created.timestamp()), axes.height - axes.bottom - 3
+        title = _title([plain(result.verdict), *_facts(result)])
+        return f'<path class="p-{FAILED}" d="M{x - 2.5:.1f} {y - 2.5:.1f}l5 5m0 -5l-5 5">{title}</path>'
+    if not is_told:
+        return _dot(axes, result.created, row.value, name)
+    runs = [run for run in result.runs if _one(run.value) is not None]
+    what = f"mean of {len(runs)} runs" if len(runs) > 1 else f"seed {runs[0].seed}"
+    told = [f"{what}: {points(row.value, unit)}"]
+    if row.low is not None and row.high is not None and row.difference is not None:
+        whose = " for one run" if row.is_one and len(runs) > 1 else ""
+        told += [f"band{whose} {points(row.low, unit)} to {points(row.high, unit)}, {row.difference:+.3g} from its middle"]
+    return _dot(axes, result.created, row.value, name, title=[*told, *_facts(result)])
+
+
+def _dot(axes: _Axes, when: datetime, value: float, name: str, *, title: Sequence[str] = ()) -> str:
+    """Return a point: a stroke without length and with round ends, the shortest that there is.
+
+    What is worse points down and what is better up, so that no colour is needed to tell.
+    """
+    x, y = axes.across(when.timestamp()), axes.up(value)
+    told = f">{_title(title)}</path>" if title else "/>"
+    side = {Verdict.REGRESSED.value: 1, Verdict.BETTER.value: -1}.get(name.split()[0])
+    if side is None:
+        return f'<path class="p p-{name}" d="M{x:.1f} {y:.1f}h0"{told}'
+    r = axes.mark
+    return f'<path class="p-{name}" d="M{x - r:.1f} {y - side * r * 0.7:.1f}h{2 * r:.1f}L{x:.1f} {y + side * r:.1f}Z"{told}'
+
+
+def _title(told: Sequence[str]) -> str:
+    return f"<title>{escape(shortened('; '.join(plain(each) for each in told if each), 200))}</title>"
+
+
+def _facts(result: CellResult) -> list[str]:
+    verdict = "" if result.verdict == Verdict.REPRODUCED else result.verdict
+    return [f"night {result.night}" if result.night else moment(result.created), result.release or "", verdict]
+
+
+def _releases(axes: _Axes, results: Sequence[CellResult]) -> str:
+    """Return a line, with the release, at the first result of every release but the first; of many only the last are named."""
+    changes: list[tuple[float, str]] = []
+    before = None
     for result in results:
-        if result.night is not None:
-            first.setdefault(result.night, _stamp(result.created))
-    if mark.night not in first:
-        return [], []
-    here = first[mark.night]
-    along = {"xref": "x", "yref": "paper", "y0": 0, "y1": 1, "layer": "below"}
-    shapes = [along | {"type": "line", "x0": here, "x1": here, "line": {"color": _DRIFT, "width": 3}}]
-    if mark.low != mark.high and {mark.low, mark.high} <= set(first):
-        field = {"type": "rect", "x0": first[mark.low], "x1": first[mark.high], "fillcolor": _DRIFT_FIELD, "line": {"width": 0}}
-        shapes.append(along | field)
-    note = {"x": here, "y": 0, "xref": "x", "yref": "paper", "text": "drift", "showarrow": False, "textangle": -90, "xshift": -2}
-    return shapes, [note | {"xanchor": "right", "yanchor": "bottom", "font": {"size": 11}}]
+        if result.release is not None and result.release != before:
+            changes.append((axes.across(result.created.timestamp()), plain(result.release)))
+            before = result.release
+    parts = [f"M{x:.1f} {axes.top}V{axes.height - axes.bottom}" for x, _ in changes[1:]]
+    lines = f'<path class="release" d="{"".join(parts)}"/>' if parts else ""
+    names = "".join(
+        f'<text class="release" transform="translate({min(x + 3, axes.width - 8):.1f} {axes.top + 2}) rotate(90)">'
+        f"{escape(shortened(name, 20))}</text>"
+        for x, name in changes[-_MOST_RELEASES:]
+    )
+    return lines + names
 
 
-def _hover(result: CellResult, what: str) -> str:
-    parts = [moment(result.created), what, result.release or "release unknown", f"night {result.night}" if result.night else ""]
-    return "<br>".join(label(part) for part in parts if part)
+def _first_of(results: Sequence[CellResult], night: str) -> datetime | None:
+    return next((each.created for each in results if each.night == night), None)
+
+
+def _drift_field(axes: _Axes, results: Sequence[CellResult], mark: DriftMark | None) -> str:
+    """Return a field over the nights at which a drift may have begun."""
+    if mark is None or mark.low == mark.high:
+        return ""
+    low, high = _first_of(results, mark.low), _first_of(results, mark.high)
+    if low is None or high is None:
+        return ""
+    left, right = axes.across(low.timestamp()), axes.across(high.timestamp())
+    height = axes.height - axes.top - axes.bottom
+    return f'<rect class="drift-field" x="{left:.1f}" y="{axes.top}" width="{right - left:.1f}" height="{height}"/>'
+
+
+def _drift_line(axes: _Axes, results: Sequence[CellResult], mark: DriftMark | None) -> str:
+    here = _first_of(results, mark.night) if mark is not None else None
+    if here is None:
+        return ""
+    x = axes.across(here.timestamp())
+    return f'<path class="drift" d="M{x:.1f} {axes.top}V{axes.height - axes.bottom}"><title>the drift began here</title></path>'
+
+
+def _pieces(curve: Curve) -> list[list[tuple[int, float]]]:
+    """Return the stretches of a curve that are finite."""
+    pieces: list[list[tuple[int, float]]] = [[]]
+    for end, value in zip(curve.ends, curve.means, strict=True):
+        if math.isfinite(value):
+            pieces[-1].append((end, float(value)))
+        else:
+            pieces.append([])
+    return [piece for piece in pieces if piece]
 
 
 def _last(results: Sequence[CellResult], name: str) -> str | None:
@@ -272,14 +413,20 @@ def _drawable(value: float | None) -> float | None:
 
 
 def _one(value: float | None) -> float | None:
-    """Return a number as JSON knows it."""
+    """Return a number, or None for one that is missing or not finite."""
     return value if value is not None and math.isfinite(value) else None
 
 
-def _finite(values: Iterable[float]) -> list[float | None]:
-    """Return numbers as JSON knows them, to six digits."""
-    return [float(f"{value:.6g}") if math.isfinite(value) else None for value in values]
-
-
-def _stamp(when: datetime) -> str:
-    return f"{when:%Y-%m-%d %H:%M:%S}"
+def strip(states: Sequence[Mapping[str, str]]) -> Markup:
+    """Return nights side by side, each in the colour of the worst that was found: name of an appearance, title."""
+    width = 8
+    cells = "".join(
+        f'<rect class="f-{state["name"]}" x="{index * width}" y="0" width="{width - 1}" height="12">'
+        f"<title>{escape(shortened(state['title'], 200))}</title></rect>"
+        for index, state in enumerate(states)
+    )
+    label = f"The last {len(states)} nights"
+    return Markup(
+        f'<svg class="strip" width="{len(states) * width}" height="12" viewBox="0 0 {max(len(states), 1) * width} 12" role="img" '
+        f'aria-label="{label}">{cells}</svg>'
+    )

@@ -1,27 +1,26 @@
-"""Tonight at a glance: the heat map, the counts, what needs a look, what failed and what that cost, what was left."""
+"""Tonight at a glance: the map of every cell, the counts, what failed and what that cost, what was left."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from reports.site.appearance import APPEARANCES, FAILED, OTHER, Appearance, appearance_of, verdict_in
+from reports.site.appearance import APPEARANCES, FAILED, Appearance, appearance_of
 from reports.site.cell_results import KINDS, CellResult, Key
 from reports.site.sources import Sources
-from reports.site.standing import ReportedCell, Standing, key_of, problem_of
+from reports.site.standing import ReportedCell, key_of, problem_of
 from vigil.documents.context import FRAMEWORKS
-from vigil.documents.night import REPRODUCE, CellKind
-from vigil.documents.verdict import Verdict
-from vigil.statistics.discoveries import expected_alarms
-
-ATTENTION = (Verdict.REGRESSED.value, Verdict.BETTER.value, FAILED, OTHER)  # appearances, the worst first
+from vigil.documents.night import CellKind
 
 
 @dataclass(frozen=True)
-class HeatRows:
-    """The heat map's rows of one framework: each a context, and for each column the cell or None."""
+class CellMap:
+    """Every cell, contexts down and frameworks side by side. columns: recipe, profile, and the frameworks that have it.
 
-    framework: str
+    rows: a context without its framework, and for each recipe's framework the cell or None.
+    """
+
+    columns: Sequence[tuple[str, str, Sequence[str]]]
     rows: Sequence[tuple[str, Sequence[ReportedCell | None]]]
 
 
@@ -46,21 +45,24 @@ class EndedCell:
     seconds: float | None
 
 
-def columns_of(cells: Mapping[Key, ReportedCell]) -> list[tuple[str, str]]:
-    """Return the heat map's columns: recipe and profile, `quick` before the others."""
-    return sorted({key[:2] for key in cells}, key=lambda column: (column[0], column[1] != "quick", column[1]))
+def map_of(cells: Mapping[Key, ReportedCell]) -> CellMap:
+    """Return the map: `quick` before other profiles, the known frameworks first, what is usual above what is rare."""
+    places = sorted({key[:2] for key in cells}, key=lambda place: (place[0], place[1] != "quick", place[1]))
+    held: dict[tuple[str, str], set[str]] = {}
+    for key, cell in cells.items():
+        held.setdefault(key[:2], set()).add(cell.framework)
+    columns = [(recipe, profile, _in_order(held[recipe, profile])) for recipe, profile in places]
+    # What a context has besides its framework is what frameworks have in common.
+    rests = sorted({key[2][len(cell.framework) :] for key, cell in cells.items()}, key=lambda rest: (rest.count("-"), rest))
+    rows = []
+    for rest in rests:
+        entries = [cells.get((recipe, profile, name + rest)) for recipe, profile, names in columns for name in names]
+        rows.append((rest.removeprefix("-"), entries))
+    return CellMap(columns, rows)
 
 
-def groups_of(cells: Mapping[Key, ReportedCell]) -> list[HeatRows]:
-    """Return the heat map's rows, the known frameworks first."""
-    frameworks = {cell.framework for cell in cells.values()}
-    order = [name for name in FRAMEWORKS if name in frameworks] + sorted(frameworks - set(FRAMEWORKS))
-    columns = columns_of(cells)
-    groups = []
-    for framework in order:
-        contexts = sorted({key[2] for key, cell in cells.items() if cell.framework == framework})
-        groups.append(HeatRows(framework, [(text, [cells.get((*column, text)) for column in columns]) for text in contexts]))
-    return groups
+def _in_order(frameworks: Collection[str]) -> list[str]:
+    return [name for name in FRAMEWORKS if name in frameworks] + sorted(set(frameworks) - set(FRAMEWORKS))
 
 
 def counts_of(cells: Mapping[Key, ReportedCell]) -> list[tuple[Appearance, dict[CellKind, int]]]:
@@ -72,47 +74,20 @@ def counts_of(cells: Mapping[Key, ReportedCell]) -> list[tuple[Appearance, dict[
     return [(APPEARANCES[name], of_kind) for name, of_kind in counts.items() if any(of_kind.values())]
 
 
-def attention(cells: Mapping[Key, ReportedCell]) -> list[tuple[ReportedCell, CellKind, Standing]]:
-    """Return what needs a look, the worst first. What was wrong and has not run since is at the end, and is not forgotten."""
-    wanting = [
-        (cell, kind, standing)
-        for cell in cells.values()
-        for kind, standing in cell.standings.items()
-        if appearance_of(standing.verdict).name in ATTENTION
-    ]
-
-    def rank(entry: tuple[ReportedCell, CellKind, Standing]) -> tuple[bool, int, Key, str]:
-        cell, kind, standing = entry
-        return bool(standing.stale), ATTENTION.index(appearance_of(standing.verdict).name), cell.key, kind
-
-    return sorted(wanting, key=rank)
-
-
-def expected_by_chance(cells: Mapping[Key, ReportedCell]) -> tuple[int, float]:
-    """Return how many reproductions are judged, and how many of them chance puts outside their bands."""
-    standings = [cell.standings[REPRODUCE] for cell in cells.values()]
-    judged = sum(_is_judged(standing.verdict) and not standing.stale for standing in standings)
-    return judged, expected_alarms(judged)
-
-
-def _is_judged(text: str) -> bool:
-    verdict = verdict_in(text)
-    return verdict is not None and verdict.is_judged
-
-
 def releases_of(sources: Sources, cells: Mapping[Key, ReportedCell]) -> list[TestedRelease]:
     """Return what the night tested; without its document, the newest release that history knows of each framework."""
     if sources.night:
+        releases = sources.night.releases
         return [
-            TestedRelease(name, release.request, release.version, problem_of(release))
-            for name, release in sorted(sources.night.releases.items())
+            TestedRelease(name, releases[name].request, releases[name].version, problem_of(releases[name]))
+            for name in _in_order(releases)
         ]
     newest: dict[str, CellResult] = {}
     for cell in cells.values():
         for result in cell.results:
             if result.release and (cell.framework not in newest or result.created > newest[cell.framework].created):
                 newest[cell.framework] = result
-    return [TestedRelease(name, None, result.release, None) for name, result in sorted(newest.items())]
+    return [TestedRelease(name, None, newest[name].release, None) for name in _in_order(newest)]
 
 
 def failures_of(sources: Sources, cells: Mapping[Key, ReportedCell]) -> list[EndedCell]:

@@ -22,7 +22,7 @@ from vigil.tracking.history_rows import SampleRow
 
 DRAWN, ENVELOPE, LEAST = 3, 20, 3
 _LOOKED_FOR = 80  # how many records are looked for before an envelope is made of those that were found
-_BINS = 200
+_BINS = 100
 
 
 @dataclass(frozen=True)

@@ -8,27 +8,36 @@ import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
 import jinja2
-import plotly.offline
 
 from reports.site import charts, glance, words
-from reports.site.appearance import APPEARANCES, appearance_of
-from reports.site.cell_drift import CellDrift, SiteDrift, drifts_of
+from reports.site.answer import CauseRow, Teller, answer_of, night_counts, seen_drops, source_of, tiles_of
+from reports.site.appearance import APPEARANCES, FAILED, appearance_of, word_of
+from reports.site.causes import ATTENTION, Cause, Found, causes_of
+from reports.site.cell_drift import drifts_of
 from reports.site.cell_results import KINDS, CellResult, Key, results_of
+from reports.site.commands import compare_command, reproduce_command, verify_command
+from reports.site.evidence import Files
 from reports.site.losses import LEAST, Curve, Envelope, Losses, envelope
-from reports.site.power_table import RUNS, powers
+from reports.site.power_table import RUNS, mean_bands, powers
 from reports.site.published import comparisons
 from reports.site.sources import Sources
-from reports.site.standing import ReportedCell, cells_of
-from vigil.documents.night import REPRODUCE, VERIFY
+from reports.site.standing import ReportedCell, cells_of, public
+from reports.site.timeline import past_nights, past_releases
+from vigil.documents.night import REPRODUCE, VERIFY, CellKind
+from vigil.documents.verdict import Verdict
 from vigil.errors import DirectoryError
-from vigil.tracking.history_rows import SampleRow, VerificationRow
+from vigil.statistics.discoveries import expected_alarms
 
 MARK = '<meta name="generator" content="vigil report">'
-_LAST = 25  # rows of the table of what ran last
+_LAST = 16  # rows of the table of what ran last
+_SIBLINGS = 10
+_WRONG = 300  # of one night's
+_PICTURES = 40  # of verifications that are not fine: each is a tenth of a megabyte
 _MODE = 0o755
 
 
@@ -54,7 +63,7 @@ def write_site(sources: Sources, out: Path) -> WrittenSite:
     except OSError as error:
         raise DirectoryError(f"{out.parent}: cannot be written ({error.strerror}). Name another place with --out.") from error
     try:
-        pages, cells = _write_pages(sources, partial)
+        pages, cells = _write_pages(sources, partial, place=out)
         partial.chmod(_MODE)
         _put(partial, out)
     except OSError as error:
@@ -70,14 +79,15 @@ def environment() -> jinja2.Environment:
         loader=jinja2.FileSystemLoader(Path(__file__).parent / "templates"),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
+        finalize=words.without_turns,
         trim_blocks=True,
         lstrip_blocks=True,
     )
     made.filters |= {
         "plain": words.plain, "number": words.number, "points": words.points, "moment": words.moment, "duration": words.duration,
-        "count": words.count, "shortened": words.shortened, "script_json": words.script_json, "appearance": appearance_of,
+        "count": words.count, "shortened": words.shortened, "appearance": appearance_of, "word": word_of,
     }  # fmt: skip
-    made.globals |= {"page_name": page_name, "KINDS": KINDS, "APPEARANCES": APPEARANCES}
+    made.globals |= {"page_name": page_name, "night_page": night_page, "KINDS": KINDS, "APPEARANCES": APPEARANCES}
     return made
 
 
@@ -86,75 +96,213 @@ def page_name(key: Key) -> str:
     return f"{words.file_name(*key)}.html"
 
 
-def _write_pages(sources: Sources, out: Path) -> tuple[int, int]:
-    templates = environment()
-    history = sources.history
-    results = results_of(history.samples, history.verifications)
-    cells = cells_of(sources, results)
-    drifts = drifts_of(sources)
-    shared = {"sources": sources, "n_cells": len(cells)}
+def night_page(name: str) -> str:
+    """Return the file name of a night's page."""
+    return f"{words.file_name(name)}.html"
 
-    def write(name: str, template: str, **facts: Any) -> None:
+
+def _write_pages(sources: Sources, out: Path, *, place: Path) -> tuple[int, int]:
+    """Write every page to a directory. place: where the directory will be, from which links to files lead."""
+    site = _Site(sources, out, place)
+    site.write("style.css", "style.css")
+    site.write("report.js", "report.js")
+    site.write_first_page()
+    site.write_history()
+    site.write("reproduction.html", "reproduction.html", comparisons=comparisons(sources, site.results))
+    site.write("power.html", "power.html", powers=site.powers, run_counts=RUNS)
+    site.write_cells()
+    return site.pages, len(site.cells)
+
+
+class _Site:
+    """A report that is being written: what all of its pages need, read once."""
+
+    def __init__(self, sources: Sources, out: Path, place: Path) -> None:
+        self.sources, self.out = sources, out
+        self.templates, self.pages = environment(), 0
+        self.results = results_of(sources.history.samples, sources.history.verifications)
+        self.cells = cells_of(sources, self.results)
+        self.drifts = drifts_of(sources)
+        self.found = causes_of(sources, self.cells, self.drifts)
+        self.powers = powers(sources.recipes, sources.rows)
+        self.bands = mean_bands(sources.recipes, sources.rows)
+        self.files = Files(sources, place)
+        teller = Teller(sources, self.cells, self.found, self.bands)
+        self.rows = [teller.row(cause, index) for index, cause in enumerate(self.found.causes)]
+        self.previous = _night_before(self.found, sources.night_id)
+        self.pictures = 0
+
+    def write(self, name: str, template: str, **facts: Any) -> None:
+        """Write one file from its template."""
         root = "../" * name.count("/")
-        text = templates.get_template(template).render(**shared, **facts, root=root)
-        (out / name).write_text(text, encoding="utf-8")
+        text = self.templates.get_template(template).render(sources=self.sources, **facts, root=root)
+        path = self.out / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        self.pages += name.endswith(".html")
 
-    (out / "cells").mkdir()
-    write("style.css", "style.css")
-    write("charts.js", "charts.js")
-    (out / "plotly.min.js").write_text(plotly.offline.get_plotlyjs(), encoding="utf-8")
-    write("index.html", "index.html" if cells else "empty.html", **_index(sources, cells, drifts))
-    write("reproduction.html", "reproduction.html", comparisons=comparisons(sources, results))
-    write("power.html", "power.html", powers=powers(sources.recipes, sources.rows), run_counts=RUNS)
-    losses = Losses(sources.runs)
-    reproduced = losses.reproduced(results)
-    for cell in cells.values():
-        write(f"cells/{page_name(cell.key)}", "cell.html", **_cell(cell, losses, reproduced, drift=drifts.of(cell.key)))
-    return len(cells) + 3, len(cells)
+    def write_first_page(self) -> None:
+        """Write what is wrong, by cause, and everything else at a glance."""
+        sources, cells = self.sources, self.cells
+        if not cells:
+            self.write("index.html", "empty.html")
+            return
+        releases, failures = glance.releases_of(sources, cells), glance.failures_of(sources, cells)
+        shown = glance.map_of(cells)
+        answer = answer_of(sources, cells, self.found, self.powers, tested=self.drifts.looked_at["tested"])
+        self.write(
+            "index.html",
+            "index.html",
+            answer=answer,
+            tiles=tiles_of(cells, self.found, releases),
+            previous=self.previous,
+            night_counts=night_counts(cells),
+            seen=seen_drops(cells, self.powers),
+            rows=self.rows,
+            links={row.anchor: self._row_links(cause, row) for cause, row in zip(self.found.causes, self.rows, strict=True)},
+            found=self.found,
+            chance=self.found.by_chance,
+            expected=expected_alarms(self.found.judged),
+            map=shown,
+            firsts=set(accumulate((len(names) for _, _, names in shown.columns), initial=0)),
+            counts=glance.counts_of(cells),
+            drifts=self.drifts,
+            failures=failures,
+            failed_seconds=math.fsum(ended.seconds or 0.0 for ended in failures),
+            left=glance.left_of(sources),
+        )
+
+    def write_history(self) -> None:
+        """Write the pages of nights and releases."""
+        nights = past_nights(self.cells, self.found.nights)
+        shown = [each for each in APPEARANCES.values() if any(night.counts[each.name] for night in nights)]
+        self.write("nights.html", "nights.html", nights=nights, shown=shown)
+        releases = past_releases(nights, list(zip(self.found.causes, self.rows, strict=True)))
+        tested = glance.releases_of(self.sources, self.cells)
+        self.write("releases.html", "releases.html", releases=releases, tested=tested)
+        names = [night.name for night in nights]
+        for night, earlier, later in zip(nights, [None, *names], [*names[1:], None], strict=False):
+            page = f"nights/{night_page(night.name)}"
+            self.write(page, "night.html", night=night, earlier=earlier, later=later, shown=shown, most=_WRONG)
+
+    def write_cells(self) -> None:
+        """Write a page for each cell; those of causes first, for they have the pictures."""
+        losses = Losses(self.sources.runs)
+        reproduced = losses.reproduced(self.results)
+        first = [key for cause in self.found.causes for key in cause.keys]
+        for key in dict.fromkeys([*first, *self.cells]):
+            self.write(f"cells/{page_name(key)}", "cell.html", **self._cell(self.cells[key], losses, reproduced))
+
+    def _cell(
+        self, cell: ReportedCell, losses: Losses, reproduced: Mapping[tuple[str, str, str], Sequence[Curve]]
+    ) -> dict[str, Any]:
+        results = cell.results[-charts.MOST_RESULTS :]
+        drawn = losses.newest(cell.results)
+        around = _around(drawn, reproduced)
+        clean = [result for result in results if result.is_clean]
+        drift = self.drifts.of(cell.key)
+        nights = {result.night for result in clean if result.kind == REPRODUCE}
+        mark = drift.mark if drift.mark and drift.mark.night in nights else None
+        bands = self.bands(cell.key[0], cell.key[1], cell.framework)
+        newest = {kind: [result for result in clean if result.kind == kind] for kind in KINDS}
+        wrong_step = next((each for each in newest[VERIFY][-1:] if each.verdict == Verdict.REGRESSED), None)
+        failed = next((each[-1] for each in newest.values() if each and appearance_of(each[-1].verdict).name == FAILED), None)
+        judged = [charts.judged(each, bands) for each in newest[REPRODUCE][-1:]]
+        return {
+            "cell": cell,
+            "previous": self.previous,
+            "before": {kind: of_kind[-2] if len(of_kind) > 1 else None for kind, of_kind in newest.items()},
+            "links": {kind: self._result_links(of_kind[-1], "../") if of_kind else [] for kind, of_kind in newest.items()},
+            "commands": self._commands(cell, newest),
+            "left_out": len(cell.results) - len(results),
+            "history": charts.history_chart(results, bands, mark=mark),
+            "is_one": any(each.is_one and len(each.result.runs) > 1 for each in judged),
+            "mark": mark,
+            "ratios": charts.ratio_chart(results),
+            "n_verified": len(newest[VERIFY]),
+            "steps_first": wrong_step is not None,
+            "wrong_step": wrong_step,
+            "evidence": self.files.of(wrong_step) if wrong_step else None,
+            "file": lambda path: self.files.link(path, "../"),
+            "picture": self._picture(cell, newest[VERIFY]),
+            "failed": failed,
+            "failed_evidence": self.files.of(failed) if failed else None,
+            "drift": drift,
+            "siblings": self._siblings(cell),
+            "losses": charts.loss_chart(drawn, around),
+            "curves": [_curve_facts(curve, around) for curve in drawn],
+            "around": around,
+            "least": LEAST,
+            "last": cell.results[: -_LAST - 1 : -1],
+        }
+
+    def _commands(self, cell: ReportedCell, newest: Mapping[CellKind, Sequence[CellResult]]) -> list[tuple[str, str]]:
+        """Return what shows a cell again: a look, with the release that the last one had, and what each is for."""
+        source = source_of(self.sources, cell.key)
+        releases = {kind: of_kind[-1].release for kind, of_kind in newest.items() if of_kind}
+        release = releases.get(REPRODUCE) or releases.get(VERIFY)
+        verified = releases.get(VERIFY) or release
+        older = [each.release for of_kind in newest.values() for each in of_kind if public(each.release) != public(release)]
+        before = older[-1] if older else None
+        found = [
+            ("one training step against float64, about a minute", verify_command(cell.key, verified, source=source)),
+            ("the metric, with five seeds", reproduce_command(cell.key, release, source=source)),
+            ("with the release before, seed by seed", compare_command(cell.key, before, release, source=source)),
+        ]
+        return [(what, text) for what, text in found if text]
+
+    def _siblings(self, cell: ReportedCell) -> list[ReportedCell]:
+        """Return the cells of the same recipe that are nearest: the same context in other frameworks, then what is wrong."""
+        rest = cell.key[2][len(cell.framework) :]
+        others = [each for key, each in self.cells.items() if key[:2] == cell.key[:2] and key != cell.key]
+
+        def rank(each: ReportedCell) -> tuple[bool, bool, bool, str]:
+            is_wrong = any(appearance_of(standing.verdict).name in ATTENTION for standing in each.standings.values())
+            return each.key[2][len(each.framework) :] != rest, not is_wrong, each.framework != cell.framework, each.key[2]
+
+        return sorted(others, key=rank)[:_SIBLINGS]
+
+    def _picture(self, cell: ReportedCell, verified: Sequence[CellResult]) -> str | None:
+        """Return the newest verification's picture, copied beside the page where the step is not fine: a report moves about."""
+        picture = self.files.of(verified[-1]).picture if verified else None
+        if picture is None or verified[-1].verdict == Verdict.REPRODUCED or self.pictures == _PICTURES:
+            return None
+        name = f"{page_name(cell.key)[:-5]}.png"
+        shutil.copyfile(picture, self.out / "cells" / name)
+        self.pictures += 1
+        return name
+
+    def _result_links(self, result: CellResult, root: str) -> list[tuple[str, str]]:
+        """Return where a result's log, picture and run in MLflow are, of those that are known."""
+        evidence = self.files.of(result)
+        held = (("log", evidence.log), ("verify.png", evidence.picture))
+        files = [(name, self.files.link(path, root)) for name, path in held if path]
+        run = self.files.mlflow(result)
+        return [*files, *([("MLflow", run)] if run else [])]
+
+    def _row_links(self, cause: Cause, row: CauseRow) -> list[tuple[str, str]]:
+        """Return the links of a cause: the cell, its tensors or its log, its run in MLflow, yesterday."""
+        if row.key is None:
+            return []
+        page = f"cells/{page_name(row.key)}"
+        cell = self.cells[row.key]
+        newest = next((each for each in reversed(cell.results) if each.kind == row.kind and each.is_clean), None)
+        links = [("cell", page)]
+        verified = next((each for each in reversed(cell.results) if each.kind == VERIFY and each.is_clean), None)
+        links += [("tensors", f"{page}#{'tensors' if verified and verified.verdict == Verdict.REGRESSED else 'verify'}")]
+        known = dict(self._result_links(newest, "")) if newest else {}
+        has_log = newest is not None and appearance_of(newest.verdict).name == FAILED
+        log = known.get("log") or (f"{page}#log" if has_log else None)
+        links += [("log", log)] if log else []
+        links += [("MLflow", known["MLflow"])] if "MLflow" in known else []
+        links += [("yesterday", f"nights/{night_page(self.previous)}")] if self.previous else []
+        return links
 
 
-def _index(sources: Sources, cells: Mapping[Key, ReportedCell], drifts: SiteDrift) -> dict[str, Any]:
-    failures = glance.failures_of(sources, cells)
-    judged, chance = glance.expected_by_chance(cells)
-    return {
-        "columns": glance.columns_of(cells),
-        "groups": glance.groups_of(cells),
-        "counts": glance.counts_of(cells),
-        "attention": glance.attention(cells),
-        "drifts": drifts,
-        "judged": judged,
-        "chance": chance,
-        "releases": glance.releases_of(sources, cells),
-        "failures": failures,
-        "failed_seconds": math.fsum(ended.seconds or 0.0 for ended in failures),
-        "left": glance.left_of(sources),
-    }
-
-
-def _cell(
-    cell: ReportedCell, losses: Losses, reproduced: Mapping[tuple[str, str, str], Sequence[Curve]], *, drift: CellDrift
-) -> dict[str, Any]:
-    results = cell.results[-charts.MOST_RESULTS :]
-    drawn = losses.newest(cell.results)
-    around = _around(drawn, reproduced)
-    clean = [result for result in results if result.is_clean]
-    nights = {result.night for result in clean if result.kind == REPRODUCE}
-    mark = drift.mark if drift.mark and drift.mark.night in nights else None
-    return {
-        "cell": cell,
-        "left_out": len(cell.results) - len(results),
-        "history": charts.history_chart(results, mark=mark),
-        "mark": mark,
-        "drift": drift,
-        "ratios": charts.ratio_chart(results),
-        "losses": charts.loss_chart(drawn, around),
-        "reproductions": [result for result in reversed(clean) if result.kind == REPRODUCE],
-        "verifications": [result for result in reversed(clean) if result.kind == VERIFY],
-        "curves": [_curve_facts(curve, around) for curve in drawn],
-        "around": around,
-        "least": LEAST,
-        "last": _last(cell.results),
-    }
+def _night_before(found: Found, night: str | None) -> str | None:
+    """Return the night before the one that is shown."""
+    place = found.nights.number.get(night or "")
+    return found.nights.names[place - 1] if place else None
 
 
 def _around(drawn: Sequence[Curve], reproduced: Mapping[tuple[str, str, str], Sequence[Curve]]) -> Envelope | None:
@@ -177,15 +325,6 @@ def _curve_facts(curve: Curve, around: Envelope | None) -> dict[str, Any]:
         "outside": around.outside(curve) if around else None,
         "bins": len(curve.means),
     }
-
-
-def _last(results: Sequence[CellResult]) -> list[tuple[CellResult, SampleRow | VerificationRow]]:
-    """Return what ran last, planted faults too: each run of a reproduction, each verification."""
-    rows: list[tuple[CellResult, SampleRow | VerificationRow]] = []
-    for result in results:
-        rows += [(result, run) for run in result.runs]
-        rows += [(result, result.measured)] if result.measured else []
-    return rows[: -_LAST - 1 : -1]
 
 
 def _check_replaceable(out: Path) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import functools
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from reports.site.sources import ProfileFacts, RecipeFacts
@@ -43,14 +45,53 @@ def powers(recipes: Mapping[str, RecipeFacts], rows: Mapping[str, Sequence[Refer
     ]
 
 
-def _power(recipe: RecipeFacts, profile: ProfileFacts, rows: Sequence[ReferenceRow]) -> ProfilePower:
+def mean_bands(
+    recipes: Mapping[str, RecipeFacts], rows: Mapping[str, Sequence[ReferenceRow]]
+) -> Callable[[str, str, str], Callable[[int], float | None]]:
+    """Return, for a recipe, a profile and a framework, how wide the band for the mean of n runs is beside that for one run.
+
+    Both are t * s * sqrt(1 / n + 1 / size) with the same t and s (`bands.half_width`), so that the share needs the effective
+    size of the reference alone. None where there is no reference of the recipe as it is now.
+    """
+
+    @functools.cache
+    def size(name: str, profile_name: str, framework: str) -> float | None:
+        recipe = recipes.get(name)
+        profile = recipe.profiles.get(profile_name) if recipe else None
+        used = _used(recipe, profile, rows.get(name, ())) if recipe and profile else []
+        if not are_enough(used):
+            return None
+        own = [row.framework for row in used]
+        named = framework if framework in own else None
+        try:
+            values = [row.value for row in used]
+            return prediction_band(values, groups=[row.seed for row in used], frameworks=own, framework=named).n_effective
+        except BandUndefined:
+            return None
+
+    def of_cell(name: str, profile: str, framework: str) -> Callable[[int], float | None]:
+        def share(n: int) -> float | None:
+            samples = size(name, profile, framework)
+            return None if samples is None else math.sqrt((1 / n + 1 / samples) / (1 + 1 / samples))
+
+        return share
+
+    return of_cell
+
+
+def _used(recipe: RecipeFacts, profile: ProfileFacts, rows: Sequence[ReferenceRow]) -> list[ReferenceRow]:
+    """Return the rows of a recipe's profile as they are now, of the newest data."""
     used = [
         row for row in rows
         if (row.recipe.version, row.recipe.profile, row.recipe.hash, row.metric)
         == (recipe.version, profile.name, profile.hash, recipe.metric["name"])
     ]  # fmt: skip
     newest = newest_checksum(used)
-    used = [row for row in used if row.data.checksum == newest]
+    return [row for row in used if row.data.checksum == newest]
+
+
+def _power(recipe: RecipeFacts, profile: ProfileFacts, rows: Sequence[ReferenceRow]) -> ProfilePower:
+    used = _used(recipe, profile, rows)
     seeds = [row.seed for row in used]
     shown = ProfilePower(
         recipe=recipe.name,

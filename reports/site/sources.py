@@ -47,7 +47,7 @@ class Sources:
     """Everything that a report is made from.
 
     night: the document of the night that is shown, where there is one. night_id: the night that is shown, document or not.
-    now: the time that ages are counted from. note: stands on every page.
+    now: the time that ages are counted from. note: stands on every page. mlflow: the address of its pages.
     """
 
     history: History
@@ -59,6 +59,7 @@ class Sources:
     night_id: str | None = None
     note: str | None = None
     remarks: tuple[str, ...] = field(default_factory=tuple)
+    mlflow: str | None = None
 
 
 def gather(
@@ -70,6 +71,7 @@ def gather(
     night_id: str | None = None,
     note: str | None = None,
     own_references: Path | None = None,
+    mlflow: str | None = None,
 ) -> Sources:
     """Return what a report of a night is made from: the newest night, or the one that is named, as of its end.
 
@@ -115,6 +117,7 @@ def gather(
         night_id=chosen,
         note=note,
         remarks=(*history.remarks, *remarks),
+        mlflow=mlflow,
     )
 
 

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from reports.site.appearance import APPEARANCES, LEFT, NEVER, OTHER, STALE, Appearance, appearance_of
-from reports.site.cell_results import KINDS, CellResult, Key
+from reports.site.appearance import APPEARANCES, LEFT, NEVER, STALE, Appearance, appearance_of, word_of
+from reports.site.cell_results import KINDS, WRONG_STEP, CellResult, Key
 from reports.site.sources import Sources
-from reports.site.words import plain, shortened
-from vigil.documents.night import DONE, CellKind, CellRow, Night, NightRelease
+from reports.site.words import shortened
+from vigil.documents.night import DONE, VERIFY, CellKind, CellRow, Night, NightRelease
 from vigil.documents.verdict import Verdict
 
 FRESH = timedelta(days=7)
@@ -38,13 +38,10 @@ class Standing:
         """How it looks: what is stale looks stale, whatever its verdict was."""
         return APPEARANCES[STALE] if self.stale else appearance_of(self.verdict)
 
-    @property
-    def word(self) -> str:
-        """The word that stands in its field."""
-        known = appearance_of(self.verdict)
-        word = known.word
-        if known is APPEARANCES[OTHER]:
-            word = f"{word}: {shortened(plain(self.verdict), 16)}"
+    def word(self, kind: CellKind) -> str:
+        """Return the word that stands in its field."""
+        is_step = kind == VERIFY or self.reason.startswith(WRONG_STEP)
+        word = shortened(word_of(self.verdict, is_step=is_step), 60)
         return f"{APPEARANCES[STALE].word}: {word}" if self.stale else word
 
 
@@ -117,7 +114,7 @@ def _chosen(results: Sequence[CellResult], tested: str | None) -> tuple[CellResu
 
     One of the release that the night tested comes first: somebody may have compared it with an older one since.
     """
-    of_tested = [result for result in results if _public(result.release) == tested] if tested else []
+    of_tested = [result for result in results if public(result.release) == tested] if tested else []
     last, newest = last_of(of_tested or results), last_of(results)
     if last is None or newest is None:
         return None, None
@@ -137,14 +134,14 @@ def _tested(sources: Sources, results: Mapping[Key, Sequence[CellResult]]) -> di
     for key, of_key in results.items():
         for result in of_key:
             if result.is_clean and result.night is not None and result.night == sources.night_id and result.release:
-                tested[framework_of(key)] = _public(result.release)
+                tested[framework_of(key)] = public(result.release)
     for name, release in sources.night.releases.items() if sources.night else ():
         if release.version:
-            tested[name] = _public(release.version)
+            tested[name] = public(release.version)
     return tested
 
 
-def _public(release: str | None) -> str | None:
+def public(release: str | None) -> str | None:
     """Return a release without its local part: `2.13.0+cpu` is a build of 2.13.0."""
     return release.split("+")[0] if release else None
 

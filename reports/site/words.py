@@ -1,19 +1,14 @@
-"""Names, numbers and times as they stand on a page: for files, for people, for plotly, for a script element."""
+"""Names, numbers and times as they stand on a page: for files and for people."""
 
 from __future__ import annotations
 
-import html
-import json
 import math
 import re
 from datetime import datetime, timezone
 from typing import Any
 
-from markupsafe import Markup
-
 from vigil.paths import file_name as file_name
 
-_LONGEST_LABEL = 300
 # Controls, and the characters that turn the direction of the text after them: in a name they can only mislead.
 _TURNS = re.compile(r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]+")
 
@@ -23,20 +18,14 @@ def plain(text: Any) -> str:
     return "" if text is None else _TURNS.sub(" ", str(text)).strip()
 
 
-def label(text: Any) -> str:
-    """Return a text for plotly, which takes `<b>` and `<a href>` in its labels for markup."""
-    return html.escape(shortened(plain(text), _LONGEST_LABEL), quote=False)
+def without_turns(value: Any) -> Any:
+    """Return what a template shows; a text without what turns the direction of the text after it."""
+    return _TURNS.sub(" ", value) if type(value) is str else value
 
 
 def shortened(text: str, length: int) -> str:
     """Return the beginning of a text that is too long, with a mark that it goes on."""
     return text if len(text) <= length else text[: length - 1] + "…"
-
-
-def script_json(content: Any) -> Markup:
-    """Return JSON for a script element: nothing in it can end the element or begin a comment."""
-    text = json.dumps(content, allow_nan=False, ensure_ascii=True, separators=(",", ":"))
-    return Markup(text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"))
 
 
 def number(value: float | None, *, digits: int = 4) -> str:

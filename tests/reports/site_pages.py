@@ -10,7 +10,7 @@ from pathlib import Path
 
 _EMPTY = {"meta", "link", "br", "img", "input", "hr"}
 _LOADS = {"src", "srcset", "poster", "data", "action", "formaction", "background"}
-SCRIPTS = ("../plotly.min.js", "../charts.js")
+SCRIPTS = ("report.js", "../report.js")
 
 
 @dataclass

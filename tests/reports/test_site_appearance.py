@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from reports.site.appearance import APPEARANCES, appearance_of, contrast
+from reports.site.appearance import APPEARANCES, appearance_of, contrast, word_of
 from reports.site.pages import environment
 from vigil.documents.verdict import Verdict
 
@@ -45,8 +45,8 @@ def apart(one: str, other: str, vision: str) -> float:
 def variables(scheme: str) -> dict[str, str]:
     """Return the page's own colours from the style that is shipped."""
     text = environment().get_template("style.css").render()
-    light, dark = re.findall(r":root \{([^}]*)\}", text)
-    return dict(re.findall(r"--(\w+): (#\w{6})", light if scheme == "light" else dark))
+    light, dark = re.findall(r":root \{([^}]*--page[^}]*)\}", text)
+    return dict(re.findall(r"--([\w-]+): (#\w{6})", light if scheme == "light" else dark))
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -56,8 +56,10 @@ def test_every_text_has_contrast(scheme):
         background, text = getattr(each, scheme)
         assert contrast(background, text) >= LEAST_CONTRAST, each.name
     page = variables(scheme)
-    for text, background in itertools.product(("text", "muted", "link"), ("page", "soft")):
+    for text, background in [*itertools.product(("text", "muted", "link"), ("page", "soft")), ("fine-text", "fine")]:
         assert contrast(page[text], page[background]) >= LEAST_CONTRAST, (text, background)
+    for mark in ("data", "worse", "better", "other"):
+        assert contrast(page[mark], page["page"]) >= 3.0, mark
     assert contrast(page["focus"], page["page"]) >= 3.0
 
 
@@ -78,8 +80,8 @@ def test_red_and_green_are_caught():
 
 
 def test_words_and_marks_differ():
-    """Without any colour each verdict still has a word, a mark and a symbol of its own."""
-    for name in ("word", "mark", "symbol", "name", "meaning"):
+    """Without any colour each verdict still has a word and a mark of its own."""
+    for name in ("word", "mark", "name", "meaning"):
         found = [getattr(each, name) for each in APPEARANCES.values()]
         assert len(set(found)) == len(found), name
 
@@ -97,3 +99,22 @@ def test_words_and_marks_differ():
 def test_only_reproduced_looks_like_reproduced(verdict, name):
     """A verdict that the report does not know has an appearance of its own."""
     assert appearance_of(verdict).name == name
+
+
+def test_a_new_word_of_vigils_is_neither_fine_nor_wrong(monkeypatch):
+    """A verdict that the report has no field for yet shows its own name, pale; one that Vigil does not know needs a look."""
+    monkeypatch.setattr("reports.site.appearance.verdict_in", lambda text: Verdict.UNKNOWN if text == "ran" else None)
+    assert (appearance_of("ran").name, word_of("ran")) == ("neutral", "ran")
+    assert (appearance_of("runs").name, word_of("runs")) == ("other", "other: runs")
+
+
+@pytest.mark.parametrize(
+    ("verdict", "is_step", "word"),
+    [
+        ("regressed", False, "worse"), ("regressed", True, "wrong step"), ("better-than-reference", False, "better"),
+        ("failed:out_of_memory", False, "failed: out of memory"), ("reproduced", True, "reproduced"),
+    ],
+)  # fmt: skip
+def test_a_state_has_one_word(verdict, is_step, word):
+    """Whatever page shows it."""
+    assert word_of(verdict, is_step=is_step) == word

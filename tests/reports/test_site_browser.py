@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from benchmarks.browser import browser, find_chromium
-from benchmarks.report_pictures import CELL, wait_until_drawn
+from benchmarks.report_pictures import CELL
 from benchmarks.sample_report import write_sample
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: make setup does")
@@ -14,7 +14,7 @@ pytestmark = [
     pytest.mark.skipif(find_chromium() is None, reason="no Chromium or Chrome on the PATH: install it for the browser tests"),
 ]
 DESKTOP, PHONE = {"width": 1180, "height": 900}, {"width": 360, "height": 740}
-FIELD = f".heat a[href='cells/{CELL}.html#reproduce']"
+FIELD = f".map a[href='cells/{CELL}.html#reproduce']"
 TIP_IS_SEEN = "getComputedStyle(document.activeElement.querySelector('.tip')).display === 'block'"
 
 
@@ -37,17 +37,16 @@ def report(opened):
 
 
 def test_a_click_on_the_heat_map_leads_to_the_page_of_the_cell(report):
-    """From disk, the field of a regressed cell opens its page, whose three charts are drawn with what the page holds."""
+    """From disk, the field of a regressed cell opens its page, whose three charts are in it."""
     page, errors, index = report
     page.goto(index.as_uri())
     page.locator(FIELD).first.click()
     page.wait_for_url(f"**/cells/{CELL}.html#reproduce")
-    wait_until_drawn(page)
     assert " ".join(page.locator("h1").inner_text().split()) == "resnet_cifar quick jax-jit-fp32-x1"
-    assert page.locator(".main-svg").count() >= 3
-    assert page.locator("#history .scatterlayer .point").count() == 48
+    assert page.locator("svg.plot").count() == 3
+    assert page.locator("svg.plot").first.locator("title").count() >= 24
     page.go_back()
-    page.locator(".heat").wait_for()
+    page.locator(".map").wait_for()
     assert errors == []
 
 
@@ -55,12 +54,11 @@ def test_a_finding_leads_to_the_drift_of_its_cell_where_the_chart_has_its_mark(r
     """From the first page's list to the section of the cell; a line of its own colour is drawn in the chart, below no other."""
     page, errors, index = report
     page.goto(index.as_uri())
+    page.locator("details:has(.looks) summary").first.click()
     page.locator(f".looks a[href='cells/{CELL}.html#drift']").first.click()
     page.wait_for_url("**/cells/*.html#drift")
-    wait_until_drawn(page)
-    assert page.locator("#drift + .looks li").first.inner_text().startswith("▼ dropped, worse since night")
-    lines = "[...document.querySelectorAll('#history .shapelayer path')].map(line => line.style.stroke)"
-    assert page.evaluate(lines).count("rgb(213, 94, 0)") == 1
+    assert page.locator("#drift + .looks li").first.inner_text().startswith("▼ worse since night")
+    playwright.expect(page.locator("path.drift")).to_have_css("stroke", "rgb(213, 94, 0)")
     assert errors == []
 
 
@@ -69,7 +67,7 @@ def test_the_keyboard_reaches_a_cell_and_its_reason(report):
     page, _, index = report
     page.goto(index.as_uri())
     assert page.evaluate("[...document.querySelectorAll('.tip')].every(tip => getComputedStyle(tip).display === 'none')")
-    for _ in range(60):
+    for _ in range(120):
         page.keyboard.press("Tab")
         if page.evaluate(f"document.activeElement.matches(`{FIELD}`)"):
             break
@@ -79,7 +77,10 @@ def test_the_keyboard_reaches_a_cell_and_its_reason(report):
     page.wait_for_url("**/cells/*")
 
 
-@pytest.mark.parametrize("name", ["index.html", "power.html", "reproduction.html", f"cells/{CELL}.html"])
+PAGES = ("index.html", "nights.html", "nights/2026-11-20-1.html", "releases.html", "power.html", "reproduction.html")
+
+
+@pytest.mark.parametrize("name", [*PAGES, f"cells/{CELL}.html"])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_no_page_is_wider_than_a_phone(report, name, scheme):
     """At 360 pixels nothing but the boxes of tables scrolls sideways, and no page asks anybody for anything."""
@@ -87,7 +88,6 @@ def test_no_page_is_wider_than_a_phone(report, name, scheme):
     page.set_viewport_size(PHONE)
     page.emulate_media(color_scheme=scheme)
     page.goto((index.parent / name).as_uri())
-    wait_until_drawn(page)
     assert page.evaluate("document.documentElement.scrollWidth") == 360
     assert errors == []
 
@@ -99,11 +99,10 @@ def test_a_chart_has_the_colours_of_the_page(report):
     for scheme in ("light", "dark"):
         page.emulate_media(color_scheme=scheme)
         page.goto((index.parent / "cells" / f"{CELL}.html").as_uri())
-        wait_until_drawn(page)
-        colours[scheme] = page.evaluate("getComputedStyle(document.querySelector('#history .xtick text')).fill")
+        colours[scheme] = page.evaluate("getComputedStyle(document.querySelector('svg.plot text.y')).fill")
     assert colours == {"light": "rgb(27, 29, 33)", "dark": "rgb(232, 232, 232)"}
     page.emulate_media(color_scheme="light")
-    playwright.expect(page.locator("#history .xtick text").first).to_have_css("fill", "rgb(27, 29, 33)")
+    playwright.expect(page.locator("svg.plot text.y").first).to_have_css("fill", "rgb(27, 29, 33)")
 
 
 @pytest.mark.parametrize("has_policy", [True, False])
@@ -118,3 +117,54 @@ def test_a_script_that_got_in_does_not_run(report, tmp_path, has_policy):
     page.goto(path.as_uri())
     assert (page.evaluate("window.planted ?? null") is None) == has_policy
     assert any("example.invalid" in error and "img-src" in error for error in errors) == has_policy
+
+
+def test_the_filter_is_in_the_address(report):
+    """What is typed hides rows that lack it and is in the address, which shows the same to whoever opens it."""
+    page, errors, index = report
+    page.goto(index.as_uri())
+    everything = page.locator(".causes tbody tr:visible").count()
+    page.locator("#find").fill("jax BF16")
+    assert page.locator(".causes tbody tr:visible").count() == 1 < everything
+    assert page.url.endswith("#find=jax%20BF16")
+    page.goto("about:blank")
+    page.goto(index.as_uri() + "#find=jax%20BF16")
+    assert page.locator(".causes tbody tr:visible").count() == 1
+    assert errors == []
+
+
+def test_a_table_is_sorted_by_the_column_that_is_clicked(report):
+    """Numbers as numbers, once up and once down."""
+    page, errors, index = report
+    page.goto((index.parent / "nights.html").as_uri())
+    head = page.locator("thead th").filter(has_text="reproduced")
+    place = head.evaluate("head => [...head.parentNode.children].indexOf(head) + 1")
+    for state in ("ascending", "descending"):
+        head.locator("button").click()
+        found = [int(text or 0) for text in page.locator(f"tbody tr > :nth-child({place})").all_inner_texts()]
+        assert found == sorted(found, reverse=state == "descending")
+        assert head.get_attribute("aria-sort") == state
+    assert errors == []
+
+
+def test_everything_is_one_click_from_the_first_screen(report):
+    """At 1440 x 900 every cause has its command and its links in sight: the cell, its tensors, the night before."""
+    page, _, index = report
+    page.set_viewport_size({"width": 1440, "height": 900})
+    page.goto(index.as_uri())
+    for row in page.locator(".causes tbody tr").all():
+        assert row.locator("code.command").inner_text().startswith("vigil ")
+        assert {"cell", "tensors", "yesterday"} <= set(row.locator(".links a").all_inner_texts())
+    assert page.locator(".causes tbody tr").nth(1).bounding_box()["y"] < 900
+
+
+def test_paper_shows_the_regression(report):
+    """In print nothing of a cause lies beyond the edge of an A4 page, and its sparkline is there."""
+    page, _, index = report
+    page.set_viewport_size({"width": 794, "height": 1123})
+    page.emulate_media(media="print")
+    page.goto(index.as_uri())
+    boxes = [box.bounding_box() for box in page.locator(".causes svg.spark, .causes code.command, .answer").all()]
+    page.emulate_media(media="screen")
+    assert len(boxes) > 4
+    assert all(box["x"] >= 0 and box["x"] + box["width"] <= 794 for box in boxes)

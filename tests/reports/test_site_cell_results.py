@@ -6,8 +6,10 @@ from datetime import timedelta
 
 import pytest
 
+from reports.site.causes import causes_of
+from reports.site.cell_drift import drifts_of
 from reports.site.cell_results import results_of, verdict_of_all
-from reports.site.glance import attention, counts_of, expected_by_chance, groups_of
+from reports.site.glance import counts_of, map_of
 from reports.site.sources import gather
 from reports.site.standing import cells_of
 from tests.documents import a_judgement
@@ -218,20 +220,20 @@ def test_what_was_wrong_and_never_ran_again_is_not_forgotten():
     given = sources(history)
     cells = cells_of(given, results_of(history.samples, history.verifications))
     assert [(appearance.name, of_kind[REPRODUCE]) for appearance, of_kind in counts_of(cells)] == [("stale", 1), ("never", 0)]
-    assert [(kind, standing.verdict) for _, kind, standing in attention(cells)] == [(REPRODUCE, "regressed")]
-    assert expected_by_chance(cells) == (0, 0.0)
+    found = causes_of(given, cells, drifts_of(given))
+    assert [(cause.word, cause.is_stale, cause.keys) for cause in (*found.causes, *found.by_chance)] == [("worse", True, [KEY])]
+    assert found.judged == 0
 
 
-def test_the_heat_map_has_every_cell_once():
-    """Contexts lie under their framework, columns are recipe and profile, and what there is not is None."""
+def test_the_map_has_every_cell_once():
+    """Contexts lie down, and each recipe's frameworks side by side; what there is not is None."""
     other = {"recipe": "moco_lite", "context": "torch-jit-fp32-x1", "framework": "torch"}
     history = frames([sample(), sample(**other)], [verification(), verification("b", **other)])
     cells = cells_of(sources(history), results_of(history.samples, history.verifications))
-    groups = groups_of(cells)
-    assert [(group.framework, [text for text, _ in group.rows]) for group in groups] == [
-        ("torch", ["torch-jit-fp32-x1"]), ("jax", [KEY[2]]),
-    ]  # fmt: skip
-    placed = [cell.key for group in groups for _, entries in group.rows for cell in entries if cell is not None]
+    shown = map_of(cells)
+    assert shown.columns == [("moco_lite", "quick", ["torch"]), ("resnet_cifar", "quick", ["jax"])]
+    assert [text for text, _ in shown.rows] == ["jit-fp32-x1"]
+    placed = [cell.key for _, entries in shown.rows for cell in entries if cell is not None]
     assert sorted(placed) == sorted(cells)
 
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+import re
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 
 from reports.site.cell_results import results_of
-from reports.site.charts import history_chart, loss_chart, ratio_chart
+from reports.site.charts import history_chart, judged, loss_chart, ratio_chart, sparkline
 from reports.site.losses import Losses, binned, envelope
 from tests.reports.site_frames import HASH, KEY, ago, frames, sample, sample_row, verification, write_record
 
@@ -21,19 +23,49 @@ def looks_at(samples=(), verifications=()):
     return results_of(history.samples, history.verifications)[KEY]
 
 
-def assert_draws_the_bands(figure, looks):
-    """Raise unless every run with a band lies over the very band that its row holds."""
-    drawn = {}
-    for trace in figure["data"]:
-        if trace.get("legendgroup") == "band":
-            side = "high" if trace.get("fill") else "low"
-            drawn |= {(when, side): value for when, value in zip(trace["x"], trace["y"], strict=True)}
-    for look in looks:
-        run = look.runs[0]
-        if run.band_low is not None:
-            when = f"{look.created:%Y-%m-%d %H:%M:%S}"
-            assert drawn.get((when, "low")) == run.band_low, when
-            assert drawn.get((when, "high")) == run.band_high, when
+def one_for_all(n):
+    """The band for a mean is that for one run: nobody knows better."""
+    return None
+
+
+def drawn(picture):
+    """Return a chart as XML."""
+    return ElementTree.fromstring(str(picture))
+
+
+def values_at(picture):
+    """Return what turns a height into a value, from the labels of the axis alone."""
+    labels = [(float(each.text), float(each.get("y")) - 3) for each in drawn(picture).iter("text") if each.get("class") == "y"]
+    (low, foot), (high, head) = labels[0], labels[-1]
+    return lambda y: low + (y - foot) / (head - foot) * (high - low)
+
+
+def points_of(picture):
+    """Return the points of a chart that say their number: class, height, title."""
+    found = []
+    for each in drawn(picture).iter("path"):
+        if (each.get("class") or "").startswith(("p p-", "p-")) and each.find("title") is not None:
+            numbers = [float(text) for text in re.findall(r"-?[\d.]+", each.get("d"))]
+            name = each.get("class").split("p-")[1]
+            y = numbers[1] if each.get("d").endswith("h0") else (numbers[1] * 1 + numbers[-1] * 0.7) / 1.7
+            found.append((name, y, each.find("title").text))
+    return found
+
+
+def edges_of(picture):
+    """Return the heights at which the band has its edges."""
+    [band] = [each for each in drawn(picture).iter("path") if each.get("class") == "band"]
+    path = band.get("d")
+    return [float(y) for y in re.findall(r"V([\d.]+)|M[\d.]+ ([\d.]+)", path) for y in y if y], path.count("M")
+
+
+def assert_draws_the_bands(picture, looks):
+    """Raise unless the band's edges are those that the rows hold, and no others."""
+    value, (heights, _) = values_at(picture), edges_of(picture)
+    held = {edge for look in looks for run in look.runs[:1] if run.band_low is not None for edge in (run.band_low, run.band_high)}
+    found = {round(value(y), 1) for y in heights}
+    assert all(any(abs(edge - each) < 0.2 for each in found) for edge in held), (held, found)
+    assert all(any(abs(edge - each) < 0.2 for edge in held) for each in found), (held, found)
 
 
 HISTORY = [
@@ -47,83 +79,109 @@ HISTORY = [
 ]  # fmt: skip
 
 
-def test_every_seed_is_a_point_with_the_shape_of_its_verdict():
-    """Points stand at the values of their rows; a run without a number lies at the foot, on an axis of its own."""
-    figure = history_chart(looks_at(HISTORY))
-    points = {trace["name"]: trace for trace in figure["data"] if trace["mode"] == "markers"}
-    assert {name: trace["y"] for name, trace in points.items()} == {
-        "reproduced": [88.0, 89.0], "better-than-reference": [92.0], "regressed": [84.0, 85.0], "failed:died (no number)": [0.02],
-    }  # fmt: skip
-    assert points["failed:died (no number)"]["yaxis"] == "y2"
-    assert len({trace["marker"]["symbol"] for trace in points.values()}) == len(points)
+def test_what_was_judged_is_a_point_with_the_shape_of_its_verdict():
+    """A mean stands at its height, worse points down and better up; a run without a number is a cross at the foot."""
+    picture = history_chart(looks_at(HISTORY), one_for_all)
+    value, found = values_at(picture), points_of(picture)
+    assert [name for name, _, _ in found] == ["reproduced", "reproduced", "failed", "regressed", "regressed"]
+    heights = [round(value(y), 1) for name, y, _ in found if name != "failed"]
+    assert heights == pytest.approx([90.0, 89.0, 84.0, 85.0], abs=0.15)
+    assert "mean of 2 runs: 90.00" in found[0][2]
+    assert "seed 0: 84.00; band 85.98 to 91.43, -4.71 from its middle" in found[3][2]
+    seeds = [each for each in drawn(picture).iter("path") if each.get("class") == "p p-seed"]
+    assert len(seeds) == 2
+    shapes = {name: re.sub(r"[\d.]+", "", each.get("d")) for each in drawn(picture).iter("path") for name in [each.get("class")]}
+    assert len({shapes["p p-reproduced"], shapes["p-failed"], shapes["p-regressed"]}) == 3
+
+
+def test_a_mean_is_drawn_in_the_band_for_a_mean():
+    """Of four runs the band is half as wide, where a reference says so; where none does, it says that it is that for one."""
+    rows = [sample(seed, value=90.0, reason="shared") for seed in range(4)]
+    [look] = looks_at(rows)
+    known, unknown = judged(look, lambda n: 1 / math.sqrt(n)), judged(look, one_for_all)
+    assert (known.high - known.low) * 2 == pytest.approx(unknown.high - unknown.low) == pytest.approx(91.43 - 85.98)
+    assert (known.is_one, unknown.is_one) == (False, True)
+    assert "band for one run 85.98 to 91.43" in points_of(history_chart([look], one_for_all))[0][2]
 
 
 def test_a_wrong_band_on_a_chart_is_caught():
-    """The band drawn over each run is the one that it was held to; one that is shifted, or another night's, fails."""
+    """The band drawn is the one that each run was held to; one that lacks a night's, or is shifted, fails."""
     looks = looks_at(HISTORY)
-    figure = history_chart([look for look in looks if look.identity != "d"])
-    assert_draws_the_bands(history_chart(looks), looks)
+    assert_draws_the_bands(history_chart(looks, one_for_all), looks)
     with pytest.raises(AssertionError):
-        assert_draws_the_bands(figure, looks)
-    figure = history_chart(looks)
-    figure["data"][0]["y"][1] += 0.5
+        assert_draws_the_bands(history_chart([look for look in looks if look.identity != "b"], one_for_all), looks)
+    shifted = looks_at([row | {"band_low": row["band_low"] + 0.5} for row in HISTORY])
     with pytest.raises(AssertionError):
-        assert_draws_the_bands(figure, looks)
+        assert_draws_the_bands(history_chart(shifted, one_for_all), looks)
 
 
 def test_the_band_has_a_gap_where_there_was_none():
     """No band is drawn across the night that had no band, and one night alone still shows its band."""
-    figure = history_chart(looks_at(HISTORY))
-    bands = [trace for trace in figure["data"] if trace.get("legendgroup") == "band"]
-    assert [len(trace["x"]) for trace in bands] == [2, 2, 2, 2]
-    assert [trace["showlegend"] for trace in bands] == [False, True, False, False]
-    alone = history_chart(looks_at(HISTORY[:1]))
-    assert [len(trace["x"]) for trace in alone["data"] if trace.get("legendgroup") == "band"] == [2, 2]
+    assert edges_of(history_chart(looks_at(HISTORY), one_for_all))[1] == 2
+    assert edges_of(history_chart(looks_at(HISTORY[:1]), one_for_all))[1] == 1
 
 
 def test_a_release_change_is_a_line_at_its_first_run():
     """One line for two releases, at the first look of the second; both are named."""
-    layout = history_chart(looks_at(HISTORY))["layout"]
-    assert [shape["x0"] for shape in layout["shapes"]] == [f"{HISTORY[3]['created']:%Y-%m-%d %H:%M:%S}"]
-    assert [note["text"] for note in layout["annotations"]] == ["0.10.1", "0.10.2"]
+    picture = drawn(history_chart(looks_at(HISTORY), one_for_all))
+    [line] = [each for each in picture.iter("path") if each.get("class") == "release"]
+    [cross] = [each for each in picture.iter("path") if each.get("class") == "p-failed"]
+    x = float(re.match(r"M([\d.]+)", line.get("d"))[1])
+    assert line.get("d").count("M") == 1
+    assert x == pytest.approx(float(re.match(r"M([\d.]+)", cross.get("d"))[1]) + 2.5, abs=0.11)
+    assert [each.text for each in picture.iter("text") if each.get("class") == "release"] == ["0.10.1", "0.10.2"]
 
 
-def test_worst_ratios_lie_on_a_logarithmic_axis_whatever_they_are():
-    """Zero and infinity have a place, a crash without a number has none, and the hover text has the true number."""
+def test_worst_tensors_lie_on_a_logarithmic_axis_whatever_they_are():
+    """Zero and infinity have a place, a crash without a number has none, and the title has the true number."""
     rows = [
         verification("a", created=ago(days=4), worst_ratio=4.0, worst_score=0.5),
         verification("b", created=ago(days=3), worst_ratio=0.0, worst_score=0.0),
         verification("c", created=ago(days=2), worst_ratio=math.inf, worst_score=math.inf),
         verification("d", created=ago(days=1), worst_ratio=math.nan, worst_score=math.nan, verdict="failed:died"),
     ]
-    figure = ratio_chart(looks_at([], rows))
-    assert (figure["layout"]["yaxis"]["type"], figure["layout"]["yaxis"]["tickformat"]) == ("log", "~g")
-    assert figure["data"][0]["y"] == [4.0, 1e-6, 1e12]
-    assert "infinite" in figure["data"][0]["text"][2]
-    json.dumps(figure, allow_nan=False)
+    picture = ratio_chart(looks_at([], rows))
+    half, none, infinite = points_of(picture)
+    assert none[1] > half[1] > infinite[1]
+    assert "infinite of what is accepted" in infinite[2]
+    [limit] = [each for each in drawn(picture).iter("path") if each.get("class") == "limit"]
+    assert none[1] > half[1] > float(limit.get("d").split(" ")[1].split("H")[0]) > infinite[1]
 
 
-def test_short_verifications_are_no_line_with_whole_ones():
-    """They see less, so the two are drawn apart."""
+def test_short_verifications_are_told_from_whole_ones():
+    """They see less, so their points are smaller."""
     rows = [verification("a", created=ago(days=2)), verification("b/verify", invocation_id="b", worst_ratio=1.0)]
-    found = {trace["name"]: (trace["mode"], trace["y"]) for trace in ratio_chart(looks_at([], rows))["data"]}
-    assert found["worst distance, in noise floors"] == ("lines+markers", [4.0])
-    assert found["worst distance, in noise floors (short)"] == ("markers", [1.0])
+    assert [name for name, _, _ in points_of(ratio_chart(looks_at([], rows)))] == ["reproduced", "reproduced short"]
 
 
-@pytest.mark.parametrize("draw", [
-    lambda times: ratio_chart(looks_at([], [verification(str(when), created=when) for when in times])),
-    lambda times: history_chart(looks_at([sample(invocation=str(when), created=when) for when in times])),
-])  # fmt: skip
-def test_a_single_look_stands_in_its_day(draw):
-    """Around one point plotly would number milliseconds; several choose the axis themselves."""
-    assert draw([ago(days=1)])["layout"]["xaxis"]["range"] == [f"{ago(days=1, hours=hours):%F %T}" for hours in (12, -12)]
-    assert "range" not in draw([ago(days=2), ago(days=1)])["layout"]["xaxis"]
+def test_a_single_look_stands_in_the_middle():
+    """Around one point there is a day, and the picture has no place that is not a number."""
+    picture = history_chart(looks_at([sample()]), one_for_all)
+    assert "nan" not in str(picture)
+    assert re.search(r'p-reproduced" d="M277\.0 ', str(picture))
+
+
+def test_old_points_are_drawn_and_silent():
+    """Of many results each is a point; the newest ones say their numbers, for a report is to be light."""
+    rows = [sample(invocation=str(n), created=ago(hours=3 * n)) for n in range(100)]
+    picture = history_chart(looks_at(rows), one_for_all)
+    assert str(picture).count("p-reproduced") == 100
+    assert len(points_of(picture)) == 60
+
+
+def test_a_sparkline_shows_the_night_at_which_it_began():
+    """In small: the points, the band, and a line before the first bad night; two results at least."""
+    looks = looks_at([row | {"night": str(place)} for place, row in enumerate(HISTORY)])
+    picture = sparkline(looks, one_for_all, kind="reproduce", begin="4")
+    [line] = [each for each in drawn(picture).iter("path") if each.get("class") == "since"]
+    assert len(points_of(picture)) == 5
+    assert float(line.get("d")[1:].split(" ")[0]) > 100
+    assert sparkline(looks[:1], one_for_all, kind="reproduce", begin=None) is None
 
 
 def test_what_was_never_measured_is_no_chart():
     """Without a reproduction, a verification or a curve there is no figure to draw."""
-    assert history_chart(looks_at([], [verification()])) is None
+    assert history_chart(looks_at([], [verification()]), one_for_all) is None
     assert ratio_chart(looks_at([sample()])) is None
     assert loss_chart([], None) is None
 
@@ -131,9 +189,9 @@ def test_what_was_never_measured_is_no_chart():
 def test_a_curve_is_the_mean_of_its_bins():
     """Every step is in one bin; a loss that is not a number is not hidden by its neighbours."""
     means, width = binned(list(range(1000)))
-    assert width == 5
-    assert means[0] == 2.0
-    assert len(means) == 200
+    assert width == 10
+    assert means[0] == 4.5
+    assert len(means) == 100
     means, width = binned([1.0, 2.0, math.nan])
     assert (width, list(means[:2])) == (1, [1.0, 2.0])
     assert math.isnan(means[2])
@@ -170,8 +228,8 @@ def test_the_envelope_is_made_of_reproduced_runs_that_are_not_drawn(tmp_path):
     assert np.allclose(around.low, [2.0, 1.0])
     assert np.allclose(around.high, [2.2, 1.2])
     assert around.outside(drawn[0]) == 2
-    figure = loss_chart(drawn, around)
-    assert [trace["y"] for trace in figure["data"]] == [[2.0, 1.0], [2.2, 1.2], [9.0, 9.0]]
+    picture = ElementTree.fromstring(str(loss_chart(drawn, around)))
+    assert [each.get("class") for each in picture.iter("path")] == ["grid", "band", "loss l0"]
 
 
 def test_two_runs_are_no_envelope(tmp_path):

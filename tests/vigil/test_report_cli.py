@@ -12,7 +12,6 @@ from vigil.cli.main import main
 def history(monkeypatch, tmp_path):
     """Let `vigil report` read this history and no runs of this machine."""
     monkeypatch.setenv("VIGIL_RUNS_DIR", str(tmp_path / "runs"))
-    monkeypatch.setattr("plotly.offline.get_plotlyjs", lambda: "")
 
     def hold(*rows, **facts):
         monkeypatch.setattr("vigil.tracking.history.load_history", lambda: frames(rows, [], **facts))

@@ -7,6 +7,9 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from vigil.paths import chosen_reference_directory, expanded, project_root, reference_directory, runs_directory
+from vigil.redaction import redact
+
+LOCAL = "http://127.0.0.1:5000"
 
 
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
@@ -19,9 +22,10 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Write the site and say where it is; what it shows is no failure of this command."""
-    # pandas and plotly take a second to import, and no other verb waits for them.
+    # pandas takes a second to import, and no other verb waits for them.
     from reports.site.pages import write_site
     from reports.site.sources import gather
+    from vigil.tracking import tracking_uri
     from vigil.tracking.history import load_history
 
     sources = gather(
@@ -31,6 +35,7 @@ def run(arguments: argparse.Namespace) -> int:
         own_references=chosen_reference_directory(),
         now=datetime.now(timezone.utc),
         night_id=arguments.night,
+        mlflow=_mlflow_pages(tracking_uri()),
     )
     out = arguments.out if arguments.out is not None else project_root() / "reports" / "html"
     written = write_site(sources, expanded(out).resolve())
@@ -38,3 +43,8 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"note: {remark}")
     print(f"{written.pages} pages, {written.cells} cells: open {written.index}")
     return 0
+
+
+def _mlflow_pages(uri: str) -> str:
+    """Return where MLflow's pages are: of a server its own, of a local store those that `vigil dashboard` shows."""
+    return redact(uri).rstrip("/") if uri.startswith(("http://", "https://")) else LOCAL

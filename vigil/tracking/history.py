@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta, timezone
 
 import pandas as pd
@@ -39,6 +39,7 @@ class History:
     as_of: when MLflow was last asked with success.
     skipped: how many runs are left out because a value in MLflow is not what it should be.
     remarks: what a reader must know: an age, what was left out. Show them.
+    mlflow_runs: of an id (`invocation_id/run_id`, or `verify_id`) the run in MLflow.
     """
 
     samples: pd.DataFrame
@@ -46,6 +47,7 @@ class History:
     as_of: datetime | None = None
     skipped: int = 0
     remarks: tuple[str, ...] = ()
+    mlflow_runs: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -199,9 +201,13 @@ def _history(cached: CachedTables, remarks: list[str]) -> History:
         run_id, first = next(iter(sorted(skipped.items())))
         shown = f"MLflow run {run_id}: {first['why']}"
         remarks = [*remarks, f"{len(skipped)} runs are left out because a value is broken ({shown})"]
-    return History(
-        **frames, as_of=datetime.fromisoformat(cached.state.as_of), skipped=len(skipped), remarks=tuple(remarks)
-    )  # fmt: skip
+    runs = {
+        identity: run_id
+        for table in cached.tables.values()
+        for identity, run_id in zip(table["identity"].to_pylist(), table["mlflow_run_id"].to_pylist(), strict=True)
+    }
+    as_of = datetime.fromisoformat(cached.state.as_of)
+    return History(**frames, as_of=as_of, skipped=len(skipped), remarks=tuple(remarks), mlflow_runs=runs)
 
 
 def _age(state: CacheState) -> str:
