@@ -34,6 +34,7 @@ _ORDER = (STEP, WORSE, FAILED, BETTER, MOVED, OTHER)
 _LIKE = {STEP: Verdict.REGRESSED.value, WORSE: Verdict.REGRESSED.value, BETTER: Verdict.BETTER.value, MOVED: OTHER}
 _FIELDS = ("recipe", "mode", "precision", "devices")
 _MOST_OF = 0.7  # of the cells that a description holds, so many must be wrong
+_LATE = 3  # nights by which a cell's number may show later, or earlier, what its siblings' show
 _CERTAIN_P = 1e-12
 
 
@@ -172,7 +173,7 @@ def causes_of(sources: Sources, cells: Mapping[Key, ReportedCell], drifts: SiteD
         for each in troubles:
             (sure if _is_sure(each, key in stands) else unsure).append(each)
     pools = [_pool(each, drifts, nights) for each in drifts.findings if each.key is None]
-    causes = [cause for group in _alike(sure) for cause in _described(group, cells)]
+    causes = _with_stragglers([cause for group in _alike(sure) for cause in _described(group, cells)])
     causes, alone = _held_to_chance(causes, drifts)
     unsure_causes = [Cause(each.sort, each.framework, (each,), each.begin, {}, 0) for each in unsure]
     wrong = {key for each in causes for key in each.keys}
@@ -454,6 +455,36 @@ def _when(troubles: Sequence[Trouble]) -> Begin:
     return max(known, key=lambda begin: counts[begin.night])
 
 
+def _with_stragglers(causes: Sequence[Cause]) -> list[Cause]:
+    """Return causes, with those that take in single cells whose number went out some nights before or after the others'.
+
+    A number may lie inside its band a night or two after what moved it. A step that is wrong is so from its first night on.
+    """
+    taken: dict[int, list[Trouble]] = {}
+    own = []
+    for each in causes:
+        into = None
+        if len(each.troubles) == 1 and each.sort in (WORSE, BETTER):
+            into = next((place for place, other in enumerate(causes) if _takes_in(other, each.lead)), None)
+        if into is None:
+            own.append(each)
+        else:
+            taken.setdefault(into, []).append(each.lead)
+    places = {id(each): place for place, each in enumerate(causes)}
+    return [
+        _cause([*each.troubles, *taken[place]], each.shared, each.of) if (place := places[id(each)]) in taken else each
+        for each in own
+    ]
+
+
+def _takes_in(cause: Cause, single: Trouble) -> bool:
+    if len(cause.troubles) == 1 or (cause.sort, cause.framework, cause.is_stale) != (single.sort, single.framework, single.stale):
+        return False
+    if single.key is None or not _answers(single.key, cause.shared) or None in (cause.begin.night, single.begin.night):
+        return False
+    return abs((cause.begin.night or 0) - (single.begin.night or 0)) <= _LATE
+
+
 def _held_to_chance(causes: Sequence[Cause], drifts: SiteDrift) -> tuple[list[Cause], list[Cause]]:
     """Return causes that stand, and drifts of single cells that do not once the cells of larger causes are taken out.
 
@@ -545,7 +576,8 @@ def families(cause: Cause, cells: Mapping[Key, ReportedCell], found: Sequence[Ca
 
     One in which some of these cells are wrong, of another cause, is neither.
     """
-    chosen = dict(cause.shared) or ({name: _field(cause.lead.key, name) for name in _FIELDS} if cause.lead.key else {})
+    is_alone = len(cause.keys) == 1
+    chosen = {name: _field(cause.lead.key, name) for name in _FIELDS} if is_alone else cause.shared
     wrong = {key for each in found for key in each.keys}
     together = {key for each in found if each.sort == cause.sort and _together(each.begin, cause.begin) for key in each.keys}
     clean, alike = [], []
