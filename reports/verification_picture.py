@@ -1,7 +1,7 @@
 """The picture of a verification, verify.png: every tensor's distance as a multiple of its noise floor.
 
 From left to right as a step makes them: forward, backward, then what the optimizer keeps, and parameters. A fault shows as a wall
-that begins at its origin. Matplotlib is imported where it draws, for the import alone takes most of a second.
+that begins at its origin; the first five tensors that are out are named. Matplotlib is imported where it draws, for the import alone takes most of a second.
 """
 
 from __future__ import annotations
@@ -15,18 +15,17 @@ from runners.contract.kinds.table import KINDS
 from runners.contract.optimizers import optimizer_of
 from runners.contract.protocol.spec import read_spec
 from vigil.documents.verdict import Verdict
-from vigil.documents.verification import TensorDifference, Verification
+from vigil.documents.verification import TensorDifference, Verification, times
 
 FILE_NAME = "verify.png"
 RUNNER = "answers"
 _SECTIONS = ("forward", "backward: gradients", "{slots}", "parameters")
-_COLOURS = (
-    *("#4477aa", "#66ccee", "#228833", "#ccbb44", "#aa3377", "#bbbbbb"),
-    *("#332288", "#44aa99", "#999933", "#882255", "#88ccee", "#117733"),
-)
-_OUT = "#d62728"
-_EMPHASIS = {"s": 46, "edgecolors": _OUT, "linewidths": 1.4, "zorder": 4}
-_INFINITE = _EMPHASIS | {"s": 60, "marker": "^", "zorder": 5}
+# Okabe and Ito's: what is within is grey and round, what is out orange and pointed, for eyes of every kind.
+_WITHIN, _OUT, _TEXT = "#8593a6", "#d55e00", "#a34700"
+_OUT_STYLE = {"s": 44, "marker": "^", "color": _OUT, "edgecolors": "white", "linewidths": 0.6, "zorder": 4}
+_INFINITE = _OUT_STYLE | {"s": 70, "edgecolors": "black", "linewidths": 1.0, "zorder": 5}
+_SECTION_OF = {"forward": 0, "evaluation": 0, "backward": 1}
+_NAMED = 5
 _MOST_LABELS = 90
 
 
@@ -44,14 +43,14 @@ def draw_picture(directory: Path) -> Path:
     figure = Figure(figsize=(14, 6.4), dpi=100)
     FigureCanvasAgg(figure)
     axes = figure.subplots()
-    figure.subplots_adjust(left=0.055, right=0.865, top=0.84, bottom=0.23)
+    figure.subplots_adjust(left=0.055, right=0.775, top=0.84, bottom=0.23)
     low, high = _limits(document.tensors)
     _draw_points(axes, document, order, low=low, high=high)
     _draw_axes(axes, order, slots=slots, low=low, high=high)
     _draw_origin(axes, document, order, low=low, high=high)
     figure.text(0.055, 0.955, _title(document), fontsize=12, fontweight="bold", va="center")
-    figure.text(0.055, 0.908, _subtitle(document), fontsize=9.5, va="center", color=_OUT if document.origin else "#333333")
-    axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), fontsize=8, frameon=False, title="case", title_fontsize=8.5)
+    figure.text(0.055, 0.908, _subtitle(document), fontsize=9.5, va="center", color=_TEXT if document.origin else "#333333")
+    _name_first(axes, document, order, low=low, high=high)
     path = directory / FILE_NAME
     figure.savefig(path)
     return path
@@ -89,23 +88,48 @@ def _limits(tensors: Sequence[TensorDifference]) -> tuple[float, float]:
 
 def _draw_points(axes: Any, document: Verification, order: list[tuple[int, str]], *, low: float, high: float) -> None:
     position = {tensor: index for index, (_, tensor) in enumerate(order)}
-    names = list(dict.fromkeys(case.name for case in document.cases))
-    for number, name in enumerate(names):
-        points = [each for each in document.tensors if each.case == name]
-        if not points:
+    finite = [each for each in document.tensors if math.isfinite(each.ratio)]
+    for is_out, style in ((False, {"s": 13, "color": _WITHIN, "alpha": 0.75, "zorder": 3}), (True, _OUT_STYLE)):
+        chosen = [each for each in finite if each.is_out is is_out]
+        if not chosen:
             continue
-        colour = _COLOURS[number % len(_COLOURS)]
-        finite = [each for each in points if math.isfinite(each.ratio)]
-        for is_out, style in ((False, {"s": 13, "alpha": 0.75, "zorder": 3}), (True, _EMPHASIS)):
-            chosen = [each for each in finite if each.is_out is is_out]
-            x = [position[plain(each.tensor)] for each in chosen]
-            axes.scatter(x, [max(each.ratio, low) for each in chosen], color=colour, clip_on=False, **style)
-        infinite = [position[plain(each.tensor)] for each in points if math.isinf(each.ratio)]
-        axes.scatter(infinite, [high] * len(infinite), color=colour, clip_on=False, **_INFINITE)
-        axes.scatter([], [], color=colour, s=24, label=name)
-    axes.scatter([], [], color="white", label="out of its limit", **_EMPHASIS)
-    if any(math.isinf(each.ratio) for each in document.tensors):
-        axes.scatter([], [], color="white", label="infinitely far", **_INFINITE)
+        x = [position[plain(each.tensor)] for each in chosen]
+        label = "out of its limit" if is_out else "within its limit"
+        axes.scatter(x, [max(each.ratio, low) for each in chosen], clip_on=False, label=f"{label}: {len(chosen):,}", **style)
+    infinite = [position[plain(each.tensor)] for each in document.tensors if math.isinf(each.ratio)]
+    if infinite:
+        axes.scatter(infinite, [high] * len(infinite), clip_on=False, label=f"infinitely far: {len(infinite):,}", **_INFINITE)
+
+
+def _name_first(axes: Any, document: Verification, order: list[tuple[int, str]], *, low: float, high: float) -> None:
+    """Number the first tensors that are out, as a step makes them, and name them beside the picture."""
+    axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), fontsize=8, frameon=False)
+    out = [each for each in document.tensors if each.is_out]
+    worst: dict[str, TensorDifference] = {}
+    for each in out:
+        name = plain(each.tensor)
+        if name not in worst or not each.ratio <= worst[name].ratio:
+            worst[name] = each
+    names = [tensor for _, tensor in order if tensor in worst]
+    lines = []
+    for number, name in enumerate(names[:_NAMED], start=1):
+        found = worst[name]
+        at = (_position(order, name), min(max(found.ratio, low), high) if not math.isnan(found.ratio) else low)
+        axes.annotate(str(number), xy=at, xytext=(6, 5), textcoords="offset points", fontsize=8, fontweight="bold", color=_TEXT)
+        lines.append(f"{number}  {_cut(name)}\n    {times(found.ratio)} its floor, {_cut(found.case)}")
+    if lines:
+        more = len(names) - len(lines)
+        text = "first that are out:\n" + "\n".join(lines) + (f"\nand {more:,} more" if more else "")
+        axes.text(1.012, 0.80, text, transform=axes.transAxes, fontsize=7.5, va="top", linespacing=1.35)
+
+
+def _position(order: list[tuple[int, str]], name: str) -> int:
+    """Return where a tensor stands from left to right."""
+    return [tensor for _, tensor in order].index(name)
+
+
+def _cut(name: str) -> str:
+    return name if len(name) <= 46 else f"{name[:20]}...{name[-23:]}"
 
 
 def _draw_axes(axes: Any, order: list[tuple[int, str]], *, slots: Sequence[str], low: float, high: float) -> None:
@@ -139,17 +163,31 @@ def layer_of(tensor: str) -> str:
     return name.rpartition(".")[0] if name else tensor
 
 
-def _draw_origin(axes: Any, document: Verification, order: list[tuple[int, str]], *, low: float, high: float) -> None:
+def origin_place(document: Verification, order: list[tuple[int, str]]) -> tuple[int, TensorDifference] | None:
+    """Return the tensor that is the origin, or that stands for it, with its place; None where there is none.
+
+    A gradient inside of a model is among no tensors of a step: the worst of its layer's that the same phase makes stands for it.
+    """
     origin = document.origin
-    if not origin:
+    if origin is None:
+        return None
+    places = {tensor: (index, section) for index, (section, tensor) in enumerate(order)}
+    found = [each for each in document.tensors if plain(each.tensor) == plain(origin.tensor)]
+    if not found:
+        section = _SECTION_OF.get(origin.phase)
+        of_layer = [each for each in document.tensors if layer_of(plain(each.tensor)) == origin.layer]
+        found = [each for each in of_layer if section is None or places[plain(each.tensor)][1] == section] or of_layer
+    if not found:
+        return None
+    point = max(found, key=lambda each: (each.is_out, each.ratio))
+    return places[plain(point.tensor)][0], point
+
+
+def _draw_origin(axes: Any, document: Verification, order: list[tuple[int, str]], *, low: float, high: float) -> None:
+    found, origin = origin_place(document, order), document.origin
+    if found is None or origin is None:
         return
-    tensors = [each for each in document.tensors if plain(each.tensor) == plain(origin.tensor)]
-    # A tap is not among the tensors of untapped programs: its layer's worst tensor stands for it.
-    tensors = tensors or [each for each in document.tensors if layer_of(plain(each.tensor)) == origin.layer]
-    if not tensors:
-        return
-    point = max(tensors, key=lambda each: each.ratio)
-    x = [tensor for _, tensor in order].index(plain(point.tensor))
+    x, point = found
     y = min(max(point.ratio, low), high)
     is_left = x < len(order) / 2
     axes.annotate(
@@ -159,9 +197,9 @@ def _draw_origin(axes: Any, document: Verification, order: list[tuple[int, str]]
         ha="left" if is_left else "right",
         va="center",
         fontsize=9.5,
-        color=_OUT,
+        color=_TEXT,
         fontweight="bold",
-        arrowprops={"arrowstyle": "->", "color": _OUT, "shrinkB": 6},
+        arrowprops={"arrowstyle": "->", "color": _TEXT, "shrinkB": 6},
         bbox={"facecolor": "white", "edgecolor": "none", "pad": 2},
         zorder=6,
     )

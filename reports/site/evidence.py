@@ -82,7 +82,7 @@ class Files:
         run = self.sources.history.mlflow_runs.get(identity)
         if run is None or self.sources.mlflow is None or not run.isalnum():
             return None
-        return f"{self.sources.mlflow}/#/experiments/0/runs/{run}"
+        return f"{self.sources.mlflow}/#/runs/{run}"
 
     def _directory(self, result: CellResult) -> Path | None:
         """Return where the verb left a result; of several runs that which did not end well, else the first."""

@@ -7,7 +7,7 @@ import math
 import pytest
 from matplotlib.image import imread
 
-from reports.verification_picture import draw_picture, in_order, plain
+from reports.verification_picture import draw_picture, in_order, origin_place, plain
 from reports.verification_table import COLUMNS, markdown, notes, outcome, rows
 from reports.verification_text import go_on, verify_block, worst_text
 from tests.reports.documents import ORIGIN, a_document, a_failure, a_regression, a_tensor, write_verification
@@ -248,8 +248,22 @@ def test_a_picture_is_drawn_of_every_kind_of_document(tmp_path):
         for number, document in enumerate([a_document(), a_regression(), infinite])
     ]
     assert {picture.shape for picture in pictures} == {(640, 1400, 4)}
-    red = [int(((picture[..., 0] > 0.8) & (picture[..., 1] < 0.25) & (picture[..., 2] < 0.25)).sum()) for picture in pictures]
-    assert red[0] < 200 < red[1]
+    orange = [int((abs(picture[..., :3] - (0.835, 0.369, 0.0)) < 0.05).all(axis=-1).sum()) for picture in pictures]
+    assert orange[0] == 0 < 20 < orange[1]
+
+
+def test_the_arrow_points_at_the_origin_or_at_what_the_same_phase_makes_of_its_layer():
+    """A gradient inside of the model is among no tensors: the layer's worst gradient stands for it, not its worse parameter."""
+    document = a_regression()
+    pattern = document.tensors[0]
+    names = {"parameter_gradient/head.kernel": 3.0, "params/head.kernel": 9.0, "parameter_gradient/stem.conv.kernel": 20.0}
+    tensors = [pattern.replace(tensor=name, ratio=ratio, score=ratio) for name, ratio in names.items()]
+    order = in_order(set(names), ["stem.conv", "head"], slots=["momentum"])
+    inside = document.replace(tensors=tensors, origin={**ORIGIN, "tensor": "leaf_gradient/x", "layer": "head", "phase": "backward"})
+    assert origin_place(inside, order)[1].tensor == "parameter_gradient/head.kernel"
+    itself = document.replace(tensors=tensors, origin={**ORIGIN, "tensor": "params/head.kernel", "layer": "head", "phase": "update"})
+    assert origin_place(itself, order)[1].tensor == "params/head.kernel"
+    assert origin_place(document.replace(tensors=tensors, origin={**ORIGIN, "tensor": "x/y", "layer": "nowhere"}), order) is None
 
 
 def test_tensors_stand_in_the_order_of_a_step():
