@@ -1,7 +1,8 @@
 """The picture of a verification, verify.png: every tensor's distance as a multiple of its noise floor.
 
 From left to right as a step makes them: forward, backward, then what the optimizer keeps, and parameters. A fault shows as a wall
-that begins at its origin; the first five tensors that are out are named. Matplotlib is imported where it draws, for the import alone takes most of a second.
+that begins at its origin; the first five tensors that are out are named. Matplotlib is imported where it draws, for the import
+alone takes most of a second.
 """
 
 from __future__ import annotations

@@ -6,6 +6,7 @@ kind of colour vision tell apart. The word beside the mark says the same without
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 
 from reports.site.words import plain
@@ -95,6 +96,7 @@ def verdict_in(text: str) -> Verdict | None:
         return None
 
 
+@functools.lru_cache(maxsize=4096)
 def appearance_of(verdict: str) -> Appearance:
     """Return how a verdict looks. One that is not known looks like no other, and never like `reproduced`."""
     known = verdict_in(verdict)

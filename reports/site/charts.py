@@ -28,10 +28,12 @@ _SPARK_NIGHTS = 40
 _LOWEST, _HIGHEST = 1e-6, 1e12  # where a ratio of zero and an infinite one are drawn on a logarithmic axis
 _LONGEST_LABEL = 60
 _MOST_RELEASES = 8
-_MOST_TOLD = 60  # points that say their number: those of older nights stand in MLflow, and a report is to be light
+_MOST_TOLD = 40  # points that say their number: those of older nights stand in MLflow, and a report is to be light
 _MOST_SEEDS = 60  # results whose seeds are drawn beside their mean
 _DAY = timedelta(days=1)
 
+_Mark = tuple[datetime, float, str, str]
+"""When, the value, the name of an appearance (or `seed`), the title or nothing."""
 MeanBands = Callable[[int], float | None]
 """From a number of runs to how wide the band for their mean is, beside the band for one; None where nobody knows."""
 
@@ -113,12 +115,14 @@ def history_chart(results: Sequence[CellResult], mean_bands: MeanBands, *, mark:
     axes = _axes_of(rows, width=520, height=230, left=44, right=10, top=16, bottom=24)
     parts = [_frame(axes, shown, ticks=_ticks(*axes.y)), _drift_field(axes, shown, mark), _band(axes, rows)]
     parts += [_releases(axes, shown)]
-    for row in rows[-_MOST_SEEDS:]:
-        if len(row.result.runs) > 1:
-            seeds = [run.value for run in row.result.runs if _one(run.value) is not None]
-            parts += [_dot(axes, row.result.created, value, "seed") for value in seeds if value is not None]
-    untold = len(rows) - _MOST_TOLD
-    parts += [_judged_point(axes, row, unit, is_told=place >= untold) for place, row in enumerate(rows)]
+    several = [row for row in rows[-_MOST_SEEDS:] if len(row.result.runs) > 1]
+    seeds = [
+        (row.result.created, run.value, "seed", "")
+        for row in several
+        for run in row.result.runs
+        if run.value is not None and _one(run.value) is not None
+    ]
+    parts += [_points(axes, seeds), _judged_points(axes, rows, unit)]
     parts += [_drift_line(axes, shown, mark)]
     name = f"{plain(metric) or 'metric'}{f' ({plain(unit)})' if unit else ''}"
     return _picture(axes, parts, label=f"{name} over time, with its band", y_name=shortened(name, _LONGEST_LABEL))
@@ -141,15 +145,17 @@ def ratio_chart(results: Sequence[CellResult]) -> Markup | None:
     parts.append(
         f'<rect class="beyond" x="{axes.left}" y="{top:.1f}" width="{axes.span}" height="{edge - top:.1f}"/>'
     )
+    marks = []
     for place, (each, score) in enumerate(zip(shown, scores, strict=True)):
         row = each.measured
         if row is None:
             continue
-        told = [f"{number(row.worst_score)} of what is accepted", f"{number(row.worst_ratio)} noise floors", *_facts(each)]
+        told = [f"{number(row.worst_score)} of what is accepted", *_facts(each)]
         if row.origin_layer:
-            told.insert(2, f"first wrong: {row.origin_layer}")
+            told.insert(1, f"first wrong: {row.origin_layer}")
         name = f"{appearance_of(each.verdict).name}{' short' if each.is_short else ''}"
-        parts.append(_dot(axes, each.created, score, name, title=told if place >= len(shown) - _MOST_TOLD else ()))
+        marks.append((each.created, score, name, _title(told) if place >= len(shown) - _MOST_TOLD else ""))
+    parts.append(_points(axes, marks))
     return _picture(axes, parts, label="The worst tensor of each verification over time", y_name="of what is accepted (log)")
 
 
@@ -202,7 +208,7 @@ def sparkline(results: Sequence[CellResult], mean_bands: MeanBands, *, kind: str
         axes = _axes_of(rows, **size)
         parts = [_band(axes, rows)]
         unit = _last(shown, "unit")
-        points_of = [_judged_point(axes, row, unit) for row in rows]
+        marks = _judged_points(axes, rows, unit)
     else:
         scores = [_drawable(each.measured.worst_score) if each.measured else None for each in shown]
         known = [score for score in scores if score is not None]
@@ -213,15 +219,17 @@ def sparkline(results: Sequence[CellResult], mean_bands: MeanBands, *, kind: str
         parts = [
             f'<rect class="band" x="{axes.left}" y="{edge:.1f}" width="{axes.span}" height="{foot - edge:.1f}"/>'
         ]
-        points_of = [
-            _dot(axes, each.created, score, appearance_of(each.verdict).name, title=[f"{number(score)} accepted", *_facts(each)])
-            for each, score in zip(shown, scores, strict=True)
-            if score is not None
-        ]
+        held = [(each, score) for each, score in zip(shown, scores, strict=True) if score is not None]
+        titles = [_title([f"{number(score)} of what is accepted", *_facts(each)]) for each, score in held]
+        names = [appearance_of(each.verdict).name for each, _ in held]
+        marks = _points(
+            axes,
+            [(each.created, score, name, title) for (each, score), name, title in zip(held, names, titles, strict=True)],
+        )
     first = next((each.created for each in shown if begin is not None and each.night == begin), None)
     if first is not None:
         parts.append(f'<path class="since" d="M{axes.across(first.timestamp()) - 3:.1f} 1V{axes.height - 1}"/>')
-    body = Markup("".join([*parts, *points_of]))
+    body = Markup("".join([*parts, marks]))
     label = f"The last {len(shown)} results"
     return Markup(f'<svg class="spark" viewBox="0 0 {axes.width} {axes.height}" role="img" aria-label="{label}">{body}</svg>')
 
@@ -306,37 +314,51 @@ def _steps(axes: _Axes, stretch: Sequence[tuple[float, float, float]]) -> str:
     return f"{''.join(upper)}H{right:.1f}V{stretch[-1][1]:.1f}{''.join(reversed(lower))}Z"
 
 
-def _judged_point(axes: _Axes, row: Judged, unit: str | None, *, is_told: bool = True) -> str:
-    """Return what was judged as a point; one without a number lies at the foot as a cross. is_told: whether it has a title."""
-    result = row.result
-    name = appearance_of(result.verdict).name
-    if row.value is None:
-        x, y = axes.across(result.created.timestamp()), axes.height - axes.bottom - 3
-        title = _title([plain(result.verdict), *_facts(result)])
-        return f'<path class="p-{FAILED}" d="M{x - 2.5:.1f} {y - 2.5:.1f}l5 5m0 -5l-5 5">{title}</path>'
-    if not is_told:
-        return _dot(axes, result.created, row.value, name)
-    runs = [run for run in result.runs if _one(run.value) is not None]
+def _judged_points(axes: _Axes, rows: Sequence[Judged], unit: str | None) -> str:
+    """Return what was judged as points; one without a number lies at the foot as a cross. The newest say their numbers."""
+    marks, crosses = [], []
+    for place, row in enumerate(rows):
+        result, is_told = row.result, place >= len(rows) - _MOST_TOLD
+        if row.value is None:
+            x, y = axes.across(result.created.timestamp()), axes.height - axes.bottom - 3
+            title = _title([plain(result.verdict), *_facts(result)])
+            crosses.append(f'<path class="p-{FAILED}" d="M{x - 2.5:.1f} {y - 2.5:.1f}l5 5m0 -5l-5 5">{title}</path>')
+        else:
+            title = _title(_told(row, unit)) if is_told else ""
+            marks.append((result.created, row.value, appearance_of(result.verdict).name, title))
+    return _points(axes, marks) + "".join(crosses)
+
+
+def _told(row: Judged, unit: str | None) -> list[str]:
+    """Return what a point says: its number, its band and how far it is from the middle of that."""
+    runs = [run for run in row.result.runs if _one(run.value) is not None]
     what = f"mean of {len(runs)} runs" if len(runs) > 1 else f"seed {runs[0].seed}"
     told = [f"{what}: {points(row.value, unit)}"]
     if row.low is not None and row.high is not None and row.difference is not None:
         whose = " for one run" if row.is_one and len(runs) > 1 else ""
         told += [f"band{whose} {points(row.low, unit)} to {points(row.high, unit)}, {row.difference:+.3g} from its middle"]
-    return _dot(axes, result.created, row.value, name, title=[*told, *_facts(result)])
+    return [*told, *_facts(row.result)]
 
 
-def _dot(axes: _Axes, when: datetime, value: float, name: str, *, title: Sequence[str] = ()) -> str:
-    """Return a point: a stroke without length and with round ends, the shortest that there is.
+def _points(axes: _Axes, marks: Sequence[_Mark]) -> str:
+    """Return points: strokes without length and with round ends, the shortest that there is. Those without a title are one path.
 
     What is worse points down and what is better up, so that no colour is needed to tell.
     """
-    x, y = axes.across(when.timestamp()), axes.up(value)
-    told = f">{_title(title)}</path>" if title else "/>"
-    side = {Verdict.REGRESSED.value: 1, Verdict.BETTER.value: -1}.get(name.split()[0])
-    if side is None:
-        return f'<path class="p p-{name}" d="M{x:.1f} {y:.1f}h0"{told}'
-    r = axes.mark
-    return f'<path class="p-{name}" d="M{x - r:.1f} {y - side * r * 0.7:.1f}h{2 * r:.1f}L{x:.1f} {y + side * r:.1f}Z"{told}'
+    told: list[str] = []
+    silent: dict[str, list[str]] = {}
+    for when, value, name, title in marks:
+        x, y, r = axes.across(when.timestamp()), axes.up(value), axes.mark
+        side = {Verdict.REGRESSED.value: 1, Verdict.BETTER.value: -1}.get(name.split()[0])
+        path = f"M{x:.1f} {y:.1f}h0"
+        if side is not None:
+            path = f"M{x - r:.1f} {y - side * r * 0.7:.1f}h{2 * r:.1f}L{x:.1f} {y + side * r:.1f}Z"
+        shape = f"p-{name}" if side is not None else f"p p-{name}"
+        if title:
+            told.append(f'<path class="{shape}" d="{path}">{title}</path>')
+        else:
+            silent.setdefault(shape, []).append(path)
+    return "".join([*(f'<path class="{shape}" d="{"".join(paths)}"/>' for shape, paths in silent.items()), *told])
 
 
 def _title(told: Sequence[str]) -> str:

@@ -34,7 +34,7 @@ from vigil.errors import DirectoryError
 from vigil.statistics.discoveries import expected_alarms
 
 MARK = '<meta name="generator" content="vigil report">'
-_LAST = 16  # rows of the table of what ran last
+_LAST = 14  # rows of the table of what ran last
 _SIBLINGS = 10
 _WRONG = 300  # of one night's
 _PICTURES = 40  # of verifications that are not fine: each is a tenth of a megabyte

@@ -173,7 +173,7 @@ def test_one_number_of_many_outside_its_band_is_told_as_chance():
     """Of sixty cells one lies a little outside: no row, and no all-clear either; the night's own word comes first."""
     rows = [sample(invocation=str(n), context=f"jax-jit-fp32-x{n}", value=88.7) for n in range(1, 60)]
     rows.append(sample(invocation="odd", value=85.9, verdict="regressed", context="jax-jit-fp32-x60"))
-    cells, found, answer = found_in(sources(frames(rows, []), night_id="2026-11-22-1"))
+    _, found, answer = found_in(sources(frames(rows, []), night_id="2026-11-22-1"))
     assert (found.causes, len(found.by_chance)) == ((), 1)
     assert "1 of 60 judged numbers lie outside their bands, where chance alone puts 0.6." in " ".join(answer.details)
     assert not answer.title.startswith("Fine")

@@ -259,9 +259,10 @@ def test_the_arrow_points_at_the_origin_or_at_what_the_same_phase_makes_of_its_l
     names = {"parameter_gradient/head.kernel": 3.0, "params/head.kernel": 9.0, "parameter_gradient/stem.conv.kernel": 20.0}
     tensors = [pattern.replace(tensor=name, ratio=ratio, score=ratio) for name, ratio in names.items()]
     order = in_order(set(names), ["stem.conv", "head"], slots=["momentum"])
-    inside = document.replace(tensors=tensors, origin={**ORIGIN, "tensor": "leaf_gradient/x", "layer": "head", "phase": "backward"})
+    origin = {**ORIGIN, "layer": "head"}
+    inside = document.replace(tensors=tensors, origin=origin | {"tensor": "leaf_gradient/x", "phase": "backward"})
     assert origin_place(inside, order)[1].tensor == "parameter_gradient/head.kernel"
-    itself = document.replace(tensors=tensors, origin={**ORIGIN, "tensor": "params/head.kernel", "layer": "head", "phase": "update"})
+    itself = document.replace(tensors=tensors, origin=origin | {"tensor": "params/head.kernel", "phase": "update"})
     assert origin_place(itself, order)[1].tensor == "params/head.kernel"
     assert origin_place(document.replace(tensors=tensors, origin={**ORIGIN, "tensor": "x/y", "layer": "nowhere"}), order) is None
 
