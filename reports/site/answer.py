@@ -14,7 +14,7 @@ from datetime import datetime
 import scipy
 from markupsafe import Markup
 
-from reports.site.appearance import APPEARANCES, FAILED, NEUTRAL, OTHER, Appearance, appearance_of
+from reports.site.appearance import APPEARANCES, FAILED, NEUTRAL, OTHER, Appearance, appearance_of, word_of
 from reports.site.causes import BETTER, STEP, WORSE, Cause, Found, Nights, Trouble, families, is_looked_at
 from reports.site.cell_results import CellResult, Key
 from reports.site.charts import MeanBands, judged, sparkline, strip
@@ -319,9 +319,9 @@ def _day_of(name: str) -> bool:
 
 
 def _failed_word(lead: Trouble) -> str:
-    """Return how it failed: died, hang, crash."""
+    """Return that it failed, and how: died, hang, crash."""
     verdicts = {each.verdict.partition(":")[2] for each in lead.kinds.values()} - {""}
-    return shortened(plain(sorted(verdicts)[0]).replace("_", " "), 20) if len(verdicts) == 1 else FAILED
+    return shortened(word_of(f"{FAILED}:{sorted(verdicts)[0]}"), 30) if len(verdicts) == 1 else FAILED
 
 
 def answer_of(

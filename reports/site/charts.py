@@ -325,8 +325,15 @@ def _judged_points(axes: _Axes, rows: Sequence[Judged], unit: str | None) -> str
             crosses.append(f'<path class="p-{FAILED}" d="M{x - 2.5:.1f} {y - 2.5:.1f}l5 5m0 -5l-5 5">{title}</path>')
         else:
             title = _title(_told(row, unit)) if is_told else ""
-            marks.append((result.created, row.value, appearance_of(result.verdict).name, title))
+            marks.append((result.created, row.value, _of_metric(result), title))
     return _points(axes, marks) + "".join(crosses)
+
+
+def _of_metric(result: CellResult) -> str:
+    """Return how the metric was found: a step that is wrong makes a result worse whose number is in its band."""
+    name = appearance_of(result.verdict).name
+    is_inside = name == Verdict.REGRESSED and all(run.verdict == Verdict.REPRODUCED for run in result.runs)
+    return Verdict.REPRODUCED.value if is_inside else name
 
 
 def _told(row: Judged, unit: str | None) -> list[str]:

@@ -163,7 +163,7 @@ def test_new_ongoing_and_fixed_are_told():
     fixed = nights_of(12, since=11, bad=lambda _: {"verdict": "reproduced"}, good=lambda _: {"verdict": "regressed"})
     steps += check(fixed, context="torch-jit-fp32-x1", framework="torch")
     given = sources(frames([], steps), night_id="n11")
-    assert sorted((row.word, row.state) for row in rows_in(given)) == [("died", "new"), ("wrong step", "ongoing")]
+    assert sorted((row.word, row.state) for row in rows_in(given)) == [("failed: died", "new"), ("wrong step", "ongoing")]
     _, _, answer = found_in(given)
     assert answer.details[0] == "New tonight: 1. Ongoing: 1. Fixed tonight: 1 (resnet_cifar torch-jit-fp32-x1)."
     assert answer.title == "Wrong: 2 causes in 2 cells, 1 wrong step and 1 failed. All in jax 0.10.2."
@@ -224,6 +224,6 @@ def test_all_that_crashed_is_one_row_and_no_all_clear():
     rows = [each for context in (KEY[2], BF16, "jax-eager-fp32-x1") for each in run(dead, context=context)]
     given = sources(frames(rows, []), night_id="n07")
     [row] = rows_in(given)
-    assert (row.word, row.where, row.change) == ("crash", "jax: all 3 cells", "with jax 0.10.1 → 0.10.2")
+    assert (row.word, row.where, row.change) == ("failed: crash", "jax: all 3 cells", "with jax 0.10.1 → 0.10.2")
     _, _, answer = found_in(given)
     assert answer.title == "Nothing was tested: 1 cause in 3 cells, failed."

@@ -94,6 +94,13 @@ def test_what_was_judged_is_a_point_with_the_shape_of_its_verdict():
     assert len({shapes["p p-reproduced"], shapes["p-failed"], shapes["p-regressed"]}) == 3
 
 
+def test_a_number_in_its_band_is_not_drawn_as_worse_for_a_step_that_is_wrong():
+    """The step has a chart of its own; on this one a point is worse where its number is."""
+    looks = looks_at([sample()], [verification("one/verify", invocation_id="one", verdict="regressed")])
+    assert [name for name, _, _ in points_of(history_chart(looks, one_for_all))] == ["reproduced"]
+    assert [name for name, _, _ in points_of(ratio_chart(looks))] == ["regressed short"]
+
+
 def test_a_mean_is_drawn_in_the_band_for_a_mean():
     """Of four runs the band is half as wide, where a reference says so; where none does, it says that it is that for one."""
     rows = [sample(seed, value=90.0, reason="shared") for seed in range(4)]
