@@ -1,4 +1,4 @@
-"""What drifts, as a table on a terminal, and what stands below it."""
+"""What drifts, on a terminal: the answer in one line, a block a finding, and what was looked at."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
-from reports.tables import print_table
+from reports.tables import Block, print_blocks, print_notes
 from vigil.drift.bits import NOT_WORSE, WORSE, BitChange
 from vigil.drift.findings import Drift, DriftReport, Gap, something_drifts
-
-COLUMNS = ("cell", "what", "size [95 %]", "in sd", "since night", "release", "p", "q", "siblings, and float64")
+from vigil.terminal import answer
 
 
 class DriftRow(NamedTuple):
@@ -61,16 +60,37 @@ def notes(report: DriftReport, *, remarks: Sequence[str]) -> list[str]:
 
 
 def show(report: DriftReport, *, title: str, remarks: Sequence[str]) -> None:
-    """Print the table and its notes; where nothing drifts, that stands above them."""
-    found = rows(report)
+    """Print the answer, a block a finding, and the notes."""
+    answer(f"{title}: {summary(report)}")
+    print_blocks(map(_block, rows(report)))
+    print_notes(notes(report, remarks=remarks))
+
+
+def summary(report: DriftReport) -> str:
+    """Return the answer: how many findings there are of which sort, and the surest of them; or that there is none."""
+    wrong = [each for _, each in report.moves if each.what == WORSE]
+    words = {True: "drift for the worse", False: "drift for the better", None: "drift together"}
+    told = [(sum(each.worse is worse for each in report.drifts), text) for worse, text in words.items()]
+    told += [(len(wrong), WORSE), (len(report.gaps), "give no value any more")]
+    counts = [f"{count} {text}" for count, text in told if count]
     if not something_drifts(report):
-        title += ": nothing drifts" if report.looked_at["tested"] else ": nothing could be tested"
-    if found:
-        print_table(title, COLUMNS, found, notes=notes(report, remarks=remarks))
-        return
-    print(title)
-    for line in notes(report, remarks=remarks):
-        print(line)
+        counts.insert(0, "nothing drifts" if report.looked_at["tested"] else "nothing could be tested")
+    if report.drifts:  # the first is the surest
+        row = drift_line(report.drifts[0], report.nights)
+        counts.append(f"the surest is {row.cell}, since {row.since}, {row.release}")
+    return "; ".join(counts)
+
+
+def _block(row: DriftRow) -> Block:
+    """Return a finding as text; what it has no value for, as a gap has no size, is left out."""
+    in_sd = "" if row.in_sd == "-" else f", {row.in_sd} sd"
+    lines = (
+        ("size", "" if row.size == "-" else row.size + in_sd),
+        ("since", ", ".join(part for part in (row.since, row.release) if part != "-")),
+        ("how sure", "" if row.q == "-" else f"q {row.q}, p {row.p}"),
+        ("others", row.told),
+    )
+    return Block(f"{row.cell}: {row.what}", lines)
 
 
 def drift_line(drift: Drift, nights: Sequence[str]) -> DriftRow:

@@ -5,50 +5,59 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from reports.tables import print_table
+from reports.tables import Block, print_blocks, print_notes, print_table
 from vigil.documents.identity import Identity
 from vigil.references.overview import Bands, JudgingBand, SampleGroup, SampleLot, by_context, distinct, have_band, why_none
 from vigil.references.samples import MIN_SAMPLES, MIN_SEEDS
 from vigil.references.supersede import Superseded
+from vigil.terminal import answer
 
-COLUMNS = (
-    "recipe", "profile", "version", "rows", "seeds", "releases", "dates", "mean", "spread", "band for one run",
-    "1 run sees", "3 runs see", "state",
-)  # fmt: skip
 CONTEXT_COLUMNS = ("profile", "version", "context", "release", "rows", "seeds", "mean", "spread")
-_SEES = "1 run sees, 3 runs see: the smallest true drop that the verdict on so many runs would flag nine times in ten"
-_DATA = "in use: by runs whose data have the same checksum, which every run checks; a run of other data is `unknown`"
+NOTES = (
+    "sees: the smallest true drop that the verdict on so many runs would flag nine times in ten",
+    "in use: by runs whose data have the same checksum, which every run checks; a run of other data is `unknown`",
+)
 
 
 def show(groups: Sequence[SampleGroup], *, of: Sequence[str], in_detail: bool) -> None:
-    """Print a row for each group of samples, and with `in_detail` one for each context and release."""
+    """Print a block for each group of samples, and with `in_detail` a row for each context and release."""
     if not groups:
         name = of[0] if len(of) == 1 else None
         print(f"no samples{f' of {name}' if name else ''}; to make some: vigil reference add {name or 'RECIPE'}")
         return
-    print_table("references", COLUMNS, [_row(group) for group in groups], notes=notes(groups))
+    used = sum(group.in_use for group in groups)
+    answer(f"references: {used} of {len(groups)} groups of samples {'is' if used == 1 else 'are'} in use")
+    print_blocks(map(block, groups))
+    print_notes(NOTES)
     if in_detail:
         rows = [_context_row(group, lot) for group in groups for lot in group.contexts]
         print_table("by context and release", CONTEXT_COLUMNS, rows, notes=())
 
 
-def notes(groups: Sequence[SampleGroup]) -> list[str]:
-    """Return how to read the table, and what a reader must know of each group."""
-    lines = [_SEES, _DATA]
-    for group in groups:
-        name = f"{group.recipe.name} {group.recipe.profile} {_version(group.recipe)}"
-        if not group.in_use:
-            lines.append(f"{name}: {group.state}")
-        if group.hardware:
-            lines.append(f"{name}: measured on {'; '.join(group.hardware)}; data {group.data.name} {group.data.checksum}")
-        if group.dirty:
-            lines.append(f"{name}: {len(group.dirty)} rows of code with uncommitted changes: {', '.join(group.dirty)}")
-        if group.rows > group.verified:
-            lines.append(f"{name}: {group.rows - group.verified} of {group.rows} rows carry no verification of their context")
-        for entry in group.superseded:
-            by = f" (by {entry.by})" if entry.by else ""
-            lines.append(f"{name}: superseded {entry.date}: {lots(entry.contexts)}: {entry.reason}{by}")
-    return lines
+def block(group: SampleGroup) -> Block:
+    """Return what there is of a group, what judges, and what a reader must know of it."""
+    recipe, releases = group.recipe, [f"{name} {', '.join(versions)}" for name, versions in group.frameworks.items()]
+    dates = " to ".join(dict.fromkeys(group.dates[:1] + group.dates[-1:]))
+    lines = [("samples", f"{group.rows} of {len(group.seeds)} seeds, {dates}: {'; '.join(releases)}" if group.rows else "none")]
+    if group.rows:
+        lines.append(("mean", f"{amount(group.mean)} {group.unit}, spread {amount(group.spread)}"))
+    if group.in_use:
+        lines.append(("band", "\n".join(_judging(names, judging) for names, judging in distinct(group.bands))))
+    if group.hardware:
+        lines.append(("measured", f"on {'; '.join(group.hardware)}; data {group.data.name} {group.data.checksum}"))
+    if group.dirty:
+        lines.append(("uncommitted", f"{len(group.dirty)} rows of code with changes: {', '.join(group.dirty)}"))
+    if group.rows > group.verified:
+        lines.append(("unverified", f"{group.rows - group.verified} of {group.rows} rows: their context was not verified"))
+    for entry in group.superseded:
+        by = f" (by {entry.by})" if entry.by else ""
+        lines.append(("superseded", f"{entry.date}: {lots(entry.contexts)}: {entry.reason}{by}"))
+    return Block(f"{recipe.name} {recipe.profile} {_version(recipe)}: {group.state}", lines)
+
+
+def _judging(names: str, judging: JudgingBand) -> str:
+    sees = ", ".join(f"{amount(drop)} in {runs} {'run' if runs == 1 else 'runs'}" for runs, drop in judging.catches.items())
+    return f"{names} {interval(judging)}; sees {sees}".strip()
 
 
 def supersede_lines(path: Path, groups: Sequence[Superseded], *, recipe_named: str, undo: str) -> list[str]:
@@ -133,25 +142,6 @@ def lots(contexts: Iterable[SampleLot]) -> str:
 
 def _version(recipe: Identity) -> str:
     return f"v{recipe.version} ({recipe.hash})"
-
-
-def _row(group: SampleGroup) -> tuple[str, ...]:
-    bands, recipe = distinct(group.bands), group.recipe
-    releases = "; ".join(f"{name} {', '.join(versions)}" for name, versions in group.frameworks.items())
-    return (
-        recipe.name,
-        recipe.profile,
-        f"{recipe.version} ({recipe.hash})",
-        str(group.rows),
-        str(len(group.seeds)),
-        releases or "-",
-        " to ".join(dict.fromkeys(group.dates[:1] + group.dates[-1:])) or "-",
-        f"{amount(group.mean)} {group.unit}" if group.rows else "-",
-        amount(group.spread),
-        "\n".join(f"{names} {interval(judging)}".strip() for names, judging in bands),
-        *("\n".join(amount(judging.catches[count]) for _, judging in bands) for count in (1, 3)),
-        group.state.partition(":")[0],
-    )
 
 
 def _context_row(group: SampleGroup, lot: SampleLot) -> tuple[str, ...]:

@@ -11,13 +11,32 @@ from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
+from rich.table import Column
 
 from runners.contract.protocol.spec import RunSpec
 from vigil.documents.judgement import shown
 from vigil.documents.record import Record
 from vigil.documents.verification import Verification
+from vigil.terminal import console, plain
 
 _PLAIN_SECONDS = 10.0
+_BAR_WIDTH = 24
+_ROOM_FOR_A_BAR = 100  # below, its place is better given to words
+
+
+def bar_on(drawn: Console, *, details: bool = True) -> Progress:
+    """Return a live bar. What it is of, the share done and the time left are whole; what else is said is cut where it must be.
+
+    details: its tasks have the fields `left` and `status`.
+    """
+    whole = Column(no_wrap=True)
+    columns: list[Any] = [TextColumn("{task.description}", markup=False, table_column=whole)]
+    columns += [TaskProgressColumn(table_column=whole)]
+    columns += [TextColumn("{task.fields[left]}", markup=False, table_column=whole)] if details else []
+    columns += [BarColumn(bar_width=_BAR_WIDTH)] if drawn.width >= _ROOM_FOR_A_BAR or not details else []
+    rest = Column(no_wrap=True, overflow="ellipsis", ratio=1)
+    columns += [TextColumn("{task.fields[status]}", markup=False, table_column=rest)] if details else []
+    return Progress(*columns, console=drawn, disable=not drawn.is_terminal, expand=details)
 
 
 def duration(seconds: float | None) -> str:
@@ -36,16 +55,9 @@ class RunDisplay:
     """Turns the events of one run after another into progress. Use as a context manager."""
 
     def __init__(self) -> None:
-        self._console = Console(stderr=True, highlight=False)
+        self._console = console(stderr=True)
         self._is_live = self._console.is_terminal
-        self._bar = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(bar_width=24),
-            TaskProgressColumn(),
-            TextColumn("{task.fields[status]}"),
-            console=self._console,
-            disable=not self._is_live,
-        )
+        self._bar = bar_on(self._console)
         self._task: Any = None
 
     def __enter__(self) -> RunDisplay:
@@ -63,7 +75,7 @@ class RunDisplay:
         self._mark: tuple[float, int] | None = None
         self._printed = time.monotonic()
         self._phase = "start"
-        self._task = self._bar.add_task(self._name, total=spec.training["steps"], status="starting")
+        self._task = self._bar.add_task(self._name, total=spec.training["steps"], left="", status="starting")
         self._say("starting")
 
     def event(self, event: dict) -> None:
@@ -84,8 +96,9 @@ class RunDisplay:
             self._say(f"{event['category']} in phase {event['phase']}: {event['message']}")
         elif kind == "phase":
             self._phase = event["phase"]
-        status = self._status()
-        self._bar.update(self._task, completed=self._step, status=status)
+        parts, left = self._status(), self._left()
+        status = ", ".join([*parts, *filter(None, [left])])
+        self._bar.update(self._task, completed=self._step, left=left, status=plain(", ".join(parts[1:] or parts)))
         is_due = time.monotonic() - self._printed > _PLAIN_SECONDS
         if kind == "evaluated" or (is_due and kind in ("steps", "heartbeat")):
             self._say(status)
@@ -95,7 +108,7 @@ class RunDisplay:
         value = record.metric.value
         outcome = f"{record.metric.name} {shown(value, record.metric.unit)}" if value is not None else record.status
         self._say(f"{outcome} after {duration(record.timing.wall_seconds)}")
-        self._bar.update(self._task, status=outcome)
+        self._bar.update(self._task, left="", status=plain(outcome))
         self._bar.stop_task(self._task)
 
     def verify(self, directory: Path) -> Callable[[dict], None]:
@@ -109,7 +122,7 @@ class RunDisplay:
 
     def say(self, text: str) -> None:
         """Show what is done before the first run: an environment is built, or waited for."""
-        self._console.print(text, markup=False, soft_wrap=True)
+        self._console.print(plain(text), soft_wrap=True)
 
     def data(self, done: int, total: int | None) -> None:
         """Show a download: bytes so far, and in all where that is known."""
@@ -118,9 +131,13 @@ class RunDisplay:
             share = f" of {total / 2**20:.0f}" if total else ""
             self._console.print(f"downloading data: {done / 2**20:.0f}{share} MiB")
 
-    def _status(self) -> str:
+    def _left(self) -> str:
+        steps = self._training["steps"]
+        return f"{duration((steps - self._step) / self._rate)} left" if self._step and self._rate else ""
+
+    def _status(self) -> list[str]:
         if not self._step:
-            return self._phase
+            return [self._phase]
         steps, batch_size = self._training["steps"], self._training["batch_size"]
         whole, rest = divmod(self._training["data"]["n_train"], batch_size)
         an_epoch = whole + (1 if rest and self._training["input"].get("last_batch") == "keep" else 0)
@@ -130,8 +147,7 @@ class RunDisplay:
         parts += [f"{metric['name']} {shown(self._metric, metric['unit'])}"] if self._metric is not None else []
         if self._rate:
             parts += [f"{self._rate * batch_size:.0f} images/s"]
-            parts += [f"{duration((steps - self._step) / self._rate)} left"]
-        return ", ".join(parts)
+        return parts
 
     def _say(self, text: str) -> None:
         self._printed = time.monotonic()
@@ -139,43 +155,47 @@ class RunDisplay:
             print(f"{self._name}: {text}", file=sys.stderr, flush=True)
 
 
+# The second is left out where nothing is wrong.
+_ASKING, _LOOKING = "1 of 2: every tensor of single steps", "2 of 2: looking for the origin"
+
+
 class CaseDisplay:
     """Tells which case of how many is done. A verification that looks for an origin starts one runner after another."""
 
     def __init__(self, bar: Progress, directory: Path, *, is_live: bool) -> None:
         self._bar, self._directory, self._is_live = bar, directory, is_live
-        self._task = bar.add_task("verify", total=None, status="starting")
-        self._what, self._done, self._total = "cases", 0, 0
+        self._task = bar.add_task("verify", total=None, left="", status="starting")
+        self._what, self._done, self._total = _ASKING, 0, 0
         self._say("starting")
 
     def event(self, event: dict) -> None:
         """Show what one event changes."""
         kind = event["kind"]
-        status = f"{self._done}/{self._total} {self._what}"
+        status = f"{self._what}, {self._done}/{self._total} cases"
         if kind == "started":
             self._begin()
             status = f"{self._what}: starting {event['framework']}"
         elif kind == "probed":
             self._done = event["index"] + 1
-            status = f"{self._done}/{self._total} {self._what}, {event['name']} {event['seconds']:.1f} s"
+            status = f"{self._what}, {self._done}/{self._total} cases, {event['name']} {event['seconds']:.1f} s"
         elif kind == "phase" and not self._done:
             status = f"{self._what}: {event['phase']}"
         elif kind == "failed":
             self._say(f"{event['category']} in phase {event['phase']}: {event['message']}")
-        self._bar.update(self._task, completed=self._done, total=self._total or None, status=status)
+        self._bar.update(self._task, completed=self._done, total=self._total or None, status=plain(status))
         if time.monotonic() - self._printed > _PLAIN_SECONDS and kind in ("probed", "phase", "heartbeat"):
             self._say(status)
 
     def end(self, outcome: str) -> None:
         """Close the line."""
         self._say(outcome)
-        self._bar.update(self._task, status=outcome)
+        self._bar.update(self._task, status=plain(outcome))
         self._bar.stop_task(self._task)
 
     def _begin(self) -> None:
         lists = sorted(self._directory.glob("*/cases.json"), key=lambda path: path.stat().st_mtime_ns)
         self._done, self._total = 0, len(json.loads(lists[-1].read_text(encoding="utf-8"))) if lists else 0
-        self._what = "cases" if len(lists) < 2 else f"looks for the origin ({lists[-1].parent.name})"
+        self._what = _ASKING if len(lists) < 2 else f"{_LOOKING} ({lists[-1].parent.name})"
 
     def _say(self, text: str) -> None:
         self._printed = time.monotonic()
@@ -187,14 +207,8 @@ class StageDisplay:
     """Tells how far each stage of a long computation is, on one line a stage. Use as a context manager."""
 
     def __init__(self) -> None:
-        self._console = Console(stderr=True, highlight=False)
-        self._bar = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(bar_width=24),
-            TaskProgressColumn(),
-            console=self._console,
-            disable=not self._console.is_terminal,
-        )
+        self._console = console(stderr=True)
+        self._bar = bar_on(self._console, details=False)
         self._tasks: dict[str, Any] = {}
         self._printed: dict[str, float] = {}
 

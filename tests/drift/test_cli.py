@@ -79,6 +79,19 @@ def test_a_drift_is_exit_code_1_with_night_release_and_json(drift, nights, tmp_p
     assert one["p_values"].keys() == {"reference", "release", "step"}
 
 
+def test_four_findings_are_read_at_80_columns(drift, nights, monkeypatch):
+    """The answer stands first, no word is broken, and four findings take some twenty lines and no seventy."""
+    monkeypatch.setenv("COLUMNS", "80")
+    samples = pd.concat([nights(4.0, mode=mode, precision=kind) for mode in ("jit", "eager") for kind in ("fp32", "bf16")])
+    _, out, _ = drift(samples)
+    first, *rest = out.splitlines()
+    assert first.startswith("drift: 4 drift for the worse")
+    assert max(map(len, out.splitlines())) <= 80
+    assert out.count("resnet_cifar quick jax-eager-bf16-x1: dropped, worse") == 1
+    findings = rest[: next(place for place, line in enumerate(rest) if line.startswith("looked at"))]
+    assert len(findings) < 30
+
+
 def test_an_improvement_is_exit_code_1_too(drift, nights):
     """Two-sided: an unexplained rise is told as a drop is."""
     code, out, _ = drift(nights(-4.0))

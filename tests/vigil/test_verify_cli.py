@@ -215,7 +215,7 @@ def test_progress_tells_case_and_count_in_a_log(tmp_path, capsys, monkeypatch):
         tell({"kind": "probed", "index": index, "name": name, "seconds": 0.51})
     display.verified(a_document())
     assert capsys.readouterr().err.splitlines() == [
-        "verify: starting", "verify: 2/3 cases, b 0.5 s", "verify: reproduced after 21 s",
+        "verify: starting", "verify: 1 of 2: every tensor of single steps, 2/3 cases, b 0.5 s", "verify: reproduced after 21 s",
     ]  # fmt: skip
 
 

@@ -37,6 +37,7 @@ from vigil.cli import (
 )
 from vigil.errors import EXIT_COULD_NOT_RUN, UsageError, VigilError, nearest
 from vigil.redaction import redact
+from vigil.terminal import plain_streams
 
 VERBS = (
     reproduce, verify, matrix, compare, nightly, drift, power, resume, reference, golden, recipes, check, schema, data, coco, env,
@@ -81,6 +82,11 @@ def build_parser() -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return the exit code."""
+    with plain_streams():
+        return _run(arguments)
+
+
+def _run(arguments: Sequence[str] | None) -> int:
     given = list(sys.argv[1:] if arguments is None else arguments)
     try:
         parsed, unknown = build_parser().parse_known_args(given)

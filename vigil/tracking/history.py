@@ -17,11 +17,11 @@ from datetime import date, datetime, timedelta, timezone
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
-from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 
 from vigil.errors import CannotRun
 from vigil.redaction import redact
+from vigil.terminal import console
 from vigil.tracking.client import Store, TrackingUnavailable, tracking_uri
 from vigil.tracking.history_cache import CachedTables, CacheState, HistoryCache, table_of
 from vigil.tracking.history_rows import TABLES, Page, experiments_of, open_store, read_deleted, read_pages
@@ -226,22 +226,22 @@ def _now() -> datetime:
 @contextmanager
 def _told() -> Iterator[Callable[[int], None]]:
     """Say how many runs have been read: live on a terminal, in a log now and then. A reading that is quick says nothing."""
-    console = Console(stderr=True, highlight=False)
+    drawn = console(stderr=True)
     bar = Progress(
         TextColumn("reading history"),
         BarColumn(bar_width=24),
         TextColumn("{task.completed:,.0f} runs"),
-        console=console,
-        disable=not console.is_terminal,
+        console=drawn,
+        disable=not drawn.is_terminal,
         transient=True,
     )
     task, said = bar.add_task("", total=None), [time.monotonic()]
 
     def on_page(count: int) -> None:
         bar.update(task, completed=count)
-        if not console.is_terminal and time.monotonic() - said[0] > PLAIN_SECONDS:
+        if not drawn.is_terminal and time.monotonic() - said[0] > PLAIN_SECONDS:
             said[0] = time.monotonic()
-            console.print(f"reading history: {count:,} runs")
+            drawn.print(f"reading history: {count:,} runs")
 
     with bar:
         yield on_page

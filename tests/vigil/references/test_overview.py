@@ -144,7 +144,7 @@ def folder(tmp_path, monkeypatch):
 def test_the_table_has_every_group_and_its_notes(folder, capsys):
     """Bands, drops, states and reasons are on the page; a recipe of somebody's own is not passed over."""
     assert main(["reference", "show"]) == 0
-    out = capsys.readouterr().out
+    out = " ".join(capsys.readouterr().out.split())
     judges = band(load_rows(folder, "resnet_cifar"))
     assert f"{judges.low:.2f} to {judges.high:.2f}" in out
     assert "in use" in out
