@@ -16,18 +16,18 @@ from vigil.progress import duration
 from vigil.recipes.recipe import DEFAULT_PROFILE, in_command
 from vigil.statistics.metric import amount
 from vigil.statistics.sequential import lower_bound
+from vigil.terminal import width
 
-_WIDTH = 110
-_RULE = "-" * _WIDTH
 _LOG_LINES = 6
 
 
 def verdict_block(invocation: Invocation, *, directory: str) -> str:
-    """Return the block for a judged invocation. Every number in it stands in invocation.json too."""
+    """Return the block for a judged invocation, the answer first. Every number in it stands in invocation.json too."""
     judged = invocation.verdict
     if judged is None:
         raise ValueError(f"{directory}: not judged yet")
-    lines = [_RULE, f"{invocation.recipe}, {invocation.context}"]
+    rule = "-" * width()
+    lines = [_answer(invocation, judged), rule, f"{invocation.recipe}, {invocation.context}"]
     if invocation.fault:
         lines.append(_row("PLANTED FAULT", f"{invocation.fault}: this is not a run of the framework as released"))
     lines += [_row(judged.metric, _values(judged))]
@@ -60,13 +60,25 @@ def verdict_block(invocation: Invocation, *, directory: str) -> str:
         _row("directory", directory),
         _row("MLflow", _tracking(invocation.tracking)),
     ]
-    return "\n".join([*lines, _RULE])
+    return "\n".join([*lines, rule])
+
+
+def _answer(invocation: Invocation, judged: Judgement) -> str:
+    """Return the verdict in one line, with what it is of and what it goes by."""
+    said = [judged.name if judged.mean is None else f"{judged.metric} {shown(judged.mean, judged.unit)}"]
+    if judged.band and judged.mean is not None:
+        said.append(f"band {shown(judged.band.low, judged.unit)} to {shown(judged.band.high, judged.unit)}")
+    if (rung := invocation.verify) and rung.verdict and rung.verdict.name is Verdict.REGRESSED:
+        said.append("a training step is wrong")
+    fault = "PLANTED FAULT, " if invocation.fault else ""
+    recipe = invocation.recipe
+    return f"{_shown(judged.name)}: {fault}{recipe.name} {recipe.profile}, {invocation.context.text}: {', '.join(said)}"
 
 
 def _row(name: str, text: str) -> str:
     return textwrap.fill(
         text,
-        width=_WIDTH,
+        width=width(),
         initial_indent=f"{name:<15} ",
         subsequent_indent=" " * 16,
         break_long_words=False,

@@ -53,7 +53,7 @@ def lines(document: Comparison) -> list[str]:
 
 def show(document: Comparison) -> None:
     """Print the table and what stands below it."""
-    print_table(_title(document), COLUMNS, rows(document), notes=lines(document))
+    print_table(f"{document.verdict.name}: {_title(document)}", COLUMNS, rows(document), notes=lines(document))
 
 
 def markdown(document: Comparison) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -115,7 +116,8 @@ def _discoveries(cells: Sequence[MatrixCell]) -> list[str]:
 def show(cells: Sequence[MatrixCell], *, missing: Sequence[str]) -> None:
     """Print the table and its notes."""
     recipe = cells[0].invocation.recipe
-    title = f"{recipe.name}, profile {recipe.profile}"
+    counts = Counter(cell.verdict for cell in cells)
+    title = f"{recipe.name}, profile {recipe.profile}: {', '.join(f'{n} {name}' for name, n in sorted(counts.items()))}"
     print_table(title, COLUMNS, rows(cells), notes=notes(cells, missing=missing))
 
 

@@ -70,8 +70,8 @@ def _is_answer(verdict: Verdict | None) -> bool:
 def show(documents: Sequence[Verification], *, missing: Sequence[str]) -> None:
     """Print the table and its notes."""
     recipe = documents[0].recipe
-    title = f"verified: {recipe.name}, profile {recipe.profile}"
-    print_table(title, COLUMNS, rows(documents), notes=notes(documents, missing=missing))
+    counts, *others = notes(documents, missing=missing)
+    print_table(f"verified: {recipe.name}, profile {recipe.profile}: {counts}", COLUMNS, rows(documents), notes=others)
 
 
 def markdown(documents: Sequence[Verification], *, missing: Sequence[str]) -> str:

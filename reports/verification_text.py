@@ -12,8 +12,8 @@ from vigil.documents.context import FRAMEWORKS
 from vigil.documents.verdict import Verdict
 from vigil.documents.verification import BrokenInvariant, InsideLook, StepVerdict, TensorDifference, Verification, times
 from vigil.progress import duration
+from vigil.terminal import width
 
-_WIDTH = 130
 _INDENT = 14
 _MOST_ORIGINS, _MOST_NAMED, _MOST_BROKEN, _LOG_LINES = 5, 4, 5, 6
 WHAT_TO_DO = "docs/regressed.md: what to do now"
@@ -21,13 +21,13 @@ Item = TypeVar("Item")
 
 
 def verify_block(document: Verification, *, directory: str, command: str) -> str:
-    """Return the block of a verification. Every number in it stands in verify.json too.
+    """Return the block of a verification, the answer first. Every number in it stands in verify.json too.
 
     Args:
         command: the command line up to the context, which `go on with` adds.
     """
     recipe, verdict = document.recipe, document.verdict
-    lines = [f"vigil verify: {recipe.name} v{recipe.version}, profile {recipe.profile}"]
+    lines = [_answer(document), f"vigil verify: {recipe.name} v{recipe.version}, profile {recipe.profile}"]
     lines += _row("context", _context(document))
     if document.fault:
         lines += _row("fault", f"{document.fault.name}, planted: this is not a run of the framework as released")
@@ -89,11 +89,23 @@ def _context(document: Verification) -> str:
     return f"{document.context} ({document.context.framework} {document.framework_version or 'its version was not told'})"
 
 
+def _answer(document: Verification) -> str:
+    """Return the verdict in one line, with what it is of and what is wrong first."""
+    name, recipe = document.verdict.name, document.recipe
+    what = f"the origin is {document.origin.text}" if document.origin and name.is_wrong_step else document.verdict.reason
+    fault = "PLANTED FAULT, " if document.fault else ""
+    return f"{_named(name)}: {fault}{recipe.name} {recipe.profile}, {document.context.text}: {what}"
+
+
+def _named(name: Verdict) -> str:
+    return name if name is Verdict.REPRODUCED else name.upper()
+
+
 def _verdict(verdict: StepVerdict) -> str:
     name, reason = verdict.name, verdict.reason
     if not name.is_failed:  # there, numbers may be those of processes
         reason = " ".join(f"{int(word):,}" if word.isdecimal() else word for word in reason.split())
-    return f"{name if name is Verdict.REPRODUCED else name.upper()}: {reason}"
+    return f"{_named(name)}: {reason}"
 
 
 def _origins(document: Verification) -> list[str]:
@@ -145,5 +157,5 @@ def _rows(name: str, texts: Sequence[str]) -> list[str]:
 
 
 def _row(name: str, text: str) -> list[str]:
-    lines = textwrap.wrap(text, width=_WIDTH - _INDENT - 2, break_long_words=False, break_on_hyphens=False) or [""]
+    lines = textwrap.wrap(text, width=width() - _INDENT - 2, break_long_words=False, break_on_hyphens=False) or [""]
     return [f"  {name:<{_INDENT - 2}}{lines[0]}", *(" " * _INDENT + line for line in lines[1:])]

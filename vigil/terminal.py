@@ -80,3 +80,10 @@ def answer(text: str) -> None:
     """Print the line that answers what was asked, bold on a terminal."""
     print(flush=True, end="")
     console().print(Text(textwrap.fill(plain(text), width=width(), break_long_words=False), style="bold"), soft_wrap=True)
+
+
+def answered(text: str) -> None:
+    """Print a text whose first line is the answer."""
+    first, _, rest = text.partition("\n")
+    answer(first)
+    print(rest)

@@ -24,7 +24,7 @@ def test_what_steers_a_terminal_is_written_out(text):
 
 def test_letters_of_any_language_tabs_and_line_breaks_stay():
     """Only what steers is changed."""
-    text = "Zürich 東京 ✓ −1\n\tنص"
+    text = "Zürich 東京 ✓ 1\n\tنص"
     assert plain(text) == text
 
 

@@ -9,7 +9,6 @@ import pytest
 
 from tests.vigil.tracked import an_invocation, client_of, closed_port
 from vigil.errors import CannotRun
-from vigil.redaction import redact
 from vigil.tracking import TrackingUnavailable, upload
 
 
@@ -49,18 +48,3 @@ def test_unfinished_invocation_is_refused(invocation_directory):
     (invocation_directory / "invocation.json").write_text(json.dumps(an_invocation(verdict=None)))
     with pytest.raises(CannotRun, match="no verdict yet"):
         upload(invocation_directory)
-
-
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [
-        ("http://anna:s3cret@host:5000/path", "http://***@host:5000/path"),
-        ("postgresql://anna:s3/cr@t@host/db", "postgresql://***@host/db"),
-        ("https://s3cret@host", "https://***@host"),
-        ("mysql://host/db?user=anna&password=s3cret&ssl=1", "mysql://host/db?user=anna&password=***&ssl=1"),
-        ('"http://host/@name", "a@b"', '"http://host/@name", "a@b"'),
-    ],
-)
-def test_redact_removes_secrets_and_nothing_else(text, shown):
-    """User, password and token go; host, path and addresses that are no secret stay."""
-    assert redact(text) == shown

@@ -28,6 +28,7 @@ from vigil.nightly.night_verdict import standing_code, worst
 from vigil.paths import runs_directory
 from vigil.process.directories import require_writable
 from vigil.recipes.loading import DEFAULT_PROFILE, Recipe, load_recipe, recipe_names
+from vigil.terminal import answer
 
 DEFAULT_BUDGET = "8h"
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
@@ -194,13 +195,13 @@ def _end(night: NightFile, runs: Path) -> int:
     remarks = bring_nights([night], runs) or bring_drift()
     document = night.document
     print()
+    answer(report.headline(document))
     print_table("releases", report.RELEASE_COLUMNS, report.releases(document), notes=())
     print_table("cells of tonight", report.COLUMNS, report.table(document), notes=report.notes(document))
     if rows := report.not_fine(document):
         print_table("what is not fine", report.NOT_FINE_COLUMNS, rows, notes=(f"directories are below {runs}",))
     for remark in remarks:
         print(f"{remark} The next nightly tries it again.")
-    print(report.headline(document))
     print("\n".join(str(path) for path in paths))
     return EXIT_COULD_NOT_RUN if document.verdict is None else document.verdict.exit_code
 

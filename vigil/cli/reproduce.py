@@ -21,6 +21,7 @@ from vigil.runs.carry_out import CarriedOut, carry_out
 from vigil.runs.foresee import foreseen
 from vigil.runs.plan import Request, plan, preflight
 from vigil.runs.watch import Watch
+from vigil.terminal import answered
 
 
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
@@ -95,5 +96,5 @@ def report(result: CarriedOut, directory: Path) -> int:
         where = f"in phase {interruption.phase} at step {interruption.step}" if interruption else "before its verdict"
         print(f"Interrupted {where}. Go on with: vigil resume {directory}")
         return EXIT_COULD_NOT_RUN
-    print(verdict_block(result.invocation, directory=str(directory)))
+    answered(verdict_block(result.invocation, directory=str(directory)))
     return verdict.name.exit_code

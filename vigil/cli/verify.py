@@ -27,6 +27,7 @@ from vigil.progress import RunDisplay
 from vigil.recipes.loading import DEFAULT_PROFILE, Recipe, recipe_names
 from vigil.releases.store import held, obtain
 from vigil.runs.contexts import ALL_PRECISIONS, every_context, in_short_form
+from vigil.terminal import answered
 from vigil.tracking import upload_or_note
 from vigil.verify.standards import Standard, load_standard, new_verify_directory, verify_context, verify_contexts
 
@@ -128,7 +129,7 @@ def _run_one(arguments: argparse.Namespace, recipe: Recipe, training: dict[str, 
         print(f"Interrupted in phase {phase}. What was found until then is in {directory}.")
         return EXIT_COULD_NOT_RUN
     _keep(document, directory)
-    print(verify_block(document, directory=str(directory), command=_command(arguments)))
+    answered(verify_block(document, directory=str(directory), command=_command(arguments)))
     return document.verdict.name.exit_code
 
 
