@@ -32,6 +32,16 @@ def test_an_event_has_kind_time_phase_and_its_fields(writer, tmp_path):
     assert before - 0.01 <= steps["time"] <= time.time() + 0.01
 
 
+def test_a_clock_that_goes_back_takes_no_time_away(writer, tmp_path, monkeypatch):
+    """Times of events only grow, so that no run takes less than nothing."""
+    writer.emit("started", pid=1)
+    an_hour_ago = time.time() - 3600.0
+    monkeypatch.setattr(time, "time", lambda: an_hour_ago)
+    writer.emit("steps", step=1, losses=[1.0])
+    first, second = (event["time"] for event in read_events(tmp_path))
+    assert 0.0 <= second - first < 60.0
+
+
 def test_floats_survive_to_the_last_bit(writer, tmp_path):
     """A loss read back is the same double."""
     losses = [0.1, 1 / 3, 2.3025850929940455, 5e-324, 1.7976931348623157e308]

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import errno
 import importlib.util
+import json
 import os
 import re
+import shutil
 import socket
 import sys
 from unittest.mock import Mock
@@ -327,6 +329,53 @@ def test_an_interrupted_command_says_how_to_go_on_and_does(command, scripted, pl
     code, out, _ = command("resume", str(directory / "seed1"))
     assert (code, started) == (4, [("torch", 1)])
     assert "80.00 (seed 0), 81.00 (seed 1)" in out
+
+
+@pytest.fixture
+def interrupted_with_fault(command, scripted, places, tmp_path):
+    """Return the directory of an interrupted run with a planted fault, as it came from somebody else, and the fault's file."""
+    scripted({0: "interrupted"})
+    fault = tmp_path / "half_rate.py"
+    fault.write_text("def install():\n    pass\n", encoding="utf-8")
+    command(*REPRODUCE, "--fault", str(fault))
+    shutil.rmtree(tmp_path / "cache" / "faults")  # no command of this user has named it
+    (directory,) = places.iterdir()
+    return directory, fault
+
+
+def test_a_fault_file_that_nobody_here_named_is_not_run(command, scripted, interrupted_with_fault):
+    """Not on a terminal `resume` refuses, with the way to allow it, and starts nothing."""
+    directory, fault = interrupted_with_fault
+    started = scripted({0: 80.0})
+    started.clear()
+    code, _, err = command("resume", str(directory))
+    assert (code, started) == (2, [])
+    assert f"vigil resume {directory} --fault {fault}" in err
+
+
+def test_a_fault_file_is_run_whose_checksum_the_user_gives(command, scripted, interrupted_with_fault):
+    """The file that `--fault` names must be that of the runs; another one is refused."""
+    directory, fault = interrupted_with_fault
+    scripted({0: 80.0})
+    other = fault.with_name("other.py")
+    other.write_text("def install():\n    raise SystemExit\n", encoding="utf-8")
+    assert command("resume", str(directory), "--fault", str(other))[0] == 2
+    code, out, _ = command("resume", str(directory), "--fault", str(fault))
+    assert code == 4
+    assert "PLANTED FAULT" in out
+
+
+@pytest.mark.parametrize("without", ["invocation.json", "seed0/spec.json"])
+def test_a_fault_is_marked_by_whichever_document_has_it(command, scripted, interrupted_with_fault, without):
+    """A directory from which the mark was taken in one document is marked by the others."""
+    directory, fault = interrupted_with_fault
+    scripted({0: 80.0})
+    path = directory / without
+    path.write_text(json.dumps(json.loads(path.read_text(encoding="utf-8")) | {"fault": None}), encoding="utf-8")
+    code, out, _ = command("resume", str(directory), "--fault", str(fault))
+    assert code == 4
+    assert "PLANTED FAULT   half_rate" in out
+    assert json.loads((directory / "invocation.json").read_text(encoding="utf-8"))["fault"] == "half_rate"
 
 
 def test_a_matrix_prints_a_row_a_context_and_what_was_not_covered(command, scripted, monkeypatch):

@@ -13,19 +13,22 @@ from vigil.documents.context import Context
 from vigil.documents.identity import Identity
 from vigil.errors import UsageError
 from vigil.paths import expanded
+from vigil.process.planted import remember
 from vigil.process.side_by_side import available_cores
 
 HEARTBEAT_SECONDS = 5.0
 
 
 def fault_entry(path: str | None) -> dict[str, str] | None:
-    """Return name, path and hash of a fault file. Raises UsageError when there is no such file."""
+    """Return name, path and hash of a fault file, and remember that it was named. Raises UsageError when there is none."""
     if path is None:
         return None
     file = expanded(path).resolve()
     if not file.is_file():
         raise UsageError(f"--fault: {path}: no such file. Allowed: a Python file that defines install().")
-    return {"path": str(file), "name": file.stem, "sha256": file_sha256(file)}
+    entry = {"path": str(file), "name": file.stem, "sha256": file_sha256(file)}
+    remember(entry["sha256"])
+    return entry
 
 
 def rows_of_part(training: dict[str, Any]) -> int:

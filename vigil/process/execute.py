@@ -63,6 +63,7 @@ def execute(
     """
     reader = EventReader(run_directory)
     earlier = len(reader.new())
+    (run_directory / LOG_NAME).touch(mode=0o600)  # what a framework prints may name a store with its password
     forked = hosts.start(framework, run_directory, python=python, cores=cores, log=run_directory / LOG_NAME) if hosts else None
     process = forked or _start(run_directory, framework, python=python)
     watch = _Silence(heartbeat_timeout=heartbeat_timeout, progress_timeout=progress_timeout)

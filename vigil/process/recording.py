@@ -38,6 +38,7 @@ from vigil.documents.verdict import Verdict
 from vigil.errors import DataError
 from vigil.process.environment import describe_code, describe_machine
 from vigil.process.execute import LOG_NAME, Ending
+from vigil.redaction import redact
 
 _LOG_LINES = 20
 
@@ -166,7 +167,7 @@ def _failure(run_directory: Path, attempt: list[dict], ending: Ending) -> Failur
         )
     else:
         category, message = "died", _how_it_died(ending.exit_code)
-    return Failure(category=category, phase=phase, step=step, message=message, log_tail=_log_tail(run_directory))
+    return Failure(category=category, phase=phase, step=step, message=redact(message), log_tail=_log_tail(run_directory))
 
 
 def _failure_of_detections(run_directory: Path, message: str, *, step: int) -> Failure:
@@ -193,7 +194,8 @@ def _status(failure: Failure | None) -> Status:
 
 def _log_tail(run_directory: Path) -> tuple[str, ...]:
     path = run_directory / LOG_NAME
-    return tuple(path.read_text(encoding="utf-8", errors="replace").splitlines()[-_LOG_LINES:]) if path.exists() else ()
+    text = path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
+    return tuple(redact("\n".join(text.splitlines()[-_LOG_LINES:])).splitlines())
 
 
 def _curve(events: list[dict]) -> tuple[CurvePoint, ...]:

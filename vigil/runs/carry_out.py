@@ -25,6 +25,7 @@ from vigil.errors import CannotRun, EnvironmentFailed, UsageError
 from vigil.paths import reference_directory
 from vigil.process.directories import alone_in
 from vigil.process.execute import execute
+from vigil.process.planted import with_mark
 from vigil.process.recording import make_record, read_record, spec_of
 from vigil.references.exact import judge_runs
 from vigil.references.judge import failed
@@ -93,7 +94,7 @@ def carry_out_in_turn(directories: Sequence[Path], *, watch: Watch) -> list[Carr
 
 def _work(directory: Path, *, watch: Watch) -> Generator[None, None, CarriedOut]:
     """Carry out one invocation, pausing after the verification and after each run; return it."""
-    invocation = read_invocation(directory)
+    invocation = with_mark(directory, read_invocation(directory))
     if invocation.verdict and invocation.verdict.name is Verdict.FAILED_ENVIRONMENT:
         invocation = invocation.replace(runs=run_names(invocation.seeds))
         if invocation.verify and invocation.verify.name is Verdict.FAILED_ENVIRONMENT:

@@ -45,6 +45,7 @@ class EventWriter:
         if half_line:
             self._file.write("\n")
         self._lock = threading.Lock()
+        self._started = time.time() - time.monotonic()  # a clock that is set under way moves no event
         self._progress = 0
         self.phase = PHASES[0]
         self._stop = threading.Event()
@@ -53,7 +54,7 @@ class EventWriter:
 
     def emit(self, kind: str, **fields: Any) -> None:
         """Append one event. Its time and the current phase are added."""
-        event = {"kind": kind, "time": round(time.time(), 3), "phase": self.phase, **_encode(fields)}
+        event = {"kind": kind, "time": round(self._started + time.monotonic(), 3), "phase": self.phase, **_encode(fields)}
         line = json.dumps(event, allow_nan=False) + "\n"
         with self._lock:
             self._file.write(line)
