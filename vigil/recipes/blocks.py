@@ -56,16 +56,19 @@ def _refuse_true(value: bool) -> bool:
 
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$", max_length=60)]
 Text = Annotated[str, Field(min_length=1)]
-Count = Annotated[int, Field(ge=1)]
-Positive = Annotated[float, Field(gt=0)]
+# Beyond these, the least and the greatest that anybody trains with, a recipe is a mistake, or takes a machine's memory.
+Count = Annotated[int, Field(ge=1, le=10**9)]
+Size = Annotated[int, Field(ge=1, le=10**5)]
+Positive = Annotated[float, Field(ge=1e-37, le=1e6)]  # what is less is 0 in fp32
+NotNegative = Annotated[float, Field(ge=0, le=1e6)]
 Zero = Annotated[float, Field(ge=0, le=0)]
 # Not Literal[False], which takes a 0 for it.
 No = Annotated[bool, AfterValidator(_refuse_true), WithJsonSchema({"const": False, "type": "boolean"})]
 Yes = Annotated[bool, AfterValidator(_refuse_false), WithJsonSchema({"const": True, "type": "boolean"})]
 # YAML has lists only; strictness about list against tuple would refuse every one of them.
-ImageShape = Annotated[tuple[Count, Count, Count], Field(strict=False)]
+ImageShape = Annotated[tuple[Size, Size, Size], Field(strict=False)]
 Share = Annotated[float, Field(ge=0, le=1)]
-NaturalPair = Annotated[tuple[Annotated[int, Field(ge=0)], Annotated[int, Field(ge=0)]], Field(strict=False)]
+NaturalPair = Annotated[tuple[Annotated[int, Field(ge=0, le=10**5)], Annotated[int, Field(ge=0, le=10**5)]], Field(strict=False)]
 
 
 class Closed(BaseModel):
@@ -113,7 +116,7 @@ class CrossEntropy(Closed):
 class Convolution(Closed):
     """The 3x3 convolutions of the stem and of the blocks."""
 
-    kernel: Annotated[tuple[Count, Count], Field(strict=False)] = Field(description="Height and width of the kernel.")
+    kernel: Annotated[tuple[Size, Size], Field(strict=False)] = Field(description="Height and width of the kernel.")
     padding: Annotated[tuple[NaturalPair, NaturalPair], Field(strict=False)] = Field(
         description="Zeros before and after, for height and for width: numbers, since `same` differs with a stride."
     )
@@ -160,7 +163,7 @@ class ConstantInit(Closed):
     """One value everywhere."""
 
     distribution: Literal["constant"] = Field(description="The distribution.")
-    value: float = Field(description="The value.")
+    value: Annotated[float, Field(ge=-1e6, le=1e6)] = Field(description="The value.")
 
 
 class UniformInit(Closed):
@@ -209,7 +212,7 @@ class Clipping(Closed):
 
     norm: Literal["global"] = Field(description="Of what the norm is taken: of all gradients as one vector.")
     threshold: Positive = Field(description="The longest that gradients may be: gradient * threshold / (norm + epsilon).")
-    epsilon: Annotated[float, Field(ge=0)] = Field(description="Added to the norm: 1e-6 in PyTorch, 0 in optax and Keras.")
+    epsilon: NotNegative = Field(description="Added to the norm: 1e-6 in PyTorch, 0 in optax and Keras.")
 
 
 CLIPPING = Field(default=None, description="How gradients are shortened; left out: not at all.")
@@ -269,7 +272,7 @@ Optimizers = Annotated[SgdRule | AdamWRule, Field(discriminator="name", descript
 class Exact(Closed):
     """That a published value is to come out digit for digit, where nothing but rounding can differ."""
 
-    seed: Annotated[int, Field(ge=0)] = Field(description="The seed that it was published for.")
+    seed: Annotated[int, Field(ge=0, lt=2**31)] = Field(description="The seed that it was published for.")
     within: Positive = Field(description="How far off is the same: half of the last printed digit.")
     precisions: Annotated[tuple[Literal["fp32", "fp64"], ...], Field(strict=False, min_length=1)] = Field(
         description="The precisions whose rounding stays within that, measured; others are judged by the band."
@@ -279,7 +282,7 @@ class Exact(Closed):
 class Target(Closed):
     """A published value; shown beside a measured one, and judged only under the profile of its protocol."""
 
-    value: float = Field(description="The published value, in the recipe's unit and direction.")
+    value: Annotated[float, Field(ge=-1e9, le=1e9)] = Field(description="The value, in the recipe's unit and direction.")
     published_as: Text = Field(description="The value as its source words it.")
     source: Text = Field(description="Author, year, title, table.")
     link: Annotated[str, Field(pattern=r"^https?://\S+$")] = Field(description="Where the source can be read.")
@@ -464,10 +467,10 @@ class Profile(Closed):
 
     description: Text = Field(description="One line for `vigil recipes`.")
     data: Data | LabelledData | DigitsData | TextData | InstanceData = Field(description="The data set.")
-    batch_size: Annotated[int, Field(ge=2)] = Field(description="Images in a global training batch, over all devices.")
+    batch_size: Annotated[int, Field(ge=2, le=10**6)] = Field(description="Images in a global training batch, over all devices.")
     evaluation_batch_size: Count = Field(description="Images in a global evaluation batch; divides n_test.")
     steps: Count = Field(description="Training steps.")
-    weight_decay: Annotated[float, Field(ge=0)] = Field(description="The weight decay.")
+    weight_decay: NotNegative = Field(description="The weight decay.")
     evaluate_every_steps: Count = Field(description="Steps between evaluations; the last step is always evaluated.")
     checkpoint_every_steps: Count = Field(description="Steps between checkpoints.")
     learning_rate: PiecewiseRate | CosineRate | WarmUpCosineRate = Field(

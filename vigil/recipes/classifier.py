@@ -12,7 +12,6 @@ from vigil.recipes.blocks import (
     Check,
     Closed,
     Convolution,
-    Count,
     CrossEntropy,
     ImageShape,
     Init,
@@ -21,6 +20,7 @@ from vigil.recipes.blocks import (
     Optimizers,
     PercentMetric,
     Profile,
+    Size,
     Target,
     image_shape_check,
 )
@@ -52,7 +52,7 @@ class ResnetCifarModel(Closed):
     name: Literal["resnet_cifar"] = Field(description="Which model: runners/<framework>/models/<name>.py.")
     image_shape: ImageShape = Field(description="Height, width and channels of an image.")
     n_classes: Annotated[int, Field(ge=2)] = Field(description="How many classes there are.")
-    widths: Annotated[tuple[Count, Count, Count], Field(strict=False)] = Field(description="Channels of each stage.")
+    widths: Annotated[tuple[Size, Size, Size], Field(strict=False)] = Field(description="Channels of each stage.")
     convolution: Convolution = Field(description="The convolutions.")
     shortcut: PaddedShortcut = Field(description="The shortcuts.")
     batch_norm: DeviceBatchNorm = Field(description="Batch normalisation.")
@@ -69,9 +69,9 @@ class OwnNormalisation(Closed):
 class CropAndFlip(Closed):
     """Random crops and flips of training images."""
 
-    padding: Annotated[int, Field(ge=0)] = Field(description="Pixels added on each side before the crop; 0 for none.")
+    padding: Annotated[int, Field(ge=0, le=10**5)] = Field(description="Pixels added on each side before the crop; 0 for none.")
     padding_value: Literal["mean"] = Field(description="What is added: the mean image's value, 0 after normalisation.")
-    crop: Count = Field(description="Side of the random crop, in pixels: that of the image.")
+    crop: Size = Field(description="Side of the random crop, in pixels: that of the image.")
     flip_probability: Annotated[float, Field(ge=0, le=1)] = Field(description="How often an image is mirrored.")
 
 
@@ -100,7 +100,7 @@ class ClassifierProfile(Profile):
     """How much of the recipe: smoke in seconds, quick in minutes, paper as published."""
 
     data: LabelledData = Field(description="The data set.")
-    depth: Count = Field(description="Layers: 6n + 2.")
+    depth: Size = Field(description="Layers: 6n + 2.")
 
     def checks(self) -> list[Check]:
         return [

@@ -22,6 +22,7 @@ from vigil.recipes.blocks import (
     Positive,
     Profile,
     Share,
+    Size,
     Target,
     image_shape_check,
 )
@@ -100,7 +101,7 @@ class PairInput(Closed):
 class Neighbours(Closed):
     """How features are judged: the k nearest training images vote (Wu et al. 2018, arXiv 1805.01978)."""
 
-    k: Count = Field(description="How many vote.")
+    k: Size = Field(description="How many vote.")
     temperature: Positive = Field(description="A vote weighs exp(similarity / temperature).")
 
 
@@ -120,9 +121,9 @@ class ContrastiveProfile(Profile):
     """How much of the recipe: smoke in seconds, quick in minutes, paper as published."""
 
     data: Data = Field(description="The data set.")
-    widths: Annotated[tuple[Count, ...], Field(strict=False, min_length=1)] = Field(description="Channels of each stage.")
-    blocks: Annotated[tuple[Count, ...], Field(strict=False, min_length=1)] = Field(description="Blocks of each stage.")
-    dimension: Count = Field(description="Numbers in a feature.")
+    widths: Annotated[tuple[Size, ...], Field(strict=False, min_length=1)] = Field(description="Channels of each stage.")
+    blocks: Annotated[tuple[Size, ...], Field(strict=False, min_length=1)] = Field(description="Blocks of each stage.")
+    dimension: Size = Field(description="Numbers in a feature.")
     queue: Count = Field(description="Keys that are kept.")
     crop_area: Annotated[tuple[Positive, Positive], Field(strict=False)] = Field(
         description="From and to which part of an image."

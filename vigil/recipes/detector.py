@@ -13,7 +13,6 @@ from vigil.recipes.blocks import (
     Check,
     Closed,
     Convolution,
-    Count,
     DetectorInit,
     GivenNormalisation,
     ImageShape,
@@ -24,6 +23,7 @@ from vigil.recipes.blocks import (
     Positive,
     Profile,
     Share,
+    Size,
     Target,
 )
 from vigil.recipes.recipe import Recipe, profiles_field
@@ -47,8 +47,8 @@ class Sampling(Closed):
 
     low: Share = Field(description="Below this overlap with every instance: background.")
     high: Share = Field(description="From this overlap on: an instance's. Between the two: left out.")
-    count: Count = Field(description="How many are drawn of an image; its loss is divided by this, however many there are.")
-    most_positive: Count = Field(description="How many of them may be instances'.")
+    count: Size = Field(description="How many are drawn of an image; its loss is divided by this, however many there are.")
+    most_positive: Size = Field(description="How many of them may be instances'.")
     weights: Annotated[tuple[Positive, Positive, Positive, Positive], Field(strict=False)] = Field(
         description="What deltas are multiplied by: of x, y, width, height."
     )
@@ -58,19 +58,19 @@ class Sampling(Closed):
 class Proposals(Closed):
     """From anchors to proposals."""
 
-    considered: Count = Field(description="How many anchors of an image, the most probable ones, are decoded.")
+    considered: Size = Field(description="How many anchors of an image, the most probable ones, are decoded.")
     least_side: Positive = Field(description="A box with a shorter side, in pixels, is dropped.")
     overlap: Share = Field(description="Of two boxes that overlap more, the less probable is dropped.")
-    count: Count = Field(description="How many are kept of an image.")
+    count: Size = Field(description="How many are kept of an image.")
 
 
 class Pooling(Closed):
     """How what lies in a box is cut out of the pyramid (He et al. 2017, arXiv 1703.06870, section 3)."""
 
     canonical: Positive = Field(description="From a box of so many pixels squared on, the coarser of the two levels is read.")
-    samples: Count = Field(description="Bilinear samples of a bin, in each direction.")
-    box: Count = Field(description="Rows and columns of bins for classes and boxes.")
-    mask: Count = Field(description="Rows and columns of bins for masks, which have twice as many.")
+    samples: Size = Field(description="Bilinear samples of a bin, in each direction.")
+    box: Size = Field(description="Rows and columns of bins for classes and boxes.")
+    mask: Size = Field(description="Rows and columns of bins for masks, which have twice as many.")
 
 
 class Detection(Closed):
@@ -78,7 +78,7 @@ class Detection(Closed):
 
     least_score: Share = Field(description="A box is reported above this probability of its class.")
     overlap: Share = Field(description="Of two boxes of a class that overlap more, the less probable is dropped.")
-    count: Count = Field(description="How many are reported of an image at most.")
+    count: Size = Field(description="How many are reported of an image at most.")
 
 
 class TinyMaskRcnnModel(Closed):
@@ -86,7 +86,7 @@ class TinyMaskRcnnModel(Closed):
 
     name: Literal["tiny_mask_rcnn"] = Field(description="Which model: runners/<framework>/models/<name>.py.")
     image_shape: ImageShape = Field(description="Height, width and channels of an image.")
-    n_classes: Count = Field(description="How many classes there are, without the background.")
+    n_classes: Size = Field(description="How many classes there are, without the background.")
     strides: Annotated[tuple[Literal[8], Literal[16]], Field(strict=False)] = Field(
         description="Pixels of the image per cell of each level: the stem and each stage halve the image."
     )
@@ -139,12 +139,12 @@ class DetectorProfile(Profile):
     """How much of the recipe: smoke in seconds, quick in minutes, standard in an hour."""
 
     data: InstanceData = Field(description="The data set.")
-    widths: Annotated[tuple[Count, Count, Count, Count], Field(strict=False)] = Field(
+    widths: Annotated[tuple[Size, Size, Size, Size], Field(strict=False)] = Field(
         description="Channels of the stem and of each of the three stages."
     )
-    blocks: Annotated[tuple[Count, Count, Count], Field(strict=False)] = Field(description="Convolutions of each stage.")
-    channels: Count = Field(description="Channels of the pyramid and of the heads' convolutions.")
-    hidden: Count = Field(description="Numbers between the two dense layers of the box head.")
+    blocks: Annotated[tuple[Size, Size, Size], Field(strict=False)] = Field(description="Convolutions of each stage.")
+    channels: Size = Field(description="Channels of the pyramid and of the heads' convolutions.")
+    hidden: Size = Field(description="Numbers between the two dense layers of the box head.")
 
 
 class DetectorRecipe(Recipe):

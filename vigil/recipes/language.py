@@ -13,7 +13,6 @@ from vigil.recipes.blocks import (
     Check,
     Closed,
     ConstantInit,
-    Count,
     CrossEntropy,
     DeviationInit,
     LossMetric,
@@ -21,6 +20,7 @@ from vigil.recipes.blocks import (
     No,
     Positive,
     Profile,
+    Size,
     Target,
     TextData,
     Yes,
@@ -50,10 +50,10 @@ class CharGptModel(Closed):
     name: Literal["char_gpt"] = Field(description="Which model: runners/<framework>/models/<name>.py.")
     vocabulary: Annotated[int, Field(ge=2)] = Field(description="How many tokens there are.")
     block: Annotated[int, Field(ge=2)] = Field(description="Tokens of an example: how far back the model sees.")
-    width: Count = Field(description="Numbers that each token is embedded in.")
-    layers: Count = Field(description="How many blocks of attention and perceptron there are.")
-    heads: Count = Field(description="Heads of an attention, a divisor of width.")
-    hidden: Count = Field(description="Units of a perceptron's hidden layer.")
+    width: Size = Field(description="Numbers that each token is embedded in.")
+    layers: Size = Field(description="How many blocks of attention and perceptron there are.")
+    heads: Size = Field(description="Heads of an attention, a divisor of width.")
+    hidden: Size = Field(description="Units of a perceptron's hidden layer.")
     bias: No = Field(description="Whether dense layers and norms have a bias.")
     activation: Literal["gelu"] = Field(description="Of the hidden layer: x times the normal distribution function of x.")
     tied_embeddings: Yes = Field(description="Whether the last layer's kernel is the embedding of tokens.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 from pathlib import Path
@@ -16,6 +17,7 @@ from vigil.recipes.recipe import DEFAULT_PROFILE, Recipe
 from vigil.recipes.yaml_file import YamlFile, explain, read_document, shown
 
 __all__ = ["DEFAULT_PROFILE", "Recipe", "identity_of", "load_recipe", "recipe_hash", "recipe_names", "recipe_schema_text"]
+LARGEST_BYTES = 100_000  # the parser takes ten seconds for a megabyte
 NOT_HASHED = ("checkpoint_every_steps",)  # a checkpoint copies the state and cannot move a number
 
 
@@ -68,10 +70,13 @@ def load_recipe(name_or_path: str) -> Recipe:
     """
     shown_name, path = _recipe_path(name_or_path)
     try:
-        content = path.read_bytes()
-    except OSError as error:
+        content = _content(path)
+    except (OSError, ValueError) as error:  # a name with a null character is a ValueError
         names = ", ".join(recipe_names())
-        raise UsageError(f"{shown_name}: cannot be read ({error.strerror}). Allowed: a file, or {names}.") from error
+        why = getattr(error, "strerror", None) or error
+        raise UsageError(f"{shown_name}: cannot be read ({why}). Allowed: a file, or {names}.") from error
+    if len(content) > LARGEST_BYTES:
+        raise RecipeError(f"{shown_name}: found a file of more than {LARGEST_BYTES:,} bytes. Allowed: a recipe: some thousands.")
     document = read_document(content, shown_name)
     kind = _kind(document)
     try:
@@ -80,6 +85,14 @@ def load_recipe(name_or_path: str) -> Recipe:
         raise RecipeError(explain(document, error.errors(), kind.model_json_schema(by_alias=True))) from error
     recipe._source = name_or_path if path.resolve().parent != project_root() / "recipes" else None
     return recipe
+
+
+def _content(path: Path) -> bytes:
+    """Return the bytes of a regular file, and of a long one no more than show that it is. Raises OSError, ValueError."""
+    if path.exists() and not path.is_dir() and not path.is_file():  # a pipe would be waited for, a device never ends
+        raise OSError(errno.EINVAL, "a pipe or a device, which is no file")
+    with open(path, "rb") as file:
+        return file.read(LARGEST_BYTES + 1)
 
 
 def _kind(document: YamlFile) -> type[Recipe]:

@@ -10,14 +10,15 @@ from runners.contract.data import digits
 from vigil.recipes.blocks import (
     Check,
     Closed,
-    Count,
     DigitsData,
     Exact,
     ImageShape,
     LossMetric,
     Name,
     No,
+    NotNegative,
     Profile,
+    Size,
     Target,
     UniformInit,
     Zero,
@@ -38,7 +39,7 @@ class DigitsMlpModel(Closed):
     name: Literal["digits_mlp"] = Field(description="Which model: runners/<framework>/models/<name>.py.")
     image_shape: ImageShape = Field(description="Height, width and channels of an image.")
     n_classes: Annotated[int, Field(ge=2)] = Field(description="How many classes there are.")
-    hidden: Count = Field(description="Units of the hidden layer, which are rectified.")
+    hidden: Size = Field(description="Units of the hidden layer, which are rectified.")
     init: DenseInit = Field(description="Initial weights.")
 
 
@@ -48,7 +49,7 @@ class PenalisedCrossEntropy(Closed):
     name: Literal["softmax_cross_entropy"] = Field(description="Which loss.")
     reduction: Literal["mean"] = Field(description="The mean over the global batch, whatever the shards.")
     label_smoothing: Zero = Field(description="How much of the label is spread over all classes.")
-    l2: Annotated[float, Field(ge=0)] = Field(
+    l2: NotNegative = Field(
         description="What half of the sum of squared kernels, over the rows of the batch, is multiplied by and added."
     )
 

@@ -17,6 +17,7 @@ from vigil.errors import RecipeError, nearest
 Location = tuple[str | int, ...]
 
 KINDS = {bool: "", type(None): "", int: " (a whole number)", float: " (a number)", str: " (text)", list: " (a list)"}
+_MOST_MESSAGES = 20
 NUMBER_READ_AS_TEXT = re.compile(r"([+-]?)(\d+\.?\d*|\.\d+)[eE]([+-]?)(\d+)")
 NUMBER_IN_ANOTHER_BASE = re.compile(r"[+-]?(0[bxo]?[0-9a-fA-F_]+|.*:.*)")  # 010 is 8, and 1:30 is 90
 
@@ -131,7 +132,9 @@ def explain(document: YamlFile, errors: Sequence[Mapping[str, Any]], schema: Map
         key = ".".join(map(str, location)) or "(the whole file)"
         line = document.line(location)
         messages.append((line, f"{document.name}:{line}: {key}: {message}"))
-    return "\n".join(message for _, message in sorted(messages, key=lambda each: each[0]))
+    lines = [message for _, message in sorted(messages, key=lambda each: each[0])]
+    more = [f"{document.name}: and {len(lines) - _MOST_MESSAGES:,} more mistakes"] if len(lines) > _MOST_MESSAGES else []
+    return "\n".join([*lines[:_MOST_MESSAGES], *more])
 
 
 def _location_and_kind(error: Mapping[str, Any]) -> tuple[Location, str]:
@@ -215,15 +218,21 @@ def _plain(value: object) -> str:
 
 
 def _range(node: Mapping[str, Any]) -> str:
-    low, high = node.get("minimum"), node.get("maximum")
-    above, below = node.get("exclusiveMinimum"), node.get("exclusiveMaximum")
-    if low is not None and low == high:
-        return f", {low:g} only"
-    if low is not None and high is not None:
-        return f" from {low:g} to {high:g}"
-    lower = f" above {above:g}" if above is not None else f" of {low:g} or more" if low is not None else ""
-    upper = f" below {below:g}" if below is not None else f" up to {high:g}" if high is not None else ""
+    low, high = _limit(node, "minimum"), _limit(node, "maximum")
+    above, below = _limit(node, "exclusiveMinimum"), _limit(node, "exclusiveMaximum")
+    if low and low == high:
+        return f", {low} only"
+    if low and high:
+        return f" from {low} to {high}"
+    lower = f" above {above}" if above else f" of {low} or more" if low else ""
+    upper = f" below {below}" if below else f" up to {high}" if high else ""
     return f"{lower}{' and' if lower and upper else ''}{upper}"
+
+
+def _limit(node: Mapping[str, Any], key: str) -> str:
+    """Return a limit as a person reads it; nothing where there is none."""
+    limit = node.get(key)
+    return "" if limit is None else f"{limit:,}" if isinstance(limit, int) else f"{limit:g}"
 
 
 def _number_hint(found: object, node: Mapping[str, Any]) -> str:
