@@ -7,6 +7,7 @@ import importlib.util
 import json
 import os
 import re
+import shlex
 import shutil
 import socket
 import sys
@@ -20,7 +21,8 @@ import vigil.data.official
 import vigil.paths
 import vigil.process.environment
 import vigil.runs.carry_out
-from vigil.cli.main import VERBS, main
+from vigil.cli.help_text import EXAMPLES, GROUPS
+from vigil.cli.main import VERBS, build_parser, main
 from vigil.recipes.loading import load_recipe, recipe_names
 
 VERB_NAMES = [verb.__name__.rsplit(".", 1)[1] for verb in VERBS]
@@ -233,7 +235,7 @@ def test_help_lists_every_verb_and_the_exit_codes(capsys):
     with pytest.raises(SystemExit):
         main(["--help"])
     text = capsys.readouterr().out
-    assert all(re.search(rf"^    {verb}\s", text, re.MULTILINE) for verb in VERB_NAMES)
+    assert all(re.search(rf"^  {verb}\s", text, re.MULTILINE) for verb in VERB_NAMES)
     assert "0 reproduced, 1 outside the band, 2 wrong usage" in " ".join(text.split())
 
 
@@ -329,6 +331,29 @@ def test_an_interrupted_command_says_how_to_go_on_and_does(command, scripted, pl
     code, out, _ = command("resume", str(directory / "seed1"))
     assert (code, started) == (4, [("torch", 1)])
     assert "80.00 (seed 0), 81.00 (seed 1)" in out
+
+
+def parsers(parser, name=""):
+    """Yield the name and the parser of every verb, and of every action of one."""
+    for action in parser._actions:
+        for word, below in action.choices.items() if isinstance(action.choices, dict) else ():
+            yield f"{name} {word}".strip(), below
+            yield from parsers(below, f"{name} {word}".strip())
+
+
+@pytest.mark.parametrize("name", [name for name, _ in parsers(build_parser())])
+def test_every_verb_has_exit_codes_and_an_example_that_it_takes(name):
+    """What `--help` shows can be copied: it names the verb, and its options exist."""
+    below = dict(parsers(build_parser()))[name]
+    assert re.search("exit codes[^:]*: 0 ", " ".join(below.epilog.split()))
+    example = shlex.split(EXAMPLES[name].partition(" >")[0])
+    assert example[: 1 + len(name.split())] == ["vigil", *name.split()]
+    build_parser().parse_args(example[1:])
+
+
+def test_every_verb_is_in_one_group():
+    """Nobody looks for a verb that `vigil --help` does not show."""
+    assert sorted(name for names in GROUPS.values() for name in names) == sorted(VERB_NAMES)
 
 
 @pytest.fixture

@@ -35,6 +35,7 @@ from vigil.cli import (
     sync,
     verify,
 )
+from vigil.cli.help_text import complete
 from vigil.errors import EXIT_COULD_NOT_RUN, UsageError, VigilError, nearest
 from vigil.redaction import redact
 from vigil.terminal import plain_streams
@@ -43,10 +44,6 @@ VERBS = (
     reproduce, verify, matrix, compare, nightly, drift, power, resume, reference, golden, recipes, check, schema, data, coco, env,
     sync, report, dashboard,
 )  # fmt: skip
-EXIT_CODES = (
-    "exit codes: 0 reproduced, 1 outside the band, 2 wrong usage or recipe, 3 could not run, "
-    "4 unknown (no or too little reference) or ran"
-)
 
 
 class Parser(argparse.ArgumentParser):
@@ -71,12 +68,12 @@ def build_parser() -> argparse.ArgumentParser:
     parser = Parser(
         prog="vigil",
         description="Reproduce known results across deep-learning frameworks, and judge each number.",
-        epilog=EXIT_CODES,
     )
     parser.add_argument("--version", action="version", version=f"vigil {__version__}")
-    subparsers = parser.add_subparsers(metavar="VERB", required=True, parser_class=Parser)
+    subparsers = parser.add_subparsers(metavar="VERB", required=True, parser_class=Parser, help=argparse.SUPPRESS)
     for verb in VERBS:
         verb.add_parser(subparsers)
+    complete(parser)
     return parser
 
 

@@ -26,6 +26,7 @@ from vigil.statistics.sequential import CAP, DELTA
 _LARGEST_FIRST_SEED = 2**31 - 1
 _MOST_SEEDS = 10_000
 _REPORT_SECONDS = 10.0
+CONTEXT, RELEASE, SEEDS = "the context", "the framework's release", "how many runs"
 _METAVARS = {"devices": "N", "shards": "A,B"}
 _MEANINGS = {
     "devices": "how many of them (default: 1)",
@@ -34,6 +35,11 @@ _MEANINGS = {
     "randomness": "{allowed}: Vigil's weights and order (default), or the framework's own",
     "attention": "its kernel: {allowed} (default: default, what the framework chooses)",
 }
+
+
+def group(parser: argparse.ArgumentParser, title: str) -> argparse._ArgumentGroup:
+    """Return the group of options with this title, which is made where there is none."""
+    return next((each for each in parser._action_groups if each.title == title), None) or parser.add_argument_group(title)
 
 
 def add_recipe(parser: argparse.ArgumentParser, *, or_all: str | None = None) -> None:
@@ -60,7 +66,7 @@ def add_context(parser: argparse.ArgumentParser, *, framework_is_required: bool 
         if field.name != "randomness":
             is_required = framework_is_required and field.name == "framework"
             metavar = _METAVARS.get(field.name)
-            parser.add_argument(f"--{field.name}", required=is_required, metavar=metavar, help=_help(field))
+            group(parser, CONTEXT).add_argument(f"--{field.name}", required=is_required, metavar=metavar, help=_help(field))
 
 
 def _help(field: dataclasses.Field) -> str:
@@ -74,7 +80,7 @@ def _help(field: dataclasses.Field) -> str:
 def add_release(parser: argparse.ArgumentParser, *, several: bool = False) -> None:
     """Add the framework's release. `several`: one for each framework."""
     what = "; once for each framework" if several else ""
-    parser.add_argument(
+    group(parser, RELEASE).add_argument(
         "--release",
         action="append",
         metavar="RELEASE",
@@ -86,7 +92,7 @@ def add_release(parser: argparse.ArgumentParser, *, several: bool = False) -> No
 
 def add_extra_index(parser: argparse.ArgumentParser) -> None:
     """Add where packages of a release are looked for besides the installer's own indexes."""
-    parser.add_argument(
+    group(parser, RELEASE).add_argument(
         "--extra-index", action="append", default=[], metavar="URL", help="look for a release's packages here too (repeatable)"
     )
 
@@ -127,7 +133,7 @@ def require_framework_named(arguments: argparse.Namespace) -> None:
 def add_randomness(parser: argparse.ArgumentParser) -> None:
     """Add where weights and order come from."""
     [field] = (field for field in dataclasses.fields(Context) if field.name == "randomness")
-    parser.add_argument("--randomness", help=_help(field))
+    group(parser, CONTEXT).add_argument("--randomness", help=_help(field))
 
 
 def context_from(arguments: argparse.Namespace) -> Context:
@@ -139,8 +145,9 @@ def context_from(arguments: argparse.Namespace) -> Context:
 
 def add_seeds(parser: argparse.ArgumentParser, *, count: int, first: int) -> None:
     """Add how many seeds, and the first of them."""
-    parser.add_argument("--seeds", default=str(count), metavar="N", help=f"how many seeds (default: {count})")
-    parser.add_argument("--first-seed", default=str(first), metavar="K", help=f"seeds K to K+N-1 (default: {first})")
+    seeds = group(parser, SEEDS)
+    seeds.add_argument("--seeds", default=str(count), metavar="N", help=f"how many seeds (default: {count})")
+    seeds.add_argument("--first-seed", default=str(first), metavar="K", help=f"seeds K to K+N-1 (default: {first})")
 
 
 def seeds_from(arguments: argparse.Namespace) -> tuple[int, ...]:
@@ -152,9 +159,9 @@ def seeds_from(arguments: argparse.Namespace) -> tuple[int, ...]:
 def add_until_decided(parser: argparse.ArgumentParser) -> None:
     """Add running seed after seed until the evidence decides; behind `add_seeds`, whose default becomes a cap."""
     what = f"seeds one at a time until the evidence decides either way, --seeds at most (then {CAP} unless given)"
-    parser.add_argument("--until-decided", action="store_true", help=what)
+    group(parser, SEEDS).add_argument("--until-decided", action="store_true", help=what)
     effect = f"the smallest difference worth finding, in the metric's unit (default: {DELTA:g} standard deviations)"
-    parser.add_argument("--effect", metavar="X", help=f"with --until-decided: {effect}")
+    group(parser, SEEDS).add_argument("--effect", metavar="X", help=f"with --until-decided: {effect}")
     parser.set_defaults(seeds=None)
 
 
