@@ -189,7 +189,7 @@ def _nothing_started(environment: Mapping[str, str]) -> Iterator[None]:
     """Let the environment differ, and let nothing be started but git, and nothing be fetched."""
     real = subprocess.Popen
 
-    class Popen(real):  # type: ignore[type-arg, valid-type, misc]
+    class Popen(real):  # type: ignore[valid-type]
         def __init__(self, arguments: Sequence[str], *others: Any, **options: Any) -> None:
             if Path(arguments[0]).name != "git":
                 raise CannotRun(f"{arguments[0]}: nothing is started here.")

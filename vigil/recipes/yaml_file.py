@@ -148,7 +148,7 @@ def _location_and_kind(error: Mapping[str, Any]) -> tuple[Location, str]:
 
 def _explain_one(document: YamlFile, location: Location, kind: str, schema: Mapping[str, Any]) -> str:
     if kind == "extra_forbidden":
-        keys = list(_at(schema, location[:-1])["properties"])
+        keys = list(_block(_at(schema, location[:-1]), schema)["properties"])
         return f"found an unknown key. Allowed: {', '.join(keys)}.{nearest(location[-1], keys)}"
     if kind == "key":
         (pattern,) = _at(schema, location[:-1])["patternProperties"]
@@ -249,8 +249,7 @@ def _at(schema: Mapping[str, Any], location: Location) -> Mapping[str, Any]:
     """Return the node of a JSON Schema that describes a location of the document."""
     node = _resolve(schema, schema)
     for part in location:
-        if "anyOf" in node:  # a block that may be null
-            node = next(each for choice in node["anyOf"] if (each := _resolve(choice, schema)).get("type") != "null")
+        node = _block(node, schema)
         if isinstance(part, int):
             prefix = node.get("prefixItems")
             child = prefix[min(part, len(prefix) - 1)] if prefix else node["items"]
@@ -264,6 +263,13 @@ def _at(schema: Mapping[str, Any], location: Location) -> Mapping[str, Any]:
             (child,) = node["patternProperties"].values()
         node = _resolve(child, schema)
     return node
+
+
+def _block(node: Mapping[str, Any], schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the node of a block that may be null as that of the block."""
+    if "anyOf" not in node:
+        return node
+    return next(each for choice in node["anyOf"] if (each := _resolve(choice, schema)).get("type") != "null")
 
 
 def _resolve(node: Mapping[str, Any], schema: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -264,7 +264,7 @@ def test_without_a_count_there_are_seeds_enough_for_pairs(fake, scripted_release
     assert main(COMPARE[:-2]) == 1
     [document] = documents(places)
     assert (document["difference"]["method"], document["verdict"]["name"]) == ("paired", "NEW is higher")
-    assert "(paired; 6 seeds under both, correlation 1.00)" in capsys.readouterr().out
+    assert "(paired; 6 seeds under both, correlation 1.00)" in " ".join(capsys.readouterr().out.split())
 
 
 def test_both_releases_at_once(fake, scripted_releases, places, monkeypatch):
