@@ -65,7 +65,8 @@ def markdown(document: Comparison) -> str:
 
 
 def _title(document: Comparison) -> str:
-    return f"{document.recipe}, {document.context}"
+    fault = f", PLANTED FAULT {document.fault} under NEW" if document.fault else ""
+    return f"{document.recipe}, {document.context}{fault}"
 
 
 def _difference(difference: ReleaseDifference, *, unit: str) -> str:

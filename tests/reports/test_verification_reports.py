@@ -37,7 +37,8 @@ def test_a_regression_names_the_origin_what_inherits_it_and_how_to_go_on():
         f"go on with  {COMMAND} --framework torch --mode eager --precision fp32   (is it the compiler?)",
     ):
         assert " ".join(part.split()) in " ".join(text.split())
-    assert not any(line.endswith(" ") or len(line) > 130 for line in text.splitlines()[1:])  # the first is wrapped where it is printed
+    rest = text.splitlines()[1:]  # the first is wrapped where it is printed
+    assert not any(line.endswith(" ") or len(line) > 130 for line in rest)
 
 
 def test_a_right_context_has_no_origin_and_nothing_to_go_on_with():

@@ -333,6 +333,16 @@ def test_an_interrupted_command_says_how_to_go_on_and_does(command, scripted, pl
     assert "80.00 (seed 0), 81.00 (seed 1)" in out
 
 
+def test_a_verdict_is_written_for_a_machine(command, scripted, places, tmp_path):
+    """`--json` has what the invocation's directory has, whose name a script does not know."""
+    scripted({0: 80.0})
+    file = tmp_path / "verdict.json"
+    command(*REPRODUCE, "--json", str(file))
+    (directory,) = places.iterdir()
+    assert json.loads(file.read_text(encoding="utf-8"))["verdict"]["name"] == "unknown"
+    assert file.read_bytes() == (directory / "invocation.json").read_bytes()
+
+
 def parsers(parser, name=""):
     """Yield the name and the parser of every verb, and of every action of one."""
     for action in parser._actions:

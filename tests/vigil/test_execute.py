@@ -37,6 +37,19 @@ def carried_out(run_directory, **options) -> tuple[Ending, Record, list[dict]]:
     return ending, record, seen
 
 
+def test_a_log_is_its_owners_alone_and_what_is_kept_of_it_has_no_secret(run_directory, fake_runner):
+    """What a framework prints may name a store with its password."""
+    fake_runner(STARTED, """
+    print("postgresql://anna:s3cret@host/db", flush=True)
+    raise SystemExit("HF_TOKEN=s3cret-s3cret")
+    """)
+    _, record, _ = carried_out(run_directory)
+    log = run_directory / "log.txt"
+    assert log.stat().st_mode & 0o077 == 0
+    assert "s3cret" in log.read_text()
+    assert record.failure.log_tail == ("postgresql://***@host/db", "HF_TOKEN=***")
+
+
 class StopWhenThere:
     """A stop signal that is set as soon as the runner has made a file."""
 

@@ -18,6 +18,7 @@ from vigil.documents.record import Record
 from vigil.documents.verification import Verification
 from vigil.errors import UsageError
 from vigil.paths import runs_directory
+from vigil.process.build_spec import fault_entry
 from vigil.process.directories import new_directory, require_writable
 from vigil.process.side_by_side import available_cores, share_cores, side_by_side
 from vigil.progress import RunDisplay, duration
@@ -52,7 +53,11 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     parser.add_argument(
         "--jobs", default="1", metavar="N", help="2: both releases at once, each on half of the cores (default: 1)"
     )
+    parser.add_argument(
+        "--fault", metavar="FILE.py", help="plant a fault under NEW alone, to see whether this comparison would have caught it"
+    )
     options.add_file(parser, "--markdown", what="write the comparison")
+    options.add_file(parser, "--json", what="write compare.json")
     options.add_timeouts(parser)
     parser.set_defaults(run=run)
 
@@ -61,7 +66,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Build both environments, run both sides, print and write the comparison, return its exit code."""
     recipe = load_recipe(arguments.recipe)
     recipe.profile(arguments.profile)
-    options.check_file("--markdown", arguments.markdown)
+    for option, file in (("--markdown", arguments.markdown), ("--json", arguments.json)):
+        options.check_file(option, file)
     releases = _releases(arguments)
     jobs = options.whole_number("--jobs", arguments.jobs, least=1, most=len(NAMES))
     timeout = options.seconds("--hang-timeout", arguments.hang_timeout)
@@ -71,7 +77,7 @@ def run(arguments: argparse.Namespace) -> int:
         profile=arguments.profile,
         context=options.context_from(arguments),
         seeds=options.seeds_from(arguments),
-        fault=None,
+        fault=fault_entry(arguments.fault),
         command=arguments.command,
         verify=True,
     )
@@ -91,6 +97,7 @@ def run(arguments: argparse.Namespace) -> int:
     report.show(document)
     print(f"Written to {directory / Comparison.FILE_NAME}")
     options.write_file("--markdown", arguments.markdown, report.markdown(document))
+    options.write_file("--json", arguments.json, (directory / Comparison.FILE_NAME).read_text(encoding="utf-8"))
     return document.verdict.exit_code
 
 
@@ -109,6 +116,7 @@ def write_comparison(request: Request, sides: Sequence[ComparedSide], runs: Path
         recipe=recipe,
         context=request.context,
         seeds=request.seeds,
+        fault=request.fault["name"] if request.fault else None,
         metric=ComparedMetric(**{name: training["metric"][name] for name in ComparedMetric.model_fields}),
         old=old,
         new=new,
@@ -140,8 +148,12 @@ def _run_both(
     cores = share_cores(available_cores(), jobs)
     data_directory = preflight(dataclasses.replace(request, release=under[0]), runs, on_data=display.data)
     directories = [
-        plan(dataclasses.replace(request, release=each, cores=cores[index % jobs]), runs, data_directory=data_directory)
-        for index, each in enumerate(under)
+        plan(
+            dataclasses.replace(request, release=each, cores=cores[index % jobs], fault=fault),
+            runs,
+            data_directory=data_directory,
+        )
+        for index, (each, fault) in enumerate(zip(under, (None, request.fault), strict=True))
     ]
     stop = threading.Event()
     watch = _watch(directories, under, timeout=timeout, display=display, stop=stop)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import json
 import shlex
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -66,6 +67,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     )
     parser.add_argument("--jobs", metavar="N", help="with --all: contexts side by side, each on its share of cores (default: 1)")
     options.add_file(parser, "--markdown", what="with --all: write the table")
+    options.add_file(parser, "--json", what="write verify.json, with --all a list of them,")
     options.add_fault(parser)
     options.add_timeouts(parser)
     parser.set_defaults(run=run)
@@ -78,7 +80,8 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError(f"RECIPE: missing. Allowed: {names}, a file; or --all for every context of all of them.")
     recipes = options.recipes_from(arguments)
     _refuse(arguments, _ONE_CONTEXT_ONLY if arguments.all else _ALL_ONLY)
-    options.check_file("--markdown", arguments.markdown)
+    for option, file in (("--markdown", arguments.markdown), ("--json", arguments.json)):
+        options.check_file(option, file)
     release = options.release_of_context(arguments)
     if arguments.framework is None and not arguments.all:
         raise UsageError(f"--framework: missing. Allowed: {', '.join(FRAMEWORKS)}; or --all for every context of all of them.")
@@ -129,6 +132,7 @@ def _run_one(arguments: argparse.Namespace, recipe: Recipe, training: dict[str, 
         print(f"Interrupted in phase {phase}. What was found until then is in {directory}.")
         return EXIT_COULD_NOT_RUN
     _keep(document, directory)
+    options.write_file("--json", arguments.json, (directory / Verification.FILE_NAME).read_text(encoding="utf-8"))
     answered(verify_block(document, directory=str(directory), command=_command(arguments)))
     return document.verdict.name.exit_code
 
@@ -169,6 +173,8 @@ def _run_all(arguments: argparse.Namespace, recipes: dict[str, Recipe], under: _
     for some in documents:
         show(some, missing=missing)
     options.write_file("--markdown", arguments.markdown, "\n".join(markdown(some, missing=missing) for some in documents))
+    found = [each.as_json() for some in documents for each in some]
+    options.write_file("--json", arguments.json, json.dumps(found, indent=1, allow_nan=False) + "\n")
     names = {each.verdict.name for some in documents for each in some}
     codes = {name.exit_code for name in names if name is not Verdict.UNSUPPORTED}
     return next((code for code in _WORST_FIRST if code in codes), EXIT_COULD_NOT_RUN)

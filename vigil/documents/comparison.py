@@ -128,9 +128,12 @@ class ComparisonVerdict(Part):
 
 
 class Comparison(Document):
-    """Two releases side by side. `difference`: null where a side has no number; `losses`: where a side has none."""
+    """Two releases side by side. `difference`: null where a side has no number; `losses`: where a side has none.
 
-    LEFT_OUT_WHEN_NONE: ClassVar[tuple[str, ...]] = ("losses",)
+    fault: the one that was planted under NEW alone.
+    """
+
+    LEFT_OUT_WHEN_NONE: ClassVar[tuple[str, ...]] = ("losses", "fault")
 
     FILE_NAME: ClassVar[str] = "compare.json"
 
@@ -141,6 +144,7 @@ class Comparison(Document):
     recipe: Identity
     context: Context
     seeds: tuple[int, ...]
+    fault: str | None = None
     metric: ComparedMetric
     old: ComparedSide
     new: ComparedSide

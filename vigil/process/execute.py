@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from runners.contract.protocol.events import FILE_NAME as EVENTS_NAME
 from runners.contract.protocol.events import EventReader
 from runners.contract.protocol.launch import CONDUCTOR_VARIABLE
 from vigil.paths import project_root
@@ -63,7 +64,8 @@ def execute(
     """
     reader = EventReader(run_directory)
     earlier = len(reader.new())
-    (run_directory / LOG_NAME).touch(mode=0o600)  # what a framework prints may name a store with its password
+    for name in (LOG_NAME, EVENTS_NAME):  # what a framework prints, or fails with, may name a store with its password
+        (run_directory / name).touch(mode=0o600)
     forked = hosts.start(framework, run_directory, python=python, cores=cores, log=run_directory / LOG_NAME) if hosts else None
     process = forked or _start(run_directory, framework, python=python)
     watch = _Silence(heartbeat_timeout=heartbeat_timeout, progress_timeout=progress_timeout)

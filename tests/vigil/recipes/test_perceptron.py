@@ -21,7 +21,7 @@ from vigil.recipes.loading import load_recipe
         ("momentum: 0.9\n    nesterov: true", "momentum: 0.0\n    nesterov: true", "nesterov: found true beside a momentum of 0"),
         ("exact: {seed: 0, within", "exact: {seed: -1, within", "targets.0.exact.seed: found -1"),
         ("precisions: [fp32, fp64]", "precisions: [bf16]", 'targets.0.exact.precisions.0: found "bf16"'),
-        ("exact: {seed: 0, within", "exact: {seed: 0, wythin", "targets.0.exact.wythin: found an unknown key. Allowed: seed, within"),
+        ("exact: {seed: 0, within", "exact: {seed: 0, wythin", "targets.0.exact.wythin: found an unknown key. Allowed: seed,"),
         ("last_batch: keep", "last_batch: drop", "input.last_batch: found"),
     ],
 )

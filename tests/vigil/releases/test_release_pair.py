@@ -267,6 +267,20 @@ def test_without_a_count_there_are_seeds_enough_for_pairs(fake, scripted_release
     assert "(paired; 6 seeds under both, correlation 1.00)" in " ".join(capsys.readouterr().out.split())
 
 
+def test_a_fault_is_planted_under_new_alone(fake, scripted_releases, places, capsys, tmp_path):
+    """What a comparison would have caught is seen by planting it; every document of NEW is marked, and none of OLD."""
+    scripted_releases(lambda version, seed: 80.0 - (40.0 if version == "0.9.2" else 0.0))
+    fault, file = tmp_path / "half.py", tmp_path / "compare.json"
+    fault.write_text("def install():\n    pass\n", encoding="utf-8")
+    assert main([*COMPARE, "--fault", str(fault), "--json", str(file)]) == 1
+    [document] = documents(places)
+    assert document["fault"] == "half"
+    assert json.loads(file.read_text(encoding="utf-8")) == document
+    specs = {name: read_spec(places / document[name]["invocation"] / "seed0") for name in ("old", "new")}
+    assert (specs["old"].fault, specs["new"].fault["name"]) == (None, "half")
+    assert "PLANTED FAULT half under NEW" in " ".join(capsys.readouterr().out.split())
+
+
 def test_both_releases_at_once(fake, scripted_releases, places, monkeypatch):
     """With two jobs each side has its share of the cores, and the verdict is the same."""
     monkeypatch.setattr(command, "available_cores", lambda: [0, 1])
