@@ -14,6 +14,7 @@ from vigil.documents.failure import Failure
 from vigil.recipes.loading import load_recipe
 from vigil.verify import localise
 from vigil.verify.ask import Answers, Setting, lines_of, shards_for
+from vigil.verify.distance import Difference
 from vigil.verify.examination import differences_in
 from vigil.verify.invariants import check
 from vigil.verify.localise import Search
@@ -185,6 +186,15 @@ def test_a_layer_that_may_be_chance_is_the_origin_of_what_is_little_out(tape, li
 
     [origin] = origin_of(tape, limits, monkeypatch, step=step, layer=lambda name, value: value * LITTLE.get(name, 1)).origins
     assert (origin.layer, origin.quantity, origin.is_certain) == ("stem.bn", "data gradient", False)
+
+
+def test_what_is_not_finite_hides_nothing_that_a_segment_shows(tape, limits):
+    """Everything is infinitely nearer than a NaN, and may still be where it comes from."""
+    nowhere = Difference("late/margin", "loss", np.inf, np.nan, np.nan, np.inf, np.inf, "1 of 1 values are not finite")
+    shown = Difference("late/margin/segments-0", "output/stem.conv", 1e4, 1.0, 0.0, 0.0, 0.0)
+    look = SimpleNamespace(cuts=("stem.relu",), leaves=dict.fromkeys(tape.outline.taps), case=SimpleNamespace(name="late/margin"))
+    searched = dataclasses.replace(search(tape, limits, in_float32(tape)), out=[nowhere])
+    assert localise._wrong_in(searched, look, [shown]) == ([shown], [])
 
 
 def test_another_learning_rate_is_named(tape, limits, monkeypatch):

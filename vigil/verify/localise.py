@@ -398,11 +398,12 @@ def _wrong_in(search: Search, look: Inspection, found: Sequence[Difference]) -> 
     is_alone = len(look.cuts) == len(look.leaves)
     scores = {each.tensor: search.limits.score(each, search.precision) for each in found}
     untapped = (search.limits.score(each, search.precision) for each in search.out if each.case == look.case.name)
-    furthest = max(*untapped, *scores.values())
+    furthest = max((*untapped, *scores.values()))
+    counts = is_alone or math.isinf(furthest)  # what is not finite compares with nothing
     wrong, remarks = [], []
     for each in in_order([each for each in found if scores[each.tensor] > 1.0], search.outline):
         score = scores[each.tensor]
-        if score >= _CHANCE * furthest or (is_alone and _is_certain(search, each)):
+        if score >= _CHANCE * furthest or (counts and _is_certain(search, each)):
             wrong.append(each)
             continue
         place = search.outline.place(each.tensor)
