@@ -30,7 +30,7 @@ from vigil.tracking.history import History
 from vigil.tracking.history_rows import SampleRow, rows_of
 
 NIGHTS, CELLS = 30, 54
-SETTLE_MILLISECONDS = 5000  # in which MLflow draws its charts
+SETTLE_MILLISECONDS = 3000  # in which the rest of a page is drawn
 DRIFTING, FIRST_WRONG, SIZE = range(36, 54, 2), 18, -4.0  # every cell of jax on one device, from the nineteenth night on
 
 
@@ -114,11 +114,11 @@ def take(uri: str, directory: Path) -> None:
 
     with dashboard(uri) as addresses, browser() as (page, _):
         page.set_viewport_size({"width": 1440, "height": 900})
-        for name, address in zip(("mlflow-drift.png", "mlflow-band.png"), addresses, strict=False):
+        drawn = {"mlflow-drift.png": ".ag-row", "mlflow-band.png": ".scatterlayer .trace"}
+        for (name, element), address in zip(drawn.items(), addresses, strict=False):
             page.goto("about:blank")
             page.goto(address)
-            page.get_by_text("✗").first.wait_for()
-            page.wait_for_load_state("networkidle")
+            page.locator(element).first.wait_for()
             page.wait_for_timeout(SETTLE_MILLISECONDS)
             page.screenshot(path=directory / name)
 
