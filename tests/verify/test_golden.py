@@ -7,6 +7,7 @@ import time
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_limits
 
 from runners.contract.data.batches import Batches
 from runners.contract.data.datasets import load
@@ -141,8 +142,9 @@ def large(tape, monkeypatch):
     monkeypatch.setattr(golden, "FULL_DRAWS", 8)
     monkeypatch.setattr(golden, "_EVALUATED", 4)
     made = dataclasses.replace(tape, floors={})
-    made._exact.update({case.name: golden.exact(case, made) for case in made.cases})
-    return made
+    with threadpool_limits(1, user_api="blas"):
+        made._exact.update({case.name: golden.exact(case, made) for case in made.cases})
+        yield made
 
 
 def test_a_large_model_has_fewer_draws_and_its_tape_says_so(large, tape, tmp_path):
