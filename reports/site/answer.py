@@ -26,9 +26,11 @@ from reports.site.standing import ReportedCell, public
 from reports.site.words import count, number, plain, points, shortened
 from vigil.documents.night import REPRODUCE, VERIFY
 from vigil.documents.verdict import Verdict
+from vigil.recipes.loading import DEFAULT_PROFILE
 from vigil.statistics.discoveries import FALSE_ALARMS, expected_alarms
 
 _STRIP = 30
+_MOST_TOLD = 6
 _ODD = 1e-3  # a night with so unlikely many numbers outside their bands is told as one that is wrong
 _ANSWERED = (Verdict.REPRODUCED.value, Verdict.KNOWN_FINDING.value, Verdict.UNSUPPORTED.value)
 _LONGEST = 200
@@ -405,7 +407,7 @@ def _nothing_wrong(
     tested: int,
     is_whole: bool,
 ) -> Answer:
-    fine, seen = counts[Verdict.REPRODUCED], seen_drop(cells, powers)
+    fine, seen = counts[Verdict.REPRODUCED], seen_drops(cells, powers)
     if not fine:
         left = "Nothing is known of today" if any(cell.results for cell in cells.values()) else "Nothing was tested"
         return Answer(Verdict.UNKNOWN.value, "?", f"{left}: no look is both of today and judged.", details)
@@ -420,32 +422,27 @@ def _nothing_wrong(
     return Answer(Verdict.REPRODUCED.value, "✓", f"Fine: all {looks} looks are answered, none is wrong. {seen}{drift}", details)
 
 
-def seen_drop(cells: Mapping[Key, ReportedCell], powers: Sequence[ProfilePower]) -> str:
-    """Return the largest of the drops that would have been seen nine times in ten, over the recipes that were reproduced."""
-    drops = [drop for _, drop, _ in seen_drops(cells, powers)]
-    if not drops:
-        return "How small a drop would have been seen is not known."
-    shown = max(drops, key=lambda drop: (drop[1], drop[0]))
-    unit = "points" if shown[1] == "percent" else plain(shown[1])
-    return f"A drop of {shown[0]:.1f} {unit} would have been seen nine times in ten in every recipe."
-
-
-def seen_drops(cells: Mapping[Key, ReportedCell], powers: Sequence[ProfilePower]) -> list[tuple[str, tuple[float, str], int]]:
-    """Return, of each recipe that was reproduced of today, the drop that its fewest runs see nine times in ten, and the runs."""
+def seen_drops(cells: Mapping[Key, ReportedCell], powers: Sequence[ProfilePower]) -> str:
+    """Return what would have been seen nine times in ten in each recipe that was reproduced of today, by its fewest runs."""
     runs: dict[tuple[str, str], int] = {}
     for key, cell in cells.items():
         newest = next((each for each in reversed(cell.results) if each.kind == REPRODUCE and each.is_clean), None)
         if newest is not None and not cell.standings[REPRODUCE].stale:
             runs[key[:2]] = min(runs.get(key[:2], 10_000), len(newest.runs))
-    known = {(each.recipe, each.profile): each for each in powers}
-    found: list[tuple[str, tuple[float, str], int]] = []
+    known = {(each.recipe, each.profile): each for each in powers if not each.why_none}
+    told = []
     for place, n in sorted(runs.items()):
-        power = known.get(place)
-        if power is None or power.why_none:
-            return [] if len(runs) == 1 else found
-        most = max((each for each in RUNS if each <= n), default=RUNS[0])
-        found.append((place[0], (power.drops[most], power.unit), n))
-    return found
+        if place in known:
+            drop, unit = known[place].drops[max((each for each in RUNS if each <= n), default=RUNS[0])], known[place].unit
+            size = f"{drop:.1f} points" if unit == "percent" else f"{drop:.2g} {plain(unit)}"
+            profile = "" if place[1] == DEFAULT_PROFILE else f" {plain(place[1])}"
+            told.append(f"{size} in {plain(place[0])}{profile} ({count(n, 'run')})")
+    if not told:
+        return "How small a change would have been seen is not known: there is no reference."
+    unknown = len(runs) - len(told)
+    rest = f"; not known for {count(unknown, 'other')}" if unknown else ""
+    shown = ", ".join(told[:_MOST_TOLD]) + (", ..." if len(told) > _MOST_TOLD else "")
+    return f"Nine times in ten a change would have been seen of {shown}{rest}."
 
 
 def tiles_of(cells: Mapping[Key, ReportedCell], found: Found, releases: Sequence[TestedRelease]) -> list[Tile]:

@@ -268,6 +268,7 @@ class _Site:
         if picture is None or verified[-1].verdict == Verdict.REPRODUCED or self.pictures == _PICTURES:
             return None
         name = f"{page_name(cell.key)[:-5]}.png"
+        (self.out / "cells").mkdir(exist_ok=True)
         shutil.copyfile(picture, self.out / "cells" / name)
         self.pictures += 1
         return name

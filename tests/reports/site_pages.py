@@ -87,7 +87,9 @@ def assert_loads_nothing_else(page: Page) -> None:
         if tag == "script":
             known = attributes.get("type") == "application/json" or (attributes.get("src") in SCRIPTS and not text)
             assert known, f"a script: {attributes} {text[:80]}"
-        assert tag not in ("iframe", "object", "embed", "base", "form", "img", "style"), f"a {tag}"
+        if tag == "img":
+            assert re.fullmatch(r"[A-Za-z0-9_+-]+\.png", attributes.get("src") or ""), f"a picture: {attributes}"
+        assert tag not in ("iframe", "object", "embed", "base", "form", "style"), f"a {tag}"
 
 
 def assert_every_verdict_has_words(page: Page) -> None:

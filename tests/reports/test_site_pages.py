@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import json
 import math
 import re
 from datetime import timedelta
@@ -280,3 +282,38 @@ def test_the_report_needs_nothing_beside_itself(tmp_path):
     loaded = {each[1].get("src") for path in Path(tmp_path / "out").rglob("*.html") for each in read(path).all("script")} - {None}
     assert loaded == {"report.js", "../report.js"}
     assert sum(path.stat().st_size for path in (tmp_path / "out").rglob("*") if path.is_file()) < 120_000
+
+
+def test_a_wrong_step_has_its_tensors_its_picture_and_its_log(tmp_path):
+    """What lies in the run's directory is on the cell's page, or linked; a name that leads out of it is not followed."""
+    place = tmp_path / "runs" / "check"
+    (place / "answers").mkdir(parents=True)
+    (place / "answers" / "log.txt").write_text("its log")
+    (place / "verify.png").write_bytes(b"its picture")
+    tensors = [{"case": "early/full", "tensor": name, "ratio": 9.0, "slope": 1.0, "score": score, "problem": None}
+               for name, score in (("params/head", 7.5), ("params/stem", 0.5))]  # fmt: skip
+    (place / "verify.json").write_text(json.dumps({"tensors": tensors}))
+    wrong = {"verdict": "regressed", "tensors_out": 1.0}
+    outside = verification("../check", context="jax-eager-fp32-x1", **wrong)
+    given = sources(frames([], [verification("check", **wrong), outside]), runs=tmp_path / "runs", mlflow="http://x")
+    given = dataclasses.replace(given, history=dataclasses.replace(given.history, mlflow_runs={"check": "abc1"}))
+    write_site(given, tmp_path / "out")
+    page = read(tmp_path / "out" / "cells" / f"{'-'.join(KEY)}.html")
+    shown = [text for _, _, text in page.all("th")]
+    assert ("params/head" in shown, "params/stem" in shown) == (True, False)
+    assert (tmp_path / "out" / "cells" / f"{'-'.join(KEY)}.png").read_bytes() == b"its picture"
+    links = {text: attributes["href"] for _, attributes, text in page.all("a")}
+    assert (tmp_path / "out" / "cells" / links["log"]).resolve() == place / "answers" / "log.txt"
+    assert links["MLflow"] == "http://x/#/runs/abc1"
+    other = read(tmp_path / "out" / "cells" / f"{KEY[0]}-{KEY[1]}-jax-eager-fp32-x1.html")
+    assert "This machine does not hold its tensors" in other.text
+
+
+def test_a_failure_shows_the_end_of_its_log_without_secrets(tmp_path):
+    """The last lines, and no password of an address."""
+    place = tmp_path / "runs" / "one" / "seed0"
+    place.mkdir(parents=True)
+    (place / "log.txt").write_text("".join(f"line {n}\n" for n in range(40)) + "at https://me:secret@host/\n")
+    write_site(sources(frames([sample(verdict="failed:crash", value=None)], []), runs=tmp_path / "runs"), tmp_path / "out")
+    [(_, _, tail)] = read(tmp_path / "out" / "cells" / f"{'-'.join(KEY)}.html").all("pre")
+    assert ("line 39" in tail, "line 10 " in tail, "secret" in tail) == (True, False, False)
