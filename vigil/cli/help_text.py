@@ -50,7 +50,7 @@ EXAMPLES = {
 }
 OF_A_VERDICT = (
     "exit codes: 0 reproduced, 1 outside the band, 2 wrong usage or recipe, 3 could not run, "
-    "4 unknown (no or too little reference)"
+    "4 unknown (no or too little reference) or ran"
 )
 OF_A_TOOL = "exit codes: 0 done, 2 wrong usage or recipe, 3 could not be done"
 _VERDICTS = ("reproduce", "matrix", "resume")
@@ -64,6 +64,7 @@ def complete(parser: argparse.ArgumentParser) -> None:
     for name, below in _parsers(parser):
         codes = below.epilog or (OF_A_VERDICT if name in _VERDICTS else OF_A_TOOL)
         example = f"example: {EXAMPLES[name]}\n\n" if name in EXAMPLES else ""
+        below.description = _filled(below.description) if below.description else None
         below.formatter_class = argparse.RawDescriptionHelpFormatter
         below.epilog = example + _filled(codes)
 

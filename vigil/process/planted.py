@@ -10,11 +10,11 @@ import contextlib
 from collections.abc import Sequence
 from pathlib import Path
 
-from runners.contract.protocol.spec import FILE_NAME, RunSpec, read_spec
+from runners.contract.protocol.spec import FILE_NAME, RunSpec
 from vigil.documents.invocation import Invocation
 from vigil.errors import CannotRun, VigilError
 from vigil.paths import cache_directory
-from vigil.process.recording import read_record
+from vigil.process.recording import read_record, spec_of
 
 
 def remember(sha256: str) -> None:
@@ -55,15 +55,11 @@ def with_mark(directory: Path, invocation: Invocation) -> Invocation:
 
 
 def _spec(run_directory: Path) -> RunSpec | None:
-    try:
-        spec = read_spec(run_directory)
-        if spec.fault and not all(isinstance(spec.fault[key], str) for key in ("path", "name", "sha256")):
-            raise TypeError("fault: not a path, a name and a checksum")
-    except FileNotFoundError:
+    if not (run_directory / FILE_NAME).exists():
         return None
-    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
-        where = run_directory / FILE_NAME
-        raise CannotRun(f"{where}: cannot be read as a spec ({error}). Start a new invocation.") from error
+    spec = spec_of(run_directory)
+    if spec.fault is not None and not {"path", "name", "sha256"} <= spec.fault.keys():
+        raise CannotRun(f"{run_directory / FILE_NAME}: fault: not a path, a name and a checksum. Start a new invocation.")
     return spec
 
 
