@@ -46,7 +46,7 @@ _VARIABLES = (
     *("VIGIL_RUNS_DIR", "VIGIL_DATA_DIR", "VIGIL_CACHE_DIR", "XDG_CACHE_HOME", "HOME", "MLFLOW_TRACKING_URI", "COLUMNS", "TERM"),
     *("PIP_INDEX_URL", "NO_COLOR", "LANG", "TMPDIR", "PATH", "CUDA_VISIBLE_DEVICES"),
 )
-_LONG = {"golden", "export"}  # with the right options they compute, or write a thousand images
+_LONG = {"golden", "export", "verify"}  # with the right options they compute for minutes, or write a thousand images
 # Verbs that end by themselves within a moment whatever stands behind them, with what they need.
 _QUICK: tuple[tuple[str, ...], ...] = (
     ("check", "resnet_cifar"),
