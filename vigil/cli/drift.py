@@ -78,7 +78,8 @@ def bring_drift() -> list[str]:
 
     try:
         history = load_history()
-        found = detect(history.samples, history.verifications, reference_for=References(rows_in(reference_directory())))
+        references = References(rows_in(reference_directory(), chosen_reference_directory()))
+        found = detect(history.samples, history.verifications, reference_for=references)
     except CannotRun as error:
         return [f"drift was not looked for: {error}"]
     return _tell_timelines(found)
