@@ -1,8 +1,9 @@
 """A golden tape keeps what it was given, and refuses what it was not made for."""
 
-import _thread
 import dataclasses
 import math
+import signal
+import threading
 import time
 
 import numpy as np
@@ -184,7 +185,7 @@ def test_ctrl_c_ends_draws_that_would_take_hours(large, monkeypatch):
     def press(*facts: object) -> None:
         if not pressed:
             pressed.append(time.monotonic())
-            _thread.interrupt_main()
+            signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
 
     with pytest.raises(KeyboardInterrupt):
         golden._draw_floors(large, is_large=False, precisions=("fp32",), progress=press)
