@@ -22,6 +22,9 @@ from runners.contract.protocol.spec import SCHEMA, RunSpec
 from vigil.locks import locked
 from vigil.recipes.loading import load_recipe
 
+# What is printed is as wide in a worker of pytest-xdist, which has 80 columns, as in any terminal.
+os.environ["COLUMNS"] = "110"
+
 # The shipped recipe's numerics at a size of the tests' own, so that tuning a profile moves no test.
 _TINY = load_recipe("resnet_cifar").resolve("smoke") | {
     "data": {"name": "generated", "n_train": 512, "n_test": 256}, "batch_size": 64, "evaluation_batch_size": 128,
