@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
 from vigil.documents.context import FRAMEWORKS
@@ -32,7 +32,7 @@ def verify_block(document: Verification, *, directory: str, command: str) -> str
     if document.fault:
         lines += _row("fault", f"{document.fault.name}, planted: this is not a run of the framework as released")
     lines += _row("verdict", _verdict(verdict))
-    lines += _rows("known", [f"{entry.name}: {entry.evidence}" for entry in document.known])
+    lines += _rows("known", dict.fromkeys(f"{entry.name}: {entry.evidence}" for entry in document.known))
     if failure := verdict.failure:
         lines += _row("failed", f"{failure.category} in phase {failure.phase}")
         lines += [f"    | {line}" for line in failure.log_tail[-_LOG_LINES:]]
@@ -152,7 +152,7 @@ def _at_most(items: Sequence[Item], most: int, text: Callable[[Item], str]) -> l
     return [text(item) for item in items[:most]] + more
 
 
-def _rows(name: str, texts: Sequence[str]) -> list[str]:
+def _rows(name: str, texts: Iterable[str]) -> list[str]:
     return [line for index, text in enumerate(texts) for line in _row("" if index else name, text)]
 
 
