@@ -71,12 +71,13 @@ def test_power_knows_rows_beside_the_recipe(own, capsys):
     """Rows in the checkout's folder of that name would be another recipe's."""
     recipe = load_recipe(own)
     assert main(["power", own]) == 4
-    append_rows(reference_directory(recipe.source), make_rows(8, recipe=identity_of(recipe, "quick")))
+    rows = make_rows(8, recipe=identity_of(recipe, "quick"))
+    append_rows(reference_directory(recipe.source), rows)
     assert main(["power", own]) == 0
     assert "reference runs of 8 seeds" in " ".join(capsys.readouterr().out.split())
     assert main(["reference", "show", own]) == 0
     # Drift and report know the name alone.
-    assert len(rows_in(reference_directory(), reference_directory(own))("mine")) == 24
+    assert len(rows_in(reference_directory(), reference_directory(own))("mine")) == len(rows)
     assert rows_in(reference_directory())("mine") == ()
 
 

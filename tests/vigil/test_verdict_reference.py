@@ -48,7 +48,7 @@ def test_a_reference_of_another_recipe_is_unknown(change):
     """A perfect value is not reproduced by samples of a recipe with another hash, version, profile or name."""
     verdict = run_judge([(100, 80.0)], recipe=RECIPE.replace(**change))
     assert (verdict.name, verdict.band) == ("unknown", None)
-    assert "make reference" in verdict.reason
+    assert "vigil reference add" in verdict.reason
 
 
 def test_a_reference_in_another_unit_is_unknown():

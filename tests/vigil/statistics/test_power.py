@@ -137,7 +137,7 @@ def test_without_a_usable_reference_it_is_unknown(reference, capsys, rows, reaso
     assert main(["power", "resnet_cifar"]) == 4
     printed = capsys.readouterr().out
     assert reason in printed
-    assert "make reference" in printed
+    assert "vigil reference add" in printed
 
 
 @pytest.mark.parametrize("options", [["--seeds", "0"], ["--seeds", "three"], ["--effect", "-1"], ["--profile", "quik"]])
