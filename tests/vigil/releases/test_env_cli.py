@@ -21,8 +21,9 @@ def test_an_empty_cache_is_said_to_be_empty(capsys, cache):
     assert f"no environments in {cache}" in capsys.readouterr().out
 
 
-def test_an_environment_is_built_and_listed(fake, capsys):
+def test_an_environment_is_built_and_listed(fake, capsys, monkeypatch):
     """Key, release, packages and size; the pins are shown when it is built."""
+    monkeypatch.setenv("COLUMNS", "200")  # where no cell is folded
     assert main(["env", "build", "jax==0.9.2"]) == 0
     [environment] = listed()
     out = capsys.readouterr().out
