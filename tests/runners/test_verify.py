@@ -187,7 +187,7 @@ def test_compiled_programs_give_the_same_answers(ask, name, oracle):
     assert_same_answers(ask(name, mode="compile"), oracle)
 
 
-@pytest.mark.parametrize("framework", frameworks("torch", "jax"))
+@pytest.mark.parametrize("framework", frameworks("torch"))
 @pytest.mark.parametrize("mode", ["jit", pytest.param("eager", marks=pytest.mark.slow)])
 def test_three_uneven_devices_give_the_answers_of_one(ask, framework, mode, oracle):
     """Rows are put together in order, contributions are added up, padding is left out, and evaluation moves no bit."""
