@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-import itertools
-import shlex
 import textwrap
 from collections.abc import Sequence
 
@@ -13,7 +10,7 @@ from vigil.documents.invocation import FirstRung, Invocation, Tracking
 from vigil.documents.judgement import JudgedTarget, Judgement, RunBand, SequentialEvidence, shown
 from vigil.documents.verdict import Verdict
 from vigil.progress import duration
-from vigil.recipes.recipe import DEFAULT_PROFILE, in_command
+from vigil.recipes.command_line import cell_command, fault_in
 from vigil.statistics.metric import amount
 from vigil.statistics.sequential import lower_bound
 from vigil.terminal import width
@@ -152,22 +149,15 @@ def _first_rung(rung: FirstRung | None) -> list[str]:
 
 def _verify_command(invocation: Invocation) -> str:
     """Return the command that looks for the first wrong tensor: unbroken, so that it can be copied."""
-    recipe = invocation.recipe
-    words = ["vigil verify", in_command(recipe.name, invocation.source)]
-    words += ["--profile", recipe.profile] if recipe.profile != DEFAULT_PROFILE else []
-    words += ["--release", shlex.quote(invocation.release.request)] if invocation.release else []
-    words += ["--fault", shlex.quote(fault)] if (fault := _fault_in(invocation.command)) else []
-    # Native randomness has weights and batches of its own, which no tape knows: the same context with shared ones is looked at.
-    return " ".join([*words, *dataclasses.replace(invocation.context, randomness="shared").options])
-
-
-def _fault_in(command: str) -> str | None:
-    """Return the file of the planted fault that a command names."""
-    try:
-        given = shlex.split(command)
-    except ValueError:  # of a document from before commands were quoted
-        given = command.split()
-    return next((value for option, value in itertools.pairwise(given) if option == "--fault"), None)
+    return cell_command(
+        "verify",
+        invocation.recipe.name,
+        invocation.context,
+        profile=invocation.recipe.profile,
+        source=invocation.source,
+        releases=[invocation.release.request] if invocation.release else [],
+        fault=fault_in(invocation.command),
+    )
 
 
 def _tracking(tracking: Tracking | None) -> str:

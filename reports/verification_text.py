@@ -12,6 +12,7 @@ from vigil.documents.context import FRAMEWORKS
 from vigil.documents.verdict import Verdict
 from vigil.documents.verification import BrokenInvariant, InsideLook, StepVerdict, TensorDifference, Verification, times
 from vigil.progress import duration
+from vigil.recipes.command_line import cell_command, fault_in
 from vigil.terminal import width
 
 _INDENT = 14
@@ -20,11 +21,11 @@ WHAT_TO_DO = "docs/regressed.md: what to do now"
 Item = TypeVar("Item")
 
 
-def verify_block(document: Verification, *, directory: str, command: str) -> str:
+def verify_block(document: Verification, *, directory: str, source: str | None = None) -> str:
     """Return the block of a verification, the answer first. Every number in it stands in verify.json too.
 
     Args:
-        command: the command line up to the context, which `go on with` adds.
+        source: the file of a recipe of a user's own.
     """
     recipe, verdict = document.recipe, document.verdict
     lines = [_answer(document), f"vigil verify: {recipe.name} v{recipe.version}, profile {recipe.profile}"]
@@ -45,7 +46,7 @@ def verify_block(document: Verification, *, directory: str, command: str) -> str
     lines += _rows("voters", _absent_voters(document))
     lines += _row("took", duration(document.seconds))
     lines += _row("run", directory)
-    if onwards := go_on(document, command=command):
+    if onwards := go_on(document, source=source):
         lines += [f"  {'go on with':<{_INDENT - 2}}{onwards[0]}   ({onwards[1]})"]  # unbroken, so that it can be copied
     if verdict.name.is_wrong_step:
         lines += _row("read", WHAT_TO_DO)
@@ -66,7 +67,7 @@ def worst_text(worst: TensorDifference) -> str:
     return f"{text} ({accepted} times what is accepted)"
 
 
-def go_on(document: Verification, *, command: str) -> tuple[str, str] | None:
+def go_on(document: Verification, *, source: str | None = None) -> tuple[str, str] | None:
     """Return the command that narrows a regression, and the question that it answers: devices, then mode, then precision."""
     context = document.context
     if document.verdict.name is not Verdict.REGRESSED or not (document.broken or document.tensors_out):
@@ -82,7 +83,16 @@ def go_on(document: Verification, *, command: str) -> tuple[str, str] | None:
         question = "does it grow with rounding, or is it there without any?"
     else:
         return None
-    return " ".join([command, *following.options]), question
+    command = cell_command(
+        "verify",
+        document.recipe.name,
+        following,
+        profile=document.recipe.profile,
+        source=source,
+        releases=[document.release.request] if document.release else [],
+        fault=fault_in(document.command),
+    )
+    return command, question
 
 
 def _context(document: Verification) -> str:

@@ -18,7 +18,7 @@ COMMAND = "vigil verify resnet_cifar"
 
 
 def block(document: Verification) -> str:
-    return verify_block(document, directory="runs/x", command=COMMAND)
+    return verify_block(document, directory="runs/x")
 
 
 def test_a_regression_names_the_origin_what_inherits_it_and_how_to_go_on():
@@ -114,8 +114,17 @@ def test_a_tensor_that_is_out_by_its_slope_says_so():
 )
 def test_the_next_command_narrows_devices_then_mode_then_precision(context, options):
     """One thing changes at a time; from the plainest context there is nowhere to go."""
-    found = go_on(a_regression(context=parse_context(context).as_dict()), command=COMMAND)
+    found = go_on(a_regression(context=parse_context(context).as_dict()))
     assert found == (options and (f"{COMMAND} {options}", found[1]))
+
+
+def test_the_next_command_is_of_the_same_recipe_release_and_fault():
+    """A user's own file, the release as it was asked for and the planted fault of the first command are in the next."""
+    release = {"request": "torch==2.12.0", "key": None, "pins": None}
+    document = a_regression(release=release, command="vigil verify my.yaml --fault 'a b.py'")
+    told, _ = go_on(document, source="./my.yaml")
+    context = "--framework torch --mode eager --precision fp32"
+    assert told == f"vigil verify ./my.yaml {context} --release torch==2.12.0 --fault 'a b.py'"
 
 
 def test_nothing_is_narrowed_where_nothing_is_wrong():
@@ -123,7 +132,7 @@ def test_nothing_is_narrowed_where_nothing_is_wrong():
     known = {"name": "known-finding", "reason": "9 of 589 tensors are out"}
     stale = {"name": "regressed", "reason": "known finding x no longer fails: remove it"}
     for document in (a_regression(verdict=known), a_document(verdict=stale), a_failure()):
-        assert go_on(document, command=COMMAND) is None
+        assert go_on(document) is None
 
 
 def test_a_known_finding_is_shown_as_one():

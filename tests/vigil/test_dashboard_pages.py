@@ -70,7 +70,7 @@ def test_a_click_leads_to_what_to_do_and_another_to_the_band(page, addresses):
     page.get_by_text("✗ jax-jit-fp32-x1").first.click()
     page.get_by_text("drift: worse").first.wait_for()
     note = page.inner_text("body")
-    assert "vigil reproduce synthetic_00 --profile quick --framework jax --mode jit --precision fp32 --release jax==1.2" in note
+    assert "vigil reproduce synthetic_00 --framework jax --mode jit --precision fp32 --release jax==1.2" in note
     assert "cells/synthetic_00-quick-jax-jit-fp32-x1.html" in note
     page.get_by_role("link", name="test_accuracy with its band").first.click()
     page.get_by_text("band_low").first.wait_for()

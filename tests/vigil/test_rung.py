@@ -150,7 +150,7 @@ def test_a_wrong_step_takes_back_a_good_metric(reference, scripted, planned, run
     [
         ("vigil reproduce resnet_cifar --framework torch", "torch-jit-fp32-x1", ["resnet_cifar", *USUAL]),
         ("vigil reproduce ./my/resnet_cifar.yaml --fault 'a b.py'", "torch-jit-fp32-x3-s12+10+10-native",
-         ["./my/resnet_cifar.yaml", "--fault", "a b.py", *USUAL, "--devices", "3", "--shards", "12,10,10"]),
+         ["./my/resnet_cifar.yaml", *USUAL, "--devices", "3", "--shards", "12,10,10", "--fault", "a b.py"]),
         ("vigil nightly", "torch-jit-fp32-x1-math", ["resnet_cifar", *USUAL, "--attention", "math"]),
     ],
 )  # fmt: skip

@@ -49,7 +49,7 @@ def asked(places, monkeypatch):
 
         def verify_context(standard, context, directory, **options) -> Verification:
             asked.append((context.text, options))
-            document = left.pop(0) if len(left) > 1 else left[0]
+            document = (left.pop(0) if len(left) > 1 else left[0]).replace(command=options["command"])
             write_verification(directory, document)
             return document
 
@@ -130,9 +130,10 @@ def test_the_next_command_keeps_profile_and_fault(asked, capsys, tmp_path):
     """What is suggested verifies the same thing, apart from the one change."""
     fault = tmp_path / "a fault.py"
     fault.write_text("def install(): ...")
-    made = asked(a_regression())
+    regression = a_regression()
+    made = asked(regression.replace(recipe=regression.recipe.model_copy(update={"profile": "smoke"})))
     assert main([*ONE, "--profile", "smoke", "--fault", str(fault)]) == 1
-    expected = f"vigil verify resnet_cifar --profile smoke --fault '{fault}' --framework torch --mode eager"
+    expected = f"vigil verify resnet_cifar --profile smoke --framework torch --mode eager --precision fp32 --fault '{fault}'"
     assert expected in capsys.readouterr().out
     assert made[0][1]["fault"]["name"] == "a fault"
 

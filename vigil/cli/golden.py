@@ -13,13 +13,14 @@ from typing import Any
 
 from vigil.cli import options
 from vigil.data.official import ensure_data
-from vigil.documents.context import FRAMEWORKS
+from vigil.documents.context import FRAMEWORKS, make_context
 from vigil.errors import EXIT_OUTSIDE, EXIT_REPRODUCED, FrameworkMissing
 from vigil.paths import reference_directory, runs_directory
 from vigil.process.directories import new_directory, require_writable
 from vigil.process.environment import describe_code, describe_machine, is_installed
 from vigil.progress import RunDisplay, StageDisplay
-from vigil.recipes.loading import DEFAULT_PROFILE, Recipe, identity_of, load_recipe
+from vigil.recipes.command_line import cell_command
+from vigil.recipes.loading import Recipe, identity_of, load_recipe
 from vigil.references.samples import lock_references
 from vigil.verify.golden import Golden, make_golden, path_of, save_golden
 from vigil.verify.standard_cases import has_taps
@@ -78,8 +79,8 @@ def run(arguments: argparse.Namespace) -> int:
     with lock_references(reference_directory(recipe.source)):
         save_golden(path, tape)
     print(f"{path}: {path.stat().st_size / 2**20:.2f} MiB, {len(tape.cases)} cases")
-    profile = "" if facts.profile == DEFAULT_PROFILE else f" --profile {facts.profile}"
-    print(f"go on with: vigil verify {recipe.as_asked}{profile} --framework {frameworks[0]}")
+    context = make_context(framework=frameworks[0])
+    print(f"go on with: {cell_command('verify', facts.name, context, profile=facts.profile, source=recipe.source)}")
     return EXIT_REPRODUCED
 
 

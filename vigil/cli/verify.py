@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
-import shlex
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -25,7 +24,7 @@ from vigil.paths import runs_directory
 from vigil.process.build_spec import fault_entry, rows_of_part
 from vigil.process.environment import is_installed, require_framework
 from vigil.progress import RunDisplay
-from vigil.recipes.loading import DEFAULT_PROFILE, Recipe, recipe_names
+from vigil.recipes.loading import Recipe, recipe_names
 from vigil.releases.store import held, obtain
 from vigil.runs.contexts import ALL_PRECISIONS, every_context, in_short_form
 from vigil.terminal import answered
@@ -133,7 +132,7 @@ def _run_one(arguments: argparse.Namespace, recipe: Recipe, training: dict[str, 
         return EXIT_COULD_NOT_RUN
     _keep(document, directory)
     options.write_file("--json", arguments.json, (directory / Verification.FILE_NAME).read_text(encoding="utf-8"))
-    answered(verify_block(document, directory=str(directory), command=_command(arguments)))
+    answered(verify_block(document, directory=str(directory), source=recipe.source))
     return document.verdict.name.exit_code
 
 
@@ -200,11 +199,3 @@ def _keep(document: Verification, directory: Path) -> None:
 
 def _data_directory(training: dict[str, Any], display: RunDisplay) -> Path | None:
     return ensure_data(training, progress=display.data)
-
-
-def _command(arguments: argparse.Namespace) -> str:
-    """Return the command line up to the context."""
-    words = ["vigil", "verify", arguments.recipe]
-    words += ["--profile", arguments.profile] if arguments.profile != DEFAULT_PROFILE else []
-    words += [word for text in arguments.release or [] for word in ("--release", text)]
-    return shlex.join(words + (["--fault", arguments.fault] if arguments.fault else []))

@@ -106,7 +106,7 @@ def profiles_field(names: str) -> Any:
 def in_command(name: str, source: str | None) -> str:
     """Return what names a recipe in a command: its name, or the file of one of a user's own, from here where it lies below."""
     if source is None:
-        return name
+        return shlex.quote(name)
     path, here = Path(source), Path.cwd()
     if path.is_absolute() and path.is_relative_to(here):
         return shlex.quote(f"./{path.relative_to(here)}")

@@ -13,7 +13,6 @@ from __future__ import annotations
 import contextlib
 import json
 import math
-import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -26,6 +25,7 @@ from vigil.documents.verdict import Verdict
 from vigil.errors import EXIT_UNKNOWN, CannotRun
 from vigil.locks import locked
 from vigil.paths import cache_directory
+from vigil.recipes.command_line import cell_command
 from vigil.redaction import redact
 from vigil.tracking.client import Store, TrackedRun, check_reachable, failures_named
 from vigil.tracking.run_entry import (
@@ -102,8 +102,8 @@ class NightPoint:
     @property
     def command(self) -> str:
         """Return the command that looks at this cell again, under the release of that night."""
-        words = ["vigil", "reproduce", self.recipe.name, "--profile", self.recipe.profile, *self.context.options]
-        return shlex.join(words + (["--release", f"{self.context.framework}=={self.release}"] if self.release else []))
+        release = [f"{self.context.framework}=={self.release}"] if self.release else []
+        return cell_command("reproduce", self.recipe.name, self.context, profile=self.recipe.profile, releases=release)
 
     def numbers(self) -> dict[str, float]:
         """Return the finite numbers by the names they are charted under. An infinite one would hide all others."""
