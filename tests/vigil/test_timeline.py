@@ -151,6 +151,16 @@ def test_what_is_wrong_stands_first_with_a_mark_and_is_no_green_tick(uri):
     assert the_worst_first(uri)[-1] == ("jax-jit-fp32-x1 resnet_cifar quick", "FINISHED")
 
 
+@pytest.mark.parametrize(("word", "told"), [("shattered", ("? ", "FINISHED")), ("failed:shattered", ("! ", "FAILED"))])
+def test_a_verdict_of_a_later_version_is_never_all_well(uri, word, told):
+    """A word that this version does not know stands as open, and as failed where it begins so; it is no green name."""
+    record_night(uri, [POINT], **a_night(1))
+    (run,) = timelines(uri).values()
+    client_of(uri).set_tag(run.info.run_id, "verdict", word)
+    record_drift(uri, {CELL: {"drift": "none"}})
+    assert the_worst_first(uri) == [(f"{told[0]}jax-jit-fp32-x1 resnet_cifar quick", told[1])]
+
+
 @pytest.mark.parametrize(
     ("direction", "value", "position"),
     [("higher", 88.5, 0.0), ("higher", 87.0, -1.0), ("higher", 93.0, 3.0), ("lower", 90.0, -1.0), ("lower", 87.0, 1.0)],

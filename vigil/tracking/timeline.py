@@ -311,20 +311,20 @@ def _tell(
 
 def _kind(tags: Mapping[str, str]) -> int:
     """Return how a cell stands: the larger, the sooner a person must look."""
-    drift = tags.get("drift", NONE)
-    try:
-        verdict = Verdict(tags["verdict"])
-    except ValueError:  # a later version's
-        verdict = Verdict.REPRODUCED
+    drift, word = tags.get("drift", NONE), tags["verdict"]
+    # A word of a later version may say anything but that all is well; that it failed it says by how it begins.
+    known = Verdict.FAILED_CRASH if word.startswith("failed:") else Verdict.UNKNOWN
+    with contextlib.suppress(ValueError):
+        known = Verdict(word)
     if tags.get(ENDED):
         return _FINE
-    if verdict is Verdict.REGRESSED or drift == WORSE:
+    if known is Verdict.REGRESSED or drift == WORSE:
         return _WRONG
-    if verdict.is_failed:
+    if known.is_failed:
         return _FAILED
-    if verdict.is_outside or drift in (BETTER, MOVED):
+    if known.is_outside or drift in (BETTER, MOVED):
         return _MOVED
-    return _OPEN if verdict.exit_code == EXIT_UNKNOWN or drift == NO_VALUE else _FINE
+    return _OPEN if known.exit_code == EXIT_UNKNOWN or drift == NO_VALUE else _FINE
 
 
 def _size(tags: Mapping[str, str], position: float | None) -> float:
