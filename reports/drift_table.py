@@ -10,6 +10,7 @@ from typing import NamedTuple
 from reports.tables import Block, print_blocks, print_notes
 from vigil.drift.bits import NOT_WORSE, WORSE, BitChange
 from vigil.drift.findings import Drift, DriftReport, Gap, something_drifts
+from vigil.statistics.metric import unit_of_difference
 from vigil.terminal import answer
 
 
@@ -127,7 +128,7 @@ def _float64(change: BitChange) -> list[str]:
 
 
 def _size(drift: Drift) -> str:
-    unit = {"percent": "points"}.get(drift.cell["unit"], drift.cell["unit"])
+    unit = unit_of_difference(drift.cell["unit"])
     within = f"[{drift.low:+.3g}, {drift.high:+.3g}]" if math.isfinite(drift.low) else "[the values have no spread]"
     return f"{drift.size:+.3g} {unit} {within}"
 

@@ -28,6 +28,7 @@ from vigil.documents.night import REPRODUCE, VERIFY
 from vigil.documents.verdict import Verdict
 from vigil.recipes.loading import DEFAULT_PROFILE
 from vigil.statistics.discoveries import FALSE_ALARMS, expected_alarms
+from vigil.statistics.metric import unit_of_difference
 
 _STRIP = 30
 _MOST_TOLD = 6
@@ -178,7 +179,7 @@ class Teller:
             told = f" {self._from_middle(lead.key, newest)}{reason or 'outside its band'}{tonight}."
             return plain(metric), told
         among = " in the worst of them" if len(cause.keys) > 1 else ""
-        unit_of_size = {"percent": "points"}.get(drift.cell["unit"], plain(drift.cell["unit"]))
+        unit_of_size = plain(unit_of_difference(drift.cell["unit"]))
         within = f" [{_signed(drift.low)}, {_signed(drift.high)}]" if math.isfinite(drift.low) else ""
         sd = f", {abs(drift.size_sd):.1f} sd" if math.isfinite(drift.size_sd) and lead.key is not None else ""
         return plain(metric) or "the median", f" {_signed(drift.size)} {unit_of_size}{within}{sd}{among}{tonight}."
@@ -434,7 +435,7 @@ def seen_drops(cells: Mapping[Key, ReportedCell], powers: Sequence[ProfilePower]
     for place, n in sorted(runs.items()):
         if place in known:
             drop, unit = known[place].drops[max((each for each in RUNS if each <= n), default=RUNS[0])], known[place].unit
-            size = f"{drop:.1f} points" if unit == "percent" else f"{drop:.2g} {plain(unit)}"
+            size = f"{drop:{'.1f' if unit == 'percent' else '.2g'}} {plain(unit_of_difference(unit))}"
             profile = "" if place[1] == DEFAULT_PROFILE else f" {plain(place[1])}"
             told.append(f"{size} in {plain(place[0])}{profile} ({count(n, 'run')})")
     if not told:

@@ -6,6 +6,7 @@ import math
 
 from vigil.drift.bits import WORSE, BitChange
 from vigil.drift.findings import Drift, DriftReport, Gap, cell_key
+from vigil.statistics.metric import unit_of_difference
 
 
 def timeline_tags(report: DriftReport) -> dict[tuple[str, str, str], dict[str, str]]:
@@ -22,7 +23,7 @@ def timeline_tags(report: DriftReport) -> dict[tuple[str, str, str], dict[str, s
 
 
 def _drift(drift: Drift, report: DriftReport) -> dict[str, str]:
-    unit = {"percent": "points"}.get(drift.cell["unit"], drift.cell["unit"])
+    unit = unit_of_difference(drift.cell["unit"])
     within = f" [{drift.low:+.3g}, {drift.high:+.3g}]" if math.isfinite(drift.low) else ""
     began = drift.since
     tags = {

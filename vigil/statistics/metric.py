@@ -8,9 +8,14 @@ from collections.abc import Sequence
 from vigil.statistics.bands import binomial_floor
 
 
+def unit_of_difference(unit: str) -> str:
+    """Return the unit in which differences are told: of percent it is points."""
+    return "points" if unit == "percent" else unit
+
+
 def amount(size: float, unit: str) -> str:
-    """Return a difference as it is told: percent in points."""
-    return f"{size:.2f} points" if unit == "percent" else f"{size:.4g} {unit}"
+    """Return a difference as it is told."""
+    return f"{size:{'.2f' if unit == 'percent' else '.4g'}} {unit_of_difference(unit)}"
 
 
 def spread_floor(values: Sequence[float], *, unit: str, n_test: int) -> float:
