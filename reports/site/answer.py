@@ -9,7 +9,6 @@ import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 
 import scipy
 from markupsafe import Markup
@@ -24,7 +23,7 @@ from reports.site.power_table import RUNS, ProfilePower
 from reports.site.sources import Sources
 from reports.site.standing import ReportedCell, public
 from reports.site.words import count, number, plain, points, shortened
-from vigil.documents.night import REPRODUCE, VERIFY
+from vigil.documents.night import REPRODUCE, VERIFY, CellKind
 from vigil.documents.verdict import Verdict
 from vigil.recipes.loading import DEFAULT_PROFILE
 from vigil.statistics.discoveries import FALSE_ALARMS, expected_alarms
@@ -68,7 +67,7 @@ class CauseRow:
     sure: str
     spark: Markup | None
     command: str | None
-    kind: str
+    kind: CellKind
     more: Sequence[Key]
     anchor: str
 
@@ -85,13 +84,12 @@ class Tile:
 
 
 class Teller:
-    """Tells causes as rows. dates: of nights, by name. bands: how wide the band for a mean is (`power_table.mean_bands`)."""
+    """Tells causes as rows. bands: how wide the band for a mean is (`power_table.mean_bands`)."""
 
     def __init__(
         self, sources: Sources, cells: Mapping[Key, ReportedCell], found: Found, bands: Callable[[str, str, str], MeanBands]
     ) -> None:
         self.sources, self.cells, self.found, self.bands = sources, cells, found, bands
-        self.dates = dates_of(cells)
 
     def row(self, cause: Cause, index: int) -> CauseRow:
         """Return a cause as it is told."""
@@ -99,7 +97,7 @@ class Teller:
         key = lead.key if lead is not None else None
         bold, what = self._what(cause, lead)
         since, change, advice = self._since(cause)
-        kind = VERIFY if cause.sort == STEP or (lead is not None and list(lead.kinds) == [VERIFY]) else REPRODUCE
+        kind: CellKind = VERIFY if cause.sort == STEP or (lead is not None and list(lead.kinds) == [VERIFY]) else REPRODUCE
         return CauseRow(
             appearance=cause.appearance,
             word=cause.word if lead is None or cause.sort != FAILED else _failed_word(lead),
@@ -125,7 +123,7 @@ class Teller:
         if night is None:
             return ""
         name = self.found.nights.names[night]
-        day = self.dates.get(name, "")
+        day = self.found.nights.day(name)
         return plain(name) if not day or _day_of(name) else f"{plain(name)}, {day}"
 
     def _where(self, cause: Cause) -> str:
@@ -270,18 +268,18 @@ class Teller:
             return f"p {lead.p:.0e} among {self.found.judged} judged"
         return "outside its band"
 
-    def _spark(self, cause: Cause, key: Key | None, kind: str) -> Markup | None:
+    def _spark(self, cause: Cause, key: Key | None, kind: CellKind) -> Markup | None:
         if key is None:
             return None
         cell = self.cells[key]
         begin = self.found.nights.names[cause.begin.night] if cause.begin.night is not None else None
         return sparkline(cell.results, self.bands(key[0], key[1], cell.framework), kind=kind, begin=begin)
 
-    def _command(self, cause: Cause, lead: Trouble | None, kind: str) -> str | None:
+    def _command(self, cause: Cause, lead: Trouble | None, kind: CellKind) -> str | None:
         if lead is None or lead.key is None:
             return None
         source = source_of(self.sources, lead.key)
-        newest = next((each for each in reversed(self.cells[lead.key].results) if each.kind == kind and each.is_clean), None)
+        newest = self.cells[lead.key].newest(kind)
         release = newest.release if newest is not None else cause.begin.release
         if cause.sort == STEP or kind == VERIFY:
             return verify_command(lead.key, release, source=source)
@@ -293,8 +291,7 @@ class Teller:
         return compared or reproduce_command(lead.key, release, source=source)
 
     def _newest(self, key: Key | None) -> CellResult | None:
-        results = self.cells[key].results if key is not None else ()
-        return next((each for each in reversed(results) if each.kind == REPRODUCE and each.is_clean), None)
+        return self.cells[key].newest(REPRODUCE) if key is not None else None
 
 
 def source_of(sources: Sources, key: Key) -> str | None:
@@ -305,16 +302,6 @@ def source_of(sources: Sources, key: Key) -> str | None:
 
 def _signed(value: float) -> str:
     return f"{value:+.2f}".replace("-", "\u2212")
-
-
-def dates_of(cells: Mapping[Key, ReportedCell]) -> dict[str, str]:
-    """Return the day on which each night began."""
-    first: dict[str, datetime] = {}
-    for cell in cells.values():
-        for result in cell.results:
-            if result.night is not None and (result.night not in first or result.created < first[result.night]):
-                first[result.night] = result.created
-    return {name: f"{when:%b} {when.day}" for name, when in first.items()}
 
 
 def _day_of(name: str) -> bool:
@@ -427,7 +414,7 @@ def seen_drops(cells: Mapping[Key, ReportedCell], powers: Sequence[ProfilePower]
     """Return what would have been seen nine times in ten in each recipe that was reproduced of today, by its fewest runs."""
     runs: dict[tuple[str, str], int] = {}
     for key, cell in cells.items():
-        newest = next((each for each in reversed(cell.results) if each.kind == REPRODUCE and each.is_clean), None)
+        newest = cell.newest(REPRODUCE)
         if newest is not None and not cell.standings[REPRODUCE].stale:
             runs[key[:2]] = min(runs.get(key[:2], 10_000), len(newest.runs))
     known = {(each.recipe, each.profile): each for each in powers if not each.why_none}
@@ -449,7 +436,6 @@ def seen_drops(cells: Mapping[Key, ReportedCell], powers: Sequence[ProfilePower]
 def tiles_of(cells: Mapping[Key, ReportedCell], found: Found, releases: Sequence[TestedRelease]) -> list[Tile]:
     """Return a tile for each framework that was tested, the known ones first."""
     states = _nights_told(cells, found)
-    dates = dates_of(cells)
     tiles = []
     for release in releases:
         name = release.framework
@@ -465,7 +451,7 @@ def tiles_of(cells: Mapping[Key, ReportedCell], found: Found, releases: Sequence
             Tile(
                 name,
                 release.version or release.request or "-",
-                _release_age(name, release, cells, found.nights, dates),
+                _release_age(name, release, cells, found.nights),
                 counts,
                 strip(states.get(name, [])[-_STRIP:]),
             )
@@ -473,9 +459,7 @@ def tiles_of(cells: Mapping[Key, ReportedCell], found: Found, releases: Sequence
     return tiles
 
 
-def _release_age(
-    name: str, release: TestedRelease, cells: Mapping[Key, ReportedCell], nights: Nights, dates: Mapping[str, str]
-) -> str:
+def _release_age(name: str, release: TestedRelease, cells: Mapping[Key, ReportedCell], nights: Nights) -> str:
     """Return since when a release is the one that runs, and the one before it."""
     if release.problem:
         return "could not be tested"
@@ -494,7 +478,7 @@ def _release_age(
         return f"in all {count(len(order), 'night')}"
     night = nights.names[order[begin + 1][0]]
     many = len(order) - begin - 1
-    return f"since {dates.get(night, plain(night))}, {count(many, 'night')} (was {plain(order[begin][1])})"
+    return f"since {nights.day(night)}, {count(many, 'night')} (was {plain(order[begin][1])})"
 
 
 def _nights_told(cells: Mapping[Key, ReportedCell], found: Found) -> dict[str, list[dict[str, str]]]:

@@ -12,6 +12,7 @@ import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cached_property
 
 import scipy
@@ -125,9 +126,15 @@ class Cause:
 
 @dataclass(frozen=True)
 class Nights:
-    """The nights of a history in the order of time, and the number of each."""
+    """The nights of a history in the order of time, and the number of each. began: when the first result of each was made."""
 
     names: tuple[str, ...]
+    began: Mapping[str, datetime]
+
+    def day(self, name: str) -> str:
+        """Return the day on which a night began; nothing where it has no result."""
+        when = self.began.get(name)
+        return f"{when:%b} {when.day}" if when is not None else ""
 
     @cached_property
     def number(self) -> dict[str, int]:
@@ -151,14 +158,13 @@ class Found:
 
 def nights_of(cells: Mapping[Key, ReportedCell], *, shown: str | None) -> Nights:
     """Return every night that a result names, by its first result, and the one that is shown."""
-    first: dict[str, float] = {}
+    began: dict[str, datetime] = {}
     for cell in cells.values():
         for result in cell.results:
-            if result.night is not None:
-                first[result.night] = min(first.get(result.night, math.inf), result.created.timestamp())
-    if shown is not None:
-        first.setdefault(shown, math.inf)
-    return Nights(tuple(sorted(first, key=lambda name: (first[name], name))))
+            if result.night is not None and (result.night not in began or result.created < began[result.night]):
+                began[result.night] = result.created
+    names = sorted(began, key=lambda name: (began[name], name))
+    return Nights((*names, shown) if shown is not None and shown not in began else tuple(names), began)
 
 
 def causes_of(sources: Sources, cells: Mapping[Key, ReportedCell], drifts: SiteDrift) -> Found:
@@ -264,7 +270,7 @@ def _ended(cell: ReportedCell, sort: str, kinds: Mapping[CellKind, Standing], ga
 
 def _streak(cell: ReportedCell, kind: CellKind, nights: Nights, *, name: str) -> tuple[Begin, int, int]:
     """Return where the last unbroken row of results of this appearance began, and in how many of how many nights it was so."""
-    results = [each for each in cell.results if each.kind == kind and each.is_clean]
+    results = cell.clean(kind)
     first, before = None, None
     for each in reversed(results):
         if appearance_of(each.verdict).name == name:
@@ -318,7 +324,7 @@ def _is_wrong_step(result: CellResult) -> bool:
 
 def _last_wrong_step(cell: ReportedCell) -> CellResult | None:
     """Return the newest verification of a training step, if it found one wrong."""
-    last = next((each for each in reversed(cell.results) if each.kind == VERIFY and each.is_clean), None)
+    last = cell.newest(VERIFY)
     return last if last is not None and _is_wrong_step(last) else None
 
 
@@ -336,7 +342,7 @@ def _chance_of(cell: ReportedCell) -> float | None:
     standing = cell.standings[REPRODUCE]
     if standing.stale or appearance_of(standing.verdict).name not in (Verdict.REPRODUCED, *ATTENTION[:2]):
         return None
-    newest = next((each for each in reversed(cell.results) if each.kind == REPRODUCE and each.is_clean), None)
+    newest = cell.newest(REPRODUCE)
     banded = [run for run in newest.runs if None not in (run.value, run.band_low, run.band_high)] if newest else []
     if not banded:
         return None
@@ -547,7 +553,7 @@ def _fixed(cells: Mapping[Key, ReportedCell], night: str | None) -> Iterable[tup
         return
     for cell in cells.values():
         for kind, standing in cell.standings.items():
-            results = [each for each in cell.results if each.kind == kind and each.is_clean]
+            results = cell.clean(kind)
             if standing.verdict != Verdict.REPRODUCED or standing.stale or not results or results[-1].night != night:
                 continue
             before = [appearance_of(each.verdict).name for each in results[:-1]][-2:]

@@ -287,9 +287,9 @@ class _Site:
             return []
         page = f"cells/{page_name(row.key)}"
         cell = self.cells[row.key]
-        newest = next((each for each in reversed(cell.results) if each.kind == row.kind and each.is_clean), None)
+        newest = cell.newest(row.kind)
         links = [("cell", page)]
-        verified = next((each for each in reversed(cell.results) if each.kind == VERIFY and each.is_clean), None)
+        verified = cell.newest(VERIFY)
         links += [("tensors", f"{page}#{'tensors' if verified and verified.verdict == Verdict.REGRESSED else 'verify'}")]
         known = dict(self._result_links(newest, "")) if newest else {}
         has_log = newest is not None and appearance_of(newest.verdict).name == FAILED

@@ -59,6 +59,14 @@ class ReportedCell:
     def title(self) -> str:
         return " ".join(self.key)
 
+    def clean(self, kind: CellKind) -> list[CellResult]:
+        """Return its results of a kind without a planted fault, oldest first."""
+        return [each for each in self.results if each.kind == kind and each.is_clean]
+
+    def newest(self, kind: CellKind) -> CellResult | None:
+        """Return the last of them."""
+        return next((each for each in reversed(self.results) if each.kind == kind and each.is_clean), None)
+
 
 def cells_of(sources: Sources, results: Mapping[Key, Sequence[CellResult]]) -> dict[Key, ReportedCell]:
     """Return every cell that history or the night's document knows, in order."""

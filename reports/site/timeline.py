@@ -20,7 +20,7 @@ class PastNight:
     """One night: how many results stood how, the release of each framework, those new in it, and what was not fine."""
 
     name: str
-    began: datetime | None = None
+    began: datetime | None
     counts: Counter[str] = field(default_factory=Counter)
     releases: dict[str, str] = field(default_factory=dict)
     new: tuple[str, ...] = ()
@@ -42,7 +42,7 @@ class PastRelease:
 
 def past_nights(cells: Mapping[Key, ReportedCell], nights: Nights) -> list[PastNight]:
     """Return every night in the order of time."""
-    found = {name: PastNight(name) for name in nights.names}
+    found = {name: PastNight(name, nights.began.get(name)) for name in nights.names}
     ran: dict[str, dict[str, Counter[str]]] = {name: {} for name in nights.names}
     for cell in cells.values():
         for result in cell.results:
@@ -51,7 +51,6 @@ def past_nights(cells: Mapping[Key, ReportedCell], nights: Nights) -> list[PastN
             night = found[result.night]
             name = appearance_of(result.verdict).name
             night.counts[name] += 1
-            night.began = result.created if night.began is None else min(night.began, result.created)
             if name in ATTENTION:
                 night.wrong.append((cell.key, result))
             if result.release:
