@@ -14,7 +14,7 @@ import scipy
 from markupsafe import Markup
 
 from reports.site.appearance import APPEARANCES, FAILED, NEUTRAL, OTHER, Appearance, appearance_of, word_of
-from reports.site.causes import BETTER, STEP, WORSE, Cause, Found, Nights, Trouble, families, is_looked_at
+from reports.site.causes import BETTER, STEP, WORSE, Cause, Found, Nights, Trouble, families, is_looked_at, where_of
 from reports.site.cell_results import CellResult, Key
 from reports.site.charts import MeanBands, judged, sparkline, strip
 from reports.site.commands import compare_command, reproduce_command, verify_command
@@ -103,7 +103,7 @@ class Teller:
             word=cause.word if lead is None or cause.sort != FAILED else _failed_word(lead),
             state=self._state(cause),
             key=key,
-            where=self._where(cause),
+            where=plain(where_of(cause)),
             bold=bold,
             what=what,
             told=self._siblings(cause),
@@ -125,17 +125,6 @@ class Teller:
         name = self.found.nights.names[night]
         day = self.found.nights.day(name)
         return plain(name) if not day or _day_of(name) else f"{plain(name)}, {day}"
-
-    def _where(self, cause: Cause) -> str:
-        if cause.problem is not None:
-            return f"{plain(cause.framework)}: the release cannot be tested"
-        if not cause.keys:
-            return cause.lead.found.line.cell if cause.lead.found else cause.framework
-        if len(cause.keys) == 1:
-            return " ".join((cause.keys[0][0], cause.keys[0][2]))
-        shared = ", ".join(value for value in cause.shared.values())
-        whole = f"all {cause.of}" if len(cause.keys) == cause.of else f"{len(cause.keys)} of {cause.of}"
-        return f"{cause.framework}{f', {shared}' if shared else ''}: {whole} cells"
 
     def _what(self, cause: Cause, lead: Trouble | None) -> tuple[str, str]:
         if lead is None:
@@ -378,7 +367,7 @@ def _states(sources: Sources, found: Found) -> str:
     night = found.nights.number.get(sources.night_id or "")
     new = [each for each in found.causes if each.begin.night == night and not each.is_stale]
     ongoing = [each for each in found.causes if each not in new and not each.is_stale]
-    named = [" ".join((cell.key[0], cell.key[2])) for cell, _ in found.fixed]
+    named = [where_of(each) for each in found.fixed]
     fixed = f" ({', '.join(plain(name) for name in named[:2])}{', ...' if len(named) > 2 else ''})" if named else ""
     stale = sum(each.is_stale for each in found.causes)
     told = f" Wrong when last looked at, and stale: {stale}." if stale else ""

@@ -143,14 +143,14 @@ class Nights:
 
 @dataclass(frozen=True)
 class Found:
-    """All causes, the surest first; those that are no surer than chance; looks that are fine again; and the nights.
+    """All causes, the surest first; those that are no surer than chance; what this night found right again; and the nights.
 
     judged, outside: reproductions that a band judged, and how many of them lie outside.
     """
 
     causes: tuple[Cause, ...]
     by_chance: tuple[Cause, ...]
-    fixed: tuple[tuple[ReportedCell, CellKind], ...]
+    fixed: tuple[Cause, ...]
     nights: Nights
     judged: int
     outside: int
@@ -187,7 +187,7 @@ def causes_of(sources: Sources, cells: Mapping[Key, ReportedCell], drifts: SiteD
     return Found(
         causes=tuple(sorted([*_with_pools(causes, pools), *_environments(sources, nights)], key=_rank)),
         by_chance=tuple(sorted([*alone, *unsure_causes], key=_rank)),
-        fixed=tuple(each for each in _fixed(cells, sources.night_id) if each[0].key not in wrong),
+        fixed=tuple(_fixed(cells, sources.night_id, nights, but=wrong)),
         nights=nights,
         judged=len(judged),
         outside=outside,
@@ -547,19 +547,31 @@ def _environments(sources: Sources, nights: Nights) -> list[Cause]:
     return found
 
 
-def _fixed(cells: Mapping[Key, ReportedCell], night: str | None) -> Iterable[tuple[ReportedCell, CellKind]]:
-    """Yield the looks that the night found right and that were wrong before: twice, for one number may be chance."""
-    if night is None:
-        return
-    for cell in cells.values():
-        for kind, standing in cell.standings.items():
+def _fixed(cells: Mapping[Key, ReportedCell], night: str | None, nights: Nights, *, but: set[Key]) -> list[Cause]:
+    """Return what the night found right and was wrong before, by cause: a number twice, for one may be chance.
+
+    Args:
+        but: cells that are wrong now in another way.
+    """
+    found: dict[tuple[Key, bool], Trouble] = {}
+    for key, cell in cells.items():
+        for kind, standing in cell.standings.items() if night is not None and key not in but else ():
             results = cell.clean(kind)
             if standing.verdict != Verdict.REPRODUCED or standing.stale or not results or results[-1].night != night:
                 continue
             before = [appearance_of(each.verdict).name for each in results[:-1]][-2:]
             needed = 2 if kind == REPRODUCE and before[-1:] != [FAILED] else 1
-            if len(before) >= needed and all(name in ATTENTION for name in before[-needed:]):
-                yield cell, kind
+            if len(before) < needed or any(name not in ATTENTION for name in before[-needed:]):
+                continue
+            name = before[-1]
+            sort = name if name in (FAILED, OTHER) else STEP if kind == VERIFY else WORSE if name == Verdict.REGRESSED else BETTER
+            begin, wrong, seen = _streak(cell, kind, nights, name=name)
+            trouble = Trouble(key, cell.framework, sort, begin, {kind: standing}, None, None, None, False, wrong, seen)
+            if sort == STEP:  # it said more than the number that went wrong with it
+                found[key, False] = trouble
+            else:
+                found.setdefault((key, sort in (FAILED, OTHER)), trouble)
+    return [cause for group in _alike(found.values()) for cause in _described(group, cells)]
 
 
 def _rank(cause: Cause) -> tuple[bool, int, float, int, float, str]:
@@ -575,6 +587,19 @@ def _rank(cause: Cause) -> tuple[bool, int, float, int, float, str]:
         -(cause.lead.size if cause.troubles else 0.0),
         name,
     )
+
+
+def where_of(cause: Cause) -> str:
+    """Return where a cause is, in words: its cell, or what its cells share and how many they are."""
+    if cause.problem is not None:
+        return f"{cause.framework}: the release cannot be tested"
+    if not cause.keys:
+        return cause.lead.found.line.cell if cause.lead.found else cause.framework
+    if len(cause.keys) == 1:
+        return " ".join((cause.keys[0][0], cause.keys[0][2]))
+    shared = ", ".join(value for value in cause.shared.values())
+    whole = f"all {cause.of}" if len(cause.keys) == cause.of else f"{len(cause.keys)} of {cause.of}"
+    return f"{cause.framework}{f', {shared}' if shared else ''}: {whole} cells"
 
 
 def families(cause: Cause, cells: Mapping[Key, ReportedCell], found: Sequence[Cause]) -> tuple[list[str], list[str]]:

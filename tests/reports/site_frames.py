@@ -7,6 +7,7 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from reports.site.sources import ProfileFacts, RecipeFacts, Sources
@@ -19,6 +20,17 @@ from vigil.tracking.history_rows import SampleRow, VerificationRow, rows_of
 NOW = datetime(2026, 11, 22, 6, 0, tzinfo=timezone.utc)
 KEY = ("resnet_cifar", "quick", "jax-jit-fp32-x1")
 HASH = "8fb4c2a0d06a"
+HOSTILE = (
+    "<script>alert(1)</script>",
+    "</script><script>alert(2)</script>",
+    "\"><img src=x onerror='alert(3)'>",
+    "javascript:alert(4)",
+    "{{ 7 * 7 }}{% raw %}",
+    "<!--",
+    "\u202egnp.exe\u2066",
+    "../../etc/passwd",
+    "long " * 4000,
+)
 _CELL = {
     "night": "2026-11-22-1", "created": pd.Timestamp(NOW - timedelta(hours=3)), "recipe": KEY[0], "recipe_version": 1,
     "recipe_hash": HASH, "profile": KEY[1], "context": KEY[2], "framework": "jax", "mode": "jit", "precision": "fp32",
@@ -118,3 +130,27 @@ def write_record(runs: Path, row: dict[str, Any], losses: list[Any]) -> None:
     place = runs / row["invocation_id"] / row["run_id"].removeprefix(f"{row['invocation_id']}-")
     place.mkdir(parents=True)
     (place / "record.json").write_text(json.dumps({"run_id": row["run_id"], "losses": losses}), encoding="utf-8")
+
+
+def nights_of(count, *, since, bad, good=None, **changes):
+    """Return the rows of a cell, night by night: `good`, and from night `since` on `bad`."""
+    rows = []
+    for place in range(count):
+        when = {"night": f"n{place:02d}", "created": NOW - timedelta(days=count - place) + timedelta(hours=20)}
+        row = bad(place) if place >= since else (good or (lambda _: {}))(place)
+        rows.append(when | {"release": "0.10.1" if place < 6 else "0.10.2"} | changes | row)
+    return rows
+
+
+def check(rows, **changes):
+    """Return verifications of rows."""
+    return [verification(f"check{changes.get('context', '')}{place}", **changes | row) for place, row in enumerate(rows)]
+
+
+def run(rows, **changes):
+    """Return trained runs of rows, each with a value of its own within its band."""
+    noise = np.random.default_rng(len(changes.get("context", ""))).normal(0.0, 0.8, len(rows))
+    return [
+        sample(place % 5, invocation=f"run{changes.get('context', '')}{place}", **{"value": 88.7 + noise[place]} | changes | row)
+        for place, row in enumerate(rows)
+    ]

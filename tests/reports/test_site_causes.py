@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-import numpy as np
 import pytest
 
 from benchmarks.synthetic_history import CONTEXTS, synthetic_history
@@ -15,7 +14,20 @@ from reports.site.cell_results import results_of
 from reports.site.pages import write_site
 from reports.site.power_table import mean_bands
 from reports.site.standing import cells_of
-from tests.reports.site_frames import KEY, NOW, ago, frames, night, night_release, night_row, sample, sources, verification
+from tests.reports.site_frames import (
+    KEY,
+    ago,
+    check,
+    frames,
+    night,
+    night_release,
+    night_row,
+    nights_of,
+    run,
+    sample,
+    sources,
+    verification,
+)
 from tests.reports.site_pages import read
 
 BF16 = "jax-jit-bf16-x1"
@@ -34,30 +46,6 @@ def rows_in(given):
     cells, found, _ = found_in(given)
     teller = Teller(given, cells, found, mean_bands(given.recipes, given.rows))
     return [teller.row(cause, index) for index, cause in enumerate(found.causes)]
-
-
-def nights_of(count, *, since, bad, good=None, **changes):
-    """Return the rows of a cell, night by night: `good`, and from night `since` on `bad`."""
-    rows = []
-    for place in range(count):
-        when = {"night": f"n{place:02d}", "created": NOW - timedelta(days=count - place) + timedelta(hours=20)}
-        row = bad(place) if place >= since else (good or (lambda _: {}))(place)
-        rows.append(when | {"release": "0.10.1" if place < 6 else "0.10.2"} | changes | row)
-    return rows
-
-
-def check(rows, **changes):
-    """Return verifications of rows."""
-    return [verification(f"check{changes.get('context', '')}{place}", **changes | row) for place, row in enumerate(rows)]
-
-
-def run(rows, **changes):
-    """Return trained runs of rows, each with a value of its own within its band."""
-    noise = np.random.default_rng(len(changes.get("context", ""))).normal(0.0, 0.8, len(rows))
-    return [
-        sample(place % 5, invocation=f"run{changes.get('context', '')}{place}", **{"value": 88.7 + noise[place]} | changes | row)
-        for place, row in enumerate(rows)
-    ]
 
 
 def planted(nights, cells):
@@ -167,6 +155,19 @@ def test_new_ongoing_and_fixed_are_told():
     _, _, answer = found_in(given)
     assert answer.details[0] == "New tonight: 1. Ongoing: 1. Fixed tonight: 1 (resnet_cifar torch-jit-fp32-x1)."
     assert answer.title == "Wrong: 2 causes in 2 cells, 1 wrong step and 1 failed. All in jax 0.10.2."
+
+
+def test_what_is_fixed_is_told_by_cause():
+    """Three cells of a framework that are right again, in both looks, are one cause and not six; a fourth is still wrong."""
+    fixed = nights_of(12, since=11, bad=lambda _: {"verdict": "reproduced"}, good=lambda _: {"verdict": "regressed"})
+    contexts = (KEY[2], "jax-eager-fp32-x1", "jax-compile-fp32-x1")
+    steps = [row for context in contexts for row in check(fixed, context=context)]
+    runs = [row for context in contexts for row in run(fixed, context=context, value=88.7)]
+    steps += check(nights_of(12, since=0, bad=lambda _: {"verdict": "regressed"}), context=BF16)
+    _, found, answer = found_in(sources(frames(runs, steps), night_id="n11"))
+    assert [(cause.sort, sorted(key[2] for key in cause.keys)) for cause in found.fixed] == [(STEP, sorted(contexts))]
+    assert [cause.keys for cause in found.causes] == [[(KEY[0], KEY[1], BF16)]]
+    assert answer.details[0].endswith("Fixed tonight: 1 (jax, fp32: all 3 cells).")
 
 
 def test_one_number_of_many_outside_its_band_is_told_as_chance():

@@ -16,6 +16,7 @@ from reports.site.pages import environment, write_site
 from reports.site.words import file_name
 from tests.reports.site_frames import (
     HASH,
+    HOSTILE,
     KEY,
     NOW,
     ago,
@@ -38,18 +39,6 @@ from tests.reports.site_pages import (
     read,
 )
 from vigil.errors import DirectoryError
-
-HOSTILE = (
-    "<script>alert(1)</script>",
-    "</script><script>alert(2)</script>",
-    "\"><img src=x onerror='alert(3)'>",
-    "javascript:alert(4)",
-    "{{ 7 * 7 }}{% raw %}",
-    "<!--",
-    "\u202egnp.exe\u2066",
-    "../../etc/passwd",
-    "long " * 4000,
-)
 
 
 def usual_history():
