@@ -31,6 +31,7 @@ class Framework:
     carriers: the distributions that carry its version; an environment has one of them.
     siblings: distributions that are released with it: a release of it works with theirs and no newer one.
     libraries: distributions besides numpy's whose versions can move its numbers.
+    issues: the public repository, on GitHub, in which its users tell of what is wrong with it.
     costs: by mode.
     """
 
@@ -39,6 +40,7 @@ class Framework:
     carriers: tuple[str, ...]
     siblings: tuple[str, ...]
     libraries: tuple[str, ...]
+    issues: str
     costs: dict[str, ModeCost]
 
     @property
@@ -71,6 +73,7 @@ TABLE: dict[str, Framework] = {
             carriers=("torch",),
             siblings=(),
             libraries=("torch",),
+            issues="pytorch/pytorch",
             costs={
                 "eager": ModeCost((9.7, 2.2), 90.0),
                 "jit": ModeCost((19.3, 4.3), 90.0),
@@ -83,6 +86,7 @@ TABLE: dict[str, Framework] = {
             carriers=("tensorflow", "tensorflow-cpu"),
             siblings=(),
             libraries=("tensorflow-cpu", "tensorflow", "keras"),
+            issues="tensorflow/tensorflow",
             costs={
                 "eager": ModeCost((25.4, 5.3), 370.0),
                 "jit": ModeCost((28.1, 9.4), 85.0),
@@ -95,6 +99,7 @@ TABLE: dict[str, Framework] = {
             carriers=("jax",),
             siblings=("jaxlib",),
             libraries=("jax", "jaxlib", "flax", "optax"),
+            issues="jax-ml/jax",
             costs={
                 "eager": ModeCost((43.1, 17.9), 740.0),
                 "jit": ModeCost((23.8, 8.9), 135.0),

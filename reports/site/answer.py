@@ -19,6 +19,7 @@ from reports.site.cell_results import CellResult, Key
 from reports.site.charts import MeanBands, judged, sparkline, strip
 from reports.site.commands import compare_command, reproduce_command, verify_command
 from reports.site.glance import TestedRelease
+from reports.site.known import Known, known_of
 from reports.site.power_table import RUNS, ProfilePower
 from reports.site.sources import Sources
 from reports.site.standing import ReportedCell, public
@@ -51,6 +52,7 @@ class CauseRow:
     """One cause as it is told. state: new, ongoing, stale, or nothing. key: the cell that shows it most, None for none.
 
     what: a name in bold, and what is said of it. more: its other cells. kind: of the look that shows it.
+    known: where somebody may know it.
     """
 
     appearance: Appearance
@@ -68,6 +70,7 @@ class CauseRow:
     spark: Markup | None
     command: str | None
     kind: CellKind
+    known: Known
     more: Sequence[Key]
     anchor: str
 
@@ -114,6 +117,7 @@ class Teller:
             spark=self._spark(cause, key, kind),
             command=self._command(cause, lead, kind),
             kind=kind,
+            known=known_of(cause, self.sources.known),
             more=cause.keys[1:],
             anchor=f"cause{index}",
         )

@@ -30,7 +30,9 @@ from reports.site.standing import ReportedCell, cells_of, public
 from reports.site.timeline import past_nights, past_releases
 from vigil.documents.night import REPRODUCE, VERIFY, CellKind
 from vigil.documents.verdict import Verdict
+from vigil.documents.verification import KnownFinding
 from vigil.errors import DirectoryError
+from vigil.paths import project_root
 from vigil.statistics.discoveries import expected_alarms
 
 MARK = '<meta name="generator" content="vigil report">'
@@ -282,22 +284,29 @@ class _Site:
         return [*files, *([("MLflow", run)] if run else [])]
 
     def _row_links(self, cause: Cause, row: CauseRow) -> list[tuple[str, str]]:
-        """Return the links of a cause: the cell, its tensors or its log, its run in MLflow, yesterday."""
+        """Return the links of a cause: the cell, its tensors or its log, its run in MLflow, yesterday, and who may know it."""
+        known = [(f"known: {words.plain(each.name)}", self._evidence(each)) for each in row.known.findings]
+        known += [("known?", row.known.search)] if row.known.search else []
         if row.key is None:
-            return []
+            return known
         page = f"cells/{page_name(row.key)}"
         cell = self.cells[row.key]
         newest = cell.newest(row.kind)
         links = [("cell", page)]
         verified = cell.newest(VERIFY)
         links += [("tensors", f"{page}#{'tensors' if verified and verified.verdict == Verdict.REGRESSED else 'verify'}")]
-        known = dict(self._result_links(newest, "")) if newest else {}
+        files = dict(self._result_links(newest, "")) if newest else {}
         has_log = newest is not None and appearance_of(newest.verdict).name == FAILED
-        log = known.get("log") or (f"{page}#log" if has_log else None)
+        log = files.get("log") or (f"{page}#log" if has_log else None)
         links += [("log", log)] if log else []
-        links += [("MLflow", known["MLflow"])] if "MLflow" in known else []
+        links += [("MLflow", files["MLflow"])] if "MLflow" in files else []
         links += [("yesterday", f"nights/{night_page(self.previous)}")] if self.previous else []
-        return links
+        return [*links, *known]
+
+    def _evidence(self, finding: KnownFinding) -> str:
+        """Return the address of what shows a finding: a link, or a script in the checkout."""
+        is_link = finding.evidence.startswith("https://")
+        return finding.evidence if is_link else self.files.link(project_root() / finding.evidence, "")
 
 
 def _night_before(found: Found, night: str | None) -> str | None:

@@ -12,11 +12,13 @@ import pandas as pd
 
 from vigil.documents.night import Night, read_nights
 from vigil.documents.reference_row import ReferenceRow
+from vigil.documents.verification import KnownFinding
 from vigil.errors import UsageError, VigilError, nearest
 from vigil.recipes.loading import load_recipe, recipe_hash, recipe_names
 from vigil.references.overview import recipes_with_rows
 from vigil.references.samples import load_rows
 from vigil.tracking.history import History
+from vigil.verify.known_findings import FILE_NAME, load_known
 
 NIGHTS = "nights"
 
@@ -48,6 +50,7 @@ class Sources:
 
     night: the document of the night that is shown, where there is one. night_id: the night that is shown, document or not.
     now: the time that ages are counted from. note: stands on every page. mlflow: the address of its pages.
+    known: the findings on record.
     """
 
     history: History
@@ -60,6 +63,7 @@ class Sources:
     note: str | None = None
     remarks: tuple[str, ...] = field(default_factory=tuple)
     mlflow: str | None = None
+    known: Sequence[KnownFinding] = ()
 
 
 def gather(
@@ -107,6 +111,11 @@ def gather(
         except VigilError as error:
             rows[name] = []
             remarks.append(f"the reference rows of {name} are left out: {error}")
+    findings: list[KnownFinding] = []
+    try:
+        findings = load_known(references / FILE_NAME)
+    except VigilError as error:
+        remarks.append(f"the findings on record are left out: {error}")
     return Sources(
         history=history,
         recipes=recipes,
@@ -118,6 +127,7 @@ def gather(
         note=note,
         remarks=(*history.remarks, *remarks),
         mlflow=mlflow,
+        known=findings,
     )
 
 
