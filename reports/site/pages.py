@@ -14,7 +14,7 @@ from typing import Any
 
 import jinja2
 
-from reports.site import charts, glance, words
+from reports.site import badge, charts, feed, glance, words
 from reports.site.answer import CauseRow, Teller, answer_of, night_counts, seen_drops, source_of, tiles_of
 from reports.site.appearance import APPEARANCES, FAILED, appearance_of, word_of
 from reports.site.causes import ATTENTION, Cause, Found, causes_of
@@ -25,6 +25,7 @@ from reports.site.evidence import Files
 from reports.site.losses import LEAST, Curve, Envelope, Losses, envelope
 from reports.site.power_table import RUNS, mean_bands, powers
 from reports.site.published import comparisons
+from reports.site.screen import first_screen
 from reports.site.sources import Sources
 from reports.site.standing import ReportedCell, cells_of, public
 from reports.site.timeline import past_nights, past_releases
@@ -128,7 +129,7 @@ class _Site:
         self.found = causes_of(sources, self.cells, self.drifts)
         self.powers = powers(sources.recipes, sources.rows)
         self.bands = mean_bands(sources.recipes, sources.rows)
-        self.files = Files(sources, place)
+        self.files, self.earlier = Files(sources, place), feed.read_earlier(place / feed.FILE_NAME)
         teller = Teller(sources, self.cells, self.found, self.bands)
         self.rows = [teller.row(cause, index) for index, cause in enumerate(self.found.causes)]
         self.previous = _night_before(self.found, sources.night_id)
@@ -146,17 +147,22 @@ class _Site:
     def write_first_page(self) -> None:
         """Write what is wrong, by cause, and everything else at a glance."""
         sources, cells = self.sources, self.cells
+        releases, failures = glance.releases_of(sources, cells), glance.failures_of(sources, cells)
+        answer = answer_of(sources, cells, self.found, self.powers, tested=self.drifts.looked_at["tested"])
+        tiles = tiles_of(cells, self.found, releases)
+        screen = first_screen(sources, cells, self.found, self.rows, answer=answer, tiles=tiles)
+        screen.write(self.out)
+        (self.out / feed.FILE_NAME).write_bytes(feed.feed_of(screen, self.earlier))
+        (self.out / badge.FILE_NAME).write_text(badge.badge_of(screen), encoding="utf-8")
         if not cells:
             self.write("index.html", "empty.html")
             return
-        releases, failures = glance.releases_of(sources, cells), glance.failures_of(sources, cells)
         shown = glance.map_of(cells)
-        answer = answer_of(sources, cells, self.found, self.powers, tested=self.drifts.looked_at["tested"])
         self.write(
             "index.html",
             "index.html",
             answer=answer,
-            tiles=tiles_of(cells, self.found, releases),
+            tiles=tiles,
             previous=self.previous,
             night_counts=night_counts(cells),
             seen=seen_drops(cells, self.powers),

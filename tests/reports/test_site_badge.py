@@ -1,0 +1,71 @@
+"""The badge: one answer, never `fine` where the first screen does not say so, that everybody can read."""
+
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ElementTree
+
+import pytest
+
+from reports.site.appearance import contrast
+from reports.site.pages import write_site
+from tests.reports.site_frames import HOSTILE, ago, frames, nights_of, sample, sources, verification
+
+SVG = "{http://www.w3.org/2000/svg}"
+WRONG = {"verdict": "regressed"}
+DRIFTED = nights_of(12, since=0, bad=lambda _: {"verdict": "better-than-reference", "value": 99.0})
+
+
+def badge_of(samples, verifications, out, **facts):
+    """Return the badge of a report."""
+    write_site(sources(frames(samples, verifications), **{"night_id": "2026-11-22-1"} | facts), out)
+    return ElementTree.fromstring((out / "badge.svg").read_text(encoding="utf-8"))
+
+
+def words_of(svg):
+    """Return what stands in the two halves."""
+    return [each.text for each in svg.iter(f"{SVG}text")]
+
+
+@pytest.mark.parametrize(
+    ("samples", "verifications", "word"),
+    [
+        ([sample()], [verification()], "fine"),
+        ([sample()], [], "unknown"),
+        ([], [], "unknown"),
+        ([sample(created=ago(days=9))], [verification(created=ago(days=9))], "unknown"),
+        ([sample(created=ago(days=9), **WRONG)], [verification()], "unknown"),
+        ([sample()], [verification(**WRONG)], "1 wrong"),
+        ([sample(verdict="failed:died", value=None)], [verification("a", **WRONG)], "2 wrong"),
+        ([sample(invocation=f"run{place}") | row for place, row in enumerate(DRIFTED)], [verification()], "1 changed"),
+    ],
+)
+def test_the_badge_has_one_answer(tmp_path, samples, verifications, word):
+    """Fine where every look is answered and none is wrong; so many causes that are wrong of today; else unknown."""
+    svg = badge_of(samples, verifications, tmp_path / "out", **({"night_id": "n11"} if "changed" in word else {}))
+    assert words_of(svg) == ["Vigil", word]
+    assert f"Vigil: {word}, night " in svg.find(f"{SVG}title").text == svg.get("aria-label")
+    assert svg.get("role") == "img"
+
+
+def test_the_badge_can_be_read(tmp_path):
+    """Text has a contrast of 4.5 to its half, lies within it, and each answer has a colour of its own."""
+    colours = set()
+    for place, (samples, steps) in enumerate((([sample()], [verification()]), ([sample()], [verification(**WRONG)]), ([], []))):
+        svg = badge_of(samples, steps, tmp_path / str(place))
+        boxes, texts = list(svg.iter(f"{SVG}rect")), list(svg.iter(f"{SVG}text"))
+        for box, text in zip(boxes, texts, strict=True):
+            assert contrast(box.get("fill"), text.get("fill")) >= 4.5
+            left, right = float(text.get("x")), float(text.get("x")) + float(text.get("textLength"))
+            assert float(box.get("x")) < left < right < float(box.get("x")) + float(box.get("width"))
+        assert float(boxes[-1].get("x")) + float(boxes[-1].get("width")) == float(svg.get("width"))
+        colours.add(boxes[-1].get("fill"))
+    assert len(colours) == 3
+
+
+@pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
+def test_no_name_becomes_markup_of_a_badge(tmp_path, text):
+    """A night and a note may be called anything; a picture that others show runs nothing and loads nothing."""
+    svg = badge_of([sample(night=text)], [], tmp_path / "out", night_id=text, note=text)
+    assert {each.tag for each in svg.iter()} == {f"{SVG}{name}" for name in ("svg", "title", "rect", "text")}
+    assert not re.search("[\u202a-\u202e\u2066-\u2069]", svg.find(f"{SVG}title").text)
