@@ -31,6 +31,7 @@ _MODES = {
     ("torch", "compile"): "torch.compile", ("tensorflow", "compile"): "jit_compile", ("jax", "compile"): "jit",
     ("jax", "eager"): "disable_jit",
 }  # fmt: skip
+_FAILURES = {"died": "crash", "nan_loss": "NaN"}
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,7 @@ def _what(cause: Cause) -> list[str]:
         return [operator, "gradient"] if "gradient" in quantity else [operator or _plain_words(quantity)]
     if cause.sort in (FAILED, OTHER):
         kinds = {each.verdict.partition(":")[2] for each in cause.lead.kinds.values()} - {""} if cause.troubles else set()
-        return [_plain_words(sorted(kinds)[0])] if kinds else []
+        return [_FAILURES.get(kind, _plain_words(kind)) for kind in sorted(kinds)[:1]]
     return ["accuracy"]
 
 
