@@ -133,6 +133,16 @@ def test_the_filter_is_in_the_address(report):
     assert errors == []
 
 
+def test_an_address_that_was_cut_off_filters_nothing_and_breaks_nothing(report):
+    """Half of a letter is no filter: every row is there, and commands have their button."""
+    page, errors, index = report
+    page.goto("about:blank")
+    page.goto(index.as_uri() + "#find=%E0%A4")
+    assert page.locator(".causes tbody tr:visible").count() == page.locator(".causes tbody tr").count() > 0
+    assert page.locator(".causes .copy").count() == page.locator(".causes code.command").count()
+    assert errors == []
+
+
 def test_a_table_is_sorted_by_the_column_that_is_clicked(report):
     """Numbers as numbers, once up and once down."""
     page, errors, index = report

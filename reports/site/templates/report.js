@@ -20,7 +20,7 @@
     });
     const read = () => {
       if (!location.hash.startsWith(key)) return;
-      box.value = decodeURIComponent(location.hash.slice(key.length));
+      try { box.value = decodeURIComponent(location.hash.slice(key.length)); } catch { return; } // an address that was cut off
       filter(box.value);
     };
     window.addEventListener("hashchange", read);
