@@ -291,7 +291,7 @@ class _Site:
 
     def _row_links(self, cause: Cause, row: CauseRow) -> list[tuple[str, str]]:
         """Return the links of a cause: the cell, its tensors or its log, its run in MLflow, yesterday, and who may know it."""
-        known = [(f"known: {words.plain(each.name)}", self._evidence(each)) for each in row.known.findings]
+        known = [(f"may be: {words.plain(each.name).replace('_', ' ')}", self._evidence(each)) for each in row.known.findings]
         known += [("known?", row.known.search)] if row.known.search else []
         if row.key is None:
             return known
