@@ -37,3 +37,12 @@ class Tracking(Part):
     experiment: str | None = None
     run_id: str | None = None
     error: str | None = None
+
+
+def processor_of(hardware: str) -> str:
+    """Return the processor of what an environment says of its machine.
+
+    >>> processor_of("AMD EPYC, 2 cores, 24 GiB")
+    'AMD EPYC'
+    """
+    return hardware.split(",")[0]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from vigil.documents.identity import Identity
 from vigil.documents.judgement import Metric
-from vigil.documents.provenance import Environment
+from vigil.documents.provenance import Environment, processor_of
 from vigil.documents.reference_row import ReferenceRow
 from vigil.references.samples import MIN_SAMPLES, MIN_SEEDS, how_to_make, select
 from vigil.statistics.pooling import SampleLabels, frameworks_differ
@@ -96,7 +96,7 @@ def _families(flags: set[str], *, beside: set[str]) -> list[str]:
 def _processor(environment: Environment) -> tuple[str, str] | None:
     """Return model and instruction sets; None where they were not recorded."""
     hardware, flags = environment.get("hardware"), environment.get("cpu_flags")
-    return (hardware.split(", ")[0], flags) if isinstance(hardware, str) and isinstance(flags, str) else None
+    return (processor_of(hardware), flags) if isinstance(hardware, str) and isinstance(flags, str) else None
 
 
 def remarks_on(rows: Sequence[ReferenceRow], *, framework: str) -> list[str]:

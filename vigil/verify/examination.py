@@ -18,7 +18,7 @@ from threadpoolctl import threadpool_limits
 
 from runners.contract.protocol.cases import PROBES
 from vigil.documents.context import Context
-from vigil.documents.provenance import NamedRelease
+from vigil.documents.provenance import NamedRelease, processor_of
 from vigil.documents.record import Record
 from vigil.documents.verdict import Verdict
 from vigil.documents.verification import (
@@ -38,7 +38,7 @@ from vigil.verify.distance import Difference, compare
 from vigil.verify.golden import Golden
 from vigil.verify.invariants import check, check_choices, check_determinism, check_replicas, check_scaler
 from vigil.verify.known_findings import explain_all, matching, unreached
-from vigil.verify.limits import Limits, processor_of
+from vigil.verify.limits import Limits
 from vigil.verify.localise import Localisation, Search, localise, origins_of_scaler
 from vigil.verify.oracle.outline import Outline
 from vigil.verify.probes import MARGIN_IMAGES

@@ -22,6 +22,7 @@ from typing import Any
 import scipy
 
 from vigil.digests import digest_of, read_listed
+from vigil.documents.provenance import processor_of
 from vigil.errors import CannotRun
 from vigil.paths import reference_directory
 from vigil.verify.distance import STATISTICS, Difference
@@ -143,15 +144,6 @@ def make_limits(rows: Iterable[Mapping[str, Any]]) -> Limits:
                 values.setdefault(key, {}).setdefault(state, []).append(value)
     limits = {key: _limit(list(states.values()), _false_alarms(key[1])) for key, states in values.items()}
     return Limits({key: _cut(limit, key[3]) for key, limit in limits.items() if limit}, count, processors=frozenset(processors))
-
-
-def processor_of(hardware: str) -> str:
-    """Return the processor of what an environment says of its machine.
-
-    >>> processor_of("AMD EPYC, 2 cores, 24 GiB")
-    'AMD EPYC'
-    """
-    return hardware.split(",")[0]
 
 
 def load_limits(recipe_name: str, *, model: str, directory: Path | None = None, source: str | None = None) -> Limits:
