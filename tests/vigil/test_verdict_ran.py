@@ -11,9 +11,11 @@ from tests.vigil.requested import request
 from vigil.documents.context import make_context
 from vigil.documents.invocation import FirstRung
 from vigil.documents.judgement import Metric
+from vigil.documents.reference_row import SampleData
 from vigil.documents.verdict import Verdict
 from vigil.documents.verification import StepVerdict
 from vigil.recipes.loading import load_recipe, recipe_names
+from vigil.references.usable import judging_today
 from vigil.runs.first_rung import with_first_rung
 from vigil.runs.foresee import foreseen, foreseen_pair
 from vigil.runs.plan import Request
@@ -21,6 +23,7 @@ from vigil.runs.until_decided import rule
 
 BLIND = METRIC | {"chance": 78.0}
 SOUND = METRIC | {"chance": 10.0}
+OTHER_DATA = SampleData(name="digits", checksum="another")
 
 
 @pytest.mark.parametrize(
@@ -93,6 +96,16 @@ def test_what_can_only_end_in_unknown_is_said_before():
     assert "`too few runs`" in (foreseen_pair(request(profile="quick", seeds=(0,))) or "")
     assert "`cannot tell`" in (foreseen_pair(request(profile="smoke")) or "")
     assert foreseen_pair(request(profile="quick")) is None
+
+
+def test_rows_of_older_data_judge_nothing_today():
+    """The newest row says which data are today's; what is left of them may be too few."""
+    rows = make_rows()
+    old, new = rows[: len(rows) - 3], [row.replace(date="2031-01-01", data=OTHER_DATA) for row in rows[-3:]]
+    today, reason = judging_today([*old, *new], recipe=rows[0].recipe, metric=rows[0].metric)
+    assert [row.data for row in today] == [OTHER_DATA] * 3
+    assert "found 3 reference samples of 1 seeds" in (reason or "")
+    assert judging_today(rows, recipe=rows[0].recipe, metric=rows[0].metric) == (tuple(rows), None)
 
 
 def test_exact_digits_need_no_reference(monkeypatch, tmp_path):

@@ -8,19 +8,18 @@ from collections.abc import Sequence
 
 from reports.tables import print_table
 from vigil.cli import options
-from vigil.documents.identity import Identity
 from vigil.documents.judgement import Metric
 from vigil.documents.reference_row import ReferenceRow
 from vigil.errors import EXIT_REPRODUCED, EXIT_UNKNOWN
 from vigil.paths import reference_directory
 from vigil.recipes.loading import identity_of, load_recipe
-from vigil.references.samples import load_rows, newest_checksum, select
-from vigil.references.usable import why_too_few
+from vigil.references.samples import load_rows
+from vigil.references.usable import basis_of, judging_today
 from vigil.statistics.bands import POWER
 from vigil.statistics.finite import BandUndefined
 from vigil.statistics.metric import amount
 from vigil.statistics.paired import prefers_pairs
-from vigil.statistics.power import MOST_SEEDS, Basis, Power, basis, power, seeds_needed
+from vigil.statistics.power import MOST_SEEDS, Basis, Power, power, seeds_needed
 
 _COLUMNS = {
     "against_reference": "against the reference",
@@ -44,19 +43,18 @@ def run(arguments: argparse.Namespace) -> int:
     recipe.profile(arguments.profile)
     counts = options.whole_numbers("--seeds", arguments.seeds, least=1, most=MOST_SEEDS)
     effect = None if arguments.effect is None else options.amount("--effect", arguments.effect)
-    training = recipe.resolve(arguments.profile)
-    rows, problem = _rows(identity_of(recipe, arguments.profile), metric=training["metric"]["name"], source=recipe.source)
+    training, source = recipe.resolve(arguments.profile), recipe.source
+    rows, problem = judging_today(
+        load_rows(reference_directory(source), recipe.name),
+        recipe=identity_of(recipe, arguments.profile),
+        metric=training["metric"]["name"],
+        source=source,
+    )
     if problem is not None:
         print(f"unknown: {problem}")
         return EXIT_UNKNOWN
     try:
-        known = basis(
-            [row.value for row in rows],
-            seeds=[row.seed for row in rows],
-            frameworks=[row.framework for row in rows],
-            unit=training["metric"]["unit"],
-            n_test=training["data"]["n_test"],
-        )
+        known = basis_of(rows, training)
     except BandUndefined as error:
         print(f"unknown: {error}")
         return EXIT_UNKNOWN
@@ -74,16 +72,6 @@ def run(arguments: argparse.Namespace) -> int:
         ],
     )
     return EXIT_REPRODUCED
-
-
-def _rows(recipe: Identity, *, metric: str, source: str | None) -> tuple[Sequence[ReferenceRow], str | None]:
-    """Return the rows that would judge a run today, the newest data's; and why there are too few of them."""
-    rows = load_rows(reference_directory(source), recipe.name)
-    newest = newest_checksum(row for row in rows if row.recipe == recipe and row.metric == metric)
-    selection = select(rows, recipe=recipe, metric=metric, data=newest, source=source)
-    if selection.reason is not None:
-        return (), selection.reason
-    return selection.rows, why_too_few(selection.rows, recipe=recipe, what="reference samples", source=source)
 
 
 def _row(sees: Power, *, known: Basis, unit: str) -> tuple[str, ...]:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from vigil.documents.identity import Identity
 from vigil.documents.judgement import Metric
 from vigil.documents.provenance import Environment, processor_of
 from vigil.documents.reference_row import ReferenceRow
-from vigil.references.samples import MIN_SAMPLES, MIN_SEEDS, how_to_make, select
+from vigil.references.samples import MIN_SAMPLES, MIN_SEEDS, how_to_make, newest_checksum, select
 from vigil.statistics.pooling import SampleLabels, frameworks_differ
+from vigil.statistics.power import Basis, basis
 
 _COVERAGE = 0.99
 
@@ -47,6 +49,28 @@ def usable_for(
         notes.append(f"{_seeds(shared)} also in the reference, {left_out}")
     problem = why_too_few(used, recipe=recipe, what="usable reference samples", source=source)
     return ([], problem, notes) if problem else (used, None, notes)
+
+
+def judging_today(
+    rows: Sequence[ReferenceRow], *, recipe: Identity, metric: str, source: str | None = None
+) -> tuple[Sequence[ReferenceRow], str | None]:
+    """Return the rows that would judge a run today, those of the newest data; and why they are too few, if they are."""
+    newest = newest_checksum(row for row in rows if row.recipe == recipe and row.metric == metric)
+    selection = select(rows, recipe=recipe, metric=metric, data=newest, source=source)
+    if selection.reason is not None:
+        return (), selection.reason
+    return selection.rows, why_too_few(selection.rows, recipe=recipe, what="reference samples", source=source)
+
+
+def basis_of(rows: Sequence[ReferenceRow], training: Mapping[str, Any]) -> Basis:
+    """Return the noise that rows show of what is trained. Raises BandUndefined where they have no spread."""
+    return basis(
+        [row.value for row in rows],
+        seeds=[row.seed for row in rows],
+        frameworks=[row.framework for row in rows],
+        unit=training["metric"]["unit"],
+        n_test=training["data"]["n_test"],
+    )
 
 
 def are_enough(rows: Sequence[ReferenceRow]) -> bool:

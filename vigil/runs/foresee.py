@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import statistics
+from collections.abc import Sequence
 
 from vigil.documents.comparison import ReleaseVerdict
 from vigil.documents.judgement import Judgement, Metric
@@ -12,11 +13,11 @@ from vigil.paths import reference_directory
 from vigil.recipes.loading import identity_of
 from vigil.references.judge import judge, why_blind
 from vigil.references.samples import load_rows, newest_checksum
-from vigil.references.usable import are_enough
+from vigil.references.usable import basis_of, judging_today
 from vigil.runs.plan import Request, targets_of
 from vigil.statistics.finite import BandUndefined
 from vigil.statistics.paired import prefers_pairs
-from vigil.statistics.power import basis, power
+from vigil.statistics.power import power
 
 
 def foreseen(request: Request) -> str | None:
@@ -33,47 +34,45 @@ def foreseen(request: Request) -> str | None:
 
 def foreseen_pair(request: Request) -> str | None:
     """Return why the same runs under two releases can tell little, whatever they turn out to be; None where they can tell."""
-    metric, rows = Metric.of(request.recipe.resolve(request.profile)), _own_rows(request)
     n = len(request.seeds)
     bound = "Unless the final states are equal bit for bit, or a training step is wrong, this can only end in"
     if n == 1:
         return f"{bound} `{ReleaseVerdict.TOO_FEW_RUNS}`: one seed tells nothing of how much runs scatter. Give two or more."
-    if not are_enough(rows):
+    training = request.recipe.resolve(request.profile)
+    rows, problem = _own(_rows(request), request)
+    if problem is not None:
         return None
     try:
-        known = basis(
-            [row.value for row in rows],
-            seeds=[row.seed for row in rows],
-            frameworks=[row.framework for row in rows],
-            unit=metric.unit,
-            n_test=request.recipe.resolve(request.profile)["data"]["n_test"],
-        )
+        known = basis_of(rows, training)
     except BandUndefined:  # rows without any spread
         return None
     expected, mean = power(known, n), statistics.fmean(row.value for row in rows)
     seen = expected.paired if prefers_pairs(n_new=n, n_old=n, n_pairs=n) else expected.between_releases
-    reason = why_blind(seen, mean=mean, metric=metric)
+    reason = why_blind(seen, mean=mean, metric=Metric.of(training))
     return f"{bound} `{ReleaseVerdict.CANNOT_TELL}`: {reason}." if reason else None
 
 
-def _own_rows(request: Request) -> list[ReferenceRow]:
-    """Return the reference rows of the recipe as it is now."""
-    identity, source = identity_of(request.recipe, request.profile), request.recipe.source
-    rows = load_rows(reference_directory(source), identity.name)
-    return [row for row in rows if row.recipe == identity and row.metric == request.recipe.metric.name]
+def _rows(request: Request) -> list[ReferenceRow]:
+    """Return every standing reference row of the recipe."""
+    return load_rows(reference_directory(request.recipe.source), request.recipe.name)
+
+
+def _own(rows: Sequence[ReferenceRow], request: Request) -> tuple[Sequence[ReferenceRow], str | None]:
+    """Return those of the rows that would judge the runs today; and why they are too few, if they are."""
+    identity, metric = identity_of(request.recipe, request.profile), request.recipe.metric.name
+    return judging_today(rows, recipe=identity, metric=metric, source=request.recipe.source)
 
 
 def _at_the_mean(request: Request) -> Judgement:
     """Return the verdict that the runs would get if each reached the mean of the reference."""
-    identity, training = identity_of(request.recipe, request.profile), request.recipe.resolve(request.profile)
-    metric = Metric.of(training)
-    own = _own_rows(request)
+    training, rows = request.recipe.resolve(request.profile), _rows(request)
+    own, _ = _own(rows, request)
     mean = statistics.fmean(row.value for row in own) if own else 0.0
     return judge(
         [(seed, mean) for seed in request.seeds],
-        rows=load_rows(reference_directory(request.recipe.source), identity.name),
-        recipe=identity,
-        metric=metric,
+        rows=rows,
+        recipe=identity_of(request.recipe, request.profile),
+        metric=Metric.of(training),
         checksum=newest_checksum(own),
         n_test=training["data"]["n_test"],
         context=request.context,
