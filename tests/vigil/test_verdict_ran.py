@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 import vigil.runs.foresee
@@ -15,10 +17,11 @@ from vigil.documents.reference_row import SampleData
 from vigil.documents.verdict import Verdict
 from vigil.documents.verification import StepVerdict
 from vigil.recipes.loading import load_recipe, recipe_names
+from vigil.references.exact import exact_for
 from vigil.references.usable import judging_today
 from vigil.runs.first_rung import with_first_rung
 from vigil.runs.foresee import foreseen, foreseen_pair
-from vigil.runs.plan import Request
+from vigil.runs.plan import Request, targets_of
 from vigil.runs.until_decided import rule
 
 BLIND = METRIC | {"chance": 78.0}
@@ -115,6 +118,19 @@ def test_exact_digits_need_no_reference(monkeypatch, tmp_path):
     asked = [Request(recipe=load_recipe("digits_mlp"), seeds=(seed,), command="", **options) for seed in (0, 1)]
     assert foreseen(asked[0]) is None
     assert "`unknown`" in (foreseen(asked[1]) or "")
+    assert "`unknown`" in (foreseen(replace(asked[0], sequential=rule((0,), effect=None))) or "")  # the evidence alone decides
+
+
+@pytest.mark.parametrize(
+    ("changes", "is_exact"),
+    [({}, True), ({"precision": "bf16"}, False), ({"randomness": "native"}, False), ({"profile": "smoke"}, False)],
+)
+def test_digits_are_held_to_their_profile_precision_and_randomness(changes, is_exact):
+    """What is foreseen and what is judged ask one predicate."""
+    [target, *_] = (each for each in targets_of(load_recipe("digits_mlp")) if each.exact)
+    facts = {"framework": "jax", **changes}
+    profile = facts.pop("profile", target.profile)
+    assert (exact_for(target, profile=profile, context=make_context(**facts)) is not None) == is_exact
 
 
 @pytest.mark.parametrize(

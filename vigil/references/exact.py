@@ -11,7 +11,7 @@ from typing import Any
 
 from vigil.documents.context import Context
 from vigil.documents.identity import Identity
-from vigil.documents.invocation import PublishedTarget
+from vigil.documents.invocation import ExactTarget, PublishedTarget
 from vigil.documents.judgement import ExactOutcome, JudgedTarget, Judgement, Metric, SeedValue, shown
 from vigil.documents.verdict import Verdict
 from vigil.references.judge import judge, without_band
@@ -48,6 +48,14 @@ def judge_runs(
     return _with_exact(rest, outcomes, values, metric=metric, targets=targets, profile=recipe.profile)
 
 
+def exact_for(target: PublishedTarget, *, profile: str, context: Context) -> ExactTarget | None:
+    """Return how a published value is to come out digit for digit in such runs; None where it is not."""
+    exact = target.exact
+    if exact is None or (target.profile, context.randomness) != (profile, "shared"):
+        return None
+    return exact if context.precision in exact.precisions else None
+
+
 def _outcomes(
     targets: Sequence[PublishedTarget], metrics: Mapping[int, Mapping[str, float]], *, profile: str, context: Context
 ) -> dict[int, JudgedTarget]:
@@ -57,11 +65,9 @@ def _outcomes(
     """
     found = {}
     for place, target in enumerate(targets):
-        exact, metric = target.exact, target.metric
-        if exact is None or metric is None or (target.profile, context.randomness) != (profile, "shared"):
-            continue
-        value = metrics.get(exact.seed, {}).get(metric)
-        if value is None or context.precision not in exact.precisions:
+        exact, metric = exact_for(target, profile=profile, context=context), target.metric
+        value = metrics.get(exact.seed, {}).get(metric) if exact and metric else None
+        if exact is None or metric is None or value is None:
             continue
         difference = value - target.value
         side = "above" if difference > 0.0 else "below"

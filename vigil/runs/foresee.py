@@ -11,6 +11,7 @@ from vigil.documents.reference_row import ReferenceRow
 from vigil.documents.verdict import Verdict
 from vigil.paths import reference_directory
 from vigil.recipes.loading import identity_of
+from vigil.references.exact import exact_for
 from vigil.references.judge import judge, why_blind
 from vigil.references.samples import load_rows, newest_checksum
 from vigil.references.usable import basis_of, judging_today
@@ -83,11 +84,7 @@ def _at_the_mean(request: Request) -> Judgement:
 
 def _has_exact(request: Request) -> bool:
     """Is a published value among the seeds that is to come out digit for digit? That needs no reference."""
-    return any(
-        target.exact is not None
-        and target.profile == request.profile
-        and target.exact.seed in request.seeds
-        and request.context.precision in target.exact.precisions
-        and request.context.randomness == "shared"
-        for target in targets_of(request.recipe)
-    )
+    if request.sequential:  # seeds that are added until the evidence decides are judged by that alone
+        return False
+    exact = (exact_for(target, profile=request.profile, context=request.context) for target in targets_of(request.recipe))
+    return any(each.seed in request.seeds for each in exact if each)
