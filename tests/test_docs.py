@@ -151,16 +151,29 @@ def outlines() -> str:
         return [kind, *(part for child in kind.__subclasses__() for part in below_part(child))]
 
     own = [kind for kind in below_part(Part) if kind.__module__.startswith("vigil.documents.")]
-    known: list[type] = sorted({kind for kind in own if "schema_" in kind.model_fields}, key=lambda kind: kind.__module__)
+    known = sorted({kind for kind in own if "schema_" in kind.model_fields}, key=lambda kind: kind.__module__)
+    return "\n".join(map(outline, made_of(known)))
+
+
+def parts_of(part: type) -> list[type]:
+    """Return the parts of other modules that a part is made of, directly or by parts of its own module."""
+    found: list[type] = []
+    pending = [inner for _, kind in keys_of(part) for inner in inner_parts(kind)]
+    while pending:
+        inner = pending.pop(0)
+        if inner.__module__ == part.__module__:
+            pending += [further for _, kind in keys_of(inner) for further in inner_parts(kind)]
+        elif inner not in found:
+            found.append(inner)
+    return found
+
+
+def made_of(documents: typing.Sequence[type]) -> list[type]:
+    """Return documents, and behind them the parts of other modules that they are made of, each once."""
+    known = list(documents)
     for part in known:  # grows while it is read
-        pending = [inner for _, kind in keys_of(part) for inner in inner_parts(kind)]
-        while pending:
-            inner = pending.pop(0)
-            if inner.__module__ == part.__module__:
-                pending += [further for _, kind in keys_of(inner) for further in inner_parts(kind)]
-            elif inner not in known:
-                known.append(inner)
-    return "\n".join(map(outline, known))
+        known += [inner for inner in parts_of(part) if inner not in known]
+    return known
 
 
 def test_the_architecture_shows_every_key_of_a_document():

@@ -11,6 +11,7 @@ import pytest
 import vigil.cli.drift
 import vigil.tracking.history
 from benchmarks.simulated_nights import VERIFICATIONS
+from vigil.cli.answers import DriftAnswer
 from vigil.cli.main import main
 from vigil.drift.reference_samples import References, rows_in
 from vigil.paths import reference_directory
@@ -77,6 +78,8 @@ def test_a_drift_is_exit_code_1_with_night_release_and_json(drift, nights, tmp_p
     assert one["q"] < 0.05
     assert found["nights"][one["since"]["night"]] == "night-11"
     assert one["p_values"].keys() == {"reference", "release", "step"}
+    answer = DriftAnswer.parse(file.read_text(encoding="utf-8"), where=str(file))
+    assert (answer.exit_code, answer.looked_at.nights, answer.drifts[0].what) == (1, 20, "dropped")
 
 
 def test_four_findings_are_read_at_80_columns(drift, nights, monkeypatch):

@@ -14,7 +14,9 @@ from runners.contract.data import instances
 from runners.contract.kinds import detections
 from runners.contract.kinds.detections import Detections
 from runners.contract.protocol.spec import write_spec
+from tests.vigil.json_answer import answer_of
 from tests.vigil.test_coco import perfect
+from vigil.cli.answers import CocoDrawAnswer, CocoEvaluateAnswer
 from vigil.cli.main import main
 
 
@@ -143,6 +145,15 @@ def test_recorded_detections_are_judged(run, capsys):
     assert lines[2].split() == ["ap", "1.0000", lines[2].split()[2]]
     assert lines[7].split() == ["ap_large", "-", "-"]
     assert lines[14] == "-: there is nothing of that size to find"
+
+
+def test_figures_and_picture_are_answers(run, capsys):
+    """Twenty-four figures by name, null where there is nothing to find; and where the picture is."""
+    found = answer_of(capsys, CocoEvaluateAnswer, "coco", "evaluate", str(run / "detections.npz"))
+    assert (found.data, found.images, len(found.figures)) == ("scenes", 4, 24)
+    assert (found.figures["box_ap"], found.figures["mask_ap_large"]) == (1.0, None)
+    drawn = answer_of(capsys, CocoDrawAnswer, "coco", "draw", str(run / "detections.npz"), "--images", "3")
+    assert (drawn.path, drawn.images) == (f"{run}/masks.png", 3)
 
 
 @pytest.mark.parametrize("action", ["draw", "evaluate"])

@@ -21,6 +21,8 @@ import vigil.data.official
 import vigil.paths
 import vigil.process.environment
 import vigil.runs.carry_out
+from tests.vigil.json_answer import answer_of
+from vigil.cli.answers import MatrixAnswer
 from vigil.cli.help_text import EXAMPLES, GROUPS
 from vigil.cli.main import VERBS, build_parser, main
 from vigil.recipes.loading import load_recipe, recipe_names
@@ -341,6 +343,19 @@ def test_a_verdict_is_written_for_a_machine(command, scripted, places, tmp_path)
     (directory,) = places.iterdir()
     assert json.loads(file.read_text(encoding="utf-8"))["verdict"]["name"] == "unknown"
     assert file.read_bytes() == (directory / "invocation.json").read_bytes()
+    code, out, err = command("resume", str(directory), "--json", "-")
+    assert (code, out) == (4, (directory / "invocation.json").read_text(encoding="utf-8"))
+    assert "UNKNOWN" in err
+
+
+def test_every_cell_of_a_matrix_is_written_for_a_machine(command, scripted, places, capsys):
+    """Each with the whole document of its directory, in the order of the table."""
+    scripted({0: 80.0})
+    matrix = ["matrix", "resnet_cifar", "--profile", "smoke", "--framework", "torch,jax", "--mode", "jit", "--precision", "fp32"]
+    found = answer_of(capsys, MatrixAnswer, *matrix, "--devices", "1")
+    assert [each.context.framework for each in found.invocations] == ["torch", "jax"]
+    for each in found.invocations:
+        assert each == vigil.runs.carry_out.read_invocation(places / each.invocation_id)
 
 
 def parsers(parser, name=""):

@@ -13,6 +13,8 @@ from pycocotools import mask as coder
 from runners.contract.data import instances
 from runners.contract.data.scenes import box_of
 from tests.contract.test_instances import assert_same_set
+from tests.vigil.json_answer import answer_of
+from vigil.cli.answers import CocoExportAnswer, CocoImportAnswer
 from vigil.cli.main import main
 from vigil.data.coco.documents import run_lengths
 from vigil.data.coco.resize import fit_image, fit_mask
@@ -82,6 +84,18 @@ def test_an_export_comes_back_bit_for_bit(tmp_path, data_dir, capsys):
     data = {"name": name, "checksum": checksum, "n_train": int(n_train), "n_test": int(n_test)}
     scenes = instances.load({"name": "scenes", "n_train": 12, "n_test": 5}, None)
     assert_same_set(instances.load(data, str(data_dir)), scenes)
+
+
+def test_an_export_and_an_import_are_answers(tmp_path, data_dir, capsys):
+    """Where each split is, and by what a recipe asks for the set."""
+    out = answer_of(capsys, CocoExportAnswer, "coco", "export", str(tmp_path / "shapes"), "--n-train", "3", "--n-test", "2")
+    assert (out.splits["train"].images, out.splits["test"].path) == (3, f"{tmp_path}/shapes/test.json")
+    words = [word for split, each in out.splits.items() for word in (f"--{split}", each.path)]
+    back = answer_of(capsys, CocoImportAnswer, "coco", "import", "my_shapes", *words, "--most", "8")
+    assert {split: each.instances for split, each in back.splits.items()} == {
+        split: each.instances for split, each in out.splits.items()
+    }
+    assert instances.load(back.made.data, str(data_dir)).checksum == back.made.data["checksum"]
 
 
 def test_pycocotools_reads_an_export(tmp_path, data_dir):

@@ -11,6 +11,8 @@ from PIL import Image
 from runners.contract.data import datasets, labelled
 from runners.contract.errors import UnusableData
 from runners.contract.kinds.table import kind_of
+from tests.vigil.json_answer import answer_of
+from vigil.cli.answers import DataImportAnswer
 from vigil.cli.main import main
 from vigil.data.labelled_images import make_labelled, read_split
 from vigil.data.official import ensure_data
@@ -178,7 +180,9 @@ def test_the_command_says_how_a_recipe_asks_for_it(tmp_path, idx, monkeypatch, c
     assert "0 test images with the very pixels of a training image" in printed
     assert "model: {image_shape: [9, 7, 1], n_classes: 3}" in printed
     assert f'data: {{name: mine, checksum: "{whole.checksum}", n_train: 30, n_test: 6}}' in printed
-    assert main(words) == 0
+    found = answer_of(capsys, DataImportAnswer, *words)
+    assert found.made.data == {"name": "mine", "checksum": whole.checksum, "n_train": 30, "n_test": 6}
+    assert (found.made.model, found.classes, found.shared) == ({"image_shape": [9, 7, 1], "n_classes": 3}, whole.class_names, 0)
     assert main([*words[:-1], str(idx["train"])]) == 2
     assert "is there already with checksum" in capsys.readouterr().err
     assert main([*words[:2], "digits", *words[3:]]) == 2

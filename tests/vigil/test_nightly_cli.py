@@ -6,7 +6,10 @@ import pytest
 
 import vigil.cli.nightly as nightly
 from tests.nightly.nights import FakeReleases, FakeWork
+from tests.vigil.json_answer import answer_of
+from vigil.cli.answers import NightlyAnswer
 from vigil.cli.main import main
+from vigil.documents.night import Night
 from vigil.nightly import conduct
 from vigil.nightly.cell_pool import CellOutcome
 from vigil.nightly.night_file import alone
@@ -60,6 +63,19 @@ def test_run_twice_the_second_says_that_nothing_is_new(runs, capsys):
     assert "Nothing is new since night" in told
     assert "jax 1.0, as before" in told
     assert len(list(runs.glob("nights/*/night.json"))) == 1
+
+
+def test_a_night_and_that_nothing_is_new_are_answers(runs, monkeypatch, capsys):
+    """The document of the night, then what is still wrong; the exit code is in both."""
+    use(monkeypatch, FakeWork({KEY: CellOutcome("regressed", "for this reason")}))
+    found = answer_of(capsys, NightlyAnswer, "nightly", "resnet_cifar")
+    [path] = runs.glob("nights/*/night.json")
+    assert (found.exit_code, found.nothing_new) == (1, None)
+    assert found.night == Night.read(path.parent)
+    again = answer_of(capsys, NightlyAnswer, "nightly", "resnet_cifar")
+    assert (again.exit_code, again.night) == (1, None)
+    assert [each.key for each in again.nothing_new.standing] == [KEY]
+    assert again.nothing_new.releases["jax"].version == "1.0"
 
 
 @pytest.mark.parametrize(("verdict", "code"), [("regressed", 1), ("failed:crash", 3), ("unknown", 4), ("known-finding", 0)])

@@ -8,6 +8,8 @@ import pytest
 from runners.contract.data import texts, tiny_shakespeare
 from runners.contract.errors import UnusableData
 from runners.contract.kinds.table import kind_of
+from tests.vigil.json_answer import answer_of
+from vigil.cli.answers import DataImportAnswer
 from vigil.cli.main import main
 from vigil.data.official import ensure_data
 from vigil.data.own_text import make_text
@@ -91,6 +93,9 @@ def test_the_import_says_how_a_recipe_asks_for_it(text, data_directory, capsys):
     assert f"model: {{vocabulary: {len(set(TEXT))}}}" in found
     assert f'checksum: "{whole.checksum}", n_train: {len(whole.train) - 64}, n_test: {(len(whole.test) - 1) // 64}' in found
     assert texts.read(data_directory / "mine.npz").checksum == whole.checksum
+    answer = answer_of(capsys, DataImportAnswer, "data", "import", "mine", "--train", str(text))
+    assert answer.made.model == {"vocabulary": len(set(TEXT)), "block": 64}
+    assert answer.made.data["n_train"] == len(whole.train) - 64
 
 
 def test_options_of_images_are_refused(text, capsys):

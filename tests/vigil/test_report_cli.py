@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.reports.site_frames import frames, sample
+from tests.vigil.json_answer import answer_of
+from vigil.cli.answers import ReportAnswer
 from vigil.cli.main import main
 
 
@@ -27,6 +29,14 @@ def test_a_report_is_written_and_named(history, tmp_path, capsys):
     assert f"1 cells: open {tmp_path / 'out' / 'index.html'}" in said
     assert "note: 2 days old" in said
     assert "regressed" in (tmp_path / "out" / "index.html").read_text(encoding="utf-8")
+
+
+def test_what_was_written_is_an_answer(history, tmp_path, capsys):
+    """A script opens the page that is named."""
+    history(sample(verdict="regressed"), remarks=("2 days old",))
+    found = answer_of(capsys, ReportAnswer, "report", "--out", str(tmp_path / "out"))
+    assert (found.index, found.cells, found.remarks) == (str(tmp_path / "out" / "index.html"), 1, ("2 days old",))
+    assert found.pages == len(list((tmp_path / "out").rglob("*.html")))
 
 
 def test_no_history_is_a_report_that_says_so(history, tmp_path):

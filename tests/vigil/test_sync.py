@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.vigil.json_answer import answer_of
 from tests.vigil.tracked import (
     a_record,
     an_invocation,
@@ -19,6 +20,7 @@ from tests.vigil.tracked import (
     synchronise,
     write_invocation,
 )
+from vigil.cli.answers import SyncAnswer
 from vigil.errors import UsageError
 from vigil.tracking import TrackingUnavailable, upload
 
@@ -49,6 +51,19 @@ def test_sync_tells_of_each_invocation(uri, invocation_directory, capsys):
     assert lines[2].startswith("[3/3] unjudged: skipped (no verdict yet")
     assert synchronise(runs) == 0
     assert capsys.readouterr().out.splitlines()[0] == "[1/3] first: already in MLflow"
+
+
+def test_what_became_of_each_is_an_answer(uri, invocation_directory, capsys):
+    """One outcome a directory, and their counts."""
+    runs = invocation_directory.parent
+    write_invocation(runs / "unjudged", invocation=an_invocation(verdict=None))
+    found = answer_of(capsys, SyncAnswer, "sync", str(runs))
+    assert [(each.directory, each.outcome) for each in found.tried] == [
+        (str(invocation_directory), "uploaded"),
+        (str(runs / "unjudged"), "skipped"),
+    ]
+    assert found.counts == {"uploaded": 1, "already in MLflow": 0, "skipped": 1, "failed": 0, "not tried": 0}
+    assert found.nights == ()
 
 
 def test_sync_all_restores_what_was_deleted_in_mlflow(uri, invocation_directory, capsys):

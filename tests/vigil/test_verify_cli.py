@@ -14,6 +14,8 @@ import pytest
 import vigil.cli.golden as golden_module
 import vigil.cli.verify as module
 from tests.reports.documents import TRAINING, a_document, a_failure, a_regression, write_verification
+from tests.vigil.json_answer import answer_of
+from vigil.cli.answers import GoldenAnswer, VerifyAnswer
 from vigil.cli.main import main
 from vigil.documents.context import MODES
 from vigil.documents.verification import Verification
@@ -202,6 +204,16 @@ def test_the_worst_context_decides_the_exit_code(asked, documents, code):
     assert main([*ALL, "--framework", "jax", "--mode", "jit", "--precision", "fp32,bf16"]) == code
 
 
+def test_every_context_is_in_the_answer(asked, capsys):
+    """The documents of `--all` in one, and of one context the document itself."""
+    asked(a_document(), a_failure("failed:crash"))
+    found = answer_of(capsys, VerifyAnswer, *ALL, "--framework", "jax", "--mode", "jit", "--precision", "fp32")
+    assert [each.verdict.name for each in found.verifications] == ["reproduced", "failed:crash", "failed:crash"]
+    assert found.exit_code == 3
+    asked(a_regression())
+    assert answer_of(capsys, Verification, *ONE) == a_regression()
+
+
 def test_progress_tells_case_and_count_in_a_log(tmp_path, capsys, monkeypatch):
     """Not on a terminal: plain lines, at most one in ten seconds, that tell how many of how many are done."""
     (tmp_path / "answers").mkdir()
@@ -289,6 +301,17 @@ def test_a_tape_that_one_framework_leaves_is_not_saved(voting, capsys):
     assert "jax (0.10.2): LEFT THE OTHERS in early/margin stats/stem.bn.mean, 3.1e-07 of its norm away" in out
     assert "torch (1.0): agrees" in out
     assert "No tape is saved" in out
+
+
+def test_the_votes_are_an_answer(voting, capsys, tmp_path):
+    """By voter, with the tape; where one leaves the others there is no path."""
+    voting(AGREEING)
+    found = answer_of(capsys, GoldenAnswer, "golden", "resnet_cifar")
+    assert (found.path, set(found.votes)) == (str(tmp_path / "golden.npz"), set(AGREEING))
+    voting(AGREEING | {"jax": Vote("0.10.2", False, 3.1e-7, "early/margin", "stats/stem.bn.mean")})
+    found = answer_of(capsys, GoldenAnswer, "golden", "resnet_cifar")
+    assert (found.exit_code, found.path, found.votes["jax"].agrees) == (1, None, False)
+    assert Path(found.directory).is_dir()
 
 
 def test_a_tape_needs_all_three_frameworks(voting, capsys, monkeypatch):

@@ -199,7 +199,7 @@ def interrupt_after(monkeypatch, *, calls: int) -> None:
 
 
 def synchronise(directory: Path, *, check_all: bool = False) -> int:
-    return sync.run(argparse.Namespace(runs_directory=directory, all=check_all))
+    return sync.run(argparse.Namespace(runs_directory=directory, all=check_all, json=None))
 
 
 def closed_port() -> int:

@@ -7,12 +7,21 @@ from pathlib import Path
 
 from runners.contract.data.scenes import MAXIMUM
 from vigil.cli import options
+from vigil.cli.answers import (
+    CocoDrawAnswer,
+    CocoEvaluateAnswer,
+    CocoExportAnswer,
+    CocoImportAnswer,
+    ExportedSplit,
+    MadeDataSet,
+    SplitCounts,
+)
 from vigil.data.coco.export import export_scenes
 from vigil.data.coco.figures import FIGURES, evaluate
 from vigil.data.coco.prepare import Counts, Prepared, Source, prepare
 from vigil.data.coco.recorded_detections import read_recorded
 from vigil.data.official import write_instances
-from vigil.errors import DataError, UsageError
+from vigil.errors import EXIT_REPRODUCED, DataError, UsageError
 
 _SIDES = {"least": 32, "most": 1024}
 _MOST_ROWS = 100
@@ -27,6 +36,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     exported.add_argument("folder", type=Path, metavar="FOLDER", help="where to; new or empty")
     exported.add_argument("--n-train", default="1000", metavar="N", help="training images (default: 1000)")
     exported.add_argument("--n-test", default="200", metavar="N", help="test images (default: 200)")
+    options.add_json(exported)
     exported.set_defaults(run=run_export)
     judged = actions.add_parser("evaluate", help="print the figures of recorded detections")
     _add_detections(judged)
@@ -47,10 +57,12 @@ def _add_import(actions: argparse._SubParsersAction) -> None:
         )
     parser.add_argument("--side", default="128", metavar="N", help="height and width of every image (default: 128)")
     parser.add_argument("--most", default="20", metavar="N", help="instances in a training image at most (default: 20)")
+    options.add_json(parser)
     parser.set_defaults(run=run_import)
 
 
 def _add_detections(parser: argparse.ArgumentParser) -> None:
+    options.add_json(parser)
     parser.add_argument("detections", type=Path, metavar="DETECTIONS.npz", help="as a runner writes it, in its run directory")
 
 
@@ -67,8 +79,14 @@ def run_import(arguments: argparse.Namespace) -> int:
     )
     prepared = prepare(train=train, test=test, side=side, most=most, progress=options.import_progress())
     path = write_instances(name, prepared.whole)
-    print("\n".join(_import_lines(prepared, path, most=most)))
-    return 0
+    whole = prepared.whole
+    sizes = {"n_train": len(whole.train.images), "n_test": len(whole.test.images)}
+    made = MadeDataSet(path=str(path), data={"name": path.stem, "checksum": whole.checksum, **sizes}, model={})
+    print("\n".join(_import_lines(prepared, made, most=most)))
+    splits = {split: SplitCounts.model_validate(each, from_attributes=True) for split, each in prepared.counts.items()}
+    facts = {"made": made, "classes": whole.class_names, "shared": prepared.shared_images, "splits": splits}
+    options.write_json(arguments, CocoImportAnswer(exit_code=EXIT_REPRODUCED, **facts))
+    return EXIT_REPRODUCED
 
 
 def run_export(arguments: argparse.Namespace) -> int:
@@ -78,12 +96,17 @@ def run_export(arguments: argparse.Namespace) -> int:
         for split in ("train", "test")
     }
     found = export_scenes(arguments.folder, n_train=counts["train"], n_test=counts["test"])
-    for split, count in counts.items():
-        print(f"{arguments.folder / split}.json: {count} images, {found[split]} instances")
+    splits = {
+        split: ExportedSplit(path=f"{arguments.folder / split}.json", images=count, instances=found[split])
+        for split, count in counts.items()
+    }
+    for each in splits.values():
+        print(f"{each.path}: {each.images} images, {each.instances} instances")
     print(
         f"back again: vigil coco import NAME --train {arguments.folder}/train.json --test {arguments.folder}/test.json --most 8"
     )
-    return 0
+    options.write_json(arguments, CocoExportAnswer(exit_code=EXIT_REPRODUCED, splits=splits))
+    return EXIT_REPRODUCED
 
 
 def run_evaluate(arguments: argparse.Namespace) -> int:
@@ -101,7 +124,16 @@ def run_evaluate(arguments: argparse.Namespace) -> int:
         print(f"{name:10}  " + "  ".join(f"{'-':>6}" if value is None else f"{value:6.4f}" for value in values))
     if None in figures.values():
         print("-: there is nothing of that size to find")
-    return 0
+    answer = CocoEvaluateAnswer(
+        exit_code=EXIT_REPRODUCED,
+        path=str(arguments.detections),
+        data=recorded.name,
+        images=len(recorded.truth.images),
+        detections=found,
+        figures=figures,
+    )
+    options.write_json(arguments, answer)
+    return EXIT_REPRODUCED
 
 
 def run_draw(arguments: argparse.Namespace) -> int:
@@ -112,10 +144,11 @@ def run_draw(arguments: argparse.Namespace) -> int:
     count = options.whole_number("--images", arguments.images, least=1, most=len(recorded.truth.images))
     path = draw_recorded(recorded, path=arguments.detections.with_name(FILE_NAME), count=count)
     print(path)
-    return 0
+    options.write_json(arguments, CocoDrawAnswer(exit_code=EXIT_REPRODUCED, path=str(path), images=count))
+    return EXIT_REPRODUCED
 
 
-def _import_lines(prepared: Prepared, path: Path, *, most: int) -> list[str]:
+def _import_lines(prepared: Prepared, made: MadeDataSet, *, most: int) -> list[str]:
     whole, lines = prepared.whole, []
     for split, counts in prepared.counts.items():
         side = whole.train.side
@@ -123,10 +156,9 @@ def _import_lines(prepared: Prepared, path: Path, *, most: int) -> list[str]:
         lines += [f"  {line}" for line in _left_out(split, counts, most=most)]
     lines.append(f"{_many(prepared.shared_images, 'test image')} with the very pixels of a training image")
     lines.append(f"{_many(len(whole.class_names), 'class', 'classes')}: {', '.join(whole.class_names)}")
-    lines.append(f"data set: {path}")
+    lines.append(f"data set: {made.path}")
     lines.append("a recipe asks for it by")
-    sizes = f"n_train: {len(whole.train.images)}, n_test: {len(whole.test.images)}"
-    lines.append(f'  data: {{name: {path.stem}, checksum: "{whole.checksum}", {sizes}}}')
+    lines.append(f"  data: {options.in_recipe(made.data)}")
     return lines
 
 

@@ -57,7 +57,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
         "--fault", metavar="FILE.py", help="plant a fault under NEW alone, to see whether this comparison would have caught it"
     )
     options.add_file(parser, "--markdown", what="write the comparison")
-    options.add_file(parser, "--json", what="write compare.json")
+    options.add_json(parser, what="compare.json")
     options.add_timeouts(parser)
     parser.set_defaults(run=run)
 
@@ -66,8 +66,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Build both environments, run both sides, print and write the comparison, return its exit code."""
     recipe = load_recipe(arguments.recipe)
     recipe.profile(arguments.profile)
-    for option, file in (("--markdown", arguments.markdown), ("--json", arguments.json)):
-        options.check_file(option, file)
+    options.check_file("--markdown", arguments.markdown)
     releases = _releases(arguments)
     jobs = options.whole_number("--jobs", arguments.jobs, least=1, most=len(NAMES))
     timeout = options.seconds("--hang-timeout", arguments.hang_timeout)
@@ -97,7 +96,7 @@ def run(arguments: argparse.Namespace) -> int:
     report.show(document)
     print(f"Written to {directory / Comparison.FILE_NAME}")
     options.write_file("--markdown", arguments.markdown, report.markdown(document))
-    options.write_file("--json", arguments.json, (directory / Comparison.FILE_NAME).read_text(encoding="utf-8"))
+    options.write_json(arguments, document)
     return document.verdict.exit_code
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from vigil.cli import options
+from vigil.cli.answers import DriftAnswer
 from vigil.errors import EXIT_OUTSIDE, EXIT_REPRODUCED, EXIT_UNKNOWN, CannotRun, UsageError, nearest
 from vigil.paths import chosen_reference_directory, reference_directory
 from vigil.tracking import record_drift, tracking_uri
@@ -28,7 +28,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     parser.add_argument("--profile", help="only this profile (default: every profile)")
     parser.add_argument("--all-runs", action="store_true", help="runs of no night too, each as of the night of its day")
     parser.add_argument("--include-faults", action="store_true", help="runs with a planted fault too, to see whether it is found")
-    options.add_file(parser, "--json", what="write everything that was found")
+    options.add_json(parser, what="everything that was found")
     parser.set_defaults(run=run)
 
 
@@ -40,7 +40,6 @@ def run(arguments: argparse.Namespace) -> int:
     from vigil.drift.reference_samples import References, rows_in
     from vigil.tracking.history import load_history
 
-    options.check_file("--json", arguments.json)
     history = load_history()
     samples, verifications = history.samples, history.verifications
     for column in ("recipe", "profile"):
@@ -61,13 +60,13 @@ def run(arguments: argparse.Namespace) -> int:
     skipped = [f"{history.skipped} runs left out: a value in the tracker is not what it should be"] if history.skipped else []
     title = " ".join(["drift", *filter(None, (arguments.recipe, arguments.profile))])
     show(report, title=title, remarks=[*as_of, *skipped, *history.remarks])
-    found = {**report.as_json(), "as_of": None if history.as_of is None else str(history.as_of)}
-    options.write_file("--json", arguments.json, json.dumps(found, indent=2, allow_nan=False) + "\n")
+    code = EXIT_UNKNOWN if report.gaps or not report.looked_at["tested"] else EXIT_REPRODUCED
+    code = EXIT_OUTSIDE if something_drifts(report) else code
+    kept_at, remarks = None if history.as_of is None else str(history.as_of), (*skipped, *history.remarks)
+    options.write_json(arguments, DriftAnswer(exit_code=code, as_of=kept_at, remarks=remarks, **report.as_json()))
     if not (arguments.recipe or arguments.profile or arguments.all_runs or arguments.include_faults):
         print("".join(f"{remark}\n" for remark in _tell_timelines(report)), end="")
-    if something_drifts(report):
-        return EXIT_OUTSIDE
-    return EXIT_UNKNOWN if report.gaps or not report.looked_at["tested"] else EXIT_REPRODUCED
+    return code
 
 
 def bring_drift() -> list[str]:

@@ -6,13 +6,16 @@ import argparse
 import math
 import time
 from datetime import datetime, timezone
+from typing import Any
 
 from reports.tables import print_table
 from vigil.cli import options
+from vigil.cli.answers import EnvBuildAnswer, EnvListAnswer, EnvPruneAnswer, ListedEnvironment, PrunedEnvironment
 from vigil.errors import EXIT_REPRODUCED, UsageError
 from vigil.progress import RunDisplay, duration
 from vigil.releases.naming import ALLOWED, parse_release
-from vigil.releases.store import Environment, environments_directory, listed, obtain, prune, prune_compiled
+from vigil.releases.resolve import Resolved
+from vigil.releases.store import Environment, environments_directory, listed, obtain, prune, prune_compiled, python_of
 
 COLUMNS = ("key", "release", "framework", "packages", "size", "created", "last used")
 _DAY = 86_400.0
@@ -24,10 +27,12 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     parser = subparsers.add_parser("env", help="list, build and prune the environments of releases")
     actions = parser.add_subparsers(metavar="ACTION", required=True)
     listing = actions.add_parser("list", help="show the environments in the cache")
+    options.add_json(listing)
     listing.set_defaults(run=run_list)
     building = actions.add_parser("build", help="build the environment of a release, or find it built")
     building.add_argument("release", metavar="RELEASE", help=ALLOWED)
     options.add_extra_index(building)
+    options.add_json(building)
     building.set_defaults(run=run_build)
     what = "remove environments, and programs compiled to verify, that were not used for long; never one in use"
     pruning = actions.add_parser("prune", help=what)
@@ -35,12 +40,17 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
         "--unused-days", metavar="N", help=f"those that were not used for so many days (default: {_UNUSED_DAYS:.0f})"
     )
     pruning.add_argument("--all", action="store_true", help="every one that nobody is using")
+    options.add_json(pruning)
     pruning.set_defaults(run=run_prune)
 
 
 def run_list(arguments: argparse.Namespace) -> int:
     """Print the table, and what all of them take."""
     found = listed()
+    answer = EnvListAnswer(
+        exit_code=EXIT_REPRODUCED, directory=str(environments_directory()), environments=[_facts(each) for each in found]
+    )
+    options.write_json(arguments, answer)
     if not found:
         print(f"no environments in {environments_directory()}")
         return EXIT_REPRODUCED
@@ -59,6 +69,8 @@ def run_build(arguments: argparse.Namespace) -> int:
     resolved = obtain(parse_release(arguments.release, indexes=arguments.extra_index), tell=RunDisplay().say)
     print(f"{resolved.request}: {resolved.framework} {resolved.version}, environment {resolved.key}")
     print(f"    {', '.join(resolved.pins)}")
+    python = python_of(environments_directory() / resolved.key)
+    options.write_json(arguments, EnvBuildAnswer(exit_code=EXIT_REPRODUCED, python=str(python), **_named(resolved)))
     return EXIT_REPRODUCED
 
 
@@ -75,7 +87,16 @@ def run_prune(arguments: argparse.Namespace) -> int:
         print(f"compiled programs of {name}: removed, {size(freed)}")
     removed = [outcome for outcome in outcomes if not outcome.is_in_use]
     total = sum(outcome.freed for outcome in removed) + sum(compiled.values())
-    print(f"{len(removed) + len(compiled)} removed, {size(total)} freed; {len(listed())} environments left")
+    left = len(listed())
+    print(f"{len(removed) + len(compiled)} removed, {size(total)} freed; {left} environments left")
+    pruned = [
+        PrunedEnvironment(
+            key=each.key, request=each.resolved and each.resolved.request, freed=each.freed, in_use=each.is_in_use
+        )
+        for each in outcomes
+    ]
+    answer = EnvPruneAnswer(exit_code=EXIT_REPRODUCED, environments=pruned, compiled=compiled, left=left)
+    options.write_json(arguments, answer)
     return EXIT_REPRODUCED
 
 
@@ -96,6 +117,20 @@ def _days(text: str | None) -> float:
     if not 0 <= days < math.inf:
         raise UsageError(f"--unused-days: found {text!r}. Allowed: a number of days from 0.")
     return days
+
+
+def _named(resolved: Resolved) -> dict[str, Any]:
+    return {name: getattr(resolved, name) for name in ("key", "request", "framework", "version", "pins")}
+
+
+def _facts(environment: Environment) -> ListedEnvironment:
+    return ListedEnvironment(
+        python=environment.python_version,
+        size=environment.size,
+        created=environment.created,
+        last_used=datetime.fromtimestamp(environment.last_used, timezone.utc).isoformat(timespec="seconds"),
+        **_named(environment.resolved),
+    )
 
 
 def _row(environment: Environment) -> tuple[str, ...]:

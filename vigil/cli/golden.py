@@ -12,6 +12,7 @@ from datetime import datetime, timezone
 from typing import Any
 
 from vigil.cli import options
+from vigil.cli.answers import CastVote, GoldenAnswer
 from vigil.data.official import ensure_data
 from vigil.documents.context import FRAMEWORKS, make_context
 from vigil.errors import EXIT_OUTSIDE, EXIT_REPRODUCED, FrameworkMissing
@@ -45,6 +46,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
         metavar="STEP",
         help="the late state's step (default: the rate's first change, at most 720; of a cosine 240; of a large model 24)",
     )
+    options.add_json(parser)
     parser.set_defaults(run=run)
 
 
@@ -71,8 +73,13 @@ def run(arguments: argparse.Namespace) -> int:
         votes = vote(tape, directory, data_directory=data_directory, on_event=told, frameworks=frameworks)
     for name, each in votes.items():
         print(vote_line(name, each))
+    cast = {name: CastVote.model_validate(each, from_attributes=True) for name, each in votes.items()}
+    answer = GoldenAnswer(
+        exit_code=EXIT_OUTSIDE, recipe=facts, votes=cast, path=None, cases=len(tape.cases), directory=str(directory)
+    )
     if not all(each.agrees for each in votes.values()):
         print(f"No tape is saved. What each framework answered is in {directory}.")
+        options.write_json(arguments, answer)
         return EXIT_OUTSIDE
     tape.header |= provenance(votes, created=now.isoformat(timespec="seconds"))
     path = path_of(facts.name, facts.profile, source=recipe.source)
@@ -81,6 +88,7 @@ def run(arguments: argparse.Namespace) -> int:
     print(f"{path}: {path.stat().st_size / 2**20:.2f} MiB, {len(tape.cases)} cases")
     context = make_context(framework=frameworks[0])
     print(f"go on with: {cell_command('verify', facts.name, context, profile=facts.profile, source=recipe.source)}")
+    options.write_json(arguments, answer.replace(exit_code=EXIT_REPRODUCED, path=str(path)))
     return EXIT_REPRODUCED
 
 

@@ -25,6 +25,7 @@ from vigil.cli import (
     golden,
     matrix,
     nightly,
+    options,
     power,
     recipes,
     reference,
@@ -90,7 +91,8 @@ def _run(arguments: Sequence[str] | None) -> int:
         if unknown:
             _refuse(unknown, given)
         parsed.command = redact(shlex.join(["vigil", *given]))  # it is recorded, and an index may have a password
-        code = parsed.run(parsed)
+        with options.json_apart(parsed):
+            code = parsed.run(parsed)
         print(end="", flush=True)  # what cannot be written is said here, not when the interpreter has ended
         return code
     except VigilError as error:

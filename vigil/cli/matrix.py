@@ -8,6 +8,7 @@ from pathlib import Path
 from reports.matrix import markdown, outcome, read_cell, show
 from reports.run_pictures import draw_pictures
 from vigil.cli import options
+from vigil.cli.answers import MatrixAnswer
 from vigil.documents.context import FRAMEWORKS, MODES, PRECISIONS
 from vigil.documents.invocation import Invocation
 from vigil.documents.verdict import Verdict
@@ -40,6 +41,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
         "--jobs", default="1", metavar="N", help="cells side by side, each on its share of the cores (default: 1)"
     )
     options.add_file(parser, "--markdown", what="write the table")
+    options.add_json(parser, what="every invocation.json")
     options.add_timeouts(parser)
     parser.set_defaults(run=run)
 
@@ -97,4 +99,7 @@ def run(arguments: argparse.Namespace) -> int:
         show(table, missing=missing)
     options.write_file("--markdown", arguments.markdown, "\n".join(markdown(table, missing=missing) for table in tables))
     codes = {cell.verdict.exit_code for cell in cells if cell.verdict is not Verdict.UNSUPPORTED}
-    return next((code for code in _WORST_FIRST if code in codes), EXIT_COULD_NOT_RUN)
+    code = next((code for code in _WORST_FIRST if code in codes), EXIT_COULD_NOT_RUN)
+    invocations = [invocation for invocation, _ in results]
+    options.write_json(arguments, MatrixAnswer(exit_code=code, invocations=invocations, not_installed=missing))
+    return code

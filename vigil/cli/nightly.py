@@ -14,6 +14,7 @@ from reports.run_pictures import draw_pictures
 from reports.tables import print_table
 from reports.verification_picture import draw_picture
 from vigil.cli import options
+from vigil.cli.answers import NightlyAnswer, NothingNewTonight
 from vigil.cli.drift import bring_drift
 from vigil.documents.context import FRAMEWORKS
 from vigil.documents.night import Night
@@ -57,6 +58,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     )
     parser.add_argument("--profile", help=f"how much of each recipe (default: {DEFAULT_PROFILE})")
     options.add_extra_index(parser)
+    options.add_json(parser, what="night.json, or that nothing is new,")
     parser.set_defaults(run=run)
 
 
@@ -107,7 +109,7 @@ def _begin(arguments: argparse.Namespace, earlier: list[NightFile], runs: Path, 
     except KeyboardInterrupt:
         print("Interrupted. Go on with: vigil nightly --resume")
         return EXIT_COULD_NOT_RUN
-    return _nothing(found) if isinstance(found, NothingNew) else _end(found, runs)
+    return _nothing(found, arguments) if isinstance(found, NothingNew) else _end(found, runs, arguments)
 
 
 def _resume(
@@ -124,7 +126,7 @@ def _resume(
     is_longer = budget is not None and budget > night.document.budget_seconds
     if night.document.finished and not is_longer:
         print(f"Night {night.id} is finished: there is nothing to go on with, unless with a longer --budget.")
-        return _end(night, runs)
+        return _end(night, runs, arguments)
     recipes = _recipes([recipe.source for recipe in night.document.recipes.values()])
     try:
         resume(
@@ -140,7 +142,7 @@ def _resume(
     except KeyboardInterrupt:
         print("Interrupted. Go on with: vigil nightly --resume")
         return EXIT_COULD_NOT_RUN
-    return _end(night, runs)
+    return _end(night, runs, arguments)
 
 
 def bring_nights(nights: Sequence[NightFile], runs: Path, *, is_check: bool = False) -> list[str]:
@@ -189,7 +191,7 @@ def _maker(recipes: Mapping[str, Recipe], runs: Path) -> MakeWork:
     return make
 
 
-def _end(night: NightFile, runs: Path) -> int:
+def _end(night: NightFile, runs: Path, arguments: argparse.Namespace) -> int:
     """Write the summary of a night that is finished, bring it to MLflow, print it, and return its exit code."""
     paths = report.write_summary(night.directory, night.document)
     remarks = bring_nights([night], runs) or bring_drift()
@@ -203,10 +205,12 @@ def _end(night: NightFile, runs: Path) -> int:
     for remark in remarks:
         print(f"{remark} The next nightly tries it again.")
     print("\n".join(str(path) for path in paths))
-    return EXIT_COULD_NOT_RUN if document.verdict is None else document.verdict.exit_code
+    code = EXIT_COULD_NOT_RUN if document.verdict is None else document.verdict.exit_code
+    options.write_json(arguments, NightlyAnswer(exit_code=code, night=document, nothing_new=None, remarks=remarks))
+    return code
 
 
-def _nothing(found: NothingNew) -> int:
+def _nothing(found: NothingNew, arguments: argparse.Namespace) -> int:
     """Say that nothing is new; what is still wrong keeps its exit code."""
     shown = ", ".join(f"{name} {release.text}" for name, release in found.releases.items())
     print(f"Nothing is new since night {found.since}: {shown}.")
@@ -218,7 +222,10 @@ def _nothing(found: NothingNew) -> int:
     for finding in found.standing:
         shown = f"{finding.key}: {finding.verdict}: {finding.reason} ({finding.directory})"
         print(f"Not fine since night {finding.night}: {shown}")
-    return worst(standing_code(finding.verdict) for finding in found.standing)
+    code = worst(standing_code(finding.verdict) for finding in found.standing)
+    nothing_new = NothingNewTonight(since=found.since, releases=found.releases, left=found.left, standing=found.standing)
+    options.write_json(arguments, NightlyAnswer(exit_code=code, night=None, nothing_new=nothing_new, remarks=()))
+    return code
 
 
 def _tell(text: str) -> None:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import dataclasses
 import math
 import os
 import re
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from vigil.documents.context import FRAMEWORKS, Context, make_context
+from vigil.documents.document import Document
 from vigil.documents.invocation import SequentialRule
 from vigil.errors import DirectoryError, FrameworkMissing, UsageError, nearest
 from vigil.process.environment import installed_frameworks
@@ -26,6 +29,7 @@ from vigil.statistics.sequential import CAP, DELTA
 _LARGEST_FIRST_SEED = 2**31 - 1
 _MOST_SEEDS = 10_000
 _REPORT_SECONDS = 10.0
+_STANDARD_OUTPUT = Path("-")
 CONTEXT, RELEASE, SEEDS = "the context", "the framework's release", "how many runs"
 _METAVARS = {"devices": "N", "shards": "A,B"}
 _MEANINGS = {
@@ -223,6 +227,37 @@ def write_file(option: str, path: Path | None, text: str) -> None:
         raise DirectoryError(f"{option}: {path} cannot be written ({error.strerror}). All else was kept.") from error
 
 
+def add_json(parser: argparse.ArgumentParser, *, what: str = "the answer") -> None:
+    """Add the file that the answer is written to as one JSON document; `json_apart` around the verb, `write_json` in it."""
+    parser.add_argument(
+        "--json",
+        type=Path,
+        metavar="FILE",
+        help=f"write {what} as JSON to a file, too; - is standard output, and all else then goes to standard error",
+    )
+
+
+@contextlib.contextmanager
+def json_apart(arguments: argparse.Namespace) -> Iterator[None]:
+    """Check the file of --json before the work; of `-`, keep standard output for the document alone. Raises UsageError."""
+    path = getattr(arguments, "json", None)
+    if path != _STANDARD_OUTPUT:
+        check_file("--json", path)
+        yield
+        return
+    arguments.standard_output = sys.stdout
+    with contextlib.redirect_stdout(sys.stderr):
+        yield
+
+
+def write_json(arguments: argparse.Namespace, document: Document) -> None:
+    """Write the document where --json asks for it, if it does. Raises DirectoryError."""
+    if arguments.json == _STANDARD_OUTPUT:
+        arguments.standard_output.write(document.text())
+    else:
+        write_file("--json", arguments.json, document.text())
+
+
 def add_timeouts(parser: argparse.ArgumentParser) -> None:
     """Add how long a runner may show no progress."""
     parser.add_argument(
@@ -256,6 +291,16 @@ def data_set_name(text: str) -> str:
             f"NAME: found {text!r}. Allowed: small letters, digits and _, a letter first, but not {', '.join(OWN_DATA)}."
         )
     return text
+
+
+def in_recipe(facts: Mapping[str, Any]) -> str:
+    """Return facts as a recipe has them in a line.
+
+    >>> in_recipe({"name": "cells", "checksum": "00", "n_train": 8})
+    '{name: cells, checksum: "00", n_train: 8}'
+    """
+    shown = {**facts, **({"checksum": f'"{facts["checksum"]}"'} if "checksum" in facts else {})}
+    return "{" + ", ".join(f"{key}: {value}" for key, value in shown.items()) + "}"
 
 
 def import_progress() -> Callable[[str, int, int], None]:

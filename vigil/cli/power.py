@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 import statistics
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from reports.tables import print_table
 from vigil.cli import options
+from vigil.cli.answers import NeededRuns, PowerAnswer, SeenDifference
 from vigil.documents.judgement import Metric
 from vigil.documents.reference_row import ReferenceRow
 from vigil.errors import EXIT_REPRODUCED, EXIT_UNKNOWN
@@ -34,6 +35,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     options.add_recipe(parser)
     parser.add_argument("--seeds", default="1,2,3,5,8,10", metavar="A,B", help="numbers of runs (default: %(default)s)")
     parser.add_argument("--effect", metavar="X", help="say how many runs find a difference of X, in the metric's unit")
+    options.add_json(parser)
     parser.set_defaults(run=run)
 
 
@@ -43,42 +45,65 @@ def run(arguments: argparse.Namespace) -> int:
     recipe.profile(arguments.profile)
     counts = options.whole_numbers("--seeds", arguments.seeds, least=1, most=MOST_SEEDS)
     effect = None if arguments.effect is None else options.amount("--effect", arguments.effect)
-    training, source = recipe.resolve(arguments.profile), recipe.source
+    training, source, identity = recipe.resolve(arguments.profile), recipe.source, identity_of(recipe, arguments.profile)
+    metric, unit = training["metric"]["name"], training["metric"]["unit"]
     rows, problem = judging_today(
-        load_rows(reference_directory(source), recipe.name),
-        recipe=identity_of(recipe, arguments.profile),
-        metric=training["metric"]["name"],
-        source=source,
+        load_rows(reference_directory(source), recipe.name), recipe=identity, metric=metric, source=source
     )
-    if problem is not None:
+    n_seeds, known = len({row.seed for row in rows}), None
+    if problem is None:
+        try:
+            known = basis_of(rows, training)
+        except BandUndefined as error:
+            problem = str(error)
+    nothing = dict.fromkeys(("spread", "framework", "within_seeds", "learned", "needed"))
+    facts = {"recipe": identity, "metric": metric, "unit": unit, "reason": problem, "rows": len(rows), "seeds": n_seeds}
+    found = PowerAnswer(exit_code=EXIT_UNKNOWN, sees=(), **facts, **nothing)
+    if known is None:
         print(f"unknown: {problem}")
+        options.write_json(arguments, found)
         return EXIT_UNKNOWN
-    try:
-        known = basis_of(rows, training)
-    except BandUndefined as error:
-        print(f"unknown: {error}")
-        return EXIT_UNKNOWN
-    unit = training["metric"]["unit"]
     learned = Metric.of(training).learned(statistics.fmean(row.value for row in rows)) or 0.0
+    sees = [power(known, n) for n in counts]
+    needed = None if effect is None else {name: seeds_needed(known, effect, column=name) for name in _COLUMNS}
+    options.write_json(
+        arguments,
+        found.replace(
+            exit_code=EXIT_REPRODUCED,
+            spread=known.spread,
+            framework=known.framework,
+            within_seeds=known.within_seeds,
+            learned=learned,
+            sees=[SeenDifference(runs=each.n, compare_pairs=_is_paired(each), **_sizes(each)) for each in sees],
+            needed=needed and NeededRuns(effect=effect, **needed),
+        ),
+    )
     print_table(
-        f"{recipe.name}, profile {arguments.profile}: the smallest difference of {training['metric']['name']} found "
+        f"{recipe.name}, profile {arguments.profile}: the smallest difference of {metric} found "
         f"{POWER:.0%} of the time",
         ("runs", *_COLUMNS.values()),
-        [_row(power(known, n), known=known, unit=unit) for n in counts],
+        [_row(each, known=known, unit=unit) for each in sees],
         notes=[
             *_notes(rows, known, unit=unit),
             f"a model that has learned nothing is {amount(abs(learned), unit)} from the mean: what sees no less says `ran`",
-            *_needed(known, effect, unit=unit),
+            *_needed(needed or {}, effect or 0.0, unit=unit),
         ],
     )
     return EXIT_REPRODUCED
 
 
+def _is_paired(sees: Power) -> bool:
+    return prefers_pairs(n_new=sees.n, n_old=sees.n, n_pairs=sees.n)
+
+
+def _sizes(sees: Power) -> dict[str, float | None]:
+    return {column: getattr(sees, column) for column in _COLUMNS}
+
+
 def _row(sees: Power, *, known: Basis, unit: str) -> tuple[str, ...]:
-    used = "paired" if prefers_pairs(n_new=sees.n, n_old=sees.n, n_pairs=sees.n) else "between_releases"
+    used = "paired" if _is_paired(sees) else "between_releases"
     cells = []
-    for column in _COLUMNS:
-        size = getattr(sees, column)
+    for column, size in _sizes(sees).items():
         mark = " *" if column == used and size is not None else ""
         cells.append("not known" if size is None else f"{amount(size, unit)} = {size / known.spread:.1f} s{mark}")
     return (str(sees.n), *cells)
@@ -99,13 +124,10 @@ def _notes(rows: Sequence[ReferenceRow], known: Basis, *, unit: str) -> list[str
     return lines
 
 
-def _needed(known: Basis, effect: float | None, *, unit: str) -> list[str]:
+def _needed(needed: Mapping[str, int | None], effect: float, *, unit: str) -> list[str]:
     """Return how many runs find the effect that was asked for, a line a column."""
-    if effect is None:
-        return []
     lines = []
-    for column, name in _COLUMNS.items():
-        n = seeds_needed(known, effect, column=column)
+    for column, n in needed.items():
         many = f"not with {MOST_SEEDS} runs" if n is None else f"{n} run{'s' * (n > 1)}"
-        lines.append(f"a difference of {amount(effect, unit)}, {name}: {many}")
+        lines.append(f"a difference of {amount(effect, unit)}, {_COLUMNS[column]}: {many}")
     return lines

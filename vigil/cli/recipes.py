@@ -4,24 +4,33 @@ from __future__ import annotations
 
 import argparse
 
-from vigil.errors import UsageError
-from vigil.recipes.loading import DEFAULT_PROFILE, Recipe, load_recipe, recipe_names
+from vigil.cli import options
+from vigil.cli.answers import ListedProfile, ListedRecipe, RecipesAnswer
+from vigil.errors import EXIT_REPRODUCED, EXIT_USAGE, UsageError
+from vigil.recipes.loading import DEFAULT_PROFILE, Recipe, identity_of, load_recipe, recipe_names
+from vigil.runs.plan import targets_of
 
 
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
     """Add the verb to the command line."""
     parser = subparsers.add_parser("recipes", help="list the recipes, their profiles and published targets")
+    options.add_json(parser)
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print every recipe; one that cannot be read is reported after the others."""
-    problems = []
+    found, problems = [], []
     for name in recipe_names():
         try:
-            print("\n".join(_lines(load_recipe(name))))
+            recipe = load_recipe(name)
         except UsageError as error:
             problems.append(str(error))
+            continue
+        print("\n".join(_lines(recipe)))
+        found.append(_listed(recipe))
+    code = EXIT_USAGE if problems else EXIT_REPRODUCED
+    options.write_json(arguments, RecipesAnswer(exit_code=code, recipes=found, problems=problems))
     if problems:
         raise UsageError("\n".join(problems))
     return 0
@@ -39,6 +48,27 @@ def _lines(recipe: Recipe) -> list[str]:
             if target.profile == name
         ]
     return lines
+
+
+def _listed(recipe: Recipe) -> ListedRecipe:
+    profiles = [
+        ListedProfile(
+            name=name,
+            description=profile.description,
+            hash=identity_of(recipe, name).hash,
+            is_default=name == DEFAULT_PROFILE,
+        )
+        for name, profile in recipe.profiles.items()
+    ]
+    return ListedRecipe(
+        name=recipe.name,
+        version=recipe.version,
+        description=recipe.description,
+        metric=recipe.metric.name,
+        unit=recipe.metric.unit,
+        profiles=profiles,
+        targets=targets_of(recipe),
+    )
 
 
 def _unit(recipe: Recipe, metric: str) -> str:

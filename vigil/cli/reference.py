@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import functools
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import NoReturn
@@ -12,6 +11,7 @@ from typing import NoReturn
 from reports.diff_text import diff_lines, diff_markdown
 from reports.reference_table import show, supersede_lines
 from vigil.cli import options, reference_add
+from vigil.cli.answers import ChangedProfile, DiffAnswer, ShowAnswer, SupersedeAnswer
 from vigil.documents.context import FRAMEWORKS
 from vigil.errors import EXIT_OUTSIDE, EXIT_REPRODUCED, UsageError
 from vigil.paths import project_root, reference_directory
@@ -31,7 +31,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     shown = actions.add_parser("show", help="what references there are, and what judges")
     shown.add_argument("recipe", metavar="RECIPE", nargs="?", help="a name, or a recipe's path (default: all that have samples)")
     shown.add_argument("--profile", metavar="P", help="only this one (default: all)")
-    shown.add_argument("--json", action="store_true", help="print one JSON document instead of tables")
+    options.add_json(shown)
     shown.set_defaults(run=run_show)
     reference_add.add_parser(actions)
     taken = actions.add_parser("supersede", help="take samples out of the bands, with a reason; no row is touched")
@@ -41,6 +41,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     taken.add_argument("--release", metavar="R", help="only samples of this release")
     taken.add_argument("--reason", metavar="TEXT", required=True, help="what is wrong with them, in a sentence")
     taken.add_argument("--by", metavar="CHANGE", help="the change, issue or link that supersedes them")
+    options.add_json(taken)
     taken.set_defaults(run=run_supersede)
     compared = actions.add_parser(
         "diff",
@@ -55,6 +56,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
         help="a revision; what is compared is where HEAD left it (default: the default branch, else HEAD)",
     )
     options.add_file(compared, "--markdown", what="write it, as for a pull request,")
+    options.add_json(compared)
     compared.set_defaults(run=run_diff)
 
 
@@ -68,7 +70,7 @@ def _explain(error: Callable[[str], NoReturn], message: str) -> NoReturn:
 
 
 def run_show(arguments: argparse.Namespace) -> int:
-    """Print what there is of one recipe or of all, as tables or as JSON."""
+    """Print what there is of one recipe or of all."""
     if arguments.recipe is not None:
         recipes = _named(arguments.recipe)
     else:
@@ -84,11 +86,9 @@ def run_show(arguments: argparse.Namespace) -> int:
     ]
     if arguments.profile and not groups:
         raise UsageError(f"--profile: there are no samples of profile {arguments.profile!r} of {', '.join(recipes)}.")
-    if arguments.json:
-        print(json.dumps([group.as_json() for group in groups], indent=1, allow_nan=False))
-    else:
-        named = [recipe.as_asked if recipe else name for name, recipe in recipes.items()]
-        show(groups, of=named, in_detail=arguments.recipe is not None)
+    named = [recipe.as_asked if recipe else name for name, recipe in recipes.items()]
+    show(groups, of=named, in_detail=arguments.recipe is not None)
+    options.write_json(arguments, ShowAnswer(exit_code=EXIT_REPRODUCED, groups=groups))
     return EXIT_REPRODUCED
 
 
@@ -108,6 +108,9 @@ def run_supersede(arguments: argparse.Namespace) -> int:
         by=arguments.by,
     )
     print("\n".join(supersede_lines(path, superseded, recipe_named=recipe.as_asked, undo=_undo(path))))
+    entries, remaining = [group.entry for group in superseded], [len(group.remaining) for group in superseded]
+    answer = SupersedeAnswer(exit_code=EXIT_REPRODUCED, path=str(path), entries=entries, remaining=remaining)
+    options.write_json(arguments, answer)
     return EXIT_REPRODUCED
 
 
@@ -119,7 +122,17 @@ def run_diff(arguments: argparse.Namespace) -> int:
     diff = diff_references(root, base)
     options.write_file("--markdown", arguments.markdown, diff_markdown(diff))
     print("\n".join(diff_lines(diff)))
-    return EXIT_OUTSIDE if diff.problems else EXIT_REPRODUCED
+    code = EXIT_OUTSIDE if diff.problems else EXIT_REPRODUCED
+    answer = DiffAnswer(
+        exit_code=code,
+        commit=diff.base.commit,
+        base=diff.base.name,
+        problems=diff.problems,
+        profiles=[ChangedProfile.model_validate(each, from_attributes=True) for each in diff.profiles],
+        others=diff.others,
+    )
+    options.write_json(arguments, answer)
+    return code
 
 
 def _named(name_or_path: str) -> dict[str, Recipe | None]:

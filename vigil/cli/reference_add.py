@@ -9,6 +9,7 @@ from reports.run_pictures import draw_pictures
 from reports.verification_picture import draw_picture
 from runners.contract.kinds.table import kind_of
 from vigil.cli import options
+from vigil.cli.answers import AddAnswer, AdmittedContext
 from vigil.data.official import ensure_data
 from vigil.documents.context import Context, make_context
 from vigil.documents.invocation import Invocation
@@ -49,6 +50,7 @@ def add_parser(actions: argparse._SubParsersAction) -> None:
     parser.add_argument("--device", default="cpu", help="cpu or gpu (default: cpu)")
     options.add_seeds(parser, count=10, first=_FIRST_SEED)
     parser.add_argument("--jobs", default="1", metavar="N", help="runs side by side, each on its share of the cores (default: 1)")
+    options.add_json(parser)
     options.add_timeouts(parser)
     parser.set_defaults(run=run)
 
@@ -87,18 +89,33 @@ def run(arguments: argparse.Namespace) -> int:
         for seed, context in missing
         if context in notes
     ]
-    failed = _measure(recipe, requests, notes, jobs=jobs, progress_timeout=progress_timeout)
+    added, failed = _measure(recipe, requests, notes, jobs=jobs, progress_timeout=progress_timeout)
     for directory in failed:
         print(f"not measured: {directory}")
     codes = {gate.exit_code for gate in gated} | ({EXIT_COULD_NOT_RUN} if failed else set())
-    return next((code for code in _WORST_FIRST if code in codes), EXIT_REPRODUCED)
+    code = next((code for code in _WORST_FIRST if code in codes), EXIT_REPRODUCED)
+    answer = AddAnswer(
+        exit_code=code,
+        recipe=identity_of(recipe, arguments.profile),
+        there=len(have),
+        contexts=[_admitted(gate) for gate in gated],
+        added=added,
+        failed=[str(directory) for directory in failed],
+    )
+    options.write_json(arguments, answer)
+    return code
+
+
+def _admitted(gate: GateAnswer) -> AdmittedContext:
+    directory = str(gate.directory) if gate.directory else None
+    return AdmittedContext(context=gate.context, is_refused=gate.note is None, said=gate.said, directory=directory)
 
 
 def _measure(
     recipe: Recipe, requests: list[Request], notes: dict[Context, VerificationNote], *, jobs: int, progress_timeout: float
-) -> list[Path]:
-    """Train every request and append its row as it ends; return the directories of those that did not finish."""
-    failed = []
+) -> tuple[list[str], list[Path]]:
+    """Train every request and append its row as it ends; return the runs that became rows, and the directories of the others."""
+    added, failed = [], []
 
     def keep(done: int, invocation: Invocation, directory: Path) -> None:
         record = Record.read(directory / invocation.runs[0])
@@ -108,6 +125,7 @@ def _measure(
             text += f"{record.status}, {record.failure.message}"
         else:
             append_rows(reference_directory(recipe.source), [row_from_record(record, verify=notes[invocation.context])])
+            added.append(record.run_id)
             text += f"{shown(record.metric.value, record.metric.unit)} {record.metric.unit}"
         print(f"{text} ({duration(record.timing.wall_seconds)})", flush=True)
 
@@ -120,7 +138,7 @@ def _measure(
         jobs=jobs,
         progress_timeout=progress_timeout,
     )
-    return failed
+    return added, failed
 
 
 def _samples(recipe: Recipe, profile: str, *, checksum: str) -> set[tuple[str, int]]:

@@ -6,6 +6,9 @@ import argparse
 from datetime import datetime, timezone
 from pathlib import Path
 
+from vigil.cli import options
+from vigil.cli.answers import ReportAnswer
+from vigil.errors import EXIT_REPRODUCED
 from vigil.paths import chosen_reference_directory, expanded, project_root, reference_directory, runs_directory
 from vigil.redaction import redact
 
@@ -17,6 +20,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     parser = subparsers.add_parser("report", help="write the results as one static site that opens from disk")
     parser.add_argument("--out", type=Path, metavar="DIR", help="where to (default: reports/html in the checkout)")
     parser.add_argument("--night", metavar="ID", help="the night to show, as of its end (default: the newest)")
+    options.add_json(parser, what="what was written,")
     parser.set_defaults(run=run)
 
 
@@ -42,7 +46,9 @@ def run(arguments: argparse.Namespace) -> int:
     for remark in sources.remarks:
         print(f"note: {remark}")
     print(f"{written.pages} pages, {written.cells} cells: open {written.index}")
-    return 0
+    facts = {"index": str(written.index), "pages": written.pages, "cells": written.cells, "remarks": sources.remarks}
+    options.write_json(arguments, ReportAnswer(exit_code=EXIT_REPRODUCED, **facts))
+    return EXIT_REPRODUCED
 
 
 def _mlflow_pages(uri: str) -> str:

@@ -10,7 +10,6 @@ from reports.block import verdict_block
 from reports.run_pictures import draw_pictures
 from reports.verification_picture import draw_picture
 from vigil.cli import options
-from vigil.documents.invocation import Invocation
 from vigil.documents.verification import Verification
 from vigil.errors import EXIT_COULD_NOT_RUN
 from vigil.paths import runs_directory
@@ -36,7 +35,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     options.add_until_decided(parser)
     options.add_fault(parser)
     parser.add_argument("--no-verify", action="store_true", help="train at once, without verifying one training step first")
-    options.add_file(parser, "--json", what="write the verdict, as invocation.json has it,")
+    options.add_json(parser, what="invocation.json")
     options.add_timeouts(parser)
     parser.set_defaults(run=run)
 
@@ -45,7 +44,6 @@ def run(arguments: argparse.Namespace) -> int:
     """Reproduce, print the verdict block, return the verdict's exit code."""
     recipe = load_recipe(arguments.recipe)
     recipe.profile(arguments.profile)
-    options.check_file("--json", arguments.json)
     sequential = options.sequential_from(arguments)
     release = options.release_of_context(arguments)
     options.require_framework_named(arguments)
@@ -69,7 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
             display.say(warning)
         directory = plan(request, runs_directory(), data_directory=data_directory)
         result = carry_out(directory, watch=watch(display, progress_timeout=timeout))
-    options.write_file("--json", arguments.json, (directory / Invocation.FILE_NAME).read_text(encoding="utf-8"))
+    options.write_json(arguments, result.invocation)
     return report(result, directory)
 
 

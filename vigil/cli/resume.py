@@ -28,6 +28,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
         metavar="FILE.py",
         help="the planted fault of these runs, where they were not made here: nothing else is run of what they name",
     )
+    options.add_json(parser, what="invocation.json")
     options.add_timeouts(parser)
     parser.set_defaults(run=run)
 
@@ -45,6 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
     timeout = options.seconds("--hang-timeout", arguments.hang_timeout)
     with RunDisplay() as display:
         result = carry_out(directory, watch=watch(display, progress_timeout=timeout))
+    options.write_json(arguments, result.invocation)
     return report(result, directory)
 
 

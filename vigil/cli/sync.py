@@ -8,10 +8,12 @@ import os
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
+from vigil.cli import options
+from vigil.cli.answers import SyncAnswer, SyncedDirectory
 from vigil.cli.nightly import bring_nights
 from vigil.documents.invocation import Tracking
 from vigil.documents.verdict import Verdict
-from vigil.errors import EXIT_COULD_NOT_RUN, CannotRun, UsageError
+from vigil.errors import EXIT_COULD_NOT_RUN, EXIT_REPRODUCED, CannotRun, UsageError
 from vigil.nightly.night_file import alone, nights_directory, read_night_files
 from vigil.paths import runs_directory
 from vigil.tracking import (
@@ -33,6 +35,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     parser = subparsers.add_parser("sync", help="upload finished runs that MLflow does not hold yet")
     parser.add_argument("runs_directory", nargs="?", type=Path, metavar="RUNS_DIR", help="default: $VIGIL_RUNS_DIR, or runs/")
     parser.add_argument("--all", action="store_true", help="check also those that were uploaded before")
+    options.add_json(parser)
     parser.set_defaults(run=run)
 
 
@@ -45,23 +48,28 @@ def run(arguments: argparse.Namespace) -> int:
     uri = tracking_uri()
     held = held_runs(uri, [run_id for place in found if (run_id := _noted(place))])
     counts = {"uploaded": 0, "already in MLflow": 0, "skipped": 0, "failed": 0}
+    tried = []
     for number, place in enumerate(found, start=1):
         outcome, remark = sync_one(place, uri=uri, held=set() if arguments.all else held)
         counts[outcome] += 1
+        tried.append(SyncedDirectory(directory=str(place), outcome=outcome, remark=remark.strip(" :")))
         print(f"[{number}/{len(found)}] {place.name}: {outcome}{remark}", flush=True)
         if outcome == "failed" and not _answers(uri):  # a damaged invocation does not stop the others, a dead tracker does
             break
     counts["not tried"] = len(found) - sum(counts.values())
     print(f"{directory}: " + ", ".join(f"{count} {outcome}" for outcome, count in counts.items()))
-    is_whole = _sync_nights(directory, uri=uri, is_check=arguments.all)
-    return EXIT_COULD_NOT_RUN if counts["failed"] or not is_whole else 0
+    remarks = _sync_nights(directory, uri=uri, is_check=arguments.all)
+    code = EXIT_COULD_NOT_RUN if counts["failed"] or remarks else EXIT_REPRODUCED
+    answer = SyncAnswer(exit_code=code, directory=str(directory), counts=counts, tried=tried, nights=remarks)
+    options.write_json(arguments, answer)
+    return code
 
 
-def _sync_nights(directory: Path, *, uri: str, is_check: bool) -> bool:
-    """Bring finished nights to MLflow that it lacks, or, to check, all of them; say which could not be."""
+def _sync_nights(directory: Path, *, uri: str, is_check: bool) -> list[str]:
+    """Bring finished nights to MLflow that it lacks, or, to check, all of them; say, and return, which could not be."""
     nights = nights_directory(directory)
     if not nights.is_dir():
-        return True
+        return []
     try:
         with alone(nights):
             found, remarks = read_night_files(nights)
@@ -73,7 +81,7 @@ def _sync_nights(directory: Path, *, uri: str, is_check: bool) -> bool:
     except CannotRun as error:  # a nightly is at work: it brings them itself
         remarks = [str(error)]
     print("\n".join(remarks) or f"{nights}: every finished night is in MLflow")
-    return not remarks
+    return remarks
 
 
 def _noted(directory: Path) -> str | None:

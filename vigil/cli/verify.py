@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,6 +12,7 @@ from reports.verification_picture import draw_picture
 from reports.verification_table import markdown, outcome, show
 from reports.verification_text import verify_block
 from vigil.cli import options
+from vigil.cli.answers import VerifyAnswer
 from vigil.data.official import ensure_data
 from vigil.documents.context import FRAMEWORKS, MODES, PRECISIONS
 from vigil.documents.identity import Identity
@@ -66,7 +66,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     )
     parser.add_argument("--jobs", metavar="N", help="with --all: contexts side by side, each on its share of cores (default: 1)")
     options.add_file(parser, "--markdown", what="with --all: write the table")
-    options.add_file(parser, "--json", what="write verify.json, with --all a list of them,")
+    options.add_json(parser, what="verify.json, with --all all of them,")
     options.add_fault(parser)
     options.add_timeouts(parser)
     parser.set_defaults(run=run)
@@ -79,8 +79,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError(f"RECIPE: missing. Allowed: {names}, a file; or --all for every context of all of them.")
     recipes = options.recipes_from(arguments)
     _refuse(arguments, _ONE_CONTEXT_ONLY if arguments.all else _ALL_ONLY)
-    for option, file in (("--markdown", arguments.markdown), ("--json", arguments.json)):
-        options.check_file(option, file)
+    options.check_file("--markdown", arguments.markdown)
     release = options.release_of_context(arguments)
     if arguments.framework is None and not arguments.all:
         raise UsageError(f"--framework: missing. Allowed: {', '.join(FRAMEWORKS)}; or --all for every context of all of them.")
@@ -131,7 +130,7 @@ def _run_one(arguments: argparse.Namespace, recipe: Recipe, training: dict[str, 
         print(f"Interrupted in phase {phase}. What was found until then is in {directory}.")
         return EXIT_COULD_NOT_RUN
     _keep(document, directory)
-    options.write_file("--json", arguments.json, (directory / Verification.FILE_NAME).read_text(encoding="utf-8"))
+    options.write_json(arguments, Verification.read(directory))  # with where in MLflow it is
     answered(verify_block(document, directory=str(directory), source=recipe.source))
     return document.verdict.name.exit_code
 
@@ -167,16 +166,16 @@ def _run_all(arguments: argparse.Namespace, recipes: dict[str, Recipe], under: _
             release=under.recorded,
             python=under.python,
         )
-        documents.append([document for document, _ in results])
+        documents.append([Verification.read(directory) for _, directory in results])  # with where in MLflow they are
     missing = [name for name in FRAMEWORKS if not is_installed(name)]
     for some in documents:
         show(some, missing=missing)
     options.write_file("--markdown", arguments.markdown, "\n".join(markdown(some, missing=missing) for some in documents))
-    found = [each.as_json() for some in documents for each in some]
-    options.write_file("--json", arguments.json, json.dumps(found, indent=1, allow_nan=False) + "\n")
-    names = {each.verdict.name for some in documents for each in some}
-    codes = {name.exit_code for name in names if name is not Verdict.UNSUPPORTED}
-    return next((code for code in _WORST_FIRST if code in codes), EXIT_COULD_NOT_RUN)
+    found = [each for some in documents for each in some]
+    codes = {name.exit_code for each in found if (name := each.verdict.name) is not Verdict.UNSUPPORTED}
+    code = next((code for code in _WORST_FIRST if code in codes), EXIT_COULD_NOT_RUN)
+    options.write_json(arguments, VerifyAnswer(exit_code=code, verifications=found, not_installed=missing))
+    return code
 
 
 def _teller(count: int, *, of: str | None) -> Callable[[int, Verification, Path], None]:

@@ -86,10 +86,9 @@ class DriftReport:
     cells: Mapping[tuple[str, str, str], CellCount]
 
     def as_json(self) -> dict[str, Any]:
-        """Return the report as JSON can hold it."""
+        """Return what was found as JSON can hold it."""
         return _plain(
             {
-                "schema": 1,
                 "drifts": [asdict(each) for each in self.drifts],
                 "moved": [{"cell": cell, **asdict(each)} for cell, each in self.moves],
                 "gaps": [asdict(each) for each in self.gaps],

@@ -13,6 +13,8 @@ import vigil.paths
 import vigil.runs.gate
 import vigil.verify.golden
 from tests.reports.documents import a_document, a_failure, a_regression, write_verification
+from tests.vigil.json_answer import answer_of
+from vigil.cli.answers import AddAnswer
 from vigil.cli.main import main
 from vigil.digests import replace_listed
 from vigil.errors import CannotRun
@@ -117,6 +119,18 @@ def test_a_rejected_context_is_not_trained_and_adds_nothing(adding, verified, fo
     out = capsys.readouterr().out
     assert f"REFUSED torch-jit-fp32-x1: {said}" in out
     assert "Nothing of this context is measured or added" in out
+
+
+def test_what_was_measured_and_refused_is_an_answer(adding, verified, folder, capsys):
+    """A script sees which context was refused, why, and which runs became rows."""
+    verified(torch=a_regression(), jax=a_document())
+    found = answer_of(capsys, AddAnswer, *BOTH)
+    assert (found.exit_code, found.there, found.failed) == (1, 0, ())
+    assert {each.context.framework: each.is_refused for each in found.contexts} == {"torch": True, "jax": False}
+    assert "stage1.block1.conv2" in found.contexts[0].said
+    assert list(found.added) == [row.run_id for row in load_rows(folder, "resnet_cifar")]
+    again = answer_of(capsys, AddAnswer, *ADD, "--framework", "jax")
+    assert (again.there, again.contexts, again.added) == (2, (), ())
 
 
 def test_the_worst_refusal_is_the_exit_code(adding, verified, folder):

@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 from reports.diff_text import diff_lines, diff_markdown
+from tests.vigil.json_answer import answer_of
 from tests.vigil.reference_rows import QUICK, REASON, band, make_entry, make_row, make_rows, write_lines
+from vigil.cli.answers import DiffAnswer
 from vigil.cli.main import main
 from vigil.documents.reference_row import ReferenceError_
 from vigil.errors import CannotRun, RecipeError, UsageError
@@ -101,6 +103,19 @@ def test_added_rows_are_shown_with_the_band_before_and_after(checkout, capsys):
     assert f"old band    v1 ({QUICK.hash}): " in out
     assert all(f"{each.low:.2f} to {each.high:.2f} percent" in out for each in (old, new))
     assert f"now INSIDE, was outside: {new.low:.2f} to {old.low:.2f}" in out
+
+
+def test_what_changed_is_an_answer(checkout, capsys):
+    """Both bands, the added rows and what is no appending, each as it is compared."""
+    checkout.rows([OLD[0].replace(value=80.0), *OLD[1:], *make_rows(8, frameworks=["jax"], first=1100, mean=87.0)])
+    checkout.rows([make_entry(OLD[2:3])], ENTRIES)
+    found, compared = answer_of(capsys, DiffAnswer, "reference", "diff", "HEAD"), checkout.compare()
+    assert (found.exit_code, found.commit, list(found.problems)) == (1, compared.base.commit, list(compared.problems))
+    [profile], [same] = found.profiles, compared.profiles
+    assert profile.new.bands == dict(same.new.bands)
+    assert profile.moves["jax"].now_inside == same.moves["jax"].now_inside
+    assert [added.lot for added in profile.added] == [added.lot for added in same.added]
+    assert [added.entry for added in profile.superseded] == [added.entry for added in same.superseded]
 
 
 def test_an_unknown_file_of_rows_is_seen_before_git_knows_it(checkout):

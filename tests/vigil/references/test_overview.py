@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
+from tests.vigil.json_answer import answer_of
 from tests.vigil.reference_rows import CHECKSUM, QUICK, REASON, RECIPE, band, make_entry, make_row, make_rows, write_lines
+from vigil.cli.answers import ShowAnswer
 from vigil.cli.main import main
 from vigil.documents.context import FRAMEWORKS, make_context
 from vigil.documents.judgement import JudgingBand, Metric
@@ -153,12 +153,11 @@ def test_the_table_has_every_group_and_its_notes(folder, capsys):
 
 
 def test_json_holds_what_the_table_holds(folder, capsys):
-    """One document for scripts: the same groups, whole numbers and no text to parse."""
-    assert main(["reference", "show", "resnet_cifar", "--profile", "quick", "--json"]) == 0
-    [group] = json.loads(capsys.readouterr().out)
-    assert (group["rows"], group["in_use"], group["superseded"][0]["rows"]) == (16, True, 5)
-    catches = group["bands"]["jax"]["catches"]
-    assert catches["1"] > catches["3"] > 0.0
+    """The same groups, whole numbers and no text to parse."""
+    [group] = answer_of(capsys, ShowAnswer, "reference", "show", "resnet_cifar", "--profile", "quick").groups
+    assert (group.rows, group.in_use, group.superseded[0].rows) == (16, True, 5)
+    catches = group.bands["jax"].catches
+    assert catches[1] > catches[3] > 0.0
 
 
 def test_one_recipe_is_shown_by_context(folder, capsys):

@@ -7,7 +7,9 @@ import json
 import pytest
 
 import vigil.references.supersede as module
+from tests.vigil.json_answer import answer_of
 from tests.vigil.reference_rows import CHECKSUM, QUICK, REASON, RECIPE, band, make_entry, make_row, make_rows, write_lines
+from vigil.cli.answers import SupersedeAnswer
 from vigil.cli.main import main
 from vigil.documents.context import make_context
 from vigil.documents.judgement import Metric
@@ -164,6 +166,16 @@ def test_the_verdict_without_samples_says_where_to_look(folder):
     selection = select(load_rows(folder, "resnet_cifar"), recipe=QUICK, metric="test_accuracy", data=CHECKSUM)
     assert selection.rows == ()
     assert "vigil reference show resnet_cifar" in selection.reason
+
+
+def test_the_entries_are_the_answer(folder, monkeypatch, capsys):
+    """What was appended, and how many samples it leaves."""
+    monkeypatch.setattr("vigil.cli.reference.reference_directory", lambda source=None: folder)
+    words = ["--profile", "quick", "--reason", REASON, "--framework", "torch", "--release", "2.12.0"]
+    found = answer_of(capsys, SupersedeAnswer, "reference", "supersede", "resnet_cifar", *words)
+    [entry] = found.entries
+    assert (found.path, found.remaining) == (f"{folder}/resnet_cifar/superseded.jsonl", (16,))
+    assert load_samples(folder, "resnet_cifar").superseded == dict.fromkeys(entry.run_ids, entry)
 
 
 def test_the_command_shows_both_bands_what_remains_and_how_to_undo(folder, monkeypatch, capsys):

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from runners.contract import compiled
+from tests.vigil.json_answer import answer_of
+from vigil.cli.answers import EnvBuildAnswer, EnvListAnswer, EnvPruneAnswer
 from vigil.cli.main import main
 from vigil.paths import cache_directory
 from vigil.releases.naming import parse_release
@@ -73,6 +75,20 @@ def test_pruning_takes_compiled_programs_that_nobody_uses(fake, capsys):
     assert main(["env", "prune", "--all"]) == 0
     assert "compiled programs of jax-recent: removed" in capsys.readouterr().out
     assert [path.name for path in (cache_directory() / compiled.FOLDER).iterdir()] == ["jax-now"]
+
+
+def test_environments_are_answers(fake, cache, capsys):
+    """What was built, what there is, and what was removed or is in use."""
+    built = answer_of(capsys, EnvBuildAnswer, "env", "build", "jax==0.9.2")
+    assert (built.framework, built.version, "jax==0.9.2" in built.pins) == ("jax", "0.9.2", True)
+    assert Path(built.python).exists()
+    [listed_one] = answer_of(capsys, EnvListAnswer, "env", "list").environments
+    assert (listed_one.key, listed_one.request, listed_one.python) == (built.key, "jax==0.9.2", "3.11.7")
+    with held(obtain(parse_release("jax==0.9.2"))):
+        [left] = answer_of(capsys, EnvPruneAnswer, "env", "prune", "--all").environments
+    assert (left.key, left.in_use, left.freed) == (built.key, True, 0)
+    removed = answer_of(capsys, EnvPruneAnswer, "env", "prune", "--all")
+    assert (removed.environments[0].in_use, removed.left) == (False, 0)
 
 
 @pytest.mark.parametrize(
