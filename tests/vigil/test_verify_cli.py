@@ -266,7 +266,7 @@ def voting(places, monkeypatch, tmp_path):
     monkeypatch.setattr(golden_module, "path_of", lambda *names, source: tmp_path / "golden.npz")
 
     def make(votes: dict[str, Vote]) -> list[dict]:
-        def voted(tape, directory, *, data_directory, on_event, frameworks):
+        def voted(tape, directory, *, data_directory, on_event, frameworks, pythons):
             return {name: each for name, each in votes.items() if name in ("oracle", *frameworks)}
 
         monkeypatch.setattr(golden_module, "vote", voted)

@@ -6,6 +6,7 @@ A recipe that Vigil ships needs the votes of all three frameworks, a user's own 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import dataclasses
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
@@ -15,7 +16,7 @@ from vigil.cli import options
 from vigil.cli.answers import CastVote, GoldenAnswer
 from vigil.data.official import ensure_data
 from vigil.documents.context import FRAMEWORKS, make_context
-from vigil.errors import EXIT_OUTSIDE, EXIT_REPRODUCED, FrameworkMissing
+from vigil.errors import EXIT_OUTSIDE, EXIT_REPRODUCED, FrameworkMissing, UsageError
 from vigil.paths import reference_directory, runs_directory
 from vigil.process.directories import new_directory, require_writable
 from vigil.process.environment import describe_code, describe_machine, is_installed
@@ -23,6 +24,8 @@ from vigil.progress import RunDisplay, StageDisplay
 from vigil.recipes.command_line import cell_command
 from vigil.recipes.loading import Recipe, identity_of, load_recipe
 from vigil.references.samples import lock_references
+from vigil.releases.naming import Release
+from vigil.releases.store import held, obtain
 from vigil.verify.golden import Golden, make_golden, path_of, save_golden
 from vigil.verify.standard_cases import has_taps
 from vigil.verify.vote import Vote, vote
@@ -41,6 +44,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
         epilog="exit codes: 0 the tape is saved, 1 a framework leaves the others, 2 wrong usage or recipe, 3 could not run",
     )
     options.add_recipe(parser)
+    options.add_release(parser, several=True)
     parser.add_argument(
         "--late",
         metavar="STEP",
@@ -55,22 +59,25 @@ def run(arguments: argparse.Namespace) -> int:
     recipe = load_recipe(arguments.recipe)
     facts, training = identity_of(recipe, arguments.profile), recipe.resolve(arguments.profile)
     late = arguments.late and options.whole_number("--late", arguments.late, least=2, most=training["steps"] - 1)
-    frameworks = voters(recipe)
+    releases = options.releases_from(arguments)
+    frameworks = voters(recipe, releases)
     require_writable(runs_directory())
     data_directory = ensure_data(training, progress=RunDisplay().data)
-    with StageDisplay() as display:
+    with contextlib.ExitStack() as stack, StageDisplay() as display:
+        say = display.say
+        pythons = {name: stack.enter_context(held(obtain(each, tell=say), tell=say)) for name, each in releases.items()}
         tape = make_golden(
             recipe=facts,
             training=training,
             data_directory=data_directory,
             progress=display.progress,
-            announce=lambda seconds, what: display.say(_announcement(seconds, what, frameworks)),
+            announce=lambda seconds, what: say(_announcement(seconds, what, frameworks, is_named=bool(releases))),
             late=late or None,
         )
         now = datetime.now(timezone.utc)
         directory = new_directory(runs_directory(), f"{now:%Y%m%d-%H%M%S}-golden-{facts.name}-{facts.profile}")
         told = _VoteProgress(tape, display)
-        votes = vote(tape, directory, data_directory=data_directory, on_event=told, frameworks=frameworks)
+        votes = vote(tape, directory, data_directory=data_directory, on_event=told, frameworks=frameworks, pythons=pythons)
     for name, each in votes.items():
         print(vote_line(name, each))
     cast = {name: CastVote.model_validate(each, from_attributes=True) for name, each in votes.items()}
@@ -86,14 +93,29 @@ def run(arguments: argparse.Namespace) -> int:
     with lock_references(reference_directory(recipe.source)):
         save_golden(path, tape)
     print(f"{path}: {path.stat().st_size / 2**20:.2f} MiB, {len(tape.cases)} cases")
-    context = make_context(framework=frameworks[0])
-    print(f"go on with: {cell_command('verify', facts.name, context, profile=facts.profile, source=recipe.source)}")
+    context, first = make_context(framework=frameworks[0]), releases.get(frameworks[0])
+    released = [first.text] if first else []
+    again = cell_command("verify", facts.name, context, profile=facts.profile, source=recipe.source, releases=released)
+    print(f"go on with: {again}")
     options.write_json(arguments, answer.replace(exit_code=EXIT_REPRODUCED, path=str(path)))
     return EXIT_REPRODUCED
 
 
-def voters(recipe: Recipe) -> list[str]:
-    """Return the frameworks that vote. Raises FrameworkMissing where one is needed that is not installed."""
+def voters(recipe: Recipe, releases: Mapping[str, Release]) -> list[str]:
+    """Return the frameworks that vote: those of the releases that were named, or else those that are installed.
+
+    Raises:
+        UsageError: A recipe that Vigil ships needs a vote that no release was named for.
+        FrameworkMissing: One is needed that is not installed.
+    """
+    if releases:
+        unnamed = [name for name in FRAMEWORKS if name not in releases]
+        if unnamed and recipe.source is None:
+            raise UsageError(
+                f"--release: found {', '.join(each.text for each in releases.values())}, and none of {', '.join(unnamed)}, which "
+                f"vote on {recipe.name}, too. Allowed: one of each framework; one alone for a recipe of your own."
+            )
+        return [name for name in FRAMEWORKS if name in releases]
     missing = [name for name in FRAMEWORKS if not is_installed(name)]
     if missing and (recipe.source is None or len(missing) == len(FRAMEWORKS)):
         needed = f"what {', '.join(FRAMEWORKS)} agree on" if recipe.source is None else "what the oracle and a framework agree on"
@@ -104,10 +126,10 @@ def voters(recipe: Recipe) -> list[str]:
     return [name for name in FRAMEWORKS if name not in missing]
 
 
-def _announcement(seconds: float, what: str, frameworks: Sequence[str]) -> str:
+def _announcement(seconds: float, what: str, frameworks: Sequence[str], *, is_named: bool) -> str:
     minutes = max(1, round((seconds + _VOTE_SECONDS * len(frameworks)) / 60))
     absent = [name for name in FRAMEWORKS if name not in frameworks]
-    alone = f" ({', '.join(absent)}: not installed, no vote)" if absent else ""
+    alone = f" ({', '.join(absent)}: {'not named' if is_named else 'not installed'}, no vote)" if absent else ""
     return f"about {minutes} min: {what}, then the votes of oracle, {', '.join(frameworks)}{alone}"
 
 

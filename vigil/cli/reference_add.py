@@ -25,6 +25,9 @@ from vigil.progress import RunDisplay, duration
 from vigil.recipes.loading import Recipe, identity_of, load_recipe
 from vigil.references.admission import row_from_record
 from vigil.references.samples import append_rows, load_rows
+from vigil.releases.recorded import interpreter
+from vigil.releases.resolve import is_same_version
+from vigil.releases.store import obtain
 from vigil.runs.gate import GateAnswer, examine_contexts
 from vigil.runs.plan import Request
 from vigil.runs.sweep import sweep
@@ -45,7 +48,8 @@ def add_parser(actions: argparse._SubParsersAction) -> None:
         "3 refused because it could not be verified, or a run failed",
     )
     options.add_recipe(parser)
-    parser.add_argument("--framework", metavar="A,B", help="default: every installed one")
+    parser.add_argument("--framework", metavar="A,B", help="default: that of --release, or every installed one")
+    options.add_release(parser)
     parser.add_argument("--mode", default="jit", help="the mode that is measured (default: jit)")
     parser.add_argument("--device", default="cpu", help="cpu or gpu (default: cpu)")
     options.add_seeds(parser, count=10, first=_FIRST_SEED)
@@ -59,33 +63,39 @@ def run(arguments: argparse.Namespace) -> int:
     """Measure what is missing where verify finds nothing wrong, append it row by row, and say what was refused or failed."""
     recipe = load_recipe(arguments.recipe)
     recipe.profile(arguments.profile)
+    release = options.release_of_context(arguments)
     frameworks = options.frameworks_from(arguments)
     contexts = [make_context(framework=name, mode=arguments.mode, device=arguments.device) for name in frameworks]
     seeds = options.seeds_from(arguments)
     jobs = options.whole_number("--jobs", arguments.jobs, least=1)
     progress_timeout = options.seconds("--hang-timeout", arguments.hang_timeout)
-    for name in frameworks:
+    for name in frameworks if release is None else ():
         require_framework(name)
+    say = RunDisplay().say
+    resolved = obtain(release, tell=say) if release else None
     training = recipe.resolve(arguments.profile)
     data_directory = ensure_data(training, progress=RunDisplay().data)
     data = kind_of(training).load(training["data"], None if data_directory is None else str(data_directory))
-    have = _samples(recipe, arguments.profile, checksum=data.checksum)
+    have = _samples(recipe, arguments.profile, checksum=data.checksum, version=resolved and resolved.version)
     missing = [(seed, context) for seed in seeds for context in contexts if (context.text, seed) not in have]
     print(f"{len(missing)} runs to measure, {len(have)} samples of this recipe and profile are there already", flush=True)
-    gated = examine_contexts(
-        recipe,
-        arguments.profile,
-        [context for context in contexts if any(context == each for _, each in missing)],
-        runs_directory(),
-        command=arguments.command,
-        data_directory=data_directory,
-        jobs=jobs,
-        progress_timeout=progress_timeout,
-        on_end=_tell_and_keep,
-    )
+    with interpreter(resolved and resolved.named, tell=say) as (python, named):
+        gated = examine_contexts(
+            recipe,
+            arguments.profile,
+            [context for context in contexts if any(context == each for _, each in missing)],
+            runs_directory(),
+            command=arguments.command,
+            data_directory=data_directory,
+            jobs=jobs,
+            progress_timeout=progress_timeout,
+            on_end=_tell_and_keep,
+            release=named,
+            python=python,
+        )
     notes = {gate.context: gate.note for gate in gated if gate.note}
     requests = [
-        Request(recipe, arguments.recipe, arguments.profile, context, (seed,), None, arguments.command)
+        Request(recipe, arguments.recipe, arguments.profile, context, (seed,), None, arguments.command, release=resolved)
         for seed, context in missing
         if context in notes
     ]
@@ -141,13 +151,14 @@ def _measure(
     return added, failed
 
 
-def _samples(recipe: Recipe, profile: str, *, checksum: str) -> set[tuple[str, int]]:
-    """Return (context, seed) of the samples that the recipe's profile has of these data."""
+def _samples(recipe: Recipe, profile: str, *, checksum: str, version: str | None) -> set[tuple[str, int]]:
+    """Return (context, seed) of the samples that the recipe's profile has of these data, of a release that was named its own."""
     wanted = identity_of(recipe, profile)
     return {
         (row.context.text, row.seed)
         for row in load_rows(reference_directory(recipe.source), recipe.name)
         if row.recipe == wanted and row.data.checksum == checksum
+        if version is None or is_same_version(version, row.framework_version)
     }
 
 

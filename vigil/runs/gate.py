@@ -12,6 +12,7 @@ from pathlib import Path
 
 from vigil.digests import is_listed
 from vigil.documents.context import Context
+from vigil.documents.provenance import NamedRelease
 from vigil.documents.reference_row import VerificationNote
 from vigil.documents.verdict import Verdict
 from vigil.documents.verification import Verification
@@ -45,6 +46,8 @@ def examine_contexts(
     jobs: int,
     progress_timeout: float,
     on_end: Callable[[GateAnswer, Verification | None], None],
+    release: NamedRelease | None = None,
+    python: Path | None = None,
 ) -> list[GateAnswer]:
     """Verify each context, `jobs` side by side; return what was said, in the order given.
 
@@ -53,6 +56,7 @@ def examine_contexts(
 
     Args:
         on_end: told what was said of a context, and its verify.json if there is one, as each ends.
+        release, python: as in `verify_contexts`.
     """
     if not is_listed(path_of(recipe.name, profile, source=recipe.source)):
         note = VerificationNote(verdict=Verdict.UNKNOWN, reason=UNVERIFIED, verify_id=None, golden=None)
@@ -69,6 +73,8 @@ def examine_contexts(
             on_end=lambda done, document, directory: on_end(_gate(document, directory), document),
             short=contexts,
             progress_timeout=progress_timeout,
+            release=release,
+            python=python,
         )
     except CannotRun as error:
         return _all_alike(contexts, None, f"could not be verified: {error}", EXIT_COULD_NOT_RUN, on_end)

@@ -42,15 +42,21 @@ def vote(
     data_directory: Path | None,
     on_event: Callable[[dict], None],
     frameworks: Sequence[str] = FRAMEWORKS,
+    pythons: Mapping[str, Path] | None = None,
 ) -> dict[str, Vote]:
-    """Run the frameworks on the tape's cases and return each voter's standing. Raises CannotRun when a framework fails."""
+    """Run the frameworks on the tape's cases and return each voter's standing. Raises CannotRun when a framework fails.
+
+    Args:
+        pythons: by framework, the interpreter of a release that was named, whose vote it is then.
+    """
     ballots: dict[str, dict[str, Tensors]] = {ORACLE: {case.name: tape.expected(case) for case in tape.cases}}
     versions = {ORACLE: f"numpy {np.__version__}"}
     looks = [look_at(tape, case, cuts=(), precision="fp64") for case in tape.cases if has_taps(case)]
     more = {name: array for look in looks for name, array in arrays_of(look).items()}
     for framework in frameworks:
         context = make_context(framework=framework, mode="eager", precision="fp64")
-        setting = Setting(context, directory / framework, tape.header["seed"], data_directory)
+        python = (pythons or {}).get(framework)
+        setting = Setting(context, directory / framework, tape.header["seed"], data_directory, python=python)
         lines = [*lines_of(tape, tape.cases, context), *(line_of(look, context) for look in looks)]
         lines.sort(key=lambda line: line["shards"])  # those of one batch size share a program
         answers = ask(setting, tape, lines, more=more, on_event=on_event)
