@@ -5,6 +5,7 @@ import math
 import signal
 import threading
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -18,7 +19,8 @@ from vigil.digests import replace_listed
 from vigil.errors import CannotRun
 from vigil.recipes.loading import load_recipe
 from vigil.verify import golden, probes
-from vigil.verify.golden import AGREEMENT, OracleDiffers, load_golden, save_golden
+from vigil.verify import vote as vote_module
+from vigil.verify.golden import AGREEMENT, Golden, OracleDiffers, load_golden, save_golden
 from vigil.verify.vote import count
 
 
@@ -190,6 +192,26 @@ def test_ctrl_c_ends_draws_that_would_take_hours(large, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         golden._draw_floors(large, is_large=False, precisions=("fp32",), progress=press)
     assert time.monotonic() - pressed[0] < 20.0  # an hour and more otherwise; a loaded machine takes its time
+
+
+def test_a_release_that_is_named_casts_its_frameworks_vote(monkeypatch, tmp_path):
+    """Each framework is asked by its own interpreter; the others by the one that runs this."""
+    asked = {}
+
+    def ask(setting, tape, lines, **options):
+        asked[setting.context.framework] = setting.python
+        return SimpleNamespace(
+            record=SimpleNamespace(status="finished", failure=None, environment={"framework_version": "1.0"}), tensors={}
+        )
+
+    monkeypatch.setattr(vote_module, "ask", ask)
+    tape = Golden({"seed": 0}, {}, {}, None, [], {}, {}, {})
+    pythons = {"jax": tmp_path / "python"}
+    votes = vote_module.vote(
+        tape, tmp_path, data_directory=None, on_event=lambda event: None, frameworks=["torch", "jax"], pythons=pythons
+    )
+    assert asked == {"torch": None, "jax": tmp_path / "python"}
+    assert {name: each.version for name, each in votes.items() if name != "oracle"} == {"torch": "1.0", "jax": "1.0"}
 
 
 def test_votes_name_the_one_that_leaves():

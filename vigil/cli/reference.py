@@ -18,7 +18,7 @@ from vigil.paths import project_root, reference_directory
 from vigil.recipes.loading import Recipe, load_recipe, recipe_names
 from vigil.references.diff import diff_references
 from vigil.references.overview import overview, recipes_with_rows
-from vigil.references.revision import default_base, is_tracked, merge_base
+from vigil.references.revision import Kept, default_base, is_tracked, kept_of, merge_base
 from vigil.references.samples import load_samples
 from vigil.references.supersede import supersede
 
@@ -55,6 +55,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
         nargs="?",
         help="a revision; what is compared is where HEAD left it (default: the default branch, else HEAD)",
     )
+    compared.add_argument("--recipe", metavar="RECIPE", help="only this one; of your own by its path, whose references git keeps")
     options.add_file(compared, "--markdown", what="write it, as for a pull request,")
     options.add_json(compared)
     compared.set_defaults(run=run_diff)
@@ -117,9 +118,12 @@ def run_supersede(arguments: argparse.Namespace) -> int:
 def run_diff(arguments: argparse.Namespace) -> int:
     """Print what has changed since the base, and return 1 where something was not only appended."""
     options.check_file("--markdown", arguments.markdown)
-    root = project_root()
-    base = merge_base(root, arguments.base) if arguments.base is not None else default_base(root)
-    diff = diff_references(root, base)
+    recipe = load_recipe(arguments.recipe) if arguments.recipe is not None else None
+    kept = Kept(project_root(), recipe=recipe.name if recipe else None)
+    if recipe is not None and recipe.source is not None:
+        kept = kept_of(recipe)
+    base = merge_base(kept.root, arguments.base) if arguments.base is not None else default_base(kept.root)
+    diff = diff_references(kept, base)
     options.write_file("--markdown", arguments.markdown, diff_markdown(diff))
     print("\n".join(diff_lines(diff)))
     code = EXIT_OUTSIDE if diff.problems else EXIT_REPRODUCED

@@ -20,6 +20,7 @@ from vigil.documents.reference_row import ReferenceError_, ReferenceRow, Sample
 from vigil.documents.superseding import FILE_NAME, SupersedingEntry
 from vigil.documents.verdict import Verdict
 from vigil.errors import DataError
+from vigil.paths import project_root
 from vigil.recipes.loading import Recipe, identity_of
 from vigil.references.judge import judge
 from vigil.references.overview import (
@@ -35,7 +36,7 @@ from vigil.references.overview import (
     why_not_used,
 )
 from vigil.references.revision import (
-    FOLDER,
+    Kept,
     Revision,
     Texts,
     other_changes,
@@ -133,25 +134,26 @@ class ReferenceDiff:
     others: Sequence[str]
 
 
-def diff_references(root: Path, base: Revision) -> ReferenceDiff:
-    """Return what the working tree below `root` does to the references of a revision.
+def diff_references(kept: Kept, base: Revision) -> ReferenceDiff:
+    """Return what the working tree does to the references of a revision.
 
     Raises:
         ReferenceError_: A file of either side cannot be read, with file and line.
     """
-    before, now = texts_at(root, base.commit), texts_now(root)
+    before, now = texts_at(kept, base.commit), texts_now(kept)
     problems: list[str] = []
     profiles: list[ProfileDiff] = []
-    for name in sorted({*before, *now}):
-        old = _side(name, before, recipe_at(root, base.commit, name), place=f"{base.commit[:12]}:{FOLDER}/{name}")
-        new = _side(name, now, recipe_now(root, name), place=f"{FOLDER}/{name}")
-        problems += _problems(old, new) or _not_listed(root / FOLDER / name)
-        strangers = unknown_commits(root, (row.commit for row in _added(old, new)))
+    for name in sorted({*before, *now} if kept.recipe is None else {*before, *now} & {kept.recipe}):
+        old = _side(name, before, recipe_at(kept, base.commit, name), place=f"{base.commit[:12]}:{kept.folder}/{name}")
+        new = _side(name, now, recipe_now(kept, name), place=f"{kept.folder}/{name}")
+        problems += _problems(old, new) or _not_listed(kept.directory / name)
+        # Samples are made by Vigil's code, wherever they are kept.
+        strangers = unknown_commits(project_root() if kept.own else kept.root, (row.commit for row in _added(old, new)))
         for profile in sorted({row.recipe.profile for side in (old, new) for row in side.rows.values()}):
             change = _profile_diff(name, profile, old, new, strangers=strangers)
             if change is not None:
                 profiles.append(change)
-    return ReferenceDiff(base, problems, profiles, other_changes(root, base.commit))
+    return ReferenceDiff(base, problems, profiles, other_changes(kept, base.commit))
 
 
 def band_move(old: RunBand | None, new: RunBand | None) -> BandMove:
@@ -269,7 +271,7 @@ def _summary(side: ReferenceSide, profile: str) -> SideSummary:
     """Return what judges a profile on one side: the rows of the recipe as that side has it, of the data of the newest of them."""
     standing = [row for row in side.standing.values() if row.recipe.profile == profile]
     if side.recipe is None or profile not in side.recipe.profiles:
-        why = "recipes/ has no such recipe" if side.recipe is None else f"the recipe has no profile {profile}"
+        why = "there is no such recipe" if side.recipe is None else f"the recipe has no profile {profile}"
         reason = f"{why}: no band" if standing else "no samples"
         return SideSummary(None, None, len(standing), 0, None, None, None, no_bands(reason))
     current = [row for row in standing if why_not_used(row, side.recipe) is None]

@@ -17,11 +17,14 @@ from vigil.documents.reference_row import ReferenceError_
 from vigil.errors import CannotRun, RecipeError, UsageError
 from vigil.paths import project_root
 from vigil.references.diff import BandMove, band_move, diff_references
-from vigil.references.revision import default_base, is_tracked, merge_base
+from vigil.references.revision import Kept, default_base, is_tracked, merge_base
 
 FILE = "reference_results/resnet_cifar/quick-all-2026-11-21.jsonl"
 ENTRIES = "reference_results/resnet_cifar/superseded.jsonl"
 OLD = make_rows(8)
+OWN = QUICK.replace(name="mine")
+OWN_FILE = "reference_results/mine/quick-all-2026-11-21.jsonl"
+MINE = make_rows(8, recipe=OWN)
 
 
 class Checkout:
@@ -48,7 +51,7 @@ class Checkout:
 
     def compare(self, base: str = "HEAD"):
         """Compare the working tree with a revision."""
-        return diff_references(self.root, merge_base(self.root, base))
+        return diff_references(Kept(self.root), merge_base(self.root, base))
 
 
 @pytest.fixture(scope="module")
@@ -172,7 +175,7 @@ def test_a_row_edited_in_an_earlier_commit_of_the_branch_is_found(checkout):
     checkout.commit()
     checkout.commit()
     assert checkout.compare("HEAD").problems == []
-    found = diff_references(checkout.root, default_base(checkout.root))
+    found = diff_references(Kept(checkout.root), default_base(checkout.root))
     assert [line.split(":")[0] for line in found.problems] == ["EDITED"]
     assert band_in(found.profiles[0].old) != band_in(found.profiles[0].new)
 
@@ -332,7 +335,7 @@ def test_a_broken_recipe_in_the_tree_is_its_own_error(checkout):
     checkout.commit()
     path.write_text(whole)
     [place] = checkout.compare().profiles
-    assert place.old.bands["jax"].reason == "recipes/ has no such recipe: no band"
+    assert place.old.bands["jax"].reason == "there is no such recipe: no band"
     assert band_in(place.new) == band(OLD)
 
 
@@ -387,6 +390,86 @@ def test_a_folder_that_is_no_checkout_is_told(tmp_path, monkeypatch):
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
     with pytest.raises(CannotRun, match="no git checkout"):
         default_base(tmp_path)
+
+
+@pytest.fixture
+def own(template, tmp_path, monkeypatch):
+    """A checkout of a user's own, in a subfolder of which lie a recipe and, beside it, its references."""
+    made = Checkout(tmp_path / "theirs")
+    shutil.copytree(template, made.root)
+    shutil.rmtree(made.root / "reference_results")
+    (made.root / "recipes").rename(made.root / "work")
+    (made.root / "work" / "resnet_cifar.yaml").rename(made.root / "work" / "mine.yaml")
+    path = made.root / "work" / "mine.yaml"
+    path.write_text(path.read_text().replace("\nname: resnet_cifar\n", "\nname: mine\n", 1))
+    made.rows(MINE, f"work/{OWN_FILE}")
+    made.rows([make_row()], "work/reference_results/other/quick-jax-2026-11-21.jsonl")
+    made.commit()
+    monkeypatch.chdir(made.root / "work")
+    return made
+
+
+def test_the_references_of_an_own_recipe_are_compared_in_their_repository(own, capsys):
+    """Added rows with both bands, an edited one as a problem; what other recipes there have is not looked at."""
+    added = make_rows(8, frameworks=["jax"], first=1100, mean=87.0, recipe=OWN)
+    own.rows([*MINE, *added], f"work/{OWN_FILE}")
+    own.rows([], "work/reference_results/other/quick-jax-2026-11-21.jsonl")
+    found = answer_of(capsys, DiffAnswer, "reference", "diff", "--recipe", "./mine.yaml")
+    [profile] = found.profiles
+    assert (found.exit_code, found.problems, profile.recipe) == (0, (), "mine")
+    assert [lot.lot.rows for lot in profile.added] == [8]
+    assert profile.old.bands["jax"].band.n < profile.new.bands["jax"].band.n
+    own.rows([MINE[0].replace(value=91.0), *MINE[1:]], f"work/{OWN_FILE}")
+    assert main(["reference", "diff", "--recipe", "mine.yaml"]) == 1
+    assert f"EDITED: mine quick, {MINE[0].context} seed {MINE[0].seed}" in capsys.readouterr().out
+
+
+def test_each_side_has_the_own_recipe_as_it_was(own, capsys):
+    """A raised version leaves the samples behind, as of a recipe that Vigil ships."""
+    path = own.root / "work" / "mine.yaml"
+    path.write_text(path.read_text().replace("\nversion: 1\n", "\nversion: 2\n"))
+    [profile] = answer_of(capsys, DiffAnswer, "reference", "diff", "--recipe", str(path)).profiles
+    assert (profile.old.identity.version, profile.new.identity.version) == (1, 2)
+    assert (profile.old.bands["jax"].band.n, profile.new.bands["jax"].band) == (len(MINE), None)
+
+
+def test_references_in_a_repository_of_their_own_are_compared(own, tmp_path, monkeypatch, capsys):
+    """VIGIL_REFERENCE_DIR may be the top of one; its commits do not have the recipe, which is taken as it is now."""
+    kept = Checkout(tmp_path / "kept")
+    kept.root.mkdir()
+    kept.git("init", "--quiet", "--initial-branch=main", "--template=")
+    kept.rows(MINE, "mine/quick-all-2026-11-21.jsonl")
+    kept.commit()
+    kept.rows(MINE[1:], "mine/quick-all-2026-11-21.jsonl")
+    (kept.root / "mine" / "verify").mkdir()
+    (kept.root / "mine" / "verify" / "golden-quick.npz").touch()
+    monkeypatch.setenv("VIGIL_REFERENCE_DIR", str(kept.root))
+    found = answer_of(capsys, DiffAnswer, "reference", "diff", "HEAD", "--recipe", "mine.yaml")
+    assert [problem.split(":")[0] for problem in found.problems] == ["REMOVED"]
+    assert found.profiles[0].old.bands["jax"].band.n == len(MINE)
+    assert found.others == ("A mine/verify/golden-quick.npz",)
+
+
+def test_own_references_that_cannot_be_compared_are_told(own, tmp_path, monkeypatch, capsys):
+    """None at all is wrong usage; some that git does not keep are exit code 3, each with what to do."""
+    alone = tmp_path / "alone"
+    alone.mkdir()
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path))
+    shutil.copy("mine.yaml", alone)
+    assert main(["reference", "diff", "--recipe", str(alone / "mine.yaml")]) == 2
+    assert f"there is no {alone}/reference_results/mine. To make some: vigil reference add" in capsys.readouterr().err
+    shutil.copytree("reference_results", alone / "reference_results")
+    assert main(["reference", "diff", "--recipe", str(alone / "mine.yaml")]) == 3
+    assert f"{alone}/reference_results: lies in no git repository" in capsys.readouterr().err
+
+
+def test_one_of_the_shipped_recipes_is_compared_alone(checkout, capsys):
+    """By its name; what another one has lost is then no problem of this one."""
+    checkout.rows([make_row()], "reference_results/digits_mlp/quick-jax-2026-11-21.jsonl")
+    checkout.rows(OLD[1:])
+    assert main(["reference", "diff", "HEAD", "--recipe", "moco_lite"]) == 0
+    assert main(["reference", "diff", "HEAD", "--recipe", "resnet_cifar"]) == 1
+    assert "REMOVED" in capsys.readouterr().out
 
 
 def test_a_file_is_tracked_once_it_is_added(checkout):
