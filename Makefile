@@ -17,8 +17,9 @@ CONTEXT = $(call option,framework,FRAMEWORK) $(call option,mode,MODE) $(call opt
   $(call option,device,DEVICE) $(call option,devices,DEVICES) $(call option,shards,SHARDS) \
   $(call option,determinism,DETERMINISM) $(call option,randomness,RANDOMNESS) $(call option,attention,ATTENTION) \
   $(call option,release,RELEASE)
+ANSWER = $(call option,json,JSON) $(ARGS)
 RUNS = $(call option,profile,PROFILE) $(call option,seeds,SEEDS) $(call option,fault,FAULT) \
-  $(call option,jobs,JOBS) $(ARGS)
+  $(call option,jobs,JOBS) $(ANSWER)
 
 # Where all recipes may be meant, none is named.
 NAMED_RECIPE = $(if $(RECIPE),'$(RECIPE)')
@@ -33,7 +34,8 @@ help: ## List the targets
 	@echo "make TARGET [RECIPE=resnet_cifar] [FRAMEWORK=torch|tensorflow|jax] [MODE=eager|jit|compile]"
 	@echo "            [PRECISION=fp32|bf16|fp16|tf32|fp64] [DEVICE=cpu|gpu] [DEVICES=2] [SHARDS=80,48] [SEEDS=3]"
 	@echo "            [PROFILE=smoke|quick|paper] [DETERMINISM=on|off] [RANDOMNESS=shared|native] [FAULT=FILE.py]"
-	@echo "            [RELEASE=jax==0.9.2] [JOBS=2] [ARGS='more options'] [PYTHON=python3.12]"
+	@echo "            [ATTENTION=default|math|flash|efficient|cudnn] [RELEASE=jax==0.9.2] [JOBS=2] [JSON=FILE]"
+	@echo "            [ARGS='more options'] [PYTHON=python3.12]"
 	@echo
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
@@ -55,32 +57,32 @@ nightly: $(VENV)/.core ## Newest releases, all that is not covered yet: BUDGET=3
 drift: $(VENV)/.core ## What is drifting over nights and releases: RECIPE (default: all), PROFILE
 	@$(VIGIL) drift $(NAMED_RECIPE) $(CONTEXT) $(RUNS)
 
-report: $(VENV)/.core ## Write all results as one static site that opens from disk: reports/html/index.html
+report: $(VENV)/.core ## Write all results as one static site that opens from disk: OUT (default: reports/html), NIGHT=ID
 	@$(VIGIL) report $(call option,night,NIGHT) $(call option,out,OUT) $(CONTEXT) $(RUNS)
 
 sample: $(VENV)/.core ## Write the report of a history that was made up: reports/sample/index.html
 	@$(VENV)/bin/python -m benchmarks.sample_report $(call option,out,OUT) $(ARGS)
 
-reference: $(VENV)/.core $(CHOSEN) ## Verify, then add raw samples to reference_results/: RECIPE, FRAMEWORK, PROFILE, SEEDS
+reference: $(VENV)/.core $(CHOSEN) ## Verify, then add raw samples to reference_results/: RECIPE, FRAMEWORK or RELEASE, PROFILE, SEEDS
 	@$(VIGIL) reference add '$(RECIPE)' $(CONTEXT) $(RUNS)
 
 golden: $(VENV)/.core $(ALL) ## Make the golden tape of RECIPE again, all frameworks agreeing: RECIPE, PROFILE
 	@$(VIGIL) golden '$(RECIPE)' $(CONTEXT) $(RUNS)
 
 resume: $(VENV)/.core ## Continue a run from its last checkpoint: RUN=runs/...
-	@$(VIGIL) resume '$(RUN)' $(ARGS)
+	@$(VIGIL) resume '$(RUN)' $(call option,fault,FAULT) $(ANSWER)
 
 recipes: $(VENV)/.core ## List the recipes, their profiles and published targets
-	@$(VIGIL) recipes
+	@$(VIGIL) recipes $(ANSWER)
 
 check: $(VENV)/.core ## Validate recipe files: RECIPE=my.yaml, or all in recipes/
-	@$(VIGIL) check $(if $(RECIPE),'$(RECIPE)',$(wildcard recipes/*.yaml))
+	@$(VIGIL) check $(if $(RECIPE),'$(RECIPE)',$(wildcard recipes/*.yaml)) $(ANSWER)
 
 dashboard: $(VENV)/.core ## Open MLflow's pages on 127.0.0.1, timelines first
-	@$(VIGIL) dashboard $(ARGS)
+	@$(VIGIL) dashboard $(ANSWER)
 
 sync: $(VENV)/.core ## Upload finished runs that the tracking server has not seen
-	@$(VIGIL) sync $(ARGS)
+	@$(VIGIL) sync $(ANSWER)
 
 test: $(VENV)/.test $(ALL) ## Run the tests that need neither GPU nor network (all three frameworks)
 	@$(VENV)/bin/python -m pytest -m 'not slow' -n 2 --dist worksteal $(ARGS)

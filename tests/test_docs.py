@@ -360,11 +360,29 @@ def test_what_is_not_there_is_caught(check, planted, found):
 )
 def test_make_leaves_nothing_out_in_silence(target):
     """A context that was asked for reaches `vigil`, which refuses what the verb does not know: another one must not run."""
+    context = ["MODE=eager", "PRECISION=bf16", "DEVICES=2", "RELEASE=jax==0.9.2"]
+    assert_passed_on(target, [*context, "SEEDS=3", "FAULT=f.py", "JOBS=2", "PROFILE=smoke", "JSON=x.json"])
+
+
+@pytest.mark.parametrize("target", ["resume", "recipes", "check", "sync"])
+def test_make_passes_on_where_the_answer_goes(target):
+    """Also of targets that have no context."""
+    assert_passed_on(target, ["JSON=x.json"])
+
+
+def test_make_help_names_what_may_be_given():
+    """Each variable that is passed on stands in what `make help` prints."""
+    shown = subprocess.run(["make", "help"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    for variable in set(re.findall(r"\$\(call option,[a-z-]+,([A-Z]+)\)", MAKEFILE)):
+        assert re.search(rf"\b{variable}\b", shown), f"make help: {variable} is passed on, and not named"
+
+
+def assert_passed_on(target: str, given: list[str]) -> None:
+    """Raise unless each variable that is given to make becomes an option of the command that it runs."""
     stamps = [word for name in ("core", "torch", "tensorflow", "jax", "test") for word in ("-o", f".venv/.{name}")]
-    given = ["MODE=eager", "PRECISION=bf16", "DEVICES=2", "SEEDS=3", "FAULT=f.py", "JOBS=2", "PROFILE=smoke"]
     own = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MAKELEVEL")}  # of `make test`
     done = subprocess.run(["make", "-n", *stamps, target, *given], cwd=ROOT, env=own, capture_output=True, text=True, check=True)
     [command] = [line for line in done.stdout.replace("\\\n", "").splitlines() if "bin/vigil" in line]
     for option in given:
-        name, value = option.split("=")
+        name, _, value = option.partition("=")
         assert f"--{name.lower()}='{value}'" in command
