@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from reports.tables import Block, print_blocks
 from vigil.cli import options
 from vigil.cli.answers import ListedProfile, ListedRecipe, RecipesAnswer
 from vigil.errors import EXIT_REPRODUCED, EXIT_USAGE, UsageError
@@ -27,7 +28,7 @@ def run(arguments: argparse.Namespace) -> int:
         except UsageError as error:
             problems.append(str(error))
             continue
-        print("\n".join(_lines(recipe)))
+        print_blocks([_block(recipe)])
         found.append(_listed(recipe))
     code = EXIT_USAGE if problems else EXIT_REPRODUCED
     options.write_json(arguments, RecipesAnswer(exit_code=code, recipes=found, problems=problems))
@@ -36,18 +37,17 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _lines(recipe: Recipe) -> list[str]:
-    width = max(map(len, recipe.profiles))
-    lines = [f"{recipe.name}  version {recipe.version}  {recipe.description}"]
+def _block(recipe: Recipe) -> Block:
+    lines = []
     for name, profile in recipe.profiles.items():
         default = " (default)" if name == DEFAULT_PROFILE else ""
-        lines.append(f"  {name:{width}}  {profile.description}{default}")
-        lines += [
-            f"  {'':{width}}  published: {target.metric} {target.value:g}{_unit(recipe, target.metric)} ({target.source})"
+        published = [
+            f"published: {target.metric} {target.value:g}{_unit(recipe, target.metric)} ({target.source})"
             for target in recipe.targets
             if target.profile == name
         ]
-    return lines
+        lines.append((name, "\n".join([f"{profile.description}{default}", *published])))
+    return Block(f"{recipe.name}  version {recipe.version}  {recipe.description}", lines)
 
 
 def _listed(recipe: Recipe) -> ListedRecipe:

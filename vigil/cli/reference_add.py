@@ -76,10 +76,10 @@ def run(arguments: argparse.Namespace) -> int:
     training = recipe.resolve(arguments.profile)
     data_directory = ensure_data(training, progress=RunDisplay().data)
     data = kind_of(training).load(training["data"], None if data_directory is None else str(data_directory))
-    have = _samples(recipe, arguments.profile, checksum=data.checksum, version=resolved and resolved.version)
+    have = _samples(recipe, arguments.profile, checksum=data.checksum, version=resolved.version if resolved else None)
     missing = [(seed, context) for seed in seeds for context in contexts if (context.text, seed) not in have]
     print(f"{len(missing)} runs to measure, {len(have)} samples of this recipe and profile are there already", flush=True)
-    with interpreter(resolved and resolved.named, tell=say) as (python, named):
+    with interpreter(resolved.named if resolved else None, tell=say) as (python, named):
         gated = examine_contexts(
             recipe,
             arguments.profile,

@@ -47,10 +47,21 @@ def test_recipes_lists_profiles_and_targets(capsys):
     of_digits = [line.strip() for line in lines if "0.18" in line]
     assert of_digits[0].startswith("published: train_loss 0.042898 nats (")
     assert of_digits[1].startswith("published: train_accuracy 0.993879 (")  # a share, and no nats
-    assert any(line.startswith("  quick") and line.endswith("(default)") for line in lines)
+    assert any(line.startswith("    quick") and line.endswith("(default)") for line in lines)
     own = next(index for index, line in enumerate(lines) if line.startswith("resnet_cifar  version "))
-    paper = next(index for index, line in enumerate(lines) if index > own and line.startswith("  paper"))
+    paper = next(index for index, line in enumerate(lines) if index > own and line.startswith("    paper"))
     assert "published: test_accuracy 91.25 percent (He et al. 2015" in lines[paper + 1]
+
+
+def test_the_list_of_recipes_is_read_at_80_columns(capsys, monkeypatch):
+    """No line is wider, and a description goes on below itself."""
+    monkeypatch.setenv("COLUMNS", "80")
+    arguments = parse(recipes)
+    assert arguments.run(arguments) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 80
+    title = next(index for index, line in enumerate(lines) if line.startswith("resnet_cifar  version "))
+    assert lines[title + 1].startswith("    ")
 
 
 def test_schema_prints_json(capsys):
