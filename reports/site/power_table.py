@@ -8,9 +8,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from reports.site.sources import ProfileFacts, RecipeFacts
+from vigil.documents.identity import Identity
 from vigil.documents.reference_row import ReferenceRow
-from vigil.references.samples import MIN_SAMPLES, MIN_SEEDS, how_to_make, newest_checksum
-from vigil.references.usable import are_enough
+from vigil.references.samples import MIN_SAMPLES, MIN_SEEDS, how_to_make
+from vigil.references.usable import are_enough, judging_today
 from vigil.statistics.bands import prediction_band
 from vigil.statistics.finite import BandUndefined
 from vigil.statistics.power import basis, power
@@ -79,15 +80,10 @@ def mean_bands(
     return of_cell
 
 
-def _used(recipe: RecipeFacts, profile: ProfileFacts, rows: Sequence[ReferenceRow]) -> list[ReferenceRow]:
-    """Return the rows of a recipe's profile as they are now, of the newest data."""
-    used = [
-        row for row in rows
-        if (row.recipe.version, row.recipe.profile, row.recipe.hash, row.metric)
-        == (recipe.version, profile.name, profile.hash, recipe.metric["name"])
-    ]  # fmt: skip
-    newest = newest_checksum(used)
-    return [row for row in used if row.data.checksum == newest]
+def _used(recipe: RecipeFacts, profile: ProfileFacts, rows: Sequence[ReferenceRow]) -> Sequence[ReferenceRow]:
+    """Return the rows that would judge a recipe's profile today, be they too few."""
+    identity = Identity(name=recipe.name, version=recipe.version, hash=profile.hash, profile=profile.name)
+    return judging_today(rows, recipe=identity, metric=recipe.metric["name"])[0]
 
 
 def _power(recipe: RecipeFacts, profile: ProfileFacts, rows: Sequence[ReferenceRow]) -> ProfilePower:

@@ -12,8 +12,8 @@ from vigil.drift.questions import ReferenceSamples
 from vigil.errors import VigilError
 from vigil.recipes.loading import load_recipe, recipe_hash
 from vigil.references.overview import recipes_with_rows
-from vigil.references.samples import load_rows, newest_checksum, select
-from vigil.references.usable import are_enough
+from vigil.references.samples import load_rows
+from vigil.references.usable import judging_today
 from vigil.statistics.metric import spread_floor
 
 
@@ -51,10 +51,10 @@ def _reference(cell: Mapping[str, Any], rows: Sequence[ReferenceRow]) -> Referen
     name, profile, digest = cell["recipe"], cell["profile"], cell["recipe_hash"]
     identity = Identity(name=name, version=int(cell["recipe_version"]), hash=digest, profile=profile)
     rows = [row for row in rows if row.recipe == identity and row.unit == cell["unit"]]
-    chosen = select(rows, recipe=identity, metric=cell["metric"], data=newest_checksum(rows)).rows
-    values = tuple(row.value for row in chosen)
-    if not are_enough(chosen):
+    chosen, problem = judging_today(rows, recipe=identity, metric=cell["metric"])
+    if problem is not None:
         return None
+    values = tuple(row.value for row in chosen)
     floor = _floor(values, cell)
     if floor == 0.0 and len(set(values)) == 1:
         return None
