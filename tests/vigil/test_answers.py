@@ -12,7 +12,7 @@ import pytest
 from tests.test_docs import ROOT, below, made_of, outline, outlines, parts_of
 from tests.vigil.json_answer import answer_of
 from vigil.cli import answers
-from vigil.cli.answers import Answer, CheckAnswer, PowerAnswer, RecipesAnswer
+from vigil.cli.answers import Answer, CheckAnswer, CheckedRecipe, PowerAnswer, RecipesAnswer
 from vigil.cli.main import build_parser, main
 from vigil.recipes.loading import load_recipe, recipe_hash, recipe_names
 
@@ -56,6 +56,23 @@ def test_the_keys_of_a_page_go_down_to_those_inside():
     """Parts of the answer's own module stand in place, those of others are found to be listed by themselves."""
     assert "recipes [{asked, name, version, hashes, problem}]" in outline(CheckAnswer)
     assert [part.__name__ for part in parts_of(answers.ShowAnswer)] == ["SampleGroup"]
+
+
+def test_a_key_that_the_page_does_not_list_is_caught():
+    """An answer that gets one more, inside a part too, is no longer what the page says."""
+
+    class Checked(CheckedRecipe):
+        __module__ = CheckedRecipe.__module__
+        seconds: float
+
+    class More(CheckAnswer):
+        __module__, __qualname__ = CheckAnswer.__module__, "CheckAnswer"
+        recipes: tuple[Checked, ...]
+
+    page = PAGE.read_text(encoding="utf-8")
+    assert outline(CheckAnswer) in page
+    assert outline(More).replace("More", "CheckAnswer") not in page
+    assert "problem, seconds}]" in outline(More)
 
 
 def test_what_is_printed_goes_to_standard_error_and_the_file_has_the_same(tmp_path, capsys):
