@@ -11,6 +11,7 @@ traceback, words that name no file.
 from __future__ import annotations
 
 import collections
+import dataclasses
 import functools
 import random
 import re
@@ -23,9 +24,20 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
+import numpy as np
+
+from runners.contract.arrays import digest_of_arrays
+from runners.contract.data import instances
+from runners.contract.kinds import detections
+from runners.contract.protocol.checkpoint import CHECKPOINT, load_state, save_state
+from runners.contract.protocol.events import FILE_NAME as EVENTS
+from runners.contract.protocol.events import EventWriter, read_events
+from runners.contract.protocol.spec import write_spec
 from vigil.cli.main import Parser
 from vigil.cli.options import whole_number
+from vigil.data.coco.recorded_detections import read_recorded
 from vigil.digests import FILE_NAME as LIST
+from vigil.digests import digest_of
 from vigil.documents.context import FRAMEWORKS, make_context
 from vigil.documents.judgement import Metric
 from vigil.documents.night import Night, read_nights
@@ -34,7 +46,9 @@ from vigil.documents.verification import Verification
 from vigil.errors import CannotRun, VigilError
 from vigil.nightly.night_file import create_night
 from vigil.paths import project_root, reference_directory
-from vigil.process.recording import read_record, spec_of
+from vigil.process.build_spec import build_spec
+from vigil.process.execute import Ending
+from vigil.process.recording import make_record, read_record, require_whole, spec_of
 from vigil.recipes.loading import identity_of, load_recipe
 from vigil.references.judge import judge
 from vigil.references.samples import load_samples, newest_checksum
@@ -140,8 +154,14 @@ def lay_out(root: Path) -> dict[Path, Answer]:
         else:
             files[path] = functools.partial(_bands, references, path.parent.name)
     invocation = _make_invocation(root / "runs", references)
-    for name in ("invocation.json", "seed1/record.json", "seed2/record.json", "seed1/spec.json"):
+    names = ("record.json", "spec.json", "events.jsonl")
+    for name in ("invocation.json", *(f"seed{seed}/{name}" for seed in (1, 2) for name in names)):
         files[invocation / name] = functools.partial(_resumed, invocation, references)
+    killed, ended = _make_detector_runs(root / "runs" / "detector")
+    for name in ("events.jsonl", "checkpoint.npz", "detections-2.npz", "spec.json"):
+        files[killed / name] = functools.partial(_gone_on_with, killed)
+    for name in ("detections.npz", "record.json", "spec.json"):
+        files[ended / name] = functools.partial(_detections, ended)
     verification = root / "runs" / "verification"
     verification.mkdir()
     path = Verification.parse((project_root() / SAMPLE).read_bytes(), where=SAMPLE).write(verification)
@@ -160,6 +180,7 @@ def kind_of(path: Path) -> str:
     kinds = {
         LIST: f"`{LIST}`", "clean": "clean rows", "golden": "golden tapes", "known_findings": "known findings",
         "superseded": "superseding entries", "quick": "reference rows", "smoke": "reference rows",
+        "detections": "`detections*.npz`",
     }  # fmt: skip
     return kinds.get(path.name.partition(".")[0].partition("-")[0], f"`{path.name}`")
 
@@ -221,8 +242,28 @@ def _resumed(invocation: Path, references: Path) -> Any:
             record = read_record(invocation / name)
             if record is None:
                 raise CannotRun(f"{invocation / name / Record.FILE_NAME}: missing: the run is trained again")
+            record.require_files(invocation / name)
             records.append(record)
         return carry_out.judge_records(document, records)
+
+
+def _gone_on_with(run: Path) -> Any:
+    """Return what a run that was killed goes on from: its state, and what it had said before that was saved."""
+    require_whole(run)
+    if not (run / CHECKPOINT).exists():
+        raise CannotRun(f"{run / CHECKPOINT}: missing: the run is trained from its first step")
+    state, last = load_state(run / CHECKPOINT)
+    told = [event for event in read_events(run) if event["kind"] in ("steps", "evaluated") and event["step"] <= last]
+    arrays = dataclasses.asdict(detections.read(detections.step_path(run, last)))
+    return last, digest_of_arrays(state), told, digest_of_arrays(arrays)
+
+
+def _detections(run: Path) -> Any:
+    """Return what `vigil coco` and masks.png make of a run's detections."""
+    if not (run / Record.FILE_NAME).exists():
+        raise CannotRun(f"{run / Record.FILE_NAME}: missing: the run is trained again")
+    recorded = read_recorded(run / detections.FILE_NAME)
+    return recorded.title, digest_of_arrays(dataclasses.asdict(recorded.detections)), recorded.truth.image_ids.tolist()
 
 
 def _verification(directory: Path) -> Any:
@@ -261,10 +302,47 @@ def _make_invocation(runs: Path, references: Path) -> Path:
                 "state_sha256": None, "peak_memory_bytes": None, "fault": None, "environment": {},
                 "timing": {"wall_seconds": 1.0, "cpu_seconds": None, "first_step_seconds": None, "images_per_second": None},
                 "data": {**training["data"], "checksum": row.data.checksum}, "code": {"commit": None, "dirty": None},
-                "verify": None,
+                "verify": None, "files": _write_events(directory / f"seed{seed}"),
             }
         ).write(directory / f"seed{seed}")  # fmt: skip
     return directory
+
+
+def _make_detector_runs(root: Path) -> tuple[Path, Path]:
+    """Leave a detector's run that was killed after a checkpoint, and one that has ended; return their directories."""
+    recipe, data = _recipe("tiny_mask_rcnn"), {"name": "scenes", "checksum": None, "n_train": 4, "n_test": 4}
+    training = recipe.resolve(PROFILE) | {"steps": 4, "evaluate_every_steps": 2, "data": data}
+    context, truth = make_context(framework="torch"), instances.load(data, None).test
+    shape = (len(truth.image_ids), 3)
+    found = detections.Detections(
+        truth.image_ids, np.zeros(shape, np.float32), np.zeros((*shape, 4), np.float32), np.full(shape, -1, np.int32),
+        np.zeros((*shape, 28, 28), np.float16),
+    )  # fmt: skip
+    runs = root / "killed", root / "ended"
+    for run in runs:
+        run.mkdir(parents=True)
+        spec = build_spec(
+            run_id=run.name, recipe=identity_of(recipe, PROFILE), training=training, context=context, seed=1,
+            data_directory=None, fault=None,
+        )  # fmt: skip
+        write_spec(run, spec)
+        detections.write_step(run, found, step=2)
+        _write_events(run)
+        save_state(run / CHECKPOINT, {"params/a": np.arange(300.0)}, step=2)
+    make_record(runs[1], invocation_id=root.name, context=context, ending=Ending(-9))
+    return runs
+
+
+def _write_events(run: Path) -> dict[str, str]:
+    """Leave the events of a run that was killed after its second step; return their digest as a record has it."""
+    events = EventWriter(run, heartbeat_seconds=60.0)
+    events.emit("started", pid=1, framework="torch")
+    events.emit("data", checksum="c0ffee")
+    events.emit("steps", step=2, losses=[2.0, 1.0])
+    metrics = {"detections_per_image": 4.0}
+    events.emit("evaluated", step=2, epoch=0.5, train_loss=1.5, metrics=metrics, images_per_second=None)
+    events.close()
+    return {EVENTS: digest_of((run / EVENTS).read_bytes())}
 
 
 if __name__ == "__main__":

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
+from runners.contract.arrays import read_arrays
+from vigil.errors import DataError
 
 FILE_NAME, INPUTS = "views.png", "inputs.npz"
 _ROWS = (("images", "image"), ("query_views", "query's view"), ("key_views", "key's view"))
@@ -18,8 +19,11 @@ def draw_views(directory: Path) -> Path | None:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    with np.load(directory / INPUTS, allow_pickle=False) as stored:
-        rows = [(title, stored[name]) for name, title in _ROWS]
+    try:
+        stored = read_arrays(directory / INPUTS)
+    except ValueError as error:
+        raise DataError(f"{directory / INPUTS}: {error}.") from error
+    rows = [(title, stored[name]) for name, title in _ROWS]
     count = len(rows[0][1])
     figure = Figure(figsize=(1.0 + 1.05 * count, 3.5), dpi=100)
     FigureCanvasAgg(figure)

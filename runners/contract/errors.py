@@ -1,13 +1,16 @@
 """What a runner raises on purpose. `category` is the word that goes into the `failed` event."""
 
+import tokenize
 import zipfile
 import zlib
 
 # What numpy and zipfile raise for a damaged .npz file, caught together. It is a RuntimeError where a flipped bit names an
 # encryption, or a compression that zipfile does not have (tests/verify/test_golden.py plants both); an OSError where it names
-# another one; and one of the last three where a header's shape is none.
+# another one; and one of the next three where a header's shape is none. The last two are from a header that is no literal, which
+# numpy takes apart as one of Python 2 (`python -m benchmarks.damage` has met one).
 DAMAGED_ARCHIVE = (
     ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error, RuntimeError, OSError, MemoryError, OverflowError, TypeError,
+    tokenize.TokenError, SyntaxError,
 )  # fmt: skip
 
 

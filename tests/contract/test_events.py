@@ -132,3 +132,58 @@ def test_lines_of_many_threads_do_not_mix(writer, tmp_path):
     for thread in threads:
         thread.join()
     assert sorted(event["number"] for event in read_events(tmp_path)) == [n for n in range(4) for _ in range(40)]
+
+
+@pytest.fixture
+def written(tmp_path):
+    """The bytes of four events by two writers, the first of which left half a line."""
+    for kinds, half in ((("started", "steps"), b'{"kind": "eval'), (("started", "finished"), b"")):
+        writer = EventWriter(tmp_path, heartbeat_seconds=60.0)
+        for kind in kinds:
+            writer.emit(kind, step=11)
+        writer.close()
+        with open(tmp_path / FILE_NAME, "ab") as file:
+            file.write(half)
+    return (tmp_path / FILE_NAME).read_bytes()
+
+
+def without_line(number):
+    return lambda content: b"".join(line for place, line in enumerate(content.splitlines(keepends=True)) if place != number)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda content: content.replace(b'"step": 11', b'"step": 91', 1),
+        lambda content: content[::-1].replace(b'"step": 11'[::-1], b'"step": 91'[::-1], 1)[::-1],
+        lambda content: content.replace(b'"sha256"', b'"sha257"', 1),
+        lambda content: content[::-1].replace(b'"sha256"'[::-1], b'"sha257"'[::-1], 1)[::-1],
+        lambda content: content[:-3] + b"x}\n",
+        lambda content: content[:-2] + b"\n",
+        lambda content: content.replace(b"}\n", b"} ", 1),
+        lambda content: content.replace(b"eval", b"evil"),
+        lambda content: content + b'{"kind": "finished"}\n',
+        *(without_line(number) for number in range(4)),
+    ],
+)
+def test_altered_events_are_refused(tmp_path, written, damage):
+    """A flip in the first line and in the last, in a digest, in half a line; a line lost, joined or put there."""
+    assert [event["kind"] for event in read_events(tmp_path)] == ["started", "steps", "started", "finished"]
+    assert damage(written) != written
+    (tmp_path / FILE_NAME).write_bytes(damage(written))
+    with pytest.raises(ValueError, match="is not what was written"):
+        read_events(tmp_path)
+
+
+def test_events_from_before_there_were_digests_are_read_and_held_from_then_on(tmp_path):
+    """A run of an earlier version is gone on with; what it wrote cannot be altered after that."""
+    old = b'{"kind": "started", "time": 1.0, "phase": "import"}\n'
+    (tmp_path / FILE_NAME).write_bytes(old)
+    assert len(read_events(tmp_path)) == 1
+    writer = EventWriter(tmp_path, heartbeat_seconds=60.0)
+    writer.emit("resumed", step=0)
+    writer.close()
+    assert len(read_events(tmp_path)) == 2
+    (tmp_path / FILE_NAME).write_bytes((tmp_path / FILE_NAME).read_bytes().replace(b"1.0", b"2.0", 1))
+    with pytest.raises(ValueError, match="line 2"):
+        read_events(tmp_path)

@@ -16,8 +16,11 @@ from runners.contract.kinds.detections import Detections
 from runners.contract.protocol.spec import write_spec
 from tests.vigil.json_answer import answer_of
 from tests.vigil.test_coco import perfect
+from tests.vigil.tracked import a_record
 from vigil.cli.answers import CocoDrawAnswer, CocoEvaluateAnswer
 from vigil.cli.main import main
+from vigil.digests import digest_of
+from vigil.documents.record import Record
 
 
 @pytest.fixture(scope="module")
@@ -154,6 +157,19 @@ def test_figures_and_picture_are_answers(run, capsys):
     assert (found.figures["box_ap"], found.figures["mask_ap_large"]) == (1.0, None)
     drawn = answer_of(capsys, CocoDrawAnswer, "coco", "draw", str(run / "detections.npz"), "--images", "3")
     assert (drawn.path, drawn.images) == (f"{run}/masks.png", 3)
+
+
+@pytest.mark.parametrize("action", ["draw", "evaluate"])
+def test_detections_of_another_run_are_refused(run, capsys, action, scene_set):
+    """Whole detections that are not those which the record was made of are not shown as that run's."""
+    listed = {"detections.npz": digest_of((run / "detections.npz").read_bytes())}
+    Record.model_validate(a_record(1, files=listed)).write(run)
+    command = ["coco", action, str(run / "detections.npz"), *(("--images", "1") if action == "draw" else ())]
+    assert main(command) == 0
+    found = perfect(scene_set.test)
+    detections.write(run / detections.FILE_NAME, dataclasses.replace(found, scores=found.scores / 2))
+    assert main(command) == 3
+    assert f"{run}/detections.npz: its SHA-256 is not the one in record.json" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("action", ["draw", "evaluate"])

@@ -7,6 +7,7 @@ import pytest
 from matplotlib.image import imread
 
 from reports.views_picture import draw_views
+from vigil.errors import DataError
 
 
 def test_every_image_stands_above_its_two_views(tmp_path):
@@ -27,5 +28,5 @@ def test_a_run_without_views_has_no_picture(tmp_path):
     assert draw_views(tmp_path) is None
     assert not list(tmp_path.iterdir())
     (tmp_path / "inputs.npz").write_bytes(b"not an archive")
-    with pytest.raises(ValueError, match="pickle"):
+    with pytest.raises(DataError, match=r"inputs\.npz: not a whole \.npz file"):
         draw_views(tmp_path)

@@ -22,6 +22,7 @@ import vigil.paths
 import vigil.process.environment
 import vigil.runs.carry_out
 from tests.vigil.json_answer import answer_of
+from tests.vigil.scripted import end_run
 from vigil.cli.answers import MatrixAnswer
 from vigil.cli.help_text import EXAMPLES, GROUPS
 from vigil.cli.main import VERBS, build_parser, main
@@ -333,6 +334,42 @@ def test_an_interrupted_command_says_how_to_go_on_and_does(command, scripted, pl
     code, out, _ = command("resume", str(directory / "seed1"))
     assert (code, started) == (4, [("torch", 1)])
     assert "80.00 (seed 0), 81.00 (seed 1)" in out
+
+
+@pytest.mark.parametrize("run", ["seed0", "seed1"])
+def test_resume_judges_and_trains_nothing_beside_altered_events(command, scripted, places, run):
+    """The events of a run that has ended, and of one that is to go on, are held to their records; nothing is started."""
+    scripted({0: 80.0, 1: "interrupted"})
+    command(*REPRODUCE, "--seeds", "2")
+    (directory,) = places.iterdir()
+    started = scripted({1: 81.0})
+    started.clear()
+    path = directory / run / "events.jsonl"
+    path.write_bytes(path.read_bytes().replace(b"2.5", b"1.5"))
+    code, _, err = command("resume", str(directory))
+    assert (code, started) == (3, [])
+    assert f"{path}: its SHA-256 is not the one in record.json: it was altered, cut off or damaged. Restore it" in err
+    assert len(err.strip().splitlines()) == 1
+
+
+def test_a_kill_of_a_resumed_run_leaves_no_record_of_the_attempt_before(command, scripted, places, monkeypatch):
+    """Its events have grown since: a record that lists what they were would refuse the run for ever."""
+    scripted({0: "interrupted"})
+    command(*REPRODUCE)
+    (directory,) = places.iterdir()
+    monkeypatch.setattr(vigil.runs.carry_out, "execute", lambda directory, *others, **options: end_and_die(directory))
+    with pytest.raises(SystemExit):
+        command("resume", str(directory))
+    started = scripted({0: 81.0})
+    started.clear()
+    assert command("resume", str(directory))[0] == 4
+    assert started == [("torch", 0)]
+
+
+def end_and_die(directory):
+    """Write events, and end as a kill does, before there is a record of them."""
+    end_run(directory, 81.0)
+    raise SystemExit
 
 
 def test_a_verdict_is_written_for_a_machine(command, scripted, places, tmp_path):

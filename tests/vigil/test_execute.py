@@ -11,7 +11,6 @@ import psutil
 import pytest
 
 import vigil.process.execute
-from runners.contract.protocol.events import EventWriter
 from vigil.documents.context import make_context
 from vigil.documents.record import Record
 from vigil.process.execute import Ending, execute
@@ -267,9 +266,7 @@ def test_an_error_in_the_display_leaves_no_runner_behind(fake_runner, run_direct
 
 def test_a_second_attempt_sees_its_own_events_only(fake_runner, run_directory):
     """What an earlier attempt has written is not handed on again."""
-    writer = EventWriter(run_directory, heartbeat_seconds=60.0)
-    writer.emit("started", pid=1)
-    writer.close()
+    (run_directory / "events.jsonl").write_text('{"kind": "started", "time": 1.0, "phase": "import", "pid": 1}\n')
     fake_runner(STARTED, FINISHED)
     ending, _, seen = carried_out(run_directory)
     assert [event["kind"] for event in seen] == ["started", "steps", "finished"]

@@ -10,12 +10,16 @@ import pytest
 from runners.contract import files
 from runners.contract.data import instances
 from runners.contract.kinds import detections
+from runners.contract.protocol.checkpoint import CHECKPOINT, save_state
 from runners.contract.protocol.events import FILE_NAME as EVENTS
+from runners.contract.protocol.events import EventWriter
 from runners.contract.protocol.spec import write_spec
+from vigil.digests import digest_of
 from vigil.documents.context import make_context
+from vigil.documents.document import DocumentError
 from vigil.documents.record import PlantedFault, Record, Resumption
 from vigil.process.execute import Ending
-from vigil.process.recording import make_record, read_record
+from vigil.process.recording import make_record, read_record, require_whole
 from vigil.recipes.loading import load_recipe
 
 CONTEXT = make_context(framework="torch", mode="eager")
@@ -99,8 +103,9 @@ def test_a_finished_record_is_complete(recorded, run_directory):
     assert set(record.as_json()) == {
         "schema", "run_id", "invocation_id", "created", "recipe", "context", "seed", "status", "failure", "metric",
         "curve", "losses", "state_sha256", "timing", "peak_memory_bytes", "fault", "environment", "data", "code",
-        "probed", "verify", "resumed",
+        "probed", "verify", "resumed", "files",
     }
+    assert record.files == {"events.jsonl": digest_of((run_directory / "events.jsonl").read_bytes())}
     assert record.text() == read_record(run_directory).text() == (run_directory / "record.json").read_text()
     assert record.created == "2023-11-14T22:13:20+00:00"
     assert record.metric.as_json() == {
@@ -245,3 +250,95 @@ def test_detections_that_are_gone_fail_the_run(detected):
     assert (record.status, record.failure.category) == ("failed", "detections")
     assert "detections-4.npz: cannot be read" in record.failure.message
     assert record.metric.value is None
+
+
+@pytest.fixture
+def killed(run_directory, make_spec, training):
+    """The directory of a run that evaluates after every second step, and was killed after the checkpoint of the fourth."""
+    write_spec(run_directory, make_spec(training=training | {"evaluate_every_steps": 2}))
+    writer = EventWriter(run_directory, heartbeat_seconds=60.0)
+    writer.emit("started", pid=1, framework="torch")
+    for step in (2, 4):
+        writer.emit("steps", step=step, losses=[2.5, 2.0])
+        fields = evaluated(0.0, step, 50.0)
+        writer.emit("evaluated", **{key: value for key, value in fields.items() if key not in ("kind", "time", "phase")})
+    save_state(run_directory / CHECKPOINT, {"params/a": np.zeros(3)}, step=4)
+    writer.emit("checkpointed", step=4)
+    writer.close()
+    return run_directory
+
+
+def cut(name, lines):
+    def damage(directory):
+        kept = (directory / name).read_bytes().splitlines(keepends=True)[:lines]
+        (directory / name).write_bytes(b"".join(kept))
+
+    return damage
+
+
+def replace(name, old, new):
+    def damage(directory):
+        content = (directory / name).read_bytes()
+        assert old in content
+        (directory / name).write_bytes(content.replace(old, new))
+
+    return damage
+
+
+@pytest.mark.parametrize(
+    ("damage", "named"),
+    [
+        (replace(EVENTS, b'"test_accuracy": 50.0', b'"test_accuracy": 90.0'), EVENTS),
+        (cut(EVENTS, 4), EVENTS),  # the evaluation of step 4 is gone
+        (cut(EVENTS, 3), EVENTS),
+        (lambda directory: (directory / EVENTS).unlink(), EVENTS),
+        (replace(CHECKPOINT, np.array([0.0]).tobytes() * 3, np.array([1.0]).tobytes() * 3), CHECKPOINT),
+        (lambda directory: (directory / CHECKPOINT).write_bytes(b""), CHECKPOINT),
+    ],
+)
+def test_a_run_goes_on_from_nothing_that_was_altered(killed, damage, named):
+    """What lies beside a checkpoint is refused before the run is trained, although no record lists it."""
+    require_whole(killed)
+    damage(killed)
+    with pytest.raises(DocumentError, match=rf"{named}: .*Restore it, or"):
+        require_whole(killed)
+
+
+def test_what_follows_a_checkpoint_may_be_cut(killed):
+    """A kill leaves such events: the steps after the checkpoint are trained again."""
+    cut(EVENTS, 5)(killed)
+    require_whole(killed)
+    (killed / EVENTS).write_bytes((killed / EVENTS).read_bytes() + b'{"kind": "ste')
+    require_whole(killed)
+
+
+@pytest.mark.parametrize(
+    "damage", [cut(EVENTS, 6), replace(EVENTS, b"2.5", b"9.5"), lambda directory: (directory / EVENTS).unlink()]
+)
+def test_a_record_is_held_to_the_files_that_it_was_made_of(recorded, run_directory, damage):
+    """Altered, cut off or gone: one line names the file and what to do."""
+    record = recorded(FIRST + SECOND, Ending(0))
+    record.require_files(run_directory)
+    damage(run_directory)
+    with pytest.raises(DocumentError, match=rf"{EVENTS}: .*record\.json.* Restore it, or start a new invocation\.$"):
+        record.require_files(run_directory)
+    with pytest.raises(DocumentError):
+        require_whole(run_directory)
+    record.replace(files=None).require_files(run_directory)  # one from before there were digests
+
+
+def test_detections_of_a_run_that_goes_on_are_checked_before_it_is_trained(detected, run_directory):
+    """An evaluation's detections that are gone, or are those of another step, are refused."""
+    events = FIRST[0], found_at(1_700_000_003.0, 2), found_at(1_700_000_008.0, 4)
+    record = detected(*events, missed={2: 2, 4: 0})
+    assert set(record.files) == {EVENTS, "detections.npz", "detections-2.npz", "detections-4.npz"}
+    require_whole(run_directory)
+    other = (run_directory / "detections-4.npz").read_bytes()
+    (run_directory / "detections-2.npz").write_bytes(other)
+    with pytest.raises(DocumentError, match=r"detections-2\.npz: its SHA-256"):
+        require_whole(run_directory)
+    (run_directory / "record.json").unlink()
+    require_whole(run_directory)
+    (run_directory / "detections-2.npz").write_bytes(other[:-100])
+    with pytest.raises(DocumentError, match=r"detections-2\.npz: "):
+        require_whole(run_directory)

@@ -21,6 +21,8 @@ from tests.vigil.tracked import (
     write_invocation,
 )
 from vigil.cli.answers import SyncAnswer
+from vigil.digests import digest_of
+from vigil.documents.record import Record
 from vigil.errors import UsageError
 from vigil.tracking import TrackingUnavailable, upload
 
@@ -92,6 +94,19 @@ def test_damaged_invocation_does_not_stop_the_others(uri, invocation_directory, 
     assert "c-field/seed2/record.json: metric: found None" in output
     assert "1 uploaded, 0 already in MLflow, 0 skipped, 3 failed, 0 not tried" in output
     assert_held_once(uri)
+
+
+def test_a_run_beside_altered_events_is_not_uploaded(uri, invocation_directory, capsys):
+    """A record is sent only while the files that it was made of are what they were."""
+    events = invocation_directory / "seed1" / "events.jsonl"
+    events.write_bytes(b"what was written\n")
+    listed = {events.name: digest_of(events.read_bytes())}
+    Record.model_validate(a_record(1, files=listed)).write(events.parent)
+    events.write_bytes(b"what was writhen\n")
+    assert synchronise(invocation_directory.parent) == 3
+    assert f"failed: {events}: its SHA-256 is not the one in record.json" in capsys.readouterr().out
+    events.write_bytes(b"what was written\n")
+    assert synchronise(invocation_directory.parent) == 0
 
 
 def test_missing_runs_directory_is_wrong_usage(tmp_path):

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
+from vigil.digests import digest_of
 from vigil.documents.context import Context
-from vigil.documents.document import Document, Number, Part
+from vigil.documents.document import Document, DocumentError, Number, Part
 from vigil.documents.failure import Failure
 from vigil.documents.identity import Identity
 from vigil.documents.invocation import FirstRung
 from vigil.documents.judgement import Metric
 from vigil.documents.provenance import Environment, PlantedFault
 
+RESTORE = "Restore it, or start a new invocation."
 Status = Literal["finished", "failed", "unsupported", "interrupted"]
 
 
@@ -88,7 +91,7 @@ class Resumption(Part):
 
 
 class Record(Document):
-    """One run. `losses`: of every step, in order."""
+    """One run. `losses`: of every step, in order. `files`: name -> SHA-256 of each file beside it that it was made of."""
 
     FILE_NAME: ClassVar[str] = "record.json"
 
@@ -114,3 +117,26 @@ class Record(Document):
     probed: tuple[AnsweredCase, ...] = ()
     verify: FirstRung | None = None
     resumed: tuple[Resumption, ...] = ()
+    files: dict[str, str] | None = None
+
+    def require_files(self, directory: Path, *names: str) -> None:
+        """Hold files of the run's directory to their digests: those that are named and listed, or all that are listed.
+
+        Records from before there were digests list none.
+
+        Raises:
+            DocumentError: One is gone, or is not what this was made of.
+        """
+        listed = self.files or {}
+        for name in sorted(listed.keys() & set(names) if names else listed):
+            path = directory / name
+            try:
+                found = digest_of(path.read_bytes())
+            except OSError as error:
+                raise DocumentError(
+                    f"{path}: cannot be read ({error.strerror}), although {self.FILE_NAME} was made of it. {RESTORE}"
+                ) from error
+            if found != listed[name]:
+                raise DocumentError(
+                    f"{path}: its SHA-256 is not the one in {self.FILE_NAME}: it was altered, cut off or damaged. {RESTORE}"
+                )

@@ -9,13 +9,17 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
+from runners.contract.errors import UnusableData
 from runners.contract.files import replace_text
+from runners.contract.kinds import detections
 from runners.contract.kinds.table import kind_of
+from runners.contract.protocol.checkpoint import CHECKPOINT, load_state
 from runners.contract.protocol.events import FILE_NAME as EVENTS
 from runners.contract.protocol.events import read_events
 from runners.contract.protocol.spec import FILE_NAME as SPEC
 from runners.contract.protocol.spec import RunSpec, read_spec
 from vigil.data.coco.measured import with_average_precision
+from vigil.digests import digest_of
 from vigil.documents.context import Context
 from vigil.documents.document import DocumentError
 from vigil.documents.failure import Failure
@@ -23,6 +27,7 @@ from vigil.documents.identity import Identity
 from vigil.documents.invocation import FirstRung
 from vigil.documents.judgement import Metric
 from vigil.documents.record import (
+    RESTORE,
     AnsweredCase,
     CurvePoint,
     DataFacts,
@@ -62,7 +67,46 @@ def spec_of(run_directory: Path) -> RunSpec:
         return read_spec(run_directory)
     except (OSError, ValueError, TypeError, KeyError) as error:
         said = error.strerror if isinstance(error, OSError) else f"{type(error).__name__}: {error}"
-        raise DocumentError(f"{run_directory / SPEC}: {said}. Restore it, or start a new invocation.") from error
+        raise DocumentError(f"{run_directory / SPEC}: {said}. {RESTORE}") from error
+
+
+def require_whole(run_directory: Path) -> None:
+    """Hold what a run goes on from to its digests, before it is trained: its record, checkpoint, events and detections.
+
+    Where a kill left no record, the checkpoint says how far the events must reach.
+
+    Raises:
+        DocumentError: One was altered, cut off, or is gone.
+    """
+    if record := read_record(run_directory):
+        record.require_files(run_directory)
+    path, step = run_directory / CHECKPOINT, 0
+    if path.exists():
+        try:
+            _, step = load_state(path)
+        except (OSError, ValueError) as error:
+            raise DocumentError(f"{path}: {error}. Restore it, or remove it: the run then begins at step 0 again.") from error
+    training, path = spec_of(run_directory).training, run_directory / EVENTS
+    try:
+        events = read_events(run_directory)
+        losses, curve = _losses(events), _curve(events)
+    except (KeyError, TypeError, ValueError) as error:
+        raise _damaged(path, error) from error
+    if len(losses) < step or len(curve) < step // training["evaluate_every_steps"]:
+        raise DocumentError(
+            f"{path}: missing or cut off: {CHECKPOINT} was saved after step {step}, and not all losses and evaluations before it "
+            f"are here. {RESTORE}"
+        )
+    if kind_of(training).has_instances:
+        for point in curve:
+            try:
+                detections.read(detections.step_path(run_directory, point.step))
+            except UnusableData as error:
+                raise DocumentError(f"{error} {RESTORE}") from error
+
+
+def _damaged(path: Path, error: Exception) -> DocumentError:
+    return DocumentError(f"{path}: it was altered or damaged ({type(error).__name__}: {error}). {RESTORE}")
 
 
 def make_record(
@@ -80,10 +124,7 @@ def make_record(
     try:
         record = _record_of(run_directory, spec, invocation_id=invocation_id, context=context, ending=ending, verify=verify)
     except (KeyError, TypeError, ValueError) as error:
-        raise DocumentError(
-            f"{run_directory / EVENTS}: no record can be made of it ({type(error).__name__}: {error}). It was altered or "
-            "damaged: restore it, or start a new invocation."
-        ) from error
+        raise _damaged(run_directory / EVENTS, error) from error
     record.write(run_directory)
     return record
 
@@ -136,7 +177,13 @@ def _record_of(
         ),
         verify=verify,
         resumed=tuple(Resumption(time=event["time"], step=event["step"]) for event in events if event["kind"] == "resumed"),
+        files={path.name: digest_of(path.read_bytes()) for path in _made_of(run_directory)},
     )
+
+
+def _made_of(run_directory: Path) -> list[Path]:
+    """Return the files of a run that its numbers are from."""
+    return [path for path in (run_directory / EVENTS, *sorted(run_directory.glob("detections*.npz"))) if path.is_file()]
 
 
 def _started(events: list[dict]) -> float:

@@ -26,7 +26,7 @@ from vigil.paths import reference_directory
 from vigil.process.directories import alone_in
 from vigil.process.execute import execute
 from vigil.process.planted import with_mark
-from vigil.process.recording import make_record, read_record, spec_of
+from vigil.process.recording import make_record, read_record, require_whole, spec_of
 from vigil.references.exact import judge_runs
 from vigil.references.judge import failed
 from vigil.references.samples import load_samples
@@ -129,7 +129,12 @@ def _carry_out(
     records: list[Record] = []
     for index, name in enumerate(invocation.runs):
         record, ending = read_record(directory / name), None
-        if record is None or record.status != "finished":
+        if record is not None and record.status == "finished":
+            record.require_files(directory / name)
+        else:
+            require_whole(directory / name)
+            # It is of the attempt before: a kill of this one must not leave it beside events that it was not made of.
+            (directory / name / Record.FILE_NAME).unlink(missing_ok=True)
             if invocation.verdict:  # a resumed one: what it said no longer holds
                 invocation = invocation.replace(verdict=None)
                 invocation.write(directory)

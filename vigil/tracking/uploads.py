@@ -31,7 +31,7 @@ def upload(directory: Path, *, uri: str | None = None) -> Tracking:
 
     Raises:
         TrackingUnavailable: MLflow could not be reached, or refused. Calling again later completes the upload.
-        CannotRun: the directory lacks a record, holds a damaged one, or has no verdict yet.
+        CannotRun: the directory lacks a record, holds a damaged one, or files that it was not made of, or has no verdict yet.
     """
     uri = uri or tracking_uri()
     experiment, parent, children = _entries(directory)
@@ -111,6 +111,8 @@ def _entries(directory: Path) -> tuple[str, Entry, list[Entry]]:
     records = [
         Record.parse(of_run, where=str(place / Record.FILE_NAME)) for place, of_run in zip(places, of_runs, strict=True)
     ]
+    for place, record in zip(places, records, strict=True):
+        record.require_files(place)
     files = attachments(directory, [f"verify/{name}" for name in (VERIFICATION, PICTURE)])
     try:
         children = [

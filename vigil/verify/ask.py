@@ -14,8 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from runners.contract.errors import DAMAGED_ARCHIVE
-from runners.contract.protocol.cases import CASES, PROBES
+from runners.contract.protocol.cases import CASES, PROBES, answers_path, read_answers
 from runners.contract.protocol.spec import write_spec
 from vigil.documents.context import Context
 from vigil.documents.identity import Identity
@@ -191,13 +190,12 @@ def ask(
     record = Record.model_validate(make_record(directory, invocation_id=directory.parent.name, context=context, ending=ending))
     tensors: dict[str, Tensors] = {}
     for index, line in enumerate(lines):
-        path = directory / f"answers-{index}.npz"
+        path = answers_path(directory, index)
         if path.exists():
             try:
-                with np.load(path, allow_pickle=False) as archive:
-                    tensors[line["name"]] = {name: archive[name] for name in archive.files}
-            except DAMAGED_ARCHIVE as error:
-                raise CannotRun(f"{path}: no whole answer ({type(error).__name__}: {error}). Verify again.") from error
+                tensors[line["name"]] = read_answers(directory, index)
+            except (OSError, ValueError) as error:
+                raise CannotRun(f"{path}: no whole answer ({error}). Verify again.") from error
     return Answers(record, tensors, {case.name: case.seconds for case in record.probed})
 
 

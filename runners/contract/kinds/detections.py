@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-import io
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
+from runners.contract.arrays import read_arrays, write_arrays
 from runners.contract.errors import DAMAGED_ARCHIVE, NanDetections, UnusableData
 from runners.contract.files import replacing
 
@@ -63,9 +62,8 @@ def from_rows(rows: np.ndarray, image_ids: np.ndarray) -> Detections:
 def write(path: Path, detections: Detections) -> None:
     """Check and write detections, all of them or nothing. Raises ValueError as `check` does."""
     check(detections)
-    arrays: dict[str, Any] = {field.name: getattr(detections, field.name) for field in dataclasses.fields(Detections)}
-    with replacing(path) as file:
-        np.savez_compressed(file, **arrays)
+    arrays = {field.name: getattr(detections, field.name) for field in dataclasses.fields(Detections)}
+    write_arrays(path, arrays, is_compressed=True)
 
 
 def step_path(run_directory: Path, step: int) -> Path:
@@ -84,8 +82,8 @@ def write_step(run_directory: Path, detections: Detections, *, step: int) -> Non
 def read(path: Path) -> Detections:
     """Return detections that have been checked. Raises UnusableData, with the file."""
     try:
-        with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as arrays:
-            detections = Detections(**{field.name: arrays[field.name] for field in dataclasses.fields(Detections)})
+        arrays = read_arrays(path)
+        detections = Detections(**{field.name: arrays[field.name] for field in dataclasses.fields(Detections)})
         check(detections)
     except OSError as error:
         reason = error.strerror or error

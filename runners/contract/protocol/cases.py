@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from runners.contract.arrays import Arrays, read_arrays, write_arrays
 from runners.contract.data.batches import Labels
-from runners.contract.files import replacing
 from runners.contract.kinds.kind import Kind
 from runners.contract.kinds.table import kind_of
 from runners.contract.protocol.checkpoint import State
@@ -24,7 +24,7 @@ from runners.contract.protocol.spec import RunSpec
 CASES = "cases.json"
 PROBES = "probes.npz"
 KINDS = ("step", "predict", "alternate", "accumulate", "repeat", "choose", "segments", "trajectory")
-Answers = dict[str, np.ndarray]
+Answers = Arrays
 
 
 @dataclasses.dataclass(frozen=True)
@@ -137,17 +137,19 @@ def sized(training: dict[str, Any], *, rows: int, evaluation_rows: int) -> dict[
     return result
 
 
+def answers_path(run_directory: Path, index: int) -> Path:
+    """Return where the answers to a case are."""
+    return run_directory / f"answers-{index}.npz"
+
+
 def write_answers(run_directory: Path, index: int, answers: Answers) -> None:
     """Write answers-<index>.npz: it is there whole, or not at all."""
-    arrays: dict[str, Any] = dict(answers)
-    with replacing(run_directory / f"answers-{index}.npz") as file:
-        np.savez(file, **arrays)
+    write_arrays(answers_path(run_directory, index), answers)
 
 
 def read_answers(run_directory: Path, index: int) -> Answers:
     """Return the answers to a case. Raises OSError or ValueError for a missing or broken file."""
-    with np.load(run_directory / f"answers-{index}.npz", allow_pickle=False) as archive:
-        return {name: archive[name] for name in archive.files}
+    return read_arrays(answers_path(run_directory, index))
 
 
 def _frozen(value: Any) -> Any:

@@ -2,48 +2,33 @@
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from runners.contract.errors import DAMAGED_ARCHIVE
-from runners.contract.files import replacing
+from runners.contract.arrays import Arrays, digest_of_arrays, read_arrays, write_arrays
 
-State = dict[str, np.ndarray]
+State = Arrays
 CHECKPOINT = "checkpoint.npz"
 FINAL = "final.npz"
 
 
 def save_state(path: Path, state: State, *, step: int) -> None:
     """Replace the file by a state: a killed process leaves the old one or the new one, whole."""
-    arrays: dict[str, Any] = {"step": np.int64(step), **state}
-    with replacing(path, durable=True) as file:
-        np.savez(file, **arrays)
+    write_arrays(path, {"step": np.array(step, dtype=np.int64), **state}, durable=True)
 
 
 def load_state(path: Path) -> tuple[State, int]:
     """Return (state, step). Raises OSError or ValueError for a missing or broken file."""
-    try:
-        with open(path, "rb") as file, np.load(file, allow_pickle=False) as archive:
-            state = {name: archive[name] for name in archive.files if name != "step"}
-            return state, int(archive["step"])
-    except OSError:
-        raise
-    except DAMAGED_ARCHIVE as error:
-        raise ValueError(f"not a whole .npz file of a state: {type(error).__name__}: {error}") from error
+    state = read_arrays(path)
+    if "step" not in state:
+        raise ValueError("not a state: it holds no step")
+    return state, int(state.pop("step"))
 
 
 def state_sha256(state: State) -> str:
     """Return one hash over names, types, shapes and bits of parameters and statistics."""
-    digest = hashlib.sha256()
-    for name in sorted(state):
-        if name.startswith(("params/", "stats/")):
-            array = np.ascontiguousarray(state[name])
-            digest.update(f"{name} {array.dtype.str} {array.shape}".encode())
-            digest.update(array.tobytes())
-    return digest.hexdigest()
+    return digest_of_arrays({name: array for name, array in state.items() if name.startswith(("params/", "stats/"))})
 
 
 def require_same_names(state: State, expected: set[str]) -> None:

@@ -1,20 +1,26 @@
 """events.jsonl: one JSON object a line, flushed; written by a runner, followed by the conductor.
 
 A killed process may leave half a line at the end: readers pass over it, a resumed writer begins on a line of its own.
+Each line ends with the SHA-256 of the whole file up to there, so that no line can be altered, lost or put in between unseen. Of
+lines that are cut off at the end nothing in the file can tell; a checkpoint does, and the record of a run that has ended.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import os
+import re
 import threading
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 FILE_NAME = "events.jsonl"
+_DIGEST = "sha256"
+_ENDING = b', "sha256": "%s"}\n'
+_LISTED = re.compile(rb', "sha256": "([0-9a-f]{64})"}\Z')
 PHASES = ("import", "set_up", "data", "build", "train", "evaluate", "checkpoint", "verify", "finish")
 
 
@@ -40,10 +46,11 @@ class EventWriter:
 
     def __init__(self, run_directory: Path, *, heartbeat_seconds: float) -> None:
         path = run_directory / FILE_NAME
-        half_line = path.exists() and path.stat().st_size > 0 and not path.read_bytes().endswith(b"\n")
-        self._file = open(path, "a", encoding="utf-8")  # noqa: SIM115, closed by close()
-        if half_line:
-            self._file.write("\n")
+        earlier = path.read_bytes() if path.exists() else b""
+        self._digest = hashlib.sha256(earlier)
+        self._file = open(path, "ab")  # noqa: SIM115, closed by close()
+        if earlier and not earlier.endswith(b"\n"):
+            self._append(b"\n")
         self._lock = threading.Lock()
         self._started = time.time() - time.monotonic()  # a clock that is set under way moves no event
         self._progress = 0
@@ -55,10 +62,16 @@ class EventWriter:
     def emit(self, kind: str, **fields: Any) -> None:
         """Append one event. Its time and the current phase are added."""
         event = {"kind": kind, "time": round(self._started + time.monotonic(), 3), "phase": self.phase, **_encode(fields)}
-        line = json.dumps(event, allow_nan=False) + "\n"
+        line = json.dumps(event, allow_nan=False)[:-1].encode()
         with self._lock:
-            self._file.write(line)
+            digest = self._digest.copy()
+            digest.update(line)
+            self._append(line + _ENDING % digest.hexdigest().encode())
             self._file.flush()
+
+    def settle(self) -> None:
+        """Wait until all that was said survives a power cut, as a checkpoint does that rests on it."""
+        os.fsync(self._file.fileno())
 
     def enter(self, phase: str) -> None:
         """Change the phase. Counts as progress."""
@@ -73,8 +86,12 @@ class EventWriter:
     def close(self) -> None:
         self._stop.set()
         self._thread.join(timeout=1.0)
-        os.fsync(self._file.fileno())
+        self.settle()
         self._file.close()
+
+    def _append(self, content: bytes) -> None:
+        self._file.write(content)
+        self._digest.update(content)
 
     def _beat(self, seconds: float) -> None:
         while not self._stop.wait(seconds):
@@ -96,19 +113,42 @@ class EventReader:
             block = file.read()
         end = block.rfind(b"\n") + 1
         self._offset += end
-        return list(_parse(block[:end].splitlines()))
+        return [event for line in block[:end].split(b"\n") if (event := _parse(line))]
 
 
 def read_events(run_directory: Path) -> list[dict]:
-    """Return every complete event of a run directory; an empty list if there is no file."""
-    return EventReader(run_directory).new()
+    """Return every complete event of a run directory; an empty list if there is no file.
+
+    Raises:
+        ValueError: The file is not as it was written: at which line.
+    """
+    path = run_directory / FILE_NAME
+    content = path.read_bytes() if path.exists() else b""
+    lines = content.split(b"\n")[:-1]
+    digest, has_digests, events = hashlib.sha256(), False, []
+    for number, line in enumerate(lines, start=1):
+        event, listed = _parse(line), _LISTED.search(line)
+        if listed is not None:
+            digest.update(line[: listed.start()])
+            is_whole, has_digests = listed[1].decode() == digest.hexdigest(), True
+            line = line[listed.start() :]
+        else:
+            # It is of an earlier writer, before all that have a digest; or the half of a killed one's, and others follow.
+            is_whole = not has_digests or (event is None and number < len(lines))
+        if not is_whole:
+            raise ValueError(f"line {number}: the file up to there is not what was written")
+        digest.update(line + b"\n")
+        events += [event] if event else []
+    return events
 
 
-def _parse(lines: list[bytes]) -> Iterator[dict]:
-    for line in lines:
-        try:
-            event = json.loads(line)
-        except ValueError:
-            continue  # the half line of a killed writer
-        if isinstance(event, dict) and "kind" in event:
-            yield event
+def _parse(line: bytes) -> dict | None:
+    """Return the event of a line without its digest; None for the half line of a killed writer."""
+    try:
+        event = json.loads(line)
+    except ValueError:
+        return None
+    if not isinstance(event, dict) or "kind" not in event:
+        return None
+    event.pop(_DIGEST, None)
+    return event

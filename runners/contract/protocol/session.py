@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from runners.contract.arrays import write_arrays
 from runners.contract.data.batches import Batches, Labels
 from runners.contract.errors import ContractError, NanLoss
 from runners.contract.kinds import detections, weights
@@ -73,8 +74,7 @@ class Session:
             self._events.emit("data", checksum=dataset.checksum)
         self._batches = kind.make_batches(dataset, self.spec.training, seed=self.spec.seed, order=order)
         if self._events and (shown := self._batches.shown()):
-            arrays: dict[str, Any] = dict(shown)
-            np.savez_compressed(self.directory / INPUTS, **arrays)
+            write_arrays(self.directory / INPUTS, shown, is_compressed=True)
         return self._batches
 
     def starting_state(self) -> tuple[State | None, int]:
@@ -158,6 +158,7 @@ class Session:
         self._end_segment()
         if self._events:
             self.enter("checkpoint")
+            self._events.settle()
             checkpoint.save_state(self.directory / checkpoint.CHECKPOINT, state, step=self.step)
             self._events.emit("checkpointed", step=self.step)
             self.enter("train")

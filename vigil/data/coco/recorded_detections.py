@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from runners.contract.kinds import detections
 from runners.contract.kinds.detections import Detections
 from runners.contract.protocol.spec import FILE_NAME, read_spec
 from vigil.data.official import ensure_instances
+from vigil.documents.record import Record
 from vigil.errors import DataError
 
 
@@ -31,7 +33,10 @@ def read_recorded(path: Path) -> RecordedDetections:
 
     Raises:
         DataError: The file, the spec beside it, or the data set is missing, damaged or altered.
+        DocumentError: The record beside it is, or says that it was made of another file.
     """
+    with contextlib.suppress(FileNotFoundError):  # of a run that was killed
+        Record.read(path.parent).require_files(path.parent, path.name)
     try:
         found = detections.read(path)
     except UnusableData as error:
