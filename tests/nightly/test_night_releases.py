@@ -5,6 +5,7 @@ import pytest
 from vigil.errors import UsageError
 from vigil.nightly import night_releases
 from vigil.nightly.night_releases import NewestReleases
+from vigil.releases import store
 from vigil.releases.resolve import Resolved
 
 
@@ -20,8 +21,8 @@ def asked(monkeypatch):
         found.append(release.text)
         return Resolved(release.text, "k1", ("jax==0.10.2", "numpy==2.4.0"), release.shown_indexes)
 
-    monkeypatch.setattr(night_releases, "known", known)
-    monkeypatch.setattr(night_releases, "resolve", resolve)
+    monkeypatch.setattr(store, "known", known)
+    monkeypatch.setattr(store, "resolve", resolve)
     return found
 
 

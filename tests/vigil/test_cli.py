@@ -26,6 +26,7 @@ from tests.vigil.scripted import end_run
 from vigil.cli.answers import MatrixAnswer
 from vigil.cli.help_text import EXAMPLES, GROUPS
 from vigil.cli.main import VERBS, build_parser, main
+from vigil.documents.record import Record
 from vigil.recipes.loading import load_recipe, recipe_names
 
 VERB_NAMES = [verb.__name__.rsplit(".", 1)[1] for verb in VERBS]
@@ -350,6 +351,20 @@ def test_resume_judges_and_trains_nothing_beside_altered_events(command, scripte
     assert (code, started) == (3, [])
     assert f"{path}: its SHA-256 is not the one in record.json: it was altered, cut off or damaged. Restore it" in err
     assert len(err.strip().splitlines()) == 1
+
+
+def test_runs_from_before_there_were_digests_go_on_and_it_is_said(command, scripted, places):
+    """Once, and not of runs whose records list what they were made of."""
+    scripted({0: 80.0, 1: "interrupted"})
+    command(*REPRODUCE, "--seeds", "2")
+    (directory,) = places.iterdir()
+    Record.read(directory / "seed0").replace(files=None).write(directory / "seed0")
+    scripted({1: 81.0})
+    code, _, err = command("resume", str(directory))
+    assert code == 4
+    assert err.count("list no digests") == 1
+    Record.read(directory / "seed0").replace(files={}).write(directory / "seed0")
+    assert "list no digests" not in command("resume", str(directory))[2]
 
 
 def test_a_kill_of_a_resumed_run_leaves_no_record_of_the_attempt_before(command, scripted, places, monkeypatch):

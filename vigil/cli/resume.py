@@ -9,14 +9,20 @@ from pathlib import Path
 
 from vigil.cli import options
 from vigil.cli.reproduce import report, watch
-from vigil.documents.invocation import Invocation
+from vigil.documents.invocation import Invocation, NamedRelease
 from vigil.errors import UsageError
 from vigil.process.build_spec import fault_entry
+from vigil.process.consent import FAULTS, RELEASES, is_own, remember, require
 from vigil.process.environment import require_framework
-from vigil.process.planted import faults_of, is_own
+from vigil.process.planted import faults_of
+from vigil.process.recording import read_record
 from vigil.progress import RunDisplay
-from vigil.runs.carry_out import carry_out, read_invocation
+from vigil.releases.recorded import installed_by, named_by_user
+from vigil.releases.store import digest_of_named
+from vigil.runs.carry_out import carry_out, is_run, read_invocation
 from vigil.runs.plan import run_names
+
+_DIGITS = 16
 
 
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
@@ -27,6 +33,12 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
         "--fault",
         metavar="FILE.py",
         help="the planted fault of these runs, where they were not made here: nothing else is run of what they name",
+    )
+    parser.add_argument(
+        "--install",
+        metavar="DIGEST",
+        help="the packages of these runs' release, where they were not made here: without it their digest is shown, and none "
+        "is installed",
     )
     options.add_json(parser, what="invocation.json")
     options.add_timeouts(parser)
@@ -40,9 +52,16 @@ def run(arguments: argparse.Namespace) -> int:
     invocation = read_invocation(directory if (directory / file).exists() else named)
     given = fault_entry(arguments.fault)
     for fault in faults_of(directory, (*run_names(invocation.seeds), *invocation.runs)):
-        _require_consent(fault, given=given, directory=directory)
+        _require_fault(fault, given=given, directory=directory)
     if invocation.release is None:
+        if arguments.install is not None:
+            raise UsageError("--install: these runs name no release: they go on with what is installed here. Leave it out.")
         require_framework(invocation.context.framework)
+    elif not is_run(directory, invocation):
+        _require_release(invocation.release, given=arguments.install, directory=directory)
+    if any((record := read_record(directory / name)) and record.files is None for name in invocation.runs):
+        said = "its records list no digests: they are from before there were any, and what lies beside them is taken as it is"
+        print(f"vigil: {directory}: {said}", file=sys.stderr)
     timeout = options.seconds("--hang-timeout", arguments.hang_timeout)
     with RunDisplay() as display:
         result = carry_out(directory, watch=watch(display, progress_timeout=timeout))
@@ -50,18 +69,34 @@ def run(arguments: argparse.Namespace) -> int:
     return report(result, directory)
 
 
-def _require_consent(fault: Mapping[str, str], *, given: Mapping[str, str] | None, directory: Path) -> None:
+def _require_release(release: NamedRelease, *, given: str | None, directory: Path) -> None:
+    """Ask before packages are installed that no command of this user has named. Raises UsageError unless the answer is yes.
+
+    The name of a release says nothing of the packages that a directory lists with it: the digest of them all does.
+    """
+    digest = digest_of_named(release)[:_DIGITS]
+    if given is not None and given != digest:
+        raise UsageError(f"--install: found {given!r}. Allowed: {digest}, of what these runs install: {installed_by(release)}.")
+    if given is None and not named_by_user(release):
+        require(
+            f"{directory}: resuming installs what no command of yours has named: {installed_by(release)}",
+            question="Install them?",
+            otherwise=f"If you have read this and trust it: vigil resume {directory} --install {digest}",
+        )
+    remember(RELEASES, digest_of_named(release))
+
+
+def _require_fault(fault: Mapping[str, str], *, given: Mapping[str, str] | None, directory: Path) -> None:
     """Ask before a file is run that no command of this user has named. Raises UsageError unless the answer is yes.
 
     A name that the directory gives is no reason to run a file: the checksum of one that the user named is.
     """
     if given and given["sha256"] != fault["sha256"]:
         raise UsageError(f"--fault: found {given['path']}, whose checksum is not that of these runs' fault, {fault['name']}.")
-    if given or is_own(fault["sha256"]):
+    if given or is_own(FAULTS, fault["sha256"]):
         return
-    what = f"{directory}: resuming runs the Python file {fault['path']}, which no command of yours has named"
-    if sys.stdin.isatty() and sys.stderr.isatty():
-        print(f"vigil: {what}. Run it? [y/N] ", end="", file=sys.stderr, flush=True)
-        if sys.stdin.readline().strip().lower() in ("y", "yes"):
-            return
-    raise UsageError(f"{what}. If you have read it and trust it: vigil resume {directory} --fault {fault['path']}")
+    require(
+        f"{directory}: resuming runs the Python file {fault['path']}, which no command of yours has named",
+        question="Run it?",
+        otherwise=f"If you have read it and trust it: vigil resume {directory} --fault {fault['path']}",
+    )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Annotated, ClassVar
+
+from pydantic import Field, model_validator
 
 from vigil.documents.document import Part
 
@@ -18,14 +20,24 @@ class PlantedFault(Part):
 
 
 class NamedRelease(Part):
-    """The release that was asked for, and the packages of its environment; both null where it cannot be had."""
+    """The release that was asked for, and the packages of its environment; both null where it cannot be had.
+
+    key: it names a folder, which is made and removed: a word, and no path. pins, extra_index: lines that an installer
+    reads, and none that tells it more.
+    """
 
     LEFT_OUT_WHEN_NONE: ClassVar[tuple[str, ...]] = ("extra_index",)
 
     request: str
-    key: str | None
-    pins: tuple[str, ...] | None
-    extra_index: tuple[str, ...] | None = None
+    key: Annotated[str, Field(pattern=r"^\w[\w.-]*$")] | None
+    pins: tuple[Annotated[str, Field(pattern=r"^[\w.-]+==[\w.+!-]+( sha256:[0-9a-f]{64})?$")], ...] | None
+    extra_index: tuple[Annotated[str, Field(pattern=r"^\S+$")], ...] | None = None
+
+    @model_validator(mode="after")
+    def _both_or_neither(self) -> NamedRelease:
+        if (self.key is None) != (self.pins is None):
+            raise ValueError("a release has both key and pins, or neither")
+        return self
 
 
 class Tracking(Part):

@@ -15,8 +15,8 @@ from vigil.documents.verdict import Verdict
 from vigil.errors import EnvironmentFailed, UsageError
 from vigil.nightly.night_file import NightFile
 from vigil.releases.naming import Release, parse_release
-from vigil.releases.resolve import Resolved, resolve
-from vigil.releases.store import held, known
+from vigil.releases.resolve import Resolved
+from vigil.releases.store import held, pins_of
 
 Tell = Callable[[str], None]
 
@@ -58,8 +58,7 @@ class NewestReleases:
     def resolve(self, framework: str) -> NightRelease:
         """Return the release to test. Raises EnvironmentFailed."""
         release = self._named.get(framework) or parse_release(framework + self._suffix, indexes=self._indexes)
-        # What is named exactly and was built before needs no network.
-        resolved = known(release) or resolve(release)
+        resolved = pins_of(release)
         return NightRelease(
             request=resolved.request,
             version=resolved.version,

@@ -13,7 +13,7 @@ from vigil.documents.context import Context
 from vigil.documents.identity import Identity
 from vigil.errors import UsageError
 from vigil.paths import expanded
-from vigil.process.planted import remember
+from vigil.process.consent import FAULTS, remember
 from vigil.process.side_by_side import available_cores
 
 HEARTBEAT_SECONDS = 5.0
@@ -27,7 +27,7 @@ def fault_entry(path: str | None) -> dict[str, str] | None:
     if not file.is_file():
         raise UsageError(f"--fault: {path}: no such file. Allowed: a Python file that defines install().")
     entry = {"path": str(file), "name": file.stem, "sha256": file_sha256(file)}
-    remember(entry["sha256"])
+    remember(FAULTS, entry["sha256"])
     return entry
 
 

@@ -7,9 +7,26 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from vigil.documents.invocation import NamedRelease
+from vigil.process.consent import RELEASES, is_own
 from vigil.releases.naming import parse_release
 from vigil.releases.resolve import Resolved
-from vigil.releases.store import held, obtain
+from vigil.releases.store import digest_of_named, held, listed, obtain
+
+
+def named_by_user(release: NamedRelease) -> bool:
+    """Has a command of this user named what carrying this out would install, or is there nothing left to install?"""
+    if is_own(RELEASES, digest_of_named(release)):
+        return True
+    there = [environment.resolved.named for environment in listed()]
+    return any((each.key, each.pins, each.extra_index) == (release.key, release.pins, release.extra_index) for each in there)
+
+
+def installed_by(release: NamedRelease) -> str:
+    """Return, in words, what carrying this out would install, and from where."""
+    if release.pins is None:
+        return f"{release.request}, with what it needs, from your own package indexes"
+    where = ", ".join(("your own package indexes", *(release.extra_index or ())))
+    return f"{release.request}, {len(release.pins)} packages from {where}: {', '.join(release.pins)}"
 
 
 @contextlib.contextmanager

@@ -24,10 +24,12 @@ from pathlib import Path
 from typing import Any
 
 from runners.contract import compiled
+from runners.contract.files import digest_of_values
 from vigil.documents.invocation import NamedRelease
 from vigil.errors import DirectoryError, EnvironmentFailed
 from vigil.locks import Held, locked
 from vigil.paths import cache_directory
+from vigil.process.consent import RELEASES, remember
 from vigil.process.recording import write_json
 from vigil.releases import installer
 from vigil.releases.naming import Release, file_sha256
@@ -77,12 +79,25 @@ def obtain(release: Release, *, tell: Tell = _silent) -> Resolved:
     Raises:
         EnvironmentFailed: not to be resolved or built.
     """
+    resolved = pins_of(release, tell=tell)
+    with held(resolved, tell=tell):
+        return resolved
+
+
+def pins_of(release: Release, *, tell: Tell = _silent) -> Resolved:
+    """Return the pins of a release that a command of this user names, and remember that it did. Raises EnvironmentFailed."""
+    remember(RELEASES, digest_of_named(NamedRelease(request=release.text, key=None, pins=None)))
     resolved = known(release)
     if resolved is None:
         tell(f"resolving {release.text}")
         resolved = resolve(release)
-    with held(resolved, tell=tell):
-        return resolved
+    remember(RELEASES, digest_of_named(resolved.named))
+    return resolved
+
+
+def digest_of_named(release: NamedRelease) -> str:
+    """Return the SHA-256 of what documents say of a release: its packages, and where they come from."""
+    return digest_of_values(release.as_json())
 
 
 def obtain_or_say_why(release: Release, *, tell: Tell = _silent) -> Resolved | Unavailable:

@@ -99,7 +99,7 @@ def _work(directory: Path, *, watch: Watch) -> Generator[None, None, CarriedOut]
         invocation = invocation.replace(runs=run_names(invocation.seeds))
         if invocation.verify and invocation.verify.name is Verdict.FAILED_ENVIRONMENT:
             invocation = invocation.replace(verify=FirstRung.pending())
-    if _is_run(directory, invocation):  # an environment that is gone must not take its verdict with it
+    if is_run(directory, invocation):  # an environment that is gone must not take its verdict with it
         return (yield from _carry_out(directory, invocation, watch=watch, python=None))
     try:
         with interpreter(invocation.release, tell=watch.on_build) as (python, release):
@@ -108,7 +108,7 @@ def _work(directory: Path, *, watch: Watch) -> Generator[None, None, CarriedOut]
         return CarriedOut(give_up(directory, error))
 
 
-def _is_run(directory: Path, invocation: Invocation) -> bool:
+def is_run(directory: Path, invocation: Invocation) -> bool:
     """Has every run finished, so that judging is all that is left?"""
     records = [read_record(directory / name) for name in invocation.runs]
     return not invocation.is_to_be_verified and all(record and record.status == "finished" for record in records)

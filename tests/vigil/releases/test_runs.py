@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
+import shutil
 import sys
 from types import SimpleNamespace
 
@@ -16,9 +18,11 @@ from reports.block import verdict_block
 from reports.matrix import markdown, outcome, read_cell, rows
 from runners.contract.protocol.spec import read_spec
 from tests.reports.documents import a_document as a_verification
+from vigil.cli.main import main
 from vigil.documents.context import make_context
 from vigil.documents.invocation import FirstRung, Invocation
 from vigil.errors import EnvironmentFailed
+from vigil.paths import cache_directory
 from vigil.process.execute import execute
 from vigil.process.recording import read_record
 from vigil.recipes.loading import load_recipe
@@ -271,3 +275,110 @@ def test_what_stops_one_of_several_stops_all(scripted, planned):
     assert all(result.interruption and result.invocation.verdict is None for result in results)
     scripted({0: 80.0, 1: 81.0})
     assert [carry_out(directory, watch=QUIET).invocation.verdict.mean for directory in directories] == [80.5, 80.5]
+
+
+@pytest.fixture
+def foreign(fake, scripted, places):
+    """The directory of an interrupted run under a release, as it came from somebody else: nothing of it is known here."""
+    scripted({0: "interrupted"})
+    release = obtain(parse_release("jax==0.9.2", indexes=["https://packages.example/simple"]))
+    directory = plan(request(release=release, seeds=[0], framework="jax"), places, data_directory=None)
+    carry_out(directory, watch=QUIET)
+    shutil.rmtree(cache_directory())
+    fake.installed.clear()
+    return directory
+
+
+def test_a_release_that_nobody_here_named_is_not_installed(fake, foreign, scripted, capsys):
+    """Not on a terminal `resume` says which packages from where, and the way to allow exactly these; it installs nothing."""
+    started = scripted({0: 80.0})
+    started.clear()
+    assert main(["resume", str(foreign)]) == 2
+    said = capsys.readouterr().err
+    release = read_invocation(foreign).release
+    assert f"jax==0.9.2, {len(release.pins)} packages from your own package indexes, https://packages.example/simple: " in said
+    assert all(pin in said for pin in release.pins)
+    assert (fake.installed, started) == ([], [])
+    digest = re.search(r"--install (\w+)", said)[1]
+    assert main(["resume", str(foreign), "--install", digest[::-1]]) == 2
+    assert fake.installed == []
+    assert main(["resume", str(foreign), "--install", digest]) == 4
+    assert (len(fake.installed), started) == (1, [("jax", 0)])
+
+
+@pytest.mark.parametrize("change", [{"pins": ("evil==1.0", "jax==0.9.2")}, {"extra_index": ("https://evil.example/",)}])
+def test_a_digest_allows_no_other_packages(fake, foreign, scripted, capsys, change):
+    """What was allowed is what was shown: another package, or another index, asks again, also of who made these runs."""
+    assert main(["resume", str(foreign)]) == 2
+    digest = re.search(r"--install (\w+)", capsys.readouterr().err)[1]
+    invocation = read_invocation(foreign)
+    own = obtain(parse_release("jax==0.9.2", indexes=["https://packages.example/simple"]))
+    assert own.named == invocation.release
+    invocation.replace(release=invocation.release.replace(key="0123456789abcdef", **change)).write(foreign)
+    fake.installed.clear()
+    assert main(["resume", str(foreign), "--install", digest]) == 2
+    assert main(["resume", str(foreign)]) == 2
+    assert fake.installed == []
+    assert "evil" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("how", ["named", "built"])
+def test_a_release_that_a_command_of_ones_own_named_is_not_asked_about(foreign, scripted, how):
+    """Whoever made the runs goes on with them, after `vigil env prune` too; an environment that is there needs no installing."""
+    scripted({0: 80.0})
+    obtain(parse_release("jax==0.9.2", indexes=["https://packages.example/simple"]))
+    if how == "named":
+        prune(unused_seconds=0.0)
+    else:
+        shutil.rmtree(cache_directory() / "releases")
+    assert main(["resume", str(foreign)]) == 4
+
+
+def test_on_a_terminal_it_is_asked(fake, foreign, scripted, monkeypatch, capsys):
+    """Nothing but yes is yes."""
+    scripted({0: 80.0})
+    for stream in (sys.stdin, sys.stderr):
+        monkeypatch.setattr(stream, "isatty", lambda: True)
+    answers = ["\n", "y\n"]
+    monkeypatch.setattr(sys.stdin, "readline", lambda: answers.pop(0))
+    assert main(["resume", str(foreign)]) == 2
+    assert fake.installed == []
+    assert main(["resume", str(foreign)]) == 4
+    assert len(fake.installed) == 1
+    assert "Install them? [y/N]" in capsys.readouterr().err
+
+
+def test_what_is_to_be_resolved_is_asked_about_too(fake, foreign, scripted, capsys):
+    """A release without packages yet is resolved, and installed, by its name."""
+    scripted({0: 80.0})
+    invocation = read_invocation(foreign)
+    invocation.replace(release={"request": "jax==0.9.1", "key": None, "pins": None}).write(foreign)
+    assert main(["resume", str(foreign)]) == 2
+    assert "jax==0.9.1, with what it needs, from your own package indexes" in capsys.readouterr().err
+    assert fake.installed == []
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"key": "../../../home/somebody"},
+        {"pins": ["jax==0.9.2\n--index-url https://evil.example"]},
+        {"pins": ["jax @ https://evil.example/jax-0.9.2-py3-none-any.whl"]},
+        {"extra_index": ["https://packages.example\n--no-index"]},
+        {"pins": None},
+    ],
+)
+def test_a_release_that_is_more_than_packages_is_refused(foreign, capsys, change):
+    """A key that is a path would be made, run and removed; a second line in a pin would be an option of the installer."""
+    content = json.loads((foreign / Invocation.FILE_NAME).read_text()) | {"sha256": None}
+    content["release"] |= change
+    (foreign / Invocation.FILE_NAME).write_text(json.dumps(content))
+    assert main(["resume", str(foreign)]) == 3
+    assert f"{Invocation.FILE_NAME}: release" in capsys.readouterr().err
+
+
+def test_an_option_that_allows_nothing_is_wrong_usage(scripted, planned, capsys):
+    """Runs of what is installed here install nothing."""
+    directory = planned()
+    assert main(["resume", str(directory), "--install", "0" * 16]) == 2
+    assert "--install: these runs name no release" in capsys.readouterr().err
