@@ -86,13 +86,17 @@ def fill(uri: str, *, nights: int = NIGHTS, every: int = 1, first_wrong: int = F
     print(f"drift: {len(report.drifts)} findings in {record_drift(uri, timeline_tags(report))} timelines", flush=True)
 
 
+def free_port() -> int:
+    """Return a port of this machine that nothing listens on."""
+    with contextlib.closing(socket.socket()) as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
 @contextmanager
 def dashboard(uri: str) -> Iterator[list[str]]:
     """Run `vigil dashboard` on a store, and yield the addresses that it prints, in their order. It is ended by force."""
-    with contextlib.closing(socket.socket()) as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    command = [sys.executable, "-m", "vigil", "dashboard", "--port", str(port)]
+    command = [sys.executable, "-m", "vigil", "dashboard", "--port", str(free_port()), "--report-port", str(free_port())]
     environment = os.environ | {"MLFLOW_TRACKING_URI": uri}
     root = Path(__file__).resolve().parent.parent
     with subprocess.Popen(command, cwd=root, env=environment, stdout=subprocess.PIPE, text=True) as process:

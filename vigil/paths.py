@@ -38,6 +38,11 @@ def runs_directory() -> Path:
     return expanded(chosen).resolve() if chosen else project_root() / "runs"
 
 
+def report_directory() -> Path:
+    """Return the folder that `vigil report` writes unless another is named: reports/html in the checkout."""
+    return project_root() / "reports" / "html"
+
+
 def reference_directory(source: str | None = None) -> Path:
     """Return the folder of raw reference samples, golden tapes and clean runs.
 

@@ -17,6 +17,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+import requests
 
 from tests.vigil.tracked import a_record, assert_closes, closed_port, history, runs_in, write_invocation
 from vigil.cli import dashboard, sync
@@ -28,7 +29,7 @@ from vigil.tracking import upload
 def test_dashboard_names_the_server_that_is_there(monkeypatch, capsys):
     """With a tracking server chosen there is nothing to start; its address is printed without the password."""
     monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://anna:s3cret@tracker:5000")
-    assert dashboard.run(argparse.Namespace(port=5000)) == 0
+    assert dashboard.run(argparse.Namespace(port=5000, report_port=closed_port())) == 0
     assert capsys.readouterr().out == "MLFLOW_TRACKING_URI names this server: http://***@tracker:5000\n"
 
 
@@ -72,7 +73,7 @@ def test_dashboard_says_first_where_drift_is_seen(monkeypatch, capsys, answering
              an_experiment("8", "nights")]  # fmt: skip
     port = answering(200, json.dumps({"experiments": found}))
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"http://anna:s3cret@127.0.0.1:{port}")
-    assert dashboard.run(argparse.Namespace(port=5000)) == 0
+    assert dashboard.run(argparse.Namespace(port=5000, report_port=closed_port())) == 0
     out = capsys.readouterr().out
     assert "s3cret" not in out
     addresses = [line.strip() for line in out.splitlines() if line.startswith("  ")]
@@ -85,7 +86,7 @@ def test_timelines_of_an_earlier_version_have_their_page_without_a_view(monkeypa
     """A link to a view that there is not would end on an error."""
     port = answering(200, json.dumps({"experiments": [an_experiment("7", "timelines", is_ours=False)]}))
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"http://127.0.0.1:{port}")
-    assert dashboard.run(argparse.Namespace(port=5000)) == 0
+    assert dashboard.run(argparse.Namespace(port=5000, report_port=closed_port())) == 0
     assert f"  http://127.0.0.1:{port}/#/experiments/7/runs?workflowType=machine_learning\n" in capsys.readouterr().out
 
 
@@ -97,7 +98,7 @@ def test_dashboard_passes_over_what_is_no_answer_of_mlflows(monkeypatch, capsys,
     """Only the server itself is named then."""
     port = answering(status, content)
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"http://127.0.0.1:{port}")
-    assert dashboard.run(argparse.Namespace(port=5000)) == 0
+    assert dashboard.run(argparse.Namespace(port=5000, report_port=closed_port())) == 0
     assert capsys.readouterr().out == f"MLFLOW_TRACKING_URI names this server: http://127.0.0.1:{port}\n"
 
 
@@ -142,7 +143,7 @@ def test_dashboard_refuses_a_taken_port(uri):
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         with pytest.raises(CannotRun, match="Choose another port with `--port`"):
-            dashboard.run(argparse.Namespace(port=taken.getsockname()[1]))
+            dashboard.run(argparse.Namespace(port=taken.getsockname()[1], report_port=closed_port()))
 
 
 def test_dashboard_refuses_a_number_that_is_no_port(capsys):
@@ -157,12 +158,19 @@ def test_dashboard_refuses_a_number_that_is_no_port(capsys):
 
 def test_dashboard_serves_uploads_and_ends_with_its_server(uri, tmp_path):
     """Through a real server on loopback an upload is whole and held once; SIGTERM ends it and all it started."""
-    port = closed_port()
-    code = "import argparse, sys; from vigil.cli import dashboard; "
-    code += f"sys.exit(dashboard.run(argparse.Namespace(port={port})))"
+    port, report_port = closed_port(), closed_port()
+    page = tmp_path / "html" / "index.html"
+    page.parent.mkdir()
+    page.write_text("the report", encoding="utf-8")
+    code = "import argparse, pathlib, sys; from vigil.cli import dashboard; "
+    code += f"dashboard.report_directory = lambda: pathlib.Path({str(page.parent)!r}); "
+    code += f"sys.exit(dashboard.run(argparse.Namespace(port={port}, report_port={report_port})))"
     root = Path(sync.__file__).parents[2]
     with subprocess.Popen([sys.executable, "-c", code], cwd=root, stdout=subprocess.PIPE, text=True) as process:
         try:
+            assert [process.stdout.readline().strip() for _ in range(2)] == ["The report:", f"http://127.0.0.1:{report_port}/"]
+            assert process.stdout.readline() == "  (links in MLflow lead to port 5001)\n"
+            assert requests.get(f"http://127.0.0.1:{report_port}/", timeout=10).text == "the report"
             assert process.stdout.readline().startswith(f"MLflow on http://127.0.0.1:{port} shows sqlite:///")  # nothing is in it
             server = f"http://127.0.0.1:{port}"
             records = [a_record(1), a_record(2, losses=[2.5, "inf", "nan"])]
@@ -177,5 +185,26 @@ def test_dashboard_serves_uploads_and_ends_with_its_server(uri, tmp_path):
         finally:
             process.send_signal(signal.SIGTERM)
     assert process.returncode == 0
-    with socket.socket() as probe:
-        assert probe.connect_ex(("127.0.0.1", port)) != 0
+    assert not is_open(port)
+    assert not is_open(report_port)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_beside_a_tracking_server_the_report_alone_is_served(tmp_path, answering, number):
+    """Links in MLflow lead there, whoever serves MLflow's pages; it ends with the dashboard, also by force."""
+    report_port = closed_port()
+    (tmp_path / "index.html").write_text("the report", encoding="utf-8")
+    code = "import argparse, pathlib, sys; from vigil.cli import dashboard; "
+    code += f"dashboard.report_directory = lambda: pathlib.Path({str(tmp_path)!r}); "
+    code += f"sys.exit(dashboard.run(argparse.Namespace(port=5000, report_port={report_port})))"
+    environment = os.environ | {"MLFLOW_TRACKING_URI": f"http://127.0.0.1:{answering(200, '{}')}"}
+    root = Path(sync.__file__).parents[2]
+    with subprocess.Popen([sys.executable, "-c", code], cwd=root, env=environment, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            while "Ctrl-C ends it." not in process.stdout.readline():
+                assert process.poll() is None
+            assert requests.get(f"http://127.0.0.1:{report_port}/", timeout=10).text == "the report"
+        finally:
+            process.send_signal(number)
+    assert process.returncode == (0 if number == signal.SIGTERM else -signal.SIGKILL)
+    assert not is_open(report_port)

@@ -1,4 +1,4 @@
-"""`vigil dashboard`: MLflow's own pages on the local store, on this machine only, until Ctrl-C."""
+"""`vigil dashboard`: MLflow's own pages on the local store, and the report beside them, on this machine only, until Ctrl-C."""
 
 from __future__ import annotations
 
@@ -9,14 +9,19 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
+from vigil.cli.report_server import HOST, INDEX, serve_report
 from vigil.errors import CannotRun
+from vigil.paths import report_directory
 from vigil.process import guard
 from vigil.redaction import redact
 from vigil.tracking import (
     NIGHTS,
+    REPORT_PORT,
     TIMELINES,
     VIEW_PARAMETER,
     artifact_directory,
@@ -26,7 +31,6 @@ from vigil.tracking import (
     tracking_uri,
 )
 
-HOST = "127.0.0.1"
 START_SECONDS = 120
 STOP_SECONDS = 10
 SHOWN_RECIPES = 5
@@ -37,20 +41,33 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     """Add the verb to the command line."""
     parser = subparsers.add_parser("dashboard", help="show the runs in MLflow on 127.0.0.1")
     parser.add_argument("--port", type=_port, default=5000, help="default: 5000")
+    parser.add_argument(
+        "--report-port",
+        type=_port,
+        default=REPORT_PORT,
+        help=f"for the pages of `vigil report` (default: {REPORT_PORT}, to which links in MLflow lead)",
+    )
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Serve until Ctrl-C, or name the tracking server that is already there."""
-    uri = tracking_uri()
+    """Serve until Ctrl-C; of a tracking server that is already there name the pages, and serve the report alone."""
+    uri, folder = tracking_uri(), report_directory()
     if uri.startswith(("http://", "https://")):
         _say_where_to_look(uri)
         print(f"MLFLOW_TRACKING_URI names this server: {redact(uri)}")
+        if not (folder / INDEX).is_file():
+            return 0
+        with _signals_interrupt(), serve_report(folder, port=arguments.report_port) as report:
+            _say_where_the_report_is(folder, report)
+            print("Ctrl-C ends it.", flush=True)
+            with contextlib.suppress(KeyboardInterrupt):
+                threading.Event().wait()
         return 0
     _check_free(arguments.port)
     check_reachable(uri)
     make_tables(uri)
-    with _signals_interrupt():
+    with _signals_interrupt(), serve_report(folder, port=arguments.report_port) as report:
         server = subprocess.Popen(
             [sys.executable, "-I", guard.__file__, *server_command(uri, port=arguments.port)],
             env=_environment(uri),
@@ -61,6 +78,7 @@ def run(arguments: argparse.Namespace) -> int:
         try:
             _wait_until_up(server, port=arguments.port)
             _say_where_to_look(f"http://{HOST}:{arguments.port}")
+            _say_where_the_report_is(folder, report)
             print(f"MLflow on http://{HOST}:{arguments.port} shows {redact(uri)}. Ctrl-C ends it.", flush=True)
             server.wait()
         except KeyboardInterrupt:
@@ -82,6 +100,15 @@ def _say_where_to_look(server: str) -> None:
     for name in list(recipes)[:SHOWN_RECIPES]:
         print(f"Runs of {name}:\n  {recipes[name]}")
     sys.stdout.flush()
+
+
+def _say_where_the_report_is(folder: Path, address: str) -> None:
+    """Name its address, and what is missing for it."""
+    print(f"The report:\n  {address}")
+    if not (folder / INDEX).is_file():
+        print(f"  (nothing is in {folder} yet: `vigil report` writes it)")
+    if not address.endswith(f":{REPORT_PORT}/"):
+        print(f"  (links in MLflow lead to port {REPORT_PORT})")
 
 
 def server_command(uri: str, *, port: int) -> list[str]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from vigil.cli import options
 from vigil.cli.answers import ReportAnswer
 from vigil.errors import EXIT_REPRODUCED
-from vigil.paths import chosen_reference_directory, expanded, project_root, reference_directory, runs_directory
+from vigil.paths import chosen_reference_directory, expanded, reference_directory, report_directory, runs_directory
 from vigil.redaction import redact
 
 LOCAL = "http://127.0.0.1:5000"
@@ -41,7 +41,7 @@ def run(arguments: argparse.Namespace) -> int:
         night_id=arguments.night,
         mlflow=_mlflow_pages(tracking_uri()),
     )
-    out = arguments.out if arguments.out is not None else project_root() / "reports" / "html"
+    out = arguments.out if arguments.out is not None else report_directory()
     written = write_site(sources, expanded(out).resolve())
     for remark in sources.remarks:
         print(f"note: {remark}")

@@ -13,6 +13,7 @@ from vigil.tracking.client import (
     make_tables,
     tracking_uri,
 )
+from vigil.tracking.run_entry import REPORT_PORT
 from vigil.tracking.timeline import NIGHTS, TIMELINES, NightPoint, record_drift, record_night, record_night_summary
 from vigil.tracking.uploads import (
     INVOCATION,
@@ -29,6 +30,7 @@ from vigil.tracking.uploads import (
 __all__ = [
     "INVOCATION",
     "NIGHTS",
+    "REPORT_PORT",
     "RUN_PICTURES",
     "TIMELINES",
     "VERIFICATION",

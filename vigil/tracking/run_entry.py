@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Literal
+from urllib.parse import quote
 
 from vigil.documents.context import Context
 from vigil.documents.document import DIGEST
@@ -31,6 +32,7 @@ RUN_ID = "vigil.run_id"
 VERIFY_ID = "vigil.verify_id"
 PARENT_RUN = "none"  # what a parent's `vigil.run_id` says
 NO_FAULT = "none"
+REPORT_PORT = 5001  # notes are written long before they are read: a fixed one
 LOSS_POINTS = 1000  # a chart shows no more; the record, attached as an artifact, has every step
 STATUSES = {"finished": "FINISHED", "failed": "FAILED", "unsupported": "FAILED", "interrupted": "KILLED"}
 
@@ -115,6 +117,11 @@ def number_texts(value: float | None, low: float | None, high: float | None, *, 
     }
 
 
+def report_link(page: str) -> str:
+    """Return a link, for a note, to a page of the report, which `vigil dashboard` serves: MLflow's pages may link to no file."""
+    return f"[page of the report](http://127.0.0.1:{REPORT_PORT}/{quote(page)}), while `vigil dashboard` runs: `{page}`"
+
+
 def report_page(recipe: Identity, context: Context) -> str:
     """Return where the page of a cell lies below the folder of `vigil report`."""
     return f"cells/{file_name(recipe.name, recipe.profile, context.text)}.html"
@@ -124,7 +131,7 @@ def shown_tags(
     name: str, *, verdict: str, note: str, command: str, page: str, more: Mapping[str, Label] | None = None
 ) -> dict[str, str]:
     """Return what a person sees of a run: its name with a mark, its command and its page of the report, also in its note."""
-    where = f"- command: `{command}`\n- page of `vigil report`: `{page}`"
+    where = f"- command: `{command}`\n- {report_link(page)}"
     known = {RUN_NAME: marked(name, verdict), NOTE: f"{note}\n\n{where}", "command": command, "report": page}
     return texts(known | dict(more or {}))
 

@@ -37,6 +37,7 @@ from vigil.tracking.run_entry import (
     Point,
     cell_tags,
     number_texts,
+    report_link,
     report_page,
     texts,
 )
@@ -387,7 +388,7 @@ def _note(experiment_id: str, run_id: str, tags: Mapping[str, str]) -> str:
         lines += [f"drift: **{tags['drift']}**, {told} (looked at after night {tags['drift_as_of']})", ""]
     lines += [f"- [{tags['metric']} with its band]({link}) ({tags['unit']}, {tags['direction']} is better)"]
     lines += [f"- [worst tensor of a step]({worst})"]
-    return "\n".join([*lines, f"- again: `{tags['command']}`", f"- page of `vigil report`: `{tags['report']}`"])
+    return "\n".join([*lines, f"- again: `{tags['command']}`", f"- {report_link(tags['report'])}"])
 
 
 def chart_address(experiment_id: str, run_id: str, metrics: Sequence[str]) -> str:
