@@ -24,7 +24,7 @@ from vigil.documents.context import parse_context
 from vigil.documents.identity import Identity
 from vigil.documents.verdict import Verdict
 from vigil.drift.findings import detect
-from vigil.drift.timeline_tags import timeline_tags
+from vigil.drift.timeline_tags import pooled_drifts, timeline_tags
 from vigil.tracking import NightPoint, record_drift, record_night, record_night_summary
 from vigil.tracking.history import History
 from vigil.tracking.history_rows import SampleRow, rows_of
@@ -83,7 +83,8 @@ def fill(uri: str, *, nights: int = NIGHTS, every: int = 1, first_wrong: int = F
             )
         print(f"{night}: {dict(verdicts)}", flush=True)
     report = detect(history.samples, history.verifications, reference_for=lambda cell: None)
-    print(f"drift: {len(report.drifts)} findings in {record_drift(uri, timeline_tags(report))} timelines", flush=True)
+    timelines = record_drift(uri, timeline_tags(report), pools=pooled_drifts(report))
+    print(f"drift: {len(report.drifts)} findings in {timelines} timelines", flush=True)
 
 
 def free_port() -> int:

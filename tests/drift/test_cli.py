@@ -26,7 +26,7 @@ RELEASES = ["0.9.2"] * 11 + ["0.10.2"] * 9
 @pytest.fixture
 def drift(monkeypatch, capsys):
     """Return a function that runs `vigil drift` on samples and returns exit code, output and error; MLflow is not asked."""
-    monkeypatch.setattr(vigil.cli.drift, "record_drift", lambda uri, found: None)
+    monkeypatch.setattr(vigil.cli.drift, "record_drift", lambda uri, found, pools: None)
 
     def run(samples, *arguments: str, verifications=VERIFICATIONS, **fields) -> tuple[int, str, str]:
         history = History(samples, verifications, **fields)
@@ -175,7 +175,7 @@ def test_what_drifts_is_told_to_mlflow_by_cell(drift, nights, monkeypatch):
     """Size, since, release and q of what drifts, `none` of what does not; a part of the history tells nothing of the whole."""
     told = []
     whole = pd.concat([nights(3.0), nights(mode="eager", context="jax-eager-fp32-x1")])
-    monkeypatch.setattr(vigil.cli.drift, "record_drift", lambda uri, found: told.append(found))
+    monkeypatch.setattr(vigil.cli.drift, "record_drift", lambda uri, found, pools: told.append(found))
     assert drift(whole)[0] == 1
     drift(whole, "resnet_cifar")
     drift(whole, "--all-runs")
@@ -190,7 +190,7 @@ def test_what_drifts_is_told_to_mlflow_by_cell(drift, nights, monkeypatch):
 def test_drift_is_found_where_mlflow_does_not_answer(drift, nights, monkeypatch):
     """What was found is printed, and the exit code is the finding's; that the dashboard lacks it is said."""
 
-    def refuse(uri, found):
+    def refuse(uri, found, pools):
         raise TrackingUnavailable("MLflow at http://tracker cannot be used")
 
     monkeypatch.setattr(vigil.cli.drift, "record_drift", refuse)

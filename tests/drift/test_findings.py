@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
+import re
 
 import numpy as np
 import pandas as pd
@@ -16,6 +18,7 @@ from reports.drift_table import rows
 from vigil.drift.findings import detect, judge, something_drifts
 from vigil.drift.questions import ReferenceSamples, examine, since
 from vigil.drift.series import NO_RELEASE, collect
+from vigil.drift.timeline_tags import pooled_drifts
 
 MODES, PRECISIONS = ("eager", "jit", "compile"), ("fp32", "bf16")
 RELEASES = ["0.9.2"] * 11 + ["0.10.2"] * 9
@@ -140,6 +143,41 @@ def test_a_small_change_of_all_cells_is_found_in_the_pool(family):
     assert "torch" not in pools
     assert pools["jax"].what == "dropped"
     assert pools["jax"].since.release == "0.10.2"
+
+
+@pytest.mark.parametrize(
+    ("drop", "told"),
+    [
+        (lambda framework, mode, precision: 0.4 * (framework == "jax"), ["jax"]),
+        (lambda framework, mode, precision: 4.0 * (framework == "jax"), []),
+        (lambda framework, mode, precision: 0.0, []),
+    ],
+)
+def test_a_pool_is_told_to_mlflow_where_no_cell_of_it_drifts(family, drop, told):
+    """What a cell shows has a timeline already; the pool of all frameworks says nothing beside that of the one that moved."""
+    report = report_of(family(drop))
+    pools = pooled_drifts(report)
+    assert [pool.framework for pool in pools] == told
+    for pool in pools:
+        assert (pool.cells, len(pool.values), set(pool.values)) == (6, 20, set(report.nights))
+        assert (pool.tags["drift"], pool.tags["drift_release"]) == ("moved", "0.9.2 -> 0.10.2")
+        assert re.match(r"-0\.9\d+ sd \[-1", pool.tags["drift_size"])
+        assert np.mean([pool.values[night] for night in report.nights[11:]]) < np.mean(list(pool.values.values()))
+
+
+def test_a_pool_is_told_beside_a_cell_that_drifts_the_other_way(family):
+    """One cell that rises explains no drop of the others; one that drops does; so does the pool of one framework that of all."""
+    report = report_of(family(lambda framework, mode, precision: 1.0 * (framework == "jax")))
+    jax, every = (next(drift for drift in report.drifts if drift.label.startswith(name)) for name in ("jax, 6", "every"))
+    cell = next(drift for drift in report.drifts if "jax-eager-bf16" in drift.label)
+    for other, told in (
+        (cell, []),
+        (dataclasses.replace(cell, size=-cell.size), ["jax"]),
+        (dataclasses.replace(cell, cell=cell.cell | {"framework": "torch"}), ["jax"]),
+        (every, ["jax"]),
+    ):
+        found = dataclasses.replace(report, drifts=(jax, other))
+        assert [pool.framework for pool in pooled_drifts(found)] == told
 
 
 def test_cells_that_share_a_night_are_not_independent_witnesses(cell_runs):

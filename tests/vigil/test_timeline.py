@@ -18,7 +18,7 @@ from vigil.documents.context import parse_context
 from vigil.documents.identity import Identity
 from vigil.documents.verdict import Verdict
 from vigil.errors import CannotRun
-from vigil.tracking import NightPoint, TrackingUnavailable, record_drift, record_night, record_night_summary
+from vigil.tracking import NightPoint, PooledDrift, TrackingUnavailable, record_drift, record_night, record_night_summary
 from vigil.tracking.history import load_history
 
 WHEN = datetime(2026, 11, 20, 2, tzinfo=timezone.utc)
@@ -180,6 +180,7 @@ def test_a_timeline_says_number_band_command_and_page(uri):
     assert run.data.tags["value"] == "88.5 percent"
     assert run.data.tags["band"] == "87 to 90"
     assert run.data.tags["report"] == "cells/resnet_cifar-quick-jax-jit-fp32-x1.html"
+    assert f"(http://127.0.0.1:5001/{run.data.tags['report']})" in run.data.tags["mlflow.note.content"]
     words = shlex.split(run.data.tags["command"])
     parsed = build_parser().parse_args(words[1:])
     assert (parsed.recipe, parsed.profile, parsed.framework, parsed.release) == ("resnet_cifar", "quick", "jax", ["jax==0.10.2"])
@@ -284,6 +285,41 @@ def test_nights_of_one_id_from_two_machines_are_two_runs(uri, tmp_path):
     held = client.search_runs([client.get_experiment_by_name("nights").experiment_id])
     assert sorted(run.info.run_id for run in held) == sorted(set(ids))
     assert (len(held), ids[:2]) == (2, ids[2:])
+
+
+POOL = PooledDrift(
+    "jax", 12, {"n1": 0.4, "n2": -0.6, "unknown": 9.0},
+    {"drift": "moved", "drift_size": "-1.1 sd [-1.6, -0.6]", "drift_since": "n2", "drift_release": "0.10.2 -> 0.11.0",
+     "drift_q": "0.002", "drift_sd": "-1.10", "drift_as_of": "n2"},
+)  # fmt: skip
+
+
+def test_cells_that_drift_together_have_a_timeline_as_long_as_they_do(uri, tmp_path):
+    """Its points stand at the numbers of the nights; found again it is the same run, with other values another, and then gone."""
+    (tmp_path / "summary.md").write_text("# a night")
+    for number in (1, 2):
+        record_night(uri, [POINT], **a_night(number))
+        summarise(uri, tmp_path, **a_night(number))
+    name = "jax, 12 cells pooled"
+    assert record_drift(uri, {CELL: {"drift": "none"}}, pools=[POOL]) == 1
+    run = timelines(uri)[name]
+    assert history(uri, run.info.run_id, "pooled") == [(1, 0.4), (2, -0.6)]
+    assert the_worst_first(uri) == [(f"~ {name}", "FINISHED"), ("jax-jit-fp32-x1 resnet_cifar quick", "FINISHED")]
+    assert {key: run.data.tags[key] for key in POOL.tags} == POOL.tags
+    note = run.data.tags["mlflow.note.content"]
+    assert "drift: **moved**, -1.1 sd [-1.6, -0.6] since n2" in note
+    assert f"(#/metric?runs=%5B%22{run.info.run_id}" in note
+    assert "http://127.0.0.1:5001/index.html" in note
+    record_drift(uri, {}, pools=[POOL])
+    assert timelines(uri)[name].info.run_id == run.info.run_id
+    record_drift(uri, {}, pools=[dataclasses.replace(POOL, values={"n1": 0.5, "n2": -0.5})])
+    again = timelines(uri)[name]
+    assert history(uri, again.info.run_id, "pooled") == [(1, 0.5), (2, -0.5)]
+    record_night(uri, [POINT], **a_night(3))  # which takes it for no cell's
+    assert name in timelines(uri)
+    assert load_history().samples.empty
+    record_drift(uri, {})
+    assert set(timelines(uri)) == {"jax-jit-fp32-x1 resnet_cifar quick"}
 
 
 def test_a_note_of_an_earlier_version_is_replaced_and_a_persons_is_not(uri, monkeypatch):

@@ -86,10 +86,10 @@ def bring_drift() -> list[str]:
 
 def _tell_timelines(report: DriftReport) -> list[str]:
     """Write what was found over the whole history into MLflow, where `vigil dashboard` shows it; return a remark if it cannot."""
-    from vigil.drift.timeline_tags import timeline_tags
+    from vigil.drift.timeline_tags import pooled_drifts, timeline_tags
 
     try:
-        record_drift(tracking_uri(), timeline_tags(report))
+        record_drift(tracking_uri(), timeline_tags(report), pools=pooled_drifts(report))
     except CannotRun as error:
         return [f"drift is not in MLflow: {error}"]
     return []

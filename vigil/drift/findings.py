@@ -76,6 +76,7 @@ class DriftReport:
     """What is drifting, what moved, what gives no value, and what was looked at. Nights are numbers into `nights`.
 
     cells: recipe, profile and context -> what was looked at of it; a cell that never gave a value is not in it.
+    pools: framework, or EVERY -> the nights' medians of its cells.
     """
 
     drifts: tuple[Drift, ...]
@@ -84,6 +85,7 @@ class DriftReport:
     nights: tuple[str, ...]
     looked_at: dict[str, Any]
     cells: Mapping[tuple[str, str, str], CellCount]
+    pools: Mapping[str, Series]
 
     def as_json(self) -> dict[str, Any]:
         """Return what was found as JSON can hold it."""
@@ -116,7 +118,8 @@ def detect(
     collected = collect(samples, include_faults=include_faults, all_runs=all_runs)
     cells = [examine(series, reference=reference_for(series.cell)) for series in collected.series]
     points = standardised(cells)
-    everything = cells + [examine(series) for series in _pools(points)]
+    pools = _pools(points)
+    everything = cells + [examine(series) for series in pools]
     tested = [each for each in everything if each.p_value is not None]
     q_values = judge(tested)
     bits = moved(collected.series, collected.runs, verifications)
@@ -136,6 +139,7 @@ def detect(
             cell_key(each.series.cell): CellCount(len(each.series.visits), len(each.series.values), each.p_value)
             for each in cells
         },
+        pools={pool.cell["framework"]: pool for pool in pools},
     )
 
 

@@ -14,7 +14,15 @@ from vigil.tracking.client import (
     tracking_uri,
 )
 from vigil.tracking.run_entry import REPORT_PORT
-from vigil.tracking.timeline import NIGHTS, TIMELINES, NightPoint, record_drift, record_night, record_night_summary
+from vigil.tracking.timeline import (
+    NIGHTS,
+    TIMELINES,
+    NightPoint,
+    PooledDrift,
+    record_drift,
+    record_night,
+    record_night_summary,
+)
 from vigil.tracking.uploads import (
     INVOCATION,
     RUN_PICTURES,
@@ -36,6 +44,7 @@ __all__ = [
     "VERIFICATION",
     "VIEW_PARAMETER",
     "NightPoint",
+    "PooledDrift",
     "TrackingUnavailable",
     "artifact_directory",
     "check_reachable",

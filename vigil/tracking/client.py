@@ -235,6 +235,11 @@ class Store:
             self._client.set_tag(kept.info.run_id, PARENT, parent_id)
         return kept.info.run_id, True
 
+    def delete(self, run_ids: Iterable[str]) -> None:
+        """Delete runs; MLflow can bring them back."""
+        for run_id in run_ids:
+            self._client.delete_run(run_id)
+
     def finish(self, run_id: str, entry: Entry) -> None:
         """Say how a run ended, and that nothing of it is missing."""
         self._client.set_terminated(run_id, status=entry.status, end_time=entry.end)

@@ -408,6 +408,7 @@ EARLIER_NOTES = (
     "db09cdda4c8f9f1e9ef7c8a681155cd1bf91eeea497493ad9a6d5a4c19f44a78",
     "e2b1bfd6a06fe6fc6ff2818f36230a479d5fcf00c3ee795ef0a3a58043fbd73f",
     "99c57e2cf9a2db722918915b4dcaa49f1aa5be63c3a95562d90e637042526b1e",
+    "416c0661e8a4ec9f4c367db804a9f286f02ebeba15ffe32f1c2e59a27393854e",
 )
 
 _CONTEXT_TAGS = """\
@@ -447,6 +448,8 @@ The saved view "What drifts or is wrong" sorts the worst to the top; `vigil dash
 - The metric under its own name: the mean over the night's seeds. A gap: the cell gave no number that night.
 - `band_low`, `band_high`: what the reference lets that mean be. Each run's description links to the chart of all three.
 - `verify_worst_ratio`: how far the worst tensor of one training step was from what is expected, in noise floors.
+- A name with `cells pooled`: cells that drift together, while none does alone. `pooled` is their median, night by night, each
+  cell in standard deviations from its own mean. It is made anew by each `vigil drift`, and goes with the finding.
 
 Tags are those of the last night, to filter by:
 

@@ -52,6 +52,7 @@ SUMMARY = "summary.md"
 ORDER = "vigil.order"
 NONE, WORSE, BETTER, MOVED, NO_VALUE = "none", "worse", "better", "moved", "no value"  # of the tag `drift`
 POSITION = "band_position"
+POOL, POOLED = "vigil.pool", "pooled"
 DRIFT_TAGS = ("drift", "drift_size", "drift_since", "drift_release", "drift_q", "drift_sd", "drift_as_of")
 ENDED = "ended"
 Cell = tuple[str, str, str]  # recipe, profile, context
@@ -211,6 +212,45 @@ def record_night_summary(
     return run_id
 
 
+@dataclass(frozen=True)
+class PooledDrift:
+    """Cells of a framework, or of all, that drift together and not alone.
+
+    values: night -> the median over the cells, each in standard deviations from its own mean. tags: those of `DRIFT_TAGS` that
+    there are.
+    """
+
+    framework: str
+    cells: int
+    values: Mapping[str, float]
+    tags: Mapping[str, str]
+
+    @property
+    def name(self) -> str:
+        return f"{self.framework}, {self.cells} cells pooled"
+
+    def entry(self, nights: Mapping[str, tuple[int, int]]) -> Entry:
+        """Return what it becomes. `nights`: of each its number, and its time in milliseconds."""
+        known = {nights[night]: value for night, value in self.values.items() if night in nights}
+        points = tuple((POOLED, value, time, number) for (number, time), value in sorted(known.items()))
+        reason = f"{self.cells} cells drift together, and none of them alone"
+        labels = dict.fromkeys(("verdict", "value", "band"), "-") | {"framework": self.framework, "metric": POOLED}
+        size = abs(float(self.tags.get("drift_sd", "0")))
+        return Entry(
+            name=self.name,
+            identity={POOL: self.framework},
+            labels=texts({**labels, **self.tags, "reason": reason, ORDER: f"{_MOVED}-{min(size, _LARGEST):09.3f}"}),
+            note=f"{reason}.\n\n{_drift_told(self.tags)}",
+            metrics=points,
+            status="FINISHED",
+            start=points[0][2] if points else 0,
+            end=points[-1][2] if points else 0,
+            artifact=f"{POOLED}.json",
+            text=json.dumps({"cells": self.name, "tags": dict(self.tags), "values": dict(self.values)}, indent=1) + "\n",
+            shown={RUN_NAME: _MARKS[_MOVED] + self.name, "command": "vigil drift", "report": "index.html"},
+        )
+
+
 @contextlib.contextmanager
 def _alone() -> Iterator[None]:
     """Keep two processes of this machine from each making what both find missing."""
@@ -220,11 +260,12 @@ def _alone() -> Iterator[None]:
         yield
 
 
-def record_drift(uri: str, found: Mapping[Cell, Mapping[str, str]]) -> int:
+def record_drift(uri: str, found: Mapping[Cell, Mapping[str, str]], *, pools: Sequence[PooledDrift] = ()) -> int:
     """Write into the timelines what was found to drift, and return how many of the cells have one.
 
     Args:
         found: of each cell that was looked at, those of `DRIFT_TAGS` that there are.
+        pools: what drifts in cells pooled and in none of them; each has a timeline as long as it is found.
 
     Raises:
         TrackingUnavailable: MLflow could not be reached, or refused. Calling again completes it.
@@ -242,7 +283,35 @@ def record_drift(uri: str, found: Mapping[Cell, Mapping[str, str]]) -> int:
             usual = dict.fromkeys(DRIFT_TAGS, "-") | {"drift_size": found[cell].get("drift", "-")}
             tags, timeline = texts(usual | dict(found[cell])), newest[cell]
             _tell(store, experiment_id, timeline.run_id, tags, timeline=timeline, position=timeline.metrics.get(POSITION))
+        _record_pools(store, experiment_id, pools)
     return len(found.keys() & newest.keys())
+
+
+def _record_pools(store: Store, experiment_id: str, pools: Sequence[PooledDrift]) -> None:
+    """Bring these pools, and no others, to stand among the timelines. Each value is another one after another night."""
+    earlier = {run.run_id for page in store.runs([experiment_id], query=f"tags.`{POOL}` LIKE '%'") for run in page}
+    nights = _numbered_nights(store) if pools else {}
+    for pool in pools:
+        entry = pool.entry(nights)
+        run_id, is_complete = store.place(experiment_id, entry)
+        if not is_complete:
+            lines = [entry.note, f"- [median of the cells over the nights]({chart_address(experiment_id, run_id, [POOLED])})"]
+            store.log(run_id, tags={NOTE: "\n".join([*lines, "- again: `vigil drift`", f"- {report_link('index.html')}"])})
+            store.finish(run_id, entry)
+        earlier.discard(run_id)
+    store.delete(earlier)
+
+
+def _numbered_nights(store: Store) -> dict[str, tuple[int, int]]:
+    """Return night -> its number, and its time in milliseconds; of two machines' nights of one id, the first."""
+    found: dict[str, tuple[int, int]] = {}
+    ids = [experiment.experiment_id for experiment in store.experiments() if experiment.name == NIGHTS]
+    for page in store.runs(ids, query=f"tags.`{NIGHT_ID}` LIKE '%'"):
+        for run in page:
+            number = _number(run)
+            if number is not None and run.start is not None:
+                found.setdefault(run.tags[NIGHT_ID], (number, run.start))
+    return found
 
 
 def _end_earlier(
@@ -384,11 +453,15 @@ def _note(experiment_id: str, run_id: str, tags: Mapping[str, str]) -> str:
     lines = [f"**{tags['verdict']}** with {tags['framework']} {tags.get('release', '(release unknown)')}", ""]
     lines += [tags["reason"], ""] if "reason" in tags else []
     if tags.get("drift", NONE) in (WORSE, BETTER, MOVED, NO_VALUE):
-        told = f"{tags['drift_size']} since {tags['drift_since']}, release {tags['drift_release']}, q = {tags['drift_q']}"
-        lines += [f"drift: **{tags['drift']}**, {told} (looked at after night {tags['drift_as_of']})", ""]
+        lines += [_drift_told(tags), ""]
     lines += [f"- [{tags['metric']} with its band]({link}) ({tags['unit']}, {tags['direction']} is better)"]
     lines += [f"- [worst tensor of a step]({worst})"]
     return "\n".join([*lines, f"- again: `{tags['command']}`", f"- {report_link(tags['report'])}"])
+
+
+def _drift_told(tags: Mapping[str, str]) -> str:
+    told = f"{tags['drift_size']} since {tags['drift_since']}, release {tags['drift_release']}, q = {tags['drift_q']}"
+    return f"drift: **{tags['drift']}**, {told} (looked at after night {tags['drift_as_of']})"
 
 
 def chart_address(experiment_id: str, run_id: str, metrics: Sequence[str]) -> str:
