@@ -10,6 +10,8 @@ import pytest
 from benchmarks.browser import browser, find_chromium
 from benchmarks.synthetic_timelines import dashboard, fill
 from tests.vigil.tracked import assert_closes
+from vigil.cli.report_server import serve_report
+from vigil.tracking import REPORT_PORT, PooledDrift, record_drift
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: make setup does")
 pytestmark = [
@@ -18,6 +20,11 @@ pytestmark = [
 ]
 DESKTOP = {"width": 1440, "height": 900}
 COLUMNS = ("drift_size", "drift_release", "drift_since")
+POOL = PooledDrift(
+    "torch", 18, {f"night{number:03d}": 0.5 if number < 6 else -0.5 for number in range(12)},
+    {"drift": "moved", "drift_size": "-1.0 sd [-1.5, -0.5]", "drift_since": "night006", "drift_release": "1.0 -> 1.1",
+     "drift_q": "0.01", "drift_sd": "-1.0", "drift_as_of": "night011"},
+)  # fmt: skip
 DRIFTING = ["jax-compile-fp32-x1", "jax-eager-fp32-x1", "jax-jit-fp32-x1"]
 
 
@@ -29,6 +36,7 @@ def addresses(tmp_path_factory, empty_store):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("VIGIL_CACHE_DIR", str(folder / "cache"))
         fill(store, nights=12, every=3, first_wrong=6)
+        record_drift(store, {}, pools=[POOL])
     with dashboard(store) as printed:
         yield printed
     assert_closes(int(printed[0].split("/")[2].split(":")[1]))
@@ -55,7 +63,7 @@ def test_the_first_address_shows_what_drifts_by_how_much_and_since_when(page, ad
     page.get_by_text("✗").first.wait_for()
     rows = [row(page, place) for place in range(4)]
     assert sorted(name.split()[:2] for name, _ in rows[:3]) == [["✗", context] for context in DRIFTING]
-    assert "✗" not in rows[3][0]
+    assert rows[3] == ("~ torch, 18 cells pooled", "-1.0 sd [-1.5, -0.5] 1.0 -> 1.1 night006")
     for _, told in rows[:3]:
         assert re.match(r"-[234][.\d]* points \[-[.\d]+, -[.\d]+\] 1\.0 -> 1\.1 night006", told), told
     columns = [page.locator(f".ag-header-cell[col-id='tags.`{column}`']") for column in COLUMNS]
@@ -71,9 +79,37 @@ def test_a_click_leads_to_what_to_do_and_another_to_the_band(page, addresses):
     page.get_by_text("drift: worse").first.wait_for()
     note = page.inner_text("body")
     assert "vigil reproduce synthetic_00 --framework jax --mode jit --precision fp32 --release jax==1.2" in note
-    assert "cells/synthetic_00-quick-jax-jit-fp32-x1.html" in note
     page.get_by_role("link", name="test_accuracy with its band").first.click()
     page.get_by_text("band_low").first.wait_for()
+
+
+def test_a_click_leads_from_mlflow_to_the_page_of_the_report(page, addresses, tmp_path):
+    """The link goes to the port that notes are written with, where the report is served; a page of a file it could not open."""
+    (tmp_path / "cells").mkdir()
+    cell = tmp_path / "cells" / "synthetic_00-quick-jax-jit-fp32-x1.html"
+    cell.write_text("<title>its page</title>", encoding="utf-8")
+    page.goto(addresses[0])
+    page.get_by_text("✗ jax-jit-fp32-x1").first.click()
+    link = page.get_by_role("link", name="page of the report").first
+    with serve_report(tmp_path, port=REPORT_PORT):
+        if link.get_attribute("target") == "_blank":
+            with page.expect_popup() as opened:
+                link.click()
+            assert opened.value.title() == "its page"
+            opened.value.close()
+        else:
+            link.click()
+            page.wait_for_url("**/cells/*.html")
+            assert page.title() == "its page"
+
+
+def test_cells_that_drift_together_have_a_page_with_their_chart(page, addresses):
+    """Its note says what was found, and leads to the median over the nights."""
+    page.goto(addresses[0])
+    page.get_by_text("~ torch, 18 cells pooled").first.click()
+    page.get_by_text("drift: moved").first.wait_for()
+    page.get_by_role("link", name="median of the cells over the nights").first.click()
+    page.locator(".scatterlayer .trace").first.wait_for()
 
 
 def test_the_second_address_draws_every_wrong_cell_in_its_band(page, addresses):

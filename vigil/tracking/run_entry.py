@@ -118,8 +118,11 @@ def number_texts(value: float | None, low: float | None, high: float | None, *, 
 
 
 def report_link(page: str) -> str:
-    """Return a link, for a note, to a page of the report, which `vigil dashboard` serves: MLflow's pages may link to no file."""
-    return f"[page of the report](http://127.0.0.1:{REPORT_PORT}/{quote(page)}), while `vigil dashboard` runs: `{page}`"
+    """Return a link to a page of the report, which `vigil dashboard` serves: a browser follows none from MLflow's to a file.
+
+    It belongs at the top of a note: MLflow shows the first four lines.
+    """
+    return f"[page of the report](http://127.0.0.1:{REPORT_PORT}/{quote(page)})"
 
 
 def report_page(recipe: Identity, context: Context) -> str:
@@ -131,8 +134,8 @@ def shown_tags(
     name: str, *, verdict: str, note: str, command: str, page: str, more: Mapping[str, Label] | None = None
 ) -> dict[str, str]:
     """Return what a person sees of a run: its name with a mark, its command and its page of the report, also in its note."""
-    where = f"- command: `{command}`\n- {report_link(page)}"
-    known = {RUN_NAME: marked(name, verdict), NOTE: f"{note}\n\n{where}", "command": command, "report": page}
+    told = f"{report_link(page)} (while `vigil dashboard` runs)\n\n{note}\n\n- command: `{command}`"
+    known = {RUN_NAME: marked(name, verdict), NOTE: told, "command": command, "report": page}
     return texts(known | dict(more or {}))
 
 

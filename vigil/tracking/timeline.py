@@ -240,7 +240,7 @@ class PooledDrift:
             name=self.name,
             identity={POOL: self.framework},
             labels=texts({**labels, **self.tags, "reason": reason, ORDER: f"{_MOVED}-{min(size, _LARGEST):09.3f}"}),
-            note=f"{reason}.\n\n{_drift_told(self.tags)}",
+            note=f"{_drift_told(self.tags)}: {reason}.\n",
             metrics=points,
             status="FINISHED",
             start=points[0][2] if points else 0,
@@ -295,8 +295,9 @@ def _record_pools(store: Store, experiment_id: str, pools: Sequence[PooledDrift]
         entry = pool.entry(nights)
         run_id, is_complete = store.place(experiment_id, entry)
         if not is_complete:
-            lines = [entry.note, f"- [median of the cells over the nights]({chart_address(experiment_id, run_id, [POOLED])})"]
-            store.log(run_id, tags={NOTE: "\n".join([*lines, "- again: `vigil drift`", f"- {report_link('index.html')}"])})
+            link = f"[median of the cells over the nights]({chart_address(experiment_id, run_id, [POOLED])})"
+            lines = [f"{link} · {report_link('index.html')}", "", entry.note, "- again: `vigil drift`"]
+            store.log(run_id, tags={NOTE: "\n".join(lines)})
             store.finish(run_id, entry)
         earlier.discard(run_id)
     store.delete(earlier)
@@ -450,13 +451,13 @@ def _note(experiment_id: str, run_id: str, tags: Mapping[str, str]) -> str:
     """Return what a person reads above a timeline: how the last night ended, what drifts, where its charts are, what to run."""
     link = chart_address(experiment_id, run_id, [tags["metric"], "band_low", "band_high"])
     worst = chart_address(experiment_id, run_id, ["verify_worst_ratio"])
-    lines = [f"**{tags['verdict']}** with {tags['framework']} {tags.get('release', '(release unknown)')}", ""]
-    lines += [tags["reason"], ""] if "reason" in tags else []
+    links = f"[{tags['metric']} with its band]({link}) · [worst tensor of a step]({worst}) · {report_link(tags['report'])}"
+    lines = [links, "", f"**{tags['verdict']}** with {tags['framework']} {tags.get('release', '(release unknown)')}", ""]
     if tags.get("drift", NONE) in (WORSE, BETTER, MOVED, NO_VALUE):
         lines += [_drift_told(tags), ""]
-    lines += [f"- [{tags['metric']} with its band]({link}) ({tags['unit']}, {tags['direction']} is better)"]
-    lines += [f"- [worst tensor of a step]({worst})"]
-    return "\n".join([*lines, f"- again: `{tags['command']}`", f"- {report_link(tags['report'])}"])
+    lines += [tags["reason"], ""] if "reason" in tags else []
+    lines += [f"- {tags['metric']}: {tags['unit']}, {tags['direction']} is better"]
+    return "\n".join([*lines, f"- again: `{tags['command']}`", "- the page of the report is there while `vigil dashboard` runs"])
 
 
 def _drift_told(tags: Mapping[str, str]) -> str:
