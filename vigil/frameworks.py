@@ -56,6 +56,11 @@ class Framework:
         return self.carriers[1] if len(self.carriers) > 1 and is_offered else self.carriers[0]
 
     @property
+    def holdable(self) -> tuple[str, ...]:
+        """Return the distributions that can be kept at one version beside several releases of it: those not released with it."""
+        return (*(name for name in self.libraries if name not in self.owned), "numpy")
+
+    @property
     def companions(self) -> tuple[str, ...]:
         """Return the other distributions that its runner is written in."""
         return tuple(name for name in self.modules if name != self.name)

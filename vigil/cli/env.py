@@ -13,7 +13,7 @@ from vigil.cli import options
 from vigil.cli.answers import EnvBuildAnswer, EnvListAnswer, EnvPruneAnswer, ListedEnvironment, PrunedEnvironment
 from vigil.errors import EXIT_REPRODUCED, UsageError
 from vigil.progress import RunDisplay, duration
-from vigil.releases.naming import ALLOWED, parse_release
+from vigil.releases.naming import ALLOWED, parse_release, with_held
 from vigil.releases.resolve import Resolved
 from vigil.releases.store import Environment, environments_directory, listed, obtain, prune, prune_compiled, python_of
 
@@ -139,7 +139,7 @@ def _row(environment: Environment) -> tuple[str, ...]:
     used = datetime.fromtimestamp(environment.last_used, timezone.utc)
     return (
         resolved.key,
-        resolved.request,
+        with_held(resolved.request, resolved.hold),
         f"{resolved.framework} {resolved.version}, Python {environment.python_version}",
         str(len(resolved.pins)),
         size(environment.size),

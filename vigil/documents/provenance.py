@@ -22,16 +22,17 @@ class PlantedFault(Part):
 class NamedRelease(Part):
     """The release that was asked for, and the packages of its environment; both null where it cannot be had.
 
-    key: it names a folder, which is made and removed: a word, and no path. pins, extra_index: lines that an installer
-    reads, and none that tells it more.
+    key: it names a folder, which is made and removed: a word, and no path. pins, extra_index, hold: lines that an installer
+    reads, and none that tells it more. hold: packages that were asked for at one version beside it, as `flax==0.12.8`.
     """
 
-    LEFT_OUT_WHEN_NONE: ClassVar[tuple[str, ...]] = ("extra_index",)
+    LEFT_OUT_WHEN_NONE: ClassVar[tuple[str, ...]] = ("extra_index", "hold")
 
     request: str
     key: Annotated[str, Field(pattern=r"^\w[\w.-]*$")] | None
     pins: tuple[Annotated[str, Field(pattern=r"^[\w.-]+==[\w.+!-]+( sha256:[0-9a-f]{64})?$")], ...] | None
     extra_index: tuple[Annotated[str, Field(pattern=r"^\S+$")], ...] | None = None
+    hold: tuple[Annotated[str, Field(pattern=r"^\w[\w.-]*==[\w.+!-]+$")], ...] | None = None
 
     @model_validator(mode="after")
     def _both_or_neither(self) -> NamedRelease:

@@ -41,7 +41,12 @@ PRE_RELEASES = ">=0.dev0"
 
 
 def resolve(
-    requirements: Sequence[str], *, indexes: Sequence[str], what: str, before: datetime | None = None
+    requirements: Sequence[str],
+    *,
+    indexes: Sequence[str],
+    what: str,
+    before: datetime | None = None,
+    of_any_day: Sequence[str] = (),
 ) -> list[tuple[str, str]]:
     """Return (name, version) of every package that the requirements need, themselves included, on this Python and platform.
 
@@ -50,11 +55,14 @@ def resolve(
     Args:
         before: packages that were uploaded later are not taken, nor are those of which an index does not say when they were;
             what lies in a folder is taken.
+        of_any_day: packages to which that does not apply.
 
     Raises:
         EnvironmentFailed: with the installer's last lines; `what` is what is resolved.
     """
     options = ["--exclude-newer", before.isoformat()] if before else []
+    for name in of_any_day if before else ():
+        options += ["--exclude-newer-package", f"{name}={_EVER}"]
     if pre := [requirement for requirement in requirements if requirement.endswith(PRE_RELEASES)]:
         # uv allows pre-releases of all packages or, where a final one fits, of none: the first answer is taken for these alone.
         done = _compile(pre, [*options, "--prerelease", "allow"], indexes=indexes)

@@ -27,6 +27,7 @@ class Release:
 
     text: as it is recorded; a wheel by its absolute path. distribution: the package that carries the framework's version.
     version: None for the newest. indexes: as given, passwords included; only `shown_indexes` may be recorded.
+    hold: other packages at one version each, whatever the release would get by itself, as `flax==0.12.8`.
     """
 
     text: str
@@ -36,6 +37,7 @@ class Release:
     is_pre: bool = False
     wheel: Path | None = None
     indexes: tuple[str, ...] = ()
+    hold: tuple[str, ...] = ()
 
     @property
     def shown_indexes(self) -> tuple[str, ...]:
@@ -57,6 +59,9 @@ class Release:
             asked[self.distribution] = f" @ {self.wheel.as_uri()}"
         elif self.version:
             asked |= {self.distribution: f"=={self.version}"} | dict.fromkeys(row.siblings, f"<={self.version}")
+        for held in self.hold:
+            name, _, version = held.partition("==")
+            asked[name] = f"=={version}"
         return [f"{name}{specifier}" for name, specifier in asked.items()]
 
 
@@ -90,6 +95,39 @@ def parse_release(text: str, *, indexes: Sequence[str] = ()) -> Release:
         is_pre=is_pre,
         indexes=tuple(indexes),
     )
+
+
+def parse_hold(texts: Sequence[str], *, framework: str) -> tuple[str, ...]:
+    """Return the packages that are kept at one version beside each release of a framework. Raises UsageError.
+
+    >>> parse_hold(["flax == 0.12.8", "numpy==2.4.6"], framework="jax")
+    ('flax==0.12.8', 'numpy==2.4.6')
+    """
+    row = TABLE[framework]
+    allowed = f"Allowed: NAME==VERSION, as {row.holdable[0]}==1.2.3; NAME is {', '.join(row.holdable)} beside {framework}"
+    found: dict[str, str] = {}
+    for text in texts:
+        name, _, version = (part.strip() for part in text.partition("=="))
+        name = name.replace("_", "-")
+        if name in (framework, *row.owned):
+            raise UsageError(f"--hold: found {text!r}, which is compared or released with what is. {allowed}.")
+        if name not in row.holdable:
+            raise UsageError(f"--hold: found {text!r}. {allowed}.{nearest(name, row.holdable)}")
+        if not _VERSION.fullmatch(version):
+            raise UsageError(f"--hold: found {text!r}, whose version is {version!r}. {allowed}.")
+        if name in found:
+            raise UsageError(f"--hold: found two of {name}, {found[name]} and {version}.")
+        found[name] = version
+    return tuple(f"{name}=={version}" for name, version in found.items())
+
+
+def with_held(release: str, hold: Sequence[str]) -> str:
+    """Return a release as a person is told of it, with what is held beside it.
+
+    >>> with_held("jax==0.9.2", ["flax==0.12.6"]), with_held("jax", [])
+    ('jax==0.9.2 with flax==0.12.6', 'jax')
+    """
+    return f"{release} with {', '.join(hold)}" if hold else release
 
 
 def file_sha256(path: Path) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -44,6 +45,9 @@ def interpreter(
     if release is None:
         yield None, None
         return
-    resolved = Resolved.from_named(release) if release.key else obtain(parse_release(release.request), tell=tell)
+    if release.key:
+        resolved = Resolved.from_named(release)
+    else:
+        resolved = obtain(dataclasses.replace(parse_release(release.request), hold=release.hold or ()), tell=tell)
     with held(resolved, tell=tell) as python:
         yield python, resolved.named

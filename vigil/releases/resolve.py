@@ -27,7 +27,7 @@ class Resolved:
 
     request: the release as it was asked for, `Release.text`. pins: `name==version`, sorted; of a wheel that was named by its path
     also ` sha256:...`. extra_index: what was searched besides the installer's own indexes, without secrets.
-    secrets: the same with them, where they are known; never recorded.
+    secrets: the same with them, where they are known; never recorded. hold: packages asked for at one version beside it.
     """
 
     request: str
@@ -35,18 +35,25 @@ class Resolved:
     pins: tuple[str, ...]
     extra_index: tuple[str, ...] = ()
     secrets: tuple[str, ...] = dataclasses.field(default=(), repr=False, compare=False)
+    hold: tuple[str, ...] = ()
 
     @property
     def named(self) -> NamedRelease:
         """Return what documents say of it."""
-        return NamedRelease(request=self.request, key=self.key, pins=self.pins, extra_index=self.extra_index or None)
+        return NamedRelease(
+            request=self.request,
+            key=self.key,
+            pins=self.pins,
+            extra_index=self.extra_index or None,
+            hold=self.hold or None,
+        )
 
     @classmethod
     def from_named(cls, release: NamedRelease) -> Resolved:
         """Return what a document says of a release that could be had. Raises ValueError for one that could not."""
         if release.key is None or release.pins is None:
             raise ValueError(f"{release.request} was not resolved")
-        return cls(release.request, release.key, release.pins, release.extra_index or ())
+        return cls(release.request, release.key, release.pins, release.extra_index or (), hold=release.hold or ())
 
     @property
     def framework(self) -> str:
@@ -76,24 +83,64 @@ class Unavailable:
 
     request: str
     failure: EnvironmentFailed
+    hold: tuple[str, ...] = ()
 
     @property
     def named(self) -> NamedRelease:
         """Return what documents say of it."""
-        return NamedRelease(request=self.request, key=None, pins=None)
+        return NamedRelease(request=self.request, key=None, pins=None, hold=self.hold or None)
 
 
 def resolve(release: Release) -> Resolved:
     """Return the pins of a release on this Python and platform, all of them of its own time. Raises EnvironmentFailed."""
     before = last_day_of(release)
-    found = installer.resolve(release.requirements(), indexes=release.indexes, what=release.text, before=before)
+    try:
+        found = _installed_with(release, before=before)
+    except EnvironmentFailed as error:
+        if not release.hold:
+            raise
+        raise _why_not_held(release, error, before=before) from error
     pins = [f"{name}=={version}" for name, version in found]
     if release.wheel:
         digest = file_sha256(release.wheel)
         pins = [f"{pin} sha256:{digest}" if pin.startswith(f"{release.distribution}==") else pin for pin in pins]
     if version_in(pins, release.distribution) is None:
         raise EnvironmentFailed(f"{release.text}: {release.distribution} is not among the packages that were resolved: {pins}.")
-    return Resolved(release.text, key_of(pins, release.shown_indexes), tuple(pins), release.shown_indexes, release.indexes)
+    key = key_of(pins, release.shown_indexes)
+    return Resolved(release.text, key, tuple(pins), release.shown_indexes, release.indexes, release.hold)
+
+
+def _installed_with(release: Release, *, before: datetime | None) -> list[tuple[str, str]]:
+    """Return what is installed with a release. What is held is named exactly, and may be younger than the release's time."""
+    return installer.resolve(
+        release.requirements(),
+        indexes=release.indexes,
+        what=release.text,
+        before=before,
+        of_any_day=[held.partition("==")[0] for held in release.hold],
+    )
+
+
+def _why_not_held(release: Release, error: EnvironmentFailed, *, before: datetime | None) -> EnvironmentFailed:
+    """Return whose fault it is that a release cannot be had with what is held: the release's own, one version's, or that of both.
+
+    error: what was said of them together.
+    """
+    alone = dict(_installed_with(dataclasses.replace(release, hold=()), before=before))
+    for held in release.hold:
+        try:
+            installer.resolve([held], indexes=release.indexes, what=f"--hold {held}")
+        except EnvironmentFailed as own:
+            return EnvironmentFailed(
+                f"--hold {held}: there is no such version that this Python can use.", log_tail=own.log_tail
+            )
+    names = [held.partition("==")[0] for held in release.hold]
+    by_itself = ", ".join(f"{name} {alone[name]}" for name in names if name in alone)
+    return EnvironmentFailed(
+        f"{release.text} and {', '.join(release.hold)} exist, and the resolver cannot put them together. Without --hold "
+        f"{release.text} can be had{f', with {by_itself}' if by_itself else ''}: hold another version, or none.",
+        log_tail=error.log_tail,
+    )
 
 
 def last_day_of(release: Release) -> datetime | None:

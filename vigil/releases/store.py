@@ -32,7 +32,7 @@ from vigil.paths import cache_directory
 from vigil.process.consent import RELEASES, remember
 from vigil.process.recording import write_json
 from vigil.releases import installer
-from vigil.releases.naming import Release, file_sha256
+from vigil.releases.naming import Release, file_sha256, with_held
 from vigil.releases.resolve import Resolved, Unavailable, is_same_version, key_of, packages_of, resolve, version_in
 
 MARKER, LAST_USED = "vigil.json", "last-used"
@@ -89,7 +89,7 @@ def pins_of(release: Release, *, tell: Tell = _silent) -> Resolved:
     remember(RELEASES, digest_of_named(NamedRelease(request=release.text, key=None, pins=None)))
     resolved = known(release)
     if resolved is None:
-        tell(f"resolving {release.text}")
+        tell(f"resolving {with_held(release.text, release.hold)}")
         resolved = resolve(release)
     remember(RELEASES, digest_of_named(resolved.named))
     return resolved
@@ -105,14 +105,15 @@ def obtain_or_say_why(release: Release, *, tell: Tell = _silent) -> Resolved | U
     try:
         return obtain(release, tell=tell)
     except EnvironmentFailed as error:
-        return Unavailable(release.text, error)
+        return Unavailable(release.text, error, release.hold)
 
 
 def known(release: Release) -> Resolved | None:
     """Return the pins that a release named exactly has in an environment of the cache, the newest of them.
 
     What is in an environment is its marker's to say. An index of requests beside them could only come to disagree with it; and
-    `jax==0.10.2` finds what was built for `jax` when that was the newest.
+    `jax==0.10.2` finds what was built for `jax` when that was the newest. What was built with packages held is
+    found where they are held again.
     """
     version = release.version
     if version is None:
@@ -125,15 +126,23 @@ def known(release: Release) -> Resolved | None:
             return found == [digest]
         return is_same_version(version, version_in(pins, release.distribution) or "")
 
+    def has_what_is_held(resolved: Resolved) -> bool:
+        pins = [held.split("==") for held in release.hold]
+        held = all(is_same_version(version, version_in(resolved.pins, name) or "") for name, version in pins)
+        return held and set(resolved.hold) <= set(release.hold)
+
     fitting = [
         environment
         for environment in listed()
         if environment.resolved.key
         == key_of(environment.resolved.pins, release.shown_indexes)  # of this Python and these indexes
         and is_it(environment.resolved.pins)
+        and has_what_is_held(environment.resolved)
     ]
     newest = max(fitting, key=lambda environment: environment.created, default=None)
-    return None if newest is None else dataclasses.replace(newest.resolved, request=release.text, secrets=release.indexes)
+    if newest is None:
+        return None
+    return dataclasses.replace(newest.resolved, request=release.text, hold=release.hold, secrets=release.indexes)
 
 
 @contextlib.contextmanager
@@ -166,7 +175,8 @@ def build(resolved: Resolved, directory: Path, *, lock: int, tell: Tell = _silen
     Raises:
         EnvironmentFailed: with the installer's last lines; nothing is left of the environment then.
     """
-    tell(f"building the environment of {resolved.request} ({len(resolved.pins)} packages) in {directory}")
+    what = with_held(resolved.request, resolved.hold)
+    tell(f"building the environment of {what} ({len(resolved.pins)} packages) in {directory}")
     began = time.monotonic()
     shutil.rmtree(directory, ignore_errors=True)
     try:

@@ -58,12 +58,14 @@ class FakeInstaller:
         self.resolved: list[list[str]] = []
         self.installed: list[list[str]] = []
         self.problem: str | None = None
+        # Requirements that no set of packages fulfils together.
+        self.impossible: set[str] = set()
         self.on_install: Callable[[], None] = lambda: None
 
-    def resolve(self, requirements, *, indexes, what, before=None) -> list[tuple[str, str]]:
+    def resolve(self, requirements, *, indexes, what, before=None, of_any_day=()) -> list[tuple[str, str]]:
         self.resolved.append(list(requirements))
-        self.before = before
-        if self.problem == "resolve":
+        self.before, self.of_any_day = before, of_any_day
+        if self.problem == "resolve" or (self.impossible and self.impossible <= set(requirements)):
             raise EnvironmentFailed(f"{what}: no set of packages fits", log_tail=["ERROR: no matching distribution"])
         asked = (requirement.replace(">=0.dev0", "") for requirement in requirements if "<=" not in requirement)
         pairs = (requirement.replace(" @ ", "==").split("==") for requirement in asked)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import time
 from pathlib import Path
@@ -35,6 +36,14 @@ def test_an_environment_is_built_and_listed(fake, capsys, monkeypatch):
     out = capsys.readouterr().out
     for text in (environment.resolved.key, "jax 0.9.2, Python 3.11.7", "1 environments"):
         assert text in out
+
+
+def test_an_environment_with_packages_held_says_so(fake, capsys, monkeypatch):
+    """Beside one of the same release without, nobody could tell them apart."""
+    monkeypatch.setenv("COLUMNS", "200")
+    obtain(dataclasses.replace(parse_release("jax==0.9.2"), hold=("flax==0.11",)))
+    assert main(["env", "list"]) == 0
+    assert "jax==0.9.2 with flax==0.11" in capsys.readouterr().out
 
 
 def test_a_failed_build_is_exit_code_3_with_the_last_lines(fake, capsys):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import subprocess
 import sys
@@ -13,6 +14,7 @@ import pytest
 from vigil.errors import EnvironmentFailed
 from vigil.releases import installer
 from vigil.releases.naming import parse_release
+from vigil.releases.resolve import resolve, version_in
 from vigil.releases.store import held, listed, obtain
 
 SECRET = "https://user:hidden-word@127.0.0.1:9/simple"
@@ -44,6 +46,17 @@ def test_an_environment_is_built_in_which_the_release_runs(frameworks):
     assert "ModuleNotFoundError" in missing.stderr
     [environment] = listed()
     assert (environment.resolved, environment.python_version) == (resolved, ".".join(map(str, sys.version_info[:3])))
+
+
+def test_uv_takes_the_version_that_is_held(frameworks):
+    """A release that would get the newest flax gets the one that is held; two that do not fit are said to exist."""
+    held_back = resolve(dataclasses.replace(parse_release("jax==0.9.1"), hold=("flax==1.0",)))
+    assert version_in(held_back.pins, "flax") == "1.0"
+    with pytest.raises(EnvironmentFailed, match=r"the resolver cannot put them together.*with flax 1.0: hold another") as caught:
+        resolve(dataclasses.replace(parse_release("jax==0.9.0"), hold=("flax==2.0",)))
+    assert any("flax==2.0" in line for line in caught.value.log_tail)
+    with pytest.raises(EnvironmentFailed, match=r"--hold flax==3\.0: there is no such version"):
+        resolve(dataclasses.replace(parse_release("jax==0.9.0"), hold=("flax==3.0",)))
 
 
 @pytest.mark.parametrize(("name", "version"), [("jax", "0.9.1"), ("jax@pre", "0.10.0rc1")])
@@ -164,11 +177,13 @@ def test_packages_are_resolved_for_this_python_and_installed_as_pinned(monkeypat
         return subprocess.CompletedProcess(arguments, 0, "", "")
 
     monkeypatch.setattr(installer, "_run", run)
-    installer.resolve(["jax"], indexes=(), what="jax", before=datetime(2024, 6, 10, tzinfo=timezone.utc))
+    day = datetime(2024, 6, 10, tzinfo=timezone.utc)
+    installer.resolve(["jax"], indexes=(), what="jax", before=day, of_any_day=["flax"])
     installer.install(tmp_path / "python", ["jax==0.9.2"], indexes=(), what="jax")
     resolving, installing = commands
     assert resolving[resolving.index("--python") + 1] == sys.executable
     assert resolving[resolving.index("--exclude-newer") + 1] == "2024-06-10T00:00:00+00:00"
+    assert resolving[resolving.index("--exclude-newer-package") + 1] == "flax=9000-01-01"
     assert installing[installing.index("--python") + 1] == str(tmp_path / "python")
     assert "--no-deps" in installing
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import platform
 import sys
 from pathlib import Path
@@ -10,7 +11,7 @@ import pytest
 
 from vigil.errors import UsageError
 from vigil.frameworks import TABLE, Framework
-from vigil.releases.naming import parse_release
+from vigil.releases.naming import parse_hold, parse_release
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -120,3 +121,30 @@ def test_tensorflow_is_the_package_that_the_project_installs(monkeypatch, system
     monkeypatch.setattr(sys, "platform", system)
     monkeypatch.setattr(platform, "machine", lambda: machine)
     assert true == [expected] == [TABLE["tensorflow"].distribution]
+
+
+@pytest.mark.parametrize(
+    ("framework", "texts", "message"),
+    [
+        ("jax", ["keras==3.15.1"], "found 'keras==3.15.1'. Allowed: NAME==VERSION, as flax==1.2.3; NAME is flax, optax, numpy"),
+        ("tensorflow", ["flax==0.12.8"], "NAME is keras, numpy beside tensorflow"),
+        ("torch", ["keras==3.15.1"], "NAME is numpy beside torch"),
+        ("jax", ["jax==0.9.2"], "found 'jax==0.9.2', which is compared or released with what is"),
+        ("jax", ["jaxlib==0.9.2"], "found 'jaxlib==0.9.2', which is compared or released with what is"),
+        ("jax", ["flax"], "found 'flax', whose version is ''"),
+        ("jax", ["flax==new"], "found 'flax==new', whose version is 'new'"),
+        ("jax", ["flaxx==0.12.8"], "Did you mean flax?"),
+        ("jax", ["flax==0.12.8", "flax==0.12.6"], "found two of flax, 0.12.8 and 0.12.6"),
+    ],
+)
+def test_what_cannot_be_held_is_refused_with_what_can(framework, texts, message):
+    """Each framework has packages of its own that stay at one version beside it; what is compared is none of them."""
+    with pytest.raises(UsageError, match="--hold: ") as caught:
+        parse_hold(texts, framework=framework)
+    assert message in str(caught.value)
+
+
+def test_what_is_held_is_asked_for_at_its_version_and_nothing_else_changes():
+    """Of flax no other version, of optax any, and the framework's own bound stays."""
+    release = dataclasses.replace(parse_release("jax==0.9.2"), hold=parse_hold(["flax == 0.12.6"], framework="jax"))
+    assert release.requirements() == ["numpy", "jax==0.9.2", "flax==0.12.6", "optax", "jaxlib<=0.9.2"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import platform
 import sysconfig
 from datetime import datetime, timedelta, timezone
@@ -11,7 +12,7 @@ import pytest
 from vigil.errors import EnvironmentFailed
 from vigil.releases import resolve as module
 from vigil.releases.naming import parse_release
-from vigil.releases.resolve import Resolved, is_same_version, key_of, last_day_of, packages_of, resolve
+from vigil.releases.resolve import Resolved, is_same_version, key_of, last_day_of, packages_of, resolve, version_in
 
 FIRST = datetime(2024, 5, 1, tzinfo=timezone.utc)
 PINS = ["flax==0.12.8", "jax==0.10.2", "jaxlib==0.10.2", "numpy==2.4.6"]
@@ -122,3 +123,36 @@ def test_a_resolution_without_the_framework_is_none(fake, monkeypatch):
 def test_versions_are_compared_as_versions(asked, found, same):
     """Trailing zeros say nothing, and a local part only where it was asked for."""
     assert is_same_version(asked, found) is same
+
+
+def holding(release: str, *held: str):
+    """Return a release beside which packages are held."""
+    return dataclasses.replace(parse_release(release), hold=held)
+
+
+def test_what_is_held_may_be_younger_than_the_release(fake, monkeypatch):
+    """The release's time ends with the next one; a package that was named with its version is taken all the same."""
+    monkeypatch.setattr(module.installer, "uploaded", lambda requirement, **facts: FIRST)
+    resolved = resolve(holding("jax==0.9.2", "flax==0.12.8"))
+    assert (fake.before, list(fake.of_any_day)) == (FIRST, ["flax"])
+    assert (version_in(resolved.pins, "flax"), resolved.named.hold) == ("0.12.8", ("flax==0.12.8",))
+    assert Resolved.from_named(resolved.named) == resolved
+
+
+@pytest.mark.parametrize(
+    ("impossible", "message"),
+    [
+        # Together with the release, alone, and the release itself.
+        ({"flax==0.5.0", "jax==0.9.2"}, "jax==0.9.2 and flax==0.5.0, numpy==2.0 exist, and the resolver cannot"),
+        ({"flax==0.5.0"}, "--hold flax==0.5.0: there is no such version"),
+        ({"jax==0.9.2"}, "^jax==0.9.2: no set of packages fits"),
+    ],
+)
+def test_why_a_release_cannot_be_had_with_what_is_held(fake, impossible, message):
+    """That two do not go together is told apart from a version that there is not, and from a release that there is not."""
+    fake.impossible = impossible
+    with pytest.raises(EnvironmentFailed, match=message) as caught:
+        resolve(holding("jax==0.9.2", "flax==0.5.0", "numpy==2.0"))
+    assert caught.value.log_tail == ["ERROR: no matching distribution"]
+    if len(impossible) == 2:
+        assert "Without --hold jax==0.9.2 can be had, with flax 0.12, numpy 2.4" in caught.value.reason

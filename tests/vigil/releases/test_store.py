@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import fcntl
 import json
 import os
@@ -252,3 +253,29 @@ def test_a_cache_that_cannot_be_written_is_named(fake, tmp_path, monkeypatch):
     monkeypatch.setenv("VIGIL_CACHE_DIR", str(tmp_path / "file" / "cache"))
     with pytest.raises(DirectoryError, match="Set VIGIL_CACHE_DIR"):
         obtain(parse_release(JAX))
+
+
+def test_an_environment_with_packages_held_stands_for_no_release_without(fake):
+    """Nor for one that holds another version; what is held again is found again, and so is what has it by itself."""
+    by_itself = parse_release(JAX)
+    older, newest = (dataclasses.replace(by_itself, hold=(f"flax=={version}",)) for version in ("0.11", "0.12"))
+    first = obtain(older)
+    assert obtain(by_itself).key != first.key
+    assert len(fake.installed) == 2
+    fake.problem = "resolve"
+    assert obtain(older) == first
+    assert obtain(newest).key == obtain(by_itself).key
+    with pytest.raises(EnvironmentFailed, match="no set of packages fits"):
+        obtain(dataclasses.replace(by_itself, hold=("flax==0.10",)))
+
+
+def test_a_release_that_could_not_be_had_is_tried_again_with_what_was_held(fake):
+    """Of such a one no pins are recorded, only what was asked for."""
+    fake.problem = "resolve"
+    asked = dataclasses.replace(parse_release(JAX), hold=("flax==0.11",))
+    unavailable = obtain_or_say_why(asked)
+    assert isinstance(unavailable, Unavailable)
+    fake.problem = None
+    with interpreter(unavailable.named, tell=print) as (_, named):
+        assert named.hold == ("flax==0.11",)
+        assert "flax==0.11" in named.pins
