@@ -22,7 +22,7 @@ from vigil.verify.limits import Limits, make_limits
 def verified(tape, limits, monkeypatch, tmp_path):
     """Return a function that gives verify.json of answers that `wrong` has had its hands on; every layer alone is right."""
 
-    def verify(wrong, *, failure=None, limits=limits, quick=False, devices=1, **machine):
+    def verify(wrong, *, failure=None, limits=limits, quick=False, keep_tensors=False, devices=1, **machine):
         answers = in_float32(tape)
         wrong(answers)
         environment = {"framework_version": "2.13.0", **machine}
@@ -31,7 +31,10 @@ def verified(tape, limits, monkeypatch, tmp_path):
         monkeypatch.setattr(examination, "ask", lambda *arguments, **options: Answers(record, answers, {}))
         monkeypatch.setattr(localise, "ask", FakeFramework(tape))
         setting = Setting(make_context(framework="torch", devices=devices), tmp_path / "answers", 0, None)
-        document = examination.verify(setting, tape, limits, command="a test", known=[], quick=quick)
+        setting.directory.mkdir()
+        (setting.directory / "answers-0.npz").touch()
+        options = {"quick": quick, "keep_tensors": keep_tensors}
+        document = examination.verify(setting, tape, limits, command="a test", known=[], **options)
         assert Verification.read(tmp_path).text() == document.text()
         written = json.loads((tmp_path / "verify.json").read_text())
         assert written == document.as_json() | {"sha256": written["sha256"]}
@@ -51,6 +54,17 @@ def test_right_answers_are_reproduced(verified, quick):
     document = verified(lambda answers: None, quick=quick)
     assert document.verdict.name is Verdict.REPRODUCED
     assert document.is_short == quick
+
+
+def test_answers_that_are_right_are_removed_unless_they_are_to_be_kept(verified, tmp_path):
+    """They say nothing more, except to whoever holds them against another release's."""
+    verified(lambda answers: None, quick=True, keep_tensors=True)
+    answers = tmp_path / "answers" / "answers-0.npz"
+    assert answers.is_file()
+    answers.unlink()
+    answers.parent.rmdir()
+    verified(lambda answers: None, quick=True)
+    assert not answers.exists()
 
 
 @pytest.mark.parametrize(("processor", "is_told"), [("Intel Xeon", True), ("AMD EPYC", False)])

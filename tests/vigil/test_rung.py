@@ -57,11 +57,13 @@ def test_one_step_is_verified_before_the_first_seed_and_recorded_everywhere(scri
     watch = Watch(
         on_start=lambda *facts: order.append("train"),
         on_verify=lambda place: order.append(place) or nothing, on_verified=lambda document, place: order.append("verified"),
+        keep_tensors=True,
     )
     invocation = carry_out(directory, watch=watch).invocation
     assert order == [directory / "verify", "verified", "train", "train"]
     assert len(calls) == 1
     assert (calls[0]["quick"], calls[0]["fault"], calls[0]["directory"]) == (True, fault, directory / "verify")
+    assert calls[0]["keep_tensors"]
     summary = invocation.verify
     assert set(summary.as_json()) == {"verdict", "origin", "worst", "seconds", "tensors", "tensors_out", "path"}
     assert (summary.verdict.name, summary.path) == ("reproduced", "verify/verify.json")

@@ -43,6 +43,7 @@ def verify_first(directory: Path, invocation: Invocation, *, watch: Watch, pytho
             invocation.context,
             place,
             quick=True,
+            keep_tensors=watch.keep_tensors,
             command=invocation.command,
             data_directory=data_directory,
             fault=spec.fault,

@@ -28,6 +28,7 @@ class Watch:
     on_verify: with the directory of a first rung; returns what is called with its events. on_verified: with its document.
     on_build: with words, when an environment is built or waited for.
     stop: ends what runs, when it is set.
+    keep_tensors: what first rungs asked and were answered stays, although all of it was right, for whoever holds it side by side.
     """
 
     on_start: Callable[[RunSpec, int, int], None] = ignore
@@ -40,3 +41,4 @@ class Watch:
     heartbeat_timeout: float = HEARTBEAT_TIMEOUT_SECONDS
     progress_timeout: float = PROGRESS_TIMEOUT_SECONDS
     stop: threading.Event | None = None
+    keep_tensors: bool = False

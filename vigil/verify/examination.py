@@ -158,6 +158,7 @@ def verify(
     command: str,
     known: list[KnownFinding],
     quick: bool = False,
+    keep_tensors: bool = False,
     release: NamedRelease | None = None,
     night: str | None = None,
     on_event: Callable[[dict], None] = lambda event: None,
@@ -167,6 +168,7 @@ def verify(
     Args:
         quick: only single training steps on margin batches, which is one program to compile. More devices than such a batch has
             images are put to full batches alone.
+        keep_tensors: what was asked and answered stays, although all of it was right: the caller removes it.
         release: the release that was named for it, as it is recorded.
         night: the id of the night that it is part of, if of any.
 
@@ -222,7 +224,7 @@ def verify(
         seconds=round(time.monotonic() - started, 1),
     )
     document.write(setting.directory.parent)
-    if document.verdict.name is Verdict.REPRODUCED:
+    if document.verdict.name is Verdict.REPRODUCED and not keep_tensors:
         remove_tensors(setting.directory)
     return document
 

@@ -56,6 +56,7 @@ def verify_context(
     progress_timeout: float = PROGRESS_TIMEOUT_SECONDS,
     stop: threading.Event | None = None,
     quick: bool = False,
+    keep_tensors: bool = False,
     release: NamedRelease | None = None,
     python: Path | None = None,
     night: str | None = None,
@@ -66,6 +67,7 @@ def verify_context(
 
     Args:
         quick: only training steps on margin batches, as before a training run.
+        keep_tensors: as in `verify`.
         release, python: the release that was named, as it is recorded, and the interpreter that has it.
         night: the id of the night that it is part of, if of any.
         hosts: where runners are forked, if many contexts are verified.
@@ -98,6 +100,7 @@ def verify_context(
         command=command,
         known=load_known(),
         quick=quick,
+        keep_tensors=keep_tensors,
         release=release,
         night=night,
         on_event=on_event,
