@@ -48,8 +48,8 @@ verify: $(VENV)/.core $(CHOSEN) ## Hold single training steps of RECIPE against 
 matrix: $(VENV)/.core $(CHOSEN) ## Run every context of every installed framework: RECIPE (default: all), PROFILE
 	@$(VIGIL) matrix $(NAMED_RECIPE) $(CONTEXT) $(RUNS)
 
-compare: $(VENV)/.core ## Same seeds under two releases, side by side: RECIPE, OLD=jax==0.9.2, NEW=jax==0.10.2
-	@$(VIGIL) compare '$(RECIPE)' '$(OLD)' '$(NEW)' $(CONTEXT) $(RUNS)
+compare: $(VENV)/.core ## Same seeds under two releases, side by side: RECIPE, OLD=jax==0.9.2, NEW=jax==0.10.2, HOLD=flax==0.12.6
+	@$(VIGIL) compare '$(RECIPE)' '$(OLD)' '$(NEW)' $(call option,hold,HOLD) $(CONTEXT) $(RUNS)
 
 nightly: $(VENV)/.core ## Newest releases, all that is not covered yet: BUDGET=30m, NIGHTLY=1 (pre-releases), HOLD=torch==2.13.0
 	@$(VIGIL) nightly $(NAMED_RECIPE) $(if $(NIGHTLY),--pre) $(call option,budget,BUDGET) $(call option,hold,HOLD) $(CONTEXT) $(RUNS)

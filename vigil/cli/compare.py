@@ -8,6 +8,7 @@ import threading
 from collections.abc import Sequence
 from datetime import datetime, timezone
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from reports import comparison_text as report
 from reports.run_pictures import draw_pictures
@@ -23,14 +24,17 @@ from vigil.process.directories import new_directory, require_writable
 from vigil.process.side_by_side import available_cores, share_cores, side_by_side
 from vigil.progress import RunDisplay, duration
 from vigil.recipes.loading import identity_of, load_recipe
-from vigil.releases.naming import ALLOWED, Release, parse_release
-from vigil.releases.release_pair import judge, losses_moved, read_side, unavailable_side
+from vigil.releases.naming import ALLOWED, Release, parse_hold, parse_release
+from vigil.releases.release_pair import judge, read_side, unavailable_side
 from vigil.releases.resolve import Resolved
 from vigil.releases.store import obtain_or_say_why
 from vigil.runs.carry_out import carry_out, carry_out_in_turn, read_invocation
 from vigil.runs.foresee import foreseen_pair
 from vigil.runs.plan import Request, plan, preflight
 from vigil.runs.watch import Watch, ignore
+
+if TYPE_CHECKING:
+    from vigil.releases.apart import Moved
 
 NAMES = ("OLD", "NEW")
 EXIT_CODES = (
@@ -47,6 +51,9 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     options.add_recipe(parser)
     for name in NAMES:
         parser.add_argument(name.lower(), metavar=name, help=ALLOWED)
+    parser.add_argument(
+        "--hold", action="append", default=[], metavar="PACKAGE", help="this under both, as flax==0.12.8 (repeatable)"
+    )
     options.add_extra_index(parser)
     options.add_context(parser, framework_is_required=False)
     options.add_seeds(parser, count=6, first=0)  # from six on the test is paired, seed by seed (vigil/statistics/paired.py)
@@ -107,6 +114,7 @@ def write_comparison(request: Request, sides: Sequence[ComparedSide], runs: Path
     recipe = identity_of(request.recipe, request.profile)
     directory = new_directory(runs, f"{now:%Y%m%d-%H%M%S}-compare-{recipe.name}-{request.profile}-{request.context.text}")
     old, new = sides
+    moved = _what_moved(runs / old.invocation, runs / new.invocation) if old.invocation and new.invocation else None
     judgement = judge(old, new, metric=Metric.of(training), n_test=training["data"]["n_test"])
     document = Comparison(
         compare_id=directory.name,
@@ -116,16 +124,28 @@ def write_comparison(request: Request, sides: Sequence[ComparedSide], runs: Path
         context=request.context,
         seeds=request.seeds,
         fault=request.fault["name"] if request.fault else None,
+        hold=old.release.hold or (),
         metric=ComparedMetric(**{name: training["metric"][name] for name in ComparedMetric.model_fields}),
         old=old,
         new=new,
         verdict=judgement.verdict,
         difference=judgement.difference,
-        losses=losses_moved(runs / old.invocation, runs / new.invocation) if old.invocation and new.invocation else None,
+        steps=moved.steps if moved else (),
+        losses=moved.losses if moved else None,
+        states=moved.states if moved else None,
+        why_no_floors=moved.why_no_floors if moved else None,
         remarks=judgement.remarks,
     )
     document.write(directory)
     return directory, document
+
+
+def _what_moved(old: Path, new: Path) -> Moved:
+    """Return how far two invocations are apart."""
+    # Only here: it loads the oracle, and where a release cannot be had there is no use for it.
+    from vigil.releases.apart import what_moved
+
+    return what_moved(old, new)
 
 
 def _releases(arguments: argparse.Namespace) -> list[Release]:
@@ -137,7 +157,8 @@ def _releases(arguments: argparse.Namespace) -> list[Release]:
     if releases[0].text == releases[1].text:
         raise UsageError(f"OLD and NEW: found {arguments.old} twice. Allowed: two releases; one alone: `vigil reproduce`.")
     [arguments.framework] = frameworks
-    return releases
+    hold = parse_hold(arguments.hold, framework=arguments.framework)
+    return [dataclasses.replace(release, hold=hold) for release in releases]
 
 
 def _run_both(
@@ -199,4 +220,5 @@ def _watch(
         on_verified=verified,
         on_recorded=draw_pictures,
         on_build=display.say,
+        keep_tensors=True,
     )

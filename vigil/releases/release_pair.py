@@ -6,13 +6,11 @@ Each side is an ordinary invocation, its first rung included. A side that did no
 from __future__ import annotations
 
 import dataclasses
-import itertools
-import math
 import statistics
 from collections.abc import Iterable
 from pathlib import Path
 
-from vigil.documents.comparison import ComparedSide, ComparisonVerdict, LossesMoved, ReleaseDifference, ReleaseVerdict
+from vigil.documents.comparison import ComparedSide, ComparisonVerdict, ReleaseDifference, ReleaseVerdict
 from vigil.documents.invocation import FirstRung, Invocation, NamedRelease
 from vigil.documents.judgement import Metric
 from vigil.documents.record import Environment
@@ -39,7 +37,7 @@ def unavailable_side(name: str, release: Unavailable | Resolved) -> ComparedSide
     """Return a side that was not run, because its release or the other's cannot be had."""
     side = ComparedSide(name=name, release=release.named, versions=versions_of(release.named, {}))
     if isinstance(release, Unavailable):
-        return side.replace(problem=release.failure.reason, log_tail=tuple(release.failure.log_tail))
+        return side.replace(problem=release.failure.reason.rstrip("."), log_tail=tuple(release.failure.log_tail))
     return side
 
 
@@ -101,37 +99,6 @@ def judge(old: ComparedSide, new: ComparedSide, *, metric: Metric, n_test: int) 
     return PairJudgement(verdict, difference, _remarks(old, new, is_identical=name is ReleaseVerdict.IDENTICAL))
 
 
-def losses_moved(old: Path, new: Path) -> LossesMoved | None:
-    """Return by how much the losses of the same seeds differ between two invocations, as a share of the larger of each two.
-
-    Free-running training carries every rounding on: what differs late says little, what differs in the first step says much.
-    """
-    before, after = _losses(old), _losses(new)
-    shares = [list(map(_share, before[seed], after[seed])) for seed in before.keys() & after.keys()]
-    if not shares:
-        return None
-    by_step = [max(step) for step in itertools.zip_longest(*shares, fillvalue=0.0)]
-    since = next((index for index, share in enumerate(by_step, start=1) if share), None)
-    largest = max(by_step)
-    return LossesMoved(
-        first_step=by_step[0], largest=largest, step=by_step.index(largest) + 1, since=since, seeds=len(shares)
-    )
-
-
-def _losses(directory: Path) -> dict[int, tuple[float, ...]]:
-    """Return the losses of the runs of an invocation that have any, by seed."""
-    records = [read_record(directory / name) for name in Invocation.read(directory).runs]
-    return {record.seed: record.losses for record in records if record and record.losses}
-
-
-def _share(one: float, other: float) -> float:
-    """Return a difference as a share of the larger; infinite where one of the two alone is no number."""
-    if one == other or (math.isnan(one) and math.isnan(other)):
-        return 0.0
-    share = abs(one - other) / max(abs(one), abs(other))
-    return share if math.isfinite(share) else math.inf
-
-
 def _verdict(old: ComparedSide, new: ComparedSide, difference: ReleaseDifference | None) -> tuple[ReleaseVerdict, str]:
     problems = [f"{side.name} ({side.release.request}): {side.problem}" for side in (old, new) if side.problem]
     if problems or difference is None:
@@ -142,7 +109,8 @@ def _verdict(old: ComparedSide, new: ComparedSide, difference: ReleaseDifference
         name = ReleaseVerdict.NEW_LOWER if difference.decision == LOWER else ReleaseVerdict.NEW_HIGHER
         return name, "; ".join(filter(None, [f"p = {difference.p_value:.2g}, false alarms {1 - COVERAGE:.2g}", step]))
     if new.is_wrong:
-        also = "; so is the one under OLD" if old.is_wrong else "; the one under OLD is not known to be"
+        known = "is right" if old.is_verified else "is not known to be"
+        also = "; so is the one under OLD" if old.is_wrong else f"; the one under OLD {known}"
         also += ", and the final states are equal bit for bit" if is_identical else ""
         return ReleaseVerdict.NEW_WRONG, step + also
     if new.verify and new.verify.verdict and new.verify.verdict.name.is_failed:

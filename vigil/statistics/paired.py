@@ -7,6 +7,7 @@ measures when that is worth it.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
@@ -29,7 +30,7 @@ _LARGE = 500.0
 # A run that fails makes the spread so large that any mean lies within it: with one of six seeds at chance level t is 1, with four
 # 3.2. What either side alone knows of the spread is therefore asked too, at a fiftieth of the false alarms, on top of them.
 _ONE_SIDE_SHARE = 0.02
-ONE_SIDE = "one side's spread"
+PAIRED, POOLED, WELCH, ONE_SIDE = "paired", "pooled", "welch", "one side's spread"
 NO_DIFFERENCE, LOWER, HIGHER, IDENTICAL, TOO_FEW = "no difference seen", "lower", "higher", "identical", "too few"
 
 
@@ -164,13 +165,13 @@ def compare_releases(
     is_identical = len(seeds) >= 2 and len(seeds) == len(left) == len(right) and all(new[seed] == old[seed] for seed in seeds)
     is_paired = prefers_pairs(**counts, coverage=coverage)
     both_many = min(len(left), len(right)) >= WELCH_DECIDES_FROM
-    method = "paired" if is_paired or is_identical else "welch" if both_many else "pooled"
+    method = PAIRED if is_paired or is_identical else WELCH if both_many else POOLED
     try:
         if len(left) + len(right) < 4 and not is_identical:
             raise BandUndefined("fewer than two degrees of freedom")
-        if method == "paired":
+        if method == PAIRED:
             found: MeanDifference = paired(new, old, coverage=coverage, spread_floor=spread_floor)
-        elif method == "pooled":
+        elif method == POOLED:
             found = pooled(new, old, coverage=coverage, spread_floor=spread_floor)
         else:
             found = welch(left, right, coverage=coverage, spread_floor=spread_floor)
@@ -182,7 +183,7 @@ def compare_releases(
     quantiles = scipy.special.stdtrit(found.degrees_of_freedom, [(1.0 + coverage) / 2.0, POWER])
     detectable = float(quantiles.sum()) * found.standard_error
     if not is_identical and found.p_value >= 1.0 - coverage:
-        pairs = [{seed: side[seed] for seed in seeds} for side in (new, old)] if method == "paired" else [new, old]
+        pairs = [{seed: side[seed] for seed in seeds} for side in (new, old)] if method == PAIRED else [new, old]
         by_one = _by_one_side(pairs[0], pairs[1], coverage=coverage, spread_floor=spread_floor)
         if by_one is not None and by_one.p_value < 1.0 - coverage:
             method, found = ONE_SIDE, by_one
@@ -215,6 +216,15 @@ def prefers_pairs(*, n_new: int, n_old: int, n_pairs: int, coverage: float = 0.9
     true = math.sqrt(taken - 2.0 * EXPECTED_CORRELATION * n_pairs / (n_new * n_old))
     with_pairs = found_with(error, freedom=n_pairs - 1, coverage=coverage)
     return with_pairs < found_with(true, freedom=n_new + n_old - 2, coverage=coverage, taken=math.sqrt(taken))
+
+
+def fewest_pairs(*, coverage: float = 0.99) -> int:
+    """Return from how many seeds on a paired test is preferred, where both sides have all of them.
+
+    >>> fewest_pairs()
+    6
+    """
+    return next(n for n in itertools.count(2) if prefers_pairs(n_new=n, n_old=n, n_pairs=n, coverage=coverage))
 
 
 def found_with(error: float, *, freedom: float, coverage: float, taken: float | None = None) -> float:

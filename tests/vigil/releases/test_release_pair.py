@@ -3,25 +3,32 @@
 from __future__ import annotations
 
 import json
-import math
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import vigil.cli.compare as command
 import vigil.runs.carry_out
 from reports.comparison_text import lines, markdown, rows
+from runners.contract.protocol.cases import CASES, write_answers
+from runners.contract.protocol.checkpoint import FINAL, save_state
 from runners.contract.protocol.events import EventWriter
 from runners.contract.protocol.spec import read_spec
-from vigil.cli.main import main
+from vigil.cli.main import build_parser, main
 from vigil.documents.comparison import ComparedSide, Comparison
 from vigil.documents.context import make_context
 from vigil.documents.invocation import FirstRung
 from vigil.documents.judgement import Metric
+from vigil.documents.verification import Verification
 from vigil.errors import EnvironmentFailed
 from vigil.process.execute import Ending
-from vigil.releases.release_pair import judge, losses_moved, unavailable_side
+from vigil.recipes.loading import identity_of, load_recipe
+from vigil.releases.release_pair import COVERAGE, judge, unavailable_side
 from vigil.releases.resolve import Resolved, Unavailable
+from vigil.statistics.paired import fewest_pairs
+from vigil.verify.golden import Golden, load_golden, path_of
+from vigil.verify.standard_cases import shown
 
 METRIC = Metric(name="test_accuracy", unit="percent", direction="higher", selection="last", chance=10.0)
 RIGHT = {
@@ -185,46 +192,32 @@ def test_a_release_that_cannot_be_had_is_told_with_the_last_lines():
     assert "nothing ran" in markdown(document)
 
 
-@pytest.mark.parametrize(
-    ("losses", "expected"),
-    [
-        ({0: [2.0, 1.0, 0.5], 1: [4.0, 1.0, 0.5]}, (0.0, 0.0, 1, None)),
-        ({0: [2.0, 1.0, 0.25], 1: [4.0, 1.0, 0.5]}, (0.0, 0.5, 3, 3)),
-        ({0: [2.0, 1.0, 0.5], 1: [8.0, 1.0, 0.4]}, (0.5, 0.5, 1, 1)),
-        ({0: [2.0, math.nan], 1: [4.0, 1.0, 0.5]}, (0.0, math.inf, 2, 2)),
-    ],
-)
-def test_what_moved_is_told_by_step(monkeypatch, losses, expected):
-    """The largest share over the seeds: of the first step, which nothing has been carried into, and of any."""
-    first = {0: [2.0, 1.0, 0.5], 1: [4.0, 1.0, 0.5]}
-    monkeypatch.setattr("vigil.releases.release_pair._losses", {Path("old"): first, Path("new"): losses}.get)
-    moved = losses_moved(Path("old"), Path("new"))
-    assert (moved.first_step, moved.largest, moved.step, moved.since) == expected
-    table = {row[0]: row[3] for row in rows(document_of(side("OLD"), side("NEW")).replace(losses=moved))}
-    assert ("same bits" in table["losses"]) == (expected[3] is None)
-
-
 @pytest.fixture
 def scripted_releases(places, monkeypatch, tmp_path):
-    """Return a function that makes runs end as (version, seed) says; it returns the list of those started."""
+    """Return a function that makes runs end as (version, seed) says; it returns the list of those started.
+
+    Its `leave` writes what else a run leaves: events, and files in its directory.
+    """
     monkeypatch.setattr(vigil.runs.carry_out, "reference_directory", lambda source=None: tmp_path / "reference")
     monkeypatch.setattr(vigil.runs.carry_out.tracking, "upload_or_note", lambda directory: None)
     right = FirstRung.model_validate(RIGHT | {"path": None})
     monkeypatch.setattr(vigil.runs.carry_out, "verify_first", lambda *facts, **options: right)
     started: list[tuple[str, int]] = []
 
-    def make(outcome) -> list[tuple[str, int]]:
+    def make(outcome, *, leave=lambda *facts: None) -> list[tuple[str, int]]:
         def execute(directory, framework, *, python, **options) -> Ending:
             request = json.loads((directory.parent / "invocation.json").read_text())["release"]["request"]
             seed, version = read_spec(directory).seed, request.split("==")[1]
             started.append((version, seed))
             value, writer = outcome(version, seed), EventWriter(directory, heartbeat_seconds=60.0)
             writer.emit("started", pid=1, framework=framework)
+            leave(version, seed, directory, writer)
             if isinstance(value, str):
                 writer.emit("failed", category=value, message=f"{value} on purpose", step=4, traceback="")
             else:
                 facts = {"images_per_second": 9.0, "first_step_seconds": 1.0, "peak_memory_bytes": 1, "cpu_seconds": 1.0}
-                writer.emit("finished", step=4, metrics={"test_accuracy": value}, state_sha256=f"{value}", **facts)
+                metrics = {"test_accuracy": value, "train_loss": value}
+                writer.emit("finished", step=4, metrics=metrics, state_sha256=f"{value}", **facts)
             writer.close()
             return Ending(3 if isinstance(value, str) else 0)
 
@@ -279,6 +272,107 @@ def test_a_fault_is_planted_under_new_alone(fake, scripted_releases, places, cap
     specs = {name: read_spec(places / document[name]["invocation"] / "seed0") for name in ("old", "new")}
     assert (specs["old"].fault, specs["new"].fault["name"]) == (None, "half")
     assert "PLANTED FAULT half under NEW" in " ".join(capsys.readouterr().out.split())
+
+
+def test_packages_are_held_under_both_and_what_moved_besides_is_told(fake, scripted_releases, places, capsys):
+    """The document has the packages that were held and the versions of both sides; the output says how to hold the others."""
+    fake.newest["numpy"] = "2.4.4"
+    fake.on_install = lambda: fake.newest.update(numpy="2.4.6")
+    scripted_releases(lambda version, seed: 50.0 + seed)
+    assert main([*COMPARE, "--hold", "flax==0.11"]) == 0
+    [document] = documents(places)
+    assert document["hold"] == document["old"]["release"]["hold"] == document["new"]["release"]["hold"] == ["flax==0.11"]
+    assert document["old"]["versions"]["flax"] == document["new"]["versions"]["flax"] == "0.11"
+    assert [document[side]["versions"]["numpy"] for side in ("old", "new")] == ["2.4.4", "2.4.6"]
+    out = " ".join(capsys.readouterr().out.split())
+    assert "Held under both: flax==0.11." in out
+    assert "Besides jax moved: numpy 2.4.4 to 2.4.6. To keep what OLD has: --hold numpy==2.4.4" in out
+
+
+def test_a_release_that_does_not_go_with_what_is_held_is_exit_code_3(fake, scripted_releases, places, capsys):
+    """Nothing is trained, and the verdict says that it is the two together."""
+    fake.impossible = {"flax==0.11", "jax==0.9.2"}
+    started = scripted_releases(lambda version, seed: 50.0)
+    assert main([*COMPARE, "--hold", "flax==0.11"]) == 3
+    assert started == []
+    assert "NEW (jax==0.9.2): jax==0.9.2 and flax==0.11 exist, and the resolver cannot put them together" in " ".join(
+        capsys.readouterr().out.split()
+    )
+    assert documents(places)[0]["hold"] == ["flax==0.11"]
+
+
+def test_where_the_metric_does_not_differ_it_is_told_how_far_all_else_is(
+    fake, scripted_releases, places, monkeypatch, capsys
+):
+    """Both sides' answers to one step are held side by side in floors and then removed; losses and parameters beside them."""
+
+    def leave(version: str, seed: int, directory: Path, writer: EventWriter) -> None:
+        moved = version == "0.9.2"
+        writer.emit("steps", step=2, losses=[2.0 - 2e-6 * moved, 1.0 + 0.5 * moved])
+        save_state(directory / FINAL, {"params/output.bias": np.full(4, 1.0 + seed + 0.25 * moved)}, step=2)
+
+    started = scripted_releases(lambda version, seed: 0.05 + (version == "0.9.2") * 1e-9, leave=leave)
+    monkeypatch.setattr(vigil.runs.carry_out, "verify_first", answered(floors={"0.9.1": 0.0, "0.9.2": 50.0}))
+    assert main(["compare", "digits_mlp", *COMPARE[2:4], "--seeds", "2"]) in (0, 4)
+    assert len(started) == 4
+    [document] = documents(places)
+    assert "why_no_floors" not in document
+    [step] = document["steps"]
+    assert (step["case"], step["tensor"], step["tensors"] - step["equal"]) == ("init/margin", "params/output.bias", 1)
+    assert (step["ratio"], step["old_ratio"], step["new_ratio"]) == (pytest.approx(50.0), 0.0, 50.0)
+    tape = tape_of_digits()
+    floor = tape.floors["fp32"]["init/full"]["loss"].distance / tape.norms["init/full"]["loss"]
+    assert document["losses"]["first_step_floors"] == pytest.approx(1e-6 / floor)
+    assert (document["losses"]["largest"], document["losses"]["step"]) == (pytest.approx(1 / 3), 2)
+    assert document["states"]["between_seeds"] == 1.0
+    assert document["states"]["share"] == pytest.approx(0.25)
+    assert document["states"]["tensor_floors"] > 1000
+    assert list(places.glob("*/verify/answers/answers-*.npz")) == []
+    out = " ".join(capsys.readouterr().out.split())
+    assert "Single steps from the same states are up to 50x the noise floor apart (params/output.bias in init/margin)" in out
+
+
+def test_answers_of_a_wrong_step_are_kept(fake, scripted_releases, places, monkeypatch):
+    """They are the evidence; those of the side that was right are gone."""
+    scripted_releases(lambda version, seed: 0.05)
+    monkeypatch.setattr(vigil.runs.carry_out, "verify_first", answered(floors={"0.9.1": 0.0, "0.9.2": 5e6}, wrong="0.9.2"))
+    assert main(["compare", "digits_mlp", *COMPARE[2:4], "--seeds", "2"]) == 1
+    [document] = documents(places)
+    kept = [path.relative_to(places).parts[0] for path in places.glob("*/verify/answers/answers-*.npz")]
+    assert kept == [document["new"]["invocation"]]
+    assert document["steps"][0]["ratio"] == pytest.approx(5e6)
+
+
+def tape_of_digits() -> Golden:
+    """Return the committed golden tape of digits_mlp."""
+    identity = identity_of(load_recipe("digits_mlp"), "quick")
+    return load_golden(path_of("digits_mlp", "quick"), recipe=identity, data_directory=None)
+
+
+def answered(*, floors: dict[str, float], wrong: str | None = None):
+    """Return what verifies a step: its answers are the oracle's, one array of it so many floors away, by version."""
+    tape = tape_of_digits()
+    [case] = [case for case in tape.cases if case.name == "init/margin"]
+    right = {name: array for name, array in shown(case, tape.expected(case)).items() if not name.startswith("parameter_gradient")}
+
+    def verify_first(directory: Path, invocation, *, watch, python) -> FirstRung:
+        assert watch.keep_tensors
+        version = invocation.release.request.split("==")[1]
+        place, bias = directory / "verify", "params/output.bias"
+        (place / "answers").mkdir(parents=True)
+        (place / "answers" / CASES).write_text(json.dumps([{"name": case.name}]), encoding="utf-8")
+        off = floors[version] * tape.floors["fp32"][case.name][bias].distance / np.sqrt(right[bias].size)
+        write_answers(place / "answers", 0, right | {bias: right[bias] + off})
+        verdict = (WRONG if version == wrong else RIGHT)["verdict"]
+        tensor = {"case": case.name, "tensor": bias, "ratio": floors[version], "slope": 1.0, "intercept": 0.0}
+        tensor |= {"slope_z": 0.0, "intercept_z": 0.0, "problem": None, "score": 0.5}
+        example = Path(__file__).parents[2] / "verify" / "documents" / "reproduced.json"
+        content = json.loads(example.read_text(encoding="utf-8")) | {"verdict": verdict, "tensors": [tensor]}
+        content.pop("sha256", None)
+        Verification.model_validate(content).write(place)
+        return FirstRung.model_validate(RIGHT | {"verdict": verdict, "path": "verify/verify.json"})
+
+    return verify_first
 
 
 def test_both_releases_at_once(fake, scripted_releases, places, monkeypatch):
@@ -340,9 +434,25 @@ def test_a_release_that_cannot_be_had_ends_the_comparison_with_exit_code_3(fake,
         (["jax==0.9.1", "jax=0.9.2"], "found 'jax=0.9.2'"),
         (["jax==0.9.1", "jax==0.9.1"], "found jax==0.9.1 twice"),
         (["jax==0.9.1", "jax==0.9.2", "--jobs", "3"], "--jobs: found '3'"),
+        (["jax==0.9.1", "jax==0.9.2", "--hold", "keras==3.15.1"], "NAME is flax, optax, numpy beside jax"),
     ],
 )
 def test_what_cannot_be_compared_is_refused(places, capsys, arguments, message):
     """Two frameworks, a malformed release and too many jobs are wrong usage, before anything is resolved."""
     assert main(["compare", "resnet_cifar", *arguments]) == 2
     assert message in capsys.readouterr().err
+
+
+def test_pages_and_output_agree_on_when_seeds_are_paired():
+    """What the code prefers is what both pages and the option's default say."""
+    fewest = fewest_pairs(coverage=COVERAGE)
+    docs = Path(__file__).resolve().parents[3] / "docs"
+    statistics = (docs / "statistics.md").read_text(encoding="utf-8")
+    assert f"| **paired** | from {fewest} seeds on" in statistics
+    assert f"pools with 2 to {fewest - 1} seeds and pairs from {fewest} on" in statistics
+    assert f"[--seeds {fewest}]" in (docs / "releases.md").read_text(encoding="utf-8")
+    assert build_parser().parse_args(COMPARE[:4]).seeds == str(fewest)
+    values = {name: {seed: 80.0 + seed + (name == "NEW") * seed % 2 for seed in range(fewest)} for name in ("OLD", "NEW")}
+    for seeds, said in ((fewest, "(paired; 6 seeds under both,"), (fewest - 1, "(pooled; 5 seeds under both, paired from 6 on,")):
+        old, new = (side(name, values=dict(list(values[name].items())[:seeds]), states={}) for name in ("OLD", "NEW"))
+        assert said in lines(document_of(old, new))[0]
