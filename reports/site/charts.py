@@ -30,6 +30,7 @@ _LONGEST_LABEL = 60
 _MOST_RELEASES = 8
 _MOST_TOLD = 40  # points that say their number: those of older nights stand in MLflow, and a report is to be light
 _MOST_SEEDS = 60  # results whose seeds are drawn beside their mean
+_MOST_SEED_LABELS = 12
 _DAY = timedelta(days=1)
 
 _Mark = tuple[datetime, float, str, str]
@@ -234,6 +235,40 @@ def sparkline(results: Sequence[CellResult], mean_bands: MeanBands, *, kind: str
     return Markup(f'<svg class="spark" viewBox="0 0 {axes.width} {axes.height}" role="img" aria-label="{label}">{body}</svg>')
 
 
+def difference_chart(
+    differences: Mapping[int, float], *, mean: float, interval: tuple[float, float] | None, appearance: str, unit: str
+) -> Markup | None:
+    """Return how far each seed moved between two releases, and their mean with its interval: the shade is that, all along.
+
+    appearance: the name of the one that the mean is drawn in.
+    """
+    held = [value for value in (*differences.values(), mean, *(interval or ())) if math.isfinite(value)]
+    if not differences or not math.isfinite(mean):
+        return None
+    low, high = min(0.0, *held), max(0.0, *held)
+    pad = (high - low or 1.0) * 0.08
+    axes = _Axes(520, 210, 62, 10, 16, 24, (-0.5, len(differences) + 0.5), (low - pad, high + pad))
+    parts = [_grid(axes, _ticks(*axes.y))]
+    if interval is not None and all(map(math.isfinite, interval)):
+        top, foot = axes.up(interval[1]), axes.up(interval[0])
+        title = _title([f"interval of the mean: {interval[0]:+.4g} to {interval[1]:+.4g} {plain(unit)}"])
+        size = f'width="{axes.span}" height="{max(foot - top, 1.0):.1f}"'
+        parts.append(f'<rect class="band" x="{axes.left}" y="{top:.1f}" {size}>{title}</rect>')
+    parts.append(f'<path class="release" d="M{axes.left} {axes.up(0.0):.1f}H{axes.width - axes.right}"/>')
+    every = math.ceil(len(differences) / _MOST_SEED_LABELS)
+    named = [(f"seed {seed}", value, "neutral") for seed, value in differences.items()] + [("mean", mean, appearance)]
+    for place, (name, value, looks) in enumerate(named):
+        x, is_mean = axes.across(place), place == len(differences)
+        if is_mean or place % every == 0:
+            label = name if is_mean or len(differences) <= every * _MOST_SEED_LABELS // 2 else name.removeprefix("seed ")
+            parts.append(f'<text class="x" x="{x:.1f}" y="{axes.height - 8}">{escape(label)}</text>')
+        if math.isfinite(value):
+            title = _title([f"{name}: {value:+.4g} {plain(unit)}"])
+            shape, path = _shape_of(x, axes.up(value), looks, size=axes.mark)
+            parts.append(f'<path class="{shape}" d="{path}">{title}</path>')
+    return _picture(axes, parts, label="NEW - OLD, seed by seed", y_name=f"NEW - OLD ({plain(unit)})")
+
+
 def _axes_of(rows: Sequence[Judged], **size: Any) -> _Axes:
     """Return axes that hold every value, its seeds and its band, with some room."""
     held = [each for row in rows for each in (row.value, row.low, row.high) if each is not None]
@@ -355,17 +390,20 @@ def _points(axes: _Axes, marks: Sequence[_Mark]) -> str:
     told: list[str] = []
     silent: dict[str, list[str]] = {}
     for when, value, name, title in marks:
-        x, y, r = axes.across(when.timestamp()), axes.up(value), axes.mark
-        side = {Verdict.REGRESSED.value: 1, Verdict.BETTER.value: -1}.get(name.split()[0])
-        path = f"M{x:.1f} {y:.1f}h0"
-        if side is not None:
-            path = f"M{x - r:.1f} {y - side * r * 0.7:.1f}h{2 * r:.1f}L{x:.1f} {y + side * r:.1f}Z"
-        shape = f"p-{name}" if side is not None else f"p p-{name}"
+        shape, path = _shape_of(axes.across(when.timestamp()), axes.up(value), name, size=axes.mark)
         if title:
             told.append(f'<path class="{shape}" d="{path}">{title}</path>')
         else:
             silent.setdefault(shape, []).append(path)
     return "".join([*(f'<path class="{shape}" d="{"".join(paths)}"/>' for shape, paths in silent.items()), *told])
+
+
+def _shape_of(x: float, y: float, name: str, *, size: float) -> tuple[str, str]:
+    """Return the class and the path of a point that looks as an appearance does."""
+    side = {Verdict.REGRESSED.value: 1, Verdict.BETTER.value: -1}.get(name.split()[0])
+    if side is None:
+        return f"p p-{name}", f"M{x:.1f} {y:.1f}h0"
+    return f"p-{name}", f"M{x - size:.1f} {y - side * size * 0.7:.1f}h{2 * size:.1f}L{x:.1f} {y + side * size:.1f}Z"
 
 
 def _title(told: Sequence[str]) -> str:

@@ -21,6 +21,7 @@ from reports.site.causes import ATTENTION, Cause, Found, causes_of
 from reports.site.cell_drift import drifts_of
 from reports.site.cell_results import KINDS, CellResult, Key, results_of
 from reports.site.commands import compare_command, reproduce_command, verify_command
+from reports.site.comparison_pages import write_comparisons
 from reports.site.evidence import Files
 from reports.site.losses import LEAST, Curve, Envelope, Losses, envelope
 from reports.site.power_table import RUNS, mean_bands, powers
@@ -114,6 +115,7 @@ def _write_pages(sources: Sources, out: Path, *, place: Path) -> tuple[int, int]
     site.write("reproduction.html", "reproduction.html", comparisons=comparisons(sources, site.results))
     site.write("power.html", "power.html", powers=site.powers, run_counts=RUNS)
     site.write_cells()
+    write_comparisons(site.write, site.files, cells=site.cells)
     return site.pages, len(site.cells)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import pandas as pd
 
+from vigil.documents.comparison import Comparison, read_comparisons
 from vigil.documents.night import Night, read_nights
 from vigil.documents.reference_row import ReferenceRow
 from vigil.documents.verification import KnownFinding
@@ -49,6 +50,7 @@ class Sources:
     """Everything that a report is made from.
 
     night: the document of the night that is shown, where there is one. night_id: the night that is shown, document or not.
+    comparisons: of releases, by `vigil compare`, the oldest first.
     now: the time that ages are counted from. note: stands on every page. mlflow: the address of its pages.
     known: the findings on record.
     """
@@ -64,6 +66,7 @@ class Sources:
     remarks: tuple[str, ...] = field(default_factory=tuple)
     mlflow: str | None = None
     known: Sequence[KnownFinding] = ()
+    comparisons: Sequence[Comparison] = ()
 
 
 def gather(
@@ -116,6 +119,8 @@ def gather(
         findings = load_known(references / FILE_NAME)
     except VigilError as error:
         remarks.append(f"the findings on record are left out: {error}")
+    comparisons, unread = read_comparisons(runs)
+    remarks += unread
     return Sources(
         history=history,
         recipes=recipes,
@@ -128,6 +133,7 @@ def gather(
         remarks=(*history.remarks, *remarks),
         mlflow=mlflow,
         known=findings,
+        comparisons=[each for each in comparisons if night_id is None or each.when <= now],
     )
 
 
