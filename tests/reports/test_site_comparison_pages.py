@@ -30,7 +30,7 @@ def side(name: str, version: str, *, shift: float = 0.0, **changes) -> dict:
     """Return a side of three runs."""
     return {
         "name": name,
-        "release": {"request": f"jax=={version}", "key": f"key-{name}", "pins": [f"jax=={version}"]},
+        "release": {"request": f"jax=={version}", "key": f"key-{version}", "pins": [f"jax=={version}"]},
         "invocation": name,
         "verdict": "reproduced",
         "values": {str(seed): 88.0 + seed / 10 + shift for seed in range(3)},
@@ -176,7 +176,7 @@ def test_what_documents_say_is_shown_as_text(tmp_path):
     """Names, reasons and commands are of files that anybody may have edited."""
     verdict = {"name": "numbers moved, not worse", "reason": HOSTILE, "exit_code": 0}
     changes = {"verdict": verdict, "command": HOSTILE, "fault": HOSTILE, "remarks": (HOSTILE,), "why_no_floors": HOSTILE}
-    sides = {"old": side("OLD", HOSTILE, log_tail=[HOSTILE]), "new": side("NEW", HOSTILE), "hold": [HOSTILE]}
+    sides = {"old": side(HOSTILE, "0.9.2", log_tail=[HOSTILE]), "new": side(HOSTILE, "0.10.2"), "hold": [HOSTILE]}
     document = comparison(compare_id="../" + HOSTILE, steps=[STEP | {"tensor": HOSTILE}], **changes, **sides)
     page = page_of(document, tmp_path)
     assert "<script>alert(1)" not in page.text

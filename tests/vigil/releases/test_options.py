@@ -134,4 +134,4 @@ def test_a_vote_on_a_tape_is_that_of_the_release(fake: FakeInstaller, places, tm
     assert asked["pythons"] == {"jax": python_of(environments_directory() / resolved.key)}
     captured = capsys.readouterr()
     assert "then the votes of oracle, jax (torch, tensorflow: not named, no vote)" in captured.err
-    assert "go on with: vigil verify mine.yaml --release jax==0.9.2" in captured.out
+    assert "go on with: vigil verify mine.yaml --framework jax --mode jit --precision fp32 --release jax==0.9.2" in captured.out
