@@ -15,6 +15,7 @@ from collections.abc import Iterator
 import numpy as np
 
 _TWO_TO_MINUS_53 = 2.0**-53
+_EXPONENT_OF_ONE = np.uint64(1023 << 52)
 
 
 def raw(seed: int, name: str, index: int = 0, *, count: int) -> np.ndarray:
@@ -38,11 +39,17 @@ def uniform(seed: int, name: str, index: int = 0, *, count: int) -> np.ndarray:
     return _uniform(raw(seed, name, index, count=count))
 
 
-def uniform_pieces(seed: int, name: str, *, count: int, size: int) -> Iterator[np.ndarray]:
-    """Yield the numbers of `uniform`, so many at a time."""
+def centred_pieces(seed: int, name: str, *, count: int, size: int) -> Iterator[np.ndarray]:
+    """Yield the numbers of `uniform` less 1/2, so many at a time, on a grid of 2**-52."""
     generator = _generator(seed, name, 0)
     for first in range(0, count, size):
-        yield _uniform(generator.random_raw(min(size, count - first)))
+        words = generator.random_raw(min(size, count - first))
+        # 52 random bits behind the exponent of 1 are a number from 1 to 2: nothing is converted.
+        words >>= np.uint64(12)
+        words |= _EXPONENT_OF_ONE
+        numbers = words.view(np.float64)
+        numbers -= 1.5
+        yield numbers
 
 
 def _uniform(words: np.ndarray) -> np.ndarray:

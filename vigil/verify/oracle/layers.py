@@ -65,10 +65,8 @@ class Layers:
             return self.graph.tap(name, self._by_running_statistics(name, x, params, epsilon))
         rows = self._norm.get("rows", len(x.value))
         parts = x.value.reshape(-1, rows, *x.value.shape[1:])
-        over = tuple(range(1, parts.ndim - 1))
         n = parts[0].size // parts.shape[-1]
-        means = self.graph.rounding.master(parts.mean(axis=over), n)
-        variances = self.graph.rounding.master(parts.var(axis=over), n)
+        means, variances = (self.graph.rounding.master(np.stack(each), n) for each in zip(*map(operations.moments, parts)))
         self._move(name, mean=means.mean(axis=0), variance=variances.mean(axis=0) * (n / (n - 1)))
 
         def normalise(x, scale, bias):

@@ -6,60 +6,92 @@ Each function returns (output, backward): `backward(gradient)` gives one gradien
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 import scipy.special
 from numpy.lib.stride_tricks import sliding_window_view
 
 Backward = Callable[[np.ndarray], tuple[np.ndarray, ...]]
+Padding = tuple[tuple[int, int], tuple[int, int]]
 # So many float64 numbers, 2 MiB, stay in the cache of a core.
 _IN_CACHE = 2**18
+# So many, with what is made of them.
+_ROWS_IN_CACHE = 2**14
 
 
 def convolution(
-    x: np.ndarray, kernel: np.ndarray, *, stride: int, padding: tuple[tuple[int, int], tuple[int, int]]
+    x: np.ndarray, kernel: np.ndarray, *, stride: int, padding: Padding
 ) -> tuple[np.ndarray, Backward]:
     """Cross-correlate images [batch, height, width, in] with a kernel [height, width, in, out], without a bias."""
     height, width, _, n_out = kernel.shape
-    padded = np.pad(x, ((0, 0), *padding, (0, 0)))
-    (top, _), (left, _) = padding
+    inner = tuple((side - 1 - before, side - 1 - after) for side, (before, after) in zip((height, width), padding, strict=True))
 
     def backward(gradient: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        # What each pixel of x goes into, as images whose windows the kernel, turned round, is correlated with.
-        spread = np.zeros((len(x), padded.shape[1] + height - 1, padded.shape[2] + width - 1, n_out))
-        _, rows, columns, _ = gradient.shape
-        spread[:, height - 1 :: stride, width - 1 :: stride][:, :rows, :columns] = gradient
-        inside = spread[:, top : top + x.shape[1] + height - 1, left : left + x.shape[2] + width - 1]
         of_kernel = np.zeros((kernel.size // n_out, n_out))
-        for some, patches in _patches(padded, (height, width), stride):
+        for some, patches in _patches(x, (height, width), stride, padding):
             of_kernel += patches.T @ gradient[some].reshape(-1, n_out)
-        return _correlate(inside, kernel[::-1, ::-1].swapaxes(2, 3), stride=1), of_kernel.reshape(kernel.shape)
+        if stride > 1 or min(map(min, inner)) < 0:
+            of_x = _scatter(gradient, kernel, x.shape, stride=stride, padding=padding)
+        else:  # a pixel gets what its window of the gradient gives, by the kernel turned round
+            of_x = _correlate(gradient, kernel[::-1, ::-1].swapaxes(2, 3), stride=1, padding=inner)
+        return of_x, of_kernel.reshape(kernel.shape)
 
-    return _correlate(padded, kernel, stride=stride), backward
+    return _correlate(x, kernel, stride=stride, padding=padding), backward
 
 
-def _correlate(x: np.ndarray, kernel: np.ndarray, *, stride: int) -> np.ndarray:
-    height, width, _, n_out = kernel.shape
-    result = np.empty((len(x), (x.shape[1] - height) // stride + 1, (x.shape[2] - width) // stride + 1, n_out))
-    matrix = kernel.reshape(-1, n_out)
-    for some, patches in _patches(x, (height, width), stride):
+def _correlate(x: np.ndarray, kernel: np.ndarray, *, stride: int, padding: Padding) -> np.ndarray:
+    n_out = kernel.shape[-1]
+    rows, columns = (
+        (n + before + after - side) // stride + 1
+        for n, side, (before, after) in zip(x.shape[1:3], kernel.shape, padding, strict=False)
+    )
+    result, matrix = np.empty((len(x), rows, columns, n_out)), kernel.reshape(-1, n_out)
+    for some, patches in _patches(x, kernel.shape[:2], stride, padding):
         np.matmul(patches, matrix, out=result[some].reshape(-1, n_out))
     return result
 
 
-def _patches(x: np.ndarray, sides: tuple[int, int], stride: int) -> Iterator[tuple[slice, np.ndarray]]:
-    """Yield which images, and their windows as [images * rows * columns, height * width * in]: a few that stay in the cache."""
-    windows = sliding_window_view(x, sides, axis=(1, 2))[:, ::stride, ::stride].transpose(0, 1, 2, 4, 5, 3)
-    size = math.prod(windows.shape[3:])
-    n = max(1, _IN_CACHE // math.prod(windows.shape[1:]))
-    for first in range(0, len(x), n):
-        some = slice(first, first + n)
-        yield some, windows[some].reshape(-1, size)
+def _patches(x: np.ndarray, sides: tuple[int, ...], stride: int, padding: Padding) -> Iterator[tuple[slice, np.ndarray]]:
+    """Yield which images, and their windows as [images * rows * columns, height * width * in]: a few that stay in the cache.
+
+    The windows are in one array, and hold until the next are asked for.
+    """
+    (batch, rows, columns, n_in), ((top, bottom), (left, right)) = x.shape, padding
+    n = min(batch, max(1, _IN_CACHE * stride**2 // (rows * columns * math.prod(sides) * n_in)))
+    padded = np.zeros((n, rows + top + bottom, columns + left + right, n_in))
+    windows = sliding_window_view(padded, sides, axis=(1, 2))[:, ::stride, ::stride].transpose(0, 1, 2, 4, 5, 3)
+    patches = np.empty(windows.shape)
+    for first in range(0, batch, n):
+        some = x[first : first + n]
+        padded[: len(some), top : top + rows, left : left + columns] = some
+        patches[: len(some)] = windows[: len(some)]
+        yield slice(first, first + n), patches[: len(some)].reshape(-1, math.prod(sides) * n_in)
+
+
+def _scatter(gradient: np.ndarray, kernel: np.ndarray, shape: tuple[int, ...], *, stride: int, padding: Padding) -> np.ndarray:
+    """Return, for images of this shape, the sum of what each pixel of `gradient` gives to its window.
+
+    By `_correlate` it would need zeros between the pixels, three numbers in four where the stride is 2.
+    """
+    height, width, _, n_out = kernel.shape
+    (top, bottom), (left, right) = padding
+    (_, rows, columns, _), (batch, x_rows, x_columns, n_in) = gradient.shape, shape
+    result, matrix = np.empty(shape), kernel.reshape(-1, n_out).T
+    n = max(1, _IN_CACHE // (rows * columns * matrix.shape[1]))
+    for first in range(0, batch, n):
+        some = gradient[first : first + n]
+        patches = (some.reshape(-1, n_out) @ matrix).reshape(*some.shape[:3], height, width, n_in)
+        padded = np.zeros((len(some), x_rows + top + bottom, x_columns + left + right, n_in))
+        for row, column in np.ndindex(height, width):
+            given = padded[:, row : row + stride * rows : stride, column : column + stride * columns : stride]
+            given += patches[:, :, :, row, column]
+        result[first : first + n] = padded[:, top : top + x_rows, left : left + x_columns]
+    return result
 
 
 def biased_convolution(
-    x: np.ndarray, kernel: np.ndarray, bias: np.ndarray, *, stride: int, padding: tuple[tuple[int, int], tuple[int, int]]
+    x: np.ndarray, kernel: np.ndarray, bias: np.ndarray, *, stride: int, padding: Padding
 ) -> tuple[np.ndarray, Backward]:
     """Cross-correlate images with a kernel, and add a bias [out]."""
     value, of_product = convolution(x, kernel, stride=stride, padding=padding)
@@ -151,15 +183,64 @@ def batch_norm(
     scale and bias are returned.
     """
     inverse = 1.0 / np.sqrt(variance + epsilon)
-    normalised = (x - mean) * inverse
     n = x.size // x.shape[-1]
+    rows = _long_rows(x)
+    wide_mean, wide_inverse, wide_scale, wide_bias = (_repeated(each, rows) for each in (mean, inverse, scale, bias))
+    result = np.empty_like(rows)
+    for some in _few(rows):
+        part = np.subtract(rows[some], wide_mean, out=result[some])
+        part *= wide_inverse
+        part *= wide_scale
+        part += wide_bias
 
     def backward(gradient: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        over = tuple(range(x.ndim - 1))
-        of_bias, of_scale = gradient.sum(axis=over), (gradient * normalised).sum(axis=over)
-        return scale * inverse * (gradient - of_bias / n - normalised * (of_scale / n)), of_scale, of_bias
+        given = gradient.reshape(rows.shape)
+        sums, products = np.zeros((2, rows.shape[1]))
+        of_x = np.empty_like(rows)
+        for some in _few(rows):  # what is normalised is made again: it would leave the cache until it is used
+            part = np.subtract(rows[some], wide_mean, out=of_x[some])
+            part *= wide_inverse
+            sums += given[some].sum(axis=0)
+            products += np.einsum("rc,rc->c", given[some], part)
+        of_bias, of_scale = (each.reshape(-1, x.shape[-1]).sum(axis=0) for each in (sums, products))
+        wide_share, wide_of_scale = _repeated(of_bias / n, rows), _repeated(of_scale / n, rows)
+        factor = _repeated(scale * inverse, rows)
+        for some in _few(rows):
+            part = of_x[some]
+            part *= wide_of_scale
+            np.subtract(given[some], part, out=part)
+            part -= wide_share
+            part *= factor
+        return of_x.reshape(x.shape), of_scale, of_bias
 
-    return normalised * scale + bias, backward
+    return result.reshape(x.shape), backward
+
+
+def moments(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return mean and biased variance of each channel of [..., channel]."""
+    rows, n_channels = _long_rows(x), x.shape[-1]
+    n = x.size // n_channels
+    mean = rows.sum(axis=0).reshape(-1, n_channels).sum(axis=0) / n
+    wide_mean, squares = _repeated(mean, rows), np.zeros(rows.shape[1])
+    for some in _few(rows):
+        centred = rows[some] - wide_mean
+        squares += np.einsum("rc,rc->c", centred, centred)
+    return mean, squares.reshape(-1, n_channels).sum(axis=0) / n
+
+
+def _long_rows(x: np.ndarray) -> np.ndarray:
+    """Return [..., channel] as rows of several pixels: loops over a few channels take longer than what they compute."""
+    return x.reshape(-1, x.shape[-2] * x.shape[-1]) if x.ndim > 2 else x
+
+
+def _repeated(of_channels: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """Return [channel] as often as a row of several pixels has them."""
+    return np.tile(of_channels, rows.shape[1] // of_channels.size)
+
+
+def _few(rows: np.ndarray) -> Iterator[slice]:
+    n = max(1, _ROWS_IN_CACHE // rows.shape[1])
+    return (slice(first, first + n) for first in range(0, len(rows), n))
 
 
 def split_batch_norm(
@@ -174,9 +255,13 @@ def split_batch_norm(
     def backward(gradient: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         parts = [back(part) for (_, back), part in zip(found, np.split(gradient, len(means)), strict=True)]
         of_x, of_scale, of_bias = zip(*parts, strict=True)
-        return np.concatenate(of_x), sum(of_scale), sum(of_bias)
+        return _joined(of_x), sum(of_scale), sum(of_bias)
 
-    return np.concatenate([value for value, _ in found]), backward
+    return _joined([value for value, _ in found]), backward
+
+
+def _joined(parts: Sequence[np.ndarray]) -> np.ndarray:
+    return np.concatenate(parts) if len(parts) > 1 else parts[0]
 
 
 def region_batch_norm(
@@ -210,8 +295,7 @@ def batch_norm_factor(scale: np.ndarray, variance: np.ndarray, *, epsilon: float
 
 def relu(x: np.ndarray) -> tuple[np.ndarray, Backward]:
     """Return max(x, 0); the gradient at 0 is 0, as in the three frameworks."""
-    open_gates = x > 0
-    return np.where(open_gates, x, 0.0), lambda gradient: (gradient * open_gates,)
+    return np.maximum(x, 0.0), lambda gradient: (gradient * (x > 0),)
 
 
 def add(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, Backward]:

@@ -83,25 +83,24 @@ class Rounding:
         name = f"verify/rounding/{self._draw}/{self._calls}"
         flat = np.ravel(x)
         result = np.empty(flat.shape)
-        size = float(np.sqrt(np.mean(np.square(flat)))) if terms > 1 else 0.0
-        # The deviation of u is 1 / sqrt(3).
-        of_sum = units.master * float(np.sqrt(terms / 3.0))
-        pieces = streams.uniform_pieces(self._seed, name, count=flat.size, size=_IN_CACHE)
+        # u is twice a centred number, whose deviation is 1 / sqrt(12).
+        of_value, of_sum = (2.0 * unit) ** 2, (2.0 * units.master) ** 2 * terms / 3.0
+        if terms > 1:
+            squares, larger = np.empty((2, min(flat.size, _IN_CACHE)))
+            mean = np.full_like(larger, flat @ flat / flat.size)
+        pieces = streams.centred_pieces(self._seed, name, count=flat.size, size=_IN_CACHE)
         for first, u in zip(range(0, flat.size, _IN_CACHE), pieces, strict=True):
             part, there = flat[first : first + _IN_CACHE], result[first : first + _IN_CACHE]
-            u *= 2.0
-            u -= 1.0
+            n = part.size
             if terms == 1:
-                u *= unit
+                u *= 2.0 * unit
                 u += 1.0
                 np.multiply(part, u, out=there)
                 continue
-            error = np.abs(part)
-            of_terms = np.maximum(error, size)
+            error = np.multiply(part, part, out=squares[:n])
+            of_terms = np.maximum(error, mean[:n], out=larger[:n])
             of_terms *= of_sum
-            of_terms *= of_terms
-            error *= unit
-            error *= error
+            error *= of_value
             error += of_terms
             u *= np.sqrt(error, out=error)
             np.add(part, u, out=there)
