@@ -150,9 +150,15 @@ def large(tape, monkeypatch):
         yield made
 
 
+def draw_floors(tape, **options) -> None:
+    """Draw the floors of a tape that has its exact answers."""
+    making = golden._Making(tape, **options)
+    making.run(*(job for case in tape.cases for job in making.floors_of(case)))
+
+
 def test_a_large_model_has_fewer_draws_and_its_tape_says_so(large, tape, tmp_path):
     """Floors are about those of all draws, and what they may be off by follows from how many there were."""
-    golden._draw_floors(large, is_large=True, precisions=("fp32", "tf32", "fp16"), progress=lambda *facts: None)
+    draw_floors(large, is_large=True, precisions=("fp32", "tf32", "fp16"), progress=lambda *facts: None)
     save_golden(tmp_path / "golden.npz", large)
     again = load_golden(tmp_path / "golden.npz", recipe=RECIPE, data_directory=None)
     assert {case.name: again.floors["fp32"][case.name]["loss"].draws for case in tape.cases if case.kind == "step"} == {
@@ -190,7 +196,7 @@ def test_ctrl_c_ends_draws_that_would_take_hours(large, monkeypatch):
             signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
 
     with pytest.raises(KeyboardInterrupt):
-        golden._draw_floors(large, is_large=False, precisions=("fp32",), progress=press)
+        draw_floors(large, is_large=False, precisions=("fp32",), progress=press)
     assert time.monotonic() - pressed[0] < 20.0  # an hour and more otherwise; a loaded machine takes its time
 
 

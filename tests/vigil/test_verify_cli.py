@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import importlib.util
 import json
+import threading
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -252,10 +253,11 @@ def voting(places, monkeypatch, tmp_path):
     tape = Golden({"schema": 1}, TRAINING, {}, None, [], {}, {}, {})
     saved: list[dict] = []
 
-    def make_golden(*, progress, late, **options) -> Golden:
+    def make_golden(*, progress, late, vote, **options) -> Golden:
         options.pop("announce")(200.0, "24 steps of the oracle")
         progress("noise floors", 1, 1)
         saved.append({"late": late, **options})
+        vote(tape, threading.Event())
         return dataclasses.replace(tape, header={"schema": 1, "recipe": options["recipe"]})
 
     def save(path: Path, tape: Golden) -> None:
@@ -267,7 +269,7 @@ def voting(places, monkeypatch, tmp_path):
     monkeypatch.setattr(golden_module, "path_of", lambda *names, source: tmp_path / "golden.npz")
 
     def make(votes: dict[str, Vote]) -> list[dict]:
-        def voted(tape, directory, *, data_directory, on_event, frameworks, pythons):
+        def voted(tape, directory, *, data_directory, on_event, frameworks, pythons, stop):
             return {name: each for name, each in votes.items() if name in ("oracle", *frameworks)}
 
         monkeypatch.setattr(golden_module, "vote", voted)

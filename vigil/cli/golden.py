@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import dataclasses
+import threading
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
 from typing import Any
@@ -20,6 +21,7 @@ from vigil.errors import EXIT_OUTSIDE, EXIT_REPRODUCED, FrameworkMissing, UsageE
 from vigil.paths import reference_directory, runs_directory
 from vigil.process.directories import new_directory, require_writable
 from vigil.process.environment import describe_code, describe_machine, is_installed
+from vigil.process.side_by_side import available_cores
 from vigil.progress import RunDisplay, StageDisplay
 from vigil.recipes.command_line import cell_command
 from vigil.recipes.loading import Recipe, identity_of, load_recipe
@@ -63,29 +65,46 @@ def run(arguments: argparse.Namespace) -> int:
     frameworks = voters(recipe, releases)
     require_writable(runs_directory())
     data_directory = ensure_data(training, progress=RunDisplay().data)
+    now, votes, answers = datetime.now(timezone.utc), dict[str, Vote](), list[GoldenAnswer]()
     with contextlib.ExitStack() as stack, StageDisplay() as display:
         say = display.say
         pythons = {name: stack.enter_context(held(obtain(each, tell=say), tell=say)) for name, each in releases.items()}
-        tape = make_golden(
-            recipe=facts,
-            training=training,
-            data_directory=data_directory,
-            progress=display.progress,
-            announce=lambda seconds, what: say(_announcement(seconds, what, frameworks, is_named=bool(releases))),
-            late=late or None,
-        )
-        now = datetime.now(timezone.utc)
-        directory = new_directory(runs_directory(), f"{now:%Y%m%d-%H%M%S}-golden-{facts.name}-{facts.profile}")
-        told = _VoteProgress(tape, display)
-        votes = vote(tape, directory, data_directory=data_directory, on_event=told, frameworks=frameworks, pythons=pythons)
+
+        def ask(tape: Golden, stop: threading.Event) -> None:
+            directory = new_directory(runs_directory(), f"{now:%Y%m%d-%H%M%S}-golden-{facts.name}-{facts.profile}")
+            found = vote(
+                tape,
+                directory,
+                data_directory=data_directory,
+                on_event=_VoteProgress(tape, display),
+                frameworks=frameworks,
+                pythons=pythons,
+                stop=stop,
+            )
+            votes.update(found)
+            cast = {name: CastVote.model_validate(each, from_attributes=True) for name, each in votes.items()}
+            cases, where = len(tape.cases), str(directory)
+            answers.append(GoldenAnswer(exit_code=EXIT_OUTSIDE, recipe=facts, votes=cast, path=None, cases=cases, directory=where))
+            if not all(each.agrees for each in votes.values()):
+                raise _LeftTheOthers
+
+        try:
+            tape = make_golden(
+                recipe=facts,
+                training=training,
+                data_directory=data_directory,
+                progress=display.progress,
+                announce=lambda seconds, what: say(_announcement(seconds, what, frameworks, is_named=bool(releases))),
+                late=late or None,
+                vote=ask,
+            )
+        except _LeftTheOthers:
+            tape = None
+    [answer] = answers
     for name, each in votes.items():
         print(vote_line(name, each))
-    cast = {name: CastVote.model_validate(each, from_attributes=True) for name, each in votes.items()}
-    answer = GoldenAnswer(
-        exit_code=EXIT_OUTSIDE, recipe=facts, votes=cast, path=None, cases=len(tape.cases), directory=str(directory)
-    )
-    if not all(each.agrees for each in votes.values()):
-        print(f"No tape is saved. What each framework answered is in {directory}.")
+    if tape is None:
+        print(f"No tape is saved. What each framework answered is in {answer.directory}.")
         options.write_json(arguments, answer)
         return EXIT_OUTSIDE
     tape.header |= provenance(votes, created=now.isoformat(timespec="seconds"))
@@ -127,7 +146,8 @@ def voters(recipe: Recipe, releases: Mapping[str, Release]) -> list[str]:
 
 
 def _announcement(seconds: float, what: str, frameworks: Sequence[str], *, is_named: bool) -> str:
-    minutes = max(1, round((seconds + _VOTE_SECONDS * len(frameworks)) / 60))
+    voting = _VOTE_SECONDS * len(frameworks)
+    minutes = max(1, round(max(voting, seconds + voting / len(available_cores())) / 60))
     absent = [name for name in FRAMEWORKS if name not in frameworks]
     alone = f" ({', '.join(absent)}: {'not named' if is_named else 'not installed'}, no vote)" if absent else ""
     return f"about {minutes} min: {what}, then the votes of oracle, {', '.join(frameworks)}{alone}"
@@ -152,6 +172,10 @@ def vote_line(name: str, standing: Vote) -> str:
     if standing.agrees:
         return f"{who}: agrees, at most {standing.largest:.1e} of a norm away, in {where}"
     return f"{who}: LEFT THE OTHERS in {where}, {standing.largest:.1e} of its norm away from the nearest"
+
+
+class _LeftTheOthers(Exception):
+    """A voter is not where the others are: there is no tape, and its floors need not be drawn."""
 
 
 class _VoteProgress:

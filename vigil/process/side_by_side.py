@@ -6,11 +6,19 @@ import os
 import queue
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
-from typing import TypeVar
+from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, ThreadPoolExecutor, as_completed, wait
+from typing import NamedTuple, TypeVar
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+# A piece of work, which returns those that may begin now that it has ended.
+Job = Callable[[], Sequence["Job | Waiting"]]
+
+
+class Waiting(NamedTuple):
+    """A job that waits for another process, and takes no place of those that compute."""
+
+    job: Job
 
 
 def available_cores() -> list[int]:
@@ -71,3 +79,28 @@ def side_by_side(
                 future.cancel()
             raise
     return [result for future in futures for result in future.result()]
+
+
+def one_by_another(first: Sequence[Job | Waiting], *, jobs: int, stop: threading.Event) -> None:
+    """Run jobs and those that they return, in that order, `jobs` at a time, and beside them one that waits.
+
+    An error, or Ctrl-C, sets `stop`, at which jobs end themselves; nothing more is started, and it is raised again.
+    """
+    with ThreadPoolExecutor(max_workers=jobs) as computing, ThreadPoolExecutor(max_workers=1) as waiting:
+
+        def take(job: Job) -> Sequence[Job | Waiting]:
+            if stop.is_set():
+                raise CancelledError
+            return job()
+
+        def submit(job: Job | Waiting) -> Future:
+            return waiting.submit(take, job.job) if isinstance(job, Waiting) else computing.submit(take, job)
+
+        pending = {submit(job) for job in first}
+        try:
+            while pending:
+                done, pending = wait(pending, return_when=FIRST_COMPLETED)
+                pending |= {submit(job) for future in done for job in future.result()}
+        except BaseException:
+            stop.set()
+            raise

@@ -24,11 +24,12 @@ from runners.contract.data.batches import Batches
 from runners.contract.errors import DAMAGED_ARCHIVE
 from runners.contract.kinds import weights
 from runners.contract.kinds.table import kind_of
+from runners.contract.schedule import learning_rate
 from vigil.digests import digest_of, read_one, replace_listed
 from vigil.documents.identity import Identity
 from vigil.errors import CannotRun
 from vigil.paths import reference_directory
-from vigil.process.side_by_side import available_cores, side_by_side
+from vigil.process.side_by_side import Job, Waiting, available_cores, one_by_another
 from vigil.recipes.recipe import in_command
 from vigil.verify import probes as probing
 from vigil.verify.floors import FULL_DRAWS, MARGIN_DRAWS, Floor, make_floors
@@ -101,9 +102,9 @@ class Golden:
             return self._exact[case.name]
 
 
-def exact(case: StandardCase, tape: Golden) -> Tensors:
+def exact(case: StandardCase, tape: Golden, *, rounding: Rounding | None = None) -> Tensors:
     """Return the oracle's answer to a case, reduced to what is judged: taps on margin steps only."""
-    tensors = answer(case, tape.training, tape.probes, tape.batches)
+    tensors = answer(case, tape.training, tape.probes, tape.batches, rounding=rounding)
     return tensors if has_taps(case) else shown(case, tensors)
 
 
@@ -127,81 +128,146 @@ def make_golden(
     seed: int = SEED,
     late: int | None = None,
     precisions: tuple[str, ...] = PRECISIONS,
+    vote: Callable[[Golden, threading.Event], None] | None = None,
 ) -> Golden:
     """Compute a tape by the oracle alone; it is golden only once the frameworks have agreed.
 
     Args:
-        progress: told (what, done, total).
+        progress: told (what, done, total); threads call it.
         announce: told, before the work, how many seconds it will take, and what it is.
+        vote: called with the tape when it lacks its floors alone, which are drawn meanwhile, and with what is set where all of it
+            must end; what it raises ends the draws.
     """
     with threadpool_limits(1, user_api="blas"):  # its threads wait in a loop, and what is side by side has a core each
         batches = _batches(training, data_directory, seed)
         is_large = probing.is_large(training, batches, seed=seed)
         steps = probing.probe_steps(training, late=late, is_large=is_large)
         announce(*_estimate(training, batches, steps, seed=seed, is_large=is_large, precisions=precisions))
-        states = probing.make_states(
-            training, batches, seed=seed, steps=steps, advance=functools.partial(progress, "steps of the oracle")
-        )
-        probes: dict[str, Probe] = {}
-        for name, step in steps.items():
-            told = functools.partial(progress, f"margin batches, {name}")
-            probes[name] = probing.make_probe(training, batches, name, step=step, state=states[name], progress=told)
         header = {"schema": SCHEMA, "recipe": recipe.as_json(), "seed": seed, "training": training}
-        tape = Golden(header, training, probes, batches, standard_cases(training, probes), {}, {}, {})
-        for case in tape.cases:
-            tensors = tape._exact[case.name] = exact(case, tape)
-            kept = {name: tensor for name, tensor in tensors.items() if is_sketched(case, name)}
-            tape.sketches[case.name] = {name: make_sketch(tensor) for name, tensor in kept.items()}
-            tape.norms[case.name] = {name: float(np.linalg.norm(tensor)) for name, tensor in kept.items()}
-        _draw_floors(tape, is_large=is_large, precisions=precisions, progress=progress)
+        cases = standard_cases(training, _untrained(training, batches, steps, seed=seed))
+        tape = Golden(header, training, {}, batches, cases, {}, {}, {})
+        making = _Making(tape, is_large=is_large, precisions=precisions, progress=progress, vote=vote)
+        making.run(making.states_of(steps))
     return tape
 
 
-def _draw_floors(
-    tape: Golden, *, is_large: bool, precisions: tuple[str, ...], progress: Callable[[str, int, int], None]
-) -> None:
-    """Draw the floors of every case and precision, the longest first, a job a core."""
-    alike: dict[Units, list[str]] = {}  # fp16 and tf32 round alike
-    for precision in precisions:
-        alike.setdefault(UNITS[precision], []).append(precision)
-    # What repeated calls should give is what the step gives.
-    cases = [(case, _drawn(case, tape.training, is_large=is_large)) for case in tape.cases if case.kind != "repeat"]
-    cases.sort(key=lambda both: _passes(both[1]), reverse=True)
-    jobs = [(case, drawn, together[0]) for case, drawn in cases for together in alike.values()]
-    counts = {case.name: _draws(case, is_large=is_large) for case in tape.cases}
-    total, done, stop = sum(counts[case.name] * _passes(drawn) for case, drawn, _ in jobs), 0, threading.Event()
+def _untrained(training: dict[str, Any], batches: Batches, steps: Mapping[str, int], *, seed: int) -> dict[str, Probe]:
+    """Return the probes as if nothing had been trained: they tell the cases, and what those cost."""
+    state = weights.initial_state(training, seed=seed)
+    probe = probing.rebuild_probe(training, batches, "init", step=0, state=state, choice=((0, 0), (0, 0)))
+    rates = {name: learning_rate(training["learning_rate"], step) for name, step in steps.items()}
+    return {name: dataclasses.replace(probe, name=name, step=step, learning_rate=rates[name]) for name, step in steps.items()}
 
-    def check() -> None:
-        if stop.is_set():
-            raise CancelledError
 
-    def work(job: tuple[StandardCase, StandardCase, str], cores: object) -> tuple[StandardCase, str, dict[str, Floor]]:
-        case, drawn, precision = job
-        wanted = tape._exact[case.name]
-        part = exact(drawn, tape) if drawn is not case else wanted
+class _Making:
+    """What a tape is made of, a job a core: while the oracle trains to the next state, this one's cases are drawn."""
+
+    def __init__(
+        self,
+        tape: Golden,
+        *,
+        is_large: bool,
+        precisions: tuple[str, ...],
+        progress: Callable[[str, int, int], None],
+        vote: Callable[[Golden, threading.Event], None] | None = None,
+    ) -> None:
+        self._tape, self._is_large, self._progress, self._vote = tape, is_large, progress, vote
+        self._lock, self._stop = threading.Lock(), threading.Event()
+        self._alike: dict[Units, list[str]] = {}  # fp16 and tf32 round alike
+        for precision in precisions:
+            self._alike.setdefault(UNITS[precision], []).append(precision)
+        tape.floors |= {precision: {} for together in self._alike.values() for precision in together}
+        # What repeated calls should give is what the step gives.
+        self._drawn = {case.name: self._as_drawn(case) for case in tape.cases if case.kind != "repeat"}
+        passes = sum(_draws(case, is_large=is_large) * _passes(case) for case in self._drawn.values())
+        self._done, self._total = 0, passes * len(self._alike)
+
+    def run(self, *first: Job) -> None:
+        """Run jobs and what follows from them; Ctrl-C ends them at their next operation."""
+        one_by_another(first, jobs=len(available_cores()), stop=self._stop)
+        for case in self._tape.cases:
+            if case.kind == "repeat":
+                judged = self._comparable(case, self._tape._exact[case.name])
+                for of_precision in self._tape.floors.values():
+                    of_step = of_precision[f"{case.state}/margin"]
+                    of_precision[case.name] = {name: of_step[name] for name in judged}
+
+    def states_of(self, steps: dict[str, int]) -> Job:
+        """Return the job that comes to the first state; it is followed by that state's probe, and by itself for the next."""
+        tape = self._tape
+        advance = functools.partial(self._progress, "steps of the oracle")
+        seed, rounding = tape.header["seed"], Rounding(None, on_call=self._check)
+        states = probing.make_states(tape.training, tape.batches, seed=seed, steps=steps, advance=advance, rounding=rounding)
+
+        def train() -> list[Job | Waiting]:
+            found = next(states, None)
+            if found is None:
+                return []
+            name, state = found
+            return [train, functools.partial(self._search, name, step=steps[name], state=state)]
+
+        return train
+
+    def _search(self, name: str, *, step: int, state: Tensors) -> list[Job | Waiting]:
+        tape = self._tape
+
+        def told(done: int, total: int) -> None:
+            self._check()
+            self._progress(f"margin batches, {name}", done, total)
+
+        tape.probes[name] = probing.make_probe(tape.training, tape.batches, name, step=step, state=state, progress=told)
+        # The longest first, so that no core waits for another in the end.
+        cases = sorted((case for case in tape.cases if case.state == name), key=_passes, reverse=True)
+        return [functools.partial(self._answer, case) for case in cases]
+
+    def _answer(self, case: StandardCase) -> list[Job | Waiting]:
+        tape = self._tape
+        tensors = exact(case, tape, rounding=Rounding(None, on_call=self._check))
+        kept = {name: tensor for name, tensor in tensors.items() if is_sketched(case, name)}
+        tape.sketches[case.name] = {name: make_sketch(tensor) for name, tensor in kept.items()}
+        tape.norms[case.name] = {name: float(np.linalg.norm(tensor)) for name, tensor in kept.items()}
+        with self._lock:
+            tape._exact[case.name] = tensors
+            is_last = len(tape._exact) == len(tape.cases)
+        return [*([Waiting(self._ask)] if is_last and self._vote else []), *self.floors_of(case)]
+
+    def _ask(self) -> list[Job | Waiting]:
+        assert self._vote is not None
+        self._vote(self._tape, self._stop)
+        return []
+
+    def floors_of(self, case: StandardCase) -> list[Job | Waiting]:
+        """Return the jobs that draw a case's floors, of which the exact answer is there: one for each way to round."""
+        return [functools.partial(self._draw, case, units) for units in self._alike if case.name in self._drawn]
+
+    def _draw(self, case: StandardCase, units: Units) -> list[Job | Waiting]:
+        tape, drawn, whole = self._tape, self._drawn[case.name], self._tape._exact[case.name]
+        part = exact(drawn, tape, rounding=Rounding(None, on_call=self._check)) if drawn is not case else whole
 
         def draw(rounding: Rounding) -> Tensors:
-            nonlocal done
             tensors = answer(drawn, tape.training, tape.probes, tape.batches, rounding=rounding)
-            done += _passes(drawn)
-            progress("noise floors", done, total)
+            with self._lock:
+                self._done += _passes(drawn)
+                self._progress("noise floors", self._done, self._total)
             return tape.architecture.comparable(tensors, part)
 
-        judged, has_flips = tape.architecture.comparable(part, part), _has_flips(case, tape.training)
-        draws = counts[case.name]
-        floors = make_floors(judged, draw, precision=precision, draws=draws, has_flips=has_flips, on_call=check)
-        return case, precision, _of_whole(floors, part=part, whole=wanted)
+        precision, *_ = self._alike[units]
+        draws, has_flips = _draws(case, is_large=self._is_large), _has_flips(case, tape.training)
+        judged = self._comparable(case, part)
+        floors = make_floors(judged, draw, precision=precision, draws=draws, has_flips=has_flips, on_call=self._check)
+        for each in self._alike[units]:
+            tape.floors[each][case.name] = _of_whole(floors, part=part, whole=whole)
+        return []
 
-    found = side_by_side(jobs, work, jobs=len(available_cores()), stop=stop, on_end=lambda done, result: None)
-    for case, precision, floors in found:
-        for each in alike[UNITS[precision]]:
-            tape.floors.setdefault(each, {})[case.name] = floors
-    for case in tape.cases:
-        if case.kind == "repeat":
-            exactly = tape._exact[case.name]
-            for of_precision in tape.floors.values():
-                of_step = of_precision[f"{case.state}/margin"]
-                of_precision[case.name] = {name: of_step[name] for name in tape.architecture.comparable(exactly, exactly)}
+    def _as_drawn(self, case: StandardCase) -> StandardCase:
+        return _drawn(case, self._tape.training, is_large=self._is_large)
+
+    def _comparable(self, case: StandardCase, tensors: Tensors) -> Tensors:
+        return self._tape.architecture.comparable(tensors, tensors)
+
+    def _check(self) -> None:
+        if self._stop.is_set():
+            raise CancelledError
 
 
 def _passes(case: StandardCase) -> int:
@@ -240,9 +306,7 @@ def _estimate(
     precisions: tuple[str, ...],
 ) -> tuple[float, str]:
     """Return how many seconds the oracle will take, from a step on four images and one on the batch, and what it then does."""
-    state = weights.initial_state(training, seed=seed)
-    probe = probing.rebuild_probe(training, batches, "init", step=0, state=state, choice=((0, 0), (0, 0)))
-    probes = {name: dataclasses.replace(probe, name=name, step=step) for name, step in steps.items()}
+    probes = _untrained(training, batches, steps, seed=seed)
     cases = standard_cases(training, probes)
 
     def of_pass(case: StandardCase, rounding: Rounding | None) -> float:
@@ -259,9 +323,10 @@ def _estimate(
         passes = _passes(_drawn(case, training, is_large=is_large))
         drawn += drawing[case.is_full] * passes * _draws(case, is_large=is_large)
     searched = searching * MARGIN_IMAGES * sum(len(probing.candidates(training, step)) for step in steps.values())
-    shared = searched + drawn * len({UNITS[precision] for precision in precisions})
-    seconds = max(steps.values()) * _passes(full) * training_step + shared / len(available_cores())
-    return seconds, f"{max(steps.values())} steps of the oracle, {len(cases)} cases in {len(precisions)} precisions"
+    trained = max(steps.values()) * _passes(full) * training_step
+    shared = trained + searched + drawn * len({UNITS[precision] for precision in precisions})
+    what = f"{max(steps.values())} steps of the oracle, {len(cases)} cases in {len(precisions)} precisions"
+    return max(trained, shared / len(available_cores())), what
 
 
 def save_golden(path: Path, tape: Golden) -> None:

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -22,10 +21,10 @@ from runners.contract.kinds import weights
 from runners.contract.kinds.table import kind_of
 from runners.contract.optimizers import optimizer_of
 from runners.contract.protocol.cases import sized
-from vigil.process.side_by_side import available_cores, side_by_side
 from vigil.verify.oracle import step as oracle
 from vigil.verify.oracle.models import fix_choices
 from vigil.verify.oracle.outline import Outline
+from vigil.verify.oracle.rounding import Rounding
 
 MARGIN_IMAGES = 4
 _CANDIDATE_BATCHES = 12
@@ -78,25 +77,30 @@ def probe_steps(training: dict[str, Any], *, late: int | None = None, is_large: 
 
 
 def make_states(
-    training: dict[str, Any], batches: Batches, *, seed: int, steps: dict[str, int], advance: Callable[[int, int], None]
-) -> dict[str, State]:
-    """Train by the oracle, and return its states before the given steps, in 15 bits.
+    training: dict[str, Any],
+    batches: Batches,
+    *,
+    seed: int,
+    steps: dict[str, int],
+    advance: Callable[[int, int], None],
+    rounding: Rounding | None = None,
+) -> Iterator[tuple[str, State]]:
+    """Train by the oracle, and yield the names of the given steps, in their order, with the states before them, in 15 bits.
 
     Args:
         advance: told (steps done, steps to do).
     """
     initial = weights.initial_state(training, seed=seed)
     state: State = {name: value.astype(np.float64) for name, value in initial.items()}
-    kept: dict[str, State] = {}
-    last = max(steps.values())
-    for step in range(last + 1):
-        kept |= {name: coarse(training, state, initial) if step else state for name, at in steps.items() if at == step}
-        if step < last:
+    done, last = 0, max(steps.values())
+    for name, at in sorted(steps.items(), key=lambda both: both[1]):
+        for step in range(done, at):
             rate = schedule.learning_rate(training["learning_rate"], step)
-            answer = oracle.train_step(training, state, [batches.train(step)], rate)
-            state = {name: answer[name] for name in state}
+            answer = oracle.train_step(training, state, [batches.train(step)], rate, rounding=rounding)
+            state = {key: answer[key] for key in state}
             advance(step + 1, last)
-    return kept
+        done = at
+        yield name, coarse(training, state, initial) if at else state
 
 
 def quantise(array: np.ndarray, *, bits: int) -> tuple[np.ndarray, float]:
@@ -173,16 +177,13 @@ def make_probe(
     parts = outline(training, state, fix_choices(training, state, batches.few(step, 0, count=MARGIN_IMAGES)))
     if not parts.gates:
         return rebuild_probe(training, batches, name, step=step, state=state, choice=((step, 0), (step, MARGIN_IMAGES)))
-    # Batches keep the order of one epoch, and are no work for threads.
-    found = [(choice, batches.few(*choice, count=MARGIN_IMAGES)) for choice in candidates(training, step)]
-
-    def work(one: tuple[Choice, Batch], cores: object) -> tuple[float, Choice]:
-        choice, batch = one
-        return margin(training, state, fix_choices(training, state, batch), parts), choice
-
-    jobs, stop = len(available_cores()), threading.Event()
-    margins = side_by_side(found, work, jobs=jobs, stop=stop, on_end=lambda done, _: progress(done, len(found)))
-    chosen = [choice for _, choice in sorted(margins, reverse=True)[:2]]
+    found = []
+    choices = candidates(training, step)
+    for done, choice in enumerate(choices, start=1):
+        batch = fix_choices(training, state, batches.few(*choice, count=MARGIN_IMAGES))
+        found.append((margin(training, state, batch, parts), choice))
+        progress(done, len(choices))
+    chosen = [choice for _, choice in sorted(found, reverse=True)[:2]]
     return rebuild_probe(training, batches, name, step=step, state=state, choice=tuple(chosen))
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
@@ -15,6 +16,7 @@ import numpy as np
 
 from vigil.documents.context import FRAMEWORKS, make_context
 from vigil.errors import CannotRun
+from vigil.process.side_by_side import available_cores
 from vigil.verify.ask import Setting, ask, lines_of
 from vigil.verify.golden import AGREEMENT, Golden
 from vigil.verify.inspection import arrays_of, line_of, look_at
@@ -43,12 +45,16 @@ def vote(
     on_event: Callable[[dict], None],
     frameworks: Sequence[str] = FRAMEWORKS,
     pythons: Mapping[str, Path] | None = None,
+    stop: threading.Event | None = None,
 ) -> dict[str, Vote]:
     """Run the frameworks on the tape's cases and return each voter's standing. Raises CannotRun when a framework fails.
+
+    Each is on one core: it votes while the tape's floors are drawn. At `stop` it is ended, and KeyboardInterrupt is raised.
 
     Args:
         pythons: by framework, the interpreter of a release that was named, whose vote it is then.
     """
+    cores = available_cores()[-1:]
     ballots: dict[str, dict[str, Tensors]] = {ORACLE: {case.name: tape.expected(case) for case in tape.cases}}
     versions = {ORACLE: f"numpy {np.__version__}"}
     looks = [look_at(tape, case, cuts=(), precision="fp64") for case in tape.cases if has_taps(case)]
@@ -56,7 +62,8 @@ def vote(
     for framework in frameworks:
         context = make_context(framework=framework, mode="eager", precision="fp64")
         python = (pythons or {}).get(framework)
-        setting = Setting(context, directory / framework, tape.header["seed"], data_directory, python=python)
+        folder, seed = directory / framework, tape.header["seed"]
+        setting = Setting(context, folder, seed, data_directory, cores=cores, stop=stop, python=python)
         lines = [*lines_of(tape, tape.cases, context), *(line_of(look, context) for look in looks)]
         lines.sort(key=lambda line: line["shards"])  # those of one batch size share a program
         answers = ask(setting, tape, lines, more=more, on_event=on_event)

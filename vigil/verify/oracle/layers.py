@@ -66,7 +66,8 @@ class Layers:
         rows = self._norm.get("rows", len(x.value))
         parts = x.value.reshape(-1, rows, *x.value.shape[1:])
         n = parts[0].size // parts.shape[-1]
-        means, variances = (self.graph.rounding.master(np.stack(each), n) for each in zip(*map(operations.moments, parts)))
+        of_parts = zip(*map(operations.moments, parts), strict=True)
+        means, variances = (self.graph.rounding.master(np.stack(each), n) for each in of_parts)
         self._move(name, mean=means.mean(axis=0), variance=variances.mean(axis=0) * (n / (n - 1)))
 
         def normalise(x, scale, bias):

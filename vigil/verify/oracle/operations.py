@@ -20,9 +20,7 @@ _IN_CACHE = 2**18
 _ROWS_IN_CACHE = 2**14
 
 
-def convolution(
-    x: np.ndarray, kernel: np.ndarray, *, stride: int, padding: Padding
-) -> tuple[np.ndarray, Backward]:
+def convolution(x: np.ndarray, kernel: np.ndarray, *, stride: int, padding: Padding) -> tuple[np.ndarray, Backward]:
     """Cross-correlate images [batch, height, width, in] with a kernel [height, width, in, out], without a bias."""
     height, width, _, n_out = kernel.shape
     inner = tuple((side - 1 - before, side - 1 - after) for side, (before, after) in zip((height, width), padding, strict=True))

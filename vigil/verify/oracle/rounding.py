@@ -48,7 +48,7 @@ class Rounding:
 
     Args:
         times: how many units stand for one.
-        on_call: called before each rounding; what it raises ends the draw.
+        on_call: called wherever something is rounded, or would be; what it raises ends the pass.
     """
 
     def __init__(
@@ -67,10 +67,12 @@ class Rounding:
 
     def activation(self, x: np.ndarray, terms: int = 1) -> np.ndarray:
         """Round what a layer hands on, forward or backward; each element is a sum of so many terms."""
+        self._on_call()
         return self._round(x, self._units, self._units.activation, terms) if self._units else x
 
     def master(self, x: np.ndarray, terms: int = 1) -> np.ndarray:
         """Round what is kept in the parameters' type: statistics, gradients of batch norm, the loss, the update."""
+        self._on_call()
         return self._round(x, self._units, self._units.master, terms) if self._units else x
 
     def cast(self, x: np.ndarray) -> np.ndarray:
@@ -78,7 +80,6 @@ class Rounding:
         return self._round(x, self._units, self._units.cast, 1) if self._units and self._units.cast else x
 
     def _round(self, x: np.ndarray, units: Units, unit: float, terms: int) -> np.ndarray:
-        self._on_call()
         self._calls += 1
         name = f"verify/rounding/{self._draw}/{self._calls}"
         flat = np.ravel(x)
