@@ -43,6 +43,7 @@ X = np.random.default_rng(1).normal(size=(3, 7, 6, 4))
         (operations.convolution, [(3, 3, 4, 5)], {"stride": 1, "padding": ((1, 1), (1, 1))}),
         (operations.convolution, [(3, 3, 4, 5)], {"stride": 2, "padding": ((1, 1), (1, 1))}),
         (operations.convolution, [(3, 2, 4, 5)], {"stride": 2, "padding": ((0, 2), (1, 0))}),
+        (operations.convolution, [(1, 2, 4, 5)], {"stride": 1, "padding": ((1, 0), (2, 1))}),
         (operations.relu, [], {}),
         (operations.add, [X.shape], {}),
         (operations.strided_slice, [], {"stride": 2, "channels_before": 1, "channels_after": 2}),
