@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+import heapq
+import itertools
 import os
 import queue
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, ThreadPoolExecutor, as_completed, wait
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, as_completed, wait
 from typing import NamedTuple, TypeVar
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
-# A piece of work, which returns those that may begin now that it has ended.
-Job = Callable[[], Sequence["Job | Waiting"]]
 
 
-class Waiting(NamedTuple):
-    """A job that waits for another process, and takes no place of those that compute."""
+class Job(NamedTuple):
+    """A piece of work, which returns those that may begin now that it has ended.
 
-    job: Job
+    rank: the lower, the sooner. waits: it waits for another process, and takes no place of those that compute.
+    """
+
+    work: Callable[[], Sequence[Job]]
+    rank: float = 0.0
+    waits: bool = False
 
 
 def available_cores() -> list[int]:
@@ -81,26 +86,34 @@ def side_by_side(
     return [result for future in futures for result in future.result()]
 
 
-def one_by_another(first: Sequence[Job | Waiting], *, jobs: int, stop: threading.Event) -> None:
-    """Run jobs and those that they return, in that order, `jobs` at a time, and beside them one that waits.
+def one_by_another(first: Sequence[Job], *, jobs: int, stop: threading.Event) -> None:
+    """Run jobs and those that they return, `jobs` at a time, and beside them one that waits.
 
     An error, or Ctrl-C, sets `stop`, at which jobs end themselves; nothing more is started, and it is raised again.
     """
-    with ThreadPoolExecutor(max_workers=jobs) as computing, ThreadPoolExecutor(max_workers=1) as waiting:
+    ready: list[tuple[float, int, Job]] = []
+    order = itertools.count()
+    computing: set[Future[Sequence[Job]]] = set()
+    waiting: set[Future[Sequence[Job]]] = set()
+    with ThreadPoolExecutor(max_workers=jobs + 1) as pool:
 
-        def take(job: Job) -> Sequence[Job | Waiting]:
-            if stop.is_set():
-                raise CancelledError
-            return job()
+        def add(found: Sequence[Job]) -> None:
+            for job in found:
+                if job.waits:
+                    waiting.add(pool.submit(job.work))
+                else:
+                    heapq.heappush(ready, (job.rank, next(order), job))
 
-        def submit(job: Job | Waiting) -> Future:
-            return waiting.submit(take, job.job) if isinstance(job, Waiting) else computing.submit(take, job)
-
-        pending = {submit(job) for job in first}
         try:
-            while pending:
-                done, pending = wait(pending, return_when=FIRST_COMPLETED)
-                pending |= {submit(job) for future in done for job in future.result()}
+            add(first)
+            while ready or computing or waiting:
+                while ready and len(computing) < jobs:
+                    _, _, job = heapq.heappop(ready)
+                    computing.add(pool.submit(job.work))
+                done, _ = wait(computing | waiting, return_when=FIRST_COMPLETED)
+                computing, waiting = computing - done, waiting - done
+                for future in done:
+                    add(future.result())
         except BaseException:
             stop.set()
             raise

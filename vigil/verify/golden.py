@@ -29,7 +29,7 @@ from vigil.digests import digest_of, read_one, replace_listed
 from vigil.documents.identity import Identity
 from vigil.errors import CannotRun
 from vigil.paths import reference_directory
-from vigil.process.side_by_side import Job, Waiting, available_cores, one_by_another
+from vigil.process.side_by_side import Job, available_cores, one_by_another
 from vigil.recipes.recipe import in_command
 from vigil.verify import probes as probing
 from vigil.verify.floors import FULL_DRAWS, MARGIN_DRAWS, Floor, make_floors
@@ -199,16 +199,16 @@ class _Making:
         seed, rounding = tape.header["seed"], Rounding(None, on_call=self._check)
         states = probing.make_states(tape.training, tape.batches, seed=seed, steps=steps, advance=advance, rounding=rounding)
 
-        def train() -> list[Job | Waiting]:
+        def train() -> list[Job]:
             found = next(states, None)
             if found is None:
                 return []
             name, state = found
-            return [train, functools.partial(self._search, name, step=steps[name], state=state)]
+            return [Job(train), Job(functools.partial(self._search, name, step=steps[name], state=state))]
 
-        return train
+        return Job(train)
 
-    def _search(self, name: str, *, step: int, state: Tensors) -> list[Job | Waiting]:
+    def _search(self, name: str, *, step: int, state: Tensors) -> list[Job]:
         tape = self._tape
 
         def told(done: int, total: int) -> None:
@@ -216,11 +216,9 @@ class _Making:
             self._progress(f"margin batches, {name}", done, total)
 
         tape.probes[name] = probing.make_probe(tape.training, tape.batches, name, step=step, state=state, progress=told)
-        # The longest first, so that no core waits for another in the end.
-        cases = sorted((case for case in tape.cases if case.state == name), key=_passes, reverse=True)
-        return [functools.partial(self._answer, case) for case in cases]
+        return [Job(functools.partial(self._answer, case)) for case in tape.cases if case.state == name]
 
-    def _answer(self, case: StandardCase) -> list[Job | Waiting]:
+    def _answer(self, case: StandardCase) -> list[Job]:
         tape = self._tape
         tensors = exact(case, tape, rounding=Rounding(None, on_call=self._check))
         kept = {name: tensor for name, tensor in tensors.items() if is_sketched(case, name)}
@@ -229,18 +227,22 @@ class _Making:
         with self._lock:
             tape._exact[case.name] = tensors
             is_last = len(tape._exact) == len(tape.cases)
-        return [*([Waiting(self._ask)] if is_last and self._vote else []), *self.floors_of(case)]
+        return [*([Job(self._ask, waits=True)] if is_last and self._vote else []), *self.floors_of(case)]
 
-    def _ask(self) -> list[Job | Waiting]:
+    def _ask(self) -> list[Job]:
         assert self._vote is not None
         self._vote(self._tape, self._stop)
         return []
 
-    def floors_of(self, case: StandardCase) -> list[Job | Waiting]:
+    def floors_of(self, case: StandardCase) -> list[Job]:
         """Return the jobs that draw a case's floors, of which the exact answer is there: one for each way to round."""
-        return [functools.partial(self._draw, case, units) for units in self._alike if case.name in self._drawn]
+        if case.name not in self._drawn:
+            return []
+        # Nothing follows from them. The longest first, so that no core waits for another in the end.
+        rank = 1.0 / (_passes(self._drawn[case.name]) * _draws(case, is_large=self._is_large))
+        return [Job(functools.partial(self._draw, case, units), rank) for units in self._alike]
 
-    def _draw(self, case: StandardCase, units: Units) -> list[Job | Waiting]:
+    def _draw(self, case: StandardCase, units: Units) -> list[Job]:
         tape, drawn, whole = self._tape, self._drawn[case.name], self._tape._exact[case.name]
         part = exact(drawn, tape, rounding=Rounding(None, on_call=self._check)) if drawn is not case else whole
 
