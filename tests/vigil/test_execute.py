@@ -210,9 +210,10 @@ def test_a_child_that_is_left_running_is_caught(fake_runner, run_directory, monk
 
 
 def test_stopped_by_the_user_a_runner_may_say_its_last_word(fake_runner, run_directory):
-    """A runner that obeys SIGTERM writes its own event; the record says interrupted, with its step."""
+    """It writes its own event, after the step or checkpoint that it is in; the record says interrupted, with its step."""
     fake_runner(STARTED, """
         def end(number, frame):
+            time.sleep(2)
             emit("failed", category="interrupted", message="KeyboardInterrupt", step=3, traceback="")
             sys.exit(3)
         signal.signal(signal.SIGTERM, end)
@@ -225,15 +226,14 @@ def test_stopped_by_the_user_a_runner_may_say_its_last_word(fake_runner, run_dir
     assert (record.status, failure.category, failure.step) == ("interrupted", "interrupted", 3)
 
 
-def test_stopped_by_the_user_a_runner_that_ignores_it_is_killed(fake_runner, run_directory, monkeypatch):
+def test_stopped_by_the_user_a_runner_that_ignores_it_is_killed(fake_runner, run_directory):
     """After the grace period it is ended all the same; what it said on its way out does not hide the reason."""
-    monkeypatch.setattr(vigil.process.execute, "_GRACE_SECONDS", 0.5)
     fake_runner("    signal.signal(signal.SIGTERM, signal.SIG_IGN)\n", STARTED, """
         emit("failed", category="crash", message="a peer is gone", step=2, traceback="")
         open(os.path.join(directory, "ready"), "w").close()
         time.sleep(60)
     """)
-    ending, record, _ = carried_out(run_directory, stop=StopWhenThere(run_directory / "ready"))
+    ending, record, _ = carried_out(run_directory, stop=StopWhenThere(run_directory / "ready"), grace=0.5)
     assert (ending.exit_code, ending.is_interrupted) == (None, True)
     assert (record.status, record.failure.message) == ("interrupted", "stopped by the user")
 

@@ -83,8 +83,8 @@ def run(arguments: argparse.Namespace) -> int:
             )
             votes.update(found)
             cast = {name: CastVote.model_validate(each, from_attributes=True) for name, each in votes.items()}
-            cases, where = len(tape.cases), str(directory)
-            answers.append(GoldenAnswer(exit_code=EXIT_OUTSIDE, recipe=facts, votes=cast, path=None, cases=cases, directory=where))
+            given = {"recipe": facts, "votes": cast, "cases": len(tape.cases), "directory": str(directory)}
+            answers.append(GoldenAnswer(exit_code=EXIT_OUTSIDE, path=None, **given))
             if not all(each.agrees for each in votes.values()):
                 raise _LeftTheOthers
 

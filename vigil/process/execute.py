@@ -23,6 +23,7 @@ from vigil.process.hosts import Forked, Hosts
 HEARTBEAT_TIMEOUT_SECONDS = 120.0
 PROGRESS_TIMEOUT_SECONDS = 900.0
 LOG_NAME = "log.txt"
+# A step, or a checkpoint, that is under way may end first.
 _GRACE_SECONDS = 10.0
 
 
@@ -50,12 +51,13 @@ def execute(
     python: Path | None = None,
     hosts: Hosts | None = None,
     cores: Sequence[int] | None = None,
+    grace: float = _GRACE_SECONDS,
 ) -> Ending:
     """Run `python -m runners.<framework> RUN_DIR` to its end.
 
     A runner hangs when it has been silent for `heartbeat_timeout` seconds, or has made no progress for `progress_timeout`;
     it is then ended with all its children. On Ctrl-C, or when `stop` is set (a worker thread sees no Ctrl-C), the runner is
-    asked to end and has ten seconds to write its last event.
+    asked to end and has `grace` seconds to write its last event.
 
     Args:
         python: the interpreter, whose environment has the framework; the one that runs this unless given.
@@ -84,7 +86,7 @@ def execute(
         with contextlib.suppress(ProcessLookupError):
             process.terminate()
         with contextlib.suppress(subprocess.TimeoutExpired, KeyboardInterrupt):
-            process.wait(timeout=_GRACE_SECONDS)
+            process.wait(timeout=grace)
         return Ending(process.poll(), is_interrupted=True, earlier_events=earlier)
     finally:
         _end_group(process)

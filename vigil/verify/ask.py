@@ -40,6 +40,8 @@ from vigil.verify.standard_cases import (
 
 # What float16 holds at most is 65504. A gradient of which the oracle's is half of that may overflow in a correct program.
 _SAFE = 65504.0 / 2
+# Nothing of a runner that is interrupted is read, and one that imports its framework, or compiles, does not hear.
+_GRACE_SECONDS = 1.0
 Tensors = dict[str, np.ndarray]
 
 
@@ -160,6 +162,7 @@ def ask(
     """Run the cases in a fresh process. `more`: further arrays for probes.npz, as leaves and cotangents.
 
     A runner that crashes, hangs or is refused leaves a record that says so, and the tensors of the cases it had finished.
+    Of one that was interrupted nobody waits for the tensors.
     """
     directory, context = setting.directory, setting.context
     directory.mkdir(parents=True)
@@ -186,10 +189,11 @@ def ask(
         python=setting.python,
         hosts=setting.hosts if context.device == "cpu" else None,
         cores=setting.cores,
+        grace=_GRACE_SECONDS,
     )
     record = Record.model_validate(make_record(directory, invocation_id=directory.parent.name, context=context, ending=ending))
     tensors: dict[str, Tensors] = {}
-    for index, line in enumerate(lines):
+    for index, line in enumerate(lines if record.status != "interrupted" else ()):
         path = answers_path(directory, index)
         if path.exists():
             try:
