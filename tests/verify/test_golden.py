@@ -3,11 +3,14 @@
 import dataclasses
 import math
 import signal
+import subprocess
+import sys
 import threading
 import time
 from types import SimpleNamespace
 
 import numpy as np
+import psutil
 import pytest
 from threadpoolctl import threadpool_limits
 
@@ -17,6 +20,7 @@ from runners.contract.kinds import weights
 from tests.verify.conftest import RECIPE
 from vigil.digests import replace_listed
 from vigil.errors import CannotRun
+from vigil.paths import project_root
 from vigil.recipes.loading import load_recipe
 from vigil.verify import golden, probes
 from vigil.verify import vote as vote_module
@@ -232,3 +236,21 @@ def test_votes_name_the_one_that_leaves():
     assert (standings["torch"].case, standings["torch"].tensor) == ("case", "x")
     ballots["torch"] = {"case": {}}
     assert math.isinf(count(ballots)["torch"].largest)
+
+
+@pytest.mark.parametrize("stage", ["steps of the oracle", "margin batches, init", "noise floors", "a runner starts"])
+def test_ctrl_c_ends_the_command_wherever_it_is_pressed(stage, tmp_path, monkeypatch):
+    """Days of work are left: of it no more is done than what each core was at, and no runner lives on."""
+    own = tmp_path / "mine.yaml"
+    recipe = (project_root() / "recipes" / "resnet_cifar.yaml").read_text(encoding="utf-8")
+    own.write_text(recipe.replace("steps: 8\n", "steps: 1000000\n").replace("[16, 32, 64]", "[4, 6, 8]"), encoding="utf-8")
+    monkeypatch.setenv("VIGIL_RUNS_DIR", str(tmp_path / "runs"))
+    late = "2" if stage == "a runner starts" else "900000"
+    command = [sys.executable, "-m", "tests.verify.press_ctrl_c", stage, str(own), late]
+    ended = subprocess.run(command, cwd=project_root(), capture_output=True, text=True, timeout=300, check=False)
+    assert (ended.returncode, ended.stderr.splitlines()[-1]) == (3, "vigil: interrupted"), ended.stderr
+    operations, runner = map(int, ended.stdout.split())
+    assert operations < 1000  # a single full step makes some hundreds, and hundreds of millions were left
+    assert (runner > 0) is (stage == "a runner starts")
+    assert not (runner and psutil.pid_exists(runner))
+    assert not list(tmp_path.rglob("golden-*.npz"))
