@@ -23,7 +23,8 @@ _ROWS_IN_CACHE = 2**14
 def convolution(x: np.ndarray, kernel: np.ndarray, *, stride: int, padding: Padding) -> tuple[np.ndarray, Backward]:
     """Cross-correlate images [batch, height, width, in] with a kernel [height, width, in, out], without a bias."""
     height, width, _, n_out = kernel.shape
-    inner = tuple((side - 1 - before, side - 1 - after) for side, (before, after) in zip((height, width), padding, strict=True))
+    (top, bottom), (left, right) = padding
+    inner = (height - 1 - top, height - 1 - bottom), (width - 1 - left, width - 1 - right)
 
     def backward(gradient: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         of_kernel = np.zeros((kernel.size // n_out, n_out))
