@@ -51,6 +51,25 @@ def test_a_batch_is_a_function_of_seed_and_step(dataset, settings):
     assert len(set(forward)) == 14
 
 
+def test_a_step_of_another_epoch_asked_for_meanwhile_alters_no_batch(dataset, settings):
+    """The order of one epoch is kept; another thread may replace it between the look at it and its use."""
+    batches = Batches(dataset, settings, seed=3)
+    expected = batches.train(1)[0]
+
+    class Epoch(int):
+        def __ne__(self, kept) -> bool:
+            is_other = int(self) != kept
+            batches.train(7)  # of the second epoch, as another thread would
+            return is_other
+
+    class Step(int):
+        def __divmod__(self, steps) -> tuple[Epoch, int]:
+            epoch, position = divmod(int(self), steps)
+            return Epoch(epoch), position
+
+    np.testing.assert_array_equal(batches.train(Step(1))[0], expected)
+
+
 @pytest.mark.parametrize("resumed_at", [1, 6, 7, 13])
 def test_a_resumed_run_sees_what_it_would_have_seen(dataset, settings, resumed_at):
     """From any step on, at an epoch's border too, the rest is the same bits."""

@@ -80,9 +80,10 @@ class Batches:
     def _index(self, step: int) -> np.ndarray:
         """Return which training images a step's batch is made of."""
         epoch, position = divmod(step, self.steps_per_epoch)
-        if self._epoch_order[0] != epoch:
-            self._epoch_order = (epoch, self._order(epoch))
-        return self._epoch_order[1][position * self._batch_size : (position + 1) * self._batch_size]
+        order = self._epoch_order  # a thread that asks for another epoch's may replace it
+        if order[0] != epoch:
+            order = self._epoch_order = (epoch, self._order(epoch))
+        return order[1][position * self._batch_size : (position + 1) * self._batch_size]
 
     def _plain(self, images: np.ndarray, labels: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
         size = self._evaluation_batch_size
