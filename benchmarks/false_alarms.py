@@ -28,6 +28,7 @@ from typing import Any
 from reports.verification_table import markdown
 from vigil.digests import append_listed, digest_of
 from vigil.documents.context import FRAMEWORKS, MODES, Context, parse_context
+from vigil.documents.record import Environment
 from vigil.documents.verdict import Verdict
 from vigil.documents.verification import TensorDifference, Verification
 from vigil.paths import reference_directory, runs_directory
@@ -53,6 +54,9 @@ TWO_DEVICES = (
     "jax-eager-fp32-x2-uneven", "jax-jit-fp32-x2-uneven", "jax-compile-bf16-x2",
 )  # fmt: skip
 
+# By these the frameworks take other kernels, as on another processor. XLA_FLAGS may limit vectors too (--xla_cpu_max_isa), and
+# TensorFlow has no bfloat16 kernels of oneDNN without AVX-512: TF_ENABLE_ONEDNN_OPTS=0 gives what it takes there.
+LIMITS_OF_INSTRUCTIONS = ("ATEN_CPU_CAPABILITY", "ONEDNN_MAX_CPU_ISA", "TF_ENABLE_ONEDNN_OPTS", "XLA_FLAGS")
 
 # What is wrong in released frameworks, by recipe, a script for each in docs/findings/: (context, case, families, finding). The
 # rows keep the numbers; limits are not made from them.
@@ -190,7 +194,8 @@ def rows_of(
     facts = {
         "recipe": tape.header["recipe"], "context": context.text, "framework": context.framework, "precision": precision,
         "seed": tape.header["seed"], "framework_version": answers.record.environment["framework_version"],
-        "hardware": describe_machine()["hardware"], "date": date.today().isoformat(), **describe_code().as_json(),
+        "hardware": describe_machine()["hardware"], "instructions": instructions_of(describe_machine()),
+        "date": date.today().isoformat(), **describe_code().as_json(),
     }  # fmt: skip
     rows = []
     for case in cases:
@@ -202,6 +207,13 @@ def rows_of(
     remove_tensors(directory)
     print(f"{context.text}: {time.monotonic() - started:.0f} s", file=sys.stderr, flush=True)
     return rows
+
+
+def instructions_of(machine: Environment) -> str:
+    """Return the widest vectors of a processor, and the variables by which frameworks were to take narrower ones."""
+    widest = next((flag for flag in ("avx512f", "avx2", "avx", "sve", "asimd") if flag in str(machine["cpu_flags"]).split()), "")
+    limits = [f"{name}={machine[f'env.{name}']}" for name in LIMITS_OF_INSTRUCTIONS if f"env.{name}" in machine]
+    return f"{widest}, with {' '.join(limits)}" if limits else widest
 
 
 def row_of(found: list[Difference], **facts: Any) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks.false_alarms import by_present_limits, count, row_of
+from benchmarks.false_alarms import by_present_limits, count, instructions_of, row_of
 from vigil.documents.context import parse_context
 from vigil.documents.verification import Verification
 from vigil.verify.distance import Difference
@@ -79,3 +79,12 @@ def test_what_a_finding_is_known_of_makes_no_limit(context, is_apart):
     assert row["largest"]["parameter_gradient"]["distance"] == (1.2 if is_apart else 350.0)
     apart = row.get("apart", {}).get("xla_cpu_low_precision_bias_gradient", {})
     assert apart == ({"parameter_gradient": {"distance": 350.0, "slope": 0.1, "intercept": 0.1}} if is_apart else {})
+
+
+def test_a_row_says_which_instructions_were_left():
+    """Kernels for narrower vectors round otherwise, as another processor does: what was limited stands beside what there is."""
+    machine = {"cpu_flags": "avx avx2 avx512bw avx512f fma", "env.OMP_NUM_THREADS": "1"}
+    assert instructions_of(machine) == "avx512f"
+    limited = machine | {"env.ATEN_CPU_CAPABILITY": "avx2", "env.XLA_FLAGS": "--xla_cpu_max_isa=AVX2"}
+    assert instructions_of(limited) == "avx512f, with ATEN_CPU_CAPABILITY=avx2 XLA_FLAGS=--xla_cpu_max_isa=AVX2"
+    assert instructions_of({"cpu_flags": "avx avx2 fma sse4_2"}) == "avx2"
