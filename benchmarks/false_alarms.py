@@ -61,7 +61,7 @@ LIMITS_OF_INSTRUCTIONS = ("ATEN_CPU_CAPABILITY", "ONEDNN_MAX_CPU_ISA", "TF_ENABL
 # What is wrong in released frameworks, by recipe, a script for each in docs/findings/: (context, case, families, finding). The
 # rows keep the numbers; limits are not made from them.
 _GRADIENTS = ("parameter_gradient", "momentum", "params")
-_AFTER_PRODUCTS = ("output", "leaf_gradient", "parameter_gradient", "first_moment", "second_moment", "params", "logits", "loss")
+_AFTER_PRODUCTS = (*_GRADIENTS, "output", "leaf_gradient", "first_moment", "second_moment", "logits", "loss")
 _TENSORFLOW_FLOAT16 = (
     ("tensorflow-eager-fp16-*", "*", _GRADIENTS, "tensorflow_float16_kernel_gradient"),
     ("tensorflow-jit-fp16-*", "*", _GRADIENTS, "tensorflow_float16_kernel_gradient"),
@@ -78,8 +78,12 @@ FINDINGS = {
     ),
     "tiny_mask_rcnn": _TENSORFLOW_FLOAT16,
     # Without AVX-512. Distances hardly show it, slopes of all that a product leads to do.
-    "char_gpt": tuple(
-        (f"tensorflow-{mode}-bf16-*", "*", _AFTER_PRODUCTS, "tensorflow_bfloat16_product_truncates") for mode in ("eager", "jit")
+    **dict.fromkeys(
+        ("char_gpt", "digits_mlp"),
+        tuple(
+            (f"tensorflow-{mode}-bf16-*", "*", _AFTER_PRODUCTS, "tensorflow_bfloat16_product_truncates")
+            for mode in ("eager", "jit")
+        ),
     ),
 }
 # What is wrong in a few tensors of a family, of which the others are clean: (context, patterns of tensors, finding). A row keeps
