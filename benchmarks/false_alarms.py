@@ -28,7 +28,7 @@ from typing import Any
 from reports.verification_table import markdown
 from vigil.digests import append_listed, digest_of
 from vigil.documents.context import FRAMEWORKS, MODES, Context, parse_context
-from vigil.documents.record import Environment
+from vigil.documents.record import Code, Environment
 from vigil.documents.verdict import Verdict
 from vigil.documents.verification import TensorDifference, Verification
 from vigil.paths import reference_directory, runs_directory
@@ -164,10 +164,11 @@ def measure(tape: Golden, name: str, contexts: list[Context], *, jobs: int, with
     recipe_name = tape.header["recipe"]["name"]
     root = runs_directory() / f"{datetime.now(timezone.utc):%Y%m%d-%H%M%S}-false-alarms-{name}"
     path = reference_directory() / recipe_name / "verify" / f"clean-{date.today().isoformat()}-{name}.jsonl"
-    stop = threading.Event()
+    stop, code = threading.Event(), describe_code()  # before rows are added: they change what git tracks, the digests' list
 
     def work(context: Context, cores: list[int] | None) -> list[dict[str, Any]]:
-        return rows_of(context, tape, root / context.text / "answers", cores=cores, with_looks=with_looks, stop=stop)
+        directory = root / context.text / "answers"
+        return rows_of(context, tape, directory, code=code, cores=cores, with_looks=with_looks, stop=stop)
 
     def write(done: int, rows: list[dict[str, Any]]) -> None:
         with lock_references(reference_directory()):
@@ -178,7 +179,14 @@ def measure(tape: Golden, name: str, contexts: list[Context], *, jobs: int, with
 
 
 def rows_of(
-    context: Context, tape: Golden, directory: Path, *, cores: list[int] | None, with_looks: bool, stop: threading.Event
+    context: Context,
+    tape: Golden,
+    directory: Path,
+    *,
+    code: Code,
+    cores: list[int] | None,
+    with_looks: bool,
+    stop: threading.Event,
 ) -> list[dict[str, Any]]:
     """Return the raw samples of one context. A context that fails here is no sample: it raises RuntimeError."""
     started, precision = time.monotonic(), context.precision
@@ -199,7 +207,7 @@ def rows_of(
         "recipe": tape.header["recipe"], "context": context.text, "framework": context.framework, "precision": precision,
         "seed": tape.header["seed"], "framework_version": answers.record.environment["framework_version"],
         "hardware": describe_machine()["hardware"], "instructions": instructions_of(describe_machine()),
-        "date": date.today().isoformat(), **describe_code().as_json(),
+        "date": date.today().isoformat(), **code.as_json(),
     }  # fmt: skip
     rows = []
     for case in cases:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
 
 import pytest
 
+from benchmarks import false_alarms
 from benchmarks.false_alarms import by_present_limits, count, instructions_of, row_of, with_findings
 from vigil.documents.context import parse_context
+from vigil.documents.record import Code
 from vigil.documents.verification import Verification
 from vigil.paths import reference_directory
 from vigil.verify.distance import Difference
@@ -91,6 +94,19 @@ def test_a_row_says_which_instructions_were_left():
     limited = machine | {"env.ATEN_CPU_CAPABILITY": "avx2", "env.XLA_FLAGS": "--xla_cpu_max_isa=AVX2"}
     assert instructions_of(limited) == "avx512f, with ATEN_CPU_CAPABILITY=avx2 XLA_FLAGS=--xla_cpu_max_isa=AVX2"
     assert instructions_of({"cpu_flags": "avx avx2 fma sse4_2"}) == "avx2"
+
+
+def test_rows_that_were_just_added_are_no_change_of_the_code(tmp_path, monkeypatch):
+    """Every row says of which commit the code is, and whether that was changed: as it was before the first was written."""
+    monkeypatch.setattr(false_alarms, "runs_directory", lambda: tmp_path)
+    monkeypatch.setattr(false_alarms, "reference_directory", lambda: tmp_path)
+    monkeypatch.setattr(false_alarms, "describe_code", lambda: Code(commit="c", dirty=any(tmp_path.rglob("SHA256SUMS"))))
+    monkeypatch.setattr(false_alarms, "rows_of", lambda context, *_, code, **__: [{"context": context.text, **code.as_json()}])
+    contexts = [parse_context(f"torch-{mode}-fp32-x1") for mode in ("eager", "jit")]
+    false_alarms.measure(SimpleNamespace(header={"recipe": {"name": "tiny"}}), "tape", contexts, jobs=1, with_looks=False)
+    [path] = tmp_path.rglob("clean-*.jsonl")
+    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    assert [(row["context"], row["commit"], row["dirty"]) for row in rows] == [(each.text, "c", False) for each in contexts]
 
 
 def test_what_a_finding_is_known_of_is_marked_in_every_committed_row():
