@@ -28,6 +28,7 @@ from typing import Any
 from reports.verification_table import markdown
 from vigil.digests import append_listed, digest_of
 from vigil.documents.context import FRAMEWORKS, MODES, Context, parse_context
+from vigil.documents.record import Code, Environment
 from vigil.documents.verdict import Verdict
 from vigil.documents.verification import TensorDifference, Verification
 from vigil.paths import reference_directory, runs_directory
@@ -53,11 +54,14 @@ TWO_DEVICES = (
     "jax-eager-fp32-x2-uneven", "jax-jit-fp32-x2-uneven", "jax-compile-bf16-x2",
 )  # fmt: skip
 
+# By these the frameworks take other kernels, as on another processor. XLA_FLAGS may limit vectors too (--xla_cpu_max_isa), and
+# TensorFlow has no bfloat16 kernels of oneDNN without AVX-512: TF_ENABLE_ONEDNN_OPTS=0 gives what it takes there.
+LIMITS_OF_INSTRUCTIONS = ("ATEN_CPU_CAPABILITY", "ONEDNN_MAX_CPU_ISA", "TF_ENABLE_ONEDNN_OPTS", "XLA_FLAGS")
 
 # What is wrong in released frameworks, by recipe, a script for each in docs/findings/: (context, case, families, finding). The
 # rows keep the numbers; limits are not made from them.
 _GRADIENTS = ("parameter_gradient", "momentum", "params")
-_AFTER_PRODUCTS = ("output", "leaf_gradient", "parameter_gradient", "first_moment", "second_moment", "params", "logits", "loss")
+_AFTER_PRODUCTS = (*_GRADIENTS, "output", "leaf_gradient", "first_moment", "second_moment", "logits", "loss")
 _TENSORFLOW_FLOAT16 = (
     ("tensorflow-eager-fp16-*", "*", _GRADIENTS, "tensorflow_float16_kernel_gradient"),
     ("tensorflow-jit-fp16-*", "*", _GRADIENTS, "tensorflow_float16_kernel_gradient"),
@@ -74,8 +78,12 @@ FINDINGS = {
     ),
     "tiny_mask_rcnn": _TENSORFLOW_FLOAT16,
     # Without AVX-512. Distances hardly show it, slopes of all that a product leads to do.
-    "char_gpt": tuple(
-        (f"tensorflow-{mode}-bf16-*", "*", _AFTER_PRODUCTS, "tensorflow_bfloat16_product_truncates") for mode in ("eager", "jit")
+    **dict.fromkeys(
+        ("char_gpt", "digits_mlp"),
+        tuple(
+            (f"tensorflow-{mode}-bf16-*", "*", _AFTER_PRODUCTS, "tensorflow_bfloat16_product_truncates")
+            for mode in ("eager", "jit")
+        ),
     ),
 }
 # What is wrong in a few tensors of a family, of which the others are clean: (context, patterns of tensors, finding). A row keeps
@@ -156,10 +164,11 @@ def measure(tape: Golden, name: str, contexts: list[Context], *, jobs: int, with
     recipe_name = tape.header["recipe"]["name"]
     root = runs_directory() / f"{datetime.now(timezone.utc):%Y%m%d-%H%M%S}-false-alarms-{name}"
     path = reference_directory() / recipe_name / "verify" / f"clean-{date.today().isoformat()}-{name}.jsonl"
-    stop = threading.Event()
+    stop, code = threading.Event(), describe_code()  # before rows are added: they change what git tracks, the digests' list
 
     def work(context: Context, cores: list[int] | None) -> list[dict[str, Any]]:
-        return rows_of(context, tape, root / context.text / "answers", cores=cores, with_looks=with_looks, stop=stop)
+        directory = root / context.text / "answers"
+        return rows_of(context, tape, directory, code=code, cores=cores, with_looks=with_looks, stop=stop)
 
     def write(done: int, rows: list[dict[str, Any]]) -> None:
         with lock_references(reference_directory()):
@@ -170,7 +179,14 @@ def measure(tape: Golden, name: str, contexts: list[Context], *, jobs: int, with
 
 
 def rows_of(
-    context: Context, tape: Golden, directory: Path, *, cores: list[int] | None, with_looks: bool, stop: threading.Event
+    context: Context,
+    tape: Golden,
+    directory: Path,
+    *,
+    code: Code,
+    cores: list[int] | None,
+    with_looks: bool,
+    stop: threading.Event,
 ) -> list[dict[str, Any]]:
     """Return the raw samples of one context. A context that fails here is no sample: it raises RuntimeError."""
     started, precision = time.monotonic(), context.precision
@@ -190,7 +206,8 @@ def rows_of(
     facts = {
         "recipe": tape.header["recipe"], "context": context.text, "framework": context.framework, "precision": precision,
         "seed": tape.header["seed"], "framework_version": answers.record.environment["framework_version"],
-        "hardware": describe_machine()["hardware"], "date": date.today().isoformat(), **describe_code().as_json(),
+        "hardware": describe_machine()["hardware"], "instructions": instructions_of(describe_machine()),
+        "date": date.today().isoformat(), **code.as_json(),
     }  # fmt: skip
     rows = []
     for case in cases:
@@ -202,6 +219,13 @@ def rows_of(
     remove_tensors(directory)
     print(f"{context.text}: {time.monotonic() - started:.0f} s", file=sys.stderr, flush=True)
     return rows
+
+
+def instructions_of(machine: Environment) -> str:
+    """Return the widest vectors of a processor, and the variables by which frameworks were to take narrower ones."""
+    widest = next((flag for flag in ("avx512f", "avx2", "avx", "sve", "asimd") if flag in str(machine["cpu_flags"]).split()), "")
+    limits = [f"{name}={machine[f'env.{name}']}" for name in LIMITS_OF_INSTRUCTIONS if f"env.{name}" in machine]
+    return f"{widest}, with {' '.join(limits)}" if limits else widest
 
 
 def row_of(found: list[Difference], **facts: Any) -> dict[str, Any]:

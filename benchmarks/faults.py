@@ -17,7 +17,6 @@ import fnmatch
 import math
 import statistics
 import sys
-import tempfile
 import threading
 from collections.abc import Sequence
 from datetime import date
@@ -263,10 +262,7 @@ def standard_for(fault: Fault) -> Standard:
         tape = make_golden(
             recipe=facts, training=recipe.resolve("quick"), data_directory=None, progress=_say, late=8, precisions=precisions
         )
-        with tempfile.TemporaryDirectory(dir=runs_directory()) as folder:
-            save_golden(Path(folder) / path.name, tape)
-            path.parent.mkdir(parents=True, exist_ok=True)
-            (Path(folder) / path.name).replace(path)
+        save_golden(path, tape)
     tape = load_golden(path, recipe=facts, data_directory=None)
     return Standard(tape, load_limits(fault.recipe, model=tape.training["model"]["name"]))
 

@@ -40,7 +40,8 @@ from vigil.documents.context import FRAMEWORKS, make_context
 from vigil.documents.night import VERIFY
 from vigil.errors import UsageError
 from vigil.process.environment import is_installed
-from vigil.recipes.loading import load_recipe, recipe_hash, recipe_names
+from vigil.recipes.loading import identity_of, load_recipe, recipe_hash, recipe_names
+from vigil.verify.golden import load_golden, path_of
 
 ROOT = Path(__file__).resolve().parent.parent
 CONTEXT = make_context(framework="jax", mode="jit", precision="bf16")
@@ -252,6 +253,19 @@ def assert_can_be_planted(fault: faults.Fault) -> None:
     recipe = load_recipe(str(fault.variant or fault.recipe))
     for context in faults.contexts_for(fault, ["torch"], ["eager"], ["fp32"]):
         context.shard_sizes(recipe.resolve("quick")["batch_size"])
+
+
+def test_the_tape_of_a_variant_is_made_once(tmp_path, monkeypatch):
+    """It is kept in runs/, and taken from there the next time."""
+    fault = faults.Fault("any", "", "", "", variant=ROOT / "recipes" / "resnet_cifar.yaml")
+    recipe = load_recipe("resnet_cifar")
+    tape = load_golden(path_of("resnet_cifar", "quick"), recipe=identity_of(recipe, "quick"), data_directory=None)
+    made = []
+    monkeypatch.setattr(faults, "runs_directory", lambda: tmp_path)
+    monkeypatch.setattr(faults, "make_golden", lambda **_: made.append(tape) or tape)
+    standards = [faults.standard_for(fault) for _ in range(2)]
+    assert len(made) == 1
+    assert [standard.tape.header["seed"] for standard in standards] == [tape.header["seed"]] * 2
 
 
 @pytest.mark.parametrize("fault", faults.FAULTS, ids=lambda fault: fault.name)

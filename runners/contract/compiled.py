@@ -1,7 +1,7 @@
 """Where a framework keeps the programs that it compiles to verify, so that the next context need not compile them again.
 
-Each build of a framework, kind of processor, number of threads and kernel of attention has a folder of its own: nothing that
-another one compiled is ever run. Training runs compile as they would without Vigil.
+Each build of a framework, kind of processor, set of its instructions, number of threads and kernel of attention has a folder of
+its own: nothing that another one compiled is ever run. Training runs compile as they would without Vigil.
 """
 
 from __future__ import annotations
@@ -17,6 +17,9 @@ from runners.contract.files import cache_directory
 from runners.contract.protocol.spec import RunSpec
 
 FOLDER = "compiled"
+# Limits the instruction set that PyTorch compiles for. Inductor's own key leaves that out, and half of a result is then not
+# computed: docs/findings/torch_compile_cache_ignores_instructions.py.
+_INSTRUCTIONS = "ATEN_CPU_CAPABILITY"
 
 
 def directory_for(spec: RunSpec, *, version: str, libraries: Iterable[Path]) -> Path | None:
@@ -33,6 +36,7 @@ def directory_for(spec: RunSpec, *, version: str, libraries: Iterable[Path]) -> 
         return None
     threads = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     facts = [version, sys.version, processor(), str(threads), spec.attention]
+    facts += [os.environ[_INSTRUCTIONS]] if _INSTRUCTIONS in os.environ else []
     facts += [f"{path} {path.stat().st_size} {path.stat().st_mtime_ns}" for path in sorted(libraries)]
     digest = hashlib.sha256("\n".join(facts).encode()).hexdigest()[:16]
     folder = cache / FOLDER / f"{spec.framework}-{version}-{digest}"

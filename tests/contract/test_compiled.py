@@ -32,9 +32,9 @@ def test_contexts_of_one_build_share_a_folder(folder_for, tmp_path):
     assert folder_for().parent == tmp_path / "cache" / "compiled"
 
 
-@pytest.mark.parametrize("other", ["version", "framework", "size", "time", "processor", "threads"])
+@pytest.mark.parametrize("other", ["version", "framework", "size", "time", "processor", "instructions", "threads"])
 def test_another_build_or_machine_has_another_folder(folder_for, monkeypatch, other):
-    """A release, a rebuilt library of the same version, another processor, another number of cores."""
+    """A release, a rebuilt library of the same version, another processor, fewer of its instructions, other cores."""
     before, changes = folder_for(), {}
     if other == "size":
         folder_for.library.write_bytes(b"build two")
@@ -43,6 +43,8 @@ def test_another_build_or_machine_has_another_folder(folder_for, monkeypatch, ot
         os.utime(folder_for.library, ns=(0, 1))
     elif other == "processor":
         monkeypatch.setattr(compiled, "processor", lambda: "model name: another")
+    elif other == "instructions":
+        monkeypatch.setenv("ATEN_CPU_CAPABILITY", "avx2")
     elif other == "threads":
         monkeypatch.setattr(os, "sched_getaffinity", lambda process: set(range(99)), raising=False)
     else:

@@ -36,11 +36,11 @@ def limits():
     families = ("loss", "logits", *kept, *made)
     cases = ("late/margin", "late/full", "late/margin/layers", "late/full/layers", "late/margin/tapped", "late/full/tapped")
     rows = []
-    for _ in range(40):
+    for context in range(40):
         for case in cases:
             largest = {
                 name: dict.fromkeys(("distance", "slope", "intercept"), float(5 * np.exp(0.3 * generator.normal())))
                 for name in families
             }
-            rows.append({"precision": "fp32", "case": case, "seed": 0, "largest": largest})
+            rows.append({"context": context, "precision": "fp32", "case": case, "seed": 0, "largest": largest})
     return make_limits(rows)

@@ -70,7 +70,8 @@ def test_answers_that_are_right_are_removed_unless_they_are_to_be_kept(verified,
 @pytest.mark.parametrize(("processor", "is_told"), [("Intel Xeon", True), ("AMD EPYC", False)])
 def test_limits_from_another_processor_are_said_to_be(verified, limits, processor, is_told):
     """Clean rows say what they ran on; where that is another kind than this machine's, one line tells it."""
-    row = {"precision": "fp32", "case": "late/margin", "seed": 0, "largest": {}, "hardware": "AMD EPYC, 2 cores, 24 GiB"}
+    row = {"context": "c", "precision": "fp32", "case": "late/margin", "seed": 0, "largest": {}}
+    row["hardware"] = "AMD EPYC, 2 cores, 24 GiB"
     measured = dataclasses.replace(limits, processors=make_limits([row]).processors)
     document = verified(lambda answers: None, limits=measured, quick=True, hardware=f"{processor}, 4 cores, 16 GiB")
     told = [remark for remark in document.remarks if "limits were measured on AMD EPYC, and this is Intel Xeon" in remark]

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import json
+from types import SimpleNamespace
+
 import pytest
 
-from benchmarks.false_alarms import by_present_limits, count, row_of
+from benchmarks import false_alarms
+from benchmarks.false_alarms import by_present_limits, count, instructions_of, row_of, with_findings
 from vigil.documents.context import parse_context
+from vigil.documents.record import Code
 from vigil.documents.verification import Verification
+from vigil.paths import reference_directory
 from vigil.verify.distance import Difference
 from vigil.verify.floors import Floor
 
@@ -79,3 +85,39 @@ def test_what_a_finding_is_known_of_makes_no_limit(context, is_apart):
     assert row["largest"]["parameter_gradient"]["distance"] == (1.2 if is_apart else 350.0)
     apart = row.get("apart", {}).get("xla_cpu_low_precision_bias_gradient", {})
     assert apart == ({"parameter_gradient": {"distance": 350.0, "slope": 0.1, "intercept": 0.1}} if is_apart else {})
+
+
+def test_a_row_says_which_instructions_were_left():
+    """Kernels for narrower vectors round otherwise, as another processor does: what was limited stands beside what there is."""
+    machine = {"cpu_flags": "avx avx2 avx512bw avx512f fma", "env.OMP_NUM_THREADS": "1"}
+    assert instructions_of(machine) == "avx512f"
+    limited = machine | {"env.ATEN_CPU_CAPABILITY": "avx2", "env.XLA_FLAGS": "--xla_cpu_max_isa=AVX2"}
+    assert instructions_of(limited) == "avx512f, with ATEN_CPU_CAPABILITY=avx2 XLA_FLAGS=--xla_cpu_max_isa=AVX2"
+    assert instructions_of({"cpu_flags": "avx avx2 fma sse4_2"}) == "avx2"
+
+
+def test_rows_that_were_just_added_are_no_change_of_the_code(tmp_path, monkeypatch):
+    """Every row says of which commit the code is, and whether that was changed: as it was before the first was written."""
+    monkeypatch.setattr(false_alarms, "runs_directory", lambda: tmp_path)
+    monkeypatch.setattr(false_alarms, "reference_directory", lambda: tmp_path)
+    monkeypatch.setattr(false_alarms, "describe_code", lambda: Code(commit="c", dirty=any(tmp_path.rglob("SHA256SUMS"))))
+    monkeypatch.setattr(false_alarms, "rows_of", lambda context, *_, code, **__: [{"context": context.text, **code.as_json()}])
+    contexts = [parse_context(f"torch-{mode}-fp32-x1") for mode in ("eager", "jit")]
+    false_alarms.measure(SimpleNamespace(header={"recipe": {"name": "tiny"}}), "tape", contexts, jobs=1, with_looks=False)
+    [path] = tmp_path.rglob("clean-*.jsonl")
+    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    assert [(row["context"], row["commit"], row["dirty"]) for row in rows] == [(each.text, "c", False) for each in contexts]
+
+
+def test_what_a_finding_is_known_of_is_marked_in_every_committed_row():
+    """One that was found after a row was measured would otherwise go on widening the limits that are to show it."""
+    paths = sorted(reference_directory().glob("*/verify/clean-*.jsonl"))
+    rows = [json.loads(line) for path in paths for line in path.read_text(encoding="utf-8").splitlines()]
+    unmarked = {
+        (row["recipe"]["name"], row["context"], family)
+        for row in rows
+        for family in with_findings(row).get("not_clean", {})
+        if family in row["largest"] and family not in row.get("not_clean", {})
+    }
+    assert len(rows) > 3000
+    assert not unmarked

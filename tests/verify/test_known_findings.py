@@ -134,6 +134,9 @@ def test_what_may_be_chance_is_no_regression_beside_a_known_finding(is_certain, 
         ("stats/stem.bn.mean", "data gradient", False),
         ("momentum/stem.conv.kernel", "data gradient", True),
         ("stats/stem.bn.mean", "output", True),
+        ("momentum/stem.conv.kernel", "* gradient", True),
+        ("stats/stem.bn.mean", "* gradient", False),
+        ("logits", "* gradient", False),
     ],
 )
 def test_a_known_finding_does_not_hide_what_it_cannot_reach(tensor, quantity, is_known):

@@ -42,9 +42,11 @@ def reaches(entry: KnownFinding, tensor: str, outline: Outline) -> bool:
     """
     # Whatever group it is of: the gradient, what the optimizer keeps, or the parameter itself.
     parameter = outline.parameters.get(tensor.partition("/")[2])
-    if entry.quantity in GRADIENTS.values():
-        return parameter is not None and GRADIENTS[parameter.part] == entry.quantity and _is_of(entry, parameter.layer)
-    return parameter is not None or entry.quantity != "data gradient"
+    if fnmatch.fnmatch("data gradient", entry.quantity):
+        return parameter is not None
+    if own := fnmatch.filter(GRADIENTS.values(), entry.quantity):
+        return parameter is not None and GRADIENTS[parameter.part] in own and _is_of(entry, parameter.layer)
+    return True
 
 
 def unreached(known: Sequence[KnownFinding], out: Sequence[Difference], outline: Outline) -> list[Difference]:
