@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import importlib.util
+import threading
 from types import SimpleNamespace
 
 import pytest
@@ -118,6 +119,7 @@ def test_a_vote_on_a_tape_is_that_of_the_release(fake: FakeInstaller, places, tm
 
     def make_golden(*, announce, recipe, **options):
         announce(60.0, "24 steps of the oracle")
+        options["vote"](tape, threading.Event())
         return dataclasses.replace(tape, header={"recipe": recipe.as_json()})
 
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
