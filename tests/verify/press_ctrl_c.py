@@ -14,6 +14,8 @@ from vigil.progress import StageDisplay
 from vigil.verify import golden
 from vigil.verify.oracle.rounding import Rounding
 
+# What a shell starts in the background ignores Ctrl-C.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 golden.MARGIN_DRAWS = golden.FULL_DRAWS = 10**6
 stage, recipe, late = sys.argv[1:]
 pressed, runner = False, 0
