@@ -12,7 +12,7 @@ from tests.verify.made_answers import FakeFramework, in_float32
 from vigil.documents.context import make_context
 from vigil.documents.failure import Failure
 from vigil.documents.verdict import Verdict
-from vigil.documents.verification import Verification
+from vigil.documents.verification import KnownFinding, Verification
 from vigil.verify import examination, localise
 from vigil.verify.ask import Answers, Setting
 from vigil.verify.limits import Limits, make_limits
@@ -22,7 +22,7 @@ from vigil.verify.limits import Limits, make_limits
 def verified(tape, limits, monkeypatch, tmp_path):
     """Return a function that gives verify.json of answers that `wrong` has had its hands on; every layer alone is right."""
 
-    def verify(wrong, *, failure=None, limits=limits, quick=False, keep_tensors=False, devices=1, **machine):
+    def verify(wrong, *, failure=None, limits=limits, quick=False, keep_tensors=False, devices=1, known=(), **machine):
         answers = in_float32(tape)
         wrong(answers)
         environment = {"framework_version": "2.13.0", **machine}
@@ -34,7 +34,7 @@ def verified(tape, limits, monkeypatch, tmp_path):
         setting.directory.mkdir()
         (setting.directory / "answers-0.npz").touch()
         options = {"quick": quick, "keep_tensors": keep_tensors}
-        document = examination.verify(setting, tape, limits, command="a test", known=[], **options)
+        document = examination.verify(setting, tape, limits, command="a test", known=list(known), **options)
         assert Verification.read(tmp_path).text() == document.text()
         written = json.loads((tmp_path / "verify.json").read_text())
         assert written == document.as_json() | {"sha256": written["sha256"]}
@@ -167,3 +167,50 @@ def test_what_is_out_stays_out_where_nobody_measured_layers(verified, limits):
     assert document.verdict.name is Verdict.REGRESSED
     assert document.origin is None
     assert "the origin could not be looked for: no clean runs" in document.remarks[0]
+
+
+def wrong_gradient(*names):
+    """Return what makes parameters' gradients of every single step wrong, and with them all that moves by them."""
+
+    def wrong(answers):
+        for case in ("init/margin", "early/margin", "early/boundary", "late/margin"):
+            for name in names:
+                moved = answers[case][f"momentum/{name}"] * np.float32(0.001)
+                answers[case][f"momentum/{name}"] += moved
+                answers[case][f"params/{name}"] -= np.float32(0.1) * moved
+
+    return wrong
+
+
+def finding(**changes):
+    """Return a known finding: the bias gradient of the head."""
+    fields = {
+        "name": "a", "recipe": "tiny", "framework": "torch", "releases": ("2.13.0",), "contexts": ("torch-*",),
+        "layers": ("head",), "quantity": "bias gradient", "evidence": "docs/findings/x.py",
+    }  # fmt: skip
+    return KnownFinding(**{**fields, **changes})
+
+
+@pytest.mark.parametrize(
+    ("quantity", "also", "quick", "is_looked_for"),
+    [
+        ("bias gradient", [], True, False),
+        ("bias gradient", [], False, True),
+        ("bias gradient", ["stem.bn.bias"], True, True),
+        ("* gradient", [], True, True),
+        ("output", [], True, True),
+    ],
+)
+def test_the_short_form_looks_for_no_origin_of_what_reaches_its_own_parameter_alone(
+    verified, monkeypatch, quantity, also, quick, is_looked_for
+):
+    """In full, where another parameter is out, or where the finding could reach others, the origin is looked for."""
+    looked = []
+    nothing = localise.Localisation([], [], [], [])
+    monkeypatch.setattr(examination, "localise", lambda search: looked.append(search) or nothing)
+    document = verified(wrong_gradient("head.bias", *also), quick=quick, known=[finding(quantity=quantity)])
+    assert {each.tensor.partition("/")[2] for each in document.tensors if each.is_out} >= {"head.bias", *also}
+    assert bool(looked) is is_looked_for
+    # What was looked for, and not found here, is no known finding.
+    assert document.verdict.name is (Verdict.REGRESSED if is_looked_for else Verdict.KNOWN_FINDING)
+    assert ("parameters of a alone" in document.verdict.reason) is not is_looked_for

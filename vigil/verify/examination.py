@@ -37,7 +37,7 @@ from vigil.verify.ask import Answers, Setting, ask, is_fresh, lines_of, states_o
 from vigil.verify.distance import Difference, compare
 from vigil.verify.golden import Golden
 from vigil.verify.invariants import check, check_choices, check_determinism, check_replicas, check_scaler
-from vigil.verify.known_findings import explain_all, matching, unreached
+from vigil.verify.known_findings import explain_all, matching, stays, unreached
 from vigil.verify.limits import Limits
 from vigil.verify.localise import Localisation, Search, localise, origins_of_scaler
 from vigil.verify.oracle.outline import Outline
@@ -189,15 +189,17 @@ def verify(
     record = found.answers.record
     scored = sorted(((limits.score(each, precision), each) for each in found.differences), key=lambda pair: -pair[0])
     out = [each for score, each in scored if score > 1.0]
+    entries = matching(known, record) if not record.failure else []
     localisation = Localisation([], [], [], [])
-    if not record.failure and out:
+    # In the short form that is enough: the long one, of a neighbour, looks for the origin.
+    is_told = quick and not found.broken and not unreached([each for each in entries if stays(each)], out, tape.outline)
+    if not record.failure and out and not is_told:
         try:
             localisation = localise(Search(setting, tape, limits, found.answers, out, on_event, cases))
         except CannotRun as error:  # no clean runs with a look inside: that takes nothing back of what is out
             localisation = Localisation([], [], [], [f"the origin could not be looked for: {error}"])
     if not record.failure and found.scaler:
         localisation = dataclasses.replace(localisation, origins=[*localisation.origins, *origins_of_scaler(found.scaler)])
-    entries = matching(known, record) if not record.failure else []
     document = Verification(
         verify_id=setting.directory.parent.name,
         created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
@@ -209,7 +211,9 @@ def verify(
         release=release,
         golden=GoldenFacts(sha256=tape.sha256, created=tape.header.get("created"), votes=tape.header.get("votes")),
         limits=LimitFacts(clean_rows=limits.rows, sha256=dict(limits.digests)),
-        verdict=_verdict(record, scored, found, localisation, entries, tape.outline, quick=quick or not is_whole),
+        verdict=_verdict(
+            record, scored, found, localisation, entries, tape.outline, quick=quick or not is_whole, is_told=is_told
+        ),
         worst=_difference(*scored[0]) if scored else None,
         origin=localisation.origins[0] if localisation.origins else None,
         origins=localisation.origins,
@@ -244,7 +248,9 @@ def _verdict(
     outline: Outline,
     *,
     quick: bool = False,
+    is_told: bool = False,
 ) -> StepVerdict:
+    """Return the verdict. is_told: what is out are parameters of known findings alone, and no origin was looked for."""
     out = [each for score, each in scored if score > 1.0]
     if failure := record.failure:
         name = Verdict.of_failure(failure.category)
@@ -253,18 +259,25 @@ def _verdict(
         reason = f"{len(out)} of {len(scored)} tensors are out" if out else found.broken[0].what
         if failure := localisation.failure:
             reason += f"; looking for the origin failed ({failure.category}: {failure.message})"
+        if out and is_told:
+            reason += f", parameters of {_names(known)} alone; no origin was looked for in the short form"
+            return StepVerdict(name=Verdict.KNOWN_FINDING, reason=reason)
         is_known = known and not failure and explain_all(known, localisation, found.broken, out, outline, quick=quick)
         if known and (beyond := unreached(known, out, outline)):
             reason += f"; no known finding reaches {beyond[0].case} {beyond[0].tensor}"
         return StepVerdict(name=Verdict.KNOWN_FINDING if is_known else Verdict.REGRESSED, reason=reason)
     if known:
-        names = ", ".join(entry.name for entry in known)
+        names = _names(known)
         if quick:
             reason = f"listed as {names}, which the short form does not show: {len(scored)} tensors within their limits"
             return StepVerdict(name=Verdict.KNOWN_FINDING, reason=reason)
         reason = f"known finding {names} no longer fails: remove it from reference_results/known_findings.yaml"
         return StepVerdict(name=Verdict.REGRESSED, reason=reason)
     return StepVerdict(name=Verdict.REPRODUCED, reason=f"{len(scored)} tensors within their limits")
+
+
+def _names(known: Sequence[KnownFinding]) -> str:
+    return ", ".join(dict.fromkeys(entry.name for entry in known))
 
 
 def _difference(score: float, each: Difference) -> TensorDifference:

@@ -42,11 +42,15 @@ def reaches(entry: KnownFinding, tensor: str, outline: Outline) -> bool:
     """
     # Whatever group it is of: the gradient, what the optimizer keeps, or the parameter itself.
     parameter = outline.parameters.get(tensor.partition("/")[2])
-    if fnmatch.fnmatch("data gradient", entry.quantity):
-        return parameter is not None
-    if own := fnmatch.filter(GRADIENTS.values(), entry.quantity):
+    if stays(entry):
+        own = fnmatch.filter(GRADIENTS.values(), entry.quantity)
         return parameter is not None and GRADIENTS[parameter.part] in own and _is_of(entry, parameter.layer)
-    return True
+    return parameter is not None if fnmatch.fnmatch("data gradient", entry.quantity) else True
+
+
+def stays(entry: KnownFinding) -> bool:
+    """Is it of gradients of parameters, which reach nothing but their own parameter?"""
+    return bool(fnmatch.filter(GRADIENTS.values(), entry.quantity)) and not fnmatch.fnmatch("data gradient", entry.quantity)
 
 
 def unreached(known: Sequence[KnownFinding], out: Sequence[Difference], outline: Outline) -> list[Difference]:
