@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import threading
+from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
@@ -162,4 +163,20 @@ def verify_contexts(
         return document, directory
 
     with hosts() as opened:
-        return side_by_side(contexts, work, jobs=jobs, stop=stop, on_end=lambda done, result: on_end(done, *result))
+        begun = in_turns(contexts)
+        results = side_by_side(begun, work, jobs=jobs, stop=stop, on_end=lambda done, result: on_end(done, *result))
+    of_context = dict(zip(begun, results, strict=True))
+    return [of_context[context] for context in contexts]
+
+
+def in_turns(contexts: Sequence[Context]) -> list[Context]:
+    """Return contexts in the order in which they are begun: frameworks take turns.
+
+    Two contexts of one framework, side by side, would compile the same programs, and neither would find the other's.
+    """
+    turns = Counter[str]()
+    placed = []
+    for context in contexts:
+        placed.append((turns[context.framework], context))
+        turns[context.framework] += 1
+    return [context for _, context in sorted(placed, key=lambda pair: pair[0])]

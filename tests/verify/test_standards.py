@@ -1,0 +1,55 @@
+"""Many contexts of one command: which is begun when, and that each answer is that of its own context."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from tests.verify.conftest import RECIPE
+from vigil.runs.contexts import every_context
+from vigil.verify import standards
+
+
+@pytest.fixture
+def contexts():
+    """Two modes in two precisions of three frameworks, one framework after the other."""
+    frameworks = ("torch", "tensorflow", "jax")
+    return every_context(frameworks, modes=("eager", "jit"), precisions=("fp32", "bf16"), batch_size=4)
+
+
+def test_frameworks_take_turns(contexts):
+    """Side by side, two contexts of one framework would compile the same; within a framework the order stays."""
+    begun = standards.in_turns(contexts)
+    assert [context.framework for context in begun] == ["torch", "tensorflow", "jax"] * (len(contexts) // 3)
+    for name in ("torch", "tensorflow", "jax"):
+        assert [each for each in begun if each.framework == name] == [each for each in contexts if each.framework == name]
+
+
+def test_where_frameworks_have_unequal_numbers_the_rest_comes_last(contexts):
+    """No context is lost."""
+    some = [*contexts[:1], *contexts[-3:]]
+    assert standards.in_turns(some) == [some[0], some[1], some[2], some[3]]
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_answers_come_in_the_order_asked_and_are_told_as_they_end(contexts, monkeypatch, tmp_path, jobs):
+    """Whichever was begun first."""
+    begun, told = [], []
+
+    def verify_context(standard, context, directory, **options):
+        begun.append(context)
+        return context
+
+    monkeypatch.setattr(standards, "verify_context", verify_context)
+    monkeypatch.setattr(standards, "require_framework", lambda name: None)
+    standard = SimpleNamespace(
+        tape=SimpleNamespace(header={"recipe": RECIPE}), limits=SimpleNamespace(require=lambda precision: None)
+    )
+    answers = standards.verify_contexts(
+        standard, contexts, tmp_path, command="a test", data_directory=None, jobs=jobs,
+        on_end=lambda done, document, directory: told.append((document, directory)),
+    )  # fmt: skip
+    assert [document for document, _ in answers] == contexts
+    assert all(document.text in directory.name for document, directory in answers)
+    assert sorted(map(str, told)) == sorted(map(str, answers))
+    if jobs == 1:
+        assert begun == standards.in_turns(contexts)
