@@ -10,7 +10,7 @@ import hashlib
 import os
 import platform
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from runners.contract.files import cache_directory
@@ -22,14 +22,15 @@ FOLDER = "compiled"
 _INSTRUCTIONS = "ATEN_CPU_CAPABILITY"
 
 
-def directory_for(spec: RunSpec, *, version: str, libraries: Iterable[Path]) -> Path | None:
+def directory_for(spec: RunSpec, *, version: str, libraries: Iterable[Path], distribution: str) -> Path | None:
     """Return the folder for a process's compiled programs; None where it keeps none: it trains, a fault is planted, no leave.
 
     The folder's time is that of its last use, by which `vigil env prune` goes.
 
     Args:
         version: of the framework.
-        libraries: the files that hold its compiler; another build of the same version is told by their sizes and times.
+        libraries: the files that hold its compiler, which tell another build of the same version.
+        distribution: what has installed them.
     """
     cache = cache_directory()
     if cache is None or spec.task != "verify" or spec.fault:
@@ -37,7 +38,7 @@ def directory_for(spec: RunSpec, *, version: str, libraries: Iterable[Path]) -> 
     threads = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     facts = [version, sys.version, processor(), str(threads), spec.attention]
     facts += [os.environ[_INSTRUCTIONS]] if _INSTRUCTIONS in os.environ else []
-    facts += [f"{path} {path.stat().st_size} {path.stat().st_mtime_ns}" for path in sorted(libraries)]
+    facts += builds(sorted(libraries), distribution)
     digest = hashlib.sha256("\n".join(facts).encode()).hexdigest()[:16]
     folder = cache / FOLDER / f"{spec.framework}-{version}-{digest}"
     try:
@@ -46,6 +47,22 @@ def directory_for(spec: RunSpec, *, version: str, libraries: Iterable[Path]) -> 
     except OSError:
         return None
     return folder
+
+
+def builds(libraries: Sequence[Path], distribution: str) -> list[str]:
+    """Return of each library what tells its build: the digest that it was installed with, by which two environments share one.
+
+    A library that is newer than that list was built again in its place: then sizes and times tell it, as without a list.
+    """
+    roots = (root for path in libraries[:1] for root in path.parents)
+    for record in (found for root in roots for found in root.glob(f"{distribution}-*.dist-info/RECORD")):
+        installed = record.stat().st_mtime_ns
+        root = record.parent.parent
+        listed = {line.partition(",")[0]: line for line in record.read_text(encoding="utf-8").splitlines()}
+        lines = [listed.get(path.relative_to(root).as_posix(), "") for path in libraries]
+        if all(",sha256=" in line for line in lines) and all(path.stat().st_mtime_ns <= installed for path in libraries):
+            return lines
+    return [f"{path} {path.stat().st_size} {path.stat().st_mtime_ns}" for path in libraries]
 
 
 def processor() -> str:

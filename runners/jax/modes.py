@@ -20,7 +20,7 @@ def keep_compiled(spec: RunSpec) -> None:
     """Keep what is compiled to verify, where JAX itself offers it; a folder that the user has named stays."""
     release = tuple(int(part) for part in jax.__version__.split(".")[:2])
     libraries = Path(jaxlib.__file__).parent.glob("*.so")
-    folder = compiled.directory_for(spec, version=jax.__version__, libraries=libraries)
+    folder = compiled.directory_for(spec, version=jax.__version__, libraries=libraries, distribution="jaxlib")
     if folder is None or release < _FIRST_TO_KEEP or "JAX_COMPILATION_CACHE_DIR" in os.environ:
         return
     jax.config.update("jax_compilation_cache_dir", str(folder))

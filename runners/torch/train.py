@@ -62,7 +62,7 @@ def set_up(session: Session, rank: int) -> Iterator[devices.Replica]:
     session.enter("set_up")
     if spec.fault:
         faults.install(spec.fault, "torch")
-    modes.keep_compiled(spec)
+    modes.keep_compiled(spec, run_directory=session.directory)
     determinism.set_up(spec.determinism)
     precision.set_up(spec.precision, device=spec.device)
     attention.set_up(spec.attention, device=spec.device, precision=spec.precision)

@@ -20,7 +20,8 @@ def folder_for(make_spec, tmp_path, monkeypatch):
     os.utime(library, ns=(0, 0))
 
     def folder(*, version="1.0", **changes):
-        return compiled.directory_for(make_spec(**{"task": "verify", **changes}), version=version, libraries=[library])
+        options = {"version": version, "libraries": [library], "distribution": "a"}
+        return compiled.directory_for(make_spec(**{"task": "verify", **changes}), **options)
 
     folder.library = library
     return folder
@@ -76,3 +77,40 @@ def test_without_a_home_nothing_is_kept(folder_for, monkeypatch):
     """There is no folder where there is no cache."""
     monkeypatch.setattr(compiled, "cache_directory", lambda: None)
     assert folder_for() is None
+
+
+def environment(place, *, digest="sha256=x", library=b"build 1", installed=10, built=5):
+    """Return the library of an environment below `place`; without a digest its list does not name it. Times in seconds."""
+    path = place / "a" / "lib" / "compiler.so"
+    record = place / "a-1.0.dist-info" / "RECORD"
+    for each in (path, record):
+        each.parent.mkdir(parents=True)
+    path.write_bytes(library)
+    record.write_text(f"a/__init__.py,sha256=y,3\na/lib/compiler.so,{digest},7\n")
+    os.utime(path, (built, built))
+    os.utime(record, (installed, installed))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("second", "is_shared"),
+    [({"built": 7}, True), ({"digest": "sha256=z"}, False), ({"digest": ""}, False), ({"built": 11}, False)],
+)
+def test_two_environments_with_one_build_share_a_folder(tmp_path, second, is_shared):
+    """What they were installed with tells; a library that is in no list, or that was built again since, is its own."""
+    first, other = environment(tmp_path / "1"), environment(tmp_path / "2", **second)
+    assert (compiled.builds([first], "a") == compiled.builds([other], "a")) is is_shared
+
+
+def test_of_several_libraries_one_that_was_built_again_counts(tmp_path):
+    """The others' digests do not tell its build."""
+    path = environment(tmp_path)
+    other, record = path.with_name("other.so"), tmp_path / "a-1.0.dist-info" / "RECORD"
+    other.write_bytes(b"")
+    os.utime(other, (5, 5))
+    record.write_text(record.read_text() + "a/lib/other.so,sha256=w,0\n")
+    os.utime(record, (10, 10))
+    before = compiled.builds([path, other], "a")
+    assert before == ["a/lib/compiler.so,sha256=x,7", "a/lib/other.so,sha256=w,0"]
+    os.utime(other, (99, 99))
+    assert compiled.builds([path, other], "a") != before

@@ -80,3 +80,57 @@ def test_a_release_without_the_sum_over_devices_is_unsupported(monkeypatch):
     model = moco_lite.build(make_spec("torch", "moco_lite").training["model"], shards=(8, 4), rank=0)
     with pytest.raises(Unsupported, match=r"PyTorch 2\.4"):
         model.of_all_devices(torch.zeros(8, 8))
+
+
+TURNS = """
+import fcntl, os, sys
+from pathlib import Path
+import torch
+from runners.contract.protocol.spec import read_spec
+from runners.torch import modes
+
+directory = Path(sys.argv[1])
+lock = directory / "compiling"
+
+def is_free():
+    if not lock.exists():
+        return True
+    with lock.open("ab") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+    return True
+
+def backend(graph, inputs):
+    seen.append(is_free())
+    return graph
+
+seen = []
+modes.keep_compiled(read_spec(directory), run_directory=directory)
+if not os.fork():  # as the other ranks are
+    modes.keep_compiled(read_spec(directory), run_directory=directory)
+    for size in (2, 3):
+        modes.forget_compiled("compile")
+        torch.compile(lambda x: x + 1, backend=backend)(torch.ones(size))
+        seen.append(is_free())
+    print(*seen, flush=True)
+    os._exit(0)
+sys.exit(os.wait()[1])
+"""
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize(
+    ("shards", "task", "takes_turns"),
+    [((6, 6), "verify", True), ((7, 5), "verify", False), ((12,), "verify", False), ((6, 6), "train", False)],
+)
+def test_ranks_that_compile_the_same_graph_take_turns(tmp_path, shards, task, takes_turns):
+    """The lock is held while one compiles, also after all was forgotten, and only then; other graphs wait for nobody."""
+    write_spec(tmp_path, make_spec("torch", shards=shards, mode="compile", task=task))
+    environment = {**os.environ, "PYTHONPATH": str(project_root()), "VIGIL_CACHE_DIR": str(tmp_path / "cache")}
+    command = [sys.executable, "-c", TURNS, str(tmp_path)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
+    # While it compiles and after, two times.
+    assert done.stdout.split() == ["False" if takes_turns else "True", "True"] * 2, done.stderr
+    assert done.returncode == 0
