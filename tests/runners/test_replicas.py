@@ -89,10 +89,7 @@ import torch
 from runners.contract.protocol.spec import read_spec
 from runners.torch import modes
 
-directory = Path(sys.argv[1])
-lock = directory / "compiling"
-
-def is_free():
+def is_free(lock):
     if not lock.exists():
         return True
     with lock.open("ab") as file:
@@ -102,35 +99,49 @@ def is_free():
             return False
     return True
 
-def backend(graph, inputs):
-    seen.append(is_free())
-    return graph
+def in_a_fork(work, *arguments):
+    if not os.fork():
+        work(*arguments)
+        os._exit(0)
+    assert os.wait()[1] == 0
 
-seen = []
-modes.keep_compiled(read_spec(directory), run_directory=directory)
-if not os.fork():  # as the other ranks are
+def rank(directory, is_first):
     modes.keep_compiled(read_spec(directory), run_directory=directory)
+    if is_first:  # it forks the others
+        return in_a_fork(rank, directory, False)
+    seen = []
+
+    def backend(graph, inputs):
+        seen.append(is_free(directory / "compiling"))
+        return graph
+
     for size in (2, 3):
         modes.forget_compiled("compile")
         torch.compile(lambda x: x + 1, backend=backend)(torch.ones(size))
-        seen.append(is_free())
-    print(*seen, flush=True)
-    os._exit(0)
-sys.exit(os.wait()[1])
+        seen.append(is_free(directory / "compiling"))
+    print(directory.name, *seen, flush=True)
+
+for directory in sys.argv[1:]:
+    in_a_fork(rank, Path(directory), True)
 """
 
 
 @pytest.mark.torch
-@pytest.mark.parametrize(
-    ("shards", "task", "takes_turns"),
-    [((6, 6), "verify", True), ((7, 5), "verify", False), ((12,), "verify", False), ((6, 6), "train", False)],
-)
-def test_ranks_that_compile_the_same_graph_take_turns(tmp_path, shards, task, takes_turns):
+def test_ranks_that_compile_the_same_graph_take_turns(tmp_path):
     """The lock is held while one compiles, also after all was forgotten, and only then; other graphs wait for nobody."""
-    write_spec(tmp_path, make_spec("torch", shards=shards, mode="compile", task=task))
+    specs = {
+        "alike": {"shards": (6, 6), "task": "verify"},
+        "uneven": {"shards": (7, 5), "task": "verify"},
+        "alone": {"task": "verify"},
+        "trained": {"shards": (6, 6)},
+    }
+    for name, changes in specs.items():
+        (tmp_path / name).mkdir()
+        write_spec(tmp_path / name, make_spec("torch", mode="compile", **changes))
     environment = {**os.environ, "PYTHONPATH": str(project_root()), "VIGIL_CACHE_DIR": str(tmp_path / "cache")}
-    command = [sys.executable, "-c", TURNS, str(tmp_path)]
+    command = [sys.executable, "-c", TURNS, *(str(tmp_path / name) for name in specs)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
-    # While it compiles and after, two times.
-    assert done.stdout.split() == ["False" if takes_turns else "True", "True"] * 2, done.stderr
+    # Is it free while rank 1 compiles, and after? Two times.
+    free = {name: "False True" if name == "alike" else "True True" for name in specs}
+    assert done.stdout.splitlines() == [f"{name} {free[name]} {free[name]}" for name in specs], done.stderr
     assert done.returncode == 0
