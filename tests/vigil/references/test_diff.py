@@ -39,10 +39,10 @@ class Checkout:
         done = subprocess.run(["git", *who, *words], cwd=self.root, capture_output=True, text=True, check=True)
         return done.stdout.strip()
 
-    def commit(self) -> str:
+    def commit(self, message: str = "x") -> str:
         """Commit all there is; return the commit."""
         self.git("add", "--all")
-        self.git("commit", "--quiet", "--allow-empty", "--message", "x")
+        self.git("commit", "--quiet", "--allow-empty", "--message", message)
         return self.git("rev-parse", "HEAD")
 
     def rows(self, rows, path: str = FILE) -> None:
@@ -380,7 +380,8 @@ def test_the_base_is_the_default_branch_where_there_is_one(checkout):
         with pytest.raises(UsageError, match="BASE: found"):
             merge_base(checkout.root, wrong)
     checkout.git("checkout", "--quiet", "--orphan", "stranger")
-    checkout.commit()
+    # In the second of the first commit, an equal one would be the same.
+    checkout.commit("stranger")
     with pytest.raises(CannotRun, match="no common ancestor"):
         merge_base(checkout.root, "change")
 
