@@ -191,8 +191,9 @@ def verify(
     out = [each for score, each in scored if score > 1.0]
     entries = matching(known, record) if not record.failure else []
     localisation = Localisation([], [], [], [])
-    # In the short form that is enough: the long one, of a neighbour, looks for the origin.
-    is_told = quick and not found.broken and not unreached([each for each in entries if stays(each)], out, tape.outline)
+    # In the short form that is enough: under --all and in nights a neighbour in full looks for the origin.
+    is_told = quick and bool(out) and not found.broken
+    is_told = is_told and not unreached([each for each in entries if stays(each)], out, tape.outline)
     if not record.failure and out and not is_told:
         try:
             localisation = localise(Search(setting, tape, limits, found.answers, out, on_event, cases))
@@ -259,7 +260,7 @@ def _verdict(
         reason = f"{len(out)} of {len(scored)} tensors are out" if out else found.broken[0].what
         if failure := localisation.failure:
             reason += f"; looking for the origin failed ({failure.category}: {failure.message})"
-        if out and is_told:
+        if is_told:
             reason += f", parameters of {_names(known)} alone; no origin was looked for in the short form"
             return StepVerdict(name=Verdict.KNOWN_FINDING, reason=reason)
         is_known = known and not failure and explain_all(known, localisation, found.broken, out, outline, quick=quick)
