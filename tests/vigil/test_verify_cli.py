@@ -243,7 +243,11 @@ def test_reproduce_verifies_first_unless_told_not_to(scripted, places, monkeypat
     (directory,) = places.iterdir()
     summary = read_invocation(directory).verify
     assert (summary and summary.name) == verify
-    assert ("no golden tape" in " ".join(capsys.readouterr().out.split())) is bool(verify)
+    shown = capsys.readouterr()
+    assert ("no golden tape" in " ".join(shown.out.split())) is bool(verify)
+    told = shown.err.split("verify: unknown: ")
+    assert len(told) == (2 if verify else 1)
+    assert not verify or ("no golden tape" in told[1] and "seed 0" not in told[0])  # before a run is trained
 
 
 @pytest.fixture

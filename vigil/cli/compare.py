@@ -213,11 +213,15 @@ def _watch(
         seconds = duration(document.seconds)
         display.say(f"{titles[directory.parent.name]}, one training step: {document.verdict.name} ({seconds})")
 
+    def unverified(reason: str, directory: Path) -> None:
+        display.say(f"{titles[directory.parent.name]}, one training step: unknown: {reason}")
+
     return Watch(
         on_end=ended,
         progress_timeout=timeout,
         stop=stop,
         on_verified=verified,
+        on_unverified=unverified,
         on_recorded=draw_pictures,
         on_build=display.say,
         keep_tensors=True,

@@ -86,6 +86,7 @@ def watch(display: RunDisplay, *, progress_timeout: float) -> Watch:
         on_recorded=draw_pictures,
         on_verify=display.verify,
         on_verified=verified,
+        on_unverified=lambda reason, directory: display.say(f"verify: unknown: {reason}"),
         on_build=display.say,
         progress_timeout=progress_timeout,
     )

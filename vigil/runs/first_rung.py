@@ -55,6 +55,7 @@ def verify_first(directory: Path, invocation: Invocation, *, watch: Watch, pytho
             on_event=watch.on_verify(place),
         )
     except VigilError as error:
+        watch.on_unverified(str(error), place)
         return FirstRung.not_climbed(StepVerdict(name=Verdict.UNKNOWN, reason=str(error)))
     except KeyboardInterrupt:
         failure = Failure(category="interrupted", phase=DIRECTORY, step=0, message="stopped by the user", log_tail=())

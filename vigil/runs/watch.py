@@ -26,6 +26,7 @@ class Watch:
     on_event, on_end: with each event of a run, and with its record.
     on_recorded: with the directory of a run whose record is written, before it is tracked.
     on_verify: with the directory of a first rung; returns what is called with its events. on_verified: with its document.
+    on_unverified: with the reason why a first rung can find nothing out, and its directory.
     on_build: with words, when an environment is built or waited for.
     stop: ends what runs, when it is set.
     keep_tensors: what first rungs asked and were answered stays, although all of it was right, for whoever holds it side by side.
@@ -37,6 +38,7 @@ class Watch:
     on_recorded: Callable[[Path], Any] = ignore
     on_verify: Callable[[Path], Callable[[dict], None]] = lambda directory: ignore
     on_verified: Callable[[Verification, Path], None] = ignore
+    on_unverified: Callable[[str, Path], None] = ignore
     on_build: Callable[[str], None] = ignore
     heartbeat_timeout: float = HEARTBEAT_TIMEOUT_SECONDS
     progress_timeout: float = PROGRESS_TIMEOUT_SECONDS
