@@ -26,6 +26,7 @@ from vigil.process.execute import Ending
 from vigil.recipes.loading import identity_of, load_recipe
 from vigil.releases.release_pair import COVERAGE, judge, unavailable_side
 from vigil.releases.resolve import Resolved, Unavailable
+from vigil.runs.first_rung import verify_first
 from vigil.statistics.paired import fewest_pairs
 from vigil.verify.golden import Golden, load_golden, path_of
 from vigil.verify.standard_cases import shown
@@ -248,8 +249,17 @@ def test_seeds_take_turns_between_the_releases(fake, scripted_releases, places, 
     out, err = capsys.readouterr()
     assert "Verdict: numbers moved, not worse" in out
     assert "NEW jax 0.9.2, seed 1: test_accuracy 56.00" in err
-    assert "OLD jax 0.9.1, one training step: unknown: " in err.split("seed 0")[0]  # there is no tape; said before training
     assert "Verdict: numbers moved" in (tmp_path / "compare.md").read_text()
+
+
+def test_a_step_that_nothing_can_be_held_against_is_told_before_training(fake, scripted_releases, places, monkeypatch, capsys):
+    """The profile smoke has no golden tape."""
+    scripted_releases(lambda version, seed: 50.0)
+    monkeypatch.setattr(vigil.runs.carry_out, "verify_first", verify_first)
+    main(COMPARE)
+    before, *_ = capsys.readouterr().err.split("seed 0")
+    for title in ("OLD jax 0.9.1", "NEW jax 0.9.2"):
+        assert f"{title}, one training step: unknown: " in before
 
 
 def test_without_a_count_there_are_seeds_enough_for_pairs(fake, scripted_releases, places, capsys):
