@@ -170,9 +170,7 @@ class Trainer:
         own = {id(variable): (name, layout) for name, variable, layout in self._rows()}
         rows = [own[id(variable)] for variable in self.model.trainable_variables]
         slots = optimizer_of(self.spec.training).slots
-        self.optimizer.set_slots(
-            {slot: [_to_native(state[f"{slot}/{name}"], layout) for name, layout in rows] for slot in slots}
-        )
+        self.optimizer.set_slots({slot: [_to_native(state[f"{slot}/{name}"], layout) for name, layout in rows] for slot in slots})
         if COUNTER in state:
             self.optimizer.set_steps(int(state[COUNTER]))
 

@@ -1,8 +1,12 @@
-"""`python -m runners.torch RUN_DIR`: train the run that RUN_DIR/spec.json describes, or answer its cases."""
+"""`python -m runners.torch RUN_DIR`: train the run that RUN_DIR/spec.json describes, or answer its cases.
+
+With `--step`: what RUN_DIR/step.json asks of a user's own program.
+"""
 
 import sys
 
 from runners.contract.protocol import host, launch
+from runners.contract.steps import frame
 
 
 def _run(session) -> None:
@@ -17,6 +21,12 @@ def _run(session) -> None:
         train(session)
 
 
+def _own() -> frame.Framework:
+    from runners.torch.step import FRAMEWORK
+
+    return FRAMEWORK
+
+
 def _prepare() -> None:
     """Import all that a host's forks need."""
     import torch._dynamo  # noqa: F401  800 modules that an optimizer imports when it is made, compiled or not
@@ -28,4 +38,6 @@ def _prepare() -> None:
 if __name__ == "__main__":
     if sys.argv[1:2] == [host.OPTION]:
         host.main(sys.argv[2:], prepare=_prepare)
+    if sys.argv[1:2] == [frame.OPTION]:
+        launch.leave(frame.main("torch", _own, sys.argv[2:]))
     launch.leave(launch.main("torch", _run, sys.argv[1:]))

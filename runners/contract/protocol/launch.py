@@ -53,20 +53,25 @@ def main(framework: str, train: Callable[[Session], None], arguments: list[str])
         return 2
     if spec.cores and hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, spec.cores)
-    signal.signal(signal.SIGTERM, _interrupt)
-    _end_with_conductor()
+    signal.signal(signal.SIGTERM, interrupt)
+    end_with_conductor()
     events = EventWriter(directory, heartbeat_seconds=spec.heartbeat_seconds)
     session = Session(directory, spec, events)
     events.emit("started", pid=os.getpid(), framework=framework)
+    return reported(events, lambda: train(session), step=lambda: session.step)
+
+
+def reported(events: EventWriter, work: Callable[[], None], *, step: Callable[[], int] = lambda: 0) -> int:
+    """Do the work and return the exit code; a failure of any kind becomes the last event, and exit code 3."""
     try:
-        train(session)
+        work()
         return EXIT_FINISHED
     except BaseException as error:  # whatever it is, it belongs into the record
         events.emit(
             "failed",
             category=category(error),
-            step=session.step,
-            message=_message(error),
+            step=step(),
+            message=message(error),
             traceback=traceback.format_exc()[-8000:],
         )
         traceback.print_exc()
@@ -94,14 +99,15 @@ def category(error: BaseException) -> str:
     return "crash"
 
 
-def _message(error: BaseException) -> str:
+def message(error: BaseException) -> str:
+    """Return what is said of a failure: one line."""
     if isinstance(error, ContractError):
         return str(error)
     first = str(error).strip().splitlines()
     return f"{type(error).__name__}: {first[0] if first else ''}".rstrip(": ")
 
 
-def _end_with_conductor() -> None:
+def end_with_conductor() -> None:
     """End this process when the conductor that started it is gone, even by kill -9: else a resumed run would be run twice."""
     conductor = os.environ.get(CONDUCTOR_VARIABLE)
     if conductor is None:
@@ -115,5 +121,6 @@ def _end_with_conductor() -> None:
     threading.Thread(target=watch, name="watch-conductor", daemon=True).start()
 
 
-def _interrupt(number: int, frame: object) -> None:
+def interrupt(number: int, frame: object) -> None:
+    """Handle SIGTERM as Ctrl-C."""
     raise KeyboardInterrupt(f"signal {number}")

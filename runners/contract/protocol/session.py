@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 import platform
-import resource
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,6 +22,7 @@ from runners.contract.kinds.detections import Detections
 from runners.contract.kinds.table import kind_of
 from runners.contract.protocol import cases, checkpoint
 from runners.contract.protocol.checkpoint import State
+from runners.contract.protocol.costs import costs
 from runners.contract.protocol.events import EventWriter
 from runners.contract.protocol.spec import RunSpec
 from runners.contract.schedule import learning_rate
@@ -183,7 +183,6 @@ class Session:
         self.enter("finish")
         if state is not None:
             checkpoint.save_state(self.directory / checkpoint.FINAL, state, step=self.step)
-        own, helpers = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
         self._events.emit(
             "finished",
             step=self.step,
@@ -191,8 +190,7 @@ class Session:
             state_sha256=None if state is None else checkpoint.state_sha256(state),
             images_per_second=self._trained_images / self._trained_seconds if self._trained_seconds else None,
             first_step_seconds=self._first_step_seconds,
-            peak_memory_bytes=1024 * (own.ru_maxrss + helpers.ru_maxrss),
-            cpu_seconds=own.ru_utime + own.ru_stime + helpers.ru_utime + helpers.ru_stime,
+            **costs(),
         )
 
     def _is_due(self, key: str) -> bool:

@@ -1,0 +1,1 @@
+"""What runners share to verify a program of a user's own, which no recipe declares."""

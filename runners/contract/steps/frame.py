@@ -1,0 +1,353 @@
+"""The frame of a runner of users' programs: which cases there are, and what an oracle or a context answers of each.
+
+A framework brings a `Program` for contexts and an `Oracle`; both train and evaluate, and give arrays under canonical names. All
+else, and so what is asked, is the same in every framework.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from runners.contract.arrays import read_arrays, write_arrays
+from runners.contract.protocol import faults, launch
+from runners.contract.protocol.costs import costs
+from runners.contract.protocol.events import EventWriter, encode_float
+from runners.contract.steps.derivative import derivatives
+from runners.contract.steps.measure import Line, line_of, lines_of
+from runners.contract.steps.own import Batch, OwnFile, OwnFileError, load_own, row_count, take_rows
+from runners.contract.steps.request import StepRequest, read_request
+
+Arrays = dict[str, np.ndarray]
+EXPECTED, FLOORS, ANSWERS = "expected.npz", "floors.json", "answers.json"
+CANDIDATES = 4
+_CANDIDATE_DRAWS = 2
+_CANDIDATE_SECONDS = 20.0
+_LEAST_DRAWS = 6
+# Cases, in the order in which they are asked. The first is the first call of its process.
+STEP, ROWS, STEPS, EVALUATION, SINGLE, REPEAT = "step", "rows", "steps", "evaluation", "single", "repeat"
+LOOK = "look"
+OPTION = "--step"
+
+
+class Answerer(Protocol):
+    """What can carry out a user's program: the framework in one context, or its oracle."""
+
+    def train(self, steps: Sequence[Sequence[Batch]]) -> Arrays:
+        """Take steps from the first state, each by the mean of its batches' gradients; return what the last one left.
+
+        `loss`, `gradients/...`, and after the update `params/...`, `stats/...`, `optimizer/...`.
+        """
+
+    def evaluate(self, batch: Batch) -> Arrays:
+        """Return `loss`, and `outputs/...` where the file predicts, in evaluation mode; a batch of one row, too."""
+
+    def taps(self, batch: Batch) -> Arrays:
+        """Return what each module gives and gets in one step: `forward/<n>/<module>` and `backward/<n>/<module>`, in order."""
+
+
+class OracleAnswerer(Answerer, Protocol):
+    """The program in float64."""
+
+    def under(self, draw: int | None) -> None:
+        """Answer without rounding (None), or with the rounding of this draw."""
+
+    def choices(self) -> list[tuple[str, int]]:
+        """Return of the last answer, of each operator that chose, its name and a checksum of what it chose."""
+
+    def facts(self) -> dict[str, Any]:
+        """Return what contexts must know: the loss scale of fp16; and what a reader must, under `remarks`."""
+
+    def parameters(self) -> Arrays:
+        """Return the parameters that are trained, in their first state, by the names that their gradients have."""
+
+    def loss_at(self, batch: Batch, moved: Arrays) -> float:
+        """Return the loss in training mode, with some parameters moved by so much."""
+
+
+class Framework(NamedTuple):
+    """What a framework brings. `set_up` comes before its first operation."""
+
+    name: str
+    set_up: Callable[[StepRequest], None]
+    describe: Callable[[], dict[str, Any]]
+    to_numpy: Callable[[Batch], Batch]
+    program: Callable[[OwnFile, StepRequest, dict[str, Any]], Answerer]
+    oracle: Callable[[OwnFile, StepRequest], OracleAnswerer]
+
+
+class Case(NamedTuple):
+    """One question: so many steps, an evaluation of a batch, or a look into a step on it.
+
+    draws: those of its floor; None where that of `step` holds.
+    """
+
+    name: str
+    steps: Sequence[Sequence[Batch]] = ()
+    batch: Batch = None
+    draws: int | None = None
+
+    def ask(self, answerer: Answerer) -> Arrays:
+        """Return the answer."""
+        if self.steps:
+            return answerer.train(self.steps)
+        return answerer.taps(self.batch) if self.name == LOOK else answerer.evaluate(self.batch)
+
+
+def cases_of(own: OwnFile, batch_of: Callable[[int], Batch], seed: int, draws: int) -> tuple[list[Case], list[str]]:
+    """Return the cases of a file's program, and remarks on those that it cannot have."""
+    batch, other = batch_of(seed), batch_of(seed + 1)
+    few = max(_LEAST_DRAWS, 2 * draws // 3)
+    cases, remarks = [Case(STEP, [[batch]], draws=draws)], []
+    rows = row_count(batch)
+    if rows is not None and rows > 1:
+        cases.append(Case(ROWS, [[take_rows(own, batch, range(rows)[::-1])]]))
+    else:
+        remarks.append(
+            "rows: not tried in another order, nor alone: the arrays of a batch do not share a first axis. "
+            "A `take_rows(batch, indices)` in the file says how rows are taken"
+        )
+    cases += [Case(STEPS, [[batch], [batch, other]], draws=few), Case(EVALUATION, batch=batch, draws=draws)]
+    if rows is not None and rows > 1:
+        cases.append(Case(SINGLE, batch=take_rows(own, batch, [0]), draws=draws))
+    return cases, remarks
+
+
+def _cases(own: OwnFile, batches: Callable[[int], Batch], request: StepRequest, seed: int) -> tuple[list[Case], list[str]]:
+    if request.looks:
+        return [Case(LOOK, batch=batches(seed), draws=request.draws)], []
+    return cases_of(own, batches, seed, request.draws)
+
+
+def main(name: str, load: Callable[[], Framework], arguments: list[str]) -> int:
+    """Do what the request in a directory asks; return the exit code. A failure of any kind becomes a `failed` event.
+
+    Args:
+        load: imports the framework.
+    """
+    if len(arguments) != 1 or arguments[0].startswith("-"):
+        print(f"usage: python -m runners.{name} {OPTION} RUN_DIR   (RUN_DIR holds step.json)", file=sys.stderr)
+        return 2
+    directory = Path(arguments[0])
+    try:
+        request = read_request(directory)
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        print(f"{directory}/step.json: {type(error).__name__}: {error}", file=sys.stderr)
+        return 2
+    if request.cores and hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, request.cores)
+    signal.signal(signal.SIGTERM, launch.interrupt)
+    launch.end_with_conductor()
+    events = EventWriter(directory, heartbeat_seconds=request.heartbeat_seconds)
+    events.emit("started", pid=os.getpid(), framework=name)
+
+    def work() -> None:
+        _answer(load(), request, directory, events)
+        events.enter("finish")
+        events.emit("finished", **costs())
+
+    return launch.reported(events, work)
+
+
+def _answer(framework: Framework, request: StepRequest, directory: Path, events: EventWriter) -> None:
+    framework.set_up(request)
+    events.emit("environment", environment=framework.describe())
+    events.enter("set_up")
+    if request.fault and request.task != "oracle":
+        faults.install(request.fault, framework.name)
+    own = load_own(Path(request.file), request.file_sha256)
+    events.enter("data")
+    batches = _Batches(own, framework.to_numpy)
+    events.enter("build")
+    if request.task == "oracle":
+        _oracle(own, batches, framework.oracle(own, request), request, directory, events)
+    else:
+        facts = _read_facts(Path(str(request.expected)))
+        _context(own, batches, framework.program(own, request, facts), request, facts, directory, events)
+
+
+class _Batches:
+    """The file's batches, as NumPy arrays: the same for a seed, whenever it is asked."""
+
+    def __init__(self, own: OwnFile, to_numpy: Callable[[Batch], Batch]) -> None:
+        self._own, self._to_numpy = own, to_numpy
+
+    def __call__(self, seed: int) -> Batch:
+        first, again = (self._to_numpy(self._own.call("batch", seed)) for _ in range(2))
+        for one, other in zip(_arrays(first), _arrays(again), strict=True):
+            if one.dtype != other.dtype or one.shape != other.shape or one.tobytes() != other.tobytes():
+                raise OwnFileError(
+                    f"{self._own.path.name}: batch: two calls with seed {seed} gave other numbers. "
+                    "It must make its batch from the seed alone."
+                )
+        if not any(True for _ in _arrays(first)):
+            raise OwnFileError(f"{self._own.path.name}: batch: holds no array. Allowed: arrays, in tuples, lists and dicts.")
+        return first
+
+
+def _arrays(batch: Batch) -> Iterator[np.ndarray]:
+    from runners.contract.steps.own import leaves
+
+    return (leaf for leaf in leaves(batch) if isinstance(leaf, np.ndarray))
+
+
+def _oracle(
+    own: OwnFile, batches: _Batches, oracle: OracleAnswerer, request: StepRequest, directory: Path, events: EventWriter
+) -> None:
+    """Choose a batch; write what is expected of each case, and how far rounding moves it."""
+    seed, tried = (request.seed, 1) if request.seed is not None else _widest_margin(batches, oracle, events)
+    cases, remarks = _cases(own, batches, request, seed)
+    expected: Arrays = {}
+    floors: dict[str, dict[str, Any]] = {}
+    flips: dict[str, dict[str, int]] = {}
+    events.enter("verify")
+    for case in cases:
+        started = time.monotonic()
+        oracle.under(None)
+        exact = case.ask(oracle)
+        _check_finite(own, case.name, exact)
+        chosen = oracle.choices()
+        expected |= {f"{case.name}/{name}": tensor for name, tensor in exact.items()}
+        if case.draws is None:
+            floors[case.name] = floors[STEP]
+        else:
+            lines: dict[str, list[Line]] = {name: [] for name in exact}
+            flips[case.name] = {}
+            for draw in range(case.draws):
+                oracle.under(draw)
+                rounded = case.ask(oracle)
+                for name, tensor in exact.items():
+                    lines[name].append(line_of(rounded[name], tensor))
+                for name in {one[0] for one, other in zip(chosen, oracle.choices(), strict=False) if one != other}:
+                    flips[case.name][name] = flips[case.name].get(name, 0) + 1
+                events.advance()
+            floors[case.name] = {
+                name: {"norm": float(np.linalg.norm(exact[name])), "size": int(exact[name].size), "draws": lines[name]}
+                for name in exact
+            }
+        events.emit("probed", index=len(floors) - 1, name=case.name, seconds=round(time.monotonic() - started, 3))
+    oracle.under(None)
+    derivative = {} if request.looks else derivatives(oracle, batches(seed))
+    write_arrays(directory / EXPECTED, expected)
+    facts = {"seed": seed, "candidates": tried, "remarks": remarks, "flips": flips, "derivative": derivative, **oracle.facts()}
+    facts["remarks"] = [*remarks, *oracle.facts().get("remarks", [])]
+    _write_json(directory / FLOORS, {"facts": facts, "floors": floors})
+
+
+def _widest_margin(batches: _Batches, oracle: OracleAnswerer, events: EventWriter) -> tuple[int, int]:
+    """Return the seed of the batch that rounding moves least, of some, and how many were tried.
+
+    Where a gate flips, all below it moves by a thousand times as much as rounding: the batch with the widest margin is the
+    one whose gradients move least.
+    """
+    best, started = (np.inf, 0), time.monotonic()
+    for seed in range(CANDIDATES):
+        if seed and (time.monotonic() - started) * (seed + 1) / seed > _CANDIDATE_SECONDS:
+            return best[1], seed
+        batch = batches(seed)
+        oracle.under(None)
+        exact = oracle.train([[batch]])
+        moved = 0.0
+        for draw in range(_CANDIDATE_DRAWS):
+            oracle.under(1000 + draw)
+            rounded = oracle.train([[batch]])
+            for name, tensor in exact.items():
+                norm = float(np.linalg.norm(tensor))
+                if name.startswith("gradients/") and norm > 0:
+                    moved = max(moved, float(np.linalg.norm(rounded[name] - tensor)) / norm)
+            events.advance()
+        best = min(best, (moved, seed))
+    return best[1], CANDIDATES
+
+
+def _context(
+    own: OwnFile,
+    batches: _Batches,
+    program: Answerer,
+    request: StepRequest,
+    facts: dict[str, Any],
+    directory: Path,
+    events: EventWriter,
+) -> None:
+    """Answer every case, and say how far each tensor is from what is expected."""
+    expected = read_arrays(Path(str(request.expected)) / EXPECTED)
+    cases, _ = _cases(own, batches, request, facts["seed"])
+    answers: dict[str, Any] = {}
+    events.enter("verify")
+    first: Arrays = {}
+    for index, case in enumerate(cases):
+        started = time.monotonic()
+        answer = case.ask(program)
+        first = first or answer
+        answers[case.name] = {"lines": lines_of(answer, _of_case(expected, case.name))}
+        events.advance()
+        events.emit("probed", index=index, name=case.name, seconds=round(time.monotonic() - started, 3))
+    if not request.looks:
+        started = time.monotonic()
+        answers[REPEAT] = _repeated(cases[0], program, first, _of_case(expected, STEP), request.repeats, events)
+        events.emit("probed", index=len(cases), name=REPEAT, seconds=round(time.monotonic() - started, 3))
+    _write_json(directory / ANSWERS, answers)
+
+
+def _repeated(case: Case, program: Answerer, first: Arrays, expected: Arrays, times: int, events: EventWriter) -> dict[str, Any]:
+    """Return how far repeated calls are at most, and how many different results there were, the first call's among them."""
+    worst: dict[str, Line | str] = {}
+    seen = {_bits(first)}
+    for _ in range(times):
+        answer = case.ask(program)
+        events.advance()
+        if (bits := _bits(answer)) in seen:
+            continue
+        seen.add(bits)
+        for name, line in lines_of(answer, expected).items():
+            known = worst.get(name)
+            if known is None or isinstance(line, str) or (not isinstance(known, str) and line[0] > known[0]):
+                worst[name] = line
+    return {"lines": worst, "calls": times, "results": len(seen)}
+
+
+def _bits(arrays: Arrays) -> bytes:
+    import hashlib
+
+    digest = hashlib.sha256()
+    for name in sorted(arrays):
+        digest.update(name.encode() + np.ascontiguousarray(arrays[name]).tobytes())
+    return digest.digest()
+
+
+def _of_case(arrays: Arrays, case: str) -> Arrays:
+    return {name[len(case) + 1 :]: tensor for name, tensor in arrays.items() if name.startswith(f"{case}/")}
+
+
+def _check_finite(own: OwnFile, case: str, exact: Arrays) -> None:
+    for name, tensor in exact.items():
+        if name == "loss" and not np.isfinite(tensor).all():
+            raise OwnFileError(
+                f"{own.path.name}: loss: {float(np.ravel(tensor)[0])} in float64, in case {case}: nothing can be held to it. "
+                "Give a batch on which the loss is finite."
+            )
+
+
+def _read_facts(directory: Path) -> dict[str, Any]:
+    return json.loads((directory / FLOORS).read_text(encoding="utf-8"))["facts"]
+
+
+def _write_json(path: Path, content: Any) -> None:
+    from runners.contract.files import replace_text
+
+    def plain(value: Any) -> Any:
+        if isinstance(value, float):
+            return encode_float(value)
+        if isinstance(value, dict):
+            return {key: plain(item) for key, item in value.items()}
+        return [plain(item) for item in value] if isinstance(value, (list, tuple)) else value
+
+    replace_text(path, json.dumps(plain(content)))

@@ -1,0 +1,152 @@
+"""A user's file: what it must define, and what may be wrong with it, said in one line."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import inspect
+import sys
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from runners.contract.errors import ContractError
+
+BUILD, BATCH, LOSS = "build", "batch", "loss"
+OPTIMIZER, PREDICT, ROWS = "optimizer", "predict", "take_rows"
+_MUST = {BUILD: "build()", BATCH: "batch(seed)", LOSS: "loss(model, batch)"}
+_MAY = {OPTIMIZER: "optimizer(model)", PREDICT: "predict(model, batch)", ROWS: "take_rows(batch, indices)"}
+# Gradients are not the derivative of the loss on purpose, as where something is detached from it.
+STOPS_GRADIENT = "STOPS_GRADIENT"
+Batch = Any
+
+
+class OwnFileError(ContractError):
+    """The user's file cannot be used: what is wrong with it, and where."""
+
+    category = "program"
+
+
+class OwnFile:
+    """What a user's file defines, each function checked, and errors of theirs told by file and line."""
+
+    def __init__(self, path: Path, module: ModuleType) -> None:
+        self.path, self._module = path, module
+        for name, form in _MUST.items():
+            if not callable(getattr(module, name, None)):
+                raise OwnFileError(
+                    f"{path.name}: {name}: missing. A step needs {', '.join(_MUST.values())}: define `def {form}`."
+                )
+        for name, form in (_MUST | _MAY).items():
+            if self.has(name):
+                self._check_arguments(name, form)
+        self.stops_gradient = bool(getattr(module, STOPS_GRADIENT, False))
+
+    def has(self, name: str) -> bool:
+        """Does it define this?"""
+        return getattr(self._module, name, None) is not None
+
+    def call(self, name: str, *arguments: Any) -> Any:
+        """Call one of its functions. Raises OwnFileError with the line that failed; out of memory stays that."""
+        try:
+            return getattr(self._module, name)(*arguments)
+        except ContractError:
+            raise
+        except Exception as error:
+            raise self.blame(name, error) from error
+
+    def blame(self, name: str, error: Exception) -> Exception:
+        """Return the error of a function of the file, told by its last line there; out of memory is told as it is."""
+        from runners.contract.protocol.launch import category
+
+        if category(error) != "crash":
+            return error
+        lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(self.path)]
+        where = f"{self.path.name}:{lines[-1]}" if lines else self.path.name
+        said = (str(error).strip().splitlines() or [""])[0]
+        return OwnFileError(f"{where}: {name}: {type(error).__name__}: {said}")
+
+    def _check_arguments(self, name: str, form: str) -> None:
+        try:
+            parameters = inspect.signature(getattr(self._module, name)).parameters.values()
+        except (TypeError, ValueError):  # of a function of a compiled library nothing is known
+            return
+        wanted = form.count(",") + (not form.endswith("()"))
+        positional = [each for each in parameters if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)]
+        least = sum(each.default is each.empty for each in positional)
+        is_open = any(each.kind is each.VAR_POSITIONAL for each in parameters)
+        if least > wanted or (len(positional) < wanted and not is_open):
+            raise OwnFileError(f"{self.path.name}: {name}: takes {len(positional)} arguments. Allowed: `def {form}`.")
+
+
+def load_own(path: Path, sha256: str) -> OwnFile:
+    """Import a user's file, whose folder may hold modules that it imports.
+
+    Raises OwnFileError where it has changed since it was asked about, cannot be imported or lacks a function.
+    """
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise OwnFileError(f"{path}: cannot be read: {error.strerror}") from error
+    if hashlib.sha256(content).hexdigest() != sha256:
+        raise OwnFileError(f"{path.name}: it has changed since this verification began; start a new one")
+    sys.path.insert(0, str(path.parent))
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    if spec is None or spec.loader is None:
+        raise OwnFileError(f"{path.name}: a step is a Python file, and ends in .py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[path.stem] = module  # compilers look a function's globals up in its module, by name
+    try:
+        spec.loader.exec_module(module)
+    except ModuleNotFoundError as error:
+        raise OwnFileError(
+            f"{path.name}: needs the module {error.name}, which this environment lacks: {sys.executable}"
+        ) from error
+    except SyntaxError as error:
+        raise OwnFileError(f"{path.name}:{error.lineno}: {error.msg}") from error
+    except Exception as error:
+        lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
+        where = f"{path.name}:{lines[-1]}" if lines else path.name
+        said = (str(error).strip().splitlines() or [""])[0]
+        raise OwnFileError(f"{where}: cannot be imported: {type(error).__name__}: {said}") from error
+    return OwnFile(path, module)
+
+
+def leaves(batch: Batch) -> Iterator[Any]:
+    """Yield what a batch is made of, in order: all that is no tuple, list or dict."""
+    if isinstance(batch, dict):
+        for value in batch.values():
+            yield from leaves(value)
+    elif isinstance(batch, (tuple, list)):
+        for value in batch:
+            yield from leaves(value)
+    else:
+        yield batch
+
+
+def map_leaves(function: Callable[[Any], Any], batch: Batch) -> Batch:
+    """Return a batch with each of its leaves changed, and its form kept."""
+    if isinstance(batch, dict):
+        return {key: map_leaves(function, value) for key, value in batch.items()}
+    if isinstance(batch, tuple) and hasattr(batch, "_fields"):
+        return type(batch)(*(map_leaves(function, value) for value in batch))
+    if isinstance(batch, (tuple, list)):
+        return type(batch)(map_leaves(function, value) for value in batch)
+    return function(batch)
+
+
+def row_count(batch: Batch) -> int | None:
+    """Return how many rows a batch has, the first axis of every array in it; None where they do not share one."""
+    sizes = {np.shape(leaf)[0] if np.ndim(leaf) else 0 for leaf in leaves(batch) if hasattr(leaf, "shape")}
+    return sizes.pop() if len(sizes) == 1 and sizes != {0} else None
+
+
+def take_rows(own: OwnFile, batch: Batch, indices: Sequence[int]) -> Batch:
+    """Return some rows of a batch of NumPy arrays, by the file's own function where it has one."""
+    if own.has(ROWS):
+        return own.call(ROWS, batch, np.asarray(indices))
+    return map_leaves(lambda leaf: leaf[np.asarray(indices)] if hasattr(leaf, "shape") else leaf, batch)

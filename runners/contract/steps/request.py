@@ -1,0 +1,54 @@
+"""step.json: what a runner of a user's program is asked. The conductor writes it, complete; a runner fills in no default."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+
+from runners.contract.files import replace_text
+
+FILE_NAME = "step.json"
+# What one process is asked: what is expected, with its floors; or answers in one context, which are held to it.
+TASKS = ("oracle", "context")
+
+
+@dataclasses.dataclass(frozen=True)
+class StepRequest:
+    """One process of `python -m runners.<framework>.step RUN_DIR`.
+
+    looks: at what each module of the model gives and gets, in the place of the cases.
+    file, file_sha256: the user's file, as it was when it was asked about.
+    expected: the directory of the oracle of this precision, which a context is held to; of the oracle itself, None.
+    draws: of rounding, for each floor. repeats: calls from the same state. seed: of the batch, None where the oracle chooses.
+    fault: a planted fault, as in a run's spec.
+    """
+
+    framework: str
+    task: str
+    looks: bool
+    file: str
+    file_sha256: str
+    mode: str
+    precision: str
+    threads: int
+    cores: tuple[int, ...] | None
+    draws: int
+    repeats: int
+    seed: int | None
+    expected: str | None
+    fault: dict[str, str] | None
+    heartbeat_seconds: float
+
+    def write(self, directory: Path) -> None:
+        """Write it where the runner looks for it."""
+        replace_text(directory / FILE_NAME, json.dumps(dataclasses.asdict(self), indent=1))
+
+
+def read_request(directory: Path) -> StepRequest:
+    """Return the request of a directory. Raises OSError, ValueError or TypeError where there is none that can be read."""
+    fields = json.loads((directory / FILE_NAME).read_text(encoding="utf-8"))
+    request = StepRequest(**fields | {"cores": tuple(fields["cores"]) if fields.get("cores") else None})
+    if request.task not in TASKS:
+        raise ValueError(f"task: found {request.task!r}. Allowed: {', '.join(TASKS)}.")
+    return request

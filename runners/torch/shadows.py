@@ -1,0 +1,228 @@
+"""A program of PyTorch in float64, and how far rounding moves it: every operator is carried out twice.
+
+Once as the program asks, in float32 or under autocast: this says which operators run, and in which type each result is held.
+And once in float64, on shadows: tensors of the same layout that hold what the program would hold without rounding. Without noise
+the shadows are the oracle. With noise, each result is off by as much as rounding to the type that the program holds it in: draws of
+that are the noise floor.
+
+A shadow belongs to a storage, so that views and operations in place see each other as the program's do. Choices (comparisons,
+`argmax`, sorting) are made on shadows. What is drawn at random, and what comes of no tensor, is the program's own.
+"""
+
+from __future__ import annotations
+
+import math
+import zlib
+from typing import Any
+
+import numpy as np
+import torch
+from torch.multiprocessing.reductions import StorageWeakRef
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_flatten, tree_map
+
+from runners.contract.errors import Unsupported
+
+# The largest relative error of one rounding, and half of the smallest number: what a result that is nearly zero may be off by.
+UNITS = {torch.float32: 2.0**-24, torch.bfloat16: 2.0**-8, torch.float16: 2.0**-11}
+_LEAST = {torch.float32: 2.0**-150, torch.bfloat16: 2.0**-134, torch.float16: 2.0**-25}
+_ACCUMULATION = UNITS[torch.float32]  # halves are added up in float32
+_SEED = 1997
+_POOL = 2**20 + 7
+_SWEEP = 256
+
+# Their results hold numbers of their arguments as they are.
+_MOVING = {
+    "cat", "stack", "index", "index_select", "gather", "embedding", "constant_pad_nd", "_unsafe_view", "repeat", "roll", "flip",
+    "relu", "max", "min", "amax", "amin", "maximum", "minimum", "sort", "topk", "where", "masked_fill", "neg", "abs",
+    "select_backward", "slice_backward", "tril", "triu", "clone", "copy", "fill", "zero", "clamp", "clamp_min", "clamp_max",
+    "sign", "detach", "lift_fresh", "index_put", "scatter", "nan_to_num", "hardtanh", "max_pool2d_with_indices",
+    "max_pool3d_with_indices", "adaptive_max_pool2d", "reflection_pad1d", "reflection_pad2d", "replication_pad2d",
+    "unfold_copy", "expand_copy", "threshold", "threshold_backward", "masked_select", "nonzero", "unbind_copy", "new_zeros",
+    "zeros_like", "ones_like", "empty_like", "full_like", "masked_scatter", "as_strided", "diagonal_backward",
+    "upsample_nearest2d", "upsample_nearest1d", "pixel_shuffle", "channel_shuffle", "hardtanh_backward",
+}  # fmt: skip
+# Their results have gates in them, which rounding may flip: a result above zero, or not.
+_GATED = {
+    "relu", "leaky_relu", "threshold", "hardtanh", "clamp", "clamp_min", "clamp_max", "relu6", "prelu", "elu", "abs",
+}  # fmt: skip
+
+
+class Shadows(TorchDispatchMode):
+    """Carries out each operator on shadows, too.
+
+    Args:
+        draw: the number of a draw of rounding; None for none.
+
+    `choices`: of each operator that chooses, in order, its name and a checksum of what it chose.
+    """
+
+    def __init__(self, *, draw: int | None = None) -> None:
+        super().__init__()
+        self.choices: list[tuple[str, int]] = []
+        self.operators = 0
+        self._flat: dict[int, tuple[StorageWeakRef, torch.Tensor]] = {}
+        self._random: torch.Generator | None = None
+        if draw is not None:
+            self._random = torch.Generator().manual_seed(_SEED + draw)
+            self._pool = torch.empty(_POOL, dtype=torch.float64).uniform_(-1.0, 1.0, generator=self._random)
+
+    def of(self, tensor: torch.Tensor) -> torch.Tensor:
+        """Return the shadow of a tensor, a view of what the program's tensor is a view of; at first it holds the same numbers."""
+        storage = tensor.untyped_storage()
+        known = self._flat.get(storage._cdata)
+        if known is None or known[0].expired():
+            known = self._keep(storage, torch.empty(0, dtype=tensor.dtype).set_(storage).to(_wide(tensor.dtype), copy=True))
+        return known[1].as_strided(tensor.size(), tensor.stride(), tensor.storage_offset())
+
+    def array(self, tensor: torch.Tensor) -> np.ndarray:
+        """Return the numbers of a tensor's shadow."""
+        return self.of(tensor.detach()).numpy().copy()
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
+        kwargs = kwargs or {}
+        self.operators += 1
+        if self.operators % _SWEEP == 0:
+            self._flat = {key: kept for key, kept in self._flat.items() if not kept[0].expired()}
+        given = [each for each in tree_flatten((args, kwargs))[0] if isinstance(each, torch.Tensor)]
+        if not given or _is_random(func, args, kwargs):
+            return self._as_it_is(func, args, kwargs)
+        shadow_args, shadow_kwargs = tree_map(self._shadow, (args, kwargs))
+        name = _plain_name(func)
+        if name in ("_softmax", "_log_softmax"):
+            shadow_args = (*shadow_args[:2], False)  # halves to float32
+        adds = name not in _MOVING and not _is_pointwise(func, name)
+        if self._random is not None and adds and not func._schema.is_mutable:
+            shadow_args, shadow_kwargs = tree_map(self._jittered, (shadow_args, shadow_kwargs))
+        real = func(*args, **kwargs)
+        try:
+            shadow = func(*shadow_args, **shadow_kwargs)
+        except (RuntimeError, NotImplementedError) as error:
+            first = (str(error).strip().splitlines() or [""])[0]
+            raise Unsupported(f"operator {func}: cannot be carried out in float64: {first}") from error
+        return self._bound(func, name, args, given, real, shadow, adds=adds)
+
+    def _as_it_is(self, func: Any, args: tuple, kwargs: dict) -> Any:
+        """Carry out an operator on the program's tensors alone; shadows take what comes out."""
+        real = func(*args, **kwargs)
+        for each in tree_flatten(real)[0]:
+            if isinstance(each, torch.Tensor):
+                self.of(each).copy_(each)
+        return real
+
+    def _bound(self, func: Any, name: str, args: tuple, given: list, real: Any, shadow: Any, *, adds: bool) -> Any:
+        """Give each new result its shadow, with noise, and return what the program gets."""
+        reals, spec = tree_flatten(real)
+        shadows = tree_flatten(shadow)[0]
+        is_choice = any(each.is_floating_point() for each in given)
+        is_scaled = any(isinstance(each, float) for each in args)
+        for place, (mine, other) in enumerate(zip(reals, shadows, strict=True)):
+            if not isinstance(mine, torch.Tensor):
+                reals[place] = other  # a number that leaves the tensors is the shadows'
+                continue
+            if mine.shape != other.shape:  # as many as were chosen
+                mine = reals[place] = other.to(mine.dtype)
+            known = self._flat.get(mine.untyped_storage()._cdata)
+            is_new = known is None or known[0].expired()
+            if is_new:
+                other = self._layout(mine, other)
+            if is_new or func._schema.is_mutable:
+                if mine.is_floating_point():
+                    self._choice(name, other > 0) if name in _GATED else None
+                    self._add_noise(func, name, args, given, mine, other, adds=adds, is_scaled=is_scaled)
+                elif is_choice and is_new:
+                    self._choice(name, other)
+        return real if not reals else torch.utils._pytree.tree_unflatten(reals, spec)
+
+    def _layout(self, mine: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
+        """Keep a result as the shadow of the program's; return it in that one's layout."""
+        storage = mine.untyped_storage()
+        n = storage.nbytes() // mine.element_size()
+        is_whole = other.untyped_storage().nbytes() == n * other.element_size()
+        if is_whole and other.stride() == mine.stride() and other.storage_offset() == mine.storage_offset():
+            flat = other.as_strided((n,), (1,), 0)
+        else:
+            flat = torch.zeros(n, dtype=other.dtype)
+            flat.as_strided(mine.size(), mine.stride(), mine.storage_offset()).copy_(other)
+        self._keep(storage, flat)
+        return flat.as_strided(mine.size(), mine.stride(), mine.storage_offset())
+
+    def _keep(self, storage: torch.UntypedStorage, flat: torch.Tensor) -> tuple[StorageWeakRef, torch.Tensor]:
+        kept = StorageWeakRef(storage), flat
+        self._flat[storage._cdata] = kept
+        return kept
+
+    def _shadow(self, value: Any) -> Any:
+        if isinstance(value, torch.Tensor):
+            return self.of(value)
+        return _wide(value) if isinstance(value, torch.dtype) else value
+
+    def _jittered(self, value: Any) -> Any:
+        """Return an argument of a sum with each element rounded once more: what adds up rounds within itself."""
+        if isinstance(value, torch.Tensor) and value.dtype == torch.float64 and value.ndim:
+            return torch.addcmul(value, value, self._uniform(value.shape), value=_ACCUMULATION)
+        return value
+
+    def _add_noise(
+        self, func: Any, name: str, args: tuple, given: list, mine: torch.Tensor, other: torch.Tensor, **how: bool
+    ) -> None:
+        if self._random is None or mine.dtype not in UNITS or not mine.numel():
+            return
+        unit = UNITS[mine.dtype]
+        if name in _MOVING or name == "_to_copy":
+            if not any(each.is_floating_point() and UNITS.get(each.dtype, 0.0) < unit for each in given):
+                return
+        elif how["adds"]:
+            unit += math.sqrt(_terms(name, args, given, mine)) / 3.0 * _ACCUMULATION
+        relative = self._uniform(other.shape).mul_(unit)
+        if how["is_scaled"]:  # the number that it is scaled by is rounded as well, for all elements alike
+            relative += UNITS[torch.float32] * float(torch.rand((), generator=self._random) * 2 - 1)
+        other.mul_(relative.add_(1.0))
+        if mine.dtype == torch.float16:
+            other.add_(self._uniform(other.shape), alpha=_LEAST[mine.dtype])
+
+    def _uniform(self, shape: torch.Size) -> torch.Tensor:
+        """Return numbers between -1 and 1; small tensors take theirs from a place at random in a pool, which is cheaper."""
+        n = math.prod(shape)
+        if 2 * n > _POOL:
+            return torch.empty(shape, dtype=torch.float64).uniform_(-1.0, 1.0, generator=self._random)
+        start = int(torch.randint(_POOL - n, (), generator=self._random))
+        return self._pool[start : start + n].view(shape).clone()
+
+    def _choice(self, name: str, chosen: torch.Tensor) -> None:
+        self.choices.append((name, zlib.crc32(chosen.contiguous().view(-1).view(torch.uint8).numpy())))
+
+
+def _wide(dtype: torch.dtype) -> torch.dtype:
+    if dtype.is_complex:
+        return torch.complex128
+    return torch.float64 if dtype.is_floating_point else dtype
+
+
+def _plain_name(func: Any) -> str:
+    """Return the name of an operator; those in place, and those on lists, go by that of the plain one."""
+    name = func._schema.name.split("::")[1].removeprefix("_foreach_")
+    return name[:-1] if name.endswith("_") and not name.endswith("__") else name
+
+
+def _is_random(func: Any, args: tuple, kwargs: dict) -> bool:
+    if torch.Tag.nondeterministic_seeded not in func.tags:
+        return False
+    names = [each.name for each in func._schema.arguments]
+    return "dropout_p" not in names or (dict(zip(names, args)) | kwargs).get("dropout_p", 0.0) != 0.0  # noqa: B905
+
+
+def _is_pointwise(func: Any, name: str) -> bool:
+    return torch.Tag.pointwise in func.tags or func._schema.name.startswith("aten::_foreach_") or name in ("_to_copy", "addcmul")
+
+
+def _terms(name: str, args: tuple, given: list, out: torch.Tensor) -> float:
+    """Return how many terms are added up in each element of a result."""
+    if name in ("mm", "bmm", "addmm", "baddbmm", "mv", "dot", "addmv"):
+        return given[-1].shape[-2] if given[-1].ndim > 1 else given[-1].shape[-1]
+    if name == "convolution":
+        return args[1].numel() / args[1].shape[1 if args[6] else 0]
+    if name == "convolution_backward":
+        gradient, image, weight = given[:3]
+        return weight.numel() / image.shape[1] if out.shape == image.shape else gradient.numel() / gradient.shape[1]
+    return max(1.0, max(each.numel() for each in given) / out.numel())

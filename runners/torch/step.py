@@ -1,0 +1,413 @@
+"""A user's own training step, in one context or in float64.
+
+A program that nobody declared: its parameters go by the names that `named_parameters` gives them, its modules by those of
+`named_modules`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+import torch._inductor.config
+
+from runners.contract.errors import Unsupported
+from runners.contract.steps.frame import Arrays, Framework
+from runners.contract.steps.own import Batch, OwnFile, OwnFileError, leaves, map_leaves
+from runners.contract.steps.request import StepRequest
+from runners.torch.modes import compile_function
+from runners.torch.shadows import Shadows
+
+_SEED = 0
+_FIRST_SCALE = 2.0**16  # that of torch.amp.GradScaler
+_SCALE = "loss_scale"
+
+
+def _set_up(request: StepRequest) -> None:
+    torch.set_num_threads(request.threads)
+
+
+def _describe() -> dict[str, Any]:
+    return {
+        "framework_version": torch.__version__,
+        "framework_path": torch.__file__,
+        "threads": torch.get_num_threads(),
+        "cpu_capability": torch.backends.cpu.get_cpu_capability(),
+    }
+
+
+def _to_numpy(batch: Batch) -> Batch:
+    return map_leaves(lambda leaf: leaf.detach().cpu().numpy() if isinstance(leaf, torch.Tensor) else leaf, batch)
+
+
+def _to_torch(batch: Batch) -> Batch:
+    return map_leaves(lambda leaf: torch.from_numpy(np.array(leaf)) if isinstance(leaf, np.ndarray) else leaf, batch)
+
+
+class _Step:
+    """The file's model in its first state, its parameters and what is minimised, in a precision."""
+
+    def __init__(self, own: OwnFile, precision: str, scale: float) -> None:
+        self.own, self.precision, self.scale = own, precision, scale
+        if precision not in ("fp32", "bf16", "fp16"):
+            raise Unsupported(f"{precision}: needs a GPU. On a CPU a step is verified in fp32, bf16 and fp16.")
+        self.model = self._build()
+        self._check_model(self.model)
+        self._first = {name: tensor.detach().clone() for name, tensor in self.model.state_dict(keep_vars=True).items()}
+        again = {name: tensor.detach() for name, tensor in self._build().state_dict().items()}
+        for name, tensor in self._first.items():
+            if name not in again or not torch.equal(tensor, again[name]):
+                raise OwnFileError(
+                    f"{own.path.name}: build: two calls after torch.manual_seed({_SEED}) gave other numbers, in {name}. "
+                    "It must make the same model each time."
+                )
+
+    def _build(self) -> Any:
+        torch.manual_seed(_SEED)
+        return self.own.call("build")
+
+    def _check_model(self, model: Any) -> None:
+        if not isinstance(model, torch.nn.Module):
+            raise OwnFileError(f"{self.own.path.name}: build: gave {type(model).__name__}. Allowed: a torch.nn.Module.")
+        for name, tensor in [*model.named_parameters(), *model.named_buffers()]:
+            if tensor.device.type != "cpu":
+                raise OwnFileError(f"{self.own.path.name}: build: {name} is on {tensor.device}. Build on the CPU.")
+            if isinstance(tensor, torch.nn.Parameter) and tensor.is_floating_point() and tensor.dtype != torch.float32:
+                raise OwnFileError(
+                    f"{self.own.path.name}: build: {name} is of {tensor.dtype}. Build in float32; Vigil sets the precision."
+                )
+
+    def begin(self) -> Any:
+        """Load the first state, seed what is drawn at random, and return a new optimizer, None where the file has none."""
+        with torch.no_grad():
+            for name, tensor in self.model.state_dict(keep_vars=True).items():
+                tensor.copy_(self._first[name])
+        for parameter in self.model.parameters():
+            parameter.grad = None
+        torch.manual_seed(_SEED)
+        return self.own.call("optimizer", self.model) if self.own.has("optimizer") else None
+
+    def autocast(self) -> contextlib.AbstractContextManager:
+        halves = {"bf16": torch.bfloat16, "fp16": torch.float16}
+        return torch.autocast("cpu", dtype=halves.get(self.precision, torch.bfloat16), enabled=self.precision in halves)
+
+    def differentiate(self, loss_of: Callable[[Batch], Any], batch: Batch, share: float) -> Any:
+        """Add the gradients of a batch's share of a step to what is there; return the loss."""
+        loss = loss_of(_to_torch(batch))
+        if getattr(loss, "shape", None) is None or loss.numel() != 1:
+            raise OwnFileError(f"{self.own.path.name}: loss: gave {_shown(loss)}. Allowed: one number, a tensor of one element.")
+        try:
+            (loss.reshape(()) * (self.scale * share)).backward()
+        except Exception as error:
+            raise self.own.blame("loss", error) from error
+        return loss
+
+    def unscale(self) -> None:
+        """Take the loss scale out of the gradients."""
+        if self.scale != 1.0:
+            with torch.no_grad():
+                for parameter in self.model.parameters():
+                    if parameter.grad is not None:
+                        parameter.grad.mul_(1.0 / self.scale)
+
+    def steps(self, loss_of: Callable[[Batch], Any], steps: Sequence[Sequence[Batch]]) -> tuple[list[Any], Any]:
+        """Take steps from the first state; return the losses of the last, and the optimizer."""
+        optimizer = self.begin()
+        self.model.train()
+        losses: list[Any] = []
+        for batches in steps:
+            for parameter in self.model.parameters():
+                parameter.grad = None
+            losses = [self.differentiate(loss_of, batch, 1.0 / len(batches)) for batch in batches]
+            self.unscale()
+            if optimizer is not None:
+                optimizer.step()
+        return losses, optimizer
+
+    def gathered(self, losses: list[Any], optimizer: Any, read: Callable[[Any], np.ndarray]) -> Arrays:
+        """Return all that a step left, under canonical names."""
+        found = {"loss": np.mean([read(loss) for loss in losses], axis=0).reshape(())}
+        parameters = dict(self.model.named_parameters())
+        found |= {f"gradients/{name}": read(each.grad) for name, each in parameters.items() if each.grad is not None}
+        if optimizer is not None:
+            found |= {f"params/{name}": read(each) for name, each in parameters.items() if each.requires_grad}
+        found |= {f"stats/{name}": read(each) for name, each in self.model.named_buffers() if each.requires_grad is False}
+        if optimizer is not None:
+            names = {id(each): name for name, each in parameters.items()}
+            for each, slots in optimizer.state.items():
+                for slot, value in slots.items():
+                    if isinstance(value, torch.Tensor):
+                        found[f"optimizer/{names.get(id(each), 'unnamed')}/{slot}"] = read(value)
+        return found
+
+    def predicted(self, batch: Batch, loss_of: Callable[[Batch], Any], read: Callable[[Any], np.ndarray]) -> Arrays:
+        """Return loss and outputs in evaluation mode."""
+        self.begin()
+        self.model.eval()
+        with torch.no_grad():
+            found = {"loss": read(loss_of(_to_torch(batch))).reshape(())}
+            if self.own.has("predict"):
+                with self.autocast():
+                    outputs = self.own.call("predict", self.model, _to_torch(batch))
+                found |= {f"outputs/{name}": read(each) for name, each in _named(outputs)}
+        return found
+
+
+class Program(_Step):
+    """The step in one context."""
+
+    def __init__(self, own: OwnFile, request: StepRequest, facts: dict[str, Any]) -> None:
+        super().__init__(own, request.precision, facts.get(_SCALE, 1.0))
+        self._mode = request.mode
+        self._compiled: dict[tuple, Callable[[Batch], Any]] = {}
+
+    def train(self, steps: Sequence[Sequence[Batch]]) -> Arrays:
+        return self.gathered(*self.steps(self._loss_of(training=True), steps), _read)
+
+    def evaluate(self, batch: Batch) -> Arrays:
+        return self.predicted(batch, self._loss_of(training=False), _read)
+
+    def taps(self, batch: Batch) -> Arrays:
+        with _Taps(self.model) as taps:
+            taps.prepare(lambda: self._of_model(_to_torch(batch)), self.begin)
+            function = taps.shown(self._of_model)
+            program = _compiled(function, self._mode, self.model, batch=_to_torch(batch), leaves=taps.leaves)
+            losses, _ = self.steps(taps.kept(program), [[batch]])
+            return taps.read(_read, self.scale) | {"loss": _read(losses[0]).reshape(())}
+
+    def _of_model(self, batch: Batch) -> Any:
+        with self.autocast():
+            return self.own.call("loss", self.model, batch)
+
+    def _loss_of(self, *, training: bool) -> Callable[[Batch], Any]:
+        """Return the file's loss as a program of the mode; one for each size of a batch, in each of the two modes of a model."""
+
+        def loss_of(batch: Batch) -> Any:
+            key = training, *(tuple(leaf.shape) for leaf in _tensors(batch))
+            if key not in self._compiled:
+                self._compiled[key] = _compiled(self._of_model, self._mode, self.model, batch=batch)
+            return self._compiled[key](batch)
+
+        return loss_of
+
+
+def _compiled(
+    function: Callable[[Batch], Any], mode: str, model: Any, *, batch: Batch, leaves: Any = None
+) -> Callable[[Batch], Any]:
+    """Return a function of a batch as a program of a mode for batches of this size. `leaves`: parameters that it has besides."""
+    if mode == "eager":
+        return function
+    if mode == "jit":
+        return _traced(function, model, batch, leaves)
+    # What is drawn at random is drawn as in eager mode, so that all contexts draw the same.
+    torch._inductor.config.fallback_random = True
+    torch._dynamo.reset()
+    return compile_function(function)
+
+
+def _traced(function: Callable[[Batch], Any], model: Any, batch: Batch, leaves: Any) -> Callable[[Batch], Any]:
+    """Return torch.jit.trace of what is minimised. Raises Unsupported where it cannot be traced."""
+
+    tensors = _tensors(batch)
+
+    class Traced(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.model, self.leaves = model, leaves
+
+        def forward(self, *given: Any) -> Any:
+            rest = iter(given)
+            return function(map_leaves(lambda leaf: next(rest) if isinstance(leaf, torch.Tensor) else leaf, batch))
+
+    module = Traced()
+    module.train(model.training)
+    before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
+    random = torch.get_rng_state()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            # The cache of autocast would record one cast of each weight as a constant.
+            traced = torch.jit.trace(module, tuple(tensors), check_trace=False)
+        except OwnFileError as error:
+            raise Unsupported(f"torch.jit.trace cannot trace the step: {error}") from error
+    torch.set_rng_state(random)
+    with torch.no_grad():
+        for name, tensor in model.state_dict().items():
+            tensor.copy_(before[name])
+    return lambda given: traced(*_tensors(given))
+
+
+class Oracle(_Step):
+    """The step in float64, on shadows of what eager mode computes in a precision."""
+
+    def __init__(self, own: OwnFile, request: StepRequest) -> None:
+        super().__init__(own, request.precision, _FIRST_SCALE if request.precision == "fp16" else 1.0)
+        self._draw: int | None = None
+        self._choices: list[tuple[str, int]] = []
+        self._operators = 0
+
+    def under(self, draw: int | None) -> None:
+        self._draw = draw
+
+    def choices(self) -> list[tuple[str, int]]:
+        return self._choices
+
+    def facts(self) -> dict[str, Any]:
+        return {_SCALE: self.scale, "operators": self._operators}
+
+    def train(self, steps: Sequence[Sequence[Batch]]) -> Arrays:
+        with self._shadows() as shadows:
+            found = self.gathered(*self.steps(self._loss, steps), shadows.array)
+        self._operators = max(self._operators, shadows.operators)
+        return found
+
+    def evaluate(self, batch: Batch) -> Arrays:
+        with self._shadows() as shadows:
+            return self.predicted(batch, self._loss, shadows.array)
+
+    def taps(self, batch: Batch) -> Arrays:
+        with _Taps(self.model) as taps:
+            taps.prepare(lambda: self._loss(_to_torch(batch)), self.begin)
+            with self._shadows() as shadows:
+                losses, _ = self.steps(taps.kept(taps.shown(self._loss)), [[batch]])
+                return taps.read(shadows.array, self.scale) | {"loss": shadows.array(losses[0]).reshape(())}
+
+    def parameters(self) -> Arrays:
+        return {name: _read(each) for name, each in self.model.named_parameters() if each.requires_grad}
+
+    def loss_at(self, batch: Batch, moved: Arrays) -> float:
+        with self._shadows() as shadows, torch.no_grad():
+            self.begin()
+            self.model.train()
+            for name, each in self.model.named_parameters():
+                if name in moved:
+                    shadows.of(each).add_(torch.from_numpy(moved[name]))
+            return float(shadows.array(self._loss(_to_torch(batch))))
+
+    def _loss(self, batch: Batch) -> Any:
+        with self.autocast():
+            return self.own.call("loss", self.model, batch)
+
+    @contextlib.contextmanager
+    def _shadows(self) -> Iterator[Any]:
+        # oneDNN has kernels of whole networks in float32 alone.
+        with torch.backends.mkldnn.flags(enabled=False), Shadows(draw=self._draw) as shadows:
+            yield shadows
+        self._choices = shadows.choices
+
+
+class _Taps:
+    """What each module without children gives, and the gradients of what it gives and gets, in the order of the calls.
+
+    Each of these tensors has zeros added to it, a leaf, whose gradient is that of the tensor.
+    """
+
+    def __init__(self, model: Any) -> None:
+        self._model = model
+
+    def __enter__(self) -> _Taps:
+        self.leaves = torch.nn.ParameterList()
+        self._names: list[str] = []
+        self._outputs: list[Any] = []
+        self._given: list[Any] = []
+        self._is_probing = True
+        self._place = 0
+        modules = [(name, each) for name, each in self._model.named_modules() if name and not any(each.children())]
+        self._handles = [each.register_forward_pre_hook(self._on_input(name)) for name, each in modules]
+        self._handles += [each.register_forward_hook(self._on_output(name)) for name, each in modules]
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        for handle in self._handles:
+            handle.remove()
+
+    def prepare(self, forward: Callable[[], Any], begin: Callable[[], Any]) -> None:
+        """Run the forward pass once, so that each leaf has its shape."""
+        begin()
+        self._model.train()
+        with torch.no_grad():
+            forward()
+        self._is_probing = False
+        begin()
+
+    def shown(self, function: Callable[[Batch], Any]) -> Callable[[Batch], Any]:
+        """Return the function with what modules gave besides its result."""
+
+        def with_outputs(batch: Batch) -> Any:
+            self._place = 0
+            self._outputs = []
+            result = function(batch)
+            return (result, *self._outputs)
+
+        return with_outputs
+
+    def kept(self, program: Callable[[Batch], Any]) -> Callable[[Batch], Any]:
+        """Return the function, with what modules gave kept here."""
+
+        def loss_of(batch: Batch) -> Any:
+            loss, *self._given = program(batch)
+            return loss
+
+        return loss_of
+
+    def read(self, read: Callable[[Any], np.ndarray], scale: float) -> Arrays:
+        """Return all of it, in the order of the forward pass."""
+        outputs = iter(self._given)
+        found = {}
+        for place, (name, leaf) in enumerate(zip(self._names, self.leaves, strict=True)):
+            if name.endswith("/output"):
+                found[f"forward/{place:04d}/{name}"] = read(next(outputs))
+            if leaf.grad is not None:
+                found[f"backward/{place:04d}/{name}"] = read(leaf.grad) / scale
+        return found
+
+    def _on_input(self, name: str) -> Callable:
+        def tap(module: Any, arguments: Any) -> Any:
+            return map_leaves(lambda leaf: self._tapped(leaf, f"{name}/input"), arguments)
+
+        return tap
+
+    def _on_output(self, name: str) -> Callable:
+        def tap(module: Any, arguments: Any, output: Any) -> Any:
+            return map_leaves(lambda leaf: self._tapped(leaf, f"{name}/output"), output)
+
+        return tap
+
+    def _tapped(self, leaf: Any, name: str) -> Any:
+        if not isinstance(leaf, torch.Tensor) or not leaf.is_floating_point():
+            return leaf
+        if self._is_probing:
+            self._names.append(name)
+            self.leaves.append(torch.nn.Parameter(torch.zeros_like(leaf)))
+            return leaf
+        tapped = leaf + self.leaves[self._place]
+        self._place += 1
+        if name.endswith("/output"):
+            self._outputs.append(tapped)
+        return tapped
+
+
+def _tensors(batch: Batch) -> list[Any]:
+    return [leaf for leaf in leaves(batch) if isinstance(leaf, torch.Tensor)]
+
+
+def _named(outputs: Any) -> Iterator[tuple[str, Any]]:
+    """Yield each tensor of what was predicted, by its place."""
+    found = [leaf for leaf in leaves(outputs) if isinstance(leaf, torch.Tensor)]
+    yield from ((str(place), leaf) for place, leaf in enumerate(found))
+
+
+def _read(tensor: Any) -> np.ndarray:
+    return tensor.detach().float().numpy().copy() if tensor.is_floating_point() else tensor.detach().numpy().copy()
+
+
+def _shown(value: Any) -> str:
+    shape = getattr(value, "shape", None)
+    return type(value).__name__ if shape is None else f"a tensor of shape {list(shape)}"
+
+
+FRAMEWORK = Framework("torch", _set_up, _describe, _to_numpy, Program, Oracle)
