@@ -178,3 +178,32 @@ def test_paper_shows_the_regression(report):
     page.emulate_media(media="screen")
     assert len(boxes) > 4
     assert all(box["x"] >= 0 and box["x"] + box["width"] <= 794 for box in boxes)
+
+# The words of a table that stand on more than one line: of a date the parts between its hyphens may.
+BROKEN_WORDS = r"""() => {
+  const broken = [];
+  for (const cell of document.querySelectorAll('td, th')) {
+    const texts = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT);
+    while (texts.nextNode()) {
+      for (const word of texts.currentNode.data.matchAll(/[^\s-]+/g)) {
+        const range = document.createRange();
+        range.setStart(texts.currentNode, word.index);
+        range.setEnd(texts.currentNode, word.index + word[0].length);
+        if (new Set([...range.getClientRects()].map(box => Math.round(box.top))).size > 1) broken.push(word[0]);
+      }
+    }
+  }
+  return broken;
+}"""
+
+
+@pytest.mark.parametrize("name", [f"cells/{CELL}.html", "power.html", "nights.html", "releases.html", "reproduction.html"])
+def test_tables_on_paper_have_whole_words_and_end_at_the_edge(report, name):
+    """On A4 between margins of a centimetre."""
+    page, _, index = report
+    page.set_viewport_size({"width": 718, "height": 1047})
+    page.emulate_media(media="print")
+    page.goto((index.parent / name).as_uri())
+    broken, right = page.evaluate(BROKEN_WORDS), page.evaluate("document.documentElement.scrollWidth")
+    page.emulate_media(media="screen")
+    assert (broken, right) == ([], 718)

@@ -294,6 +294,8 @@ def test_a_wrong_step_has_its_tensors_its_picture_and_its_log(tmp_path):
     links = {text: attributes["href"] for _, attributes, text in page.all("a")}
     assert (tmp_path / "out" / "cells" / links["log"]).resolve() == place / "answers" / "log.txt"
     assert links["MLflow"] == "http://x/#/runs/abc1"
+    text = (tmp_path / "out" / "cells" / f"{'-'.join(KEY)}.html").read_text(encoding="utf-8")
+    assert re.findall(r"(..)<span class=.links.>", text) == ["> "]  # apart from the reason before them
     other = read(tmp_path / "out" / "cells" / f"{KEY[0]}-{KEY[1]}-jax-eager-fp32-x1.html")
     assert "This machine does not hold its tensors" in other.text
 
