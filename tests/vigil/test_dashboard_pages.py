@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 
@@ -57,6 +59,21 @@ def row(page, place: int) -> tuple[str, str]:
     return name, " ".join(cells.locator(f"[col-id='tags.`{column}`']").inner_text().strip() for column in COLUMNS)
 
 
+@contextmanager
+def followed(page, link) -> Iterator:
+    """Click a link of a note and yield the page that it leads to: MLflow opens some in a page of their own."""
+    if link.get_attribute("target") != "_blank":
+        link.click()
+        yield page
+        return
+    with page.expect_popup() as opened:
+        link.click()
+    try:
+        yield opened.value
+    finally:
+        opened.value.close()
+
+
 def test_the_first_address_shows_what_drifts_by_how_much_and_since_when(page, addresses):
     """Without a click: the drifting cells are the first rows, marked, with size, release and night beside them."""
     page.goto(addresses[0])
@@ -79,8 +96,9 @@ def test_a_click_leads_to_what_to_do_and_another_to_the_band(page, addresses):
     page.get_by_text("drift: worse").first.wait_for()
     note = page.inner_text("body")
     assert "vigil reproduce synthetic_00 --framework jax --mode jit --precision fp32 --release jax==1.2" in note
-    page.get_by_role("link", name="test_accuracy with its band").first.click()
-    page.get_by_text("band_low").first.wait_for()
+    with followed(page, page.get_by_role("link", name="test_accuracy with its band").first) as chart:
+        chart.wait_for_url("**/metric?**")
+        chart.get_by_text("band_low").first.wait_for()
 
 
 def test_a_click_leads_from_mlflow_to_the_page_of_the_report(page, addresses, tmp_path):
@@ -91,16 +109,9 @@ def test_a_click_leads_from_mlflow_to_the_page_of_the_report(page, addresses, tm
     page.goto(addresses[0])
     page.get_by_text("✗ jax-jit-fp32-x1").first.click()
     link = page.get_by_role("link", name="page of the report").first
-    with serve_report(tmp_path, port=REPORT_PORT):
-        if link.get_attribute("target") == "_blank":
-            with page.expect_popup() as opened:
-                link.click()
-            assert opened.value.title() == "its page"
-            opened.value.close()
-        else:
-            link.click()
-            page.wait_for_url("**/cells/*.html")
-            assert page.title() == "its page"
+    with serve_report(tmp_path, port=REPORT_PORT), followed(page, link) as its_page:
+        its_page.wait_for_url("**/cells/*.html")
+        assert its_page.title() == "its page"
 
 
 def test_cells_that_drift_together_have_a_page_with_their_chart(page, addresses):
@@ -108,8 +119,8 @@ def test_cells_that_drift_together_have_a_page_with_their_chart(page, addresses)
     page.goto(addresses[0])
     page.get_by_text("~ torch, 18 cells pooled").first.click()
     page.get_by_text("drift: moved").first.wait_for()
-    page.get_by_role("link", name="median of the cells over the nights").first.click()
-    page.locator(".scatterlayer .trace").first.wait_for()
+    with followed(page, page.get_by_role("link", name="median of the cells over the nights").first) as chart:
+        chart.locator(".scatterlayer .trace").first.wait_for()
 
 
 def test_the_second_address_draws_every_wrong_cell_in_its_band(page, addresses):
