@@ -2,8 +2,8 @@
 
 Once as the program asks, in float32 or under autocast: this says which operators run, and in which type each result is held.
 And once in float64, on shadows: tensors of the same layout that hold what the program would hold without rounding. Without noise
-the shadows are the oracle. With noise, each result is off by as much as rounding to the type that the program holds it in: draws of
-that are the noise floor.
+the shadows are the oracle. With noise, each result is off by as much as rounding to the type that the program holds it in: draws
+of that are the noise floor.
 
 A shadow belongs to a storage, so that views and operations in place see each other as the program's do. Choices (comparisons,
 `argmax`, sorting) are made on shadows. What is drawn at random, and what comes of no tensor, is the program's own.
@@ -12,20 +12,22 @@ A shadow belongs to a storage, so that views and operations in place see each ot
 from __future__ import annotations
 
 import math
+import random
 import zlib
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 import torch
 from torch.multiprocessing.reductions import StorageWeakRef
 from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_flatten, tree_map
+from torch.utils._pytree import tree_flatten, tree_unflatten
 
 from runners.contract.errors import Unsupported
 
-# The largest relative error of one rounding, and half of the smallest number: what a result that is nearly zero may be off by.
+# The largest relative error of one rounding; and half of the smallest number of float16, which gradients come near.
 UNITS = {torch.float32: 2.0**-24, torch.bfloat16: 2.0**-8, torch.float16: 2.0**-11}
-_LEAST = {torch.float32: 2.0**-150, torch.bfloat16: 2.0**-134, torch.float16: 2.0**-25}
+_LEAST_HALF = 2.0**-25
 _ACCUMULATION = UNITS[torch.float32]  # halves are added up in float32
 _SEED = 1997
 _POOL = 2**20 + 7
@@ -65,6 +67,7 @@ class Shadows(TorchDispatchMode):
         self._random: torch.Generator | None = None
         if draw is not None:
             self._random = torch.Generator().manual_seed(_SEED + draw)
+            self._places = random.Random(_SEED + draw)
             self._pool = torch.empty(_POOL, dtype=torch.float64).uniform_(-1.0, 1.0, generator=self._random)
 
     def of(self, tensor: torch.Tensor) -> torch.Tensor:
@@ -84,16 +87,19 @@ class Shadows(TorchDispatchMode):
         self.operators += 1
         if self.operators % _SWEEP == 0:
             self._flat = {key: kept for key, kept in self._flat.items() if not kept[0].expired()}
-        given = [each for each in tree_flatten((args, kwargs))[0] if isinstance(each, torch.Tensor)]
+        given = list(_tensors((*args, *kwargs.values())))
         if not given or _is_random(func, args, kwargs):
             return self._as_it_is(func, args, kwargs)
-        shadow_args, shadow_kwargs = tree_map(self._shadow, (args, kwargs))
+        shadow_args, shadow_kwargs = (
+            _mapped(self._shadow, args),
+            {key: _mapped(self._shadow, each) for key, each in kwargs.items()},
+        )
         name = _plain_name(func)
         if name in ("_softmax", "_log_softmax"):
             shadow_args = (*shadow_args[:2], False)  # halves to float32
         adds = name not in _MOVING and not _is_pointwise(func, name)
         if self._random is not None and adds and not func._schema.is_mutable:
-            shadow_args, shadow_kwargs = tree_map(self._jittered, (shadow_args, shadow_kwargs))
+            shadow_args = _mapped(self._jittered, shadow_args)
         real = func(*args, **kwargs)
         try:
             shadow = func(*shadow_args, **shadow_kwargs)
@@ -105,13 +111,14 @@ class Shadows(TorchDispatchMode):
     def _as_it_is(self, func: Any, args: tuple, kwargs: dict) -> Any:
         """Carry out an operator on the program's tensors alone; shadows take what comes out."""
         real = func(*args, **kwargs)
-        for each in tree_flatten(real)[0]:
-            if isinstance(each, torch.Tensor):
-                self.of(each).copy_(each)
+        for each in _tensors((real,)):
+            self.of(each).copy_(each)
         return real
 
     def _bound(self, func: Any, name: str, args: tuple, given: list, real: Any, shadow: Any, *, adds: bool) -> Any:
         """Give each new result its shadow, with noise, and return what the program gets."""
+        if isinstance(real, torch.Tensor) and not func._schema.is_mutable and self._is_view(real):
+            return real
         reals, spec = tree_flatten(real)
         shadows = tree_flatten(shadow)[0]
         is_choice = any(each.is_floating_point() for each in given)
@@ -122,17 +129,20 @@ class Shadows(TorchDispatchMode):
                 continue
             if mine.shape != other.shape:  # as many as were chosen
                 mine = reals[place] = other.to(mine.dtype)
-            known = self._flat.get(mine.untyped_storage()._cdata)
-            is_new = known is None or known[0].expired()
+            is_new = not self._is_view(mine)
             if is_new:
                 other = self._layout(mine, other)
             if is_new or func._schema.is_mutable:
                 if mine.is_floating_point():
                     self._choice(name, other > 0) if name in _GATED else None
-                    self._add_noise(func, name, args, given, mine, other, adds=adds, is_scaled=is_scaled)
+                    self._add_noise(name, args, given, mine, other, adds=adds, is_scaled=is_scaled)
                 elif is_choice and is_new:
                     self._choice(name, other)
-        return real if not reals else torch.utils._pytree.tree_unflatten(reals, spec)
+        return tree_unflatten(reals, spec)
+
+    def _is_view(self, tensor: torch.Tensor) -> bool:
+        known = self._flat.get(tensor.untyped_storage()._cdata)
+        return known is not None and not known[0].expired()
 
     def _layout(self, mine: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
         """Keep a result as the shadow of the program's; return it in that one's layout."""
@@ -164,33 +174,48 @@ class Shadows(TorchDispatchMode):
         return value
 
     def _add_noise(
-        self, func: Any, name: str, args: tuple, given: list, mine: torch.Tensor, other: torch.Tensor, **how: bool
+        self, name: str, args: tuple, given: list, mine: torch.Tensor, other: torch.Tensor, *, adds: bool, is_scaled: bool
     ) -> None:
+        """Move a shadow by as much as rounding to the program's type does."""
         if self._random is None or mine.dtype not in UNITS or not mine.numel():
             return
         unit = UNITS[mine.dtype]
         if name in _MOVING or name == "_to_copy":
             if not any(each.is_floating_point() and UNITS.get(each.dtype, 0.0) < unit for each in given):
                 return
-        elif how["adds"]:
+        elif adds:
             unit += math.sqrt(_terms(name, args, given, mine)) / 3.0 * _ACCUMULATION
-        relative = self._uniform(other.shape).mul_(unit)
-        if how["is_scaled"]:  # the number that it is scaled by is rounded as well, for all elements alike
-            relative += UNITS[torch.float32] * float(torch.rand((), generator=self._random) * 2 - 1)
-        other.mul_(relative.add_(1.0))
+        other.addcmul_(other, self._uniform(other.shape), value=unit)
+        if is_scaled:  # the number that it is scaled by is rounded as well, for all elements alike
+            other.mul_(1.0 + _ACCUMULATION * float(self._uniform(torch.Size([1]))))
         if mine.dtype == torch.float16:
-            other.add_(self._uniform(other.shape), alpha=_LEAST[mine.dtype])
+            other.add_(self._uniform(other.shape), alpha=_LEAST_HALF)
 
     def _uniform(self, shape: torch.Size) -> torch.Tensor:
         """Return numbers between -1 and 1; small tensors take theirs from a place at random in a pool, which is cheaper."""
         n = math.prod(shape)
         if 2 * n > _POOL:
             return torch.empty(shape, dtype=torch.float64).uniform_(-1.0, 1.0, generator=self._random)
-        start = int(torch.randint(_POOL - n, (), generator=self._random))
-        return self._pool[start : start + n].view(shape).clone()
+        start = self._places.randrange(_POOL - n)
+        return self._pool[start : start + n].view(shape)
 
     def _choice(self, name: str, chosen: torch.Tensor) -> None:
         self.choices.append((name, zlib.crc32(chosen.contiguous().view(-1).view(torch.uint8).numpy())))
+
+
+def _mapped(function: Callable[[Any], Any], arguments: Any) -> Any:
+    """Return arguments with each of them changed; operators take tensors, and lists of them."""
+    if isinstance(arguments, (tuple, list)):
+        return type(arguments)([_mapped(function, each) for each in arguments])
+    return function(arguments)
+
+
+def _tensors(arguments: Any) -> Iterator[torch.Tensor]:
+    for each in arguments:
+        if isinstance(each, torch.Tensor):
+            yield each
+        elif isinstance(each, (tuple, list)):
+            yield from _tensors(each)
 
 
 def _wide(dtype: torch.dtype) -> torch.dtype:

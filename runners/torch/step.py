@@ -114,34 +114,37 @@ class _Step:
                     if parameter.grad is not None:
                         parameter.grad.mul_(1.0 / self.scale)
 
-    def steps(self, loss_of: Callable[[Batch], Any], steps: Sequence[Sequence[Batch]]) -> tuple[list[Any], Any]:
-        """Take steps from the first state; return the losses of the last, and the optimizer."""
+    def steps(
+        self, loss_of: Callable[[Batch], Any], steps: Sequence[Sequence[Batch]], read: Callable[[Any], np.ndarray]
+    ) -> Arrays:
+        """Take steps from the first state; return what the last one began with, what it computed and what it left."""
         optimizer = self.begin()
         self.model.train()
-        losses: list[Any] = []
+        found: Arrays = {}
         for batches in steps:
             for parameter in self.model.parameters():
                 parameter.grad = None
+            if optimizer is not None:
+                found = self.state_of(optimizer, read, "before")
             losses = [self.differentiate(loss_of, batch, 1.0 / len(batches)) for batch in batches]
             self.unscale()
             if optimizer is not None:
                 optimizer.step()
-        return losses, optimizer
+                found |= self.state_of(optimizer, read, "after")
+        parameters = self.model.named_parameters()
+        found |= {"loss": np.mean([read(loss) for loss in losses], axis=0).reshape(())}
+        found |= {f"gradients/{name}": read(each.grad) for name, each in parameters if each.grad is not None}
+        return found | {f"stats/{name}": read(each) for name, each in self.model.named_buffers()}
 
-    def gathered(self, losses: list[Any], optimizer: Any, read: Callable[[Any], np.ndarray]) -> Arrays:
-        """Return all that a step left, under canonical names."""
-        found = {"loss": np.mean([read(loss) for loss in losses], axis=0).reshape(())}
-        parameters = dict(self.model.named_parameters())
-        found |= {f"gradients/{name}": read(each.grad) for name, each in parameters.items() if each.grad is not None}
-        if optimizer is not None:
-            found |= {f"params/{name}": read(each) for name, each in parameters.items() if each.requires_grad}
-        found |= {f"stats/{name}": read(each) for name, each in self.model.named_buffers() if each.requires_grad is False}
-        if optimizer is not None:
-            names = {id(each): name for name, each in parameters.items()}
-            for each, slots in optimizer.state.items():
-                for slot, value in slots.items():
-                    if isinstance(value, torch.Tensor):
-                        found[f"optimizer/{names.get(id(each), 'unnamed')}/{slot}"] = read(value)
+    def state_of(self, optimizer: Any, read: Callable[[Any], np.ndarray], when: str) -> Arrays:
+        """Return parameters and what the optimizer keeps of them."""
+        found = {}
+        for name, parameter in self.model.named_parameters():
+            if parameter.requires_grad:
+                found[f"{when}/params/{name}"] = read(parameter)
+            for slot, value in optimizer.state.get(parameter, {}).items():
+                if isinstance(value, torch.Tensor):
+                    found[f"{when}/optimizer/{name}/{slot}"] = read(value)
         return found
 
     def predicted(self, batch: Batch, loss_of: Callable[[Batch], Any], read: Callable[[Any], np.ndarray]) -> Arrays:
@@ -166,7 +169,7 @@ class Program(_Step):
         self._compiled: dict[tuple, Callable[[Batch], Any]] = {}
 
     def train(self, steps: Sequence[Sequence[Batch]]) -> Arrays:
-        return self.gathered(*self.steps(self._loss_of(training=True), steps), _read)
+        return self.steps(self._loss_of(training=True), steps, _read)
 
     def evaluate(self, batch: Batch) -> Arrays:
         return self.predicted(batch, self._loss_of(training=False), _read)
@@ -176,8 +179,8 @@ class Program(_Step):
             taps.prepare(lambda: self._of_model(_to_torch(batch)), self.begin)
             function = taps.shown(self._of_model)
             program = _compiled(function, self._mode, self.model, batch=_to_torch(batch), leaves=taps.leaves)
-            losses, _ = self.steps(taps.kept(program), [[batch]])
-            return taps.read(_read, self.scale) | {"loss": _read(losses[0]).reshape(())}
+            found = self.steps(taps.kept(program), [[batch]], _read)
+            return taps.read(_read, self.scale) | found
 
     def _of_model(self, batch: Batch) -> Any:
         with self.autocast():
@@ -261,7 +264,7 @@ class Oracle(_Step):
 
     def train(self, steps: Sequence[Sequence[Batch]]) -> Arrays:
         with self._shadows() as shadows:
-            found = self.gathered(*self.steps(self._loss, steps), shadows.array)
+            found = self.steps(self._loss, steps, shadows.array)
         self._operators = max(self._operators, shadows.operators)
         return found
 
@@ -273,8 +276,25 @@ class Oracle(_Step):
         with _Taps(self.model) as taps:
             taps.prepare(lambda: self._loss(_to_torch(batch)), self.begin)
             with self._shadows() as shadows:
-                losses, _ = self.steps(taps.kept(taps.shown(self._loss)), [[batch]])
-                return taps.read(shadows.array, self.scale) | {"loss": shadows.array(losses[0]).reshape(())}
+                found = self.steps(taps.kept(taps.shown(self._loss)), [[batch]], shadows.array)
+                return taps.read(shadows.array, self.scale) | found
+
+    def update(self, before: Arrays, gradients: Arrays) -> Arrays:
+        optimizer = self.begin()
+        parameters = dict(self.model.named_parameters())
+        with torch.no_grad():
+            for name, parameter in parameters.items():
+                if f"params/{name}" in before:
+                    parameter.copy_(torch.from_numpy(before[f"params/{name}"]))
+                if name in gradients:
+                    parameter.grad = torch.from_numpy(np.array(gradients[name]))
+            for key, value in before.items():
+                if key.startswith("optimizer/"):
+                    name, _, slot = key[len("optimizer/") :].rpartition("/")
+                    optimizer.state[parameters[name]][slot] = torch.from_numpy(np.array(value))
+        with self._shadows() as shadows:
+            optimizer.step()
+            return self.state_of(optimizer, shadows.array, "after")
 
     def parameters(self) -> Arrays:
         return {name: _read(each) for name, each in self.model.named_parameters() if each.requires_grad}
@@ -312,7 +332,7 @@ class _Taps:
     def __enter__(self) -> _Taps:
         self.leaves = torch.nn.ParameterList()
         self._names: list[str] = []
-        self._outputs: list[Any] = []
+        self._tapped_tensors: list[Any] = []
         self._given: list[Any] = []
         self._is_probing = True
         self._place = 0
@@ -335,18 +355,18 @@ class _Taps:
         begin()
 
     def shown(self, function: Callable[[Batch], Any]) -> Callable[[Batch], Any]:
-        """Return the function with what modules gave besides its result."""
+        """Return the function with what modules got and gave besides its result."""
 
-        def with_outputs(batch: Batch) -> Any:
+        def with_tapped(batch: Batch) -> Any:
             self._place = 0
-            self._outputs = []
+            self._tapped_tensors = []
             result = function(batch)
-            return (result, *self._outputs)
+            return (result, *self._tapped_tensors)
 
-        return with_outputs
+        return with_tapped
 
     def kept(self, program: Callable[[Batch], Any]) -> Callable[[Batch], Any]:
-        """Return the function, with what modules gave kept here."""
+        """Return the function, with what it gave besides kept here."""
 
         def loss_of(batch: Batch) -> Any:
             loss, *self._given = program(batch)
@@ -355,15 +375,10 @@ class _Taps:
         return loss_of
 
     def read(self, read: Callable[[Any], np.ndarray], scale: float) -> Arrays:
-        """Return all of it, in the order of the forward pass."""
-        outputs = iter(self._given)
-        found = {}
-        for place, (name, leaf) in enumerate(zip(self._names, self.leaves, strict=True)):
-            if name.endswith("/output"):
-                found[f"forward/{place:04d}/{name}"] = read(next(outputs))
-            if leaf.grad is not None:
-                found[f"backward/{place:04d}/{name}"] = read(leaf.grad) / scale
-        return found
+        """Return all of it, in the order in which it was computed."""
+        named = [(f"{place:04d}/{name}", leaf) for place, (name, leaf) in enumerate(zip(self._names, self.leaves, strict=True))]
+        found = {f"forward/{name}": read(given) for (name, _), given in zip(named, self._given, strict=True)}
+        return found | {f"backward/{name}": read(leaf.grad) / scale for name, leaf in named[::-1] if leaf.grad is not None}
 
     def _on_input(self, name: str) -> Callable:
         def tap(module: Any, arguments: Any) -> Any:
@@ -386,8 +401,7 @@ class _Taps:
             return leaf
         tapped = leaf + self.leaves[self._place]
         self._place += 1
-        if name.endswith("/output"):
-            self._outputs.append(tapped)
+        self._tapped_tensors.append(tapped)
         return tapped
 
 

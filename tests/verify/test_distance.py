@@ -7,7 +7,8 @@ import pytest
 
 from runners.contract.data import streams
 from vigil.verify.distance import compare
-from vigil.verify.floors import Floor, make_floors, regress
+from runners.contract.steps.measure import regress
+from vigil.verify.floors import Floor, make_floors
 from vigil.verify.oracle.rounding import UNITS, Rounding
 
 RIGHT = np.random.default_rng(3).normal(loc=0.2, size=(12, 12))

@@ -28,6 +28,7 @@ class Verdict(Word):
     FAILED_COULD_NOT_START = "failed:could_not_start"
     FAILED_ENVIRONMENT = "failed:environment"
     FAILED_DETECTIONS = "failed:detections"
+    FAILED_PROGRAM = "failed:program"
 
     @classmethod
     def of_failure(cls, category: str) -> Verdict:

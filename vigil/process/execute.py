@@ -52,6 +52,7 @@ def execute(
     hosts: Hosts | None = None,
     cores: Sequence[int] | None = None,
     grace: float = _GRACE_SECONDS,
+    options: Sequence[str] = (),
 ) -> Ending:
     """Run `python -m runners.<framework> RUN_DIR` to its end.
 
@@ -63,13 +64,14 @@ def execute(
         python: the interpreter, whose environment has the framework; the one that runs this unless given.
         hosts: of processes that have the framework imported already; without, the runner is started anew.
         cores: those that the runner will be on, None for all.
+        options: of the runner's command line, before RUN_DIR.
     """
     reader = EventReader(run_directory)
     earlier = len(reader.new())
     for name in (LOG_NAME, EVENTS_NAME):  # what a framework prints, or fails with, may name a store with its password
         (run_directory / name).touch(mode=0o600)
     forked = hosts.start(framework, run_directory, python=python, cores=cores, log=run_directory / LOG_NAME) if hosts else None
-    process = forked or _start(run_directory, framework, python=python)
+    process = forked or _start(run_directory, framework, python=python, options=options)
     watch = _Silence(heartbeat_timeout=heartbeat_timeout, progress_timeout=progress_timeout)
     try:
         while process.poll() is None:
@@ -94,11 +96,11 @@ def execute(
             on_event(event)
 
 
-def _start(run_directory: Path, framework: str, *, python: Path | None) -> subprocess.Popen:
+def _start(run_directory: Path, framework: str, *, python: Path | None, options: Sequence[str]) -> subprocess.Popen:
     environment = {**environment_of_runners(project_root()), CONDUCTOR_VARIABLE: str(os.getpid())}
     with open(run_directory / LOG_NAME, "ab") as log:
         return subprocess.Popen(
-            [str(python or sys.executable), "-m", f"runners.{framework}", str(run_directory)],
+            [str(python or sys.executable), "-m", f"runners.{framework}", *options, str(run_directory)],
             cwd=project_root(),
             env=environment,
             stdin=subprocess.DEVNULL,

@@ -135,7 +135,7 @@ def _record_of(
     events = read_events(run_directory)
     attempt = _last_attempt(events[ending.earlier_events :])
     finished = next((event for event in attempt if event["kind"] == "finished"), None)
-    failure = None if finished else _failure(run_directory, attempt, ending)
+    failure = None if finished else failure_of(run_directory, attempt, ending)
     metric, curve = Metric.of(spec.training), _curve(events)
     metrics = finished["metrics"] if finished else {}
     if kind_of(spec.training).has_instances and spec.task == "train":
@@ -195,7 +195,8 @@ def _last_attempt(events: list[dict]) -> list[dict]:
     return events[starts[-1] :] if starts else []
 
 
-def _failure(run_directory: Path, attempt: list[dict], ending: Ending) -> Failure:
+def failure_of(run_directory: Path, attempt: list[dict], ending: Ending) -> Failure:
+    """Return why a runner that did not finish ended, from the events of its last attempt and how its process ended."""
     last_word = next((event for event in attempt if event["kind"] == "failed"), None)
     step = max((event["step"] for event in attempt if "step" in event), default=0)
     phase = attempt[-1]["phase"] if attempt else "start"

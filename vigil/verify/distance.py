@@ -13,7 +13,8 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from vigil.verify.floors import Floor, regress
+from runners.contract.steps.measure import Line, line_of
+from vigil.verify.floors import Floor
 
 STATISTICS = ("distance", "slope", "intercept")
 _NOT_FINITE = "not finite"
@@ -90,11 +91,16 @@ def _compare_one(case: str, name: str, observed: np.ndarray | None, expected: np
         return Difference(case, name, *nowhere, f"{count} of {np.size(observed)} values are {_NOT_FINITE}")
     if not np.isfinite(expected).all():  # the first of repeated calls, too, may be what is expected
         return Difference(case, name, *nowhere, f"the expected values are {_NOT_FINITE}")
-    difference = observed - expected
-    distance = float(np.linalg.norm(difference))
-    excess, intercept = regress(difference, expected)
+    return difference_of(case, name, line_of(observed, expected), floor, size=np.size(expected))
+
+
+def difference_of(case: str, name: str, line: Line | str, floor: Floor, *, size: int, family: str = "") -> Difference:
+    """Return the difference of a tensor of so many elements from its line, or from the problem that left none."""
+    if isinstance(line, str):
+        return Difference(case, name, math.inf, math.nan, math.nan, math.inf, math.inf, line, family=family)
+    distance, excess, intercept = line
     # One number has no direction: its slope would tell its distance once more.
-    single = np.size(expected) < 2
+    single = size < 2
     return Difference(
         case,
         name,
@@ -104,6 +110,7 @@ def _compare_one(case: str, name: str, observed: np.ndarray | None, expected: np
         0.0 if single else _deviations(excess, *floor.slope),
         0.0 if single else _deviations(intercept, *floor.intercept),
         floor=floor,
+        family=family,
     )
 
 

@@ -7,11 +7,12 @@ and intercept of the regression of observed on expected, which have no direction
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 import scipy
 
+from runners.contract.steps.measure import Line, line_of
 from vigil.verify.oracle.rounding import UNITS, Rounding
 
 MARGIN_DRAWS = 32
@@ -54,23 +55,6 @@ class Floor:
         return {"distance": distance, "slope": line, "intercept": line}
 
 
-def regress(difference: np.ndarray, expected: np.ndarray) -> tuple[float, float]:
-    """Return slope - 1 and intercept of observed on expected by least squares; the intercept in units of expected's rms.
-
-    Taken of difference = observed - expected, whose digits would be lost beside those of the tensors. Fewer than 8 elements,
-    or equal ones, leave no room for an intercept: the line goes through 0. Of zeros: (nan, nan).
-    """
-    x, d = np.asarray(expected, np.float64).ravel(), np.asarray(difference, np.float64).ravel()
-    size = float(np.sqrt(np.mean(x * x)))
-    if not size > 0:
-        return float("nan"), float("nan")
-    centred = x - x.mean()
-    if x.size < 8 or float(np.sqrt(np.mean(centred * centred))) < 1e-6 * size:
-        return float(x @ d / (x @ x)), 0.0
-    excess = float(centred @ d / (centred @ centred))
-    return excess, float((d.mean() - excess * x.mean()) / size)
-
-
 def make_floors(
     exact: Tensors,
     draw: Callable[[Rounding], Tensors],
@@ -94,18 +78,18 @@ def make_floors(
 
 def floors_of(pairs: Iterable[tuple[Tensors, Tensors]]) -> dict[str, Floor]:
     """Return the floor of every tensor from (exact, rounded) pairs, one a draw; they may be of several steps that are alike."""
-    distances: dict[str, list[float]] = {}
-    lines: dict[str, list[tuple[float, float]]] = {}
+    lines: dict[str, list[Line]] = {}
     for exact, rounded in pairs:
         for name, tensor in exact.items():
-            difference = np.asarray(rounded[name] - tensor)
-            distances.setdefault(name, []).append(float(np.linalg.norm(difference)))
-            lines.setdefault(name, []).append(regress(difference, tensor))
-    floors = {}
-    for name, found in distances.items():
-        squares, line, draws = np.square(found), np.array(lines[name]), len(found)
-        mean = float(np.sqrt(squares.mean()))
-        error = float(squares.std(ddof=1) / np.sqrt(draws) / (2 * mean)) if mean else 0.0
-        (slope, intercept), (slope_sd, intercept_sd) = line.mean(axis=0), line.std(axis=0, ddof=1)
-        floors[name] = Floor(mean, error, (float(slope), float(slope_sd)), (float(intercept), float(intercept_sd)), draws)
-    return floors
+            lines.setdefault(name, []).append(line_of(rounded[name], tensor))
+    return {name: floor_of(found) for name, found in lines.items()}
+
+
+def floor_of(lines: Sequence[Line]) -> Floor:
+    """Return the floor of a tensor from what draws of rounding made of it, at least two."""
+    draws, found = len(lines), np.array(lines, np.float64)
+    squares, line = np.square(found[:, 0]), found[:, 1:]
+    mean = float(np.sqrt(squares.mean()))
+    error = float(squares.std(ddof=1) / np.sqrt(draws) / (2 * mean)) if mean else 0.0
+    (slope, intercept), (slope_sd, intercept_sd) = line.mean(axis=0), line.std(axis=0, ddof=1)
+    return Floor(mean, error, (float(slope), float(slope_sd)), (float(intercept), float(intercept_sd)), draws)

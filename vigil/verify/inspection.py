@@ -65,10 +65,7 @@ def look_at(tape: Golden, case: StandardCase, *, cuts: Sequence[str] | None = No
         case,
         cuts,
         leaves,
-        {
-            name: np.zeros_like(outputs[name]) if name in choices else _cotangent(whole, name, dtype, scale=scale)
-            for name in cuts
-        },
+        {name: np.zeros_like(outputs[name]) if name in choices else _cotangent(whole, name, dtype, scale=scale) for name in cuts},
         scale,
         times,
         rows_of_part(training_for(case, tape.training)),

@@ -122,7 +122,7 @@ def load_known(path: Path | None = None) -> list[KnownFinding]:
         texts = [text for value in entry.values() for text in (value if isinstance(value, list) else [value])]
         if wrong := [text for text in texts if not isinstance(text, str)]:
             shown = ", ".join(map(repr, wrong))
-            raise UsageError(f"{path}: entry {index + 1}: found {shown}. Allowed: text; quote numbers, as [\"2.13.0\"].")
+            raise UsageError(f'{path}: entry {index + 1}: found {shown}. Allowed: text; quote numbers, as ["2.13.0"].')
         entries.append(KnownFinding(**{key: tuple(value) if isinstance(value, list) else value for key, value in entry.items()}))
     return entries
 

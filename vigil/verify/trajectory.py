@@ -55,9 +55,7 @@ def keep_floors(case: StandardCase, tape: Golden, *, precision: str) -> None:
     tape.floors[precision][case.name] = make_floors(case, tape, drawn, precision=precision)
 
 
-def make_floors(
-    case: StandardCase, tape: Golden, pieces: Iterable[tuple[Tensors, Piece]], *, precision: str
-) -> dict[str, Floor]:
+def make_floors(case: StandardCase, tape: Golden, pieces: Iterable[tuple[Tensors, Piece]], *, precision: str) -> dict[str, Floor]:
     """Return one floor for each tensor from pieces that are alike, each with the state that it begins from."""
     units, pairs = UNITS[precision], []
     for state, piece in pieces:

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from runners.contract.arrays import read_arrays, write_arrays
+from runners.contract.errors import ContractError
 from runners.contract.protocol import faults, launch
 from runners.contract.protocol.costs import costs
 from runners.contract.protocol.events import EventWriter, encode_float
@@ -27,14 +28,16 @@ from runners.contract.steps.own import Batch, OwnFile, OwnFileError, load_own, r
 from runners.contract.steps.request import StepRequest, read_request
 
 Arrays = dict[str, np.ndarray]
-EXPECTED, FLOORS, ANSWERS = "expected.npz", "floors.json", "answers.json"
+EXPECTED, FLOORS, ANSWERS, STATES, UPDATES = "expected.npz", "floors.json", "answers.json", "states.npz", "updates.json"
+_STATES = ("before/", "after/", "gradients/")
 CANDIDATES = 4
-_CANDIDATE_DRAWS = 2
+_CANDIDATE_DRAWS = 1
 _CANDIDATE_SECONDS = 20.0
 _LEAST_DRAWS = 6
 # Cases, in the order in which they are asked. The first is the first call of its process.
 STEP, ROWS, STEPS, EVALUATION, SINGLE, REPEAT = "step", "rows", "steps", "evaluation", "single", "repeat"
 LOOK = "look"
+FAILED = "failed"  # in the directory of an oracle that came to nothing
 OPTION = "--step"
 
 
@@ -42,16 +45,21 @@ class Answerer(Protocol):
     """What can carry out a user's program: the framework in one context, or its oracle."""
 
     def train(self, steps: Sequence[Sequence[Batch]]) -> Arrays:
-        """Take steps from the first state, each by the mean of its batches' gradients; return what the last one left.
+        """Take steps from the first state, each by the mean of its batches' gradients; return all of the last one.
 
-        `loss`, `gradients/...`, and after the update `params/...`, `stats/...`, `optimizer/...`.
+        `loss`, `gradients/...`, `stats/...`; and where there is an optimizer, `before/params/...`, `before/optimizer/...`,
+        `after/params/...`, `after/optimizer/...`: a fresh optimizer may have nothing before its first step.
         """
 
     def evaluate(self, batch: Batch) -> Arrays:
         """Return `loss`, and `outputs/...` where the file predicts, in evaluation mode; a batch of one row, too."""
 
     def taps(self, batch: Batch) -> Arrays:
-        """Return what each module gives and gets in one step: `forward/<n>/<module>` and `backward/<n>/<module>`, in order."""
+        """Return, in the order in which they are computed, the tensors inside one step, and then what `train` returns.
+
+        `forward/<n>/<where>` and `backward/<n>/<where>`: n is a number of its own for each tensor of the forward pass, and what
+        says where, a module or an operator, has no more slashes than `/input` or `/output` at its end.
+        """
 
 
 class OracleAnswerer(Answerer, Protocol):
@@ -65,6 +73,9 @@ class OracleAnswerer(Answerer, Protocol):
 
     def facts(self) -> dict[str, Any]:
         """Return what contexts must know: the loss scale of fp16; and what a reader must, under `remarks`."""
+
+    def update(self, before: Arrays, gradients: Arrays) -> Arrays:
+        """Return what the optimizer makes, `after/...` as in `train`, of the state before a step and gradients."""
 
     def parameters(self) -> Arrays:
         """Return the parameters that are trained, in their first state, by the names that their gradients have."""
@@ -105,7 +116,7 @@ class Case(NamedTuple):
 def cases_of(own: OwnFile, batch_of: Callable[[int], Batch], seed: int, draws: int) -> tuple[list[Case], list[str]]:
     """Return the cases of a file's program, and remarks on those that it cannot have."""
     batch, other = batch_of(seed), batch_of(seed + 1)
-    few = max(_LEAST_DRAWS, 2 * draws // 3)
+    few = max(_LEAST_DRAWS, draws // 2)
     cases, remarks = [Case(STEP, [[batch]], draws=draws)], []
     rows = row_count(batch)
     if rows is not None and rows > 1:
@@ -161,16 +172,18 @@ def _answer(framework: Framework, request: StepRequest, directory: Path, events:
     framework.set_up(request)
     events.emit("environment", environment=framework.describe())
     events.enter("set_up")
-    if request.fault and request.task != "oracle":
+    if request.fault and request.task == "context":
         faults.install(request.fault, framework.name)
     own = load_own(Path(request.file), request.file_sha256)
     events.enter("data")
     batches = _Batches(own, framework.to_numpy)
     events.enter("build")
-    if request.task == "oracle":
+    if request.task == "updates":
+        _updates(framework.oracle(own, request), request, events)
+    elif request.task == "oracle":
         _oracle(own, batches, framework.oracle(own, request), request, directory, events)
     else:
-        facts = _read_facts(Path(str(request.expected)))
+        facts = _await_facts(Path(request.expected[0]), events)
         _context(own, batches, framework.program(own, request, facts), request, facts, directory, events)
 
 
@@ -212,7 +225,7 @@ def _oracle(
     for case in cases:
         started = time.monotonic()
         oracle.under(None)
-        exact = case.ask(oracle)
+        exact = _computed(case.ask(oracle))
         _check_finite(own, case.name, exact)
         chosen = oracle.choices()
         expected |= {f"{case.name}/{name}": tensor for name, tensor in exact.items()}
@@ -235,7 +248,7 @@ def _oracle(
             }
         events.emit("probed", index=len(floors) - 1, name=case.name, seconds=round(time.monotonic() - started, 3))
     oracle.under(None)
-    derivative = {} if request.looks else derivatives(oracle, batches(seed))
+    derivative = {} if request.looks or own.stops_gradient else derivatives(oracle, batches(seed))
     write_arrays(directory / EXPECTED, expected)
     facts = {"seed": seed, "candidates": tried, "remarks": remarks, "flips": flips, "derivative": derivative, **oracle.facts()}
     facts["remarks"] = [*remarks, *oracle.facts().get("remarks", [])]
@@ -278,23 +291,66 @@ def _context(
     events: EventWriter,
 ) -> None:
     """Answer every case, and say how far each tensor is from what is expected."""
-    expected = read_arrays(Path(str(request.expected)) / EXPECTED)
+    expected = read_arrays(Path(request.expected[0]) / EXPECTED)
     cases, _ = _cases(own, batches, request, facts["seed"])
     answers: dict[str, Any] = {}
     events.enter("verify")
     first: Arrays = {}
+    states: Arrays = {}
     for index, case in enumerate(cases):
         started = time.monotonic()
         answer = case.ask(program)
         first = first or answer
-        answers[case.name] = {"lines": lines_of(answer, _of_case(expected, case.name))}
+        answers[case.name] = {"lines": lines_of(_computed(answer), _of_case(expected, case.name))}
+        if case.name in (STEP, STEPS):  # a first step, and one after another
+            states |= {f"{case.name}/{name}": tensor for name, tensor in answer.items() if name.startswith(_STATES)}
         events.advance()
         events.emit("probed", index=index, name=case.name, seconds=round(time.monotonic() - started, 3))
     if not request.looks:
         started = time.monotonic()
         answers[REPEAT] = _repeated(cases[0], program, first, _of_case(expected, STEP), request.repeats, events)
         events.emit("probed", index=len(cases), name=REPEAT, seconds=round(time.monotonic() - started, 3))
+    write_arrays(directory / STATES, states)
     _write_json(directory / ANSWERS, answers)
+
+
+def _updates(oracle: OracleAnswerer, request: StepRequest, events: EventWriter) -> None:
+    """Hold the updates of contexts to what the optimizer makes, in float64, of the gradients that each context computed.
+
+    Gradients near zero make an update of Adam's first steps jump from one sign to the other: of other gradients, nothing could be
+    said of updates.
+    """
+    events.enter("verify")
+    for place in map(Path, request.expected):
+        states = read_arrays(place / STATES)
+        found: dict[str, Any] = {}
+        for case in sorted({name.split("/")[0] for name in states}):
+            of_case = _of_case(states, case)
+            before, gradients, after = (_of_case(of_case, group) for group in ("before", "gradients", "after"))
+            if not after:
+                continue
+            oracle.under(None)
+            exact = oracle.update(before, gradients)
+            lines: dict[str, list[Line]] = {name: [] for name in exact}
+            for draw in range(_LEAST_DRAWS):
+                oracle.under(draw)
+                for name, tensor in oracle.update(before, gradients).items():
+                    lines[name].append(line_of(tensor, exact[name]))
+                events.advance()
+            observed = {f"after/{name}": value for name, value in after.items()}
+            found[case] = {
+                "lines": lines_of(observed, exact),
+                "floors": {
+                    name: {"norm": float(np.linalg.norm(exact[name])), "size": int(exact[name].size), "draws": lines[name]}
+                    for name in exact
+                },
+            }
+        _write_json(place / UPDATES, found)
+
+
+def _computed(answer: Arrays) -> Arrays:
+    """Return what a step computes. How it leaves the state is held to its own gradients, see `_updates`."""
+    return {name: tensor for name, tensor in answer.items() if not name.startswith(("before/", "after/"))}
 
 
 def _repeated(case: Case, program: Answerer, first: Arrays, expected: Arrays, times: int, events: EventWriter) -> dict[str, Any]:
@@ -336,7 +392,13 @@ def _check_finite(own: OwnFile, case: str, exact: Arrays) -> None:
             )
 
 
-def _read_facts(directory: Path) -> dict[str, Any]:
+def _await_facts(directory: Path, events: EventWriter) -> dict[str, Any]:
+    """Return what the oracle tells contexts, which start beside it."""
+    while not (directory / FLOORS).exists():
+        if (directory / FAILED).exists():
+            raise ContractError("the oracle came to nothing; this context was not asked")
+        events.advance()
+        time.sleep(0.2)
     return json.loads((directory / FLOORS).read_text(encoding="utf-8"))["facts"]
 
 

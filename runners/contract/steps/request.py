@@ -9,8 +9,9 @@ from pathlib import Path
 from runners.contract.files import replace_text
 
 FILE_NAME = "step.json"
-# What one process is asked: what is expected, with its floors; or answers in one context, which are held to it.
-TASKS = ("oracle", "context")
+# What one process is asked: what is expected, with its floors; answers in one context, which are held to it; and what contexts
+# made of the gradients that they computed.
+TASKS = ("oracle", "context", "updates")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -19,7 +20,7 @@ class StepRequest:
 
     looks: at what each module of the model gives and gets, in the place of the cases.
     file, file_sha256: the user's file, as it was when it was asked about.
-    expected: the directory of the oracle of this precision, which a context is held to; of the oracle itself, None.
+    expected: of a context, the directory of the oracle of its precision; of `updates`, those of the contexts; else none.
     draws: of rounding, for each floor. repeats: calls from the same state. seed: of the batch, None where the oracle chooses.
     fault: a planted fault, as in a run's spec.
     """
@@ -36,7 +37,7 @@ class StepRequest:
     draws: int
     repeats: int
     seed: int | None
-    expected: str | None
+    expected: tuple[str, ...]
     fault: dict[str, str] | None
     heartbeat_seconds: float
 
@@ -48,7 +49,9 @@ class StepRequest:
 def read_request(directory: Path) -> StepRequest:
     """Return the request of a directory. Raises OSError, ValueError or TypeError where there is none that can be read."""
     fields = json.loads((directory / FILE_NAME).read_text(encoding="utf-8"))
-    request = StepRequest(**fields | {"cores": tuple(fields["cores"]) if fields.get("cores") else None})
+    request = StepRequest(
+        **fields | {"cores": tuple(fields["cores"]) if fields.get("cores") else None, "expected": tuple(fields["expected"])}
+    )
     if request.task not in TASKS:
         raise ValueError(f"task: found {request.task!r}. Allowed: {', '.join(TASKS)}.")
     return request

@@ -21,9 +21,7 @@ GRID = 16.0
 Batch = tuple[np.ndarray, Any]
 
 
-def fix(
-    batch: Batch, *, model: dict[str, Any], params: Mapping[str, np.ndarray], statistics: Mapping[str, np.ndarray]
-) -> Batch:
+def fix(batch: Batch, *, model: dict[str, Any], params: Mapping[str, np.ndarray], statistics: Mapping[str, np.ndarray]) -> Batch:
     """Return a detector's batch with the proposals that the oracle makes of it."""
     own = tiny_mask_rcnn.own_proposals(batch[0], model=model, params=params, statistics=statistics)
     return with_proposals(batch, own)

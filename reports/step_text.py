@@ -1,0 +1,102 @@
+"""The block that the verification of a user's own step ends with: the answer, each context, and what cannot be seen."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+
+from reports.verification_text import worst_text
+from vigil.documents.step import OracleFacts, StepContext, StepVerification
+from vigil.documents.verdict import Verdict
+from vigil.documents.verification import times
+from vigil.progress import duration
+from vigil.terminal import width
+
+_INDENT = 14
+_MOST_OUT = 4
+
+
+def step_block(document: StepVerification, *, directory: str) -> str:
+    """Return the block of a verification, the answer first. Every number in it stands in step.json too."""
+    verdict = document.verdict
+    fault = "PLANTED FAULT, " if document.fault else ""
+    name = verdict.name if verdict.name is Verdict.REPRODUCED else verdict.name.upper()
+    file = document.file.path.rpartition("/")[2]
+    release = f"{document.framework} {document.framework_version or '(its version was not told)'}"
+    lines = [f"{name}: {fault}{file}, {release}: {_answer(document)}"]
+    shown = max((len(each.text) for each in document.contexts), default=0)
+    for each in document.contexts:
+        lines += _wrapped(f"  {each.text:<{shown}}  ", _told(each))
+    for each in document.contexts:
+        lines += _details(each)
+    for oracle in document.oracles:
+        lines += _row(f"float64, {oracle.precision}", _oracle(oracle))
+        for remark in oracle.remarks:
+            lines += _row("", remark)
+    lines += _row("not seen", "; ".join(document.not_seen))
+    lines += _row("held to", f"limits from {document.limits.clean_rows:,} clean rows")
+    lines += _row("took", duration(document.seconds))
+    lines += _row("run", directory)
+    return "\n".join(lines)
+
+
+def _answer(document: StepVerification) -> str:
+    wrong = [each for each in document.contexts if each.origin]
+    if document.verdict.name is Verdict.REGRESSED and wrong and wrong[0].origin:
+        first = wrong[0]
+        return (
+            f"{first.text}: the origin is {first.origin.text}, {times(first.origin.ratio)} its noise floor"
+            if first.origin
+            else ""
+        )
+    if document.verdict.name is Verdict.REPRODUCED:
+        tensors = sum(each.tensors for each in document.contexts)
+        return f"{document.verdict.reason}, {tensors:,} tensors, as in float64 but for rounding"
+    return document.verdict.reason
+
+
+def _told(context: StepContext) -> str:
+    verdict = context.verdict
+    text = f"{verdict.name}: {verdict.reason}"
+    if context.worst and verdict.name is Verdict.REPRODUCED:
+        text = f"{verdict.name}: {context.tensors:,} tensors, the farthest at {context.worst.score:.2g} of its limit"
+    if context.repeated and context.repeated.results > 1:
+        text += f"; {context.repeated.calls} calls gave {context.repeated.results} different results"
+    return text
+
+
+def _details(context: StepContext) -> list[str]:
+    lines: list[str] = []
+    if context.out:
+        lines += _row(context.text, f"origin: {context.origin.text} ({context.origin.tensor})" if context.origin else "")
+        for each in context.out[:_MOST_OUT]:
+            lines += _row("", worst_text(each))
+    if context.verdict.failure:
+        lines += _row(context.text, f"{context.verdict.failure.category} in phase {context.verdict.failure.phase}")
+    return lines
+
+
+def _oracle(oracle: OracleFacts) -> str:
+    if oracle.failure:
+        return f"{oracle.failure.category} in phase {oracle.failure.phase}: {oracle.failure.message}"
+    flips = {name: count for case in oracle.flips.values() for name, count in case.items()}
+    chosen = "no choice flips" if not flips else f"choices that rounding flips: {_named(sorted(flips))}"
+    text = f"batch {oracle.seed} of {oracle.candidates}, {oracle.operators or 0:,} operators, {oracle.draws} draws, {chosen}"
+    if oracle.derivatives:
+        whole = oracle.derivatives[0]
+        text += f"; derivative along random signs {whole.gradients:.7g}, by central differences {whole.central:.7g}"
+    return text
+
+
+def _named(names: Sequence[str]) -> str:
+    rest = len(names) - _MOST_OUT
+    return ", ".join(names[:_MOST_OUT]) + (f" and {rest} more" if rest > 0 else "")
+
+
+def _row(label: str, text: str) -> list[str]:
+    return _wrapped(f"  {label:<{_INDENT - 2}}  ", text) if text else []
+
+
+def _wrapped(first: str, text: str) -> list[str]:
+    indent = " " * min(len(first), _INDENT)
+    return textwrap.wrap(text, width(), initial_indent=first, subsequent_indent=indent, break_long_words=False) or [first]

@@ -1,0 +1,92 @@
+"""`vigil verify my_step.py`: a training step of the user's own, in every context of its framework."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+from pathlib import Path
+
+from reports.step_text import step_block
+from vigil.cli import options
+from vigil.documents.context import MODES
+from vigil.errors import UsageError
+from vigil.paths import expanded, runs_directory
+from vigil.process.build_spec import fault_entry
+from vigil.process.environment import require_framework
+from vigil.process.side_by_side import available_cores
+from vigil.progress import RunDisplay
+from vigil.releases.store import held, obtain
+from vigil.steps.judge import step_limits
+from vigil.steps.verify import PRECISIONS, asked_of, framework_of, new_step_directory, settings_of, verify_step
+from vigil.terminal import answered
+
+OPTIONS = ("python", "threads")
+_NOT_ALLOWED = ("device", "devices", "shards", "determinism", "attention", "markdown")
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add what only a user's file takes."""
+    group = options.group(parser, "a file of your own")
+    group.add_argument(
+        "--python", metavar="PATH", help="the interpreter of an environment that has the framework and what the file needs"
+    )
+    group.add_argument("--threads", metavar="N,M", help="how many threads (default: 1; in fp32 2 as well)")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Verify the user's file, show what was found, return 0 reproduced, 1 wrong, 3 could not run, 4 unknown."""
+    file = expanded(arguments.recipe)
+    framework = framework_of(file)
+    for name in _NOT_ALLOWED:
+        if getattr(arguments, name) is not None:
+            raise UsageError(f"--{name}: not allowed with a file of your own: leave it out.")
+    release = options.release_of_context(arguments)
+    if arguments.framework not in (None, framework):
+        raise UsageError(f"--framework: found {arguments.framework}, and {file.name} is of {framework}. Leave it out.")
+    if release and arguments.python:
+        raise UsageError("--python: found with --release, which has an interpreter of its own. Allowed: one of the two.")
+    modes = list(MODES) if arguments.mode is None else options.names("--mode", arguments.mode, MODES)
+    precisions = (
+        list(PRECISIONS) if arguments.precision is None else options.names("--precision", arguments.precision, PRECISIONS)
+    )
+    threads = None if arguments.threads is None else [
+        options.whole_number("--threads", each, least=1, most=1024) for each in arguments.threads.split(",")
+    ]  # fmt: skip
+    jobs = options.whole_number("--jobs", arguments.jobs or str(len(available_cores())), least=1)
+    limits, display = step_limits(), RunDisplay()
+    with contextlib.ExitStack() as stack:
+        python, recorded = None, None
+        if release:
+            resolved = obtain(release, tell=display.say)
+            python, recorded = stack.enter_context(held(resolved, tell=display.say)), resolved.named
+        elif arguments.python:
+            python = _interpreter(arguments.python)
+        else:
+            require_framework(framework)
+        asked = asked_of(
+            file,
+            framework,
+            python=python,
+            fault=fault_entry(arguments.fault),
+            progress_timeout=options.seconds("--hang-timeout", arguments.hang_timeout),
+        )
+        document = verify_step(
+            asked,
+            settings_of(framework, modes, precisions, threads),
+            new_step_directory(runs_directory(), file),
+            limits,
+            command=arguments.command,
+            jobs=jobs,
+            release=recorded,
+            tell=display.say,
+        )
+    options.write_json(arguments, document)
+    answered(step_block(document, directory=str(runs_directory() / document.step_id)))
+    return document.exit_code
+
+
+def _interpreter(path: str) -> Path:
+    file = expanded(path)
+    if not file.is_file():
+        raise UsageError(f"--python: {path}: no such file. Allowed: the interpreter of an environment, as .venv/bin/python.")
+    return file.absolute()  # a link to an interpreter is an environment of its own

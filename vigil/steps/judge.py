@@ -1,0 +1,179 @@
+"""From what the processes of a step measured to what is said: differences, a verdict for each context, and the origin."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from runners.contract.steps import frame
+from runners.contract.steps.measure import Line
+from vigil.documents.step import DirectionalDerivative, StepOrigin
+from vigil.documents.verdict import Verdict
+from vigil.documents.verification import StepVerdict, TensorDifference, times
+from vigil.verify.distance import Difference, difference_of
+from vigil.verify.floors import Floor, floor_of
+from vigil.verify.limits import Limits, load_limits
+
+NAME = "own_steps"  # of the clean rows, as if all users' programs were one recipe
+_NOWHERE = Floor(0.0, 0.0, (0.0, 0.0), (0.0, 0.0), 2)  # of a tensor that nobody expected
+# Limits tell by a case's name whether it is of a whole program, or of a look into one.
+_WHOLE, _LOOK = "step", "step/segments"
+_FAMILY_OF_UPDATES = {"params": "params", "optimizer": "optimizer"}
+
+
+class Judged(NamedTuple):
+    """A difference and its score: above 1 it is beyond its limit."""
+
+    difference: Difference
+    score: float
+
+    @property
+    def as_document(self) -> TensorDifference:
+        each = self.difference
+        return TensorDifference(
+            case=each.case.split("/")[0],
+            tensor=each.tensor,
+            ratio=each.ratio,
+            slope=each.slope,
+            intercept=each.intercept,
+            slope_z=each.slope_z,
+            intercept_z=each.intercept_z,
+            problem=each.problem,
+            score=self.score,
+        )
+
+
+def step_limits() -> Limits:
+    """Return how far correct programs of users may be, from clean runs of programs of many shapes."""
+    return load_limits(NAME, model=NAME)
+
+
+def differences_of(answers: Mapping[str, Any], floors: Mapping[str, Any], updates: Mapping[str, Any]) -> list[Difference]:
+    """Return every difference of a context, in the order in which its tensors were computed."""
+    found: list[Difference] = []
+    for case, answer in answers.items():
+        found += _of_case(case, answer["lines"], floors.get(case) or floors[frame.STEP])
+    for case, update in updates.items():
+        found += _of_case(case, update["lines"], update["floors"])
+    return found
+
+
+def _of_case(case: str, lines: Mapping[str, Any], floors: Mapping[str, Any]) -> list[Difference]:
+    look = _LOOK if case == frame.LOOK else _WHOLE
+    found = []
+    for tensor, line in lines.items():
+        group, _, rest = tensor.partition("/")
+        family, name = (rest.split("/")[0], rest) if group == "after" else (group, tensor)
+        facts = floors.get(tensor)
+        floor = floor_of([_numbers(each) for each in facts["draws"]]) if facts else _NOWHERE
+        whole = line if isinstance(line, str) else _numbers(line)
+        found.append(difference_of(f"{case}/{look}", name, whole, floor, size=facts["size"] if facts else 0, family=family))
+    return found
+
+
+def _numbers(line: Sequence[float | str]) -> Line:
+    distance, slope, intercept = map(float, line)
+    return distance, slope, intercept
+
+
+def judge(differences: Iterable[Difference], limits: Limits, precision: str) -> list[Judged]:
+    """Return each difference with its score, in their order."""
+    return [Judged(each, math.inf if each.problem else limits.score(each, precision)) for each in differences]
+
+
+def verdict_of(judged: Sequence[Judged]) -> StepVerdict:
+    """Return the verdict on the tensors of a context."""
+    out = [each for each in judged if each.score > 1.0]
+    if not judged:
+        return StepVerdict(name=Verdict.UNKNOWN, reason="no tensor was compared")
+    if not out:
+        return StepVerdict(name=Verdict.REPRODUCED, reason=f"all {len(judged):,} tensors within what rounding does")
+    families = sorted({each.difference.tensor.split("/")[0] for each in out})
+    return StepVerdict(
+        name=Verdict.REGRESSED,
+        reason=f"{len(out):,} of {len(judged):,} tensors beyond what rounding does: {', '.join(families)}",
+    )
+
+
+def origin_of(looked: Sequence[Judged], judged: Sequence[Judged]) -> StepOrigin | None:
+    """Return where a step goes wrong: the first tensor inside it that is out; else the first of what it computes.
+
+    Tensors inside stand in the order in which they were computed, so that all before the first agree.
+    """
+    for each in looked:
+        if each.score > 1.0 and (origin := _inside(each.difference, looked)):
+            return origin
+    for each in judged:
+        if each.score > 1.0:
+            return _outside(each.difference)
+    return None
+
+
+def _inside(out: Difference, looked: Sequence[Judged]) -> StepOrigin | None:
+    phase, _, rest = out.tensor.partition("/")
+    if phase not in ("forward", "backward"):
+        return _outside(out)
+    where = rest.partition("/")[2]
+    module, _, side = where.rpartition("/")
+    if side not in ("input", "output"):
+        return StepOrigin(phase=phase, where=where, tensor=out.tensor, ratio=out.ratio)
+    # A module's output is its own. Its input comes from what lies between it and the one before, and so do gradients of outputs.
+    is_own = (side == "output") == (phase == "forward")
+    if is_own:
+        return StepOrigin(phase=phase, where=module, tensor=out.tensor, ratio=out.ratio)
+    names = [each.difference.tensor for each in looked if each.difference.tensor.startswith(f"{phase}/")]
+    earlier = names[: names.index(out.tensor)]
+    before = earlier[-1].split("/", 2)[2].rpartition("/")[0] if earlier else None
+    between = f"between {before} and {module}" if before and before != module else f"before {module}"
+    return StepOrigin(phase=phase, where=between, tensor=out.tensor, ratio=out.ratio)
+
+
+def _outside(out: Difference) -> StepOrigin:
+    group, _, name = out.tensor.partition("/")
+    case = out.case.split("/")[0]
+    module = name.rpartition(".")[0] if "." in name else name
+    if group == "gradients":
+        return StepOrigin(phase="gradient", where=module, tensor=out.tensor, ratio=out.ratio)
+    if group in _FAMILY_OF_UPDATES:
+        return StepOrigin(phase="update", where=f"the optimizer, {name}", tensor=out.tensor, ratio=out.ratio)
+    if group == "stats":
+        return StepOrigin(phase="statistics", where=module, tensor=out.tensor, ratio=out.ratio)
+    phase = "evaluation" if case in (frame.EVALUATION, frame.SINGLE) else "forward"
+    return StepOrigin(phase=phase, where="the step", tensor=out.tensor, ratio=out.ratio)
+
+
+def derivatives_of(found: Mapping[str, Mapping[str, Any]]) -> tuple[DirectionalDerivative, ...]:
+    """Return what the oracle found of the gradients, as documents."""
+    return tuple(
+        DirectionalDerivative(
+            parameter=name or None,
+            central=float(each["central"]),
+            gradients=float(each["gradients"]),
+            error=float(each["error"]),
+        )
+        for name, each in found.items()
+    )
+
+
+def wrong_derivative(derivatives: Sequence[DirectionalDerivative]) -> str | None:
+    """Return in words that gradients are not the derivative of the loss; None where they are."""
+    if not derivatives or not derivatives[0].differs:
+        return None
+    whole = derivatives[0]
+    names = [str(each.parameter) for each in derivatives[1:] if each.differs]
+    where = f": {', '.join(names[:3])}{f' and {len(names) - 3} more' if len(names) > 3 else ''}" if names else ""
+    return (
+        f"the gradients are not the derivative of the loss{where} (central differences {whole.central:.6g}, "
+        f"gradients {whole.gradients:.6g}, along random signs)"
+    )
+
+
+def worst_of(judged: Sequence[Judged]) -> Judged | None:
+    """Return the tensor with the largest score."""
+    return max(judged, key=lambda each: each.score, default=None)
+
+
+def far(origin: StepOrigin) -> str:
+    """Return how far the origin is off, in words."""
+    return f"{times(origin.ratio)} the floor" if math.isfinite(origin.ratio) else "not comparable"

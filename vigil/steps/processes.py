@@ -1,0 +1,103 @@
+"""The processes that a user's step takes: its oracle, each context, and the updates that contexts made."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from runners.contract.protocol.events import read_events
+from runners.contract.steps import frame
+from runners.contract.steps.request import StepRequest
+from vigil.documents.failure import Failure
+from vigil.documents.provenance import Environment
+from vigil.process.build_spec import HEARTBEAT_SECONDS
+from vigil.process.environment import describe_machine
+from vigil.process.execute import PROGRESS_TIMEOUT_SECONDS, execute
+from vigil.process.recording import failure_of
+
+DRAWS, REPEATS = 12, 60
+
+
+@dataclasses.dataclass(frozen=True)
+class Asked:
+    """What is the same for every process of a verification."""
+
+    file: Path
+    sha256: str
+    framework: str
+    python: Path | None = None
+    fault: dict[str, str] | None = None
+    progress_timeout: float = PROGRESS_TIMEOUT_SECONDS
+    stop: threading.Event = dataclasses.field(default_factory=threading.Event)
+    on_event: Callable[[dict], None] = lambda event: None
+
+
+@dataclasses.dataclass(frozen=True)
+class Ended:
+    """A process that has ended: where, why it failed if it did, what it told of its environment, and what it took."""
+
+    directory: Path
+    failure: Failure | None
+    environment: Environment
+    seconds: float
+
+    def read(self, name: str) -> Any:
+        """Return what it wrote in a JSON file of this name."""
+        return json.loads((self.directory / name).read_text(encoding="utf-8"))
+
+
+def run(
+    asked: Asked,
+    directory: Path,
+    *,
+    task: str,
+    mode: str = "eager",
+    precision: str,
+    threads: int = 1,
+    cores: list[int] | None = None,
+    looks: bool = False,
+    seed: int | None = None,
+    expected: Sequence[Path] = (),
+) -> Ended:
+    """Run one process to its end in a directory of its own."""
+    directory.mkdir(parents=True)
+    request = StepRequest(
+        framework=asked.framework,
+        task=task,
+        looks=looks,
+        file=str(asked.file),
+        file_sha256=asked.sha256,
+        mode=mode,
+        precision=precision,
+        threads=threads,
+        cores=tuple(cores[:threads]) if cores else None,
+        draws=DRAWS,
+        repeats=REPEATS,
+        seed=seed,
+        expected=tuple(map(str, expected)),
+        fault=asked.fault,
+        heartbeat_seconds=HEARTBEAT_SECONDS,
+    )
+    request.write(directory)
+    ending = execute(
+        directory,
+        asked.framework,
+        options=[frame.OPTION],
+        on_event=asked.on_event,
+        progress_timeout=asked.progress_timeout,
+        stop=asked.stop,
+        python=asked.python,
+    )
+    events = read_events(directory)
+    has_finished = any(event["kind"] == "finished" for event in events)
+    inside = next((event["environment"] for event in events if event["kind"] == "environment"), {})
+    return Ended(
+        directory,
+        None if has_finished else failure_of(directory, events, ending),
+        {**describe_machine(), "framework": asked.framework, **inside},
+        round(events[-1]["time"] - events[0]["time"], 3) if events else 0.0,
+    )

@@ -1,0 +1,371 @@
+"""A user's step in every context that was asked for: oracles and contexts side by side, then updates, then a look at what is wrong."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import hashlib
+import time
+from collections.abc import Callable, Sequence
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import NamedTuple
+
+from runners.contract.steps import frame
+from vigil.documents.context import Context, make_context
+from vigil.documents.failure import Failure
+from vigil.documents.provenance import NamedRelease, PlantedFault
+from vigil.documents.step import OracleFacts, OwnFileFacts, Repeated, StepContext, StepOrigin, StepVerification
+from vigil.documents.verdict import Verdict
+from vigil.documents.verification import LimitFacts, StepVerdict
+from vigil.errors import UsageError
+from vigil.frameworks import FRAMEWORKS, TABLE
+from vigil.process.directories import new_directory, require_writable
+from vigil.process.side_by_side import available_cores, side_by_side
+from vigil.steps.judge import (
+    Judged,
+    derivatives_of,
+    differences_of,
+    judge,
+    origin_of,
+    verdict_of,
+    worst_of,
+    wrong_derivative,
+)
+from vigil.steps.processes import DRAWS, Asked, Ended, run
+from vigil.verify.limits import Limits
+
+PRECISIONS = ("fp32", "bf16", "fp16")
+_MOST_OUT = 50
+_MOST_LOOKS = 3
+_WORST_FIRST = (Verdict.REGRESSED, Verdict.UNKNOWN, Verdict.UNSUPPORTED, Verdict.REPRODUCED)
+NOT_SEEN = (
+    "what the framework does wrong in float64 as well, but for gradients that are not the derivative of the loss",
+    "sizes, batches and states other than these",
+)
+
+
+class Setting(NamedTuple):
+    """One context of a user's step, and its threads."""
+
+    context: Context
+    threads: int
+
+    @property
+    def text(self) -> str:
+        return f"{self.context.text}{f' on {self.threads} threads' if self.threads > 1 else ''}"
+
+
+def framework_of(file: Path) -> str:
+    """Return the framework of a user's file: its `FRAMEWORK`, or the one that it imports.
+
+    Raises UsageError for a file that is no Python, or names no framework, or several.
+    """
+    try:
+        tree = ast.parse(file.read_text(encoding="utf-8"))
+    except (SyntaxError, ValueError) as error:
+        where = f":{error.lineno}" if isinstance(error, SyntaxError) else ""
+        raise UsageError(f"{file}{where}: not Python: {error.msg if isinstance(error, SyntaxError) else error}.") from error
+    except OSError as error:
+        raise UsageError(
+            f"{file}: {error.strerror}. Allowed: a Python file; `vigil init torch` writes one to begin with."
+        ) from error
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "FRAMEWORK" and isinstance(node.value, ast.Constant):
+            if node.value.value not in FRAMEWORKS:
+                raise UsageError(
+                    f"{file}:{node.lineno}: FRAMEWORK: found {node.value.value!r}. Allowed: {', '.join(FRAMEWORKS)}."
+                )
+            return str(node.value.value)
+    imported = {name.split(".")[0] for node in ast.walk(tree) for name in _imported(node)}
+    found = [name for name in FRAMEWORKS if imported & set(TABLE[name].modules)]
+    if len(found) != 1:
+        what = f"imports {' and '.join(found)}" if found else "imports no framework"
+        raise UsageError(f'{file}: {what}. Say which it is of: `FRAMEWORK = "torch"`. Allowed: {", ".join(FRAMEWORKS)}.')
+    return found[0]
+
+
+def _imported(node: ast.AST) -> list[str]:
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    return [node.module] if isinstance(node, ast.ImportFrom) and node.module else []
+
+
+def settings_of(framework: str, modes: Sequence[str], precisions: Sequence[str], threads: Sequence[int] | None) -> list[Setting]:
+    """Return the contexts of these modes and precisions: each on one thread, and those of fp32, or a single one, on two as well.
+
+    Args:
+        threads: how many, if that is said.
+    """
+    contexts = [make_context(framework=framework, mode=mode, precision=each) for each in precisions for mode in modes]
+    if threads:
+        return [Setting(context, count) for count in threads for context in contexts]
+    several = min(2, len(available_cores()))
+    more = [context for context in contexts if several > 1 and (context.precision == "fp32" or len(contexts) == 1)]
+    return [Setting(context, 1) for context in contexts] + [Setting(context, several) for context in more]
+
+
+class _Found(NamedTuple):
+    """A context that has run: how it ended, and what its tensors say."""
+
+    setting: Setting
+    ended: Ended
+    judged: list[Judged]
+    repeated: Repeated | None
+
+
+def verify_step(
+    asked: Asked,
+    settings: Sequence[Setting],
+    directory: Path,
+    limits: Limits,
+    *,
+    command: str,
+    jobs: int,
+    release: NamedRelease | None = None,
+    tell: Callable[[str], None] = lambda text: None,
+) -> StepVerification:
+    """Verify a user's file in contexts, write step.json into the directory, and return it.
+
+    An error, or Ctrl-C, ends what runs, and is raised again.
+    """
+    started = time.monotonic()
+    precisions = list(dict.fromkeys(setting.context.precision for setting in settings))
+    for precision in precisions:
+        limits.require(precision)
+    oracles = {precision: directory / f"oracle-{precision}" for precision in precisions}
+    ended = _run_all(asked, settings, directory, oracles, jobs=jobs, tell=tell)
+    _run_updates(asked, settings, directory, ended, precisions, jobs=jobs, tell=tell)
+    found = [_found(setting, ended[_name(setting)], ended[_oracle_name(setting)], limits) for setting in settings]
+    origins = _look(asked, found, directory, ended, limits, jobs=jobs, tell=tell)
+    facts = tuple(_oracle_facts(precision, ended[f"oracle-{precision}"]) for precision in precisions)
+    contexts = tuple(_context_of(each, ended[_oracle_name(each.setting)], origins) for each in found)
+    document = StepVerification(
+        step_id=directory.name,
+        created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        command=command,
+        file=OwnFileFacts(path=str(asked.file), sha256=asked.sha256),
+        framework=asked.framework,
+        framework_version=next((str(each.environment["framework_version"]) for each in ended.values()
+                                if "framework_version" in each.environment), None),
+        release=release,
+        fault=PlantedFault(name=asked.fault["name"], sha256=asked.fault["sha256"]) if asked.fault else None,
+        verdict=_whole(contexts, facts),
+        oracles=facts,
+        contexts=contexts,
+        limits=LimitFacts(clean_rows=limits.rows, sha256=dict(limits.digests) or None),
+        not_seen=NOT_SEEN,
+        seconds=round(time.monotonic() - started, 1),
+    )  # fmt: skip
+    document.write(directory)
+    return document
+
+
+def new_step_directory(runs: Path, file: Path) -> Path:
+    """Create and return the directory of a verification. Raises DirectoryError when that is not possible."""
+    require_writable(runs)
+    return new_directory(runs, f"{datetime.now(timezone.utc):%Y%m%d-%H%M%S}-step-{file.stem}")
+
+
+def asked_of(file: Path, framework: str, **more: object) -> Asked:
+    """Return what is asked of a file as it is now."""
+    return Asked(file.resolve(), hashlib.sha256(file.read_bytes()).hexdigest(), framework, **more)  # type: ignore[arg-type]
+
+
+def _name(setting: Setting) -> str:
+    return f"{setting.context.text}-t{setting.threads}"
+
+
+def _oracle_name(setting: Setting) -> str:
+    return f"oracle-{setting.context.precision}"
+
+
+def _run_all(
+    asked: Asked,
+    settings: Sequence[Setting],
+    directory: Path,
+    oracles: dict[str, Path],
+    *,
+    jobs: int,
+    tell: Callable[[str], None],
+) -> dict[str, Ended]:
+    """Run the oracles and every context; what has one thread `jobs` at a time, and then the others."""
+    ended: dict[str, Ended] = {}
+
+    def oracle(precision: str, cores: list[int] | None) -> Ended:
+        done = run(asked, oracles[precision], task="oracle", precision=precision, cores=cores)
+        if done.failure:
+            (oracles[precision] / frame.FAILED).touch()
+        return done
+
+    def context(setting: Setting, cores: list[int] | None) -> Ended:
+        return run(
+            asked,
+            directory / _name(setting),
+            task="context",
+            mode=setting.context.mode,
+            precision=setting.context.precision,
+            threads=setting.threads,
+            cores=cores,
+            expected=[oracles[setting.context.precision]],
+        )
+
+    def work(item: str | Setting, cores: list[int] | None) -> tuple[str, Ended]:
+        if isinstance(item, str):
+            return f"oracle-{item}", oracle(item, cores)
+        return _name(item), context(item, cores)
+
+    narrow = [setting for setting in settings if setting.threads == 1]
+    items: list[str | Setting] = [*oracles, *narrow]
+    wide = [setting for setting in settings if setting.threads > 1]
+    total = len(items) + len(wide)
+
+    def on_end(done: int, result: tuple[str, Ended]) -> None:
+        name, end = result
+        tell(f"[{len(ended) + 1}/{total}] {name}: {end.failure.category if end.failure else 'done'} after {end.seconds:.0f} s")
+        ended[name] = end
+
+    side_by_side(items, work, jobs=jobs, stop=asked.stop, on_end=on_end)
+    side_by_side(wide, work, jobs=1, stop=asked.stop, on_end=on_end)
+    return ended
+
+
+def _run_updates(
+    asked: Asked,
+    settings: Sequence[Setting],
+    directory: Path,
+    ended: dict[str, Ended],
+    precisions: Sequence[str],
+    *,
+    jobs: int,
+    tell: Callable[[str], None],
+) -> None:
+    """Hold what contexts made of their gradients to the optimizer in float64, one process for each precision."""
+
+    def places(precision: str) -> list[Path]:
+        names = [_name(setting) for setting in settings if setting.context.precision == precision]
+        return [ended[name].directory for name in names if (ended[name].directory / frame.ANSWERS).exists()]
+
+    def work(precision: str, cores: list[int] | None) -> tuple[str, Ended]:
+        name = f"updates-{precision}"
+        clean = dataclasses.replace(asked, fault=None)
+        return name, run(clean, directory / name, task="updates", precision=precision, cores=cores, expected=places(precision))
+
+    def on_end(done: int, result: tuple[str, Ended]) -> None:
+        ended[result[0]] = result[1]
+        tell(f"{result[0]}: {result[1].failure.category if result[1].failure else 'done'} after {result[1].seconds:.0f} s")
+
+    side_by_side([each for each in precisions if places(each)], work, jobs=jobs, stop=asked.stop, on_end=on_end)
+
+
+def _found(setting: Setting, ended: Ended, oracle: Ended, limits: Limits) -> _Found:
+    if ended.failure or oracle.failure:
+        return _Found(setting, ended, [], None)
+    answers, floors = ended.read(frame.ANSWERS), oracle.read(frame.FLOORS)["floors"]
+    updates = ended.read(frame.UPDATES) if (ended.directory / frame.UPDATES).exists() else {}
+    repeated = answers[frame.REPEAT]
+    judged = judge(differences_of(answers, floors, updates), limits, setting.context.precision)
+    return _Found(setting, ended, judged, Repeated(calls=repeated["calls"], results=repeated["results"]))
+
+
+def _look(
+    asked: Asked,
+    found: Sequence[_Found],
+    directory: Path,
+    ended: dict[str, Ended],
+    limits: Limits,
+    *,
+    jobs: int,
+    tell: Callable[[str], None],
+) -> dict[str, StepOrigin | None]:
+    """Return the origin of what is wrong, by context, from a look into some of the contexts."""
+    wrong = [each for each in found if any(one.score > 1.0 for one in each.judged)][:_MOST_LOOKS]
+    origins: dict[str, StepOrigin | None] = {}
+    oracles: dict[str, Ended] = {}
+    for each in wrong:
+        precision = each.setting.context.precision
+        if precision not in oracles:
+            tell(f"looking for the origin of what is wrong in {each.setting.text}")
+            seed = ended[f"oracle-{precision}"].read(frame.FLOORS)["facts"]["seed"]
+            oracles[precision] = run(
+                asked, directory / f"look-oracle-{precision}", task="oracle", precision=precision, looks=True, seed=seed
+            )
+        looked: list[Judged] = []
+        if not oracles[precision].failure:
+            look = run(
+                asked,
+                directory / f"look-{_name(each.setting)}",
+                task="context",
+                looks=True,
+                mode=each.setting.context.mode,
+                precision=precision,
+                threads=each.setting.threads,
+                expected=[oracles[precision].directory],
+            )
+            if not look.failure:
+                floors = oracles[precision].read(frame.FLOORS)["floors"]
+                looked = judge(differences_of(look.read(frame.ANSWERS), floors, {}), limits, precision)
+        origins[_name(each.setting)] = origin_of(looked, each.judged)
+    return origins
+
+
+def _context_of(found: _Found, oracle: Ended, origins: dict[str, StepOrigin | None]) -> StepContext:
+    setting, ended, judged = found.setting, found.ended, found.judged
+    failure = oracle.failure or ended.failure
+    out = sorted((each for each in judged if each.score > 1.0), key=lambda each: -each.score)
+    worst = worst_of(judged)
+    return StepContext(
+        context=setting.context,
+        threads=setting.threads,
+        verdict=_failed(failure) if failure else verdict_of(judged),
+        tensors=len(judged),
+        tensors_out=len(out),
+        worst=worst.as_document if worst else None,
+        out=tuple(each.as_document for each in out[:_MOST_OUT]),
+        origin=origins.get(_name(setting)),
+        repeated=found.repeated,
+        environment=ended.environment,
+        directory=ended.directory.name,
+        seconds=ended.seconds,
+    )
+
+
+def _failed(failure: Failure) -> StepVerdict:
+    return StepVerdict(name=failure.verdict, reason=failure.message, failure=failure)
+
+
+def _oracle_facts(precision: str, ended: Ended) -> OracleFacts:
+    facts = {} if ended.failure else ended.read(frame.FLOORS)["facts"]
+    return OracleFacts(
+        precision=precision,
+        seed=facts.get("seed"),
+        candidates=facts.get("candidates"),
+        operators=facts.get("operators"),
+        loss_scale=facts.get("loss_scale"),
+        draws=DRAWS,
+        flips=facts.get("flips", {}),
+        derivatives=derivatives_of(facts.get("derivative", {})),
+        remarks=tuple(facts.get("remarks", ())),
+        failure=ended.failure,
+        seconds=ended.seconds,
+    )
+
+
+def _whole(contexts: Sequence[StepContext], oracles: Sequence[OracleFacts]) -> StepVerdict:
+    """Return the verdict on the file: that of its worst context. A context that is unsupported counts as nothing beside others."""
+    for oracle in oracles:
+        if (wrong := wrong_derivative(oracle.derivatives)) is not None:
+            return StepVerdict(name=Verdict.REGRESSED, reason=wrong)
+    names = [each.verdict.name for each in contexts]
+    failed = [each for each in contexts if each.verdict.name.is_failed]
+    wrong_ones = [each for each in contexts if each.verdict.name is Verdict.REGRESSED]
+    if wrong_ones:
+        others = f" and {len(wrong_ones) - 1} more" if len(wrong_ones) > 1 else ""
+        return StepVerdict(name=Verdict.REGRESSED, reason=f"{wrong_ones[0].text}{others}: {wrong_ones[0].verdict.reason}")
+    if failed:
+        return failed[0].verdict
+    for name in _WORST_FIRST:
+        if name in names and name is not Verdict.UNSUPPORTED:
+            count = sum(each is name for each in names)
+            return StepVerdict(name=name, reason=f"{count} of {len(names)} contexts")
+    return contexts[0].verdict
