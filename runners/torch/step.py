@@ -15,7 +15,7 @@ import numpy as np
 import torch
 import torch._inductor.config
 
-from runners.contract.errors import Unsupported
+from runners.contract.errors import ContractError, Unsupported
 from runners.contract.steps.frame import Arrays, Framework
 from runners.contract.steps.own import Batch, OwnFile, OwnFileError, leaves, map_leaves
 from runners.contract.steps.request import StepRequest
@@ -235,7 +235,9 @@ def _traced(function: Callable[[Batch], Any], model: Any, batch: Batch, leaves: 
         try:
             # The cache of autocast would record one cast of each weight as a constant.
             traced = torch.jit.trace(module, tuple(tensors), check_trace=False)
-        except OwnFileError as error:
+        except ContractError as error:
+            with torch.no_grad():
+                function(batch)  # which cannot be carried out at all
             raise Unsupported(f"torch.jit.trace cannot trace the step: {error}") from error
     torch.set_rng_state(random)
     with torch.no_grad():
@@ -263,10 +265,15 @@ class Oracle(_Step):
         return {_SCALE: self.scale, "operators": self._operators}
 
     def train(self, steps: Sequence[Sequence[Batch]]) -> Arrays:
-        with self._shadows() as shadows:
-            found = self.steps(self._loss, steps, shadows.array)
-        self._operators = max(self._operators, shadows.operators)
-        return found
+        while True:
+            with self._shadows() as shadows:
+                found = self.steps(self._loss, steps, shadows.array)
+            self._operators = max(self._operators, shadows.operators)
+            # As a GradScaler does: what overflows in the program's own type is scaled by less. Shadows overflow nowhere.
+            gradients = [each.grad for each in self.model.parameters() if each.grad is not None]
+            if self.scale <= 1.0 or all(bool(torch.isfinite(each).all()) for each in gradients):
+                return found
+            self.scale /= 2.0
 
     def evaluate(self, batch: Batch) -> Arrays:
         with self._shadows() as shadows:

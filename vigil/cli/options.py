@@ -49,6 +49,8 @@ def group(parser: argparse.ArgumentParser, title: str) -> argparse._ArgumentGrou
 def add_recipe(parser: argparse.ArgumentParser, *, or_all: str | None = None) -> None:
     """Add the recipe and its profile. `or_all`: when it may be left out, which stands for every recipe in recipes/."""
     what = "a name in recipes/, or the path of a recipe file"
+    if or_all is not None:
+        what += ", or a Python file with a training step of your own"
     if or_all is None:
         parser.add_argument("recipe", metavar="RECIPE", help=what)
     else:

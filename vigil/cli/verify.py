@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from reports.verification_picture import draw_picture
 from reports.verification_table import markdown, outcome, show
 from reports.verification_text import verify_block
-from vigil.cli import options
+from vigil.cli import options, own_step
 from vigil.cli.answers import VerifyAnswer
 from vigil.data.official import ensure_data
 from vigil.documents.context import FRAMEWORKS, MODES, PRECISIONS
@@ -51,11 +51,14 @@ class _Release(NamedTuple):
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
     """Add the verb to the command line."""
     parser = subparsers.add_parser(
-        "verify", help="hold single training steps against a float64 oracle, and name what is wrong", epilog=EXIT_CODES
+        "verify",
+        help="hold single training steps, of a recipe or your own, against float64, and name what is wrong",
+        epilog=EXIT_CODES,
     )
     options.add_recipe(parser, or_all="default with --all")
     options.add_context(parser, framework_is_required=False)
     options.add_release(parser)
+    own_step.add_options(parser)
     parser.add_argument(
         "--all",
         action="store_true",
@@ -74,6 +77,11 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Verify, show what was found, return 0 reproduced, 1 wrong, 3 could not run."""
+    if arguments.recipe is not None and arguments.recipe.endswith(".py"):
+        return own_step.run(arguments)
+    for name in own_step.OPTIONS:
+        if getattr(arguments, name) is not None:
+            raise UsageError(f"--{name}: allowed for a file of your own alone, as in `vigil verify my_step.py --{name} ...`.")
     if arguments.recipe is None and not arguments.all:
         names = ", ".join(recipe_names())
         raise UsageError(f"RECIPE: missing. Allowed: {names}, a file; or --all for every context of all of them.")

@@ -60,7 +60,7 @@ def run(
     threads: int = 1,
     cores: list[int] | None = None,
     looks: bool = False,
-    seed: int | None = None,
+    seeds: Sequence[int] = (),
     expected: Sequence[Path] = (),
 ) -> Ended:
     """Run one process to its end in a directory of its own."""
@@ -77,7 +77,7 @@ def run(
         cores=tuple(cores[:threads]) if cores else None,
         draws=DRAWS,
         repeats=REPEATS,
-        seed=seed,
+        seeds=tuple(seeds),
         expected=tuple(map(str, expected)),
         fault=asked.fault,
         heartbeat_seconds=HEARTBEAT_SECONDS,
@@ -94,7 +94,7 @@ def run(
     )
     events = read_events(directory)
     has_finished = any(event["kind"] == "finished" for event in events)
-    inside = next((event["environment"] for event in events if event["kind"] == "environment"), {})
+    inside: Environment = next((event["environment"] for event in events if event["kind"] == "environment"), {})
     return Ended(
         directory,
         None if has_finished else failure_of(directory, events, ending),

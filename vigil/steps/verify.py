@@ -1,4 +1,4 @@
-"""A user's step in every context that was asked for: oracles and contexts side by side, then updates, then a look at what is wrong."""
+"""A user's step in every context that was asked for: oracles and contexts side by side, updates, a look at what is wrong."""
 
 from __future__ import annotations
 
@@ -72,11 +72,10 @@ def framework_of(file: Path) -> str:
         ) from error
     for node in tree.body:
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "FRAMEWORK" and isinstance(node.value, ast.Constant):
-            if node.value.value not in FRAMEWORKS:
-                raise UsageError(
-                    f"{file}:{node.lineno}: FRAMEWORK: found {node.value.value!r}. Allowed: {', '.join(FRAMEWORKS)}."
-                )
-            return str(node.value.value)
+            named = str(node.value.value)
+            if named not in FRAMEWORKS:
+                raise UsageError(f"{file}:{node.lineno}: FRAMEWORK: found {named!r}. Allowed: {', '.join(FRAMEWORKS)}.")
+            return named
     imported = {name.split(".")[0] for node in ast.walk(tree) for name in _imported(node)}
     found = [name for name in FRAMEWORKS if imported & set(TABLE[name].modules)]
     if len(found) != 1:
@@ -288,7 +287,7 @@ def _look(
             tell(f"looking for the origin of what is wrong in {each.setting.text}")
             seed = ended[f"oracle-{precision}"].read(frame.FLOORS)["facts"]["seed"]
             oracles[precision] = run(
-                asked, directory / f"look-oracle-{precision}", task="oracle", precision=precision, looks=True, seed=seed
+                asked, directory / f"look-oracle-{precision}", task="oracle", precision=precision, looks=True, seeds=[seed]
             )
         looked: list[Judged] = []
         if not oracles[precision].failure:
@@ -352,7 +351,7 @@ def _oracle_facts(precision: str, ended: Ended) -> OracleFacts:
 
 
 def _whole(contexts: Sequence[StepContext], oracles: Sequence[OracleFacts]) -> StepVerdict:
-    """Return the verdict on the file: that of its worst context. A context that is unsupported counts as nothing beside others."""
+    """Return the verdict on the file: that of its worst context. One that is unsupported counts as nothing beside others."""
     for oracle in oracles:
         if (wrong := wrong_derivative(oracle.derivatives)) is not None:
             return StepVerdict(name=Verdict.REGRESSED, reason=wrong)

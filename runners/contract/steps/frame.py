@@ -181,10 +181,19 @@ def _answer(framework: Framework, request: StepRequest, directory: Path, events:
     if request.task == "updates":
         _updates(framework.oracle(own, request), request, events)
     elif request.task == "oracle":
-        _oracle(own, batches, framework.oracle(own, request), request, directory, events)
+        oracle = framework.oracle(own, request)
+        for seed in request.seeds or (None,):
+            place = directory / str(seed) if len(request.seeds) > 1 else directory
+            place.mkdir(exist_ok=True)
+            _oracle(own, batches, oracle, request, seed, place, events)
     else:
         facts = _await_facts(Path(request.expected[0]), events)
-        _context(own, batches, framework.program(own, request, facts), request, facts, directory, events)
+        own.has_run = True
+        program = framework.program(own, request, facts)
+        for expected in map(Path, request.expected):
+            place = directory / expected.name if len(request.expected) > 1 else directory
+            place.mkdir(exist_ok=True)
+            _context(own, batches, program, request, expected, place, events)
 
 
 class _Batches:
@@ -213,10 +222,16 @@ def _arrays(batch: Batch) -> Iterator[np.ndarray]:
 
 
 def _oracle(
-    own: OwnFile, batches: _Batches, oracle: OracleAnswerer, request: StepRequest, directory: Path, events: EventWriter
+    own: OwnFile,
+    batches: _Batches,
+    oracle: OracleAnswerer,
+    request: StepRequest,
+    seed: int | None,
+    directory: Path,
+    events: EventWriter,
 ) -> None:
-    """Choose a batch; write what is expected of each case, and how far rounding moves it."""
-    seed, tried = (request.seed, 1) if request.seed is not None else _widest_margin(batches, oracle, events)
+    """Choose a batch, unless a seed is given; write what is expected of each case, and how far rounding moves it."""
+    seed, tried = (seed, 1) if seed is not None else _widest_margin(batches, oracle, events)
     cases, remarks = _cases(own, batches, request, seed)
     expected: Arrays = {}
     floors: dict[str, dict[str, Any]] = {}
@@ -286,13 +301,14 @@ def _context(
     batches: _Batches,
     program: Answerer,
     request: StepRequest,
-    facts: dict[str, Any],
+    place: Path,
     directory: Path,
     events: EventWriter,
 ) -> None:
-    """Answer every case, and say how far each tensor is from what is expected."""
-    expected = read_arrays(Path(request.expected[0]) / EXPECTED)
-    cases, _ = _cases(own, batches, request, facts["seed"])
+    """Answer every case, and say how far each tensor is from what the oracle expects at its place."""
+    seed = _await_facts(place, events)["seed"]
+    expected = read_arrays(place / EXPECTED)
+    cases, _ = _cases(own, batches, request, seed)
     answers: dict[str, Any] = {}
     events.enter("verify")
     first: Arrays = {}
@@ -363,7 +379,7 @@ def _repeated(case: Case, program: Answerer, first: Arrays, expected: Arrays, ti
         if (bits := _bits(answer)) in seen:
             continue
         seen.add(bits)
-        for name, line in lines_of(answer, expected).items():
+        for name, line in lines_of(_computed(answer), expected).items():
             known = worst.get(name)
             if known is None or isinstance(line, str) or (not isinstance(known, str) and line[0] > known[0]):
                 worst[name] = line

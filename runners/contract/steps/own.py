@@ -36,6 +36,7 @@ class OwnFile:
 
     def __init__(self, path: Path, module: ModuleType) -> None:
         self.path, self._module = path, module
+        self.has_run = False  # in float64: what fails then is not the file's fault
         for name, form in _MUST.items():
             if not callable(getattr(module, name, None)):
                 raise OwnFileError(
@@ -68,7 +69,7 @@ class OwnFile:
         lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(self.path)]
         where = f"{self.path.name}:{lines[-1]}" if lines else self.path.name
         said = (str(error).strip().splitlines() or [""])[0]
-        return OwnFileError(f"{where}: {name}: {type(error).__name__}: {said}")
+        return (ContractError if self.has_run else OwnFileError)(f"{where}: {name}: {type(error).__name__}: {said}")
 
     def _check_arguments(self, name: str, form: str) -> None:
         try:

@@ -21,7 +21,8 @@ class StepRequest:
     looks: at what each module of the model gives and gets, in the place of the cases.
     file, file_sha256: the user's file, as it was when it was asked about.
     expected: of a context, the directory of the oracle of its precision; of `updates`, those of the contexts; else none.
-    draws: of rounding, for each floor. repeats: calls from the same state. seed: of the batch, None where the oracle chooses.
+    draws: of rounding, for each floor. repeats: calls from the same state.
+    seeds: of the oracle's batches; empty where it chooses one. Of several, each has a directory below that of the process.
     fault: a planted fault, as in a run's spec.
     """
 
@@ -36,7 +37,7 @@ class StepRequest:
     cores: tuple[int, ...] | None
     draws: int
     repeats: int
-    seed: int | None
+    seeds: tuple[int, ...]
     expected: tuple[str, ...]
     fault: dict[str, str] | None
     heartbeat_seconds: float
@@ -49,9 +50,8 @@ class StepRequest:
 def read_request(directory: Path) -> StepRequest:
     """Return the request of a directory. Raises OSError, ValueError or TypeError where there is none that can be read."""
     fields = json.loads((directory / FILE_NAME).read_text(encoding="utf-8"))
-    request = StepRequest(
-        **fields | {"cores": tuple(fields["cores"]) if fields.get("cores") else None, "expected": tuple(fields["expected"])}
-    )
+    tuples = {name: tuple(fields[name]) for name in ("seeds", "expected")} | {"cores": fields["cores"] and tuple(fields["cores"])}
+    request = StepRequest(**fields | tuples)
     if request.task not in TASKS:
         raise ValueError(f"task: found {request.task!r}. Allowed: {', '.join(TASKS)}.")
     return request

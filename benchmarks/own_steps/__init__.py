@@ -1,0 +1,1 @@
+"""Programs that nobody tuned the verification of users' steps on, and what is measured with them."""

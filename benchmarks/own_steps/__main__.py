@@ -1,0 +1,135 @@
+"""`python -m benchmarks.own_steps`: what limits of users' programs are made of, and how often a correct program passes them.
+
+`measure` appends clean rows to reference_results/own_steps/verify/; `count` says how many (program, context, seed) cells of rows
+whose seeds were left out are above limits made from the others.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+import threading
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmarks.own_steps.measure import MODES, PRECISIONS, rows_of_program
+from vigil.digests import append_listed, read_listed
+from vigil.paths import reference_directory
+from vigil.process.side_by_side import available_cores, side_by_side
+from vigil.steps.judge import NAME
+from vigil.steps.verify import asked_of, framework_of
+from vigil.verify.floors import Floor
+from vigil.verify.limits import Limits, make_limits, size_of
+
+PROGRAMS = Path(__file__).resolve().parent / "programs"
+
+
+def clean_folder() -> Path:
+    """Return where clean rows are kept."""
+    return reference_directory() / NAME / "verify"
+
+
+def clean_rows() -> list[dict[str, Any]]:
+    """Return every clean row."""
+    return [
+        json.loads(line) for content in read_listed(clean_folder(), "clean-*.jsonl").values() for line in content.splitlines()
+    ]
+
+
+def measure(
+    programs: Sequence[Path], *, seeds: Sequence[int], precisions: Sequence[str], modes: Sequence[str], jobs: int
+) -> None:
+    """Measure programs and append their rows, a program and precision at a time."""
+    stop, lock = threading.Event(), threading.Lock()
+    items = [(file, precision, looks) for file in programs for precision in precisions for looks in (False, True)]
+
+    def work(item: tuple[Path, str, bool], cores: list[int] | None) -> int:
+        file, precision, looks = item
+        framework = framework_of(file)
+        with tempfile.TemporaryDirectory() as folder:
+            rows = list(
+                rows_of_program(
+                    asked_of(file, framework, stop=stop),
+                    Path(folder) / "run",
+                    seeds=seeds[:1] if looks else seeds,
+                    modes=[mode for mode in modes if not (looks and mode == "jit")],
+                    precision=precision,
+                    looks=looks,
+                    cores=cores or available_cores()[:1],
+                )
+            )
+        with lock:
+            clean_folder().mkdir(parents=True, exist_ok=True)
+            lines = "".join(json.dumps(row) + "\n" for row in rows)
+            append_listed(clean_folder() / f"clean-{framework}.jsonl", lines)
+        print(f"{file.stem} {precision}{' inside' if looks else ''}: {len(rows)} rows", flush=True)
+        return len(rows)
+
+    side_by_side(items, work, jobs=jobs, stop=stop, on_end=lambda done, count: print(f"[{done}/{len(items)}]", flush=True))
+
+
+def count(rows: Iterable[dict[str, Any]], *, held_out: set[str]) -> tuple[int, int, list[str]]:
+    """Return how many cells of held-out seeds there are, how many have a false alarm, and which.
+
+    Args:
+        held_out: the last part of a row's seed; limits are made from all others.
+    """
+    rows = list(rows)
+    limits = make_limits(row for row in rows if row["seed"].rpartition("/")[2] not in held_out)
+    cells: dict[tuple[str, str], list[str]] = {}
+    for row in rows:
+        if row["seed"].rpartition("/")[2] in held_out and "/" not in size_of(row["case"]):
+            alarms = cells.setdefault((row["context"], row["seed"]), [])
+            alarms += [f"{row['seed']} {row['context']} {row['case']} {name}" for name in _above(row, limits)]
+    found = [alarm for alarms in cells.values() for alarm in alarms]
+    return len(cells), sum(bool(alarms) for alarms in cells.values()), found
+
+
+def _above(row: dict[str, Any], limits: Limits) -> list[str]:
+    """Return which families of a row are above their limits. What rounding alone reaches in one tensor is not counted in."""
+    above = []
+    for family, statistics in row["largest"].items():
+        for statistic, value in statistics.items():
+            limit = limits.table.get((row["precision"], size_of(row["case"]), family, statistic))
+            if limit is not None and value > max(limit.value, _reach(statistic)):
+                above.append(f"{family} {statistic} {value:.3g} above {limit.value:.3g}")
+    return above
+
+
+def _reach(statistic: str) -> float:
+    """Return what rounding alone reaches at least, in a tensor of many elements, with the fewest draws."""
+    return Floor(1.0, 0.0, (0.0, 1.0), (0.0, 1.0), 12).reach(1e-6)[statistic]
+
+
+def main() -> None:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.own_steps", description=__doc__)
+    actions = parser.add_subparsers(required=True, dest="action")
+    measuring = actions.add_parser("measure", help="append clean rows")
+    measuring.add_argument("programs", nargs="*", help="names in benchmarks/own_steps/programs/ (default: all)")
+    measuring.add_argument("--seeds", default="0,1,2,3")
+    measuring.add_argument("--precisions", default=",".join(PRECISIONS))
+    measuring.add_argument("--modes", default=",".join(MODES))
+    measuring.add_argument("--jobs", type=int, default=len(available_cores()))
+    counting = actions.add_parser("count", help="count false alarms")
+    counting.add_argument("--held-out", default="2,3", help="seeds that limits are not made from")
+    given = parser.parse_args()
+    if given.action == "measure":
+        files = [PROGRAMS / f"{name}.py" for name in given.programs] or sorted(PROGRAMS.glob("[a-z]*_*.py"))
+        measure(
+            files,
+            seeds=[int(seed) for seed in given.seeds.split(",")],
+            precisions=given.precisions.split(","),
+            modes=given.modes.split(","),
+            jobs=given.jobs,
+        )
+        return
+    cells, wrong, alarms = count(clean_rows(), held_out=set(given.held_out.split(",")))
+    print("\n".join(alarms))
+    print(f"{wrong} of {cells} cells (program, context, seed) have a false alarm")
+
+
+if __name__ == "__main__":
+    main()

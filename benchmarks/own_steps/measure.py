@@ -1,0 +1,86 @@
+"""Clean rows of users' programs: how far programs of many shapes are from float64, in every context, where all is right."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import shutil
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from runners.contract.steps import frame
+from vigil.documents.context import Context, make_context
+from vigil.process.environment import describe_code
+from vigil.steps.judge import differences_of
+from vigil.steps.processes import Asked, Ended, run
+from vigil.verify.limits import summary_row
+
+MODES, PRECISIONS = ("eager", "jit", "compile"), ("fp32", "bf16", "fp16")
+
+
+def rows_of_program(
+    asked: Asked, directory: Path, *, seeds: Sequence[int], modes: Sequence[str], precision: str, looks: bool, cores: list[int]
+) -> Iterator[dict[str, Any]]:
+    """Yield the clean rows of a program in one precision: one for each context, seed and case; remove what was written."""
+    places = [directory / f"oracle-{looks}" / str(seed) if len(seeds) > 1 else directory / f"oracle-{looks}" for seed in seeds]
+    oracle = run(asked, directory / f"oracle-{looks}", task="oracle", precision=precision, seeds=seeds, looks=looks, cores=cores)
+    _require(oracle)
+    contexts: dict[str, Ended] = {}
+    for mode in modes:
+        ended = run(
+            asked, directory / f"{mode}-{looks}", task="context", mode=mode, precision=precision, looks=looks, expected=places,
+            cores=cores,
+        )  # fmt: skip
+        if ended.failure:
+            print(f"{asked.file.stem} {mode} {precision}: {ended.failure.category}: {ended.failure.message}", flush=True)
+            continue
+        contexts[mode] = ended
+    answered = {(mode, seed): _place(ended.directory, seed, seeds) for mode, ended in contexts.items() for seed in seeds}
+    if not looks and answered:
+        _require(
+            run(asked, directory / "updates", task="updates", precision=precision, expected=list(answered.values()), cores=cores)
+        )
+    for (mode, seed), place in answered.items():
+        context = make_context(framework=asked.framework, mode=mode, precision=precision)
+        floors = _read(places[list(seeds).index(seed)] / frame.FLOORS)["floors"]
+        updates = _read(place / frame.UPDATES) if not looks else {}
+        differences = differences_of(_read(place / frame.ANSWERS), floors, updates)
+        for case, of_case in itertools.groupby(sorted(differences, key=lambda each: each.case), key=lambda each: each.case):
+            yield _row(asked, context, contexts[mode], seed=seed, case=case, differences=list(of_case))
+    shutil.rmtree(directory)
+
+
+def _row(asked: Asked, context: Context, ended: Ended, *, seed: int, case: str, differences: list) -> dict[str, Any]:
+    problems = [each for each in differences if each.problem]
+    if problems:
+        raise SystemExit(f"{asked.file.stem} {context}: {case} {problems[0].tensor}: {problems[0].problem}")
+    code = describe_code()
+    return summary_row(
+        differences,
+        program=asked.file.stem,
+        context=context.text,
+        precision=context.precision,
+        seed=f"{asked.file.stem}/{seed}",
+        case=case,
+        framework_version=ended.environment["framework_version"],
+        hardware=ended.environment["hardware"],
+        cpu_flags=ended.environment["cpu_flags"],
+        commit=code.commit,
+        dirty=code.dirty,
+        date=f"{datetime.now(timezone.utc):%Y-%m-%d}",
+    )
+
+
+def _place(directory: Path, seed: int, seeds: Sequence[int]) -> Path:
+    return directory / str(seed) if len(seeds) > 1 else directory
+
+
+def _read(path: Path) -> Any:
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def _require(ended: Ended) -> None:
+    if ended.failure:
+        raise SystemExit(f"{ended.directory}: {ended.failure.category}: {ended.failure.message}")
