@@ -20,6 +20,8 @@ BUILD, BATCH, LOSS = "build", "batch", "loss"
 OPTIMIZER, PREDICT, ROWS = "optimizer", "predict", "take_rows"
 _MUST = {BUILD: "build()", BATCH: "batch(seed)", LOSS: "loss(model, batch)"}
 _MAY = {OPTIMIZER: "optimizer(model)", PREDICT: "predict(model, batch)", ROWS: "take_rows(batch, indices)"}
+# What a loss may take besides: JAX's random key, and whether a Keras model is in training mode.
+_OF_LOSS = ("key", "training")
 # Gradients are not the derivative of the loss on purpose, as where something is detached from it.
 STOPS_GRADIENT = "STOPS_GRADIENT"
 Batch = Any
@@ -77,6 +79,7 @@ class OwnFile:
         except (TypeError, ValueError):  # of a function of a compiled library nothing is known
             return
         wanted = form.count(",") + (not form.endswith("()"))
+        parameters = [each for each in parameters if not (name == LOSS and each.name in _OF_LOSS)]
         positional = [each for each in parameters if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)]
         least = sum(each.default is each.empty for each in positional)
         is_open = any(each.kind is each.VAR_POSITIONAL for each in parameters)
