@@ -18,10 +18,10 @@ from benchmarks.own_steps.measure import MODES, PRECISIONS, rows_of_program
 from vigil.digests import append_listed, read_listed
 from vigil.paths import reference_directory
 from vigil.process.side_by_side import available_cores, side_by_side
-from vigil.steps.judge import NAME
+from vigil.steps.limits import NAME, limits_of
 from vigil.steps.verify import asked_of, framework_of
 from vigil.verify.floors import Floor
-from vigil.verify.limits import Limits, make_limits, size_of
+from vigil.verify.limits import Limits, size_of
 
 PROGRAMS = Path(__file__).resolve().parent / "programs"
 
@@ -77,7 +77,7 @@ def count(rows: Iterable[dict[str, Any]], *, held_out: set[str]) -> tuple[int, i
         held_out: the last part of a row's seed; limits are made from all others.
     """
     rows = list(rows)
-    limits = make_limits(row for row in rows if row["seed"].rpartition("/")[2] not in held_out)
+    limits = limits_of(row for row in rows if row["seed"].rpartition("/")[2] not in held_out)
     cells: dict[tuple[str, str], list[str]] = {}
     for row in rows:
         if row["seed"].rpartition("/")[2] in held_out and "/" not in size_of(row["case"]):

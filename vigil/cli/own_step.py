@@ -16,7 +16,7 @@ from vigil.process.environment import require_framework
 from vigil.process.side_by_side import available_cores
 from vigil.progress import RunDisplay
 from vigil.releases.store import held, obtain
-from vigil.steps.judge import step_limits
+from vigil.steps.limits import step_limits
 from vigil.steps.verify import PRECISIONS, asked_of, framework_of, new_step_directory, settings_of, verify_step
 from vigil.terminal import answered
 

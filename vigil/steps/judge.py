@@ -13,9 +13,8 @@ from vigil.documents.verdict import Verdict
 from vigil.documents.verification import StepVerdict, TensorDifference, times
 from vigil.verify.distance import Difference, difference_of
 from vigil.verify.floors import Floor, floor_of
-from vigil.verify.limits import Limits, load_limits
+from vigil.verify.limits import Limits
 
-NAME = "own_steps"  # of the clean rows, as if all users' programs were one recipe
 _NOWHERE = Floor(0.0, 0.0, (0.0, 0.0), (0.0, 0.0), 2)  # of a tensor that nobody expected
 # Limits tell by a case's name whether it is of a whole program, or of a look into one.
 _WHOLE, _LOOK = "step", "step/segments"
@@ -42,11 +41,6 @@ class Judged(NamedTuple):
             problem=each.problem,
             score=self.score,
         )
-
-
-def step_limits() -> Limits:
-    """Return how far correct programs of users may be, from clean runs of programs of many shapes."""
-    return load_limits(NAME, model=NAME)
 
 
 def differences_of(answers: Mapping[str, Any], floors: Mapping[str, Any], updates: Mapping[str, Any]) -> list[Difference]:

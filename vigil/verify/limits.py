@@ -34,7 +34,7 @@ FALSE_ALARMS = 1e-6
 FALSE_ORIGINS = 1e-3
 _LEAST_FREEDOM = 3
 # No correct program is so many floors off: of 6,300 clean rows in five recipes the largest is 12.5 (a layer alone in float16).
-_NO_ROUNDING = 20.0
+NO_ROUNDING = 20.0
 
 TRAJECTORY = "trajectory"
 
@@ -72,7 +72,7 @@ class Limit:
 
 # A piece of a trajectory is held to what no correct program comes near. It needs no narrower limit: what is always wrong, other
 # cases see, and what is wrong at one time is far off. Largest of 41 clean contexts of digits_mlp: 5.5 floors, in float16.
-_OF_PIECES = Limit(_NO_ROUNDING, 0, 0.0, _NO_ROUNDING)
+_OF_PIECES = Limit(NO_ROUNDING, 0, 0.0, NO_ROUNDING)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -133,7 +133,7 @@ def make_limits(rows: Iterable[Mapping[str, Any]]) -> Limits:
             if name in row.get("not_clean", {}):
                 continue
             # A limit made of infinity or NaN is NaN, and nothing is above that.
-            if not statistics["distance"] <= _NO_ROUNDING or not all(map(math.isfinite, statistics.values())):
+            if not statistics["distance"] <= NO_ROUNDING or not all(map(math.isfinite, statistics.values())):
                 off = ", ".join(f"{statistic} {value:.6g}" for statistic, value in statistics.items())
                 raise CannotRun(
                     f"the clean row of {row['context']}, {row['case']}: {name} is off ({off}), which is no rounding. "
@@ -191,7 +191,7 @@ def _unmeasured(what: str) -> CannotRun:
 def _cut(limit: Limit, statistic: str) -> Limit:
     if statistic != "distance":
         return limit
-    return dataclasses.replace(limit, value=min(limit.value, _NO_ROUNDING), certain=min(limit.certain, _NO_ROUNDING))
+    return dataclasses.replace(limit, value=min(limit.value, NO_ROUNDING), certain=min(limit.certain, NO_ROUNDING))
 
 
 def _limit(states: Sequence[Sequence[float]], false_alarms: float) -> Limit | None:
