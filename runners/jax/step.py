@@ -1,0 +1,516 @@
+"""A user's own training step, in one context or in float64.
+
+A program that nobody declared: its parameters, or those of its flax.nnx module, go by their paths in the tree.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import jaxlib
+import numpy as np
+
+from runners.contract.errors import ContractError, Unsupported
+from runners.contract.steps.frame import Arrays, Framework
+from runners.contract.steps.own import Batch, OwnFile, OwnFileError, leaves, map_leaves
+from runners.contract.steps.request import StepRequest
+from runners.jax.devices import add_xla_flags
+from runners.jax.interpreter import Flat, Interpreter, evaluate, flatten, is_shown
+from runners.jax.modes import compile_ahead
+
+_SEED = 0
+_HALVES = {"bf16": jnp.bfloat16, "fp16": jnp.float16}
+_FIRST_SCALE = 2.0**16  # that of torch.amp.GradScaler
+_SCALE = "loss_scale"
+_CAST = "cast"
+# Of a tensor in a look as many sums of its elements, with signs at random, are kept: as far apart as the tensors are.
+_SHOWN = 8192
+_LARGEST_SHOWN = 2**22
+
+
+def _set_up(request: StepRequest) -> None:
+    jax.config.update("jax_platforms", "cpu")
+    os.environ["NPROC"] = str(request.threads)  # where XLA reads the size of its pools
+    if request.threads == 1:
+        add_xla_flags("--xla_cpu_multi_thread_eigen=false")
+
+
+def _describe() -> dict[str, Any]:
+    return {
+        "framework_version": jax.__version__,
+        "framework_path": jax.__file__,
+        "jaxlib_version": jaxlib.__version__,
+        "threads": int(os.environ.get("NPROC", os.cpu_count() or 1)),
+        "xla_flags": os.environ.get("XLA_FLAGS", ""),
+    }
+
+
+def _to_numpy(batch: Batch) -> Batch:
+    return map_leaves(lambda leaf: np.asarray(jnp.asarray(leaf)) if isinstance(leaf, (np.ndarray, jax.Array)) else leaf, batch)
+
+
+class _Model:
+    """What the file builds, as lists of arrays: those that are trained, by name, and the rest; and back."""
+
+    def __init__(self, model: Any, file: Path) -> None:
+        self._nnx = sys.modules.get("flax.nnx")
+        self.is_module = self._nnx is not None and isinstance(model, self._nnx.Module)
+        self._graphs: dict[bool, Any] = {}
+        if self.is_module:
+            for training in (False, True):
+                model.train() if training else model.eval()
+                self._graphs[training], tree, rest = self._nnx.split(model, self._nnx.Param, ...)
+            named = _named(rest)
+            self._tree, self._rest_tree = jax.tree_util.tree_structure(tree), jax.tree_util.tree_structure(rest)
+        else:
+            tree = jax.tree_util.tree_map(lambda leaf: leaf if _is_floating(leaf) else None, model)
+            named = _named(jax.tree_util.tree_map(lambda leaf: None if _is_floating(leaf) else leaf, model))
+            self._tree = jax.tree_util.tree_structure(tree)
+            self._whole = jax.tree_util.tree_structure(model)
+            self._is_trained = [_is_floating(leaf) for leaf in jax.tree_util.tree_leaves(model)]
+        self.rest_names, self.rest = [name for name, _ in named], [_to_jax(leaf) for _, leaf in named]
+        self.names, self.trained = [name for name, _ in _named(tree)], [_to_jax(leaf) for _, leaf in _named(tree)]
+        if not self.trained:
+            raise OwnFileError(
+                f"{file.name}: build: gave {type(model).__name__}, in which there is no parameter. "
+                "Allowed: a tree of float arrays, or a flax.nnx.Module."
+            )
+        for name, leaf in zip(self.names, self.trained, strict=True):
+            if leaf.dtype != jnp.float32:
+                raise OwnFileError(f"{file.name}: build: {name} is of {leaf.dtype}. Build in float32; Vigil sets the precision.")
+
+    def tree(self, trained: Sequence[Any]) -> Any:
+        """Return what is trained in the form that an optimizer gets it in."""
+        return jax.tree_util.tree_unflatten(self._tree, trained)
+
+    def whole(self, trained: Sequence[Any], rest: Sequence[Any], *, training: bool) -> Any:
+        """Return a model for the file's functions."""
+        if self.is_module:
+            state = jax.tree_util.tree_unflatten(self._rest_tree, rest)
+            return self._nnx.merge(self._graphs[training], self.tree(trained), state)
+        of_trained, of_rest = iter(trained), iter(rest)
+        return jax.tree_util.tree_unflatten(
+            self._whole, [next(of_trained) if is_trained else next(of_rest) for is_trained in self._is_trained]
+        )
+
+    def rest_of(self, model: Any, rest: Sequence[Any]) -> list[Any]:
+        """Return what a model holds besides its parameters after a call, as the list that it was made of."""
+        if not self.is_module:
+            return list(rest)
+        found = dict(_named(self._nnx.split(model, self._nnx.Param, ...)[2]))
+        return [found[name] for name in self.rest_names]
+
+
+class _Step:
+    """The file's model in its first state, what is minimised and how, in a precision."""
+
+    def __init__(self, own: OwnFile, precision: str) -> None:
+        self.own, self.precision = own, precision
+        if precision not in ("fp32", *_HALVES):
+            raise Unsupported(f"{precision}: needs a GPU. On a CPU a step is verified in fp32, bf16 and fp16.")
+        self.model = _Model(own.call("build"), own.path)
+        self._check_model(_Model(own.call("build"), own.path))
+        self.scale = 1.0
+        self._takes_key = _takes_key(own)
+        self._optimizer, self._slots, self._slots_tree, self._slot_names = None, [], None, []
+        if own.has("optimizer"):
+            self._begin_optimizer()
+        self.first = (self.model.trained, self.model.rest, self._slots)
+
+    def _check_model(self, again: _Model) -> None:
+        for name, one, other in zip(
+            [*self.model.names, *self.model.rest_names],
+            [*self.model.trained, *self.model.rest],
+            [*again.trained, *again.rest],
+            strict=False,
+        ):
+            if not np.array_equal(_read(one), _read(other)):
+                raise OwnFileError(
+                    f"{self.own.path.name}: build: two calls gave other numbers, in {name}. "
+                    "It must make the same model each time."
+                )
+
+    def _begin_optimizer(self) -> None:
+        optimizer = self.own.call("optimizer", self.model.whole(self.model.trained, self.model.rest, training=True))
+        self._optimizer = getattr(optimizer, "tx", optimizer)
+        if not callable(getattr(self._optimizer, "init", None)) or not callable(getattr(self._optimizer, "update", None)):
+            raise OwnFileError(
+                f"{self.own.path.name}: optimizer: gave {type(optimizer).__name__}. Allowed: an optax.GradientTransformation."
+            )
+        try:
+            slots = self._optimizer.init(self.model.tree(self.model.trained))
+        except Exception as error:
+            raise self.own.blame("optimizer", error) from error
+        self._slots_tree = jax.tree_util.tree_structure(slots)
+        self._slot_names = [name for name, _ in _named(slots)]
+        self._slots = [_to_jax(leaf) for leaf in jax.tree_util.tree_leaves(slots)]
+
+    def loss(self, trained: Any, rest: Any, batch: Batch, key: Any, *, training: bool) -> tuple[Any, Any]:
+        """Return what is minimised, in float32, and the rest of the model after the call."""
+        model, given = self._in_precision(trained, rest, batch, training=training)
+        loss = self.own.call("loss", model, given, *([key] if self._takes_key else []))
+        if getattr(loss, "shape", None) is None or loss.size != 1:
+            raise OwnFileError(f"{self.own.path.name}: loss: gave {_shown(loss)}. Allowed: one number, an array of one element.")
+        return loss.reshape(()).astype(jnp.float32), self.model.rest_of(model, rest)
+
+    def _in_precision(self, trained: Any, rest: Any, batch: Batch, *, training: bool) -> tuple[Any, Batch]:
+        half = _HALVES.get(self.precision)
+        if half is None:
+            return self.model.whole(trained, rest, training=training), batch
+        given = map_leaves(lambda leaf: leaf.astype(half) if isinstance(leaf, jax.Array) and _is_floating(leaf) else leaf, batch)
+        if self.own.has(_CAST):
+            model = self.model.whole(trained, rest, training=training)
+            changed = self.own.call(_CAST, model, self.precision)
+            return (model if changed is None else changed), given
+        return self.model.whole([leaf.astype(half) for leaf in trained], rest, training=training), given
+
+    def differentiate(self, trained: Any, rest: Any, batches: Sequence[Batch], keys: Any, scale: Any) -> tuple[Any, Any, Any]:
+        """Return the losses of the batches, the gradients of their mean, and the rest of the model."""
+        share = 1.0 / len(batches)
+        losses, total = [], None
+
+        def scaled(trained: Any, rest: Any, batch: Batch, key: Any) -> tuple[Any, Any]:
+            loss, rest = self.loss(trained, rest, batch, key, training=True)
+            minimised = loss * share if len(batches) > 1 else loss
+            return (minimised * scale if self.precision == "fp16" else minimised), (loss, rest)
+
+        for place, batch in enumerate(batches):
+            try:
+                gradients, (loss, rest) = jax.grad(scaled, has_aux=True)(trained, rest, batch, keys[place])
+            except ContractError:
+                raise
+            except Exception as error:
+                raise self.own.blame("loss", error) from error
+            losses.append(loss)
+            total = gradients if total is None else [a + b for a, b in zip(total, gradients, strict=True)]
+        if self.precision == "fp16":
+            total = [each * (1.0 / scale) for each in total]
+        return losses, total, rest
+
+    def step(self, trained: Any, rest: Any, slots: Any, batches: Sequence[Batch], keys: Any, scale: Any) -> tuple[Any, ...]:
+        """Return the losses of the batches, the gradients of their mean, and all that a step leaves."""
+        losses, gradients, rest = self.differentiate(trained, rest, batches, keys, scale)
+        return losses, gradients, *self.updated(trained, slots, gradients), rest
+
+    def updated(self, trained: Any, slots: Any, gradients: Any) -> tuple[Any, Any]:
+        """Return the parameters and what the optimizer keeps after a step with these gradients."""
+        if self._optimizer is None:
+            return trained, slots
+        kept = jax.tree_util.tree_unflatten(self._slots_tree, slots)
+        try:
+            updates, kept = self._optimizer.update(self.model.tree(gradients), kept, self.model.tree(trained))
+        except Exception as error:
+            raise self.own.blame("optimizer", error) from error
+        moved = [leaf + each for leaf, each in zip(trained, jax.tree_util.tree_leaves(updates), strict=True)]
+        return [new.astype(leaf.dtype) for leaf, new in zip(trained, moved, strict=True)], jax.tree_util.tree_leaves(kept)
+
+    def evaluation(self, trained: Any, rest: Any, batch: Batch, key: Any) -> tuple[Any, list[Any]]:
+        """Return loss and outputs in evaluation mode."""
+        loss, _ = self.loss(trained, rest, batch, key, training=False)
+        if not self.own.has("predict"):
+            return loss, []
+        model, given = self._in_precision(trained, rest, batch, training=False)
+        return loss, jax.tree_util.tree_leaves(self.own.call("predict", model, given))
+
+    def carry_out(self, function: Callable, *arguments: Any) -> Any:
+        """Return what a function gives. Its arguments are trees of arrays, batches among them."""
+        raise NotImplementedError
+
+    def train(self, steps: Sequence[Sequence[Batch]]) -> Arrays:
+        trained, rest, slots = self.first
+        found: Arrays = {}
+        for number, batches in enumerate(steps):
+            found = self.state_of(trained, slots, "before")
+            keys = [_key(number, place) for place in range(len(batches))]
+            given = (trained, rest, slots, batches, keys, np.float32(self.scale))
+            losses, gradients, trained, slots, rest = self.carry_out(self.step, *given)
+            found |= self.state_of(trained, slots, "after") | self.computed(losses, gradients, rest)
+        return found
+
+    def computed(self, losses: Any, gradients: Any, rest: Any) -> Arrays:
+        """Return what a step computes, under canonical names."""
+        found = {"loss": np.mean([_read(loss) for loss in losses], axis=0).reshape(())}
+        found |= {f"gradients/{name}": _read(each) for name, each in zip(self.model.names, gradients, strict=True)}
+        if self.model.is_module:
+            named = zip(self.model.rest_names, rest, strict=True)
+            found |= {f"stats/{name}": _read(each) for name, each in named if not _is_key(each)}
+        return found
+
+    def state_of(self, trained: Any, slots: Any, when: str) -> Arrays:
+        """Return parameters and what the optimizer keeps, where there is one."""
+        if self._optimizer is None:
+            return {}
+        found = {f"{when}/params/{name}": _read(each) for name, each in zip(self.model.names, trained, strict=True)}
+        named = zip(self._slot_names, slots, strict=True)
+        return found | {f"{when}/optimizer/{name}": _read(each) for name, each in named if not _is_key(each)}
+
+    def evaluate(self, batch: Batch) -> Arrays:
+        trained, rest, _ = self.first
+        loss, outputs = self.carry_out(self.evaluation, trained, rest, batch, _key(0, 0))
+        return {"loss": _read(loss)} | {f"outputs/{place}": _read(leaf) for place, leaf in enumerate(outputs)}
+
+    def traced(self, function: Callable, *arguments: Any) -> tuple[Flat, Any]:
+        """Return a function of the program's types as equations, and the form of what it gives."""
+        arrays, whole = _parted(arguments)
+        shapes = [_shape(each) for each in arrays]
+        jaxpr, form = jax.make_jaxpr(lambda *given: function(*whole(given)), return_shape=True)(*shapes)
+        return flatten(jaxpr, file=str(self.own.path)), jax.tree_util.tree_structure(form)
+
+    def look(self, batch: Batch) -> tuple[Flat, Any, list[Any], dict[int, list[str]]]:
+        """Return a step's equations, the form of its results, what it is given, and the names of what its equations give.
+
+        The equations of a line of the file go by the number of the visit to it. One that is there in one context alone changes
+        no names but those of its own line.
+        """
+        arguments = *self.first, [batch], [_key(0, 0)], np.float32(self.scale)
+        flat, form = self.traced(self.step, *arguments)
+        names: dict[int, list[str]] = {}
+        phase, visit, line = "forward", -1, ""
+        seen: dict[str, int] = {}
+        gradients = {*flat.outputs[1 : 1 + len(self.model.names)]}
+        done: set[int] = {*flat.inputs, *flat.constants} & gradients
+        for number, equation in enumerate(flat.equations):
+            if equation.where != line:
+                visit, line, seen = visit + 1, equation.where, {}
+            if is_shown(equation) and not gradients <= done:
+                found = names[number] = []
+                for aval in equation.results:
+                    count = seen[equation.name] = seen.get(equation.name, 0) + 1
+                    known = f"{phase}/{visit:04d}/{line}:{equation.name}" + (f".{count}" if count > 1 else "")
+                    found.append(known if _is_floating(aval) and aval.size <= _LARGEST_SHOWN else "")
+            done |= {*equation.outputs} & gradients
+            if flat.outputs[0] in equation.outputs:
+                phase = "backward"
+        return flat, form, _parted(arguments)[0], names
+
+    def looked(self, results: Any) -> Arrays:
+        """Return what a look shows besides: all that the step gave."""
+        losses, gradients, trained, slots, rest = results
+        found = self.state_of(*self.first[::2], "before") | self.state_of(trained, slots, "after")
+        return found | self.computed(losses, gradients, rest)
+
+
+class Program(_Step):
+    """The step in one context."""
+
+    def __init__(self, own: OwnFile, request: StepRequest, facts: dict[str, Any]) -> None:
+        super().__init__(own, request.precision)
+        self.scale = facts.get(_SCALE, 1.0)
+        self._mode = request.mode
+        self._compiled: dict[tuple, Callable] = {}
+
+    def carry_out(self, function: Callable, *arguments: Any) -> Any:
+        arrays = [_to_jax(each) for each in _parted(arguments)[0]]
+        key = _kind(function, *arguments)
+        if key not in self._compiled:
+            self._compiled[key] = self._program(function, *arguments)
+        return self._compiled[key](*arrays)
+
+    def _program(self, function: Callable, *arguments: Any) -> Callable:
+        """Return a function of the arrays in some arguments as a program of the mode."""
+        if self._mode == "eager":
+            # Traced once and carried out op by op: JAX would compile each loop anew whenever the file is called.
+            flat, form = self.traced(function, *arguments)
+            return lambda *given: jax.tree_util.tree_unflatten(form, evaluate(flat, given))
+        arrays, whole = _parted(arguments)
+        program = jax.jit(lambda *given: function(*whole(given)))
+        return compile_ahead(program, *map(_to_jax, arrays)) if self._mode == "compile" else program
+
+    def taps(self, batch: Batch) -> Arrays:
+        flat, form, given, names = self.look(batch)
+
+        def tapped(*given: Any) -> tuple[list[Any], list[Any]]:
+            shown: list[Any] = []
+
+            def show(number: int, results: list[Any]) -> None:
+                shown.extend(each for each, name in zip(results, names.get(number, []), strict=False) if name)
+
+            return evaluate(flat, given, show), shown
+
+        given = [_to_jax(each) for each in given]
+        if self._mode == "eager":
+            results, shown = tapped(*given)
+        else:
+            program = jax.jit(tapped)
+            results, shown = (compile_ahead(program, *given) if self._mode == "compile" else program)(*given)
+        known = [name for each in names.values() for name in each if name]
+        found = {name: _folded(_read(each)) for name, each in zip(known, shown, strict=True)}
+        return found | self.looked(jax.tree_util.tree_unflatten(form, results))
+
+
+class Oracle(_Step):
+    """The step in float64, by the equations of the program in a precision."""
+
+    def __init__(self, own: OwnFile, request: StepRequest) -> None:
+        super().__init__(own, request.precision)
+        self._draw: int | None = None
+        self._choices: list[tuple[str, int]] = []
+        self._flat: dict[tuple, tuple[Flat, Any]] = {}
+        self._operators = 0
+        self._overflows = 0
+        if self.precision == "fp16":
+            self.scale = self._largest_scale(_to_numpy(own.call("batch", request.seeds[0] if request.seeds else 0)))
+
+    def _largest_scale(self, batch: Batch) -> float:
+        """Return half of the largest loss scale, of powers of 2, at which no gradient leaves the range of float16."""
+
+        def overflows(scale: float) -> int:
+            self.scale, self._overflows = scale, 0
+            self.train([[batch]])
+            return self._overflows
+
+        least, scale = overflows(1.0), _FIRST_SCALE
+        while scale > 1.0 and overflows(scale) > least:
+            scale /= 2.0
+        return max(1.0, scale / 2.0)
+
+    def under(self, draw: int | None) -> None:
+        self._draw = draw
+
+    def choices(self) -> list[tuple[str, int]]:
+        return self._choices
+
+    def facts(self) -> dict[str, Any]:
+        return {_SCALE: self.scale, "operators": self._operators}
+
+    def carry_out(self, function: Callable, *arguments: Any) -> Any:
+        key = _kind(function, *arguments)
+        if key not in self._flat:
+            self._flat[key] = self.traced(function, *arguments)
+        flat, form = self._flat[key]
+        return jax.tree_util.tree_unflatten(form, self._run(flat, _parted(arguments)[0]))
+
+    def taps(self, batch: Batch) -> Arrays:
+        flat, form, given, names = self.look(batch)
+        found: Arrays = {}
+
+        def show(number: int, results: list[Any]) -> None:
+            named = zip(names.get(number, []), results, strict=False)
+            found.update({name: _folded(result) for name, result in named if name})
+
+        results = self._run(flat, given, show)
+        return found | self.looked(jax.tree_util.tree_unflatten(form, results))
+
+    def update(self, before: Arrays, gradients: Arrays) -> Arrays:
+        trained, _, slots = self.first
+        trained = [before[f"params/{name}"] for name in self.model.names]
+        slots = [before.get(f"optimizer/{name}", slot) for name, slot in zip(self._slot_names, slots, strict=True)]
+        found = self.carry_out(self.updated, trained, slots, [gradients[name] for name in self.model.names])
+        return self.state_of(*found, "after")
+
+    def parameters(self) -> Arrays:
+        return {name: _read(each) for name, each in zip(self.model.names, self.model.trained, strict=True)}
+
+    def loss_at(self, batch: Batch, moved: Arrays) -> float:
+        trained, rest, _ = self.first
+        trained = [
+            np.float64(leaf) + moved[name] if name in moved else leaf
+            for name, leaf in zip(self.model.names, trained, strict=True)
+        ]
+        loss, _ = self.carry_out(self._training_loss, trained, rest, batch, _key(0, 0))
+        return float(loss)
+
+    def _training_loss(self, trained: Any, rest: Any, batch: Batch, key: Any) -> tuple[Any, Any]:
+        return self.loss(trained, rest, batch, key, training=True)
+
+    def _run(self, flat: Flat, values: Sequence[Any], show: Callable[[int, list[Any]], None] | None = None) -> list[Any]:
+        interpreter = Interpreter(draw=self._draw)
+        results = interpreter.run(flat, values, show)
+        self._choices, self._overflows = interpreter.choices, interpreter.overflows
+        self._operators = max(self._operators, flat.count())
+        return results
+
+
+def _takes_key(own: OwnFile) -> bool:
+    """Does `loss` take a key for what it draws at random?"""
+    parameters = inspect.signature(own._module.loss).parameters.values()
+    return sum(each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD) for each in parameters) > 2
+
+
+def _key(step: int, place: int) -> Any:
+    """Return the key of a step's batch: the same in every context."""
+    return jax.random.fold_in(jax.random.fold_in(jax.random.PRNGKey(_SEED), step), place)
+
+
+def _parted(arguments: tuple) -> tuple[list[Any], Callable[[Sequence[Any]], Any]]:
+    """Return the arrays in some arguments, and a function that puts others in their place."""
+    arrays = [leaf for leaf in leaves(arguments) if _is_array(leaf)]
+
+    def whole(given: Sequence[Any]) -> Any:
+        rest = iter(given)
+        return map_leaves(lambda leaf: next(rest) if _is_array(leaf) else leaf, arguments)
+
+    return arrays, whole
+
+
+def _is_array(leaf: Any) -> bool:
+    return isinstance(leaf, (np.ndarray, np.generic, jax.Array))
+
+
+def _is_key(leaf: Any) -> bool:
+    return _is_array(leaf) and jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.extended)
+
+
+def _is_floating(leaf: Any) -> bool:
+    if isinstance(leaf, float):
+        return True
+    dtype = getattr(leaf, "dtype", None)
+    return dtype is not None and jnp.issubdtype(dtype, jnp.floating)
+
+
+def _to_jax(leaf: Any) -> Any:
+    return leaf if isinstance(leaf, jax.Array) else jnp.asarray(leaf)
+
+
+def _shape(leaf: Any) -> Any:
+    """Return what a program sees of an array: float64 is its float32 without rounding."""
+    return jax.ShapeDtypeStruct(np.shape(leaf), np.dtype(np.float32) if leaf.dtype == np.float64 else leaf.dtype)
+
+
+def _kind(function: Callable, *arguments: Any) -> tuple:
+    """Return what a program is made for: its function, and of its arguments all but the numbers in their arrays."""
+    arrays, whole = _parted(arguments)
+    kinds = [(tuple(each.shape), str(_shape(each).dtype), getattr(each, "weak_type", False)) for each in arrays]
+    return function.__name__, repr(whole([None] * len(arrays))), *kinds
+
+
+def _named(tree: Any) -> list[tuple[str, Any]]:
+    """Return the leaves of a tree by their paths; nnx's variables hold theirs in `value`."""
+    found = jax.tree_util.tree_flatten_with_path(tree)[0]
+    return [("/".join(_plain_path(path)), leaf) for path, leaf in found]
+
+
+def _plain_path(path: Sequence[Any]) -> Iterator[str]:
+    for place, part in enumerate(path):
+        name = next((str(getattr(part, of)) for of in ("key", "idx", "name") if hasattr(part, of)), str(part))
+        if place == 0 or name != "value" or place < len(path) - 1:
+            yield name
+
+
+def _folded(array: np.ndarray) -> np.ndarray:
+    """Return sums of a large array's elements, with signs at random: what is far from it stays as far, and it takes less room."""
+    if array.size <= _SHOWN:
+        return array
+    flat = np.nan_to_num(np.asarray(array, np.float64).ravel(), nan=0.0, posinf=0.0, neginf=0.0)
+    flat = flat * np.random.default_rng(_SEED).choice((-1.0, 1.0), flat.size)
+    return np.add.reduceat(flat, np.arange(_SHOWN) * flat.size // _SHOWN)
+
+
+def _read(leaf: Any) -> np.ndarray:
+    array = np.asarray(jax.random.key_data(leaf) if _is_key(leaf) else leaf)
+    return array if array.dtype == np.float64 or not _is_floating(array) else array.astype(np.float32)
+
+
+def _shown(value: Any) -> str:
+    shape = getattr(value, "shape", None)
+    return type(value).__name__ if shape is None else f"an array of shape {list(shape)}"
+
+
+FRAMEWORK = Framework("jax", _set_up, _describe, _to_numpy, Program, Oracle)
