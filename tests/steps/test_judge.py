@@ -1,0 +1,141 @@
+"""From differences to a verdict and an origin."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from vigil.documents.step import DirectionalDerivative
+from vigil.documents.verdict import Verdict
+from vigil.errors import CannotRun
+from vigil.steps.judge import Judged, differences_of, judge, origin_of, verdict_of, wrong_derivative
+from vigil.steps.limits import limits_of
+from vigil.verify.distance import Difference
+
+DRAWS = [[1.0, 0.01, 0.0], [1.1, -0.01, 0.0], [0.9, 0.0, 0.01]]
+
+
+def judged(tensor: str, *, is_out: bool, case: str = "look/step/segments") -> Judged:
+    """Return a difference that is out, or not."""
+    return Judged(Difference(case, tensor, 100.0 if is_out else 1.0, 1.0, 0.0, 0.0, 0.0), 10.0 if is_out else 0.1)
+
+
+def looked(*tensors: str, out: tuple[str, ...]) -> list[Judged]:
+    """Return tensors in the order in which they were computed, some of them out."""
+    return [judged(each, is_out=each in out) for each in tensors]
+
+
+def test_a_module_whose_input_agrees_and_whose_output_does_not_is_the_origin():
+    """Later modules inherit it."""
+    tensors = ("forward/0000/a/input", "forward/0001/a/output", "forward/0002/b/input", "forward/0003/b/output")
+    origin = origin_of(looked(*tensors, out=tensors[3:]), [])
+    assert (origin.where, origin.phase) == ("b", "forward")
+
+
+def test_what_lies_between_two_modules_is_told_so():
+    """The input of the second is out, and the output of the first is not."""
+    tensors = ("forward/0000/a/input", "forward/0001/a/output", "forward/0002/b/input", "forward/0003/b/output")
+    origin = origin_of(looked(*tensors, out=tensors[2:]), [])
+    assert origin.text == "between a and b, forward"
+
+
+def test_the_backward_pass_of_a_module_is_an_origin():
+    """The gradient of its output agrees, that of its input does not."""
+    tensors = ("forward/0001/b/output", "backward/0003/b/output", "backward/0002/b/input", "backward/0001/a/output")
+    origin = origin_of(looked(*tensors, out=tensors[2:]), [])
+    assert (origin.where, origin.phase) == ("b", "backward")
+
+
+def test_a_weight_gradient_is_an_origin_where_nothing_before_it_is_out():
+    """All that is inside agrees, and a gradient does not."""
+    inside = looked("forward/0000/a/input", "forward/0001/a/output", out=())
+    origin = origin_of([*inside, judged("gradients/layers.a.weight", is_out=True)], [])
+    assert (origin.where, origin.phase) == ("layers.a", "gradient")
+
+
+@pytest.mark.parametrize(
+    ("tensor", "case", "text"),
+    [
+        ("params/head.weight", "step/step", "the optimizer, update"),
+        ("stats/norm.running_var", "step/step", "norm, statistics"),
+        ("outputs/0", "evaluation/step", "the step, evaluation"),
+        ("loss", "step/step", "the step, forward"),
+    ],
+)
+def test_without_a_look_the_first_tensor_that_is_out_says_the_phase(tensor, case, text):
+    """Update, statistics, evaluation or forward."""
+    origin = origin_of([], [judged(tensor, is_out=True, case=case)])
+    assert origin.phase == text.split()[-1].strip(",")
+
+
+def test_nothing_that_is_out_is_no_origin():
+    """A clean look has none."""
+    assert origin_of(looked("forward/0000/a/input", out=()), []) is None
+
+
+def limits(*, largest: float = 1.0):
+    """Return limits of four programs that are alike."""
+    statistics = {"distance": largest, "slope": largest, "intercept": largest}
+    return limits_of(
+        {"program": f"p{k}", "precision": "fp32", "case": "step/step", "context": "c", "hardware": "some, 2 cores",
+         "largest": {"gradients": {name: value * (1 + 0.02 * k) for name, value in statistics.items()}}}
+        for k in range(4)
+    )  # fmt: skip
+
+
+def test_a_verdict_counts_what_is_beyond_its_limit():
+    """Clean, scaled by a hundred floors, and missing."""
+    facts = {"norm": 10.0, "size": 50, "draws": DRAWS}
+    floors = {"step": {"gradients/w": facts, "gradients/v": facts}}
+    clean = {"step": {"lines": {"gradients/w": [1.0, 0.0, 0.0], "gradients/v": [0.5, 0.0, 0.0]}}}
+    wrong = {"step": {"lines": {"gradients/w": [1.0, 0.0, 0.0], "gradients/v": [100.0, 10.0, 0.0]}}}
+    missing = {"step": {"lines": {"gradients/w": [1.0, 0.0, 0.0], "gradients/v": "missing"}}}
+    verdicts = [verdict_of(judge(differences_of(each, floors, {}), limits(), "fp32")) for each in (clean, wrong, missing)]
+    assert [each.name for each in verdicts] == [Verdict.REPRODUCED, Verdict.REGRESSED, Verdict.REGRESSED]
+    assert verdicts[1].reason == "1 of 2 tensors beyond what rounding does: gradients"
+
+
+def test_nothing_compared_is_not_reproduced():
+    """A context that answered nothing is unknown."""
+    assert verdict_of([]).name is Verdict.UNKNOWN
+
+
+def test_updates_go_by_what_they_are_of():
+    """`after/params/...` is judged as parameters, and named so."""
+    facts = {"norm": 1.0, "size": 9, "draws": DRAWS}
+    update = {"lines": {"after/params/w": [1.0, 0.0, 0.0]}, "floors": {"after/params/w": facts}}
+    [found] = differences_of({}, {}, {"step": update})
+    assert (found.tensor, found.family) == ("params/w", "params")
+
+
+def test_a_limit_is_of_the_next_program():
+    """Programs that differ more leave more room; one whose row is no rounding is refused."""
+    narrow, wide = limits(largest=1.0), limits_of(
+        {"program": f"p{k}", "precision": "fp32", "case": "step/step", "context": "c", "hardware": "some, 2 cores",
+         "largest": {"gradients": {"distance": 1.0 + k, "slope": 1.0, "intercept": 1.0}}} for k in range(4)
+    )  # fmt: skip
+    key = ("fp32", "margin", "gradients", "distance")
+    assert 1.06 < narrow.table[key].value < wide.table[key].value <= 20.0
+    with pytest.raises(CannotRun, match="no rounding"):
+        limits(largest=25.0)
+
+
+def test_too_few_programs_make_no_limit():
+    """Of one program nothing can be said of the next."""
+    row = {"program": "p", "precision": "fp32", "case": "step/step", "context": "c", "hardware": "some, 2 cores",
+           "largest": {"loss": {"distance": 1.0, "slope": 1.0, "intercept": 1.0}}}  # fmt: skip
+    assert limits_of([row]).table == {}
+
+
+def test_a_wrong_derivative_is_told_with_its_parameters():
+    """All of them first, then those that differ."""
+    right = DirectionalDerivative(parameter=None, central=1.0, gradients=1.0, error=1e-6)
+    whole = DirectionalDerivative(parameter=None, central=1.0, gradients=1.1, error=1e-6)
+    one = DirectionalDerivative(parameter="head.weight", central=0.5, gradients=0.6, error=1e-6)
+    fine = DirectionalDerivative(parameter="head.bias", central=0.5, gradients=0.5, error=1e-6)
+    unknown = DirectionalDerivative(parameter=None, central=math.nan, gradients=0.5, error=1e-6)
+    assert wrong_derivative(()) is None
+    assert wrong_derivative((right,)) is None
+    assert "not the derivative of the loss: head.weight (" in wrong_derivative((whole, one, fine))
+    assert wrong_derivative((unknown,)) is not None

@@ -1,0 +1,79 @@
+"""What is kept of two tensors: how far apart they are, or why nobody can say."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from runners.contract.steps.derivative import derivatives, differs
+from runners.contract.steps.measure import lines_of
+
+
+def test_a_line_has_distance_slope_and_intercept():
+    """Of a tensor that is scaled, the slope says by how much."""
+    expected = np.linspace(-1.0, 2.0, 50)
+    distance, slope, intercept = lines_of({"x": 1.01 * expected}, {"x": expected})["x"]
+    assert distance == pytest.approx(0.01 * np.linalg.norm(expected))
+    assert slope == pytest.approx(0.01)
+    assert intercept == pytest.approx(0.0, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("observed", "said"),
+    [
+        ({}, "missing"),
+        ({"x": np.ones(3)}, "shape [3], expected [2]"),
+        ({"x": np.array([1.0, np.nan])}, "1 of 2 values are not finite"),
+        ({"x": np.array([-np.inf, 1.0])}, "1 of 2 values are not finite"),
+    ],
+)
+def test_what_cannot_be_compared_is_told(observed, said):
+    """Missing, another shape, not finite: each has its words, and none passes."""
+    assert lines_of(observed, {"x": np.ones(2)})["x"] == said
+
+
+def test_a_tensor_that_nobody_expects_is_told():
+    """A gradient where there is none in float64 is no match."""
+    assert lines_of({"x": np.ones(2), "y": np.ones(1)}, {"x": np.ones(2)})["y"] == "unexpected"
+
+
+def test_infinities_of_a_mask_are_equal_or_wrong():
+    """Both may be infinite in the same places, and there alone."""
+    expected = np.array([0.0, -np.inf, 2.0])
+    assert lines_of({"x": expected + np.array([0.0, 0.0, 1e-3])}, {"x": expected})["x"][0] == pytest.approx(1e-3)
+    assert isinstance(lines_of({"x": np.array([-np.inf, 0.0, 2.0])}, {"x": expected})["x"], str)
+    assert isinstance(lines_of({"x": np.array([0.0, np.inf, 2.0])}, {"x": expected})["x"], str)
+
+
+class Cubic:
+    """loss = sum(a^3) + sum(b^2), with gradients that may be wrong in b."""
+
+    def __init__(self, scale: float = 1.0) -> None:
+        self._a, self._b, self._scale = np.linspace(0.5, 1.5, 6), np.linspace(-1.0, 1.0, 7), scale
+
+    def under(self, draw):
+        pass
+
+    def train(self, steps):
+        return {"loss": np.float64(0.0), "gradients/a": 3 * self._a**2, "gradients/b": self._scale * 2 * self._b}
+
+    def parameters(self):
+        return {"a": self._a, "b": self._b}
+
+    def loss_at(self, batch, moved):
+        return float(np.sum((self._a + moved.get("a", 0.0)) ** 3) + np.sum((self._b + moved.get("b", 0.0)) ** 2))
+
+
+def test_gradients_that_are_the_derivative_agree_with_central_differences():
+    """One direction through all parameters is enough where nothing is wrong."""
+    found = derivatives(Cubic(), None)
+    assert list(found) == [""]
+    assert not differs(found[""])
+
+
+@pytest.mark.parametrize("scale", [1.001, 0.0, -1.0])
+def test_a_wrong_gradient_is_found_and_its_parameter_named(scale):
+    """A factor of 1.001, nothing at all, and the other sign."""
+    found = derivatives(Cubic(scale), None)
+    assert differs(found[""])
+    assert [name for name, each in found.items() if name and differs(each)] == ["b"]
