@@ -1,0 +1,642 @@
+"""A user's own training step, in one context or in float64.
+
+A program that nobody declared: its variables go by their paths in Keras, and its layers, too. A step is two functions, one that
+differentiates a batch and one that updates: each is a graph of its own, in a mode's way of running it, or interpreted in float64.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import math
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from runners.contract.errors import Unsupported
+from runners.contract.steps.frame import Arrays, Framework
+from runners.contract.steps.own import Batch, OwnFile, OwnFileError, leaves, map_leaves
+from runners.contract.steps.request import StepRequest
+from runners.tensorflow.modes import compile_function, trace
+
+_SEED = 0
+_FIRST_SCALE = 2.0**16  # that of Keras' LossScaleOptimizer is 2**15
+_LEAST_SCALE = 2.0**-16
+_SCALE = "loss_scale"
+_POLICIES = {"fp32": "float32", "bf16": "mixed_bfloat16", "fp16": "mixed_float16"}
+_FLOATS = (tf.float32, tf.bfloat16, tf.float16)
+# Layers that call others within a loop, whose tensors are not at hand outside it.
+_LOOPING = ("RNN", "TimeDistributed")
+Function = Callable[..., Any]
+
+
+def _set_up(request: StepRequest) -> None:
+    tf.config.threading.set_intra_op_parallelism_threads(request.threads)
+    tf.config.threading.set_inter_op_parallelism_threads(request.threads)
+    if request.precision in _POLICIES:
+        # Set before the file is imported: layers that a module makes take the policy of that moment.
+        tf.keras.mixed_precision.set_global_policy(_POLICIES[request.precision])
+
+
+def _describe() -> dict[str, Any]:
+    return {
+        "framework_version": tf.__version__,
+        "framework_path": tf.__file__,
+        "keras_version": tf.keras.__version__,
+        "threads": tf.config.threading.get_intra_op_parallelism_threads(),
+        "onednn": _has_onednn(),
+    }
+
+
+def _has_onednn() -> bool | None:
+    try:
+        from tensorflow.python.util import _pywrap_util_port
+
+        return bool(_pywrap_util_port.IsMklEnabled())
+    except (ImportError, AttributeError):
+        return None
+
+
+def _to_numpy(batch: Batch) -> Batch:
+    return map_leaves(lambda leaf: leaf.numpy() if isinstance(leaf, tf.Tensor) else leaf, batch)
+
+
+class _Step:
+    """The file's model in its first state, its variables and what is minimised, in a precision."""
+
+    answers_updates = True
+
+    def __init__(self, own: OwnFile, precision: str, scale: float) -> None:
+        self.own, self.precision, self.scale = own, precision, scale
+        if precision not in _POLICIES:
+            raise Unsupported(f"{precision}: needs a GPU. On a CPU a step is verified in fp32, bf16 and fp16.")
+        self.remarks: list[str] = []
+        self._first_batch = _to_numpy(own.call("batch", 0))
+        first = {name: variable.numpy() for name, variable in _named_variables(self._build())}
+        self.model = self._build()
+        self.variables = dict(_named_variables(self.model))
+        for name, variable in self.variables.items():
+            value = variable.numpy()
+            if name not in first or first[name].shape != value.shape or first[name].tobytes() != value.tobytes():
+                raise OwnFileError(
+                    f"{own.path.name}: build: two calls after tf.keras.utils.set_random_seed({_SEED}) gave other numbers, in "
+                    f"{name}. It must make the same model each time."
+                )
+        trained = {id(_plain(each)) for each in self.model.trainable_variables}
+        self.parameters_of = {name: each for name, each in self.variables.items() if id(each) in trained}
+        self._takes_training = _takes_training(own)
+        if precision != "fp32" and not isinstance(self.model, tf.keras.layers.Layer):
+            self.remarks.append(f"{precision}: a tf.Module does not follow Keras' policy: it is verified as it is written")
+        if not self._takes_training:
+            self.remarks.append(
+                "evaluation: the loss is not asked for: `loss(model, batch)` calls the model as it is trained. "
+                "With `loss(model, batch, training=True)` it is"
+            )
+        self.optimizer = self._optimizer()
+        slots = [] if self.optimizer is None else _optimizer_variables(self.optimizer)
+        self.slots = dict(_unique((_path(each), _plain(each)) for each in slots))
+        self._first = [(each, each.numpy()) for each in (*self.variables.values(), *self.slots.values())]
+        self._first += [(each, each.numpy()) for each in _global_random_state()]
+        # Of operators that are drawn with the state of a kernel, the kernel has to be made anew.
+        self._draws_by_kernel = False
+
+    def train(self, steps: Sequence[Sequence[Batch]], taps: _Taps | None = None) -> Arrays:
+        """Take steps from the first state; return what the last one began with, what it computed and what it left."""
+        self.begin()
+        found: Arrays = {}
+        inside: Arrays = {}
+        for place, batches in enumerate(steps):
+            # The frame holds a last update to the gradients that each context computed, and asks the oracle for none.
+            is_updated = self.optimizer is not None and (self.answers_updates or place + 1 < len(steps))
+            if is_updated and self.answers_updates:
+                found = self.state_of("before")
+            parts = [self._differentiated(batch, 1.0 / len(batches), taps) for batch in batches]
+            inside = self._inside(parts[0])
+            gradients = self._sum([each["gradients"] for each in parts])
+            if is_updated:
+                self.carry_out(("update",), self._update, [gradients])
+            if is_updated and self.answers_updates:
+                found |= self.state_of("after")
+            found["loss"] = np.mean([self.numbers(each["loss"]) for each in parts], axis=0).reshape(())
+            found |= {f"gradients/{name}": self._dense(name, each) for name, each in gradients.items()}
+        stats = {f"stats/{name}": self.value(each) for name, each in self.variables.items() if name not in self.parameters_of}
+        return inside | found | stats
+
+    def evaluate(self, batch: Batch) -> Arrays:
+        """Return loss and outputs in evaluation mode."""
+        self.begin()
+        tensors, whole = _parted(batch)
+
+        def predicted(*given: Any) -> dict[str, Any]:
+            found = {}
+            if self._takes_training:
+                found["loss"] = self._loss(whole(given), training=False)
+            if self.own.has("predict"):
+                outputs = self.own.call("predict", self.model, whole(given))
+                found |= {f"outputs/{place}": each for place, each in enumerate(filter(tf.is_tensor, leaves(outputs)))}
+            return found
+
+        found = self.carry_out(("evaluate", *_form(batch)), predicted, tensors)
+        return {name: self.numbers(each) for name, each in found.items()}
+
+    def taps(self, batch: Batch) -> Arrays:
+        """Return what each layer gets and gives, and the gradients of these, and what a step returns."""
+        with _Taps(self.model) as taps:
+            tensors, whole = _parted(batch)
+            self.begin()
+            trace(taps.shown(lambda *given: self._loss(whole(given), training=True))).get_concrete_function(*tensors)
+            taps.is_probing = False
+            return self.train([[batch]], taps)
+
+    def begin(self) -> None:
+        """Load the first state, and seed what is drawn at random."""
+        for variable, first in self._first:
+            variable.assign(first)
+        _seed()
+
+    def state_of(self, when: str) -> Arrays:
+        """Return parameters and what the optimizer keeps."""
+        found = {f"{when}/params/{name}": self.value(each) for name, each in self.parameters_of.items()}
+        return found | {f"{when}/optimizer/{name}": self.value(each) for name, each in self.slots.items()}
+
+    def differentiation(self, batch: Batch, factor: float, taps: _Taps | None = None) -> tuple[tuple, Function, list]:
+        """Return a key, the function that differentiates the loss times a factor, and its arguments."""
+        tensors, whole = _parted(batch)
+
+        def differentiated(*given: Any) -> dict[str, Any]:
+            with tf.GradientTape() as tape:
+                loss = self._loss(whole(given), training=True)
+                # A scaled loss is of float32: a half cannot hold the first scale.
+                scaled = loss if factor == 1.0 else tf.cast(loss, tf.float32) * factor
+            tapped = taps.tapped if taps else {}
+            gradients = tape.gradient(scaled, [*self.parameters_of.values(), *tapped.values()])
+            own, inner = gradients[: len(self.parameters_of)], gradients[len(self.parameters_of) :]
+            unscale = 1.0 / (self.scale if factor != 1.0 else 1.0)
+            return {
+                "loss": loss,
+                "gradients": {
+                    name: _unscaled(_as_tensors(each), unscale)
+                    for name, each in zip(self.parameters_of, own, strict=True)
+                    if each is not None
+                },
+                "forward": dict(tapped),
+                "backward": {
+                    name: _unscaled(each, unscale) for name, each in zip(tapped, inner, strict=True) if tf.is_tensor(each)
+                },
+            }
+
+        function = taps.shown(differentiated) if taps else differentiated
+        return ("differentiate", factor, taps is not None, *_form(batch)), function, tensors
+
+    def carry_out(self, key: tuple, function: Function, arguments: list) -> Any:
+        """Return what a function gives, in the form in which it gives it. `key`: of what it is made."""
+        raise NotImplementedError
+
+    def value(self, variable: tf.Variable) -> np.ndarray:
+        """Return a variable's numbers."""
+        raise NotImplementedError
+
+    def numbers(self, tensor: Any) -> np.ndarray:
+        """Return a tensor's numbers."""
+        found = np.array(tensor)
+        return found.astype(np.float32) if tf.as_dtype(found.dtype) in (tf.bfloat16, tf.float16) else found
+
+    def _update(self, gradients: dict[str, Any]) -> dict[str, Any]:
+        """Let the optimizer take a step."""
+        pairs = [(_of_tensors(each, self.parameters_of[name]), self._trained[name]) for name, each in gradients.items()]
+        self.optimizer.apply_gradients(pairs)
+        return {}
+
+    def _differentiated(self, batch: Batch, share: float, taps: _Taps | None) -> dict[str, Any]:
+        return self.carry_out(*self.differentiation(batch, self.scale * share, taps))
+
+    def _sum(self, parts: list[dict[str, Any]]) -> dict[str, Any]:
+        """Return the sum of gradients; one of rows alone stays that where there is nothing to add to it."""
+        if len(parts) == 1:
+            return parts[0]
+
+        def added(*given: dict[str, Any]) -> dict[str, Any]:
+            return {
+                name: tf.add_n([tf.convert_to_tensor(_of_tensors(each[name], self.parameters_of[name])) for each in given])
+                for name in given[0]
+            }
+
+        return self.carry_out(("sum", len(parts)), added, parts)
+
+    def _dense(self, name: str, gradient: Any) -> np.ndarray:
+        if not isinstance(gradient, dict):
+            return self.numbers(gradient)
+        values = self.numbers(gradient["values"])
+        found = np.zeros(self.parameters_of[name].shape, np.float64)
+        np.add.at(found, np.asarray(gradient["indices"]), values)
+        return found
+
+    def _inside(self, part: dict[str, Any]) -> Arrays:
+        """Return what was tapped, in the order in which it was computed."""
+        found = {f"forward/{name}": self.numbers(each) for name, each in part["forward"].items()}
+        return found | {f"backward/{name}": self.numbers(each) for name, each in reversed(part["backward"].items())}
+
+    def _loss(self, batch: Batch, *, training: bool) -> Any:
+        loss = (
+            self.own.call("loss", self.model, batch, training)
+            if self._takes_training
+            else self.own.call("loss", self.model, batch)
+        )
+        shape = getattr(loss, "shape", None)
+        if not tf.is_tensor(loss) or not loss.dtype.is_floating or math.prod(each or 0 for each in shape) != 1:
+            raise OwnFileError(f"{self.own.path.name}: loss: gave {_shown(loss)}. Allowed: one number, a tensor of one element.")
+        return tf.reshape(loss, ())
+
+    def _build(self) -> Any:
+        tf.keras.backend.clear_session()
+        _seed()
+        model = self.own.call("build")
+        if not isinstance(model, (tf.Module, tf.keras.layers.Layer)):
+            raise OwnFileError(
+                f"{self.own.path.name}: build: gave {type(model).__name__}. Allowed: a Keras model or layer, or a tf.Module."
+            )
+        if not getattr(model, "built", True) or not model.trainable_variables:
+            tensors, whole = _parted(self._first_batch)
+            self.own.call("loss", model, whole(tensors))  # builds what takes its form from a batch
+        if not model.trainable_variables:
+            raise OwnFileError(f"{self.own.path.name}: build: the model has no variables that are trained, after a loss, too.")
+        for name, variable in _named_variables(model):
+            if variable.dtype.is_floating and variable.dtype != tf.float32:
+                raise OwnFileError(
+                    f"{self.own.path.name}: build: {name} is of {variable.dtype.name}. Build in float32; Vigil sets the precision."
+                )
+        return model
+
+    def _optimizer(self) -> Any:
+        if not self.own.has("optimizer"):
+            return None
+        self._trained = {
+            name: each for name, each in _named_variables(self.model, as_they_are=True) if name in self.parameters_of
+        }
+        optimizer = self.own.call("optimizer", self.model)
+        if not hasattr(optimizer, "apply_gradients") or not hasattr(optimizer, "build"):
+            raise OwnFileError(
+                f"{self.own.path.name}: optimizer: gave {type(optimizer).__name__}. Allowed: an optimizer of Keras, "
+                "none of tf.keras.optimizers.legacy."
+            )
+        optimizer.build(list(self._trained.values()))
+        return optimizer
+
+
+class Program(_Step):
+    """The step in one context."""
+
+    def __init__(self, own: OwnFile, request: StepRequest, facts: dict[str, Any]) -> None:
+        super().__init__(own, request.precision, facts.get(_SCALE, 1.0))
+        self._mode = request.mode
+        self._functions: dict[tuple, Function] = {}
+
+    def carry_out(self, key: tuple, function: Function, arguments: list) -> Any:
+        if self._draws_by_kernel:
+            _seed()
+        with _counted_seeds() as seeds:
+            if key not in self._functions:
+                self._functions[key] = self._in_mode(function, arguments)
+            found = self._functions[key](*arguments)
+        self._draws_by_kernel |= seeds.are_drawn
+        return found
+
+    def value(self, variable: tf.Variable) -> np.ndarray:
+        return self.numbers(variable.numpy())
+
+    def _in_mode(self, function: Function, arguments: list) -> Function:
+        if self._mode == "eager":
+            return function
+        if self._mode == "compile":
+            return compile_function(function)
+        return trace(function)
+
+
+class Oracle(_Step):
+    """The step in float64: its graph in a precision, interpreted."""
+
+    answers_updates = False
+
+    def __init__(self, own: OwnFile, request: StepRequest) -> None:
+        from runners.tensorflow.interpreter import Interpreter
+
+        super().__init__(own, request.precision, _FIRST_SCALE if request.precision == "fp16" else 1.0)
+        self._interpreter = Interpreter()
+        self._draw: int | None = None
+        self._traced: dict[tuple, _Traced] = {}
+        self._operators = 0
+        self._settled: set[tuple] = set()
+
+    def under(self, draw: int | None) -> None:
+        self._draw = draw
+
+    def choices(self) -> list[tuple[str, int]]:
+        return self._interpreter.choices
+
+    def facts(self) -> dict[str, Any]:
+        return {_SCALE: self.scale, "operators": self._operators, "remarks": self.remarks}
+
+    def train(self, steps: Sequence[Sequence[Batch]], taps: _Taps | None = None) -> Arrays:
+        if self.scale != 1.0 and self._draw is None:
+            for batches in steps:
+                for batch in batches:
+                    self._settle(batch)
+        found = super().train(steps, taps)
+        self._operators = max(self._operators, self._interpreter.operators)
+        return found
+
+    def update(self, before: Arrays, gradients: Arrays) -> Arrays:
+        """Return what the optimizer makes of a state and gradients. Rows that have none are left out where the step leaves them out."""
+        self.begin()
+        named = {f"params/{name}": each for name, each in self.parameters_of.items()}
+        named |= {f"optimizer/{name}": each for name, each in self.slots.items()}
+        for name, value in before.items():
+            variable = self._interpreter.of(named[name])
+            variable.assign(tf.cast(value, variable.dtype))
+        self.carry_out(("update",), self._update, [{name: tf.constant(each) for name, each in gradients.items()}])
+        return self.state_of("after")
+
+    def parameters(self) -> Arrays:
+        return {name: each.numpy() for name, each in self.parameters_of.items()}
+
+    def loss_at(self, batch: Batch, moved: Arrays) -> float:
+        self.begin()
+        for name, change in moved.items():
+            self._interpreter.of(self.parameters_of[name]).assign_add(change)
+        tensors, whole = _parted(batch)
+
+        def loss_of(*given: Any) -> dict[str, Any]:
+            return {"loss": self._loss(whole(given), training=True)}
+
+        return float(self.carry_out(("loss", *_form(batch)), loss_of, tensors)["loss"])
+
+    def begin(self) -> None:
+        super().begin()
+        self._interpreter.restart(self._draw)
+
+    def carry_out(self, key: tuple, function: Function, arguments: list) -> Any:
+        if self._draws_by_kernel:
+            _seed()
+        flat = tf.nest.flatten(arguments)
+        key = (*key, *((tuple(each.shape), each.dtype) for each in flat))
+        if key not in self._traced:
+            self._traced[key] = _Traced(function, arguments)
+            self._draws_by_kernel |= self._traced[key].draws_by_kernel
+        return self._traced[key].interpreted(self._interpreter, flat)
+
+    def value(self, variable: tf.Variable) -> np.ndarray:
+        return self.numbers(self._interpreter.of(variable).numpy())
+
+    def _settle(self, batch: Batch) -> None:
+        """Halve the loss scale until the program's own gradients are finite, as a scaler does in its first steps."""
+        form = tuple(each.tobytes() for each in leaves(batch) if isinstance(each, np.ndarray))
+        while form not in self._settled:
+            super().begin()
+            key, function, arguments = self.differentiation(batch, self.scale)
+            gradients = trace(function)(*arguments)["gradients"]
+            if all(bool(tf.reduce_all(tf.math.is_finite(each))) for each in tf.nest.flatten(gradients) if each.dtype.is_floating):
+                self._settled.add(form)
+            elif self.scale <= _LEAST_SCALE:
+                raise Unsupported(f"fp16: gradients are not finite with a loss scale of {self.scale}")
+            else:
+                self.scale /= 2.0
+                self._settled.clear()
+
+
+class _Traced:
+    """A function's graph, as the interpreter takes it, and the form of what it returns."""
+
+    def __init__(self, function: Function, arguments: list) -> None:
+        from runners.tensorflow.interpreter import Traced
+
+        def flat(*given: Any) -> list[Any]:
+            self._form = function(*tf.nest.pack_sequence_as(arguments, given))
+            return tf.nest.flatten(self._form)
+
+        specs = [tf.TensorSpec(each.shape, _narrow(each.dtype)) for each in tf.nest.flatten(arguments)]
+        with _counted_seeds() as seeds:
+            self._traced = Traced(trace(flat).get_concrete_function(*specs))
+        self.draws_by_kernel = seeds.are_drawn
+
+    def interpreted(self, interpreter: Any, flat: list) -> Any:
+        return tf.nest.pack_sequence_as(self._form, interpreter.run(self._traced, flat))
+
+
+class _Taps:
+    """What each layer without layers in it gets and gives, in the order of the calls.
+
+    Each of these tensors is a copy, so that its gradient is that of one use of it. Only calls that a graph of the step holds
+    itself are tapped: what a loop calls is inside the loop's.
+    """
+
+    def __init__(self, model: Any) -> None:
+        self._names = _leaf_layers(model)
+        self._layers = {id(each): each for each in _sublayers(model)}
+        self._patched: list[tuple[type, Any]] = []
+        self._known: list[str] = []
+        self._inside = False
+        self._graph: Any = None
+        self.tapped: dict[str, Any] = {}
+        self._calls: dict[str, int] = {}
+        self.is_probing = True
+
+    def __enter__(self) -> _Taps:
+        for kind in {type(self._layers[key]) for key in self._names}:
+            self._patched.append((kind, kind.__dict__.get("__call__")))
+            setattr(kind, "__call__", self._tapping(kind.__call__))  # noqa: B010
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        for kind, before in self._patched:
+            if before is None:
+                delattr(kind, "__call__")
+            else:
+                setattr(kind, "__call__", before)  # noqa: B010
+
+    def shown(self, function: Function) -> Function:
+        """Return a function in whose calls layers are tapped."""
+
+        def tapping(*given: Any) -> Any:
+            self.tapped, self._calls = {}, {}
+            self._graph = None if tf.executing_eagerly() else tf.compat.v1.get_default_graph()
+            return function(*given)
+
+        return tapping
+
+    def _tapping(self, call: Function) -> Function:
+        def tapped_call(layer: Any, *arguments: Any, **named: Any) -> Any:
+            name = self._names.get(id(layer))
+            graph = None if tf.executing_eagerly() else tf.compat.v1.get_default_graph()
+            if name is None or self._inside or graph is not self._graph:
+                return call(layer, *arguments, **named)
+            self._inside = True
+            try:
+                arguments = tuple(map_leaves(lambda leaf: self._tapped(leaf, f"{name}/input"), each) for each in arguments)
+                result = call(layer, *arguments, **named)
+            finally:
+                self._inside = False
+            return map_leaves(lambda leaf: self._tapped(leaf, f"{name}/output"), result)
+
+        return tapped_call
+
+    def _tapped(self, leaf: Any, name: str) -> Any:
+        if not tf.is_tensor(leaf) or isinstance(leaf, tf.Variable) or leaf.dtype not in _FLOATS:
+            return leaf
+        count = self._calls[name] = self._calls.get(name, 0) + 1
+        layer, _, end = name.rpartition("/")
+        known = f"{layer}#{count}/{end}" if count > 1 else name
+        if self.is_probing:
+            self._known.append(known)
+            return leaf
+        if known not in self._known:
+            return leaf
+        copy = tf.identity(leaf)
+        for mark in ("_keras_mask", "_keras_history"):
+            if hasattr(leaf, mark):
+                setattr(copy, mark, getattr(leaf, mark))
+        self.tapped[f"{self._known.index(known):04d}/{known}"] = copy
+        return copy
+
+
+class _counted_seeds(contextlib.ContextDecorator):  # noqa: N801
+    """Gives operators that are drawn at random without a seed one by their count: eager mode and graphs count differently.
+
+    `are_drawn`: was any?
+    """
+
+    def __enter__(self) -> _counted_seeds:
+        self.are_drawn = False
+        try:
+            from tensorflow.python.framework import random_seed
+        except ImportError:
+            self._module = None
+            return self
+        self._module, self._before, count = random_seed, random_seed.get_seed, iter(range(1, 2**31))
+
+        def get_seed(seed: int | None) -> tuple[int, int]:
+            self.are_drawn = True
+            return (_SEED + 1997, next(count) if seed is None else seed)
+
+        random_seed.get_seed = get_seed
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._module is not None:
+            self._module.get_seed = self._before
+
+
+def _seed() -> None:
+    tf.keras.utils.set_random_seed(_SEED)
+
+
+def _global_random_state() -> Iterator[tf.Variable]:
+    """Yield the state of the generators that a program may draw from without one of its own."""
+    tf.random.set_global_generator(tf.random.Generator.from_seed(_SEED))
+    yield tf.random.get_global_generator().state
+
+
+def _parted(batch: Batch) -> tuple[list[tf.Tensor], Callable[[Sequence[Any]], Batch]]:
+    """Return a batch's arrays, and what makes a batch of such."""
+    tensors = [tf.constant(leaf) for leaf in leaves(batch) if isinstance(leaf, np.ndarray)]
+
+    def whole(given: Sequence[Any]) -> Batch:
+        rest = iter(given)
+        return map_leaves(lambda leaf: next(rest) if isinstance(leaf, np.ndarray) else leaf, batch)
+
+    return tensors, whole
+
+
+def _form(batch: Batch) -> tuple:
+    return tuple((leaf.shape, str(leaf.dtype)) if isinstance(leaf, np.ndarray) else repr(leaf) for leaf in leaves(batch))
+
+
+def _narrow(kind: tf.DType) -> tf.DType:
+    """Return the type that the program has in the place of one of the interpreter's."""
+    return tf.float32 if kind == tf.float64 else kind
+
+
+def _as_tensors(gradient: Any) -> Any:
+    """Return a gradient of rows as what a graph returns: a dict of tensors."""
+    if isinstance(gradient, tf.IndexedSlices):
+        return {"values": gradient.values, "indices": gradient.indices}
+    return gradient
+
+
+def _of_tensors(gradient: Any, variable: tf.Variable) -> Any:
+    if isinstance(gradient, dict):
+        return tf.IndexedSlices(gradient["values"], gradient["indices"], tf.constant(variable.shape.as_list(), tf.int32))
+    return gradient
+
+
+def _unscaled(gradient: Any, factor: float) -> Any:
+    """Return a gradient times a factor; a half, whose small numbers are few, in float32."""
+    if factor == 1.0:
+        return gradient
+    if isinstance(gradient, dict):
+        return {"values": _unscaled(gradient["values"], factor), "indices": gradient["indices"]}
+    return tf.cast(gradient, tf.float32) * factor
+
+
+def _named_variables(model: Any, *, as_they_are: bool = False) -> Iterator[tuple[str, Any]]:
+    """Yield a model's variables by their paths. `as_they_are`: Keras' own, which its optimizers take."""
+    for name, each in _unique((_path(variable), variable) for variable in model.variables):
+        yield name, each if as_they_are else _plain(each)
+
+
+def _unique(named: Iterator[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
+    seen: dict[str, int] = {}
+    for name, each in named:
+        seen[name] = seen.get(name, 0) + 1
+        yield (name if seen[name] == 1 else f"{name}_{seen[name]}"), each
+
+
+def _path(variable: Any) -> str:
+    return getattr(variable, "path", variable.name).removesuffix(":0")
+
+
+def _plain(variable: Any) -> tf.Variable:
+    """Return TensorFlow's own variable of one of Keras'."""
+    return variable if isinstance(variable, tf.Variable) else variable.value
+
+
+def _optimizer_variables(optimizer: Any) -> list[Any]:
+    found = optimizer.variables
+    return list(found() if callable(found) else found)
+
+
+def _sublayers(model: Any) -> list[Any]:
+    if hasattr(model, "_flatten_layers"):
+        return list(model._flatten_layers(include_self=False))
+    return list(model.submodules)
+
+
+def _leaf_layers(model: Any) -> dict[int, str]:
+    """Return the names of the layers that have none in them, or call those that they have in a loop."""
+    looping = tuple(getattr(tf.keras.layers, name) for name in _LOOPING)
+    found: dict[int, str] = {}
+    within = set()
+    for layer in _sublayers(model):
+        inner = {id(each) for each in _sublayers(layer)} - {id(layer)}
+        if isinstance(layer, looping):
+            within |= inner
+        if (not inner or isinstance(layer, looping)) and callable(layer):
+            found[id(layer)] = (getattr(layer, "path", None) or layer.name).replace("/", ".")
+    names = dict(_unique((name, key) for key, name in found.items() if key not in within))
+    return {key: name for name, key in names.items()}
+
+
+def _takes_training(own: OwnFile) -> bool:
+    try:
+        return "training" in inspect.signature(own._module.loss).parameters
+    except (TypeError, ValueError):
+        return False
+
+
+def _shown(value: Any) -> str:
+    shape = getattr(value, "shape", None)
+    return type(value).__name__ if shape is None else f"a tensor of {value.dtype.name} of shape {list(shape)}"
+
+
+FRAMEWORK = Framework("tensorflow", _set_up, _describe, _to_numpy, Program, Oracle)
