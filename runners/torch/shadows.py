@@ -48,6 +48,8 @@ _MOVING = {
 _GATED = {
     "relu", "leaky_relu", "threshold", "hardtanh", "clamp", "clamp_min", "clamp_max", "relu6", "prelu", "elu", "abs",
 }  # fmt: skip
+# Running statistics, which these write to although their schema does not say so.
+_WRITTEN_UNSAID = {"native_batch_norm": (3, 4), "cudnn_batch_norm": (3, 4), "miopen_batch_norm": (3, 4)}
 
 
 class Shadows(TorchDispatchMode):
@@ -96,16 +98,20 @@ class Shadows(TorchDispatchMode):
         )
         name = _plain_name(func)
         if name in ("_softmax", "_log_softmax"):
-            shadow_args = (*shadow_args[:2], False)  # halves to float32
+            shadow_args = (*shadow_args[:2], False)  # whether halves to float32
         adds = name not in _MOVING and not _is_pointwise(func, name)
-        if self._random is not None and adds and not func._schema.is_mutable:
-            shadow_args = _mapped(self._jittered, shadow_args)
+        written = _written(func, name)
+        if self._random is not None and adds:
+            shadow_args = [each if place in written else _mapped(self._jittered, each) for place, each in enumerate(shadow_args)]
         real = func(*args, **kwargs)
         try:
             shadow = func(*shadow_args, **shadow_kwargs)
         except (RuntimeError, NotImplementedError) as error:
             first = (str(error).strip().splitlines() or [""])[0]
             raise Unsupported(f"operator {func}: cannot be carried out in float64: {first}") from error
+        for place in _WRITTEN_UNSAID.get(name, ()):
+            if place < len(args) and isinstance(args[place], torch.Tensor):
+                self._add_noise(name, args, given, args[place], self.of(args[place]), adds=False, is_scaled=True)
         return self._bound(func, name, args, given, real, shadow, adds=adds)
 
     def _as_it_is(self, func: Any, args: tuple, kwargs: dict) -> Any:
@@ -201,6 +207,14 @@ class Shadows(TorchDispatchMode):
 
     def _choice(self, name: str, chosen: torch.Tensor) -> None:
         self.choices.append((name, zlib.crc32(chosen.contiguous().view(-1).view(torch.uint8).numpy())))
+
+
+def _written(func: Any, name: str) -> set[int]:
+    """Return which arguments an operator writes to."""
+    said = {
+        place for place, each in enumerate(func._schema.arguments) if each.alias_info is not None and each.alias_info.is_write
+    }
+    return said | set(_WRITTEN_UNSAID.get(name, ()))
 
 
 def _mapped(function: Callable[[Any], Any], arguments: Any) -> Any:

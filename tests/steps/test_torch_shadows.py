@@ -97,6 +97,8 @@ def test_draws_move_by_rounding_and_repeat():
     assert first.tobytes() == again.tobytes() != second.tobytes()
     moved = np.linalg.norm(first - exact) / np.linalg.norm(exact)
     assert 2.0**-26 < moved < 2.0**-19
+    statistics = [on_shadows(draw)[0]["mean"] for draw in (None, 0)]
+    assert 2.0**-27 < np.linalg.norm(statistics[1] - statistics[0]) / np.linalg.norm(statistics[0]) < 2.0**-19
     halves = on_shadows(0, torch.bfloat16)[0]["gradient head.weight"]
     assert 2.0**-11 < np.linalg.norm(halves - exact) / np.linalg.norm(exact) < 2.0**-4
 
