@@ -449,7 +449,7 @@ def _bound(equation: Equation, values: list[Any]) -> list[Any]:
     if not is_wide:
         values = [narrow(value, aval.dtype) for value, aval in zip(values, equation.given, strict=True)]
     try:
-        with _x64(is_wide):
+        with x64(is_wide):
             results = _compiled(equation, is_wide)(*values)
     except Unsupported:
         raise
@@ -512,7 +512,7 @@ def _wide_evaluate(flat: Flat, values: Sequence[Any]) -> list[Any]:
     return [places[place] for place in flat.outputs]
 
 
-def _x64(is_on: bool) -> Any:
+def x64(is_on: bool) -> Any:
     switch = getattr(jax, "enable_x64", None)
     if not callable(switch):
         from jax.experimental import enable_x64 as switch

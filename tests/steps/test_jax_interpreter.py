@@ -1,0 +1,269 @@
+"""A program of JAX in float64: the same numbers as JAX's own float64, noise as large as rounding, and what is wrong stands out."""
+
+import hashlib
+import textwrap
+import types
+
+import numpy as np
+import pytest
+
+from runners.contract.errors import Unsupported
+from runners.contract.steps.measure import line_of
+from runners.contract.steps.own import OwnFileError, load_own
+
+pytestmark = pytest.mark.jax
+jax = pytest.importorskip("jax")
+jnp = jax.numpy
+lax = jax.lax
+
+from runners.jax import step  # noqa: E402
+from runners.jax.interpreter import Interpreter, x64, evaluate, flatten, is_shown  # noqa: E402
+
+X = np.random.default_rng(0).normal(size=(6, 8)).astype(np.float32)
+W = np.random.default_rng(1).normal(size=(8, 8)).astype(np.float32) / 4
+KEY = jax.random.PRNGKey(3)
+
+
+def _scanned(x, w):
+    carried, rows = lax.scan(lambda c, row: (jnp.tanh(c @ w + row), c.sum()), jnp.zeros(8, x.dtype), x, reverse=True)
+    return carried.sum() + (rows * rows).sum()
+
+
+def _while(x, w):
+    return lax.while_loop(lambda c: c[1] < 4, lambda c: (jnp.sin(c[0] @ w), c[1] + 1), (x, 0))[0].sum()
+
+
+def _cond(x, w):
+    return lax.cond(x[0, 0] > 0, lambda v: jnp.exp(v @ w * 0.25), lambda v: jnp.cos(v @ w), x).sum()
+
+
+@jax.custom_vjp
+def _gate(x):
+    return jnp.tanh(x) * 1.5
+
+
+_gate.defvjp(lambda x: (_gate(x), x), lambda x, g: (g * (1.0 - jnp.tanh(x) ** 2) * 1.5,))
+
+
+def _custom(x, w):
+    return (_gate(x @ w) ** 2).sum()
+
+
+def _remat(x, w):
+    return jax.checkpoint(lambda v: jax.nn.softmax(jax.nn.relu(v @ w) @ w, -1))(x)[:, 2].sum()
+
+
+def _dropout(x, w):
+    # float32 by name: with x64, others would be drawn
+    keep = jax.random.uniform(KEY, x.shape, jnp.float32) < 0.75
+    rows = lax.scan(lambda c, k: (c, jax.random.uniform(k, (8,), jnp.float32) < 0.5), 0, jax.random.split(KEY, 6))[1]
+    return jnp.where(keep & rows, x @ w, 0.0).sum()
+
+
+def _chosen(x, w):
+    values, places = lax.top_k(x @ w, 2)
+    table = jnp.zeros_like(x).at[jnp.arange(6)[:, None], places].add(values)
+    return (table * jnp.sort(x, -1)).sum() + jnp.cumsum(x, 0).max() + table[:, ::-1][:, 1:4].min()
+
+
+PROGRAMS = [_scanned, _while, _cond, _custom, _remat, _dropout, _chosen]
+
+
+def _of(function, *arguments):
+    return flatten(jax.make_jaxpr(function)(*arguments))
+
+
+def _relative(one, other):
+    return np.linalg.norm(np.asarray(one) - np.asarray(other)) / np.linalg.norm(np.asarray(other))
+
+
+@pytest.mark.parametrize("function", PROGRAMS)
+def test_a_program_in_float64_equals_that_of_jax(function):
+    """Loss and gradients are those of the same function on float64 arrays, whatever it is made of."""
+    differentiated = function if function is _while else jax.value_and_grad(function, argnums=(0, 1))
+    found = Interpreter().run(_of(differentiated, X, W), [X, W])
+    with x64(True):
+        expected = jax.tree_util.tree_leaves(jax.jit(differentiated)(np.float64(X), np.float64(W)))
+    for one, other in zip(found, expected, strict=True):
+        assert one.dtype == np.float64
+        assert _relative(one, other) < 1e-12
+
+
+CONVOLUTIONS = [
+    {"window_strides": (1, 1), "padding": "SAME"},
+    {"window_strides": (2, 1), "padding": [(2, 1), (0, 3)]},
+    {"window_strides": (1, 2), "padding": "VALID", "rhs_dilation": (2, 1)},
+    {"window_strides": (1, 1), "padding": [(-1, 2), (1, 1)], "lhs_dilation": (2, 3)},
+    {"window_strides": (2, 2), "padding": "SAME", "feature_group_count": 2},
+]
+
+
+@pytest.mark.parametrize("how", CONVOLUTIONS)
+def test_a_convolution_in_numpy_equals_that_of_xla(how):
+    """Forward, and backward, which is a convolution with dilations and groups of its own."""
+    random = np.random.default_rng(2)
+    image = random.normal(size=(3, 9, 8, 4)).astype(np.float32)
+    kernel = random.normal(size=(3, 2, 4 // how.get("feature_group_count", 1), 6)).astype(np.float32)
+
+    def program(image, kernel):
+        return (lax.conv_general_dilated(image, kernel, dimension_numbers=("NHWC", "HWIO", "NHWC"), **how) ** 2).sum()
+
+    differentiated = jax.value_and_grad(program, argnums=(0, 1))
+    found = Interpreter().run(_of(differentiated, image, kernel), [image, kernel])
+    with x64(True):
+        expected = jax.tree_util.tree_leaves(jax.jit(differentiated)(np.float64(image), np.float64(kernel)))
+    for one, other in zip(found, expected, strict=True):
+        assert _relative(one, other) < 1e-12
+
+
+@pytest.mark.parametrize(("dtype", "unit"), [("float32", 2.0**-24), ("bfloat16", 2.0**-8), ("float16", 2.0**-11)])
+def test_a_result_is_off_by_what_rounding_does_to_its_type(dtype, unit):
+    """Uniform in one rounding of the type: at most that, and a third of its square on average."""
+    x = np.full(4096, 3.0, np.float32)
+    flat = _of(lambda x: x.astype(dtype) * x.astype(dtype), x)
+    exact, noisy = (Interpreter(draw=draw).run(flat, [x])[0] for draw in (None, 0))
+    relative = (noisy - exact) / exact
+    # Both factors narrow, and the product is rounded; float32 to itself does not.
+    roundings = 1 if dtype == "float32" else 3
+    assert np.abs(relative).max() < 1.01 * roundings * unit
+    assert np.sqrt(np.mean(relative**2)) == pytest.approx(unit * np.sqrt(roundings / 3), rel=0.1)
+
+
+def test_a_sum_is_off_by_more_for_more_terms():
+    """sqrt(terms) / 3 units come on top."""
+    x = np.ones((64, 900), np.float32)
+    flat = _of(lambda x: x.sum(1), x)
+    moved = np.concatenate([Interpreter(draw=draw).run(flat, [x])[0] / 900 - 1 for draw in range(8)])
+    assert np.sqrt(np.mean(moved**2)) == pytest.approx(11 * 2.0**-24 / np.sqrt(3), rel=0.15)
+
+
+def test_what_only_moves_numbers_is_not_noisy():
+    """Nor is what is exact, as numbers drawn at random are."""
+    flat = _of(lambda x: (jnp.concatenate([x.T[::-1], jnp.maximum(x, 0).T]), jax.random.uniform(KEY, (50,))), X)
+    for exact, noisy in zip(Interpreter().run(flat, [X]), Interpreter(draw=0).run(flat, [X]), strict=True):
+        assert np.array_equal(exact, noisy)
+    assert np.array_equal(Interpreter().run(flat, [X])[1], np.asarray(jax.random.uniform(KEY, (50,))))
+
+
+def test_a_gate_near_its_border_flips():
+    """What an equation chooses is told by its line, and differs between draws where rounding decides."""
+    x = np.array([1.0, 1.0 + 2.0**-23, 3.0], np.float32)
+    flat = _of(lambda x: jnp.where(x * 3.0 > x + x + x, x, 0.0), x)
+    chosen = []
+    for draw in range(6):
+        interpreter = Interpreter(draw=draw)
+        interpreter.run(flat, [x])
+        chosen.append(interpreter.choices)
+    assert all(name.endswith(":gt") for name, _ in chosen[0])
+    assert len({each[0][1] for each in chosen}) > 1
+
+
+def test_an_operator_that_jax_has_not_in_float64_is_named():
+    """A primitive without a kernel ends in one line."""
+    from jax.extend.core import Primitive
+
+    strange = Primitive("strange_operator")
+    strange.def_abstract_eval(lambda x: x)
+    with pytest.raises(Unsupported, match="strange_operator"):
+        Interpreter().run(_of(lambda x: strange.bind(x), X), [X])
+
+
+def test_a_wrong_operator_stands_out():
+    """A gradient that is scaled by 1.0001 is far beyond the floor, and a clean one is not."""
+    differentiated = jax.grad(lambda w: (jax.nn.gelu(X @ w) ** 2).mean())
+    flat = _of(differentiated, W)
+    exact = Interpreter().run(flat, [W])[0]
+    floor = np.sqrt(np.mean([line_of(Interpreter(draw=draw).run(flat, [W])[0], exact)[0] ** 2 for draw in range(8)]))
+    clean = np.asarray(jax.jit(differentiated)(W))
+    assert line_of(clean, exact)[0] < 5 * floor
+    assert line_of(clean * np.float32(1.0001), exact)[0] > 50 * floor
+
+
+def test_op_by_op_equals_the_program():
+    """The equations, calls written out, are the program."""
+    flat = _of(jax.value_and_grad(_remat), X, W)
+    assert any(is_shown(each) for each in flat.equations)
+    found = evaluate(flat, [X, W])
+    for one, other in zip(found, jax.tree_util.tree_leaves(jax.value_and_grad(_remat)(X, W)), strict=True):
+        assert np.allclose(one, other, rtol=1e-5, atol=1e-6)
+
+
+FILE = """
+import jax, jax.numpy as jnp, numpy as np, optax
+from flax import nnx
+
+class Net(nnx.Module):
+    def __init__(self, rngs):
+        self.first, self.norm = nnx.Linear(5, 8, rngs=rngs), nnx.BatchNorm(8, rngs=rngs)
+        self.drop, self.last = nnx.Dropout(0.25, rngs=rngs), nnx.Linear(8, 3, rngs=rngs)
+
+    def __call__(self, x):
+        return self.last(self.drop(nnx.gelu(self.norm(self.first(x)))))
+
+def build():
+    return Net(nnx.Rngs(0))
+
+def batch(seed):
+    random = np.random.default_rng(seed)
+    return random.normal(size=(12, 5)), random.integers(0, 3, 12)
+
+def loss(model, batch):
+    return optax.softmax_cross_entropy_with_integer_labels(model(batch[0]), batch[1]).mean()
+
+def predict(model, batch):
+    return model(batch[0])
+
+def optimizer(model):
+    return optax.adam(1e-2)
+"""
+
+
+def _own(tmp_path, text, name):
+    path = tmp_path / f"{name}.py"
+    path.write_text(textwrap.dedent(text))
+    return load_own(path, hashlib.sha256(path.read_bytes()).hexdigest())
+
+
+def _request(precision="fp32", mode="jit"):
+    return types.SimpleNamespace(precision=precision, mode=mode, seeds=(), threads=1)
+
+
+def test_a_step_agrees_with_its_oracle(tmp_path):
+    """Loss, gradients, statistics, inside and at the end; the update by its own gradients; and gradients are the derivative."""
+    own = _own(tmp_path, FILE, "step_of_nnx")
+    oracle, program = step.Oracle(own, _request()), step.Program(own, _request(mode="eager"), {})
+    batch = step.FRAMEWORK.to_numpy(own.call("batch", 0))
+    exact, observed = oracle.taps(batch), program.taps(batch)
+    assert list(exact) == list(observed)
+    assert any(name.startswith("forward/0000/") for name in exact) and any(name.startswith("backward/") for name in exact)
+    assert {"stats/norm/mean", "gradients/first/kernel", "after/optimizer/0/mu/first/kernel"} <= set(exact)
+    for name in ("loss", "stats/norm/var", "gradients/last/kernel"):
+        assert _relative(observed[name], exact[name]) < 1e-5
+    before = {name[len("before/") :]: value for name, value in observed.items() if name.startswith("before/")}
+    gradients = {name[len("gradients/") :]: value for name, value in observed.items() if name.startswith("gradients/")}
+    for name, value in oracle.update(before, gradients).items():
+        assert np.allclose(value, observed[name], rtol=1e-6, atol=1e-9)
+    direction = {name: np.ones_like(value) for name, value in oracle.parameters().items()}
+    up, down = (oracle.loss_at(batch, {name: sign * each for name, each in direction.items()}) for sign in (1e-5, -1e-5))
+    along = sum(float(np.sum(exact[f"gradients/{name}"])) for name in direction)
+    assert (up - down) / 2e-5 == pytest.approx(along, rel=1e-6, abs=1e-8)
+
+
+def test_halves_are_cast_before_the_loss(tmp_path):
+    """Gradients and statistics come back in float32, and the loss scale of float16 is one that the oracle has chosen."""
+    own = _own(tmp_path, FILE, "step_in_halves")
+    oracle = step.Oracle(own, _request("fp16"))
+    assert 1.0 < oracle.facts()["loss_scale"] <= 2.0**16
+    batch = step.FRAMEWORK.to_numpy(own.call("batch", 0))
+    exact, observed = (each.train([[batch]]) for each in (oracle, step.Program(own, _request("fp16"), oracle.facts())))
+    assert 1e-6 < _relative(observed["gradients/first/kernel"], exact["gradients/first/kernel"]) < 0.05
+    assert observed["gradients/first/kernel"].dtype == np.float32
+
+
+def test_a_model_without_parameters_is_told(tmp_path):
+    """So is a loss that is not one number."""
+    with pytest.raises(OwnFileError, match="no parameter"):
+        step.Oracle(_own(tmp_path, FILE + "\ndef build():\n    return {'n': 3}\n", "step_without"), _request())
+    own = _own(tmp_path, FILE + "\ndef loss(model, batch):\n    return model(batch[0])\n", "step_of_many")
+    with pytest.raises(OwnFileError, match=r"shape \[12, 3\]"):
+        step.Oracle(own, _request()).train([[step.FRAMEWORK.to_numpy(own.call("batch", 0))]])
