@@ -1,7 +1,7 @@
 """`python -m benchmarks.own_steps`: what limits of users' programs are made of, and how often a correct program passes them.
 
 `measure` appends clean rows to reference_results/own_steps/verify/; `count` says how many (program, context, seed) cells of rows
-whose seeds were left out are above limits made from the others.
+whose seeds were left out are above limits made from the others; `faults` plants faults in the programs, in float32.
 """
 
 from __future__ import annotations
@@ -14,11 +14,13 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from benchmarks.own_steps.faults import detect, table
 from benchmarks.own_steps.measure import MODES, PRECISIONS, rows_of_program
+from benchmarks.own_steps.plant import PLANTS
 from vigil.digests import append_listed, read_listed
 from vigil.paths import reference_directory
 from vigil.process.side_by_side import available_cores, side_by_side
-from vigil.steps.limits import NAME, limits_of
+from vigil.steps.limits import NAME, limits_of, step_limits
 from vigil.steps.verify import asked_of, framework_of
 from vigil.verify.floors import Floor
 from vigil.verify.limits import Limits, size_of
@@ -115,6 +117,10 @@ def main() -> None:
     measuring.add_argument("--jobs", type=int, default=len(available_cores()))
     counting = actions.add_parser("count", help="count false alarms")
     counting.add_argument("--held-out", default="2,3", help="seeds that limits are not made from")
+    planting = actions.add_parser("faults", help="plant faults, and print how many are caught and told with their origin")
+    planting.add_argument("--framework", help="those of one framework alone")
+    planting.add_argument("--mode", default="eager")
+    planting.add_argument("--jobs", type=int, default=len(available_cores()))
     given = parser.parse_args()
     if given.action == "measure":
         files = [PROGRAMS / f"{name}.py" for name in given.programs] or sorted(PROGRAMS.glob("[a-z]*_*.py"))
@@ -125,6 +131,11 @@ def main() -> None:
             modes=given.modes.split(","),
             jobs=given.jobs,
         )
+        return
+    if given.action == "faults":
+        plants = [each for each in PLANTS if each.program.startswith(given.framework or "")]
+        with tempfile.TemporaryDirectory() as folder:
+            print(table(detect(plants, PROGRAMS, Path(folder), step_limits(), mode=given.mode, jobs=given.jobs, tell=print)))
         return
     cells, wrong, alarms = count(clean_rows(), held_out=set(given.held_out.split(",")))
     print("\n".join(alarms))

@@ -180,7 +180,7 @@ class Program(_Step):
             function = taps.shown(self._of_model)
             program = _compiled(function, self._mode, self.model, batch=_to_torch(batch), leaves=taps.leaves)
             found = self.steps(taps.kept(program), [[batch]], _read)
-            return taps.read(_read, self.scale) | found
+            return taps.read(_read, self.scale, found["loss"]) | found
 
     def _of_model(self, batch: Batch) -> Any:
         with self.autocast():
@@ -284,7 +284,7 @@ class Oracle(_Step):
             taps.prepare(lambda: self._loss(_to_torch(batch)), self.begin)
             with self._shadows() as shadows:
                 found = self.steps(taps.kept(taps.shown(self._loss)), [[batch]], shadows.array)
-                return taps.read(shadows.array, self.scale) | found
+                return taps.read(shadows.array, self.scale, found["loss"]) | found
 
     def update(self, before: Arrays, gradients: Arrays) -> Arrays:
         optimizer = self.begin()
@@ -381,10 +381,11 @@ class _Taps:
 
         return loss_of
 
-    def read(self, read: Callable[[Any], np.ndarray], scale: float) -> Arrays:
+    def read(self, read: Callable[[Any], np.ndarray], scale: float, loss: np.ndarray) -> Arrays:
         """Return all of it, in the order in which it was computed."""
         named = [(f"{place:04d}/{name}", leaf) for place, (name, leaf) in enumerate(zip(self._names, self.leaves, strict=True))]
         found = {f"forward/{name}": read(given) for (name, _), given in zip(named, self._given, strict=True)}
+        found["loss"] = loss
         return found | {f"backward/{name}": read(leaf.grad) / scale for name, leaf in named[::-1] if leaf.grad is not None}
 
     def _on_input(self, name: str) -> Callable:

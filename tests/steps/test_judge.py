@@ -60,7 +60,7 @@ def test_a_weight_gradient_is_an_origin_where_nothing_before_it_is_out():
         ("params/head.weight", "step/step", "the optimizer, update"),
         ("stats/norm.running_var", "step/step", "norm, statistics"),
         ("outputs/0", "evaluation/step", "the step, evaluation"),
-        ("loss", "step/step", "the step, forward"),
+        ("loss", "step/step", "the loss, forward"),
     ],
 )
 def test_without_a_look_the_first_tensor_that_is_out_says_the_phase(tensor, case, text):

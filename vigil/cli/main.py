@@ -43,8 +43,8 @@ from vigil.redaction import redact
 from vigil.terminal import plain_streams
 
 VERBS = (
-    reproduce, verify, init, matrix, compare, nightly, drift, power, resume, reference, golden, recipes, check, schema, data, coco,
-    env, sync, report, dashboard,
+    reproduce, verify, init, matrix, compare, nightly, drift, power, resume, reference, golden, recipes, check, schema, data,
+    coco, env, sync, report, dashboard,
 )  # fmt: skip
 
 

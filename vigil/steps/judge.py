@@ -119,8 +119,12 @@ def _inside(out: Difference, looked: Sequence[Judged]) -> StepOrigin | None:
     names = [each.difference.tensor for each in looked if each.difference.tensor.startswith(f"{phase}/")]
     earlier = names[: names.index(out.tensor)]
     before = earlier[-1].split("/", 2)[2].rpartition("/")[0] if earlier else None
-    between = f"between {before} and {module}" if before and before != module else f"before {module}"
+    between = f"between {before} and {module}" if before and before != module else _beside(phase, module)
     return StepOrigin(phase=phase, where=between, tensor=out.tensor, ratio=out.ratio)
+
+
+def _beside(phase: str, module: str) -> str:
+    return f"{'before' if phase == 'forward' else 'after'} {module}"
 
 
 def _outside(out: Difference) -> StepOrigin:
@@ -134,7 +138,7 @@ def _outside(out: Difference) -> StepOrigin:
     if group == "stats":
         return StepOrigin(phase="statistics", where=module, tensor=out.tensor, ratio=out.ratio)
     phase = "evaluation" if case in (frame.EVALUATION, frame.SINGLE) else "forward"
-    return StepOrigin(phase=phase, where="the step", tensor=out.tensor, ratio=out.ratio)
+    return StepOrigin(phase=phase, where="the loss" if group == "loss" else "the step", tensor=out.tensor, ratio=out.ratio)
 
 
 def derivatives_of(found: Mapping[str, Mapping[str, Any]]) -> tuple[DirectionalDerivative, ...]:

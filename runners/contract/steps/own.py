@@ -75,7 +75,7 @@ class OwnFile:
 
     def _check_arguments(self, name: str, form: str) -> None:
         try:
-            parameters = inspect.signature(getattr(self._module, name)).parameters.values()
+            parameters = list(inspect.signature(getattr(self._module, name)).parameters.values())
         except (TypeError, ValueError):  # of a function of a compiled library nothing is known
             return
         wanted = form.count(",") + (not form.endswith("()"))

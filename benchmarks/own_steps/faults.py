@@ -1,0 +1,148 @@
+"""How many planted faults a verification of users' steps catches, and how many it tells with the right origin."""
+
+from __future__ import annotations
+
+import dataclasses
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from benchmarks.own_steps.plant import Plant
+from runners.contract.protocol.faults import file_sha256
+from runners.contract.steps import frame
+from vigil.documents.context import make_context
+from vigil.process.side_by_side import side_by_side
+from vigil.steps.judge import Judged, differences_of, judge, origin_of
+from vigil.steps.processes import Asked, Ended, run
+from vigil.steps.verify import asked_of, framework_of
+from vigil.verify.limits import Limits
+
+
+class Caught(NamedTuple):
+    """What a verification said of a planted fault. problem: why it said nothing."""
+
+    plant: Plant
+    mode: str
+    tensors_out: int
+    origin: str
+    ratio: float
+    problem: str = ""
+
+    @property
+    def is_named(self) -> bool:
+        return self.tensors_out > 0 and self.plant.origin in self.origin
+
+
+def detect(
+    plants: Sequence[Plant], programs: Path, directory: Path, limits: Limits, *, mode: str, jobs: int, tell: Callable[[str], None]
+) -> list[Caught]:
+    """Plant each fault in its program, in float32 on one thread, and return what was said of it."""
+    stop = threading.Event()
+    asked = {name: _asked(programs / f"{name}.py", stop) for name in dict.fromkeys(plant.program for plant in plants)}
+    oracles: dict[tuple[str, bool], Ended] = {}
+
+    def oracle(item: tuple[str, bool], cores: list[int] | None) -> None:
+        name, looks = item
+        oracles[item] = run(
+            asked[name],
+            directory / f"{name}-oracle-{looks}",
+            task="oracle",
+            precision="fp32",
+            seeds=[0],
+            looks=looks,
+            cores=cores,
+        )
+
+    def plant(item: tuple[int, Plant], cores: list[int] | None) -> Caught:
+        number, each = item
+        place = directory / f"{each.program}-{number}"
+        place.mkdir()
+        (place / "fault.py").write_text(each.source, encoding="utf-8")
+        fault = {"path": str(place / "fault.py"), "name": "fault", "sha256": file_sha256(place / "fault.py")}
+        return _caught(
+            each, dataclasses.replace(asked[each.program], fault=fault), place, oracles, limits, mode=mode, cores=cores
+        )
+
+    side_by_side(
+        [(name, looks) for name in asked for looks in (False, True)], oracle, jobs=jobs, stop=stop, on_end=lambda *done: None
+    )
+    return side_by_side(
+        list(enumerate(plants)),
+        plant,
+        jobs=jobs,
+        stop=stop,
+        on_end=on_end,
+    )
+
+
+def _asked(file: Path, stop: threading.Event) -> Asked:
+    return asked_of(file, framework_of(file), stop=stop)
+
+
+def _caught(
+    plant: Plant,
+    asked: Asked,
+    place: Path,
+    oracles: dict[tuple[str, bool], Ended],
+    limits: Limits,
+    *,
+    mode: str,
+    cores: list[int] | None,
+) -> Caught:
+    whole, look = oracles[plant.program, False], oracles[plant.program, True]
+    step = run(asked, place / "step", task="context", mode=mode, precision="fp32", expected=[whole.directory], cores=cores)
+    if step.failure:
+        return Caught(plant, mode, 0, "", 0.0, f"{step.failure.category}: {step.failure.message}")
+    clean = dataclasses.replace(asked, fault=None)
+    updates = run(clean, place / "updates", task="updates", precision="fp32", expected=[step.directory], cores=cores)
+    judged = _judged(step, whole, limits, has_updates=not updates.failure)
+    if not any(each.score > 1.0 for each in judged):
+        return Caught(plant, mode, 0, "", max((each.score for each in judged), default=0.0))
+    inside = run(
+        asked, place / "look", task="context", mode=mode, precision="fp32", looks=True, expected=[look.directory], cores=cores
+    )
+    looked = [] if inside.failure else _judged(inside, look, limits, has_updates=False)
+    origin = origin_of(looked, judged)
+    return Caught(
+        plant, mode, sum(each.score > 1.0 for each in judged), origin.text if origin else "", origin.ratio if origin else 0.0
+    )
+
+
+def _judged(ended: Ended, oracle: Ended, limits: Limits, *, has_updates: bool) -> list[Judged]:
+    updates = ended.read(frame.UPDATES) if has_updates else {}
+    differences = differences_of(ended.read(frame.ANSWERS), oracle.read(frame.FLOORS)["floors"], updates)
+    return judge(differences, limits, "fp32")
+
+
+def context_of(plant: Plant, mode: str) -> str:
+    """Return the context in which a fault was planted."""
+    return make_context(framework=plant.program.split("_")[0], mode=mode, precision="fp32").text
+
+
+def line(caught: Caught) -> str:
+    """Return what was said of a fault in one line."""
+    plant = caught.plant
+    if caught.problem:
+        return f"{plant.program}, {plant.name}: {caught.problem}"
+    if not caught.tensors_out:
+        return f"{plant.program}, {plant.name}: not seen, at {caught.ratio:.2g} of a limit"
+    named = "" if caught.is_named else f" (planted in: {plant.origin})"
+    return f"{plant.program}, {plant.name}: {caught.tensors_out} tensors out, {caught.origin}{named}"
+
+
+def table(found: Sequence[Caught]) -> str:
+    """Return all of it as a table in Markdown."""
+    lines = ["| program | planted | context | tensors out | origin told | as planted |", "|---|---|---|---|---|---|"]
+    for each in found:
+        told = each.problem or each.origin or "not seen"
+        lines.append(
+            f"| {each.plant.program} | {each.plant.name} | {context_of(each.plant, each.mode)} | {each.tensors_out} | {told} | "
+            f"{'yes' if each.is_named else 'no'} |"
+        )
+    caught = sum(each.tensors_out > 0 for each in found)
+    lines += [
+        "",
+        f"{caught} of {len(found)} caught, {sum(each.is_named for each in found)} told with the origin that was written down.",
+    ]
+    return "\n".join(lines)

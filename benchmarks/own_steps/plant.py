@@ -1,0 +1,143 @@
+"""Faults planted in programs of users, as a release might have them: one function of a framework, a little wrong.
+
+A fault scales what a function returns, or what flows back through one of its arguments, or replaces an argument. What must be
+named is written down here, before anything is run.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+_HEAD = {
+    "torch": """
+import torch
+
+
+class Backward(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return gradient * {factor!r}
+
+
+def through(x):
+    return Backward.apply(x)
+""",
+    "jax": """
+import jax
+
+
+@jax.custom_vjp
+def through(x):
+    return x
+
+
+through.defvjp(lambda x: (x, None), lambda _, gradient: (gradient * {factor!r},))
+""",
+    "tensorflow": """
+import tensorflow as tf
+
+
+@tf.custom_gradient
+def through(x):
+    return tf.identity(x), lambda gradient: gradient * {factor!r}
+""",
+}
+_BODY = """
+
+def changed(found):
+    if isinstance(found, (tuple, list)):
+        return type(found)((found[0] * {factor!r}, *found[1:]))
+    return found * {factor!r}
+
+
+def install():
+    import importlib
+
+    owner = importlib.import_module({module!r})
+    for name in {path!r}:
+        owner = getattr(owner, name)
+    original = getattr(owner, {function!r})
+
+    def planted(*arguments, **named):
+        arguments = list(arguments)
+        {before}
+        found = original(*arguments, **named)
+        {after}
+        return found
+
+    setattr(owner, {function!r}, planted)
+"""
+
+
+@dataclasses.dataclass(frozen=True)
+class Plant:
+    """A fault in a program.
+
+    target: module:path.function that is replaced. what: `output`, `gradient K` of argument K, `argument NAME`, or a statement of
+    Python on `arguments`, `named` and `found`, after the call. origin: what must be in the name of the origin.
+    """
+
+    program: str
+    name: str
+    target: str
+    what: str
+    origin: str
+    factor: float = 1.0001
+
+    @property
+    def source(self) -> str:
+        """Return the fault as a file that a runner installs."""
+        module, _, rest = self.target.partition(":")
+        *path, function = rest.split(".")
+        kind, _, which = self.what.partition(" ")
+        before = after = "pass"
+        if kind == "output":
+            after = "found = changed(found)"
+        elif kind == "gradient":
+            before = f"arguments[{which}] = through(arguments[{which}])"
+        elif kind == "argument":
+            before = f"named[{which!r}] = named.get({which!r}, 1.0) * {self.factor!r}"
+        else:
+            after = self.what
+        head = _HEAD[self.program.split("_")[0]].format(factor=self.factor)
+        return head + _BODY.format(factor=self.factor, module=module, path=path, function=function, before=before, after=after)
+
+
+_F = "torch.nn.functional:"
+PLANTS = (
+    Plant("torch_attention", "gelu, gradient", f"{_F}gelu", "gradient 0", "blocks.1.mlp.1, backward"),
+    Plant("torch_attention", "layer norm, output", f"{_F}layer_norm", "output", "blocks.0.norm_1, forward"),
+    Plant("torch_attention", "attention, output", f"{_F}scaled_dot_product_attention", "output",
+          "between blocks.0.project and blocks.0.out, forward"),
+    Plant("torch_attention", "attention, gradient of values", f"{_F}scaled_dot_product_attention", "gradient 2",
+          "between blocks.1.out and blocks.1.project, backward"),
+    Plant("torch_attention", "embedding, gradient", f"{_F}embedding", "gradient 1", "places, gradient"),
+    Plant("torch_lstm", "linear, weight gradient", f"{_F}linear", "gradient 1", "head, gradient"),
+    Plant("torch_lstm", "lstm, output", "torch.nn.modules.rnn:_VF.lstm", "output", "lstm, forward"),
+    Plant("torch_lstm", "cross entropy, output", f"{_F}cross_entropy", "output", "the loss, forward"),
+    Plant("torch_lstm", "SGD, rate", "torch.optim.sgd:sgd", "argument lr", "the optimizer", 1.001),
+    Plant("torch_convnet", "convolution, weight gradient", f"{_F}conv2d", "gradient 1", ", gradient"),
+    Plant("torch_convnet", "batch norm, output", f"{_F}batch_norm", "output", "1, forward"),
+    Plant("torch_convnet", "max pooling, one column off", f"{_F}max_pool2d", "found = found.roll(1, -1)", "3, forward"),
+    Plant("torch_convnet", "batch norm, running variance", f"{_F}batch_norm",
+          "arguments[2].mul_(1.001) if named.get('training', arguments[5] if len(arguments) > 5 else False) else None",
+          "statistics"),
+    Plant("torch_encoder", "layer norm, epsilon", f"{_F}layer_norm", "found = original(*arguments[:4], 1e-4)", "norm1, forward"),
+    Plant("torch_encoder", "attention, output", f"{_F}scaled_dot_product_attention", "output",
+          "between encoder.layers.0.norm1 and encoder.layers.0.dropout1, forward"),
+    Plant("torch_encoder", "Adam, epsilon", "torch.optim.adam:adam", "argument eps", "the optimizer", 100.0),
+    Plant("torch_vae", "softplus, output", f"{_F}softplus", "output", "decoder.1, forward"),
+    Plant("torch_vae", "exponential, gradient", "torch:exp", "gradient 0", "between decoder.0 and encoder.2, backward"),
+    Plant("torch_depthwise", "group norm, output", f"{_F}group_norm", "output", "1, forward"),
+    Plant("torch_depthwise", "transposed convolution, weight gradient", f"{_F}conv_transpose2d", "gradient 1", "6, gradient"),
+    Plant("torch_depthwise", "upsampling, output", f"{_F}interpolate", "output", "8, forward"),
+    Plant("torch_bags", "embedding bag, output", f"{_F}embedding_bag", "output", "bags.0, forward"),
+    Plant("torch_bags", "cross entropy of logits, gradient", f"{_F}binary_cross_entropy_with_logits", "gradient 0",
+          "after top.2, backward"),
+    Plant("torch_experts", "silu, gradient", f"{_F}silu", "gradient 0", ".1, backward"),
+    Plant("torch_experts", "RMS norm, output", f"{_F}rms_norm", "output", "norm, forward"),
+)  # fmt: skip
