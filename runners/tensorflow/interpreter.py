@@ -1,9 +1,9 @@
-"""A graph of TensorFlow in float64, and how far rounding moves it: what was traced is carried out node by node.
+"""A graph of TensorFlow in float64, and how far rounding moves it: its nodes are run one by one.
 
-The program is traced as it is, in float32 or under a mixed policy: its nodes say which operators run, and in which type each
-result is held. Each is then run on its own with that operator's float64 kernel, on variables in float64. Without noise that is the
-oracle. With noise, each result is off by as much as rounding to the type that the program holds it in: draws of that are the
-noise floor.
+The program is traced as it is, in float32 or under a mixed policy: its nodes say which operators run, and in which type each of
+their results is held. Each is then run on its own with that operator's float64 kernel, on variables in float64. Without noise
+that is the oracle. With noise, each result is off by as much as rounding to the type that the program holds it in: draws of that
+are the noise floor.
 
 A function's definition is read, which is a message in a format that TensorFlow keeps for saved models; nothing here depends on
 how a release optimises a graph. Choices (comparisons, `argmax`, sorting) are made in float64. What is drawn at random is drawn as
@@ -58,45 +58,51 @@ _SAME = {
 _IDLE = {"NoOp", "Assert", "Print", "PrintV2", "DebugIdentityV2", "StringFormat", "WriteSummary"}
 # Their results hold numbers of their arguments as they are.
 _MOVING = {
-    "Reshape", "Transpose", "ConjugateTranspose", "StridedSlice", "StridedSliceGrad", "Slice", "Gather", "GatherV2", "GatherNd",
-    "ResourceGather", "ResourceGatherNd", "ReadVariableOp", "Select", "SelectV2", "Where", "Maximum", "Minimum", "Relu", "ReluGrad",
-    "Relu6", "Relu6Grad", "Pad", "PadV2", "MirrorPad", "Concat", "ConcatV2", "ConcatOffset", "MaxPool", "MaxPoolV2",
-    "MaxPoolWithArgmax", "Max", "Min", "Pack", "Unpack", "Split", "SplitV", "Squeeze", "ExpandDims", "Tile", "BroadcastTo", "Fill",
-    "ZerosLike", "OnesLike", "OneHot", "Reverse", "ReverseV2", "ReverseSequence", "Roll", "TopK", "TopKV2", "Neg", "Abs", "Sign",
-    "ClipByValue", "Range", "MatrixBandPart", "MatrixBandPartV2", "MatrixDiag", "MatrixDiagV2", "MatrixDiagV3", "Diag", "DiagPart",
-    "MatrixDiagPart", "MatrixDiagPartV2", "MatrixDiagPartV3", "MatrixSetDiag", "MatrixSetDiagV2", "MatrixSetDiagV3", "RandomShuffle",
-    "InvertPermutation", "DynamicPartition", "DynamicStitch", "ParallelDynamicStitch", "SpaceToDepth", "DepthToSpace",
-    "SpaceToBatchND", "BatchToSpaceND", "ResizeNearestNeighbor", "UniqueV2", "Unique", "BroadcastArgs", "DeepCopy", "Copy",
-    "TensorListSetItem", "TensorListGetItem", "TensorListStack", "TensorListFromTensor", "TensorListReserve", "TensorListGather",
-    "TensorListConcatV2", "TensorListSplit", "TensorListPopBack", "TensorListPushBack", "EmptyTensorList", "TensorListScatterV2",
-    "TensorScatterUpdate", "ExtractImagePatches", "Floor", "Ceil", "Round", "Rint", "SegmentMax", "SegmentMin",
-    "UnsortedSegmentMax", "UnsortedSegmentMin", "OptionalGetValue", "OptionalFromValue", "Const", "PlaceholderWithDefault",
-    "Empty", "Bitcast", "MaxPoolGradGrad", "Real", "Imag", "Conj", "Complex", "SparseToDense", "UnravelIndex",
+    "Reshape", "Transpose", "ConjugateTranspose", "StridedSlice", "StridedSliceGrad", "Slice", "Gather", "GatherV2",
+    "GatherNd", "ResourceGather", "ResourceGatherNd", "ReadVariableOp", "Select", "SelectV2", "Where", "Maximum", "Minimum",
+    "Relu", "ReluGrad", "Relu6", "Relu6Grad", "Pad", "PadV2", "MirrorPad", "Concat", "ConcatV2", "ConcatOffset", "MaxPool",
+    "MaxPoolV2", "MaxPoolWithArgmax", "Max", "Min", "Pack", "Unpack", "Split", "SplitV", "Squeeze", "ExpandDims", "Tile",
+    "BroadcastTo", "Fill", "ZerosLike", "OnesLike", "OneHot", "Reverse", "ReverseV2", "ReverseSequence", "Roll", "TopK",
+    "TopKV2", "Neg", "Abs", "Sign", "ClipByValue", "Range", "MatrixBandPart", "MatrixBandPartV2", "MatrixDiag",
+    "MatrixDiagV2", "MatrixDiagV3", "Diag", "DiagPart", "MatrixDiagPart", "MatrixDiagPartV2", "MatrixDiagPartV3",
+    "MatrixSetDiag", "MatrixSetDiagV2", "MatrixSetDiagV3", "RandomShuffle", "InvertPermutation", "DynamicPartition",
+    "DynamicStitch", "ParallelDynamicStitch", "SpaceToDepth", "DepthToSpace", "SpaceToBatchND", "BatchToSpaceND",
+    "ResizeNearestNeighbor", "UniqueV2", "Unique", "BroadcastArgs", "DeepCopy", "Copy", "TensorListSetItem",
+    "TensorListGetItem", "TensorListStack", "TensorListFromTensor", "TensorListReserve", "TensorListGather",
+    "TensorListConcatV2", "TensorListSplit", "TensorListPopBack", "TensorListPushBack", "EmptyTensorList",
+    "TensorListScatterV2", "TensorScatterUpdate", "ExtractImagePatches", "Floor", "Ceil", "Round", "Rint", "SegmentMax",
+    "SegmentMin", "UnsortedSegmentMax", "UnsortedSegmentMin", "OptionalGetValue", "OptionalFromValue", "Const",
+    "PlaceholderWithDefault", "Empty", "Bitcast", "MaxPoolGradGrad", "Real", "Imag", "Conj", "Complex", "SparseToDense",
+    "UnravelIndex",
 }  # fmt: skip
 # Each element of their results is computed of one element of each argument. All other operators add up.
 _POINTWISE = {
-    "Add", "AddV2", "Sub", "Mul", "MulNoNan", "Div", "RealDiv", "DivNoNan", "Xdivy", "Xlogy", "Xlog1py", "FloorDiv", "FloorMod",
-    "Mod", "TruncateDiv", "TruncateMod", "Pow", "SquaredDifference", "Square", "Sqrt", "SqrtGrad", "Rsqrt", "RsqrtGrad", "Exp",
-    "Expm1", "Log", "Log1p", "Tanh", "TanhGrad", "Sigmoid", "SigmoidGrad", "Softplus", "SoftplusGrad", "Softsign", "SoftsignGrad",
-    "Elu", "EluGrad", "Selu", "SeluGrad", "LeakyRelu", "LeakyReluGrad", "Erf", "Erfc", "Erfinv", "Ndtri", "Sin", "Cos", "Tan",
-    "Asin", "Acos", "Atan", "Atan2", "Sinh", "Cosh", "Asinh", "Acosh", "Atanh", "Inv", "InvGrad", "Reciprocal", "ReciprocalGrad",
-    "Lgamma", "Digamma", "BiasAdd", "BiasAddV1", "AddN", "Cast", "LinSpace", "AssignAddVariableOp", "AssignSubVariableOp",
-    "ResourceApplyGradientDescent", "ResourceApplyMomentum", "ResourceApplyKerasMomentum", "ResourceApplyAdam",
-    "ResourceApplyAdamWithAmsgrad", "ResourceApplyAdagrad", "ResourceApplyAdagradV2", "ResourceApplyRMSProp",
-    "ResourceApplyCenteredRMSProp", "ResourceApplyAdadelta", "ResourceApplyFtrl", "ResourceApplyFtrlV2", "ResourceApplyAdaMax",
-    "AccumulateNV2", "ComplexAbs", "ResourceStridedSliceAssign",
+    "Add", "AddV2", "Sub", "Mul", "MulNoNan", "Div", "RealDiv", "DivNoNan", "Xdivy", "Xlogy", "Xlog1py", "FloorDiv",
+    "FloorMod", "Mod", "TruncateDiv", "TruncateMod", "Pow", "SquaredDifference", "Square", "Sqrt", "SqrtGrad", "Rsqrt",
+    "RsqrtGrad", "Exp", "Expm1", "Log", "Log1p", "Tanh", "TanhGrad", "Sigmoid", "SigmoidGrad", "Softplus", "SoftplusGrad",
+    "Softsign", "SoftsignGrad", "Elu", "EluGrad", "Selu", "SeluGrad", "LeakyRelu", "LeakyReluGrad", "Erf", "Erfc", "Erfinv",
+    "Ndtri", "Sin", "Cos", "Tan", "Asin", "Acos", "Atan", "Atan2", "Sinh", "Cosh", "Asinh", "Acosh", "Atanh", "Inv",
+    "InvGrad", "Reciprocal", "ReciprocalGrad", "Lgamma", "Digamma", "BiasAdd", "BiasAddV1", "AddN", "Cast", "LinSpace",
+    "AssignAddVariableOp", "AssignSubVariableOp", "ResourceApplyGradientDescent", "ResourceApplyMomentum",
+    "ResourceApplyKerasMomentum", "ResourceApplyAdam", "ResourceApplyAdamWithAmsgrad", "ResourceApplyAdagrad",
+    "ResourceApplyAdagradV2", "ResourceApplyRMSProp", "ResourceApplyCenteredRMSProp", "ResourceApplyAdadelta",
+    "ResourceApplyFtrl", "ResourceApplyFtrlV2", "ResourceApplyAdaMax", "AccumulateNV2", "ComplexAbs",
+    "ResourceStridedSliceAssign",
 }  # fmt: skip
 # Their results have gates in them, which rounding may flip: a result above zero, or not.
 _GATED = {"Relu", "Relu6", "LeakyRelu", "Elu", "Selu", "Abs"}
 _REDUCING = {"Sum", "Mean", "Prod"}
 _SCALING = {"Mul", "RealDiv", "Div", "DivNoNan", "MulNoNan"}
 # What they say of their arguments is not a number of them.
-_OF_FORM = {"Shape", "ShapeN", "Size", "Rank", "VariableShape", "TensorListLength", "TensorListElementShape", "VarIsInitializedOp",
-            "BroadcastGradientArgs"}  # fmt: skip
+_OF_FORM = {
+    "Shape", "ShapeN", "Size", "Rank", "VariableShape", "TensorListLength", "TensorListElementShape", "VarIsInitializedOp",
+    "BroadcastGradientArgs",
+}  # fmt: skip
 _RANDOM = {
     "Multinomial", "StatelessMultinomial", "TruncatedNormal", "ParameterizedTruncatedNormal", "StatefulStandardNormal",
-    "StatefulStandardNormalV2", "StatefulUniform", "StatefulUniformInt", "StatefulUniformFullInt", "StatefulTruncatedNormal",
-    "StatelessTruncatedNormal", "StatelessTruncatedNormalV2", "StatelessParameterizedTruncatedNormal", "Bitcast",
+    "StatefulStandardNormalV2", "StatefulUniform", "StatefulUniformInt", "StatefulUniformFullInt",
+    "StatefulTruncatedNormal", "StatelessTruncatedNormal", "StatelessTruncatedNormalV2",
+    "StatelessParameterizedTruncatedNormal", "Bitcast",
 }  # fmt: skip
 _CALLS = {"PartitionedCall", "StatefulPartitionedCall"}
 _BRANCHES = {"If", "StatelessIf"}
@@ -306,8 +312,14 @@ class Interpreter:
     def _cast(self, node: _Node, inputs: list) -> Sequence[Any]:
         """Carry out a cast, which rounds where it narrows."""
         (given,), (kind,) = node.given, node.types
-        if given not in _FLOATS or kind not in _FLOATS:
+        if kind not in _FLOATS:
             return self._computed(node, inputs)
+        if given not in _FLOATS:
+            self.operators += 1
+            results = self._execute(node, inputs)
+            if self._draw is None or kind not in UNITS or float(tf.reduce_max(tf.abs(results[0]))) * UNITS[kind] <= 1.0:
+                return results  # whole numbers that the type holds, as classes are
+            return (self._rounded_result(node, inputs, results[0], kind, adds=False),)
         self.operators += 1
         if self._draw is not None and UNITS.get(given, 0.0) < UNITS.get(kind, 0.0):
             return (self._rounded_result(node, inputs, inputs[0], kind, adds=False),)

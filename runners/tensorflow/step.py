@@ -6,7 +6,6 @@ differentiates a batch and one that updates: each is a graph of its own, in a mo
 
 from __future__ import annotations
 
-import contextlib
 import inspect
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -265,7 +264,8 @@ class _Step:
         for name, variable in _named_variables(model):
             if variable.dtype.is_floating and variable.dtype != tf.float32:
                 raise OwnFileError(
-                    f"{self.own.path.name}: build: {name} is of {variable.dtype.name}. Build in float32; Vigil sets the precision."
+                    f"{self.own.path.name}: build: {name} is of {variable.dtype.name}. "
+                    "Build in float32; Vigil sets the precision."
                 )
         return model
 
@@ -296,11 +296,16 @@ class Program(_Step):
     def carry_out(self, key: tuple, function: Function, arguments: list) -> Any:
         if self._draws_by_kernel:
             _seed()
-        with _counted_seeds() as seeds:
+        with _CountedSeeds() as seeds:
             if key not in self._functions:
                 self._functions[key] = self._in_mode(function, arguments)
             found = self._functions[key](*arguments)
         self._draws_by_kernel |= seeds.are_drawn
+        if seeds.are_drawn and self._mode == "compile":
+            raise Unsupported(
+                "compile: the step draws with tf.random's operators that keep a state of their own, and XLA draws other numbers. "
+                "Draw with keras.random and a SeedGenerator, or with tf.random.stateless_..."
+            )
         return found
 
     def value(self, variable: tf.Variable) -> np.ndarray:
@@ -348,7 +353,7 @@ class Oracle(_Step):
         return found
 
     def update(self, before: Arrays, gradients: Arrays) -> Arrays:
-        """Return what the optimizer makes of a state and gradients. Rows that have none are left out where the step leaves them out."""
+        """Return what the optimizer makes of a state and of gradients, which hold each row once."""
         self.begin()
         named = {f"params/{name}": each for name, each in self.parameters_of.items()}
         named |= {f"optimizer/{name}": each for name, each in self.slots.items()}
@@ -394,7 +399,7 @@ class Oracle(_Step):
         form = tuple(each.tobytes() for each in leaves(batch) if isinstance(each, np.ndarray))
         while form not in self._settled:
             super().begin()
-            key, function, arguments = self.differentiation(batch, self.scale)
+            _, function, arguments = self.differentiation(batch, self.scale)
             gradients = trace(function)(*arguments)["gradients"]
             if all(bool(tf.reduce_all(tf.math.is_finite(each))) for each in tf.nest.flatten(gradients) if each.dtype.is_floating):
                 self._settled.add(form)
@@ -416,7 +421,7 @@ class _Traced:
             return tf.nest.flatten(self._form)
 
         specs = [tf.TensorSpec(each.shape, _narrow(each.dtype)) for each in tf.nest.flatten(arguments)]
-        with _counted_seeds() as seeds:
+        with _CountedSeeds() as seeds:
             self._traced = Traced(trace(flat).get_concrete_function(*specs))
         self.draws_by_kernel = seeds.are_drawn
 
@@ -500,13 +505,13 @@ class _Taps:
         return copy
 
 
-class _counted_seeds(contextlib.ContextDecorator):  # noqa: N801
+class _CountedSeeds:
     """Gives operators that are drawn at random without a seed one by their count: eager mode and graphs count differently.
 
     `are_drawn`: was any?
     """
 
-    def __enter__(self) -> _counted_seeds:
+    def __enter__(self) -> _CountedSeeds:
         self.are_drawn = False
         try:
             from tensorflow.python.framework import random_seed

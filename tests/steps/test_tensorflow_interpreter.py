@@ -1,0 +1,196 @@
+"""A graph of TensorFlow in float64 is what the same function gives in float64; rounding moves it by as much as it should."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from runners.contract.errors import Unsupported
+
+pytestmark = pytest.mark.tensorflow
+tf = pytest.importorskip("tensorflow")
+interpreter = pytest.importorskip("runners.tensorflow.interpreter")
+
+
+def _numbers(*shape: int) -> np.ndarray:
+    return np.random.default_rng(sum(shape)).normal(size=shape).astype(np.float32)
+
+
+def _with_gradients(function):
+    """Return a function that gives a loss and its gradients of all arguments of numbers."""
+
+    def differentiated(*given):
+        with tf.GradientTape() as tape:
+            tape.watch(given)
+            loss = tf.reduce_sum(tf.sin(function(*given)))
+        return [loss, *(tf.convert_to_tensor(each) for each in tape.gradient(loss, given))]
+
+    return differentiated
+
+
+def _loop(x, w):
+    found = tf.TensorArray(x.dtype, size=5)
+    state, step = tf.zeros_like(x), tf.constant(0)
+
+    def body(step, state, found):
+        state = tf.tanh(tf.matmul(state, w) + x)
+        return step + 1, state, found.write(step, state)
+
+    _, _, found = tf.while_loop(lambda step, *_: step < 5, body, (step, state, found))
+    return found.stack()
+
+
+def _branch(x):
+    return tf.cond(tf.reduce_sum(x) > 0, lambda: tf.exp(x), lambda: x * x)
+
+
+PROGRAMS = {
+    "product": (lambda x, y: tf.matmul(x, y, transpose_b=True), (_numbers(6, 5), _numbers(4, 5))),
+    "einsum": (lambda x, y: tf.einsum("...td,hd->...th", x, y), (_numbers(2, 6, 5), _numbers(4, 5))),
+    "convolution": (lambda x, w: tf.nn.conv2d(x, w, 2, "SAME"), (_numbers(2, 7, 7, 3), _numbers(3, 3, 3, 4))),
+    "depthwise": (lambda x, w: tf.nn.depthwise_conv2d(x, w, [1] * 4, "SAME"), (_numbers(2, 6, 6, 3), _numbers(3, 3, 3, 2))),
+    "pooling": (lambda x: tf.nn.max_pool2d(tf.nn.relu(x), 2, 2, "VALID"), (_numbers(2, 6, 6, 3),)),
+    "loop": (_loop, (_numbers(3, 4), _numbers(4, 4))),
+    "branch": (_branch, (_numbers(3, 4),)),
+    "rows": (lambda x: tf.gather(x, [0, 2, 2]), (_numbers(4, 3),)),
+    "function": (lambda x: tf.function(tf.nn.softmax)(x), (_numbers(4, 3),)),
+}
+
+
+def _run(function, arguments, *, draw=None, machine=None):
+    traced = interpreter.Traced(tf.function(function, autograph=False).get_concrete_function(*map(tf.constant, arguments)))
+    machine = machine or interpreter.Interpreter()
+    machine.restart(draw)
+    return [each.numpy() for each in machine.run(traced, arguments)]
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_graph_of_float32_gives_what_the_function_gives_in_float64(name):
+    function, arguments = PROGRAMS[name]
+    differentiated = _with_gradients(function)
+    expected = tf.function(differentiated, autograph=False)(*(tf.constant(each, tf.float64) for each in arguments))
+    found = _run(differentiated, arguments)
+    assert len(found) == len(expected)
+    for mine, other in zip(found, map(tf.convert_to_tensor, expected), strict=True):
+        assert mine.dtype == np.float64
+        np.testing.assert_allclose(mine, other.numpy(), rtol=1e-12, atol=1e-13)
+
+
+@pytest.mark.parametrize("is_training", [True, False])
+def test_a_fused_batch_norm_is_that_of_its_definition(is_training):
+    """It has no float64 kernel: it is written out."""
+    x, scale, offset = _numbers(4, 3, 3, 5), _numbers(5), _numbers(1, 5)[0]
+    mean, variance = _numbers(2, 5)[0], np.abs(_numbers(3, 5)[0]) + 0.5
+
+    def fused(x, scale, offset):
+        given = {} if is_training else {"mean": mean, "variance": variance}
+        return tf.compat.v1.nn.fused_batch_norm(x, scale, offset, epsilon=0.01, is_training=is_training, **given)[0]
+
+    def plain(x, scale, offset):
+        of_batch = tf.nn.moments(x, [0, 1, 2]) if is_training else (tf.cast(mean, x.dtype), tf.cast(variance, x.dtype))
+        return tf.nn.batch_normalization(x, *of_batch, offset, scale, tf.cast(np.float32(0.01), x.dtype))
+
+    expected = _with_gradients(plain)(*(tf.constant(each, tf.float64) for each in (x, scale, offset)))
+    for mine, other in zip(_run(_with_gradients(fused), (x, scale, offset)), expected, strict=True):
+        np.testing.assert_allclose(mine, other.numpy(), rtol=1e-11, atol=1e-12)
+
+
+@pytest.mark.parametrize("ends", [{"half_pixel_centers": True}, {"align_corners": True}, {}])
+def test_bilinear_resizing_is_that_of_the_operator(ends):
+    def resized(x):
+        return tf.raw_ops.ResizeBilinear(images=x, size=[7, 5], **ends)
+
+    x = _numbers(2, 4, 6, 3)
+    for mine, other in zip(_run(_with_gradients(resized), (x,)), _with_gradients(resized)(tf.constant(x)), strict=True):
+        np.testing.assert_allclose(mine, other.numpy(), rtol=2e-5, atol=2e-6)
+
+
+def test_an_optimizer_updates_variables_of_the_interpreters_own():
+    first, gradient = _numbers(4, 3), _numbers(3, 4).T.copy()
+    variable, second = tf.Variable(first), tf.Variable(np.zeros((4, 3), np.float32))
+
+    def step(gradient):
+        second.assign(0.5 * second + gradient * gradient)
+        variable.assign_sub(0.25 * gradient / (tf.sqrt(second) + 1.0))
+        return [tf.identity(variable)]
+
+    machine = interpreter.Interpreter()
+    (found,) = _run(step, (gradient,), machine=machine)
+    wide = gradient.astype(np.float64)
+    np.testing.assert_allclose(found, first - 0.25 * wide / (np.abs(wide) + 1.0), rtol=1e-14, atol=1e-15)
+    np.testing.assert_array_equal(variable.numpy(), first)
+    np.testing.assert_array_equal(machine.of(variable).numpy(), found)
+    machine.restart(None)
+    np.testing.assert_array_equal(machine.of(variable).numpy(), first)
+
+
+def test_what_is_drawn_at_random_is_what_the_program_draws():
+    x = _numbers(30, 20)
+
+    def dropped(x):
+        return [tf.nn.experimental.stateless_dropout(x, 0.4, seed=(3, 4), rng_alg="philox")]
+
+    expected = dropped(tf.constant(x))[0].numpy()
+    (found,) = _run(dropped, (x,))
+    np.testing.assert_array_equal(found == 0, expected == 0)
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize(("kind", "unit"), [("float32", 2.0**-24), ("bfloat16", 2.0**-8), ("float16", 2.0**-11)])
+def test_noise_is_as_large_as_rounding_to_the_type_of_a_result(kind, unit):
+    x = np.abs(_numbers(64, 64)) + 1.0
+
+    def rooted(x):
+        return [tf.cast(tf.sqrt(tf.cast(x, kind)), tf.float32)]
+
+    (exact,), (noisy,), (other,) = (_run(rooted, (x,), draw=draw) for draw in (None, 0, 1))
+    relative = noisy / exact - 1.0
+    assert np.abs(relative).max() <= 1.6 * unit
+    assert 0.4 * unit < relative.std() < 0.9 * unit
+    assert abs(relative.mean()) < 0.05 * unit
+    assert np.abs(noisy - other).max() > unit
+
+
+def test_noise_of_a_product_grows_with_the_root_of_its_terms():
+    def spread(n):
+        x, y = _numbers(16, n), _numbers(n, 16)
+        exact, noisy = (_run(lambda x, y: [tf.matmul(x, y)], (x, y), draw=draw)[0] for draw in (None, 0))
+        return np.linalg.norm(noisy - exact) / np.linalg.norm(exact) / 2.0**-24
+
+    assert 1.5 < spread(4096) / spread(256) < 5.0
+
+
+def test_what_only_moves_numbers_has_no_noise():
+    def moved(x):
+        return [tf.nn.relu(tf.transpose(tf.concat([x, tf.gather(x, [1, 0])], 0))) * 0.5]
+
+    exact, noisy = (_run(moved, (_numbers(6, 5),), draw=draw)[0] for draw in (None, 0))
+    np.testing.assert_array_equal(exact, noisy)
+
+
+def test_choices_are_named_and_change_where_rounding_changes_them():
+    machine = interpreter.Interpreter()
+    x = np.float32([1.0, 1.0 + 1e-7, 3.0])
+
+    def chosen(x):
+        return [tf.argmax(tf.stack([tf.sqrt(x[0]), tf.sqrt(x[1])])), tf.cast(tf.nn.relu(x) > 2.0, tf.float32)]
+
+    seen = set()
+    for draw in (None, *range(8)):
+        _run(chosen, (x,), draw=draw, machine=machine)
+        seen.add(tuple(machine.choices))
+    assert sorted(name for name, _ in next(iter(seen))) == ["ArgMax", "Greater", "Relu"]
+    assert len(seen) == 2
+
+
+@pytest.mark.parametrize(
+    ("function", "name"),
+    [
+        (lambda x: [tf.raw_ops.LRN(input=x)], "LRN"),
+        (lambda x: [tf.numpy_function(np.sin, [x], tf.float32)], "PyFunc"),
+        (lambda x: [tf.raw_ops.ResizeArea(images=x, size=[3, 3])], "ResizeArea"),
+    ],
+)
+def test_an_operator_without_float64_is_named(function, name):
+    with pytest.raises(Unsupported, match=f"operator {name} "):
+        _run(function, (_numbers(2, 4, 4, 3),))
