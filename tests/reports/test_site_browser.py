@@ -179,6 +179,7 @@ def test_paper_shows_the_regression(report):
     assert len(boxes) > 4
     assert all(box["x"] >= 0 and box["x"] + box["width"] <= 794 for box in boxes)
 
+
 # The words of a table that stand on more than one line: of a date the parts between its hyphens may.
 BROKEN_WORDS = r"""() => {
   const broken = [];
