@@ -44,15 +44,11 @@ def detect(
 
     def oracle(item: tuple[str, bool], cores: list[int] | None) -> None:
         name, looks = item
-        oracles[item] = run(
-            asked[name],
-            directory / f"{name}-oracle-{looks}",
-            task="oracle",
-            precision="fp32",
-            seeds=[0],
-            looks=looks,
-            cores=cores,
-        )
+        place = directory / f"{name}-oracle-{looks}"
+        oracles[item] = run(asked[name], place, task="oracle", precision="fp32", seeds=[0], looks=looks, cores=cores)
+
+    def on_end(done: int, caught: Caught) -> None:
+        tell(f"[{done}/{len(plants)}] {line(caught)}")
 
     def plant(item: tuple[int, Plant], cores: list[int] | None) -> Caught:
         number, each = item

@@ -23,7 +23,7 @@ NOT_CLEAN = (
     (
         "torch_convnet",
         "torch-compile-*",
-        ("gradients", "backward", "loss"),
+        ("gradients", "backward", "loss", "stats"),
         "docs/findings/torch_compile_average_pooling_ceil.py",
     ),
 )

@@ -1,0 +1,152 @@
+"""`vigil init` and `vigil verify my_step.py`, as a person meets them."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from vigil.cli.main import main
+from vigil.documents.step import StepVerification
+
+ROOT = Path(__file__).resolve().parents[2]
+FRAMEWORKS = ("torch", "tensorflow", "jax")
+WRONG_GRADIENT = """
+import torch
+
+
+class Scaled(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return gradient * 1.0001
+
+
+def install():
+    original = torch.nn.functional.gelu
+    torch.nn.functional.gelu = lambda x, **more: original(Scaled.apply(x), **more)
+"""
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    """Return an empty folder, with runs beside it."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("VIGIL_RUNS_DIR", str(tmp_path / "runs"))
+    return tmp_path
+
+
+def the_document(place: Path) -> StepVerification:
+    """Return the only verification that there is."""
+    [file] = place.glob("runs/*/step.json")
+    return StepVerification.read(file.parent)
+
+
+@pytest.mark.parametrize("framework", FRAMEWORKS)
+def test_init_writes_a_step_to_begin_with(place, framework, capsys):
+    """It says what to do next; it writes over nothing."""
+    assert main(["init", framework]) == 0
+    assert "vigil verify my_step.py" in capsys.readouterr().out
+    assert "def loss(" in (place / "my_step.py").read_text(encoding="utf-8")
+    assert main(["init", framework]) == 2
+    assert "my_step.py is there already" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["init", "pytorch"], "FRAMEWORK: found 'pytorch'. Allowed: torch, tensorflow, jax. Did you mean torch?"),
+        (["init", "torch", "step.txt"], "FILE: found step.txt. Allowed: a name that ends in .py."),
+        (["verify", "gone.py"], "gone.py: No such file or directory. Allowed: a Python file"),
+        (["verify", "my_step.py", "--devices", "2"], "--devices: not allowed with a file of your own"),
+        (["verify", "my_step.py", "--framework", "jax"], "--framework: found jax, and my_step.py is of torch"),
+        (["verify", "my_step.py", "--mode", "fast"], "--mode"),
+        (["verify", "my_step.py", "--threads", "0"], "--threads"),
+        (["verify", "my_step.py", "--python", "nowhere"], "--python: nowhere: no such file"),
+        (["verify", "resnet_cifar", "--framework", "torch", "--threads", "1"], "--threads: allowed for a file of your own alone"),
+    ],
+)
+def test_what_cannot_be_asked_is_said(place, capsys, arguments, said):
+    """Which option, what was found and what is allowed; exit code 2."""
+    (place / "my_step.py").write_text("import torch\n", encoding="utf-8")
+    assert main(arguments) == 2
+    assert said in capsys.readouterr().err
+
+
+@pytest.mark.torch
+def test_a_step_is_reproduced(place, capsys):
+    """The file that `init` writes, in one context: every tensor within what rounding does."""
+    pytest.importorskip("torch")
+    assert main(["init", "torch"]) == 0
+    code = main(["verify", "my_step.py", "--mode", "eager", "--precision", "fp32", "--threads", "1"])
+    out = capsys.readouterr().out
+    assert code == 0, out
+    assert "reproduced: my_step.py, torch" in out
+    document = the_document(place)
+    [context] = document.contexts
+    assert context.tensors > 60
+    assert context.repeated.calls == 60
+    assert document.oracles[0].derivatives[0].parameter is None
+
+
+@pytest.mark.torch
+def test_a_wrong_gradient_is_told_with_its_module(place, capsys):
+    """A gradient that is too large by 0.01 %, planted in the context alone; what `--json` writes is the document."""
+    pytest.importorskip("torch")
+    assert main(["init", "torch"]) == 0
+    (place / "fault.py").write_text(WRONG_GRADIENT, encoding="utf-8")
+    options = ["--mode", "eager", "--precision", "fp32", "--threads", "1", "--fault", "fault.py", "--json", "found.json"]
+    assert main(["verify", "my_step.py", *options]) == 1
+    out = capsys.readouterr().out
+    assert out.startswith("REGRESSED: PLANTED FAULT, my_step.py")
+    assert "the origin is 1, backward" in out.replace("\n", " ")
+    assert json.loads((place / "found.json").read_text(encoding="utf-8"))["contexts"][0]["origin"]["where"] == "1"
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ("import torch\nimport gone_module\n", "failed:program: needs the module gone_module"),
+        ("import torch\ndef build():\n    return torch.nn.Linear(2, 2)\ndef batch(seed):\n    return torch.ones(2, 2)\n"
+         "def loss(model, batch):\n    return model(batch).sum() / 0\n", "loss: inf in float64"),
+        ("import torch\ndef build():\n    return torch.nn.Linear(2, 2)\ndef batch(seed):\n    return torch.ones(2, 2)\n"
+         "def loss(model, batch):\n    return model(batch)\n", "loss: gave a tensor of shape [2, 2]. Allowed: one number"),
+    ],
+)  # fmt: skip
+def test_a_file_that_cannot_be_used_is_no_verdict(place, capsys, source, said):
+    """Neither reproduced nor regressed: exit code 3, with the file and the reason."""
+    pytest.importorskip("torch")
+    (place / "my_step.py").write_text(source, encoding="utf-8")
+    assert main(["verify", "my_step.py", "--mode", "eager", "--precision", "fp32", "--threads", "1"]) == 3
+    out = " ".join(capsys.readouterr().out.split())
+    assert said.removeprefix("failed:program: ") in out
+    assert "FAILED:PROGRAM" in out
+
+
+@pytest.mark.torch
+def test_a_users_own_test_fails_where_a_step_does(place):
+    """The fixture of the plug-in: green on the step that `init` writes is above; here it says why it is red."""
+    pytest.importorskip("torch")
+    (place / "my_step.py").write_text("import torch\n", encoding="utf-8")
+    (place / "test_step.py").write_text(
+        "def test_step(vigil_verify):\n    vigil_verify('my_step.py', mode='eager', precision='fp32', threads='1')\n",
+        encoding="utf-8",
+    )
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "vigil.pytest_plugin", "-p", "no:cacheprovider", str(place)],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTHONPATH": str(ROOT)},
+        cwd=place,
+    )
+    assert done.returncode == 1, done.stdout
+    assert "build: missing" in done.stdout
+    assert "exit code 3" in done.stdout
