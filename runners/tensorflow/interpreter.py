@@ -179,7 +179,7 @@ class Interpreter:
         self._own: dict[int, tuple[tf.Variable, tf.Variable]] = {}
         self._draw: int | None = None
         self._places = random.Random(_SEED)
-        self._uniform: np.ndarray | None = None
+        self._uniform = np.zeros(0)
         self._factors: dict[float, tf.Tensor] = {}
         self._shapes: dict[tuple[int, ...], tf.Tensor] = {}
         self._traced: Traced | None = None
@@ -190,7 +190,7 @@ class Interpreter:
         self.operators = 0
         self._draw = draw
         self._places = random.Random(_SEED + (draw or 0))
-        if draw is not None and self._uniform is None:
+        if draw is not None and not self._uniform.size:
             self._uniform = np.random.default_rng(_SEED).uniform(-1.0, 1.0, _POOL)
             self._starts = [tf.constant([8 * place * (_POOL // 8 // _PLACES)]) for place in range(_PLACES)]
         for _, first, wide in self._variables.values():
@@ -476,7 +476,7 @@ def _terms(node: _Node, inputs: list, result: Any) -> float:
 
 def _einsum_terms(equation: str, inputs: list) -> float:
     left, _, right = equation.partition("->")
-    terms = {}
+    terms: dict[str, int] = {}
     for labels, tensor in zip(left.split(","), inputs, strict=True):
         before, _, after = labels.partition("...")
         terms |= dict(zip(before, tensor.shape, strict=False)) | dict(zip(after[::-1], tuple(tensor.shape)[::-1], strict=False))
@@ -545,7 +545,8 @@ def _ordered(nodes: Mapping[str, Any], needed: set[str]) -> list[str]:
     """Return the needed nodes, each after all that it takes, otherwise in the order of the definition."""
     place = {name: index for index, name in enumerate(nodes)}
     waits = {
-        name: {each.lstrip("^").split(":")[0] for each in nodes[name].input} & needed for name in sorted(needed, key=place.get)
+        name: {each.lstrip("^").split(":")[0] for each in nodes[name].input} & needed
+        for name in sorted(needed, key=lambda each: place[each])
     }
     followers: dict[str, list[str]] = {}
     for name, before in waits.items():

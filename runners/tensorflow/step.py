@@ -145,7 +145,8 @@ class _Step:
         with _Taps(self.model) as taps:
             tensors, whole = _parted(batch)
             self.begin()
-            trace(taps.shown(lambda *given: self._loss(whole(given), training=True))).get_concrete_function(*tensors)
+            probing: Any = trace(taps.shown(lambda *given: self._loss(whole(given), training=True)))
+            probing.get_concrete_function(*tensors)
             taps.is_probing = False
             return self.train([[batch]], taps)
 
@@ -243,7 +244,7 @@ class _Step:
             if self._takes_training
             else self.own.call("loss", self.model, batch)
         )
-        shape = getattr(loss, "shape", None)
+        shape = getattr(loss, "shape", ())
         if not tf.is_tensor(loss) or not loss.dtype.is_floating or math.prod(each or 0 for each in shape) != 1:
             raise OwnFileError(f"{self.own.path.name}: loss: gave {_shown(loss)}. Allowed: one number, a tensor of one element.")
         return tf.reshape(loss, ())
@@ -421,8 +422,9 @@ class _Traced:
             return tf.nest.flatten(self._form)
 
         specs = [tf.TensorSpec(each.shape, _narrow(each.dtype)) for each in tf.nest.flatten(arguments)]
+        function_of_lists: Any = trace(flat)
         with _CountedSeeds() as seeds:
-            self._traced = Traced(trace(flat).get_concrete_function(*specs))
+            self._traced = Traced(function_of_lists.get_concrete_function(*specs))
         self.draws_by_kernel = seeds.are_drawn
 
     def interpreted(self, interpreter: Any, flat: list) -> Any:
