@@ -322,8 +322,11 @@ class Oracle(_Step):
     @contextlib.contextmanager
     def _shadows(self) -> Iterator[Any]:
         # oneDNN has kernels of whole networks in float32 alone.
-        with torch.backends.mkldnn.flags(enabled=False), Shadows(draw=self._draw) as shadows:
-            yield shadows
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of flags for other processors, which are set back with this one
+            is_enabled = torch.backends.mkldnn.flags(enabled=False)
+            with is_enabled, Shadows(draw=self._draw) as shadows:
+                yield shadows
         self._choices = shadows.choices
 
 
