@@ -52,6 +52,11 @@ _ADDING = {
 _ADD_IN_TYPE = {"scatter-add", "scatter_add", "reduce_window_sum", "select_and_scatter_add", "reduce_window"}
 _SCALING = {"mul", "div"}
 _COMPARING = {"eq", "ne", "lt", "le", "gt", "ge"}
+# Rounding may flip what they choose: a result above another, or not.
+_CHOOSING = {
+    *_COMPARING, "convert_element_type", "argmax", "argmin", "sort", "top_k", "max", "min", "abs", "sign", "clamp",
+    "select_and_scatter_add", "floor", "ceil", "round",
+}  # fmt: skip
 # Of the bits of a number, or numbers drawn in one type: in another they are others.
 _OF_ITS_TYPE = {"bitcast_convert_type", "random_gamma", "rng_uniform", "nextafter"}
 
@@ -65,8 +70,8 @@ class Equation:
     """
 
     __slots__ = (
-        "accumulation", "bodies", "function", "given", "inputs", "is_own", "is_scaled", "least", "name", "outputs", "parameters",
-        "primitive", "results", "units", "where",
+        "accumulation", "bodies", "chooses", "function", "given", "inputs", "is_own", "is_scaled", "least", "name", "outputs",
+        "parameters", "primitive", "results", "units", "where",
     )  # fmt: skip
 
     def __init__(self, eqn: Any, inputs: Sequence[int], outputs: Sequence[int], where: str) -> None:
@@ -74,7 +79,7 @@ class Equation:
         self.inputs, self.outputs = tuple(inputs), tuple(outputs)
         self.given, self.results = [var.aval for var in eqn.invars], [var.aval for var in eqn.outvars]
         self.bodies: list[Flat] = []
-        self.is_own = self.is_scaled = False
+        self.is_own = self.is_scaled = self.chooses = False
         self.function: Callable | None = None  # where JAX carries it out
         self.units, self.least, self.accumulation = self._rounding()
 
@@ -115,6 +120,7 @@ class Equation:
 class Flat:
     """A program as a list of equations, each of which reads and writes places by number.
 
+    constants, wide: by place, as the program holds them and in float64.
     last: of each equation, the places that nothing reads after it.
     """
 
@@ -124,6 +130,7 @@ class Flat:
         self.given: list[Any] = []
         self.results: list[Any] = []
         self.constants: dict[int, Any] = {}
+        self.wide: dict[int, Any] = {}
         self.equations: list[Equation] = []
         self.size = 0
         self.last: list[tuple[int, ...]] = []
@@ -155,6 +162,8 @@ def _flattened(closed: Any, file: str) -> Flat:
     flat.given, flat.results = [var.aval for var in jaxpr.invars], [var.aval for var in jaxpr.outvars]
     flat.inputs = [flat.place() for _ in jaxpr.invars]
     flat.outputs = _inline(flat, jaxpr, [flat.constant(each) for each in constants], flat.inputs, file, "")
+    flat.wide = {place: widen(value) for place, value in flat.constants.items()}
+    flat.equations = _used(flat)
     kept, last = {*flat.outputs, *flat.constants}, []
     for equation in reversed(flat.equations):
         free = {*equation.inputs, *equation.outputs} - kept
@@ -162,6 +171,16 @@ def _flattened(closed: Any, file: str) -> Flat:
         last.append(tuple(free))
     flat.last = last[::-1]
     return flat
+
+
+def _used(flat: Flat) -> list[Equation]:
+    """Return the equations on which the results depend: XLA leaves out the others, whose choices would be noted."""
+    needed, used = {*flat.outputs}, []
+    for equation in reversed(flat.equations):
+        if not needed.isdisjoint(equation.outputs):
+            needed.update(equation.inputs)
+            used.append(equation)
+    return used[::-1]
 
 
 def _inline(flat: Flat, jaxpr: Any, constants: list[int], inputs: list[int], file: str, above: str) -> list[int]:
@@ -208,6 +227,7 @@ def _mark(flat: Flat, owned: list[bool]) -> list[bool]:
     for equation in flat.equations:
         given = [own[place] for place in equation.inputs]
         equation.is_own = all(given)
+        equation.chooses = not equation.is_own and equation.name in _CHOOSING and any(map(_is_float, equation.given))
         results = [equation.is_own] * len(equation.outputs)
         if equation.bodies:
             results = _mark_loop(equation, given)
@@ -265,8 +285,8 @@ class Interpreter:
 
     def _run(self, flat: Flat, values: Sequence[Any], show: Callable[[int, list[Any]], None] | None = None) -> list[Any]:
         places: list[Any] = [None] * flat.size
-        for place, value in flat.constants.items():
-            places[place] = widen(value)
+        for place, value in flat.wide.items():
+            places[place] = value
         for place, value in zip(flat.inputs, values, strict=True):
             places[place] = value
         for number, equation in enumerate(flat.equations):
@@ -289,8 +309,10 @@ class Interpreter:
             if equation.units[place] and result.size:
                 if self._random is not None:
                     results[place] = result = self._rounded(equation, place, values, result)
-                self._note_overflow(aval, result)
-        self._note_choice(equation, values, results)
+                if aval.dtype == np.float16:
+                    self._note_overflow(result)
+        if equation.chooses:
+            self._note_choice(equation, values, results)
         return results
 
     def _scan(self, equation: Equation, values: list[Any]) -> list[Any]:
@@ -367,14 +389,10 @@ class Interpreter:
         start = int(self._random.integers(_POOL - n))
         return pool[start : start + n].reshape(shape)
 
-    def _note_overflow(self, aval: Any, result: np.ndarray) -> None:
-        if aval.dtype == np.float16:
-            largest = float(np.finfo(np.float16).max)
-            self.overflows += bool(np.any((np.abs(result) > largest) & np.isfinite(result)))
+    def _note_overflow(self, result: np.ndarray) -> None:
+        self.overflows += bool(np.any((np.abs(result) > float(np.finfo(np.float16).max)) & np.isfinite(result)))
 
     def _note_choice(self, equation: Equation, values: list[Any], results: list[Any]) -> None:
-        if equation.is_own or not any(_is_float(aval) for aval in equation.given):
-            return
         name = equation.name
         if name in _COMPARING or (name in ("convert_element_type", "argmax", "argmin") and not _is_float(equation.results[0])):
             chosen = results[0]
@@ -391,7 +409,7 @@ class Interpreter:
         elif name in ("floor", "ceil", "round"):
             chosen = results[0]
         else:
-            return
+            chosen = None
         if chosen is not None:
             self.choices.append((f"{equation.where}:{name}", zlib.crc32(np.ascontiguousarray(chosen).tobytes())))
 
@@ -503,7 +521,7 @@ class _Closed(NamedTuple):
 
 def _wide_evaluate(flat: Flat, values: Sequence[Any]) -> list[Any]:
     """Return a program's results as JAX computes them with float64 in the place of each narrower type."""
-    places: dict[int, Any] = {place: jnp.asarray(widen(value)) for place, value in flat.constants.items()}
+    places: dict[int, Any] = {place: jnp.asarray(value) for place, value in flat.wide.items()}
     places |= dict(zip(flat.inputs, values, strict=True))
     for equation in flat.equations:
         parameters = {key: _widened(value) for key, value in equation.parameters.items()}

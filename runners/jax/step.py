@@ -5,6 +5,7 @@ A program that nobody declared: its parameters, or those of its flax.nnx module,
 
 from __future__ import annotations
 
+import functools
 import inspect
 import os
 import sys
@@ -499,8 +500,12 @@ def _folded(array: np.ndarray) -> np.ndarray:
     if array.size <= _SHOWN:
         return array
     flat = np.nan_to_num(np.asarray(array, np.float64).ravel(), nan=0.0, posinf=0.0, neginf=0.0)
-    flat = flat * np.random.default_rng(_SEED).choice((-1.0, 1.0), flat.size)
-    return np.add.reduceat(flat, np.arange(_SHOWN) * flat.size // _SHOWN)
+    return np.add.reduceat(flat * _signs(flat.size), np.arange(_SHOWN) * flat.size // _SHOWN)
+
+
+@functools.lru_cache(maxsize=16)
+def _signs(size: int) -> np.ndarray:
+    return np.random.default_rng(_SEED).choice((-1.0, 1.0), size)
 
 
 def _read(leaf: Any) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""A program of JAX in float64: the same numbers as JAX's own float64, noise as large as rounding, and what is wrong stands out."""
+"""A program of JAX in float64: the numbers of JAX's own float64, noise as large as rounding, and what is wrong stands out."""
 
 import hashlib
 import textwrap
@@ -11,13 +11,14 @@ from runners.contract.errors import Unsupported
 from runners.contract.steps.measure import line_of
 from runners.contract.steps.own import OwnFileError, load_own
 
-pytestmark = pytest.mark.jax
 jax = pytest.importorskip("jax")
 jnp = jax.numpy
 lax = jax.lax
 
 from runners.jax import step  # noqa: E402
-from runners.jax.interpreter import Interpreter, x64, evaluate, flatten, is_shown  # noqa: E402
+from runners.jax.interpreter import Interpreter, evaluate, flatten, is_shown, x64  # noqa: E402
+
+pytestmark = pytest.mark.jax
 
 X = np.random.default_rng(0).normal(size=(6, 8)).astype(np.float32)
 W = np.random.default_rng(1).normal(size=(8, 8)).astype(np.float32) / 4
@@ -235,7 +236,8 @@ def test_a_step_agrees_with_its_oracle(tmp_path):
     batch = step.FRAMEWORK.to_numpy(own.call("batch", 0))
     exact, observed = oracle.taps(batch), program.taps(batch)
     assert list(exact) == list(observed)
-    assert any(name.startswith("forward/0000/") for name in exact) and any(name.startswith("backward/") for name in exact)
+    assert any(name.startswith("forward/0000/") for name in exact)
+    assert any(name.startswith("backward/") for name in exact)
     assert {"stats/norm/mean", "gradients/first/kernel", "after/optimizer/0/mu/first/kernel"} <= set(exact)
     for name in ("loss", "stats/norm/var", "gradients/last/kernel"):
         assert _relative(observed[name], exact[name]) < 1e-5
