@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch._decomp import decomposition_table
 from torch.multiprocessing.reductions import StorageWeakRef
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_flatten, tree_unflatten
@@ -47,6 +48,17 @@ _MOVING = {
 # Their results have gates in them, which rounding may flip: a result above zero, or not.
 _GATED = {
     "relu", "leaky_relu", "threshold", "hardtanh", "clamp", "clamp_min", "clamp_max", "relu6", "prelu", "elu", "abs",
+}  # fmt: skip
+# One operator to PyTorch, several steps within, which may cancel: of these steps each rounds for itself, as PyTorch's own
+# decompositions have them. The cross entropy of a logit x is x - log_sigmoid(x): as good as none of its digits need be left.
+_FUSED = {
+    "binary_cross_entropy", "binary_cross_entropy_with_logits", "binary_cross_entropy_backward", "_softmax", "_log_softmax",
+    "_softmax_backward_data", "_log_softmax_backward_data", "native_layer_norm", "native_layer_norm_backward",
+    "native_group_norm", "native_group_norm_backward", "_fused_rms_norm", "_fused_rms_norm_backward", "smooth_l1_loss",
+    "smooth_l1_loss_backward", "huber_loss", "huber_loss_backward", "mse_loss", "mse_loss_backward", "soft_margin_loss",
+    "log_sigmoid_forward", "log_sigmoid_backward", "gelu", "gelu_backward", "silu", "silu_backward", "softplus",
+    "softplus_backward", "elu", "elu_backward", "mish", "mish_backward", "hardswish", "hardswish_backward", "glu",
+    "glu_backward", "logsumexp", "var", "var_mean", "std",
 }  # fmt: skip
 # Running statistics, which these write to although their schema does not say so.
 _WRITTEN_UNSAID = {"native_batch_norm": (3, 4), "cudnn_batch_norm": (3, 4), "miopen_batch_norm": (3, 4)}
@@ -104,8 +116,11 @@ class Shadows(TorchDispatchMode):
         if self._random is not None and adds:
             shadow_args = [each if place in written else _mapped(self._jittered, each) for place, each in enumerate(shadow_args)]
         real = func(*args, **kwargs)
+        carry_out = func
+        if self._random is not None and name in _FUSED and func in decomposition_table:
+            carry_out = self._step_by_step(decomposition_table[func])
         try:
-            shadow = func(*shadow_args, **shadow_kwargs)
+            shadow = carry_out(*shadow_args, **shadow_kwargs)
         except (RuntimeError, NotImplementedError) as error:
             first = (str(error).strip().splitlines() or [""])[0]
             raise Unsupported(f"operator {func}: cannot be carried out in float64: {first}") from error
@@ -173,6 +188,23 @@ class Shadows(TorchDispatchMode):
             return self.of(value)
         return _wide(value) if isinstance(value, torch.dtype) else value
 
+    def _step_by_step(self, decomposition: Callable) -> Callable:
+        """Return the steps within an operator, each of which rounds."""
+
+        def carry_out(*args: Any, **kwargs: Any) -> Any:
+            with _Within(self._rounded):
+                return decomposition(*args, **kwargs)
+
+        return carry_out
+
+    def _rounded(self, given: list, results: Any) -> None:
+        """Move new results of a step within an operator by rounding in float32."""
+        for each in _tensors((results,)):
+            if each.dtype == torch.float64 and each.numel() and all(each is not other for other in given):
+                terms = max(1.0, max(other.numel() for other in given) / each.numel())
+                unit = _ACCUMULATION * (1.0 + (math.sqrt(terms) / 3.0 if terms > 1.0 else 0.0))
+                each.mul_(1.0 + unit * self._uniform(each.shape))
+
     def _jittered(self, value: Any) -> Any:
         """Return an argument of a sum with each element rounded once more: what adds up rounds within itself."""
         if isinstance(value, torch.Tensor) and value.dtype == torch.float64 and value.ndim:
@@ -215,6 +247,22 @@ def _written(func: Any, name: str) -> set[int]:
         place for place, each in enumerate(func._schema.arguments) if each.alias_info is not None and each.alias_info.is_write
     }
     return said | set(_WRITTEN_UNSAID.get(name, ()))
+
+
+class _Within(TorchDispatchMode):
+    """Carries out the steps within an operator, and has each of them rounded."""
+
+    def __init__(self, rounded: Callable[[list, Any], None]) -> None:
+        super().__init__()
+        self._rounded_step = rounded
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
+        results = func(*args, **(kwargs or {}))
+        name, given = _plain_name(func), list(_tensors(args))
+        is_view = any(each.alias_info is not None for each in func._schema.returns)
+        if given and name not in _MOVING and name != "_to_copy" and not is_view:
+            self._rounded_step(given, results)
+        return results
 
 
 def _mapped(function: Callable[[Any], Any], arguments: Any) -> Any:

@@ -324,8 +324,7 @@ class Oracle(_Step):
         # oneDNN has kernels of whole networks in float32 alone.
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of flags for other processors, which are set back with this one
-            is_enabled = torch.backends.mkldnn.flags(enabled=False)
-            with is_enabled, Shadows(draw=self._draw) as shadows:
+            with torch.backends.mkldnn.flags(enabled=False), Shadows(draw=self._draw) as shadows:
                 yield shadows
         self._choices = shadows.choices
 
