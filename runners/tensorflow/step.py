@@ -36,7 +36,11 @@ def _set_up(request: StepRequest) -> None:
     tf.config.threading.set_inter_op_parallelism_threads(request.threads)
     if request.precision in _POLICIES:
         # Set before the file is imported: layers that a module makes take the policy of that moment.
-        tf.keras.mixed_precision.set_global_policy(_POLICIES[request.precision])
+        _set_policy(request.precision)
+
+
+def _set_policy(precision: str) -> None:
+    tf.keras.mixed_precision.set_global_policy(_POLICIES[precision])
 
 
 def _describe() -> dict[str, Any]:
@@ -251,6 +255,7 @@ class _Step:
 
     def _build(self) -> Any:
         tf.keras.backend.clear_session()
+        _set_policy(self.precision)  # which belongs to the session
         _seed()
         model = self.own.call("build")
         if not isinstance(model, (tf.Module, tf.keras.layers.Layer)):
@@ -302,11 +307,6 @@ class Program(_Step):
                 self._functions[key] = self._in_mode(function, arguments)
             found = self._functions[key](*arguments)
         self._draws_by_kernel |= seeds.are_drawn
-        if seeds.are_drawn and self._mode == "compile":
-            raise Unsupported(
-                "compile: the step draws with tf.random's operators that keep a state of their own, and XLA draws other numbers. "
-                "Draw with keras.random and a SeedGenerator, or with tf.random.stateless_..."
-            )
         return found
 
     def value(self, variable: tf.Variable) -> np.ndarray:
@@ -315,9 +315,13 @@ class Program(_Step):
     def _in_mode(self, function: Function, arguments: list) -> Function:
         if self._mode == "eager":
             return function
-        if self._mode == "compile":
-            return compile_function(function)
-        return trace(function)
+        if self._mode == "jit":
+            return trace(function)
+        compiled: Any = compile_function(function)
+        drawing = sorted(each for each in _operators(compiled.get_concrete_function(*arguments).graph) if "Random" in each)
+        if drawing:
+            raise Unsupported(f"compile: the step draws at random ({', '.join(drawing)}), and XLA draws other numbers")
+        return compiled
 
 
 class Oracle(_Step):
@@ -532,6 +536,12 @@ class _CountedSeeds:
     def __exit__(self, *error: object) -> None:
         if self._module is not None:
             self._module.get_seed = self._before
+
+
+def _operators(graph: Any) -> set[str]:
+    definition = graph.as_graph_def()
+    nodes = [*definition.node, *(node for function in definition.library.function for node in function.node_def)]
+    return {each.op for each in nodes} - {"StatelessRandomGetKeyCounter", "StatelessRandomGetAlg"}
 
 
 def _seed() -> None:
