@@ -6,7 +6,6 @@ A program that nobody declared: its parameters, or those of its flax.nnx module,
 from __future__ import annotations
 
 import functools
-import inspect
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -119,7 +118,7 @@ class _Step:
         self.model = _Model(own.call("build"), own.path)
         self._check_model(_Model(own.call("build"), own.path))
         self.scale = 1.0
-        self._takes_key = _takes_key(own)
+        self._takes_key = own.takes("loss", "key")
         self._optimizer, self._slots, self._slots_tree, self._slot_names = None, [], None, []
         if own.has("optimizer"):
             self._begin_optimizer()
@@ -427,12 +426,6 @@ class Oracle(_Step):
         self._choices, self._overflows = interpreter.choices, interpreter.overflows
         self._operators = max(self._operators, flat.count())
         return results
-
-
-def _takes_key(own: OwnFile) -> bool:
-    """Does `loss` take a key for what it draws at random?"""
-    parameters = inspect.signature(own._module.loss).parameters.values()
-    return sum(each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD) for each in parameters) > 2
 
 
 def _key(step: int, place: int) -> Any:

@@ -6,7 +6,6 @@ differentiates a batch and one that updates: each is a graph of its own, in a mo
 
 from __future__ import annotations
 
-import inspect
 import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -89,7 +88,7 @@ class _Step:
                 )
         trained = {id(_plain(each)) for each in self.model.trainable_variables}
         self.parameters_of = {name: each for name, each in self.variables.items() if id(each) in trained}
-        self._takes_training = _takes_training(own)
+        self._takes_training = own.takes("loss", "training")
         if precision != "fp32" and not isinstance(self.model, tf.keras.layers.Layer):
             self.remarks.append(f"{precision}: a tf.Module does not follow Keras' policy: it is verified as it is written")
         if not self._takes_training:
@@ -642,13 +641,6 @@ def _leaf_layers(model: Any) -> dict[int, str]:
             found[id(layer)] = (getattr(layer, "path", None) or layer.name).replace("/", ".")
     names = dict(_unique((name, key) for key, name in found.items() if key not in within))
     return {key: name for name, key in names.items()}
-
-
-def _takes_training(own: OwnFile) -> bool:
-    try:
-        return "training" in inspect.signature(own._module.loss).parameters
-    except (TypeError, ValueError):
-        return False
 
 
 def _shown(value: Any) -> str:

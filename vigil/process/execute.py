@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from runners.contract.protocol.events import FILE_NAME as EVENTS_NAME
@@ -53,6 +53,7 @@ def execute(
     cores: Sequence[int] | None = None,
     grace: float = _GRACE_SECONDS,
     options: Sequence[str] = (),
+    variables: Mapping[str, str] | None = None,
 ) -> Ending:
     """Run `python -m runners.<framework> RUN_DIR` to its end.
 
@@ -65,13 +66,14 @@ def execute(
         hosts: of processes that have the framework imported already; without, the runner is started anew.
         cores: those that the runner will be on, None for all.
         options: of the runner's command line, before RUN_DIR.
+        variables: of its environment, besides those of every runner.
     """
     reader = EventReader(run_directory)
     earlier = len(reader.new())
     for name in (LOG_NAME, EVENTS_NAME):  # what a framework prints, or fails with, may name a store with its password
         (run_directory / name).touch(mode=0o600)
     forked = hosts.start(framework, run_directory, python=python, cores=cores, log=run_directory / LOG_NAME) if hosts else None
-    process = forked or _start(run_directory, framework, python=python, options=options)
+    process = forked or _start(run_directory, framework, python=python, options=options, variables=variables or {})
     watch = _Silence(heartbeat_timeout=heartbeat_timeout, progress_timeout=progress_timeout)
     try:
         while process.poll() is None:
@@ -96,8 +98,10 @@ def execute(
             on_event(event)
 
 
-def _start(run_directory: Path, framework: str, *, python: Path | None, options: Sequence[str]) -> subprocess.Popen:
-    environment = {**environment_of_runners(project_root()), CONDUCTOR_VARIABLE: str(os.getpid())}
+def _start(
+    run_directory: Path, framework: str, *, python: Path | None, options: Sequence[str], variables: Mapping[str, str]
+) -> subprocess.Popen:
+    environment = {**environment_of_runners(project_root()), CONDUCTOR_VARIABLE: str(os.getpid()), **variables}
     with open(run_directory / LOG_NAME, "ab") as log:
         return subprocess.Popen(
             [str(python or sys.executable), "-m", f"runners.{framework}", *options, str(run_directory)],

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from runners.contract.steps import frame
-from runners.contract.steps.measure import Line
+from runners.contract.steps.measure import MISSING, UNEXPECTED, Line
 from vigil.documents.step import DirectionalDerivative, StepOrigin
 from vigil.documents.verdict import Verdict
 from vigil.documents.verification import StepVerdict, TensorDifference, times
@@ -93,18 +93,34 @@ def verdict_of(judged: Sequence[Judged]) -> StepVerdict:
 def origin_of(looked: Sequence[Judged], judged: Sequence[Judged]) -> StepOrigin | None:
     """Return where a step goes wrong: the first tensor inside it that is out; else the first of what it computes.
 
-    Tensors inside stand in the order in which they were computed, so that all before the first agree.
+    Tensors inside stand in the order in which they were computed, so that all before the first agree. An operator that is in the
+    program and not in its oracle, or the other way round, is an origin as well: it stands at the line that has it.
     """
-    for each in looked:
-        if each.score > 1.0 and (origin := _inside(each.difference, looked)):
-            return origin
+    out = [each.difference for each in looked if each.score > 1.0]
+    if out:
+        strange = [each for each in out if each.problem in (MISSING, UNEXPECTED) and _place(each)]
+        first = next((each for each in out if each not in strange), None)
+        earliest = min(strange, key=lambda each: _place(each) or (), default=None)
+        if earliest is not None and (first is None or not _place(first) or (_place(earliest) or ()) < (_place(first) or ())):
+            first = earliest
+        if first is not None:
+            return _inside(first, looked)
     for each in judged:
         if each.score > 1.0:
             return _outside(each.difference)
     return None
 
 
-def _inside(out: Difference, looked: Sequence[Judged]) -> StepOrigin | None:
+def _place(difference: Difference) -> tuple[int, int] | None:
+    """Return where in the order of the look a tensor was computed: phase and number; None of one that is not inside."""
+    phase, _, rest = difference.tensor.partition("/")
+    number = rest.partition("/")[0]
+    if phase not in ("forward", "backward") or not number.isdigit():
+        return None
+    return ("forward", "backward").index(phase), int(number)
+
+
+def _inside(out: Difference, looked: Sequence[Judged]) -> StepOrigin:
     phase, _, rest = out.tensor.partition("/")
     if phase not in ("forward", "backward"):
         return _outside(out)
@@ -130,7 +146,7 @@ def _beside(phase: str, module: str) -> str:
 def _outside(out: Difference) -> StepOrigin:
     group, _, name = out.tensor.partition("/")
     case = out.case.split("/")[0]
-    module = name.rpartition(".")[0] if "." in name else name
+    module = name.rpartition("." if "." in name else "/")[0] or name
     if group == "gradients":
         return StepOrigin(phase="gradient", where=module, tensor=out.tensor, ratio=out.ratio)
     if group in _FAMILY_OF_UPDATES:

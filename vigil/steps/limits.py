@@ -72,6 +72,9 @@ def limits_of(rows: Iterable[Mapping[str, Any]]) -> Limits:
                 of_programs = values.setdefault((row["precision"], size_of(row["case"]), family, statistic), {})
                 of_programs[row["program"]] = max(value, of_programs.get(row["program"], 0.0))
     table = {key: limit for key, found in values.items() if (limit := _limit(key, list(found.values())))}
+    # What is inside was looked at in float32 alone; a limit is in floors of the precision's own.
+    for precision in {key[0] for key in table}:
+        table |= {(precision, *key[1:]): limit for key, limit in table.items() if key[0] == "fp32" and "/" in key[1]}
     return Limits(table, count, processors=frozenset(processors))
 
 

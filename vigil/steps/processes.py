@@ -87,6 +87,7 @@ def run(
         directory,
         asked.framework,
         options=[frame.OPTION],
+        variables={"OPENBLAS_NUM_THREADS": "1"},  # NumPy's, which the oracle of JAX computes with: it has one core
         on_event=asked.on_event,
         progress_timeout=asked.progress_timeout,
         stop=asked.stop,

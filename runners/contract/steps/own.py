@@ -17,9 +17,12 @@ import numpy as np
 from runners.contract.errors import ContractError
 
 BUILD, BATCH, LOSS = "build", "batch", "loss"
-OPTIMIZER, PREDICT, ROWS = "optimizer", "predict", "take_rows"
+OPTIMIZER, PREDICT, ROWS, CAST = "optimizer", "predict", "take_rows", "cast"
 _MUST = {BUILD: "build()", BATCH: "batch(seed)", LOSS: "loss(model, batch)"}
-_MAY = {OPTIMIZER: "optimizer(model)", PREDICT: "predict(model, batch)", ROWS: "take_rows(batch, indices)"}
+_MAY = {
+    OPTIMIZER: "optimizer(model)", PREDICT: "predict(model, batch)", ROWS: "take_rows(batch, indices)",
+    CAST: "cast(model, precision)",
+}  # fmt: skip
 # What a loss may take besides: JAX's random key, and whether a Keras model is in training mode.
 _OF_LOSS = ("key", "training")
 # Gradients are not the derivative of the loss on purpose, as where something is detached from it.
@@ -52,6 +55,10 @@ class OwnFile:
     def has(self, name: str) -> bool:
         """Does it define this?"""
         return getattr(self._module, name, None) is not None
+
+    def takes(self, name: str, argument: str) -> bool:
+        """Does one of its functions have an argument of this name?"""
+        return argument in inspect.signature(getattr(self._module, name)).parameters
 
     def call(self, name: str, *arguments: Any) -> Any:
         """Call one of its functions. Raises OwnFileError with the line that failed; out of memory stays that."""
