@@ -31,7 +31,7 @@ class Caught(NamedTuple):
 
     @property
     def is_named(self) -> bool:
-        return self.tensors_out > 0 and self.plant.origin in self.origin
+        return self.tensors_out > 0 and self.plant.names(self.origin)
 
 
 def detect(
@@ -123,7 +123,7 @@ def line(caught: Caught) -> str:
         return f"{plant.program}, {plant.name}: {caught.problem}"
     if not caught.tensors_out:
         return f"{plant.program}, {plant.name}: not seen, at {caught.ratio:.2g} of a limit"
-    named = "" if caught.is_named else f" (planted in: {plant.origin})"
+    named = "" if caught.is_named else f" (planted in: {plant.expected})"
     return f"{plant.program}, {plant.name}: {caught.tensors_out} tensors out, {caught.origin}{named}"
 
 

@@ -7,6 +7,10 @@ named is written down here, before anything is run.
 from __future__ import annotations
 
 import dataclasses
+import re
+from pathlib import Path
+
+PROGRAMS = Path(__file__).resolve().parent / "programs"
 
 _HEAD = {
     "torch": """
@@ -89,6 +93,21 @@ class Plant:
     factor: float = 1.0001
 
     @property
+    def expected(self) -> str:
+        """Return what must be in the name of the origin, LINE(text) as the number of the line of the program with this text."""
+        found = re.search(r"LINE\((.*?)\)", self.origin)
+        if not found:
+            return self.origin
+        lines = (PROGRAMS / f"{self.program}.py").read_text(encoding="utf-8").splitlines()
+        [number] = [number for number, line in enumerate(lines, start=1) if found[1] in line]
+        phase = self.origin.rpartition(", ")[2]
+        return f"{self.program}.py:{number}:|{phase}"
+
+    def names(self, origin: str) -> bool:
+        """Is an origin the one that was planted?"""
+        return all(part in origin for part in self.expected.split("|"))
+
+    @property
     def source(self) -> str:
         """Return the fault as a file that a runner installs."""
         module, _, rest = self.target.partition(":")
@@ -140,4 +159,23 @@ PLANTS = (
           "after top.2, backward"),
     Plant("torch_experts", "silu, gradient", f"{_F}silu", "gradient 0", ".1, backward"),
     Plant("torch_experts", "RMS norm, output", f"{_F}rms_norm", "output", "norm, forward"),
+    # In JAX and TensorFlow the origin is an operator at a line of the file, or a layer.
+    Plant("jax_decoder", "gelu, gradient", "jax.nn:gelu", "gradient 0", "jax_decoder.py:LINE(nn.gelu), backward"),
+    Plant("jax_decoder", "softmax, output", "jax.nn:softmax", "output", "jax_decoder.py:LINE(nn.softmax), forward"),
+    Plant("jax_decoder", "cross entropy, output", "optax:softmax_cross_entropy_with_integer_labels", "output",
+          "jax_decoder.py:LINE(integer_labels), forward"),
+    Plant("jax_scan", "sigmoid, output", "jax.nn:sigmoid", "output", "jax_scan.py:LINE(nn.sigmoid), forward"),
+    Plant("jax_scan", "exponential, gradient", "jax.numpy:exp", "gradient 0", "jax_scan.py:LINE(jnp.exp), backward"),
+    Plant("jax_convnet", "silu, gradient", "jax.nn:silu", "gradient 0", "jax_convnet.py:LINE(nn.silu), backward"),
+    Plant("jax_experts", "swish, output", "jax.nn:swish", "output", "jax_experts.py:LINE(nn.swish), forward"),
+    Plant("jax_experts", "top k, output", "jax.lax:top_k", "output", "jax_experts.py:LINE(lax.top_k), forward"),
+    Plant("tensorflow_encoder", "gelu, gradient", "tensorflow:nn.gelu", "gradient 0", "dense_2, backward"),
+    Plant("tensorflow_encoder", "softmax, output", "tensorflow:nn.softmax", "output", "multi_head_attention, forward"),
+    Plant("tensorflow_convnet", "convolution, kernel gradient", "tensorflow:nn.convolution", "gradient 1", "gradient"),
+    Plant("tensorflow_convnet", "max pooling, output", "tensorflow:nn.max_pool", "output", "max_pooling2d, forward"),
+    Plant("tensorflow_gru", "elu, gradient", "tensorflow:nn.elu", "gradient 0", "dense, backward"),
+    Plant("tensorflow_gru", "sigmoid, output", "tensorflow:nn.sigmoid", "output", "gru, forward"),
+    Plant("tensorflow_depthwise", "softplus, output", "tensorflow:math.softplus", "output", "conv2d, forward"),
+    Plant("tensorflow_depthwise", "depthwise convolution, kernel gradient", "tensorflow:nn.depthwise_conv2d", "gradient 1",
+          "depthwise_conv2d"),
 )  # fmt: skip

@@ -1,7 +1,7 @@
 """Adam takes the sum of squares for the square of a sum, where a row of an embedding is used twice: Keras 3 on TensorFlow.
 
-The gradient of an embedding comes as slices, one for each use of a row. Their sum is the row's gradient, and its square belongs into
-the second moment. Keras squares the slices and then adds them up. Run it with TensorFlow alone.
+The gradient of an embedding comes as slices, one for each use of a row. Their sum is the row's gradient, and its square belongs
+into the second moment. Keras squares the slices and then adds them up. Run it with TensorFlow alone.
 """
 
 import os

@@ -146,9 +146,7 @@ def make_context(**options: Any) -> Context:
     if strange := sorted(options.keys() - fields.keys()):
         raise TypeError(f"{', '.join(strange)}: no field of a context")
     values = {name: options.get(name, None if name == "framework" else field.default) for name, field in fields.items()}
-    words = {
-        name: _choice(name, values[name], field.metadata["allowed"]) for name, field in fields.items() if field.metadata
-    }
+    words = {name: _choice(name, values[name], field.metadata["allowed"]) for name, field in fields.items() if field.metadata}
     devices = _count("devices", values["devices"])
     return Context(**words, devices=devices, shards=_shards(values["shards"], devices))
 
