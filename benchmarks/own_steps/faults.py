@@ -90,8 +90,7 @@ def _caught(
     step = run(asked, place / "step", task="context", mode=mode, precision="fp32", expected=[whole.directory], cores=cores)
     if step.failure:
         return Caught(plant, mode, 0, "", 0.0, f"{step.failure.category}: {step.failure.message}")
-    clean = dataclasses.replace(asked, fault=None)
-    updates = run(clean, place / "updates", task="updates", precision="fp32", expected=[step.directory], cores=cores)
+    updates = run(asked, place / "updates", task="updates", precision="fp32", expected=[step.directory], cores=cores)
     judged = _judged(step, whole, limits, has_updates=not updates.failure)
     if not any(each.score > 1.0 for each in judged):
         return Caught(plant, mode, 0, "", max((each.score for each in judged), default=0.0))

@@ -12,9 +12,9 @@ import platform
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Protocol
 
 from runners.contract.files import cache_directory
-from runners.contract.protocol.spec import RunSpec
 
 FOLDER = "compiled"
 # Limits the instruction set that PyTorch compiles for. Inductor's own key leaves that out, and half of a result is then not
@@ -22,7 +22,19 @@ FOLDER = "compiled"
 _INSTRUCTIONS = "ATEN_CPU_CAPABILITY"
 
 
-def directory_for(spec: RunSpec, *, version: str, libraries: Iterable[Path], distribution: str) -> Path | None:
+class Compiling(Protocol):
+    """What a process is asked, as far as it matters here: the spec of a run, or the request of a user's step."""
+
+    framework: str
+    task: str
+    mode: str
+    fault: dict[str, str] | None
+    attention: str
+    devices: int
+    shards: tuple[int, ...]
+
+
+def directory_for(spec: Compiling, *, version: str, libraries: Iterable[Path], distribution: str) -> Path | None:
     """Return the folder for a process's compiled programs; None where it keeps none: it trains, a fault is planted, no leave.
 
     The folder's time is that of its last use, by which `vigil env prune` goes.
@@ -33,7 +45,7 @@ def directory_for(spec: RunSpec, *, version: str, libraries: Iterable[Path], dis
         distribution: what has installed them.
     """
     cache = cache_directory()
-    if cache is None or spec.task != "verify" or spec.fault:
+    if cache is None or spec.task == "train" or spec.fault:
         return None
     threads = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     facts = [version, sys.version, processor(), str(threads), spec.attention]

@@ -10,13 +10,12 @@ import jax
 import jaxlib
 
 from runners.contract import compiled
-from runners.contract.protocol.spec import RunSpec
 
 # Older releases were not tried.
 _FIRST_TO_KEEP = (0, 10)
 
 
-def keep_compiled(spec: RunSpec) -> None:
+def keep_compiled(spec: compiled.Compiling) -> None:
     """Keep what is compiled to verify, where JAX itself offers it; a folder that the user has named stays."""
     release = tuple(int(part) for part in jax.__version__.split(".")[:2])
     libraries = Path(jaxlib.__file__).parent.glob("*.so")

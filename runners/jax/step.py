@@ -23,7 +23,7 @@ from runners.contract.steps.own import Batch, OwnFile, OwnFileError, leaves, map
 from runners.contract.steps.request import StepRequest
 from runners.jax.devices import add_xla_flags
 from runners.jax.interpreter import Flat, Interpreter, evaluate, flatten, is_shown
-from runners.jax.modes import compile_ahead
+from runners.jax.modes import compile_ahead, keep_compiled
 
 _SEED = 0
 _HALVES = {"bf16": jnp.bfloat16, "fp16": jnp.float16}
@@ -36,6 +36,7 @@ _LARGEST_SHOWN = 2**22
 
 
 def _set_up(request: StepRequest) -> None:
+    keep_compiled(request)
     jax.config.update("jax_platforms", "cpu")
     os.environ["NPROC"] = str(request.threads)  # where XLA reads the size of its pools
     if request.threads == 1:

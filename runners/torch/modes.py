@@ -17,14 +17,13 @@ from torch import nn
 
 from runners.contract import compiled
 from runners.contract.errors import Unsupported
-from runners.contract.protocol.spec import RunSpec
 
 # The file of a run directory that the rank which compiles has locked.
 _TURN = "compiling"
 _turn: list[Path] = []
 
 
-def keep_compiled(spec: RunSpec, *, run_directory: Path) -> None:
+def keep_compiled(spec: compiled.Compiling, *, run_directory: Path) -> None:
     """Keep what Inductor compiles to verify in a folder of this release; one that the user has named stays."""
     libraries = (Path(torch.__file__).parent / "lib").glob("libtorch*")
     folder = compiled.directory_for(spec, version=torch.__version__, libraries=libraries, distribution="torch")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from runners.contract.errors import ContractError, Unsupported
 from runners.contract.steps.frame import Arrays, Framework
 from runners.contract.steps.own import Batch, OwnFile, OwnFileError, leaves, map_leaves
 from runners.contract.steps.request import StepRequest
-from runners.torch.modes import compile_function
+from runners.torch.modes import compile_function, keep_compiled
 from runners.torch.shadows import Shadows
 
 _SEED = 0
@@ -29,6 +30,7 @@ _SCALE = "loss_scale"
 
 def _set_up(request: StepRequest) -> None:
     torch.set_num_threads(request.threads)
+    keep_compiled(request, run_directory=Path())  # which only ranks of several devices share
 
 
 def _describe() -> dict[str, Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import dataclasses
 import hashlib
 import time
 from collections.abc import Callable, Sequence
@@ -105,10 +104,11 @@ def settings_of(framework: str, modes: Sequence[str], precisions: Sequence[str],
 
 
 class _Found(NamedTuple):
-    """A context that has run: how it ended, and what its tensors say."""
+    """A context that has run: how it ended, why it came to nothing if it did, and what its tensors say."""
 
     setting: Setting
     ended: Ended
+    failure: Failure | None
     judged: list[Judged]
     repeated: Repeated | None
 
@@ -135,10 +135,10 @@ def verify_step(
     oracles = {precision: directory / f"oracle-{precision}" for precision in precisions}
     ended = _run_all(asked, settings, directory, oracles, jobs=jobs, tell=tell)
     _run_updates(asked, settings, directory, ended, precisions, jobs=jobs, tell=tell)
-    found = [_found(setting, ended[_name(setting)], ended[_oracle_name(setting)], limits) for setting in settings]
+    found = [_found(setting, ended, limits) for setting in settings]
     origins = _look(asked, found, directory, ended, limits, jobs=jobs, tell=tell)
     facts = tuple(_oracle_facts(precision, ended[f"oracle-{precision}"]) for precision in precisions)
-    contexts = tuple(_context_of(each, ended[_oracle_name(each.setting)], origins) for each in found)
+    contexts = tuple(_context_of(each, origins) for each in found)
     document = StepVerification(
         step_id=directory.name,
         created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
@@ -177,6 +177,10 @@ def _name(setting: Setting) -> str:
 
 def _oracle_name(setting: Setting) -> str:
     return f"oracle-{setting.context.precision}"
+
+
+def _updates_name(setting: Setting) -> str:
+    return f"updates-{setting.context.precision}"
 
 
 def _run_all(
@@ -247,8 +251,7 @@ def _run_updates(
 
     def work(precision: str, cores: list[int] | None) -> tuple[str, Ended]:
         name = f"updates-{precision}"
-        clean = dataclasses.replace(asked, fault=None)
-        return name, run(clean, directory / name, task="updates", precision=precision, cores=cores, expected=places(precision))
+        return name, run(asked, directory / name, task="updates", precision=precision, cores=cores, expected=places(precision))
 
     def on_end(done: int, result: tuple[str, Ended]) -> None:
         ended[result[0]] = result[1]
@@ -257,14 +260,17 @@ def _run_updates(
     side_by_side([each for each in precisions if places(each)], work, jobs=jobs, stop=asked.stop, on_end=on_end)
 
 
-def _found(setting: Setting, ended: Ended, oracle: Ended, limits: Limits) -> _Found:
-    if ended.failure or oracle.failure:
-        return _Found(setting, ended, [], None)
-    answers, floors = ended.read(frame.ANSWERS), oracle.read(frame.FLOORS)["floors"]
-    updates = ended.read(frame.UPDATES) if (ended.directory / frame.UPDATES).exists() else {}
+def _found(setting: Setting, ended: dict[str, Ended], limits: Limits) -> _Found:
+    own, oracle = ended[_name(setting)], ended[_oracle_name(setting)]
+    updating = ended.get(_updates_name(setting))
+    # A context whose updates nobody could hold to anything has not been looked at whole.
+    failure = oracle.failure or own.failure or (updating.failure if updating else None)
+    if failure:
+        return _Found(setting, own, failure, [], None)
+    answers, floors = own.read(frame.ANSWERS), oracle.read(frame.FLOORS)["floors"]
     repeated = answers[frame.REPEAT]
-    judged = judge(differences_of(answers, floors, updates), limits, setting.context.precision)
-    return _Found(setting, ended, judged, Repeated(calls=repeated["calls"], results=repeated["results"]))
+    judged = judge(differences_of(answers, floors, own.read(frame.UPDATES)), limits, setting.context.precision)
+    return _Found(setting, own, None, judged, Repeated(calls=repeated["calls"], results=repeated["results"]))
 
 
 def _look(
@@ -308,9 +314,8 @@ def _look(
     return origins
 
 
-def _context_of(found: _Found, oracle: Ended, origins: dict[str, StepOrigin | None]) -> StepContext:
-    setting, ended, judged = found.setting, found.ended, found.judged
-    failure = oracle.failure or ended.failure
+def _context_of(found: _Found, origins: dict[str, StepOrigin | None]) -> StepContext:
+    setting, ended, judged, failure = found.setting, found.ended, found.judged, found.failure
     out = sorted((each for each in judged if each.score > 1.0), key=lambda each: -each.score)
     worst = worst_of(judged)
     return StepContext(

@@ -6,6 +6,7 @@ else, and so what is asked, is the same in every framework.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import signal
@@ -19,12 +20,13 @@ import numpy as np
 
 from runners.contract.arrays import read_arrays, write_arrays
 from runners.contract.errors import ContractError
+from runners.contract.files import replace_text
 from runners.contract.protocol import faults, launch
 from runners.contract.protocol.costs import costs
 from runners.contract.protocol.events import EventWriter, encode_float
 from runners.contract.steps.derivative import derivatives
 from runners.contract.steps.measure import Line, line_of, lines_of
-from runners.contract.steps.own import Batch, OwnFile, OwnFileError, load_own, row_count, take_rows
+from runners.contract.steps.own import Batch, OwnFile, OwnFileError, leaves, load_own, row_count, take_rows
 from runners.contract.steps.request import StepRequest, read_request
 
 Arrays = dict[str, np.ndarray]
@@ -37,6 +39,7 @@ _LEAST_DRAWS = 6
 # Cases, in the order in which they are asked. The first is the first call of its process.
 STEP, ROWS, STEPS, EVALUATION, SINGLE, REPEAT = "step", "rows", "steps", "evaluation", "single", "repeat"
 LOOK = "look"
+_BATCH = "batch_sha256"
 FAILED = "failed"  # in the directory of an oracle that came to nothing
 OPTION = "--step"
 
@@ -172,7 +175,7 @@ def _answer(framework: Framework, request: StepRequest, directory: Path, events:
     framework.set_up(request)
     events.emit("environment", environment=framework.describe())
     events.enter("set_up")
-    if request.fault and request.task == "context":
+    if request.fault:
         faults.install(request.fault, framework.name)
     own = load_own(Path(request.file), request.file_sha256)
     events.enter("data")
@@ -214,10 +217,12 @@ class _Batches:
             raise OwnFileError(f"{self._own.path.name}: batch: holds no array. Allowed: arrays, in tuples, lists and dicts.")
         return first
 
+    def digest(self, seed: int) -> str:
+        """Return the SHA-256 of a batch."""
+        return hashlib.sha256(b"".join(each.tobytes() for each in _arrays(self(seed)))).hexdigest()
+
 
 def _arrays(batch: Batch) -> Iterator[np.ndarray]:
-    from runners.contract.steps.own import leaves
-
     return (leaf for leaf in leaves(batch) if isinstance(leaf, np.ndarray))
 
 
@@ -265,8 +270,11 @@ def _oracle(
     oracle.under(None)
     derivative = {} if request.looks or own.stops_gradient else derivatives(oracle, batches(seed))
     write_arrays(directory / EXPECTED, expected)
-    facts = {"seed": seed, "candidates": tried, "remarks": remarks, "flips": flips, "derivative": derivative, **oracle.facts()}
-    facts["remarks"] = [*remarks, *oracle.facts().get("remarks", [])]
+    of_framework = oracle.facts()
+    facts = {
+        **of_framework, "seed": seed, "candidates": tried, "flips": flips, "derivative": derivative,
+        "remarks": [*remarks, *of_framework.get("remarks", [])], _BATCH: batches.digest(seed),
+    }  # fmt: skip
     _write_json(directory / FLOORS, {"facts": facts, "floors": floors})
 
 
@@ -306,7 +314,12 @@ def _context(
     events: EventWriter,
 ) -> None:
     """Answer every case, and say how far each tensor is from what the oracle expects at its place."""
-    seed = _await_facts(place, events)["seed"]
+    facts = _await_facts(place, events)
+    seed = facts["seed"]
+    if facts.get(_BATCH) not in (None, batches.digest(seed)):
+        raise OwnFileError(
+            f"{own.path.name}: batch: seed {seed} gives other numbers in another process. Make it from the seed alone."
+        )
     expected = read_arrays(place / EXPECTED)
     cases, _ = _cases(own, batches, request, seed)
     answers: dict[str, Any] = {}
@@ -387,8 +400,6 @@ def _repeated(case: Case, program: Answerer, first: Arrays, expected: Arrays, ti
 
 
 def _bits(arrays: Arrays) -> bytes:
-    import hashlib
-
     digest = hashlib.sha256()
     for name in sorted(arrays):
         digest.update(name.encode() + np.ascontiguousarray(arrays[name]).tobytes())
@@ -400,11 +411,14 @@ def _of_case(arrays: Arrays, case: str) -> Arrays:
 
 
 def _check_finite(own: OwnFile, case: str, exact: Arrays) -> None:
+    """Raise OwnFileError where float64 itself comes to no number. Outputs, and what is inside, may be infinite, as masks are."""
     for name, tensor in exact.items():
-        if name == "loss" and not np.isfinite(tensor).all():
+        if name.split("/")[0] in ("loss", "gradients", "stats") and not np.isfinite(tensor).all():
+            values = np.ravel(tensor)
+            found = values[~np.isfinite(values)]
             raise OwnFileError(
-                f"{own.path.name}: loss: {float(np.ravel(tensor)[0])} in float64, in case {case}: nothing can be held to it. "
-                "Give a batch on which the loss is finite."
+                f"{own.path.name}: {name}: {float(found[0])} in float64, in case {case}: {len(found)} of {len(values)} values "
+                "are not finite, and nothing can be held to them. Give a batch on which all are."
             )
 
 
@@ -419,8 +433,6 @@ def _await_facts(directory: Path, events: EventWriter) -> dict[str, Any]:
 
 
 def _write_json(path: Path, content: Any) -> None:
-    from runners.contract.files import replace_text
-
     def plain(value: Any) -> Any:
         if isinstance(value, float):
             return encode_float(value)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from pathlib import Path
+from typing import ClassVar
 
 from runners.contract.files import replace_text
 
@@ -41,6 +42,11 @@ class StepRequest:
     expected: tuple[str, ...]
     fault: dict[str, str] | None
     heartbeat_seconds: float
+
+    # What a run's spec says as well (`runners.contract.compiled.Compiling`).
+    attention: ClassVar[str] = "default"
+    devices: ClassVar[int] = 1
+    shards: ClassVar[tuple[int, ...]] = ()
 
     def write(self, directory: Path) -> None:
         """Write it where the runner looks for it."""
