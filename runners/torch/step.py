@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 import torch
-import torch._inductor.config
 
 from runners.contract.errors import ContractError, Unsupported
 from runners.contract.steps.frame import Arrays, Framework
@@ -50,6 +49,11 @@ def _to_torch(batch: Batch) -> Batch:
     return map_leaves(lambda leaf: torch.from_numpy(np.array(leaf)) if isinstance(leaf, np.ndarray) else leaf, batch)
 
 
+def _state(model: torch.nn.Module) -> list[tuple[str, torch.Tensor]]:
+    """Return parameters and buffers, those too that a state_dict leaves out."""
+    return [*model.named_parameters(), *model.named_buffers()]
+
+
 class _Step:
     """The file's model in its first state, its parameters and what is minimised, in a precision."""
 
@@ -59,8 +63,8 @@ class _Step:
             raise Unsupported(f"{precision}: needs a GPU. On a CPU a step is verified in fp32, bf16 and fp16.")
         self.model = self._build()
         self._check_model(self.model)
-        self._first = {name: tensor.detach().clone() for name, tensor in self.model.state_dict(keep_vars=True).items()}
-        again = {name: tensor.detach() for name, tensor in self._build().state_dict().items()}
+        self._first = {name: tensor.detach().clone() for name, tensor in _state(self.model)}
+        again = {name: tensor.detach() for name, tensor in _state(self._build())}
         for name, tensor in self._first.items():
             if name not in again or not torch.equal(tensor, again[name]):
                 raise OwnFileError(
@@ -86,7 +90,7 @@ class _Step:
     def begin(self) -> Any:
         """Load the first state, seed what is drawn at random, and return a new optimizer, None where the file has none."""
         with torch.no_grad():
-            for name, tensor in self.model.state_dict(keep_vars=True).items():
+            for name, tensor in _state(self.model):
                 tensor.copy_(self._first[name])
         for parameter in self.model.parameters():
             parameter.grad = None
@@ -208,10 +212,12 @@ def _compiled(
         return function
     if mode == "jit":
         return _traced(function, model, batch, leaves)
-    # What is drawn at random is drawn as in eager mode, so that all contexts draw the same.
-    torch._inductor.config.fallback_random = True
+    program = compile_function(function)
+    from torch._inductor import config  # which older releases have not
+
+    config.fallback_random = True  # what is drawn at random is drawn as in eager mode, so that all contexts draw the same
     torch._dynamo.reset()
-    return compile_function(function)
+    return program
 
 
 def _traced(function: Callable[[Batch], Any], model: Any, batch: Batch, leaves: Any) -> Callable[[Batch], Any]:
@@ -230,7 +236,7 @@ def _traced(function: Callable[[Batch], Any], model: Any, batch: Batch, leaves: 
 
     module = Traced()
     module.train(model.training)
-    before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
+    before = {name: tensor.detach().clone() for name, tensor in _state(model)}
     random = torch.get_rng_state()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -243,7 +249,7 @@ def _traced(function: Callable[[Batch], Any], model: Any, batch: Batch, leaves: 
             raise Unsupported(f"torch.jit.trace cannot trace the step: {error}") from error
     torch.set_rng_state(random)
     with torch.no_grad():
-        for name, tensor in model.state_dict().items():
+        for name, tensor in _state(model):
             tensor.copy_(before[name])
     return lambda given: traced(*_tensors(given))
 

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import math
 
 import pytest
 
+from runners.contract.steps import frame
+from vigil.documents.failure import Failure
 from vigil.documents.step import DirectionalDerivative
 from vigil.documents.verdict import Verdict
 from vigil.errors import CannotRun
 from vigil.steps.judge import Judged, differences_of, judge, origin_of, verdict_of, wrong_derivative
 from vigil.steps.limits import limits_of
+from vigil.steps.processes import Ended
+from vigil.steps.verify import _found, settings_of
 from vigil.verify.distance import Difference
 
 DRAWS = [[1.0, 0.01, 0.0], [1.1, -0.01, 0.0], [0.9, 0.0, 0.01]]
@@ -139,3 +144,17 @@ def test_a_wrong_derivative_is_told_with_its_parameters():
     assert wrong_derivative((right,)) is None
     assert "not the derivative of the loss: head.weight (" in wrong_derivative((whole, one, fine))
     assert wrong_derivative((unknown,)) is not None
+
+
+def test_updates_that_nobody_judged_are_no_pass(tmp_path):
+    """Where the process that judges updates has died, the context is failed, whatever the rest says."""
+    setting = settings_of("torch", ["eager"], ["fp32"], [1])[0]
+    (tmp_path / frame.FLOORS).write_text(json.dumps({"floors": {"step": {}}, "facts": {}}), encoding="utf-8")
+    (tmp_path / frame.ANSWERS).write_text(json.dumps({frame.REPEAT: {"lines": {}, "calls": 60, "results": 1}}), encoding="utf-8")
+    (tmp_path / frame.UPDATES).write_text("{}", encoding="utf-8")
+    died = Failure(category="died", phase="verify", step=0, message="killed", log_tail=())
+    whole = {name: Ended(tmp_path, None, {}, 1.0) for name in ("torch-eager-fp32-x1-t1", "oracle-fp32", "updates-fp32")}
+    assert _found(setting, whole, limits()).failure is None
+    for name in whole:
+        failing = whole | {name: Ended(tmp_path, died, {}, 1.0)}
+        assert _found(setting, failing, limits()).failure == died

@@ -150,3 +150,16 @@ def test_a_users_own_test_fails_where_a_step_does(place):
     assert done.returncode == 1, done.stdout
     assert "build: missing" in done.stdout
     assert "exit code 3" in done.stdout
+
+
+@pytest.mark.torch
+def test_a_program_that_keeps_state_elsewhere_is_refused(place, capsys):
+    """A number that grows with each call, outside of the model: nothing can be held to that."""
+    pytest.importorskip("torch")
+    source = (
+        "import torch\ncalls = []\ndef build():\n    return torch.nn.Linear(2, 2)\ndef batch(seed):\n    return torch.ones(2, 2)\n"
+        "def loss(model, batch):\n    calls.append(None)\n    return model(batch).square().sum() * len(calls)\n"
+    )
+    (place / "my_step.py").write_text(source, encoding="utf-8")
+    assert main(["verify", "my_step.py", "--mode", "eager", "--precision", "fp32", "--threads", "1"]) == 3
+    assert "gave other numbers in float64" in " ".join(capsys.readouterr().out.split())

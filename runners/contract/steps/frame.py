@@ -247,6 +247,11 @@ def _oracle(
         oracle.under(None)
         exact = _computed(case.ask(oracle))
         _check_finite(own, case.name, exact)
+        if case.name == STEP and _bits(exact) != _bits(_computed(case.ask(oracle))):
+            raise OwnFileError(
+                f"{own.path.name}: two steps from the same state and seed gave other numbers in float64. The program must keep "
+                "its state in the model, and draw at random with the framework's own generator."
+            )
         chosen = oracle.choices()
         expected |= {f"{case.name}/{name}": tensor for name, tensor in exact.items()}
         if case.draws is None:
