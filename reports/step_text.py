@@ -12,8 +12,8 @@ from vigil.documents.verification import times
 from vigil.progress import duration
 from vigil.terminal import width
 
-_INDENT = 14
-_MOST_OUT = 4
+_INDENT, _DEEP = 17, 6
+_MOST_OUT, _LOG_LINES = 4, 6
 
 
 def step_block(document: StepVerification, *, directory: str) -> str:
@@ -26,7 +26,7 @@ def step_block(document: StepVerification, *, directory: str) -> str:
     lines = [f"{name}: {fault}{file}, {release}: {_answer(document)}"]
     shown = max((len(each.text) for each in document.contexts), default=0)
     for each in document.contexts:
-        lines += _wrapped(f"  {each.text:<{shown}}  ", _told(each))
+        lines += _wrapped(f"  {each.text:<{shown}}  ", _told(each), indent=_DEEP)
     for each in document.contexts:
         lines += _details(each)
     for oracle in document.oracles:
@@ -66,13 +66,17 @@ def _told(context: StepContext) -> str:
 
 
 def _details(context: StepContext) -> list[str]:
+    """Return the origin and the tensors that are farthest out, each once, in the case where it is farthest."""
     lines: list[str] = []
     if context.out:
-        lines += _row(context.text, f"origin: {context.origin.text} ({context.origin.tensor})" if context.origin else "")
-        for each in context.out[:_MOST_OUT]:
-            lines += _row("", worst_text(each))
-    if context.verdict.failure:
-        lines += _row(context.text, f"{context.verdict.failure.category} in phase {context.verdict.failure.phase}")
+        origin = f"the origin is {context.origin.text} ({context.origin.tensor})" if context.origin else "no origin was found"
+        lines += _wrapped(f"  {context.text}: ", origin, indent=_DEEP)
+        farthest = {each.tensor: each for each in reversed(context.out)}
+        for each in sorted(farthest.values(), key=lambda each: -each.score)[:_MOST_OUT]:
+            lines += _wrapped(" " * _DEEP, worst_text(each), indent=_DEEP + 2)
+    if failure := context.verdict.failure:
+        lines += _wrapped(f"  {context.text}: ", f"{failure.category} in phase {failure.phase}", indent=_DEEP)
+        lines += [f"{' ' * _DEEP}| {line}" for line in failure.log_tail[-_LOG_LINES:]]
     return lines
 
 
@@ -94,9 +98,9 @@ def _named(names: Sequence[str]) -> str:
 
 
 def _row(label: str, text: str) -> list[str]:
-    return _wrapped(f"  {label:<{_INDENT - 2}}  ", text) if text else []
+    return _wrapped(f"  {label:<{_INDENT - 2}}", text, indent=_INDENT) if text else []
 
 
-def _wrapped(first: str, text: str) -> list[str]:
-    indent = " " * min(len(first), _INDENT)
-    return textwrap.wrap(text, width(), initial_indent=first, subsequent_indent=indent, break_long_words=False) or [first]
+def _wrapped(first: str, text: str, *, indent: int) -> list[str]:
+    lines = textwrap.wrap(text, width(), initial_indent=first, subsequent_indent=" " * indent, break_long_words=False)
+    return lines or [first.rstrip()]
