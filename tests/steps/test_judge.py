@@ -13,7 +13,7 @@ from vigil.documents.step import DirectionalDerivative
 from vigil.documents.verdict import Verdict
 from vigil.errors import CannotRun
 from vigil.steps.judge import Judged, differences_of, judge, origin_of, verdict_of, wrong_derivative
-from vigil.steps.limits import limits_of
+from vigil.steps.limits import limits_of, normal_score
 from vigil.steps.processes import Ended
 from vigil.steps.verify import _found, settings_of
 from vigil.verify.distance import Difference
@@ -158,3 +158,18 @@ def test_updates_that_nobody_judged_are_no_pass(tmp_path):
     for name in whole:
         failing = whole | {name: Ended(tmp_path, died, {}, 1.0)}
         assert _found(setting, failing, limits()).failure == died
+
+
+def test_what_is_zero_but_for_rounding_has_no_slope():
+    """The gradient of a bias before batch norm is zero: float64 has noise there, and a line through noise says nothing."""
+    lines = {"step": {"lines": {"gradients/bias": [1.0, 500.0, 30.0]}}}
+    for norm, is_out in ((1e-9, False), (1e3, True)):
+        floors = {"step": {"gradients/bias": {"norm": norm, "size": 50, "draws": DRAWS}}}
+        [found] = judge(differences_of(lines, floors, {}), limits(), "fp32")
+        assert (found.score > 1.0) == is_out
+
+
+def test_deviations_from_few_draws_say_less():
+    """Nine of them are rarer by chance with twelve draws than with six; what is infinite stays so."""
+    assert normal_score(9.0, 12) > normal_score(9.0, 6) > normal_score(3.0, 6)
+    assert normal_score(math.inf, 6) == math.inf

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -11,11 +12,13 @@ from runners.contract.steps.measure import MISSING, UNEXPECTED, Line
 from vigil.documents.step import DirectionalDerivative, StepOrigin
 from vigil.documents.verdict import Verdict
 from vigil.documents.verification import StepVerdict, TensorDifference, times
+from vigil.steps.limits import score_of
 from vigil.verify.distance import Difference, difference_of
 from vigil.verify.floors import Floor, floor_of
 from vigil.verify.limits import Limits
 
 _NOWHERE = Floor(0.0, 0.0, (0.0, 0.0), (0.0, 0.0), 2)  # of a tensor that nobody expected
+_LOST = 0.1
 # Limits tell by a case's name whether it is of a whole program, or of a look into one.
 _WHOLE, _LOOK = "step", "step/segments"
 _FAMILY_OF_UPDATES = {"params": "params", "optimizer": "optimizer"}
@@ -62,7 +65,12 @@ def _of_case(case: str, lines: Mapping[str, Any], floors: Mapping[str, Any]) -> 
         facts = floors.get(tensor)
         floor = floor_of([_numbers(each) for each in facts["draws"]]) if facts else _NOWHERE
         whole = line if isinstance(line, str) else _numbers(line)
-        found.append(difference_of(f"{case}/{look}", name, whole, floor, size=facts["size"] if facts else 0, family=family))
+        size = facts["size"] if facts else 0
+        difference = difference_of(f"{case}/{look}", name, whole, floor, size=size, family=family)
+        # Of what is zero but for rounding, as the gradient of a bias before batch norm, there is no line: its distance says all.
+        if facts and floor.distance > _LOST * float(facts["norm"]):
+            difference = dataclasses.replace(difference, slope_z=0.0, intercept_z=0.0)
+        found.append(difference)
     return found
 
 
@@ -73,7 +81,7 @@ def _numbers(line: Sequence[float | str]) -> Line:
 
 def judge(differences: Iterable[Difference], limits: Limits, precision: str) -> list[Judged]:
     """Return each difference with its score, in their order."""
-    return [Judged(each, math.inf if each.problem else limits.score(each, precision)) for each in differences]
+    return [Judged(each, score_of(each, limits, precision)) for each in differences]
 
 
 def verdict_of(judged: Sequence[Judged]) -> StepVerdict:

@@ -2,8 +2,10 @@
 
 A recipe's limits are of states that are known. A user's program is a new one: what counts is how much programs differ. So of each
 program the largest value over its states, cases and contexts is taken, and the limit is the upper prediction limit of one more
-program, t * s * sqrt(1 + 1/n) above the mean logarithm (Hahn and Meeker 1991,
-https://doi.org/10.1002/9780470316771, section 4.7).
+program, t * s * sqrt(1 + 1/n) above the mean, with s pooled over families (Hahn and Meeker 1991,
+https://doi.org/10.1002/9780470316771, section 4.7): of logarithms of distances, and of scores of slopes and intercepts.
+How many deviations a slope is off says little where the deviation is from six draws: the score is that of a normal distribution
+which chance exceeds as often as Student's t of so many draws exceeds it.
 """
 
 from __future__ import annotations
@@ -17,18 +19,38 @@ from typing import Any
 import numpy as np
 import scipy
 
+from runners.contract.steps import frame
 from vigil.digests import digest_of, read_listed
 from vigil.documents.provenance import processor_of
 from vigil.errors import CannotRun
 from vigil.paths import reference_directory
+from vigil.verify.distance import Difference
 from vigil.verify.limits import NO_ROUNDING, Key, Limit, Limits, size_of
 
 NAME = "own_steps"  # of the folder with clean rows, as if all users' programs were one recipe
-# The chance that a tensor family of a correct program lies above its limit in one statistic; smaller for a verdict than for what
-# is looked at inside, once something is out.
+# The chance that a family of tensors of a correct program lies above its limit in one statistic; larger for what is looked at
+# inside, once something is out.
 FALSE_ALARMS, FALSE_ORIGINS = 1e-5, 1e-3
 _LEAST_PROGRAMS = 3
 _LEAST = 0.5  # nearer than half of what rounding does, how near says nothing of how far a program may be
+DRAWS, FEW_DRAWS = 12, 6
+_MOST = 37.0  # of a normal distribution; beyond, a chance is no float
+
+
+def draws_of(case: str, family: str) -> int:
+    """Return of how many draws the floor of a tensor is made: `step/step`, `gradients` of 12."""
+    return FEW_DRAWS if case.split("/")[0] == frame.STEPS or family in ("params", "optimizer") else DRAWS
+
+
+def normal_score(deviations: float, draws: int) -> float:
+    """Return the score that chance exceeds as often as so many deviations, which were estimated from draws.
+
+    >>> round(normal_score(9.0, 12), 2), round(normal_score(9.0, 6), 2), normal_score(float("inf"), 12)
+    (4.74, 3.63, inf)
+    """
+    if math.isinf(deviations):
+        return math.inf
+    return min(float(scipy.stats.norm.isf(scipy.stats.t.sf(deviations, draws - 1))), _MOST)
 
 
 def step_limits() -> Limits:
@@ -51,6 +73,13 @@ def step_limits() -> Limits:
     return dataclasses.replace(limits, digests=digests)
 
 
+def scores_of(row: Mapping[str, Any], family: str) -> dict[str, float]:
+    """Return the statistics of a family in a clean row: the distance, and scores of slope and intercept."""
+    statistics, draws = row["largest"][family], draws_of(row["case"], family)
+    scores = {name: normal_score(statistics[name], draws) for name in ("slope", "intercept")}
+    return {"distance": statistics["distance"], **scores}
+
+
 def limits_of(rows: Iterable[Mapping[str, Any]]) -> Limits:
     """Return the limits of clean rows; families that a row names as `not_clean`, with the finding, are left out."""
     values: dict[Key, dict[str, float]] = {}
@@ -58,9 +87,10 @@ def limits_of(rows: Iterable[Mapping[str, Any]]) -> Limits:
     for row in rows:
         count += 1
         processors.add(processor_of(row["hardware"]))
-        for family, statistics in row["largest"].items():
+        for family in row["largest"]:
             if family in row.get("not_clean", {}):
                 continue
+            statistics = scores_of(row, family)
             if not statistics["distance"] <= NO_ROUNDING or not all(map(math.isfinite, statistics.values())):
                 off = ", ".join(f"{statistic} {value:.6g}" for statistic, value in statistics.items())
                 raise CannotRun(
@@ -71,23 +101,68 @@ def limits_of(rows: Iterable[Mapping[str, Any]]) -> Limits:
             for statistic, value in statistics.items():
                 of_programs = values.setdefault((row["precision"], size_of(row["case"]), family, statistic), {})
                 of_programs[row["program"]] = max(value, of_programs.get(row["program"], 0.0))
-    table = {key: limit for key, found in values.items() if (limit := _limit(key, list(found.values())))}
+    table = _table({key: list(found.values()) for key, found in values.items()})
     # What is inside was looked at in float32 alone; a limit is in floors of the precision's own.
     for precision in {key[0] for key in table}:
         table |= {(precision, *key[1:]): limit for key, limit in table.items() if key[0] == "fp32" and "/" in key[1]}
     return Limits(table, count, processors=frozenset(processors))
 
 
-def _limit(key: Key, values: list[float]) -> Limit | None:
-    """Return the limit from the largest value of each program; None where too few have such a family."""
-    if len(values) < _LEAST_PROGRAMS:
-        return None
-    logs, n = np.log(np.maximum(values, _LEAST)), len(values)
+def _table(values: Mapping[Key, list[float]]) -> dict[Key, Limit]:
+    table: dict[Key, Limit] = {}
+    for group in {(precision, size, statistic) for precision, size, _, statistic in values}:
+        of_group = {key: _scaled(key, each) for key, each in values.items() if (key[0], key[1], key[3]) == group}
+        freedom = sum(len(each) - 1 for each in of_group.values())
+        if freedom < _LEAST_PROGRAMS - 1:
+            continue
+        within = sum(float(((each - each.mean()) ** 2).sum()) for each in of_group.values())
+        spread = math.sqrt(within / freedom)
+        table |= {key: _limit(key, each, spread=spread, freedom=freedom) for key, each in of_group.items()}
+    return table
+
+
+def _scaled(key: Key, values: list[float]) -> np.ndarray:
+    return np.log(np.maximum(values, _LEAST)) if key[3] == "distance" else np.array(values)
+
+
+def _limit(key: Key, values: np.ndarray, *, spread: float, freedom: int) -> Limit:
+    """Return the limit from the largest value of each program; that of a distance is never one that no rounding comes near."""
 
     def above(rate: float) -> float:
-        width = float(scipy.stats.t.ppf(1.0 - rate, n - 1)) * float(logs.std(ddof=1))
-        limit = max(*values, math.exp(float(logs.mean()) + width * math.sqrt(1.0 + 1.0 / n)))
-        return min(limit, NO_ROUNDING) if key[3] == "distance" else limit
+        width = float(scipy.stats.t.ppf(1.0 - rate, freedom)) * spread
+        limit = max(float(values.max()), float(values.mean()) + width * math.sqrt(1.0 + 1.0 / len(values)))
+        return min(math.exp(limit), NO_ROUNDING) if key[3] == "distance" else limit
 
     is_inside = "/" in key[1]
-    return Limit(above(FALSE_ORIGINS if is_inside else FALSE_ALARMS), n, max(values), above(FALSE_ALARMS))
+    largest = float(np.exp(values.max()) if key[3] == "distance" else values.max())
+    return Limit(above(FALSE_ORIGINS if is_inside else FALSE_ALARMS), len(values), largest, above(FALSE_ALARMS))
+
+
+def score_of(difference: Difference, limits: Limits, precision: str) -> float:
+    """Return the largest statistic of a difference as a multiple of its limit: above 1, the tensor is out.
+
+    A limit is never less than what rounding alone reaches in that tensor at the same rate of false alarms.
+
+    Raises CannotRun where no clean program has had such a tensor.
+    """
+    if difference.problem or difference.floor is None:
+        return math.inf
+    size, floor = size_of(difference.case), difference.floor
+    rate = FALSE_ORIGINS if "/" in size else FALSE_ALARMS
+    values = {
+        "distance": difference.ratio,
+        "slope": normal_score(difference.slope_z, floor.draws),
+        "intercept": normal_score(difference.intercept_z, floor.draws),
+    }
+    reach = {"distance": floor.reach(rate)["distance"], "slope": float(scipy.stats.norm.isf(rate / 2))}
+    reach["intercept"] = reach["slope"]
+    worst = 0.0
+    for statistic, value in values.items():
+        limit = limits.table.get((precision, size, difference.family, statistic))
+        if limit is None:
+            raise CannotRun(
+                f"no clean runs of {precision}, {difference.family} in reference_results/{NAME}/: nothing says how far a correct "
+                "program may be. Measure some with `python -m benchmarks.own_steps measure`."
+            )
+        worst = max(worst, value / max(limit.value, reach[statistic]))
+    return worst

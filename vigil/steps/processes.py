@@ -18,8 +18,9 @@ from vigil.process.build_spec import HEARTBEAT_SECONDS
 from vigil.process.environment import describe_machine
 from vigil.process.execute import PROGRESS_TIMEOUT_SECONDS, execute
 from vigil.process.recording import failure_of
+from vigil.steps.limits import DRAWS
 
-DRAWS, REPEATS = 12, 60
+REPEATS = 60
 
 
 @dataclasses.dataclass(frozen=True)

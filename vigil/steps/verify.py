@@ -31,7 +31,8 @@ from vigil.steps.judge import (
     worst_of,
     wrong_derivative,
 )
-from vigil.steps.processes import DRAWS, Asked, Ended, run
+from vigil.steps.limits import DRAWS
+from vigil.steps.processes import Asked, Ended, run
 from vigil.verify.limits import Limits
 
 PRECISIONS = ("fp32", "bf16", "fp16")
