@@ -157,7 +157,8 @@ def test_a_program_that_keeps_state_elsewhere_is_refused(place, capsys):
     """A number that grows with each call, outside of the model: nothing can be held to that."""
     pytest.importorskip("torch")
     source = (
-        "import torch\ncalls = []\ndef build():\n    return torch.nn.Linear(2, 2)\ndef batch(seed):\n    return torch.ones(2, 2)\n"
+        "import torch\ncalls = []\ndef build():\n    return torch.nn.Linear(2, 2)\n"
+        "def batch(seed):\n    return torch.ones(2, 2)\n"
         "def loss(model, batch):\n    calls.append(None)\n    return model(batch).square().sum() * len(calls)\n"
     )
     (place / "my_step.py").write_text(source, encoding="utf-8")

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from runners.contract.data import streams
-from vigil.verify.distance import compare
 from runners.contract.steps.measure import regress
+from vigil.verify.distance import compare
 from vigil.verify.floors import Floor, make_floors
 from vigil.verify.oracle.rounding import UNITS, Rounding
 
