@@ -8,17 +8,20 @@ from __future__ import annotations
 
 import argparse
 import json
+import shlex
+import sys
 import tempfile
 import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.own_steps.faults import detect, table
+from benchmarks.own_steps.faults import detect, page
 from benchmarks.own_steps.measure import MODES, PRECISIONS, rows_of_program
 from benchmarks.own_steps.plant import PLANTS
 from vigil.digests import append_listed, read_listed
 from vigil.paths import reference_directory
+from vigil.process.environment import describe_machine
 from vigil.process.side_by_side import available_cores, side_by_side
 from vigil.steps.limits import NAME, limits_of, scores_of, step_limits
 from vigil.steps.verify import asked_of, framework_of
@@ -101,6 +104,10 @@ def _above(row: dict[str, Any], limits: Limits) -> list[str]:
     return above
 
 
+def _tell(text: str) -> None:
+    print(text, flush=True)
+
+
 def main() -> None:
     """Read the command line."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.own_steps", description=__doc__)
@@ -115,6 +122,7 @@ def main() -> None:
     planting = actions.add_parser("faults", help="plant faults, and print how many are caught and told with their origin")
     planting.add_argument("--framework", help="those of one framework alone")
     planting.add_argument("--mode", default="eager")
+    planting.add_argument("--markdown", type=Path, help="write the page here")
     planting.add_argument("--jobs", type=int, default=len(available_cores()))
     given = parser.parse_args()
     if given.action == "measure":
@@ -130,7 +138,9 @@ def main() -> None:
     if given.action == "faults":
         plants = [each for each in PLANTS if each.program.startswith(given.framework or "")]
         with tempfile.TemporaryDirectory() as folder:
-            print(table(detect(plants, PROGRAMS, Path(folder), step_limits(), mode=given.mode, jobs=given.jobs, tell=print)))
+            found = detect(plants, PROGRAMS, Path(folder), step_limits(), mode=given.mode, jobs=given.jobs, tell=_tell)
+        text = page(found, describe_machine(), command=f"python -m benchmarks.own_steps {shlex.join(sys.argv[1:])}")
+        print(text) if given.markdown is None else given.markdown.write_text(text, encoding="utf-8")
         return
     cells, alarms = count(clean_rows())
     print("\n".join([*alarms, f"{cells} cells (program, context, seed), {len(alarms)} false alarms"]))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import threading
 from collections.abc import Callable, Sequence
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,6 +13,7 @@ from benchmarks.own_steps.plant import Plant
 from runners.contract.protocol.faults import file_sha256
 from runners.contract.steps import frame
 from vigil.documents.context import make_context
+from vigil.documents.provenance import Environment
 from vigil.process.side_by_side import side_by_side
 from vigil.steps.judge import Judged, differences_of, judge, origin_of
 from vigil.steps.processes import Asked, Ended, run
@@ -28,6 +30,7 @@ class Caught(NamedTuple):
     origin: str
     ratio: float
     problem: str = ""
+    version: str = ""
 
     @property
     def is_named(self) -> bool:
@@ -56,9 +59,10 @@ def detect(
         place.mkdir()
         (place / "fault.py").write_text(each.source, encoding="utf-8")
         fault = {"path": str(place / "fault.py"), "name": "fault", "sha256": file_sha256(place / "fault.py")}
-        return _caught(
-            each, dataclasses.replace(asked[each.program], fault=fault), place, oracles, limits, mode=mode, cores=cores
-        )
+        faulty = dataclasses.replace(asked[each.program], fault=fault)
+        found = _caught(each, faulty, place, oracles, limits, mode=mode, cores=cores)
+        version = oracles[each.program, False].environment.get("framework_version", "")
+        return found._replace(version=str(version))
 
     side_by_side(
         [(name, looks) for name in asked for looks in (False, True)], oracle, jobs=jobs, stop=stop, on_end=lambda *done: None
@@ -126,18 +130,25 @@ def line(caught: Caught) -> str:
     return f"{plant.program}, {plant.name}: {caught.tensors_out} tensors out, {caught.origin}{named}"
 
 
-def table(found: Sequence[Caught]) -> str:
-    """Return all of it as a table in Markdown."""
-    lines = ["| program | planted | context | tensors out | origin told | as planted |", "|---|---|---|---|---|---|"]
+def page(found: Sequence[Caught], environment: Environment, *, command: str) -> str:
+    """Return all of it as a page in Markdown, with what was asked, on what and when."""
+    versions = ", ".join(sorted({f"{each.plant.program.split('_')[0]} {each.version}" for each in found if each.version}))
+    caught, named = sum(each.tensors_out > 0 for each in found), sum(each.is_named for each in found)
+    lines = [
+        "# Faults planted in steps of users",
+        "",
+        f"{caught} of {len(found)} are caught, and {named} are told with the origin that was written down before.",
+        f"`{command}`, in float32 on one thread.",
+        f"{environment['hardware']}, {versions}, {datetime.now(timezone.utc):%Y-%m-%d}.",
+        "Programs and faults: [benchmarks/own_steps](../benchmarks/own_steps); what is asked: [own-steps.md](own-steps.md).",
+        "",
+        "| program | planted | context | tensors out | origin told | as planted |",
+        "|---|---|---|---|---|---|",
+    ]
     for each in found:
         told = each.problem or each.origin or "not seen"
         lines.append(
             f"| {each.plant.program} | {each.plant.name} | {context_of(each.plant, each.mode)} | {each.tensors_out} | {told} | "
             f"{'yes' if each.is_named else 'no'} |"
         )
-    caught = sum(each.tensors_out > 0 for each in found)
-    lines += [
-        "",
-        f"{caught} of {len(found)} caught, {sum(each.is_named for each in found)} told with the origin that was written down.",
-    ]
-    return "\n".join(lines)
+    return "\n".join(lines) + "\n"
