@@ -102,8 +102,12 @@ def forget_compiled(mode: str) -> None:
         _take_turns()
 
 
-def compile_function(function: Callable) -> Callable:
-    """Return torch.compile of a function or module. Raises Unsupported where this PyTorch has no compiler."""
+def compile_function(function: Callable, *, dynamic: bool | None = None) -> Callable:
+    """Return torch.compile of a function or module. Raises Unsupported where this PyTorch has no compiler.
+
+    Args:
+        dynamic: False compiles each size anew; None, PyTorch's own choice, makes a size dynamic that it has met two of.
+    """
     if not hasattr(torch, "compile"):
         raise Unsupported(f"torch.compile came with PyTorch 2.0; this is {torch.__version__}")
-    return torch.compile(function)
+    return torch.compile(function, dynamic=dynamic)

@@ -212,11 +212,10 @@ def _compiled(
         return function
     if mode == "jit":
         return _traced(function, model, batch, leaves)
-    program = compile_function(function)
+    program = compile_function(function, dynamic=False)
     from torch._inductor import config  # which older releases have not
 
     config.fallback_random = True  # what is drawn at random is drawn as in eager mode, so that all contexts draw the same
-    torch._dynamo.reset()
     return program
 
 
