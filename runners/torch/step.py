@@ -139,7 +139,7 @@ class _Step:
                 found |= self.state_of(optimizer, read, "after")
         parameters = self.model.named_parameters()
         found |= {"loss": np.mean([read(loss) for loss in losses], axis=0).reshape(())}
-        found |= {f"gradients/{name}": read(each.grad) for name, each in parameters if each.grad is not None}
+        found |= {f"gradients/{name}": _gradient(each, read) for name, each in parameters if each.requires_grad}
         return found | {f"stats/{name}": read(each) for name, each in self.model.named_buffers()}
 
     def state_of(self, optimizer: Any, read: Callable[[Any], np.ndarray], when: str) -> Arrays:
@@ -395,7 +395,7 @@ class _Taps:
         named = [(f"{place:04d}/{name}", leaf) for place, (name, leaf) in enumerate(zip(self._names, self.leaves, strict=True))]
         found = {f"forward/{name}": read(given) for (name, _), given in zip(named, self._given, strict=True)}
         found["loss"] = loss
-        return found | {f"backward/{name}": read(leaf.grad) / scale for name, leaf in named[::-1] if leaf.grad is not None}
+        return found | {f"backward/{name}": _gradient(leaf, read) / scale for name, leaf in named[::-1]}
 
     def _on_input(self, name: str) -> Callable:
         def tap(module: Any, arguments: Any) -> Any:
@@ -430,6 +430,11 @@ def _named(outputs: Any) -> Iterator[tuple[str, Any]]:
     """Yield each tensor of what was predicted, by its place."""
     found = [leaf for leaf in leaves(outputs) if isinstance(leaf, torch.Tensor)]
     yield from ((str(place), leaf) for place, leaf in enumerate(found))
+
+
+def _gradient(parameter: Any, read: Callable[[Any], np.ndarray]) -> np.ndarray:
+    """Return a gradient; of what the loss does not depend on, eager mode has none, and compiled programs have zeros."""
+    return np.zeros(tuple(parameter.shape)) if parameter.grad is None else read(parameter.grad)
 
 
 def _read(tensor: Any) -> np.ndarray:
