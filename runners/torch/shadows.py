@@ -203,12 +203,12 @@ class Shadows(TorchDispatchMode):
             if each.dtype == torch.float64 and each.numel() and all(each is not other for other in given):
                 terms = max(1.0, max(other.numel() for other in given) / each.numel())
                 unit = _ACCUMULATION * (1.0 + (math.sqrt(terms) / 3.0 if terms > 1.0 else 0.0))
-                each.mul_(1.0 + unit * self._uniform(each.shape))
+                each.mul_(self._factor(each.shape, unit))
 
     def _jittered(self, value: Any) -> Any:
         """Return an argument of a sum with each element rounded once more: what adds up rounds within itself."""
         if isinstance(value, torch.Tensor) and value.dtype == torch.float64 and value.ndim:
-            return torch.addcmul(value, value, self._uniform(value.shape), value=_ACCUMULATION)
+            return value * self._factor(value.shape, _ACCUMULATION)
         return value
 
     def _add_noise(
@@ -223,11 +223,15 @@ class Shadows(TorchDispatchMode):
                 return
         elif adds:
             unit += math.sqrt(_terms(name, args, given, mine)) / 3.0 * _ACCUMULATION
-        other.addcmul_(other, self._uniform(other.shape), value=unit)
+        other.mul_(self._factor(other.shape, unit))
         if is_scaled:  # the number that it is scaled by is rounded as well, for all elements alike
             other.mul_(1.0 + _ACCUMULATION * float(self._uniform(torch.Size([1]))))
         if mine.dtype == torch.float16:
             other.add_(self._uniform(other.shape), alpha=_LEAST_HALF)
+
+    def _factor(self, shape: torch.Size, unit: float) -> torch.Tensor:
+        """Return factors that are one but for a unit. They leave infinities, as masks have, what they are."""
+        return torch.add(1.0, self._uniform(shape), alpha=unit)
 
     def _uniform(self, shape: torch.Size) -> torch.Tensor:
         """Return numbers between -1 and 1; small tensors take theirs from a place at random in a pool, which is cheaper."""

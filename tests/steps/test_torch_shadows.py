@@ -130,6 +130,16 @@ def test_a_factor_moves_all_elements_alike():
     assert abs(scaled.mean() / 0.1 - 1) > 5 * 2.0**-24 / math.sqrt(3 * len(x))
 
 
+def test_infinities_stay_what_they_are():
+    """A mask of attention is minus infinity before a softmax: with rounding, too, what it hides counts nothing."""
+    scores = torch.tensor([[1.0, 2.0, -math.inf], [0.5, -math.inf, -math.inf]])
+    for draw in range(4):
+        with Shadows(draw=draw) as shadows:
+            shares = shadows.array(F.softmax(scores * 2.0, dim=-1))
+        assert np.isfinite(shares).all()
+        assert (shares[:, 2] == 0.0).all()
+
+
 def test_dropout_draws_what_the_program_draws():
     """The mask is the program's, at the same places, in float32 and on shadows."""
     x = torch.ones(1000)

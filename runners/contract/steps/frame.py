@@ -25,7 +25,7 @@ from runners.contract.protocol import faults, launch
 from runners.contract.protocol.costs import costs
 from runners.contract.protocol.events import EventWriter, encode_float
 from runners.contract.steps.derivative import derivatives
-from runners.contract.steps.measure import Line, line_of, lines_of
+from runners.contract.steps.measure import Line, lines_of
 from runners.contract.steps.own import Batch, OwnFile, OwnFileError, leaves, load_own, row_count, take_rows
 from runners.contract.steps.request import StepRequest, read_request
 
@@ -261,9 +261,8 @@ def _oracle(
             flips[case.name] = {}
             for draw in range(case.draws):
                 oracle.under(draw)
-                rounded = case.ask(oracle)
-                for name, tensor in exact.items():
-                    lines[name].append(line_of(rounded[name], tensor))
+                for name, line in lines_of(_computed(case.ask(oracle)), exact).items():
+                    lines[name].append(_finite(line, f"{case.name}, {name}"))
                 for name in {one[0] for one, other in zip(chosen, oracle.choices(), strict=False) if one != other}:
                     flips[case.name][name] = flips[case.name].get(name, 0) + 1
                 events.advance()
@@ -368,8 +367,8 @@ def _updates(oracle: OracleAnswerer, request: StepRequest, events: EventWriter) 
             lines: dict[str, list[Line]] = {name: [] for name in exact}
             for draw in range(_LEAST_DRAWS):
                 oracle.under(draw)
-                for name, tensor in oracle.update(before, gradients).items():
-                    lines[name].append(line_of(tensor, exact[name]))
+                for name, line in lines_of(oracle.update(before, gradients), exact).items():
+                    lines[name].append(_finite(line, f"the update of {case}, {name}"))
                 events.advance()
             observed = {f"after/{name}": value for name, value in after.items()}
             found[case] = {
@@ -425,6 +424,13 @@ def _check_finite(own: OwnFile, case: str, exact: Arrays) -> None:
                 f"{own.path.name}: {name}: {float(found[0])} in float64, in case {case}: {len(found)} of {len(values)} values "
                 "are not finite, and nothing can be held to them. Give a batch on which all are."
             )
+
+
+def _finite(line: Line | str, what: str) -> Line:
+    """Return the line of a draw. Raises ContractError for one that is none: a floor made of it would pass, or refuse, anything."""
+    if isinstance(line, str) or not np.isfinite(line[0]):
+        raise ContractError(f"{what}: with rounding it is not finite ({line}), and nothing can be held to it")
+    return line
 
 
 def _await_facts(directory: Path, events: EventWriter) -> dict[str, Any]:
