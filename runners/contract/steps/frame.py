@@ -427,7 +427,7 @@ def _check_finite(own: OwnFile, case: str, exact: Arrays) -> None:
 
 
 def _finite(line: Line | str, what: str) -> Line:
-    """Return the line of a draw. Raises ContractError for one that is none: a floor made of it would pass, or refuse, anything."""
+    """Return the line of a draw. Raises ContractError for one that is none: a floor of it would pass, or refuse, anything."""
     if isinstance(line, str) or not np.isfinite(line[0]):
         raise ContractError(f"{what}: with rounding it is not finite ({line}), and nothing can be held to it")
     return line
