@@ -25,6 +25,7 @@ from runners.torch.shadows import Shadows
 _SEED = 0
 _FIRST_SCALE = 2.0**16  # that of torch.amp.GradScaler
 _SCALE = "loss_scale"
+_MARGIN = 4.0  # another order of rows, or another batch, may have gradients that are larger
 
 
 def _set_up(request: StepRequest) -> None:
@@ -261,6 +262,7 @@ class Oracle(_Step):
         self._draw: int | None = None
         self._choices: list[tuple[str, int]] = []
         self._operators = 0
+        self._has_margin = False
 
     def under(self, draw: int | None) -> None:
         self._draw = draw
@@ -278,9 +280,12 @@ class Oracle(_Step):
             self._operators = max(self._operators, shadows.operators)
             # As a GradScaler does: what overflows in the program's own type is scaled by less. Shadows overflow nowhere.
             gradients = [each.grad for each in self.model.parameters() if each.grad is not None]
-            if self.scale <= 1.0 or all(bool(torch.isfinite(each).all()) for each in gradients):
+            if self.scale > 1.0 and not all(bool(torch.isfinite(each).all()) for each in gradients):
+                self.scale /= 2.0
+            elif self.scale > _MARGIN and not self._has_margin:
+                self.scale, self._has_margin = self.scale / _MARGIN, True
+            else:
                 return found
-            self.scale /= 2.0
 
     def evaluate(self, batch: Batch) -> Arrays:
         with self._shadows() as shadows:
