@@ -143,7 +143,7 @@ PLANTS = (
     Plant("torch_convnet", "batch norm, output", f"{_F}batch_norm", "output", "1, forward"),
     Plant("torch_convnet", "max pooling, one column off", f"{_F}max_pool2d", "found = found.roll(1, -1)", "3, forward"),
     Plant("torch_convnet", "batch norm, running variance", f"{_F}batch_norm",
-          "arguments[2].mul_(1.001) if named.get('training', arguments[5] if len(arguments) > 5 else False) else None",
+          "arguments[2].data.mul_(1.001) if named.get('training', arguments[5] if len(arguments) > 5 else False) else None",
           "statistics"),
     Plant("torch_encoder", "layer norm, epsilon", f"{_F}layer_norm", "found = original(*arguments[:4], 1e-4)", "norm1, forward"),
     Plant("torch_encoder", "attention, output", f"{_F}scaled_dot_product_attention", "output",

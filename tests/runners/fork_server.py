@@ -9,6 +9,7 @@ from __future__ import annotations
 import atexit
 import sys
 import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from vigil.process.execute import LOG_NAME
@@ -40,8 +41,12 @@ def ask(framework: str, module: str, *arguments: str, folder: Path) -> str:
     return printed
 
 
-def execute_start(run_directory: Path, framework: str, *, python: Path | None) -> Forked:
+def execute_start(
+    run_directory: Path, framework: str, *, python: Path | None, options: Sequence[str], variables: Mapping[str, str]
+) -> Forked:
     """Start a runner as the conductor does, in the place of `vigil.process.execute._start`."""
     assert python is None, "a release of its own needs a Python of its own"
+    assert not options, "a forked runner takes a run"
+    assert not variables, "a forked runner has the environment of its parent"
     log = run_directory / LOG_NAME
     return start(framework, f"runners.{framework}", str(run_directory), log=log, is_conducted=True)

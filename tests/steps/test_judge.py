@@ -110,8 +110,10 @@ def test_updates_go_by_what_they_are_of():
     """`after/params/...` is judged as parameters, and named so."""
     facts = {"norm": 1.0, "size": 9, "draws": DRAWS}
     update = {"lines": {"after/params/w": [1.0, 0.0, 0.0]}, "floors": {"after/params/w": facts}}
-    [found] = differences_of({}, {}, {"step": update})
-    assert (found.tensor, found.family) == ("params/w", "params")
+    floors = {"step": {}, "steps": {"loss": facts}}
+    answers = {"step": {"lines": {}}, "steps": {"lines": {"loss": [9.0, 0.0, 0.0]}}}
+    found, later = differences_of(answers, floors, {"step": update})
+    assert (found.tensor, found.family, later.tensor) == ("params/w", "params", "loss")  # what it leads to comes later
 
 
 def test_a_limit_is_of_the_next_program():

@@ -17,7 +17,7 @@ from vigil.cli.main import build_parser, main
 from vigil.recipes.loading import load_recipe, recipe_hash, recipe_names
 
 PAGE = ROOT / "docs" / "json.md"
-WITHOUT = {"schema", "dashboard"}
+WITHOUT = {"schema", "dashboard", "init"}
 KEPT = {"reproduce", "resume", "verify", "compare"}  # they write the document that they keep
 
 
@@ -35,8 +35,8 @@ def kinds() -> list[type[Answer]]:
     return [each for each in vars(answers).values() if isinstance(each, type) and issubclass(each, Answer) and each is not Answer]
 
 
-def test_every_verb_answers_as_json_but_two():
-    """One option with one meaning; what prints JSON anyway and what serves until Ctrl-C have none."""
+def test_every_verb_answers_as_json_but_three():
+    """One option with one meaning; what prints JSON anyway, what writes a file and what serves until Ctrl-C have none."""
     having = {name for name, parser in verbs(build_parser()) if "--json" in parser._option_string_actions}
     assert having == {name for name, _ in verbs(build_parser())} - WITHOUT
     assert having - KEPT == {kind.model_fields["verb"].default for kind in kinds()} - KEPT
