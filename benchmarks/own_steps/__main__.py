@@ -139,7 +139,8 @@ def main() -> None:
         plants = [each for each in PLANTS if each.program.startswith(given.framework or "")]
         with tempfile.TemporaryDirectory() as folder:
             found = detect(plants, PROGRAMS, Path(folder), step_limits(), mode=given.mode, jobs=given.jobs, tell=_tell)
-        text = page(found, describe_machine(), command=f"python -m benchmarks.own_steps {shlex.join(sys.argv[1:])}")
+        words = ["FILE" if word == str(given.markdown) else word for word in sys.argv[1:]]
+        text = page(found, describe_machine(), command=f"python -m benchmarks.own_steps {shlex.join(words)}")
         print(text) if given.markdown is None else given.markdown.write_text(text, encoding="utf-8")
         return
     cells, alarms = count(clean_rows())
