@@ -5,6 +5,7 @@ A program that nobody declared: its parameters, or those of its flax.nnx module,
 
 from __future__ import annotations
 
+import abc
 import functools
 import os
 import sys
@@ -109,7 +110,7 @@ class _Model:
         return [found[name] for name in self.rest_names]
 
 
-class _Step:
+class _Step(abc.ABC):
     """The file's model in its first state, what is minimised and how, in a precision."""
 
     def __init__(self, own: OwnFile, precision: str) -> None:
@@ -220,9 +221,9 @@ class _Step:
         model, given = self._in_precision(trained, rest, batch, training=False)
         return loss, jax.tree_util.tree_leaves(self.own.call("predict", model, given))
 
+    @abc.abstractmethod
     def carry_out(self, function: Callable, *arguments: Any) -> Any:
         """Return what a function gives. Its arguments are trees of arrays, batches among them."""
-        raise NotImplementedError
 
     def train(self, steps: Sequence[Sequence[Batch]]) -> Arrays:
         trained, rest, slots = self.first

@@ -6,6 +6,7 @@ differentiates a batch and one that updates: each is a graph of its own, in a mo
 
 from __future__ import annotations
 
+import abc
 import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -65,7 +66,7 @@ def _to_numpy(batch: Batch) -> Batch:
     return map_leaves(lambda leaf: leaf.numpy() if isinstance(leaf, tf.Tensor) else leaf, batch)
 
 
-class _Step:
+class _Step(abc.ABC):
     """The file's model in its first state, its variables and what is minimised, in a precision."""
 
     answers_updates = True
@@ -193,13 +194,13 @@ class _Step:
         function = taps.shown(differentiated) if taps else differentiated
         return ("differentiate", factor, taps is not None, *_form(batch)), function, tensors
 
+    @abc.abstractmethod
     def carry_out(self, key: tuple, function: Function, arguments: list) -> Any:
         """Return what a function gives, in the form in which it gives it. `key`: of what it is made."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def value(self, variable: tf.Variable) -> np.ndarray:
         """Return a variable's numbers."""
-        raise NotImplementedError
 
     def numbers(self, tensor: Any) -> np.ndarray:
         """Return a tensor's numbers."""
