@@ -25,6 +25,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_flatten, tree_unflatten
 
 from runners.contract.errors import Unsupported
+from runners.contract.protocol.launch import category
 
 # The largest relative error of one rounding; and half of the smallest number of float16, which gradients come near.
 UNITS = {torch.float32: 2.0**-24, torch.bfloat16: 2.0**-8, torch.float16: 2.0**-11}
@@ -71,12 +72,14 @@ class Shadows(TorchDispatchMode):
         draw: the number of a draw of rounding; None for none.
 
     `choices`: of each operator that chooses, in order, its name and a checksum of what it chose.
+    `taken`: operators that draw at random from numbers, whose results are the program's own: nothing holds them to float64.
     """
 
     def __init__(self, *, draw: int | None = None) -> None:
         super().__init__()
         self.choices: list[tuple[str, int]] = []
         self.operators = 0
+        self.taken: set[str] = set()
         self._flat: dict[int, tuple[StorageWeakRef, torch.Tensor]] = {}
         self._random: torch.Generator | None = None
         if draw is not None:
@@ -121,7 +124,9 @@ class Shadows(TorchDispatchMode):
             carry_out = self._step_by_step(decomposition_table[func])
         try:
             shadow = carry_out(*shadow_args, **shadow_kwargs)
-        except (RuntimeError, NotImplementedError) as error:
+        except (RuntimeError, NotImplementedError) as error:  # by which PyTorch says that a kernel has no such type
+            if category(error) == "out_of_memory":
+                raise
             first = (str(error).strip().splitlines() or [""])[0]
             raise Unsupported(f"operator {func}: cannot be carried out in float64: {first}") from error
         for place in _WRITTEN_UNSAID.get(name, ()):
@@ -131,9 +136,12 @@ class Shadows(TorchDispatchMode):
 
     def _as_it_is(self, func: Any, args: tuple, kwargs: dict) -> Any:
         """Carry out an operator on the program's tensors alone; shadows take what comes out."""
+        given = {id(each) for each in _tensors((*args, *kwargs.values())) if each.is_floating_point()}
         real = func(*args, **kwargs)
         for each in _tensors((real,)):
             self.of(each).copy_(each)
+            if given and id(each) not in given and each.is_floating_point() and not _plain_name(func).endswith("_like"):
+                self.taken.add(str(func))
         return real
 
     def _bound(self, func: Any, name: str, args: tuple, given: list, real: Any, shadow: Any, *, adds: bool) -> Any:

@@ -263,6 +263,7 @@ class Oracle(_Step):
         self._choices: list[tuple[str, int]] = []
         self._operators = 0
         self._has_margin = False
+        self._taken: set[str] = set()
 
     def under(self, draw: int | None) -> None:
         self._draw = draw
@@ -271,7 +272,11 @@ class Oracle(_Step):
         return self._choices
 
     def facts(self) -> dict[str, Any]:
-        return {_SCALE: self.scale, "operators": self._operators}
+        remarks = [
+            f"operator {name} draws at random from numbers: its result is the program's own, and not held to float64"
+            for name in sorted(self._taken)
+        ]
+        return {_SCALE: self.scale, "operators": self._operators, "remarks": remarks}
 
     def train(self, steps: Sequence[Sequence[Batch]]) -> Arrays:
         while True:
@@ -339,6 +344,7 @@ class Oracle(_Step):
             with torch.backends.mkldnn.flags(enabled=False), Shadows(draw=self._draw) as shadows:
                 yield shadows
         self._choices = shadows.choices
+        self._taken |= shadows.taken
 
 
 class _Taps:

@@ -197,6 +197,33 @@ def test_an_operator_that_has_no_float64_is_named():
         torch.ops.vigil_test.halved(torch.ones(3))
 
 
+def test_too_little_memory_is_not_taken_for_a_missing_kernel():
+    """A kernel that cannot allocate says so by the same type of error."""
+    library = torch.library.Library("vigil_memory", "DEF")
+    library.define("held(Tensor x) -> Tensor")
+
+    def held(x):
+        if x.dtype == torch.float64:
+            raise RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 1 bytes")
+        return x + 0
+
+    library.impl("held", held, "CPU")
+    with Shadows(), pytest.raises(RuntimeError, match="can't allocate memory"):
+        torch.ops.vigil_memory.held(torch.ones(3))
+
+
+def test_what_is_drawn_from_numbers_is_named():
+    """Its result is the program's own; dropout draws a mask alone, and is held to float64."""
+    x = torch.randn(50, generator=torch.Generator().manual_seed(0))
+    with Shadows() as shadows:
+        F.dropout(x, 0.5)
+        torch.randn_like(x)
+    assert shadows.taken == set()
+    with Shadows() as shadows:
+        torch.rrelu(x, training=True)
+    assert any("rrelu" in name for name in shadows.taken)
+
+
 def test_a_model_is_left_as_it_was_found():
     """Shadows are beside the program: its own tensors are in float32, and what autograd knows of them stays."""
     torch.manual_seed(0)
