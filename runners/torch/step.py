@@ -136,12 +136,21 @@ class _Step:
             losses = [self.differentiate(loss_of, batch, 1.0 / len(batches)) for batch in batches]
             self.unscale()
             if optimizer is not None:
-                optimizer.step()
+                self.update_by(optimizer)
                 found |= self.state_of(optimizer, read, "after")
         parameters = self.model.named_parameters()
         found |= {"loss": np.mean([read(loss) for loss in losses], axis=0).reshape(())}
         found |= {f"gradients/{name}": _gradient(each, read) for name, each in parameters if each.requires_grad}
         return found | {f"stats/{name}": read(each) for name, each in self.model.named_buffers()}
+
+    def update_by(self, optimizer: Any) -> None:
+        """Let the optimizer take a step."""
+        try:
+            optimizer.step()
+        except ContractError:
+            raise
+        except Exception as error:
+            raise self.own.blame("optimizer", error) from error
 
     def state_of(self, optimizer: Any, read: Callable[[Any], np.ndarray], when: str) -> Arrays:
         """Return parameters and what the optimizer keeps of them."""
@@ -154,17 +163,27 @@ class _Step:
                     found[f"{when}/optimizer/{name}/{slot}"] = read(value)
         return found
 
-    def predicted(self, batch: Batch, loss_of: Callable[[Batch], Any], read: Callable[[Any], np.ndarray]) -> Arrays:
+    def predicted(self, batch: Batch, evaluation: Callable[[Batch], Sequence[Any]], read: Callable[[Any], np.ndarray]) -> Arrays:
         """Return loss and outputs in evaluation mode."""
         self.begin()
         self.model.eval()
         with torch.no_grad():
-            found = {"loss": read(loss_of(_to_torch(batch))).reshape(())}
-            if self.own.has("predict"):
-                with self.autocast():
-                    outputs = self.own.call("predict", self.model, _to_torch(batch))
-                found |= {f"outputs/{name}": read(each) for name, each in _named(outputs)}
-        return found
+            loss, *outputs = evaluation(_to_torch(batch))
+            found = {"loss": read(loss).reshape(())}
+            return found | {f"outputs/{place}": read(each) for place, each in enumerate(outputs)}
+
+    def minimised(self, batch: Batch) -> Any:
+        """Return the file's loss of a batch, in the precision."""
+        with self.autocast():
+            return self.own.call("loss", self.model, batch)
+
+    def evaluation(self, batch: Batch) -> tuple[Any, ...]:
+        """Return the loss and each tensor that is predicted."""
+        loss = self.minimised(batch)
+        if not self.own.has("predict"):
+            return (loss,)
+        with self.autocast():
+            return (loss, *_tensors(self.own.call("predict", self.model, batch)))
 
 
 class Program(_Step):
@@ -176,33 +195,29 @@ class Program(_Step):
         self._compiled: dict[tuple, Callable[[Batch], Any]] = {}
 
     def train(self, steps: Sequence[Sequence[Batch]]) -> Arrays:
-        return self.steps(self._loss_of(training=True), steps, _read)
+        return self.steps(self._in_mode(self.minimised), steps, _read)
 
     def evaluate(self, batch: Batch) -> Arrays:
-        return self.predicted(batch, self._loss_of(training=False), _read)
+        return self.predicted(batch, self._in_mode(self.evaluation), _read)
 
     def taps(self, batch: Batch) -> Arrays:
         with _Taps(self.model) as taps:
-            taps.prepare(lambda: self._of_model(_to_torch(batch)), self.begin)
-            function = taps.shown(self._of_model)
+            taps.prepare(lambda: self.minimised(_to_torch(batch)), self.begin)
+            function = taps.shown(self.minimised)
             program = _compiled(function, self._mode, self.model, batch=_to_torch(batch), leaves=taps.leaves)
             found = self.steps(taps.kept(program), [[batch]], _read)
             return taps.read(_read, self.scale, found["loss"]) | found
 
-    def _of_model(self, batch: Batch) -> Any:
-        with self.autocast():
-            return self.own.call("loss", self.model, batch)
+    def _in_mode(self, function: Callable[[Batch], Any]) -> Callable[[Batch], Any]:
+        """Return a function of a batch as a program of the mode, one for each size of a batch."""
 
-    def _loss_of(self, *, training: bool) -> Callable[[Batch], Any]:
-        """Return the file's loss as a program of the mode; one for each size of a batch, in each of the two modes of a model."""
-
-        def loss_of(batch: Batch) -> Any:
-            key = training, *(tuple(leaf.shape) for leaf in _tensors(batch))
+        def of_batch(batch: Batch) -> Any:
+            key = function.__name__, *(tuple(leaf.shape) for leaf in _tensors(batch))
             if key not in self._compiled:
-                self._compiled[key] = _compiled(self._of_model, self._mode, self.model, batch=batch)
+                self._compiled[key] = _compiled(function, self._mode, self.model, batch=batch)
             return self._compiled[key](batch)
 
-        return loss_of
+        return of_batch
 
 
 def _compiled(
@@ -281,7 +296,7 @@ class Oracle(_Step):
     def train(self, steps: Sequence[Sequence[Batch]]) -> Arrays:
         while True:
             with self._shadows() as shadows:
-                found = self.steps(self._loss, steps, shadows.array)
+                found = self.steps(self.minimised, steps, shadows.array)
             self._operators = max(self._operators, shadows.operators)
             # As a GradScaler does: what overflows in the program's own type is scaled by less. Shadows overflow nowhere.
             gradients = [each.grad for each in self.model.parameters() if each.grad is not None]
@@ -294,13 +309,13 @@ class Oracle(_Step):
 
     def evaluate(self, batch: Batch) -> Arrays:
         with self._shadows() as shadows:
-            return self.predicted(batch, self._loss, shadows.array)
+            return self.predicted(batch, self.evaluation, shadows.array)
 
     def taps(self, batch: Batch) -> Arrays:
         with _Taps(self.model) as taps:
-            taps.prepare(lambda: self._loss(_to_torch(batch)), self.begin)
+            taps.prepare(lambda: self.minimised(_to_torch(batch)), self.begin)
             with self._shadows() as shadows:
-                found = self.steps(taps.kept(taps.shown(self._loss)), [[batch]], shadows.array)
+                found = self.steps(taps.kept(taps.shown(self.minimised)), [[batch]], shadows.array)
                 return taps.read(shadows.array, self.scale, found["loss"]) | found
 
     def update(self, before: Arrays, gradients: Arrays) -> Arrays:
@@ -317,7 +332,7 @@ class Oracle(_Step):
                     name, _, slot = key[len("optimizer/") :].rpartition("/")
                     optimizer.state[parameters[name]][slot] = torch.from_numpy(np.array(value))
         with self._shadows() as shadows:
-            optimizer.step()
+            self.update_by(optimizer)
             return self.state_of(optimizer, shadows.array, "after")
 
     def parameters(self) -> Arrays:
@@ -330,11 +345,7 @@ class Oracle(_Step):
             for name, each in self.model.named_parameters():
                 if name in moved:
                     shadows.of(each).add_(torch.from_numpy(moved[name]))
-            return float(shadows.array(self._loss(_to_torch(batch))))
-
-    def _loss(self, batch: Batch) -> Any:
-        with self.autocast():
-            return self.own.call("loss", self.model, batch)
+            return float(shadows.array(self.minimised(_to_torch(batch))))
 
     @contextlib.contextmanager
     def _shadows(self) -> Iterator[Any]:
@@ -435,12 +446,6 @@ class _Taps:
 
 def _tensors(batch: Batch) -> list[Any]:
     return [leaf for leaf in leaves(batch) if isinstance(leaf, torch.Tensor)]
-
-
-def _named(outputs: Any) -> Iterator[tuple[str, Any]]:
-    """Yield each tensor of what was predicted, by its place."""
-    found = [leaf for leaf in leaves(outputs) if isinstance(leaf, torch.Tensor)]
-    yield from ((str(place), leaf) for place, leaf in enumerate(found))
 
 
 def _gradient(parameter: Any, read: Callable[[Any], np.ndarray]) -> np.ndarray:

@@ -1,0 +1,72 @@
+"""A user's step in PyTorch: what is carried out as a program of the mode, and what an optimizer may do."""
+
+from __future__ import annotations
+
+import hashlib
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from runners.contract.steps.own import OwnFileError, load_own  # noqa: E402
+from runners.contract.steps.request import StepRequest  # noqa: E402
+from runners.torch.step import Oracle, Program, _to_numpy  # noqa: E402
+
+pytestmark = pytest.mark.torch
+SOURCE = """
+import torch
+calls = {"loss": 0, "predict": 0}
+
+def build():
+    return torch.nn.Linear(3, 2)
+
+def batch(seed):
+    return torch.ones(4, 3)
+
+def loss(model, batch):
+    calls["loss"] += 1
+    return model(batch).square().mean()
+
+def predict(model, batch):
+    calls["predict"] += 1
+    return model(batch)
+"""
+
+
+@pytest.fixture
+def own_and_request(tmp_path):
+    """Return a function that loads a source, and what asks of it in a mode."""
+
+    def made(source: str, mode: str = "eager"):
+        path = tmp_path / f"step_{mode}.py"
+        path.write_text(source, encoding="utf-8")
+        sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
+        request = StepRequest(
+            framework="torch", task="context", looks=False, file=str(path), file_sha256=sha256, mode=mode, precision="fp32",
+            threads=1, cores=None, draws=6, repeats=2, seeds=(), expected=(), fault=None, heartbeat_seconds=5.0,
+        )  # fmt: skip
+        return load_own(path, sha256), request
+
+    return made
+
+
+@pytest.mark.parametrize(("mode", "is_called_again"), [("eager", True), ("jit", False)])
+def test_what_is_predicted_is_a_program_of_the_mode_too(own_and_request, mode, is_called_again):
+    """A trace runs without the file's functions: their counts stand still at a second call, and grow in eager mode."""
+    own, request = own_and_request(SOURCE, mode)
+    program, calls = Program(own, request, {}), own._module.calls
+    batch = _to_numpy(own.call("batch", 0))
+    first = program.evaluate(batch)
+    before = dict(calls)
+    again = program.evaluate(batch)
+    assert {name: calls[name] > before[name] for name in calls} == {"loss": is_called_again, "predict": is_called_again}
+    assert set(first) == {"loss", "outputs/0"}
+    assert all(first[name].tobytes() == again[name].tobytes() for name in first)
+
+
+def test_an_optimizer_that_fails_is_told_by_its_line(own_and_request):
+    """One that needs a closure, as L-BFGS does, is the file's to mend."""
+    source = SOURCE + "\ndef optimizer(model):\n    return torch.optim.LBFGS(model.parameters())\n"
+    own, request = own_and_request(source)
+    with pytest.raises(OwnFileError, match="optimizer: TypeError: .*closure"):
+        Oracle(own, request).train([[_to_numpy(own.call("batch", 0))]])
