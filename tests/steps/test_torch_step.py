@@ -68,5 +68,5 @@ def test_an_optimizer_that_fails_is_told_by_its_line(own_and_request):
     """One that needs a closure, as L-BFGS does, is the file's to mend."""
     source = SOURCE + "\ndef optimizer(model):\n    return torch.optim.LBFGS(model.parameters())\n"
     own, request = own_and_request(source)
-    with pytest.raises(OwnFileError, match="optimizer: TypeError: .*closure"):
+    with pytest.raises(OwnFileError, match=r"optimizer: TypeError: .*closure"):
         Oracle(own, request).train([[_to_numpy(own.call("batch", 0))]])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -11,17 +10,16 @@ from runners.contract.steps import frame
 from runners.contract.steps.measure import MISSING, UNEXPECTED, Line
 from vigil.documents.step import DirectionalDerivative, StepOrigin
 from vigil.documents.verdict import Verdict
-from vigil.documents.verification import StepVerdict, TensorDifference, times
+from vigil.documents.verification import StepVerdict, TensorDifference
 from vigil.steps.limits import score_of
-from vigil.verify.distance import Difference, difference_of
+from vigil.verify.distance import Difference, difference_of, document_of
 from vigil.verify.floors import Floor, floor_of
 from vigil.verify.limits import Limits
 
 _NOWHERE = Floor(0.0, 0.0, (0.0, 0.0), (0.0, 0.0), 2)  # of a tensor that nobody expected
-_LOST = 0.1
 # Limits tell by a case's name whether it is of a whole program, or of a look into one.
 _WHOLE, _LOOK = "step", "step/segments"
-_FAMILY_OF_UPDATES = {"params": "params", "optimizer": "optimizer"}
+_UPDATED = ("params", "optimizer")
 
 
 class Judged(NamedTuple):
@@ -32,18 +30,7 @@ class Judged(NamedTuple):
 
     @property
     def as_document(self) -> TensorDifference:
-        each = self.difference
-        return TensorDifference(
-            case=each.case.split("/")[0],
-            tensor=each.tensor,
-            ratio=each.ratio,
-            slope=each.slope,
-            intercept=each.intercept,
-            slope_z=each.slope_z,
-            intercept_z=each.intercept_z,
-            problem=each.problem,
-            score=self.score,
-        )
+        return document_of(self.score, dataclasses.replace(self.difference, case=self.difference.case.split("/")[0]))
 
 
 def differences_of(answers: Mapping[str, Any], floors: Mapping[str, Any], updates: Mapping[str, Any]) -> list[Difference]:
@@ -67,8 +54,9 @@ def _of_case(case: str, lines: Mapping[str, Any], floors: Mapping[str, Any]) -> 
         whole = line if isinstance(line, str) else _numbers(line)
         size = facts["size"] if facts else 0
         difference = difference_of(f"{case}/{look}", name, whole, floor, size=size, family=family)
-        # Of what is zero but for rounding, as the gradient of a bias before batch norm, there is no line: its distance says all.
-        if facts and floor.distance > _LOST * float(facts["norm"]):
+        # What rounding moves by more than its size is zero but for rounding, as the gradient of a bias before batch norm.
+        # There is no line through it: its distance says all.
+        if facts and floor.distance > float(facts["norm"]):
             difference = dataclasses.replace(difference, slope_z=0.0, intercept_z=0.0)
         found.append(difference)
     return found
@@ -157,7 +145,7 @@ def _outside(out: Difference) -> StepOrigin:
     module = name.rpartition("." if "." in name else "/")[0] or name
     if group == "gradients":
         return StepOrigin(phase="gradient", where=module, tensor=out.tensor, ratio=out.ratio)
-    if group in _FAMILY_OF_UPDATES:
+    if group in _UPDATED:
         return StepOrigin(phase="update", where=f"the optimizer, {name}", tensor=out.tensor, ratio=out.ratio)
     if group == "stats":
         return StepOrigin(phase="statistics", where=module, tensor=out.tensor, ratio=out.ratio)
@@ -194,8 +182,3 @@ def wrong_derivative(derivatives: Sequence[DirectionalDerivative]) -> str | None
 def worst_of(judged: Sequence[Judged]) -> Judged | None:
     """Return the tensor with the largest score."""
     return max(judged, key=lambda each: each.score, default=None)
-
-
-def far(origin: StepOrigin) -> str:
-    """Return how far the origin is off, in words."""
-    return f"{times(origin.ratio)} the floor" if math.isfinite(origin.ratio) else "not comparable"

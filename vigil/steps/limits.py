@@ -138,6 +138,19 @@ def _limit(key: Key, values: np.ndarray, *, spread: float, freedom: int) -> Limi
     return Limit(above(FALSE_ORIGINS if is_inside else FALSE_ALARMS), len(values), largest, above(FALSE_ALARMS))
 
 
+def require(limits: Limits, precision: str) -> None:
+    """Raise CannotRun when nothing says how far a correct program of this precision may be."""
+    if not any(key[0] == precision for key in limits.table):
+        raise _unmeasured(precision)
+
+
+def _unmeasured(what: str) -> CannotRun:
+    return CannotRun(
+        f"no clean runs of {what} in reference_results/{NAME}/: nothing says how far a correct program may be. "
+        "Measure some with `python -m benchmarks.own_steps measure`."
+    )
+
+
 def score_of(difference: Difference, limits: Limits, precision: str) -> float:
     """Return the largest statistic of a difference as a multiple of its limit: above 1, the tensor is out.
 
@@ -160,9 +173,6 @@ def score_of(difference: Difference, limits: Limits, precision: str) -> float:
     for statistic, value in values.items():
         limit = limits.table.get((precision, size, difference.family, statistic))
         if limit is None:
-            raise CannotRun(
-                f"no clean runs of {precision}, {difference.family} in reference_results/{NAME}/: nothing says how far a correct "
-                "program may be. Measure some with `python -m benchmarks.own_steps measure`."
-            )
+            raise _unmeasured(f"{precision}, {difference.family}")
         worst = max(worst, value / max(limit.value, reach[statistic]))
     return worst

@@ -31,7 +31,7 @@ from vigil.steps.judge import (
     worst_of,
     wrong_derivative,
 )
-from vigil.steps.limits import DRAWS
+from vigil.steps.limits import DRAWS, require
 from vigil.steps.processes import Asked, Ended, run
 from vigil.verify.limits import Limits
 
@@ -132,7 +132,7 @@ def verify_step(
     started = time.monotonic()
     precisions = list(dict.fromkeys(setting.context.precision for setting in settings))
     for precision in precisions:
-        limits.require(precision)
+        require(limits, precision)
     oracles = {precision: directory / f"oracle-{precision}" for precision in precisions}
     ended = _run_all(asked, settings, directory, oracles, jobs=jobs, tell=tell)
     _run_updates(asked, settings, directory, ended, precisions, jobs=jobs, tell=tell)
@@ -286,33 +286,40 @@ def _look(
 ) -> dict[str, StepOrigin | None]:
     """Return the origin of what is wrong, by context, from a look into some of the contexts."""
     wrong = [each for each in found if any(one.score > 1.0 for one in each.judged)][:_MOST_LOOKS]
-    origins: dict[str, StepOrigin | None] = {}
+    if not wrong:
+        return {}
+    tell(f"looking for the origin of what is wrong in {', '.join(each.setting.text for each in wrong)}")
     oracles: dict[str, Ended] = {}
-    for each in wrong:
-        precision = each.setting.context.precision
-        if precision not in oracles:
-            tell(f"looking for the origin of what is wrong in {each.setting.text}")
-            seed = ended[f"oracle-{precision}"].read(frame.FLOORS)["facts"]["seed"]
-            oracles[precision] = run(
-                asked, directory / f"look-oracle-{precision}", task="oracle", precision=precision, looks=True, seeds=[seed]
-            )
+
+    def look_of_oracle(precision: str, cores: list[int] | None) -> Ended:
+        seed = ended[f"oracle-{precision}"].read(frame.FLOORS)["facts"]["seed"]
+        place = directory / f"look-oracle-{precision}"
+        oracles[precision] = run(asked, place, task="oracle", precision=precision, looks=True, seeds=[seed], cores=cores)
+        return oracles[precision]
+
+    def look(each: _Found, cores: list[int] | None) -> tuple[str, StepOrigin | None]:
+        context, oracle = each.setting.context, oracles[each.setting.context.precision]
         looked: list[Judged] = []
-        if not oracles[precision].failure:
-            look = run(
+        if not oracle.failure:
+            inside = run(
                 asked,
                 directory / f"look-{_name(each.setting)}",
                 task="context",
                 looks=True,
-                mode=each.setting.context.mode,
-                precision=precision,
+                mode=context.mode,
+                precision=context.precision,
                 threads=each.setting.threads,
-                expected=[oracles[precision].directory],
+                cores=cores,
+                expected=[oracle.directory],
             )
-            if not look.failure:
-                floors = oracles[precision].read(frame.FLOORS)["floors"]
-                looked = judge(differences_of(look.read(frame.ANSWERS), floors, {}), limits, precision)
-        origins[_name(each.setting)] = origin_of(looked, each.judged)
-    return origins
+            if not inside.failure:
+                floors = oracle.read(frame.FLOORS)["floors"]
+                looked = judge(differences_of(inside.read(frame.ANSWERS), floors, {}), limits, context.precision)
+        return _name(each.setting), origin_of(looked, each.judged)
+
+    precisions = list(dict.fromkeys(each.setting.context.precision for each in wrong))
+    side_by_side(precisions, look_of_oracle, jobs=jobs, stop=asked.stop, on_end=lambda done, result: None)
+    return dict(side_by_side(wrong, look, jobs=jobs, stop=asked.stop, on_end=lambda done, result: None))
 
 
 def _context_of(found: _Found, origins: dict[str, StepOrigin | None]) -> StepContext:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from runners.contract.steps.measure import Line, line_of
+from vigil.documents.verification import TensorDifference
 from vigil.verify.floors import Floor
 
 STATISTICS = ("distance", "slope", "intercept")
@@ -54,6 +55,12 @@ class Difference:
     def statistics(self) -> dict[str, float]:
         """Return what is held against limits, by name."""
         return {"distance": self.ratio, "slope": self.slope_z, "intercept": self.intercept_z}
+
+
+def document_of(score: float, difference: Difference) -> TensorDifference:
+    """Return a difference, with its score, as it stands in documents."""
+    names = [name for name in TensorDifference.model_fields if name != "score"]
+    return TensorDifference(**{name: getattr(difference, name) for name in names}, score=score)
 
 
 def plain(tensor: str) -> str:

@@ -28,13 +28,12 @@ from vigil.documents.verification import (
     KnownFinding,
     LimitFacts,
     StepVerdict,
-    TensorDifference,
     Verification,
 )
 from vigil.errors import CannotRun
 from vigil.verify import trajectory
 from vigil.verify.ask import Answers, Setting, ask, is_fresh, lines_of, states_of
-from vigil.verify.distance import Difference, compare
+from vigil.verify.distance import Difference, compare, document_of
 from vigil.verify.golden import Golden
 from vigil.verify.invariants import check, check_choices, check_determinism, check_replicas, check_scaler
 from vigil.verify.known_findings import explain_all, matching, stays, unreached
@@ -215,14 +214,14 @@ def verify(
         verdict=_verdict(
             record, scored, found, localisation, entries, tape.outline, quick=quick or not is_whole, is_told=is_told
         ),
-        worst=_difference(*scored[0]) if scored else None,
+        worst=document_of(*scored[0]) if scored else None,
         origin=localisation.origins[0] if localisation.origins else None,
         origins=localisation.origins,
         passengers=localisation.passengers,
         looks=localisation.looks,
         remarks=[*localisation.remarks, *_on_limits(limits, record), *([] if is_whole else [_ON_FULL_BATCHES])],
         broken=found.broken,
-        tensors=[_difference(score, each) for score, each in scored],
+        tensors=[document_of(score, each) for score, each in scored],
         cases=[CaseTime(name=case.name, seconds=found.answers.seconds.get(case.name)) for case in cases],
         known=entries,
         environment=record.environment,
@@ -279,11 +278,6 @@ def _verdict(
 
 def _names(known: Sequence[KnownFinding]) -> str:
     return ", ".join(dict.fromkeys(entry.name for entry in known))
-
-
-def _difference(score: float, each: Difference) -> TensorDifference:
-    names = [name for name in TensorDifference.model_fields if name != "score"]
-    return TensorDifference(**{name: getattr(each, name) for name in names}, score=score)
 
 
 def _on_limits(limits: Limits, record: Record) -> list[str]:
