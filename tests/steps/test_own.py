@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from runners.contract.errors import ContractError
-from runners.contract.steps.frame import _Batches, cases_of
+from runners.contract.steps.frame import _Batches, cases_of, main
 from runners.contract.steps.own import OwnFileError, load_own, map_leaves, row_count, take_rows
+from runners.contract.steps.request import StepRequest
 from vigil.errors import UsageError
 from vigil.steps.verify import framework_of
 
@@ -157,3 +158,17 @@ def test_a_file_of_no_framework_is_refused(tmp_path, source, said):
     path.write_text(source, encoding="utf-8")
     with pytest.raises(UsageError, match=said):
         framework_of(path)
+
+
+def test_a_request_of_another_framework_is_refused(tmp_path, capsys):
+    """A runner answers for its own; exit code 2, and nothing is written."""
+    request = StepRequest(
+        framework="jax", task="context", looks=False, file="f", file_sha256="0", mode="eager", precision="fp32", threads=1,
+        cores=None, draws=6, repeats=2, seeds=(), expected=(), fault=None, heartbeat_seconds=5.0,
+    )  # fmt: skip
+    request.write(tmp_path)
+    assert main("torch", lambda: None, [str(tmp_path)]) == 2
+    assert "request.json: framework 'jax'; this is the runner of torch" in capsys.readouterr().err
+    assert not (tmp_path / "events.jsonl").exists()
+    assert main("torch", lambda: None, []) == 2
+    assert "usage: python -m runners.torch --step RUN_DIR   (RUN_DIR holds request.json" in capsys.readouterr().err

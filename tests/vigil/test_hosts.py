@@ -88,7 +88,7 @@ def test_a_number_that_comes_back_is_another_process(host, tmp_path):
 
 def test_forks_end_with_their_host(host, tmp_path):
     """A host that is killed leaves no runner behind, and whoever waits is told that it was killed."""
-    watched = "import time\nfrom runners.contract.protocol import launch\nlaunch.end_with_conductor()\n"
+    watched = "import time\nfrom runners.contract.protocol import launch\nlaunch._end_with_conductor()\n"
     waiting = script(tmp_path, watched + "print('on', flush=True)\ntime.sleep(60)\n")
     forked = host.start(waiting, log=tmp_path / "log.txt")
     deadline = time.monotonic() + 20

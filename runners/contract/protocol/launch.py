@@ -10,12 +10,13 @@ import time
 import traceback
 from collections.abc import Callable
 from pathlib import Path
-from typing import NoReturn
+from typing import NoReturn, Protocol, TypeVar
 
 from runners.contract.errors import ContractError
 from runners.contract.protocol.events import EventWriter
 from runners.contract.protocol.session import Session
-from runners.contract.protocol.spec import read_spec
+from runners.contract.protocol.spec import FILE_NAME as SPEC
+from runners.contract.protocol.spec import RunSpec, read_spec
 
 EXIT_FINISHED = 0
 EXIT_FAILED = 3
@@ -30,38 +31,76 @@ _OUT_OF_MEMORY = (
 )
 
 
+class Request(Protocol):
+    """What a runner is asked: the spec of a run, or the request of a user's step."""
+
+    @property
+    def framework(self) -> str: ...
+
+    @property
+    def cores(self) -> tuple[int, ...] | None: ...
+
+    @property
+    def heartbeat_seconds(self) -> float: ...
+
+
+Asked = TypeVar("Asked", bound=Request)
+Work = Callable[[], None]
+
+
 def main(framework: str, train: Callable[[Session], None], arguments: list[str]) -> int:
     """Run `train` in the run directory named on the command line; return the exit code.
 
     A failure of any kind becomes a `failed` event with its category, and exit code 3. Only a process that dies leaves no
     last event.
     """
+
+    def begin(directory: Path, spec: RunSpec, events: EventWriter) -> tuple[Work, Callable[[], int]]:
+        session = Session(directory, spec, events)
+        return lambda: train(session), lambda: session.step
+
+    return conducted(framework, arguments, file=SPEC, read=read_spec, begin=begin)
+
+
+def conducted(
+    framework: str,
+    arguments: list[str],
+    *,
+    file: str,
+    read: Callable[[Path], Asked],
+    begin: Callable[[Path, Asked, EventWriter], tuple[Work, Callable[[], int]]],
+    option: str = "",
+) -> int:
+    """Do what a file of the directory on the command line asks; return the exit code: 2 where it cannot be read.
+
+    Args:
+        begin: returns the work, and what says how many steps of it are done.
+        option: of the command line, which has been taken.
+    """
     if len(arguments) != 1 or arguments[0].startswith("-"):
-        print(
-            f"usage: python -m runners.{framework} RUN_DIR   (RUN_DIR holds spec.json; see runners/README.md)",
-            file=sys.stderr,
-        )
+        form = " ".join(filter(None, [f"python -m runners.{framework}", option, "RUN_DIR"]))
+        print(f"usage: {form}   (RUN_DIR holds {file}; see runners/README.md)", file=sys.stderr)
         return 2
     directory = Path(arguments[0])
     try:
-        spec = read_spec(directory)
+        asked = read(directory)
     except (OSError, ValueError, TypeError, KeyError) as error:
-        print(f"{directory}/spec.json: {type(error).__name__}: {error}", file=sys.stderr)
+        print(f"{directory}/{file}: {type(error).__name__}: {error}", file=sys.stderr)
         return 2
-    if spec.framework != framework:
-        print(f"{directory}/spec.json: framework {spec.framework!r}; this is the runner of {framework}", file=sys.stderr)
+    if asked.framework != framework:
+        print(f"{directory}/{file}: framework {asked.framework!r}; this is the runner of {framework}", file=sys.stderr)
         return 2
-    if spec.cores and hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, spec.cores)
-    signal.signal(signal.SIGTERM, interrupt)
-    end_with_conductor()
-    events = EventWriter(directory, heartbeat_seconds=spec.heartbeat_seconds)
-    session = Session(directory, spec, events)
+    if asked.cores and hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, asked.cores)
+    signal.signal(signal.SIGTERM, _interrupt)
+    _end_with_conductor()
+    events = EventWriter(directory, heartbeat_seconds=asked.heartbeat_seconds)
+    work, step = begin(directory, asked, events)
     events.emit("started", pid=os.getpid(), framework=framework)
-    return reported(events, lambda: train(session), step=lambda: session.step)
+    return _reported(events, work, step=step)
 
 
-def reported(events: EventWriter, work: Callable[[], None], *, step: Callable[[], int] = lambda: 0) -> int:
+def _reported(events: EventWriter, work: Work, *, step: Callable[[], int]) -> int:
     """Do the work and return the exit code; a failure of any kind becomes the last event, and exit code 3."""
     try:
         work()
@@ -71,7 +110,7 @@ def reported(events: EventWriter, work: Callable[[], None], *, step: Callable[[]
             "failed",
             category=category(error),
             step=step(),
-            message=message(error),
+            message=_message(error),
             traceback=traceback.format_exc()[-8000:],
         )
         traceback.print_exc()
@@ -99,15 +138,14 @@ def category(error: BaseException) -> str:
     return "crash"
 
 
-def message(error: BaseException) -> str:
-    """Return what is said of a failure: one line."""
+def _message(error: BaseException) -> str:
     if isinstance(error, ContractError):
         return str(error)
     first = str(error).strip().splitlines()
     return f"{type(error).__name__}: {first[0] if first else ''}".rstrip(": ")
 
 
-def end_with_conductor() -> None:
+def _end_with_conductor() -> None:
     """End this process when the conductor that started it is gone, even by kill -9: else a resumed run would be run twice."""
     conductor = os.environ.get(CONDUCTOR_VARIABLE)
     if conductor is None:
@@ -121,6 +159,5 @@ def end_with_conductor() -> None:
     threading.Thread(target=watch, name="watch-conductor", daemon=True).start()
 
 
-def interrupt(number: int, frame: object) -> None:
-    """Handle SIGTERM as Ctrl-C."""
+def _interrupt(number: int, frame: object) -> None:
     raise KeyboardInterrupt(f"signal {number}")

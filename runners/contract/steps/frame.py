@@ -8,9 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import signal
-import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -27,7 +24,7 @@ from runners.contract.protocol.events import EventWriter, encode_float
 from runners.contract.steps.derivative import derivatives
 from runners.contract.steps.measure import Line, lines_of
 from runners.contract.steps.own import Batch, OwnFile, OwnFileError, leaves, load_own, row_count, take_rows
-from runners.contract.steps.request import StepRequest, read_request
+from runners.contract.steps.request import FILE_NAME, StepRequest, read_request
 
 Arrays = dict[str, np.ndarray]
 EXPECTED, FLOORS, ANSWERS, STATES, UPDATES = "expected.npz", "floors.json", "answers.json", "states.npz", "updates.json"
@@ -147,28 +144,16 @@ def main(name: str, load: Callable[[], Framework], arguments: list[str]) -> int:
     Args:
         load: imports the framework.
     """
-    if len(arguments) != 1 or arguments[0].startswith("-"):
-        print(f"usage: python -m runners.{name} {OPTION} RUN_DIR   (RUN_DIR holds step.json)", file=sys.stderr)
-        return 2
-    directory = Path(arguments[0])
-    try:
-        request = read_request(directory)
-    except (OSError, ValueError, TypeError, KeyError) as error:
-        print(f"{directory}/step.json: {type(error).__name__}: {error}", file=sys.stderr)
-        return 2
-    if request.cores and hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, request.cores)
-    signal.signal(signal.SIGTERM, launch.interrupt)
-    launch.end_with_conductor()
-    events = EventWriter(directory, heartbeat_seconds=request.heartbeat_seconds)
-    events.emit("started", pid=os.getpid(), framework=name)
 
-    def work() -> None:
-        _answer(load(), request, directory, events)
-        events.enter("finish")
-        events.emit("finished", **costs())
+    def begin(directory: Path, request: StepRequest, events: EventWriter) -> tuple[Callable[[], None], Callable[[], int]]:
+        def work() -> None:
+            _answer(load(), request, directory, events)
+            events.enter("finish")
+            events.emit("finished", **costs())
 
-    return launch.reported(events, work)
+        return work, lambda: 0
+
+    return launch.conducted(name, arguments, file=FILE_NAME, read=read_request, begin=begin, option=OPTION)
 
 
 def _answer(framework: Framework, request: StepRequest, directory: Path, events: EventWriter) -> None:
@@ -270,7 +255,7 @@ def _oracle(
                 name: {"norm": float(np.linalg.norm(exact[name])), "size": int(exact[name].size), "draws": lines[name]}
                 for name in exact
             }
-        events.emit("probed", index=len(floors) - 1, name=case.name, seconds=round(time.monotonic() - started, 3))
+        _probed(events, len(floors), len(cases), case.name, started)
     oracle.under(None)
     derivative = {} if request.looks or own.stops_gradient else derivatives(oracle, batches(seed))
     write_arrays(directory / EXPECTED, expected)
@@ -330,7 +315,8 @@ def _context(
     events.enter("verify")
     first: Arrays = {}
     states: Arrays = {}
-    for index, case in enumerate(cases):
+    total = len(cases) + (not request.looks)
+    for index, case in enumerate(cases, start=1):
         started = time.monotonic()
         answer = case.ask(program)
         first = first or answer
@@ -338,13 +324,18 @@ def _context(
         if case.name in (STEP, STEPS):  # a first step, and one after another
             states |= {f"{case.name}/{name}": tensor for name, tensor in answer.items() if name.startswith(_STATES)}
         events.advance()
-        events.emit("probed", index=index, name=case.name, seconds=round(time.monotonic() - started, 3))
+        _probed(events, index, total, case.name, started)
     if not request.looks:
         started = time.monotonic()
         answers[REPEAT] = _repeated(cases[0], program, first, _of_case(expected, STEP), request.repeats, events)
-        events.emit("probed", index=len(cases), name=REPEAT, seconds=round(time.monotonic() - started, 3))
+        _probed(events, total, total, REPEAT, started)
     write_arrays(directory / STATES, states)
     _write_json(directory / ANSWERS, answers)
+
+
+def _probed(events: EventWriter, done: int, total: int, name: str, started: float) -> None:
+    """Say that so many cases of all are done. `index` counts from 0, as in every verify task."""
+    events.emit("probed", index=done - 1, total=total, name=name, seconds=round(time.monotonic() - started, 3))
 
 
 def _updates(oracle: OracleAnswerer, request: StepRequest, events: EventWriter) -> None:

@@ -1,4 +1,4 @@
-"""step.json: what a runner of a user's program is asked. The conductor writes it, complete; a runner fills in no default."""
+"""request.json: what a runner of a user's program is asked. The conductor writes it, complete; a runner fills in no default."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from runners.contract.files import replace_text
 
-FILE_NAME = "step.json"
+FILE_NAME = "request.json"
 # What one process is asked: what is expected, with its floors; answers in one context, which are held to it; and what contexts
 # made of the gradients that they computed.
 TASKS = ("oracle", "context", "updates")
