@@ -10,8 +10,6 @@ which chance exceeds as often as Student's t of so many draws exceeds it.
 
 from __future__ import annotations
 
-import dataclasses
-import json
 import math
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -20,12 +18,11 @@ import numpy as np
 import scipy
 
 from runners.contract.steps import frame
-from vigil.digests import digest_of, read_listed
 from vigil.documents.provenance import processor_of
 from vigil.errors import CannotRun
 from vigil.paths import reference_directory
 from vigil.verify.distance import Difference
-from vigil.verify.limits import NO_ROUNDING, Key, Limit, Limits, size_of
+from vigil.verify.limits import NO_ROUNDING, Key, Limit, Limits, limits_in, require_rounding, size_of
 
 NAME = "own_steps"  # of the folder with clean rows, as if all users' programs were one recipe
 # The chance that a family of tensors of a correct program lies above its limit in one statistic; larger for what is looked at
@@ -60,17 +57,7 @@ def step_limits() -> Limits:
         DataError: A file of clean rows was altered, cut off, lost, or put there by hand.
         CannotRun: A row is no rounding, or none.
     """
-    files = read_listed(reference_directory() / NAME / "verify", "clean-*.jsonl")
-    digests = {f"{NAME}/verify/{file}": digest_of(content) for file, content in files.items()}
-    try:
-        rows = [json.loads(line) for content in files.values() for line in content.splitlines()]
-        limits = limits_of(rows)
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise CannotRun(
-            f"{', '.join(digests)}: one of the lines is no clean row ({type(error).__name__}: {error}). "
-            "Restore the file from version control."
-        ) from error
-    return dataclasses.replace(limits, digests=digests)
+    return limits_in(reference_directory(), NAME, limits_of) or Limits({}, 0)
 
 
 def scores_of(row: Mapping[str, Any], family: str) -> dict[str, float]:
@@ -91,13 +78,7 @@ def limits_of(rows: Iterable[Mapping[str, Any]]) -> Limits:
             if family in row.get("not_clean", {}):
                 continue
             statistics = scores_of(row, family)
-            if not statistics["distance"] <= NO_ROUNDING or not all(map(math.isfinite, statistics.values())):
-                off = ", ".join(f"{statistic} {value:.6g}" for statistic, value in statistics.items())
-                raise CannotRun(
-                    f"the clean row of {row['program']}, {row['context']}, {row['case']}: {family} is off ({off}), which is no "
-                    "rounding. Find out what it is, or name the finding in benchmarks/own_steps: limits made from this row would "
-                    "pass what is wrong."
-                )
+            require_rounding(statistics, row, family, where="benchmarks/own_steps/measure.py")
             for statistic, value in statistics.items():
                 of_programs = values.setdefault((row["precision"], size_of(row["case"]), family, statistic), {})
                 of_programs[row["program"]] = max(value, of_programs.get(row["program"], 0.0))

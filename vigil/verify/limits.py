@@ -16,7 +16,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -132,14 +132,7 @@ def make_limits(rows: Iterable[Mapping[str, Any]]) -> Limits:
         for name, statistics in row["largest"].items():
             if name in row.get("not_clean", {}):
                 continue
-            # A limit made of infinity or NaN is NaN, and nothing is above that.
-            if not statistics["distance"] <= NO_ROUNDING or not all(map(math.isfinite, statistics.values())):
-                off = ", ".join(f"{statistic} {value:.6g}" for statistic, value in statistics.items())
-                raise CannotRun(
-                    f"the clean row of {row['context']}, {row['case']}: {name} is off ({off}), which is no rounding. "
-                    "Find out what it is, then measure the context again, or name the finding in "
-                    "benchmarks/false_alarms.py: limits made from this row would pass what is wrong."
-                )
+            require_rounding(statistics, row, name, where="benchmarks/false_alarms.py")
             for statistic, value in statistics.items():
                 key = row["precision"], size_of(row["case"]), name, statistic
                 of_state = values.setdefault(key, {}).setdefault(state, {})
@@ -162,19 +155,44 @@ def load_limits(recipe_name: str, *, model: str, directory: Path | None = None, 
     """
     own = directory or reference_directory(source), recipe_name
     for folder, name in (own, (directory or reference_directory(), model)):
-        files = read_listed(folder / name / "verify", "clean-*.jsonl")
-        if files:
-            digests = {f"{name}/verify/{file}": digest_of(content) for file, content in files.items()}
-            try:
-                limits = make_limits(json.loads(line) for content in files.values() for line in content.splitlines())
-            except (ValueError, KeyError, TypeError, AttributeError) as error:
-                raise CannotRun(
-                    f"{', '.join(digests)}: one of the lines is no clean row ({type(error).__name__}: {error}). "
-                    "Restore the file from version control."
-                ) from error
-            borrowed = name if (folder, name) != own else None
-            return dataclasses.replace(limits, borrowed_from=borrowed, digests=digests)
+        if limits := limits_in(folder, name, make_limits):
+            return dataclasses.replace(limits, borrowed_from=name if (folder, name) != own else None)
     return Limits({}, 0)
+
+
+def limits_in(folder: Path, name: str, make: Callable[[Iterable[Mapping[str, Any]]], Limits]) -> Limits | None:
+    """Return the limits that are made of the clean rows of a name, with the digests of their files; None without any."""
+    files = read_listed(folder / name / "verify", "clean-*.jsonl")
+    if not files:
+        return None
+    digests = {f"{name}/verify/{file}": digest_of(content) for file, content in files.items()}
+    try:
+        limits = make(json.loads(line) for content in files.values() for line in content.splitlines())
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise CannotRun(
+            f"{', '.join(digests)}: one of the lines is no clean row ({type(error).__name__}: {error}). "
+            "Restore the file from version control."
+        ) from error
+    return dataclasses.replace(limits, digests=digests)
+
+
+def require_rounding(statistics: Mapping[str, float], row: Mapping[str, Any], family: str, *, where: str) -> None:
+    """Raise CannotRun for values of a clean row that are no rounding: a limit made of them would pass what is wrong.
+
+    Of infinity or NaN it would be NaN, and nothing is above that.
+
+    Args:
+        where: findings of such rows are named.
+    """
+    if statistics["distance"] <= NO_ROUNDING and all(map(math.isfinite, statistics.values())):
+        return
+    off = ", ".join(f"{statistic} {value:.6g}" for statistic, value in statistics.items())
+    of = f"{row['program']}, " if "program" in row else ""
+    raise CannotRun(
+        f"the clean row of {of}{row['context']}, {row['case']}: {family} is off ({off}), which is no rounding. "
+        f"Find out what it is, then measure the context again, or name the finding in {where}: limits made from this row would "
+        "pass what is wrong."
+    )
 
 
 def _false_alarms(size: str) -> float:
