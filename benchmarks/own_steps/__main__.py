@@ -18,16 +18,18 @@ from typing import Any
 
 from benchmarks.own_steps.faults import detect, page
 from benchmarks.own_steps.measure import MODES, PRECISIONS, rows_of_program
-from benchmarks.own_steps.plant import PLANTS
+from benchmarks.own_steps.plant import PLANTS, PROGRAMS
+from runners.contract.steps import frame
 from vigil.digests import append_listed, read_listed
 from vigil.paths import reference_directory
 from vigil.process.environment import describe_machine
 from vigil.process.side_by_side import available_cores, side_by_side
 from vigil.steps.limits import NAME, limits_of, scores_of, step_limits
+from vigil.steps.processes import run
 from vigil.steps.verify import asked_of, framework_of
 from vigil.verify.limits import Limits, size_of
 
-PROGRAMS = Path(__file__).resolve().parent / "programs"
+PROGRAMS_OF_ALL = sorted(PROGRAMS.glob("[a-z]*_*.py"))
 
 
 def clean_folder() -> Path:
@@ -104,6 +106,26 @@ def _above(row: dict[str, Any], limits: Limits) -> list[str]:
     return above
 
 
+def derivatives(programs: Sequence[Path], directory: Path) -> None:
+    """Print of each program's float64 step, in float32's types, how near its gradients are to central differences."""
+    stop, shares = threading.Event(), []
+
+    def work(file: Path, cores: list[int] | None) -> tuple[str, float]:
+        asked = asked_of(file, framework_of(file), stop=stop)
+        ended = run(asked, directory / file.stem, task="oracle", precision="fp32", seeds=[0], cores=cores)
+        if ended.failure:
+            raise SystemExit(f"{file.stem}: {ended.failure.category}: {ended.failure.message}")
+        found = ended.read(frame.FLOORS)["facts"]["derivative"][""]
+        return file.stem, abs(found["central"] - found["gradients"]) / found["error"]
+
+    def on_end(done: int, found: tuple[str, float]) -> None:
+        shares.append(found[1])
+        _tell(f"{found[0]}: {found[1]:.2g} of what the two may differ by")
+
+    side_by_side(programs, work, jobs=len(available_cores()), stop=stop, on_end=on_end)
+    _tell(f"{len(shares)} programs, {max(shares):.2g} at most")
+
+
 def _tell(text: str) -> None:
     print(text, flush=True)
 
@@ -124,9 +146,10 @@ def main() -> None:
     planting.add_argument("--mode", default="eager")
     planting.add_argument("--markdown", type=Path, help="write the page here")
     planting.add_argument("--jobs", type=int, default=len(available_cores()))
+    actions.add_parser("derivatives", help="print how near gradients and central differences are, of what they may differ by")
     given = parser.parse_args()
     if given.action == "measure":
-        files = [PROGRAMS / f"{name}.py" for name in given.programs] or sorted(PROGRAMS.glob("[a-z]*_*.py"))
+        files = [PROGRAMS / f"{name}.py" for name in given.programs] or PROGRAMS_OF_ALL
         measure(
             files,
             seeds=[int(seed) for seed in given.seeds.split(",")],
@@ -142,6 +165,10 @@ def main() -> None:
         words = ["FILE" if word == str(given.markdown) else word for word in sys.argv[1:]]
         text = page(found, describe_machine(), command=f"python -m benchmarks.own_steps {shlex.join(words)}")
         print(text) if given.markdown is None else given.markdown.write_text(text, encoding="utf-8")
+        return
+    if given.action == "derivatives":
+        with tempfile.TemporaryDirectory() as folder:
+            derivatives(PROGRAMS_OF_ALL, Path(folder))
         return
     cells, alarms = count(clean_rows())
     print("\n".join([*alarms, f"{cells} cells (program, context, seed), {len(alarms)} false alarms"]))

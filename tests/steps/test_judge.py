@@ -13,9 +13,9 @@ from vigil.documents.step import DirectionalDerivative
 from vigil.documents.verdict import Verdict
 from vigil.errors import CannotRun
 from vigil.steps.judge import Judged, differences_of, judge, origin_of, verdict_of, wrong_derivative
-from vigil.steps.limits import limits_of, normal_score
+from vigil.steps.limits import limits_of, normal_score, require, step_limits
 from vigil.steps.processes import Ended
-from vigil.steps.verify import _found, settings_of
+from vigil.steps.verify import PRECISIONS, _found, settings_of
 from vigil.verify.distance import Difference
 
 DRAWS = [[1.0, 0.01, 0.0], [1.1, -0.01, 0.0], [0.9, 0.0, 0.01]]
@@ -175,3 +175,25 @@ def test_deviations_from_few_draws_say_less():
     """Nine of them are rarer by chance with twelve draws than with six; what is infinite stays so."""
     assert normal_score(9.0, 12) > normal_score(9.0, 6) > normal_score(3.0, 6)
     assert normal_score(math.inf, 6) == math.inf
+
+
+def test_the_limits_that_are_shipped_hold_for_every_tensor_that_there_is():
+    """Where one were missing, a verification would come to nothing at its very end."""
+    table, whole = step_limits().table, ("loss", "gradients", "stats", "outputs", "params", "optimizer")
+    sizes = {"margin": whole, "margin/tapped": ("forward", "backward", "loss", "gradients", "stats")}
+    missing = [
+        (precision, size, family, statistic)
+        for precision in PRECISIONS
+        for size, families in sizes.items()
+        for family in families
+        for statistic in ("distance", "slope", "intercept")
+        if (precision, size, family, statistic) not in table
+    ]
+    assert missing == []
+
+
+def test_without_clean_rows_nothing_is_begun():
+    """What to do stands in the error."""
+    with pytest.raises(CannotRun, match=r"no clean runs of bf16 .*benchmarks.own_steps measure"):
+        require(limits(), "bf16")
+    require(limits(), "fp32")

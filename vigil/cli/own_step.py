@@ -14,7 +14,7 @@ from vigil.paths import expanded, runs_directory
 from vigil.process.build_spec import fault_entry
 from vigil.process.environment import require_framework
 from vigil.process.side_by_side import available_cores
-from vigil.progress import RunDisplay
+from vigil.progress import StageDisplay
 from vigil.releases.store import held, obtain
 from vigil.steps.limits import step_limits
 from vigil.steps.verify import PRECISIONS, asked_of, framework_of, new_step_directory, settings_of, verify_step
@@ -53,8 +53,9 @@ def run(arguments: argparse.Namespace) -> int:
         options.whole_number("--threads", each, least=1, most=1024) for each in arguments.threads.split(",")
     ]  # fmt: skip
     jobs = options.whole_number("--jobs", arguments.jobs or str(len(available_cores())), least=1)
-    limits, display = step_limits(), RunDisplay()
+    limits = step_limits()
     with contextlib.ExitStack() as stack:
+        display = stack.enter_context(StageDisplay())
         python, recorded = None, None
         if release:
             resolved = obtain(release, tell=display.say)
@@ -68,6 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
             framework,
             python=python,
             fault=fault_entry(arguments.fault),
+            progress=display.progress,
             progress_timeout=options.seconds("--hang-timeout", arguments.hang_timeout),
         )
         document = verify_step(

@@ -25,7 +25,7 @@ REPEATS = 60
 
 @dataclasses.dataclass(frozen=True)
 class Asked:
-    """What is the same for every process of a verification."""
+    """What is the same for every process of a verification. progress: is told how many cases of a process are done, of all."""
 
     file: Path
     sha256: str
@@ -34,7 +34,7 @@ class Asked:
     fault: dict[str, str] | None = None
     progress_timeout: float = PROGRESS_TIMEOUT_SECONDS
     stop: threading.Event = dataclasses.field(default_factory=threading.Event)
-    on_event: Callable[[dict], None] = lambda event: None
+    progress: Callable[[str, int, int], None] = lambda what, done, total: None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -84,12 +84,17 @@ def run(
         heartbeat_seconds=HEARTBEAT_SECONDS,
     )
     request.write(directory)
+
+    def on_event(event: dict) -> None:
+        if event["kind"] == "probed":
+            asked.progress(directory.name, event["index"] + 1, event["total"])
+
     ending = execute(
         directory,
         asked.framework,
         options=[frame.OPTION],
         variables={"OPENBLAS_NUM_THREADS": "1"},  # NumPy's, which the oracle of JAX computes with: it has one core
-        on_event=asked.on_event,
+        on_event=on_event,
         progress_timeout=asked.progress_timeout,
         stop=asked.stop,
         python=asked.python,
