@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 
 _STEP = 1e-5  # of a parameter's size
-# What the two may differ by. A derivative along random signs has a spread, and a wrong gradient moves it by about its own share of
-# that; what two steps differ by tells of curvature and of kinks that lie between, and rounding of the loss is divided by the step.
+# What the two may differ by. A derivative along random signs has a spread, and a wrong gradient moves it by about its own share
+# of that; what two steps differ by tells of curvature and of kinks that lie between, and rounding of the loss is divided by the
+# step.
 # Right programs are at 0.079 of it at most, the median at 3e-5 (16 programs in three frameworks, torch 2.13.0,
 # tensorflow-cpu 2.21.0, jax 0.10.2, AMD EPYC, 2026-11-25: `python -m benchmarks.own_steps derivatives`).
 _LEAST_SHARE, _SAFETY, _ROUNDING = 1e-5, 30.0, 2.0**-48
