@@ -26,17 +26,17 @@ def step_block(document: StepVerification, *, directory: str) -> str:
     lines = [f"{name}: {fault}{file}, {release}: {_answer(document)}"]
     shown = max((len(each.text) for each in document.contexts), default=0)
     for each in document.contexts:
-        lines += _wrapped(f"  {each.text:<{shown}}  ", _told(each), indent=_DEEP)
+        lines += wrapped(f"  {each.text:<{shown}}  ", _told(each), indent=_DEEP)
     for each in document.contexts:
         lines += _details(each)
     for oracle in document.oracles:
-        lines += _row(f"float64, {oracle.precision}", _oracle(oracle))
+        lines += row(f"float64, {oracle.precision}", _oracle(oracle))
         for remark in oracle.remarks:
-            lines += _row("", remark)
-    lines += _row("not seen", "; ".join(document.not_seen))
-    lines += _row("held to", f"limits from {document.limits.clean_rows:,} clean rows")
-    lines += _row("took", duration(document.seconds))
-    lines += _row("run", directory)
+            lines += row("", remark)
+    lines += row("not seen", "; ".join(document.not_seen))
+    lines += row("held to", f"limits from {document.limits.clean_rows:,} clean rows")
+    lines += row("took", duration(document.seconds))
+    lines += row("run", directory)
     return "\n".join(lines)
 
 
@@ -70,12 +70,12 @@ def _details(context: StepContext) -> list[str]:
     lines: list[str] = []
     if context.out:
         origin = f"the origin is {context.origin.text} ({context.origin.tensor})" if context.origin else "no origin was found"
-        lines += _wrapped(f"  {context.text}: ", origin, indent=_DEEP)
+        lines += wrapped(f"  {context.text}: ", origin, indent=_DEEP)
         farthest = {each.tensor: each for each in reversed(context.out)}
         for each in sorted(farthest.values(), key=lambda each: -each.score)[:_MOST_OUT]:
-            lines += _wrapped(" " * _DEEP, worst_text(each), indent=_DEEP + 2)
+            lines += wrapped(" " * _DEEP, worst_text(each), indent=_DEEP + 2)
     if failure := context.verdict.failure:
-        lines += _wrapped(f"  {context.text}: ", f"{failure.category} in phase {failure.phase}", indent=_DEEP)
+        lines += wrapped(f"  {context.text}: ", f"{failure.category} in phase {failure.phase}", indent=_DEEP)
         lines += [f"{' ' * _DEEP}| {line}" for line in failure.log_tail[-_LOG_LINES:]]
     return lines
 
@@ -97,10 +97,12 @@ def _named(names: Sequence[str]) -> str:
     return ", ".join(names[:_MOST_OUT]) + (f" and {rest} more" if rest > 0 else "")
 
 
-def _row(label: str, text: str) -> list[str]:
-    return _wrapped(f"  {label:<{_INDENT - 2}}", text, indent=_INDENT) if text else []
+def row(label: str, text: str) -> list[str]:
+    """Return a label and its text, in lines; nothing where there is no text."""
+    return wrapped(f"  {label:<{_INDENT - 2}}", text, indent=_INDENT) if text else []
 
 
-def _wrapped(first: str, text: str, *, indent: int) -> list[str]:
+def wrapped(first: str, text: str, *, indent: int) -> list[str]:
+    """Return text in lines as wide as the terminal, after what the first of them begins with."""
     lines = textwrap.wrap(text, width(), initial_indent=first, subsequent_indent=" " * indent, break_long_words=False)
     return lines or [first.rstrip()]

@@ -19,6 +19,7 @@ import jaxlib
 import numpy as np
 
 from runners.contract.errors import ContractError, Unsupported
+from runners.contract.operators.request import OperatorRequest
 from runners.contract.steps.frame import Arrays, Framework
 from runners.contract.steps.own import Batch, OwnFile, OwnFileError, leaves, map_leaves
 from runners.contract.steps.request import StepRequest
@@ -36,7 +37,8 @@ _SHOWN = 8192
 _LARGEST_SHOWN = 2**22
 
 
-def _set_up(request: StepRequest) -> None:
+def set_up(request: StepRequest | OperatorRequest) -> None:
+    """Configure JAX for what a process is asked."""
     keep_compiled(request)
     jax.config.update("jax_platforms", "cpu")
     os.environ["NPROC"] = str(request.threads)  # where XLA reads the size of its pools
@@ -44,7 +46,8 @@ def _set_up(request: StepRequest) -> None:
         add_xla_flags("--xla_cpu_multi_thread_eigen=false")
 
 
-def _describe() -> dict[str, Any]:
+def describe() -> dict[str, Any]:
+    """Return what a record says of the framework."""
     return {
         "framework_version": jax.__version__,
         "framework_path": jax.__file__,
@@ -54,7 +57,8 @@ def _describe() -> dict[str, Any]:
     }
 
 
-def _to_numpy(batch: Batch) -> Batch:
+def to_numpy(batch: Batch) -> Batch:
+    """Return a batch with its tensors as NumPy arrays."""
     return map_leaves(lambda leaf: np.asarray(jnp.asarray(leaf)) if isinstance(leaf, (np.ndarray, jax.Array)) else leaf, batch)
 
 
@@ -133,7 +137,7 @@ class _Step(abc.ABC):
             [*again.trained, *again.rest],
             strict=False,
         ):
-            if not np.array_equal(_read(one), _read(other)):
+            if not np.array_equal(read(one), read(other)):
                 raise OwnFileError(
                     f"{self.own.path.name}: build: two calls gave other numbers, in {name}. "
                     "It must make the same model each time."
@@ -238,25 +242,25 @@ class _Step(abc.ABC):
 
     def computed(self, losses: Any, gradients: Any, rest: Any) -> Arrays:
         """Return what a step computes, under canonical names."""
-        found = {"loss": np.mean([_read(loss) for loss in losses], axis=0).reshape(())}
-        found |= {f"gradients/{name}": _read(each) for name, each in zip(self.model.names, gradients, strict=True)}
+        found = {"loss": np.mean([read(loss) for loss in losses], axis=0).reshape(())}
+        found |= {f"gradients/{name}": read(each) for name, each in zip(self.model.names, gradients, strict=True)}
         if self.model.is_module:
             named = zip(self.model.rest_names, rest, strict=True)
-            found |= {f"stats/{name}": _read(each) for name, each in named if not _is_key(each)}
+            found |= {f"stats/{name}": read(each) for name, each in named if not _is_key(each)}
         return found
 
     def state_of(self, trained: Any, slots: Any, when: str) -> Arrays:
         """Return parameters and what the optimizer keeps, where there is one."""
         if self._optimizer is None:
             return {}
-        found = {f"{when}/params/{name}": _read(each) for name, each in zip(self.model.names, trained, strict=True)}
+        found = {f"{when}/params/{name}": read(each) for name, each in zip(self.model.names, trained, strict=True)}
         named = zip(self._slot_names, slots, strict=True)
-        return found | {f"{when}/optimizer/{name}": _read(each) for name, each in named if not _is_key(each)}
+        return found | {f"{when}/optimizer/{name}": read(each) for name, each in named if not _is_key(each)}
 
     def evaluate(self, batch: Batch) -> Arrays:
         trained, rest, _ = self.first
         loss, outputs = self.carry_out(self.evaluation, trained, rest, batch, _key(0, 0))
-        return {"loss": _read(loss)} | {f"outputs/{place}": _read(leaf) for place, leaf in enumerate(outputs)}
+        return {"loss": read(loss)} | {f"outputs/{place}": read(leaf) for place, leaf in enumerate(outputs)}
 
     def traced(self, function: Callable, *arguments: Any) -> tuple[Flat, Any]:
         """Return a function of the program's types as equations, and the form of what it gives."""
@@ -343,7 +347,7 @@ class Program(_Step):
             program = jax.jit(tapped)
             results, shown = (compile_ahead(program, *given) if self._mode == "compile" else program)(*given)
         known = [name for each in names.values() for name in each if name]
-        found = {name: _folded(_read(each)) for name, each in zip(known, shown, strict=True)}
+        found = {name: _folded(read(each)) for name, each in zip(known, shown, strict=True)}
         return found | self.looked(jax.tree_util.tree_unflatten(form, results))
 
 
@@ -358,7 +362,7 @@ class Oracle(_Step):
         self._operators = 0
         self._overflows = 0
         if self.precision == "fp16":
-            self.scale = self._largest_scale(_to_numpy(own.call("batch", request.seeds[0] if request.seeds else 0)))
+            self.scale = self._largest_scale(to_numpy(own.call("batch", request.seeds[0] if request.seeds else 0)))
 
     def _largest_scale(self, batch: Batch) -> float:
         """Return half of the largest loss scale, of powers of 2, at which no gradient leaves the range of float16."""
@@ -408,7 +412,7 @@ class Oracle(_Step):
         return self.state_of(*found, "after")
 
     def parameters(self) -> Arrays:
-        return {name: _read(each) for name, each in zip(self.model.names, self.model.trained, strict=True)}
+        return {name: read(each) for name, each in zip(self.model.names, self.model.trained, strict=True)}
 
     def loss_at(self, batch: Batch, moved: Arrays) -> float:
         trained, rest, _ = self.first
@@ -503,7 +507,8 @@ def _signs(size: int) -> np.ndarray:
     return np.random.default_rng(_SEED).choice((-1.0, 1.0), size)
 
 
-def _read(leaf: Any) -> np.ndarray:
+def read(leaf: Any) -> np.ndarray:
+    """Return an array's numbers: halves as float32."""
     array = np.asarray(jax.random.key_data(leaf) if _is_key(leaf) else leaf)
     return array if array.dtype == np.float64 or not _is_floating(array) else array.astype(np.float32)
 
@@ -513,4 +518,4 @@ def _shown(value: Any) -> str:
     return type(value).__name__ if shape is None else f"an array of shape {list(shape)}"
 
 
-FRAMEWORK = Framework("jax", _set_up, _describe, _to_numpy, Program, Oracle)
+FRAMEWORK = Framework("jax", set_up, describe, to_numpy, Program, Oracle)

@@ -31,9 +31,14 @@ _LOOPING = ("RNN", "TimeDistributed")
 Function = Callable[..., Any]
 
 
+def set_threads(threads: int) -> None:
+    """Let TensorFlow have so many threads, for what is within an operator and for operators side by side."""
+    tf.config.threading.set_intra_op_parallelism_threads(threads)
+    tf.config.threading.set_inter_op_parallelism_threads(threads)
+
+
 def _set_up(request: StepRequest) -> None:
-    tf.config.threading.set_intra_op_parallelism_threads(request.threads)
-    tf.config.threading.set_inter_op_parallelism_threads(request.threads)
+    set_threads(request.threads)
     if request.precision in _POLICIES:
         # Set before the file is imported: layers that a module makes take the policy of that moment.
         _set_policy(request.precision)
@@ -43,7 +48,8 @@ def _set_policy(precision: str) -> None:
     tf.keras.mixed_precision.set_global_policy(_POLICIES[precision])
 
 
-def _describe() -> dict[str, Any]:
+def describe() -> dict[str, Any]:
+    """Return what a record says of the framework."""
     return {
         "framework_version": tf.__version__,
         "framework_path": tf.__file__,
@@ -62,7 +68,8 @@ def _has_onednn() -> bool | None:
         return None
 
 
-def _to_numpy(batch: Batch) -> Batch:
+def to_numpy(batch: Batch) -> Batch:
+    """Return a batch with its tensors as NumPy arrays."""
     return map_leaves(lambda leaf: leaf.numpy() if isinstance(leaf, tf.Tensor) else leaf, batch)
 
 
@@ -76,7 +83,7 @@ class _Step(abc.ABC):
         if precision not in _POLICIES:
             raise Unsupported(f"{precision}: needs a GPU. On a CPU a step is verified in fp32, bf16 and fp16.")
         self.remarks: list[str] = []
-        self._first_batch = _to_numpy(own.call("batch", 0))
+        self._first_batch = to_numpy(own.call("batch", 0))
         first = {name: variable.numpy() for name, variable in _named_variables(self._build())}
         self.model = self._build()
         self.variables = dict(_named_variables(self.model))
@@ -649,4 +656,4 @@ def _shown(value: Any) -> str:
     return type(value).__name__ if shape is None else f"a tensor of {value.dtype.name} of shape {list(shape)}"
 
 
-FRAMEWORK = Framework("tensorflow", _set_up, _describe, _to_numpy, Program, Oracle)
+FRAMEWORK = Framework("tensorflow", _set_up, describe, to_numpy, Program, Oracle)

@@ -1,10 +1,11 @@
 """`python -m runners.torch RUN_DIR`: train the run that RUN_DIR/spec.json describes, or answer its cases.
 
-With `--step`: what RUN_DIR/step.json asks of a user's own program.
+With `--step`: what RUN_DIR/request.json asks of a user's own program; with `--operator`, of an operator.
 """
 
 import sys
 
+from runners.contract.operators import frame as operators
 from runners.contract.protocol import host, launch
 from runners.contract.steps import frame
 
@@ -27,6 +28,12 @@ def _own() -> frame.Framework:
     return FRAMEWORK
 
 
+def _operator() -> operators.Framework:
+    from runners.torch.operator import FRAMEWORK
+
+    return FRAMEWORK
+
+
 def _prepare() -> None:
     """Import all that a host's forks need."""
     import torch._dynamo  # noqa: F401  800 modules that an optimizer imports when it is made, compiled or not
@@ -40,4 +47,6 @@ if __name__ == "__main__":
         host.main(sys.argv[2:], prepare=_prepare)
     if sys.argv[1:2] == [frame.OPTION]:
         launch.leave(frame.main("torch", _own, sys.argv[2:]))
+    if sys.argv[1:2] == [operators.OPTION]:
+        launch.leave(operators.main("torch", _operator, sys.argv[2:]))
     launch.leave(launch.main("torch", _run, sys.argv[1:]))

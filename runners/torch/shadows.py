@@ -11,8 +11,10 @@ A shadow belongs to a storage, so that views and operations in place see each ot
 
 from __future__ import annotations
 
+import contextlib
 import math
 import random
+import warnings
 import zlib
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -251,6 +253,16 @@ class Shadows(TorchDispatchMode):
 
     def _choice(self, name: str, chosen: torch.Tensor) -> None:
         self.choices.append((name, zlib.crc32(chosen.contiguous().view(-1).view(torch.uint8).numpy())))
+
+
+@contextlib.contextmanager
+def shadowed(draw: int | None) -> Iterator[Shadows]:
+    """Carry out on shadows what is called within, with the rounding of a draw, or without (None)."""
+    # oneDNN has kernels of whole networks in float32 alone.
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of flags for other processors, which are set back with this one
+        with torch.backends.mkldnn.flags(enabled=False), Shadows(draw=draw) as shadows:
+            yield shadows
 
 
 def _written(func: Any, name: str) -> set[int]:

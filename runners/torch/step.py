@@ -20,7 +20,7 @@ from runners.contract.steps.frame import Arrays, Framework
 from runners.contract.steps.own import Batch, OwnFile, OwnFileError, leaves, map_leaves
 from runners.contract.steps.request import StepRequest
 from runners.torch.modes import compile_function, keep_compiled
-from runners.torch.shadows import Shadows
+from runners.torch.shadows import shadowed
 
 _SEED = 0
 _FIRST_SCALE = 2.0**16  # that of torch.amp.GradScaler
@@ -33,7 +33,8 @@ def _set_up(request: StepRequest) -> None:
     keep_compiled(request, run_directory=Path())  # which only ranks of several devices share
 
 
-def _describe() -> dict[str, Any]:
+def describe() -> dict[str, Any]:
+    """Return what a record says of the framework."""
     return {
         "framework_version": torch.__version__,
         "framework_path": torch.__file__,
@@ -42,7 +43,8 @@ def _describe() -> dict[str, Any]:
     }
 
 
-def _to_numpy(batch: Batch) -> Batch:
+def to_numpy(batch: Batch) -> Batch:
+    """Return a batch with its tensors as NumPy arrays."""
     return map_leaves(lambda leaf: leaf.detach().cpu().numpy() if isinstance(leaf, torch.Tensor) else leaf, batch)
 
 
@@ -349,11 +351,8 @@ class Oracle(_Step):
 
     @contextlib.contextmanager
     def _shadows(self) -> Iterator[Any]:
-        # oneDNN has kernels of whole networks in float32 alone.
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of flags for other processors, which are set back with this one
-            with torch.backends.mkldnn.flags(enabled=False), Shadows(draw=self._draw) as shadows:
-                yield shadows
+        with shadowed(self._draw) as shadows:
+            yield shadows
         self._choices = shadows.choices
         self._taken |= shadows.taken
 
@@ -462,4 +461,4 @@ def _shown(value: Any) -> str:
     return type(value).__name__ if shape is None else f"a tensor of shape {list(shape)}"
 
 
-FRAMEWORK = Framework("torch", _set_up, _describe, _to_numpy, Program, Oracle)
+FRAMEWORK = Framework("torch", _set_up, describe, to_numpy, Program, Oracle)

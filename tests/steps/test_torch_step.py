@@ -10,7 +10,7 @@ torch = pytest.importorskip("torch")
 
 from runners.contract.steps.own import OwnFileError, load_own  # noqa: E402
 from runners.contract.steps.request import StepRequest  # noqa: E402
-from runners.torch.step import Oracle, Program, _to_numpy  # noqa: E402
+from runners.torch.step import Oracle, Program, to_numpy  # noqa: E402
 
 pytestmark = pytest.mark.torch
 SOURCE = """
@@ -55,7 +55,7 @@ def test_what_is_predicted_is_a_program_of_the_mode_too(own_and_request, mode, i
     """A trace runs without the file's functions: their counts stand still at a second call, and grow in eager mode."""
     own, request = own_and_request(SOURCE, mode)
     program, calls = Program(own, request, {}), own._module.calls
-    batch = _to_numpy(own.call("batch", 0))
+    batch = to_numpy(own.call("batch", 0))
     first = program.evaluate(batch)
     before = dict(calls)
     again = program.evaluate(batch)
@@ -69,4 +69,4 @@ def test_an_optimizer_that_fails_is_told_by_its_line(own_and_request):
     source = SOURCE + "\ndef optimizer(model):\n    return torch.optim.LBFGS(model.parameters())\n"
     own, request = own_and_request(source)
     with pytest.raises(OwnFileError, match=r"optimizer: TypeError: .*closure"):
-        Oracle(own, request).train([[_to_numpy(own.call("batch", 0))]])
+        Oracle(own, request).train([[to_numpy(own.call("batch", 0))]])

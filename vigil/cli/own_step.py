@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+from collections.abc import Sequence
 from pathlib import Path
 
 from reports.step_text import step_block
-from vigil.cli import options
+from vigil.cli import options, own_operator
 from vigil.documents.context import MODES
+from vigil.documents.provenance import NamedRelease
 from vigil.errors import UsageError
+from vigil.operators.verify import SEEDS, is_operator
 from vigil.paths import expanded, runs_directory
 from vigil.process.build_spec import fault_entry
 from vigil.process.environment import require_framework
@@ -17,11 +20,11 @@ from vigil.process.side_by_side import available_cores
 from vigil.progress import StageDisplay
 from vigil.releases.store import held, obtain
 from vigil.steps.limits import step_limits
-from vigil.steps.verify import PRECISIONS, asked_of, framework_of, new_step_directory, settings_of, verify_step
+from vigil.steps.verify import PRECISIONS, asked_of, framework_of, new_own_directory, settings_of, verify_step
 from vigil.terminal import answered
 
-OPTIONS = ("python", "threads")
-_NOT_ALLOWED = ("device", "devices", "shards", "determinism", "attention", "markdown")
+OPTIONS = ("python", "threads", "seeds")
+NOT_ALLOWED = ("device", "devices", "shards", "determinism", "attention", "markdown")
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -31,20 +34,16 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--python", metavar="PATH", help="the interpreter of an environment that has the framework and what the file needs"
     )
     group.add_argument("--threads", metavar="N,M", help="how many threads (default: 1; in fp32 2 as well)")
+    group.add_argument("--seeds", metavar="N", help=f"of an operator: how many inputs of its usual sizes (default: {SEEDS})")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Verify the user's file, show what was found, return 0 reproduced, 1 wrong, 3 could not run, 4 unknown."""
+    """Verify the user's step, show what was found, return 0 reproduced, 1 wrong, 3 could not run, 4 unknown."""
     file = expanded(arguments.recipe)
+    if is_operator(file):
+        return own_operator.run(arguments, file)
     framework = framework_of(file)
-    for name in _NOT_ALLOWED:
-        if getattr(arguments, name) is not None:
-            raise UsageError(f"--{name}: not allowed with a file of your own: leave it out.")
-    release = options.release_of_context(arguments)
-    if arguments.framework not in (None, framework):
-        raise UsageError(f"--framework: found {arguments.framework}, and {file.name} is of {framework}. Leave it out.")
-    if release and arguments.python:
-        raise UsageError("--python: found with --release, which has an interpreter of its own. Allowed: one of the two.")
+    refuse_others(arguments, file, framework, not_allowed=(*NOT_ALLOWED, "seeds"))
     modes = list(MODES) if arguments.mode is None else options.names("--mode", arguments.mode, MODES)
     precisions = (
         list(PRECISIONS) if arguments.precision is None else options.names("--precision", arguments.precision, PRECISIONS)
@@ -56,14 +55,7 @@ def run(arguments: argparse.Namespace) -> int:
     limits = step_limits()
     with contextlib.ExitStack() as stack:
         display = stack.enter_context(StageDisplay())
-        python, recorded = None, None
-        if release:
-            resolved = obtain(release, tell=display.say)
-            python, recorded = stack.enter_context(held(resolved, tell=display.say)), resolved.named
-        elif arguments.python:
-            python = _interpreter(arguments.python)
-        else:
-            require_framework(framework)
+        python, recorded = environment_of(arguments, framework, stack, display)
         asked = asked_of(
             file,
             framework,
@@ -75,7 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
         document = verify_step(
             asked,
             settings_of(framework, modes, precisions, threads),
-            new_step_directory(runs_directory(), file),
+            new_own_directory(runs_directory(), file, "step"),
             limits,
             command=arguments.command,
             jobs=jobs,
@@ -85,6 +77,32 @@ def run(arguments: argparse.Namespace) -> int:
     options.write_json(arguments, document)
     answered(step_block(document, directory=str(runs_directory() / document.step_id)))
     return document.exit_code
+
+
+def refuse_others(arguments: argparse.Namespace, file: Path, framework: str, *, not_allowed: Sequence[str]) -> None:
+    """Raise UsageError for options that mean nothing with a user's file, or contradict it or each other."""
+    options.release_of_context(arguments)  # which lets a release name the framework
+    for name in not_allowed:
+        if getattr(arguments, name) is not None:
+            raise UsageError(f"--{name}: not allowed with a file of your own: leave it out.")
+    if arguments.framework not in (None, framework):
+        raise UsageError(f"--framework: found {arguments.framework}, and {file.name} is of {framework}. Leave it out.")
+    if arguments.release and arguments.python:
+        raise UsageError("--python: found with --release, which has an interpreter of its own. Allowed: one of the two.")
+
+
+def environment_of(
+    arguments: argparse.Namespace, framework: str, stack: contextlib.ExitStack, display: StageDisplay
+) -> tuple[Path | None, NamedRelease | None]:
+    """Return the interpreter to run a user's file with, None for this one, and the release it is of where one was named."""
+    release = options.release_of_context(arguments)
+    if release:
+        resolved = obtain(release, tell=display.say)
+        return stack.enter_context(held(resolved, tell=display.say)), resolved.named
+    if arguments.python:
+        return _interpreter(arguments.python), None
+    require_framework(framework)
+    return None, None
 
 
 def _interpreter(path: str) -> Path:

@@ -82,14 +82,15 @@ def limits_of(rows: Iterable[Mapping[str, Any]]) -> Limits:
             for statistic, value in statistics.items():
                 of_programs = values.setdefault((row["precision"], size_of(row["case"]), family, statistic), {})
                 of_programs[row["program"]] = max(value, of_programs.get(row["program"], 0.0))
-    table = _table({key: list(found.values()) for key, found in values.items()})
+    table = table_of({key: list(found.values()) for key, found in values.items()})
     # What is inside was looked at in float32 alone; a limit is in floors of the precision's own.
     for precision in {key[0] for key in table}:
         table |= {(precision, *key[1:]): limit for key, limit in table.items() if key[0] == "fp32" and "/" in key[1]}
     return Limits(table, count, processors=frozenset(processors))
 
 
-def _table(values: Mapping[Key, list[float]]) -> dict[Key, Limit]:
+def table_of(values: Mapping[Key, list[float]]) -> dict[Key, Limit]:
+    """Return the limits from the largest value of each program, by what it is of."""
     table: dict[Key, Limit] = {}
     for group in {(precision, size, statistic) for precision, size, _, statistic in values}:
         of_group = {key: _scaled(key, each) for key, each in values.items() if (key[0], key[1], key[3]) == group}

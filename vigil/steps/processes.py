@@ -1,4 +1,4 @@
-"""The processes that a user's step takes: its oracle, each context, and the updates that contexts made."""
+"""The processes that a user's file takes: of a step its oracle, each context, and the updates that contexts made."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from runners.contract.operators.request import OperatorRequest
 from runners.contract.protocol.events import read_events
 from runners.contract.steps import frame
 from runners.contract.steps.request import StepRequest
@@ -65,7 +66,6 @@ def run(
     expected: Sequence[Path] = (),
 ) -> Ended:
     """Run one process to its end in a directory of its own."""
-    directory.mkdir(parents=True)
     request = StepRequest(
         framework=asked.framework,
         task=task,
@@ -83,6 +83,12 @@ def run(
         fault=asked.fault if task == "context" else None,  # what is expected has none
         heartbeat_seconds=HEARTBEAT_SECONDS,
     )
+    return carried_out(asked, directory, request, option=frame.OPTION)
+
+
+def carried_out(asked: Asked, directory: Path, request: StepRequest | OperatorRequest, *, option: str) -> Ended:
+    """Have a runner do what a request asks, in a directory of its own; return how it ended."""
+    directory.mkdir(parents=True)
     request.write(directory)
 
     def on_event(event: dict) -> None:
@@ -92,7 +98,7 @@ def run(
     ending = execute(
         directory,
         asked.framework,
-        options=[frame.OPTION],
+        options=[option],
         variables={"OPENBLAS_NUM_THREADS": "1"},  # NumPy's, which the oracle of JAX computes with: it has one core
         on_event=on_event,
         progress_timeout=asked.progress_timeout,

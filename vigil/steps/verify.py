@@ -161,10 +161,10 @@ def verify_step(
     return document
 
 
-def new_step_directory(runs: Path, file: Path) -> Path:
+def new_own_directory(runs: Path, file: Path, what: str) -> Path:
     """Create and return the directory of a verification. Raises DirectoryError when that is not possible."""
     require_writable(runs)
-    return new_directory(runs, f"{datetime.now(timezone.utc):%Y%m%d-%H%M%S}-step-{file.stem}")
+    return new_directory(runs, f"{datetime.now(timezone.utc):%Y%m%d-%H%M%S}-{what}-{file.stem}")
 
 
 def asked_of(file: Path, framework: str, **more: object) -> Asked:

@@ -10,7 +10,7 @@ import traceback
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,6 +23,17 @@ _MAY = {
     OPTIMIZER: "optimizer(model)", PREDICT: "predict(model, batch)", ROWS: "take_rows(batch, indices)",
     CAST: "cast(model, precision)",
 }  # fmt: skip
+
+
+class Form(NamedTuple):
+    """What a file must define, and what it may: functions, by name, as they are written."""
+
+    what: str
+    must: dict[str, str]
+    may: dict[str, str]
+
+
+STEP = Form("A step", _MUST, _MAY)
 # What a loss may take besides: JAX's random key, and whether a Keras model is in training mode.
 _OF_LOSS = ("key", "training")
 # Gradients are not the derivative of the loss on purpose, as where something is detached from it.
@@ -39,18 +50,26 @@ class OwnFileError(ContractError):
 class OwnFile:
     """What a user's file defines, each function checked, and errors of theirs told by file and line."""
 
-    def __init__(self, path: Path, module: ModuleType) -> None:
+    def __init__(self, path: Path, module: ModuleType, form: Form) -> None:
         self.path, self._module = path, module
         self.has_run = False  # in float64: what fails then is not the file's fault
-        for name, form in _MUST.items():
+        for name, signature in form.must.items():
             if not callable(getattr(module, name, None)):
                 raise OwnFileError(
-                    f"{path.name}: {name}: missing. A step needs {', '.join(_MUST.values())}: define `def {form}`."
+                    f"{path.name}: {name}: missing. {form.what} needs {', '.join(form.must.values())}: define `def {signature}`."
                 )
-        for name, form in (_MUST | _MAY).items():
-            if self.has(name):
-                self._check_arguments(name, form)
+        for name, signature in (form.must | form.may).items():
+            if self.has(name) and "..." not in signature:
+                self._check_arguments(name, signature)
         self.stops_gradient = bool(getattr(module, STOPS_GRADIENT, False))
+
+    def value(self, name: str, default: Any) -> Any:
+        """Return a constant of the file; the default where it has none of this name."""
+        return getattr(self._module, name, default)
+
+    def signature(self, name: str) -> inspect.Signature:
+        """Return what one of its functions takes."""
+        return inspect.signature(getattr(self._module, name))
 
     def has(self, name: str) -> bool:
         """Does it define this?"""
@@ -58,12 +77,12 @@ class OwnFile:
 
     def takes(self, name: str, argument: str) -> bool:
         """Does one of its functions have an argument of this name?"""
-        return argument in inspect.signature(getattr(self._module, name)).parameters
+        return argument in self.signature(name).parameters
 
-    def call(self, name: str, *arguments: Any) -> Any:
+    def call(self, name: str, *arguments: Any, **named: Any) -> Any:
         """Call one of its functions. Raises OwnFileError with the line that failed; out of memory stays that."""
         try:
-            return getattr(self._module, name)(*arguments)
+            return getattr(self._module, name)(*arguments, **named)
         except ContractError:
             raise
         except Exception as error:
@@ -94,7 +113,7 @@ class OwnFile:
             raise OwnFileError(f"{self.path.name}: {name}: takes {len(positional)} arguments. Allowed: `def {form}`.")
 
 
-def load_own(path: Path, sha256: str) -> OwnFile:
+def load_own(path: Path, sha256: str, form: Form = STEP) -> OwnFile:
     """Import a user's file, whose folder may hold modules that it imports.
 
     Raises OwnFileError where it has changed since it was asked about, cannot be imported or lacks a function.
@@ -124,7 +143,7 @@ def load_own(path: Path, sha256: str) -> OwnFile:
         where = f"{path.name}:{lines[-1]}" if lines else path.name
         said = (str(error).strip().splitlines() or [""])[0]
         raise OwnFileError(f"{where}: cannot be imported: {type(error).__name__}: {said}") from error
-    return OwnFile(path, module)
+    return OwnFile(path, module, form)
 
 
 def leaves(batch: Batch) -> Iterator[Any]:

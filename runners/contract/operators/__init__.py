@@ -1,0 +1,1 @@
+"""What runners share to verify an operator of a user's own against a plain one."""

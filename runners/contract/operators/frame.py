@@ -1,0 +1,469 @@
+"""The frame of a runner of operators: what each trial measures, and what is made of it.
+
+The reference in float64 says what is right, and draws of rounding how far a correct operator may be from it. What is farther off
+is told apart here, where the inputs are at hand: other bits from equal ones are a race; what the reference gives for inputs that
+are moved by as much as rounding moves them, on one side or the other, is a kink; all else is a bug.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from runners.contract.errors import ContractError
+from runners.contract.files import replace_text
+from runners.contract.operators.own import (
+    INPUTS,
+    OperatorFile,
+    Tolerance,
+    is_floating,
+    load_operator,
+    named_leaves,
+)
+from runners.contract.operators.request import FILE_NAME, OPTION, OperatorRequest, read_request
+from runners.contract.operators.trials import UNITS, USUAL, Trial, arranged, plan, rounded
+from runners.contract.protocol import faults, launch
+from runners.contract.protocol.costs import costs
+from runners.contract.protocol.events import EventWriter, encode_float
+from runners.contract.steps.own import Batch, OwnFileError
+
+Arrays = dict[str, np.ndarray]
+ANSWERS = "answers.json"
+# What a trial comes to. `refused`: the inputs, or the reference, have no such size; `unstable`: rounding alone makes of a number
+# one that is not finite, or the reference gives none itself.
+FINE, BUG, KINK, RACE, RAISES, WRITES, REFUSED, UNSTABLE = (
+    "fine", "bug", "kink", "race", "raises", "writes", "refused", "unstable",
+)  # fmt: skip
+WRONG = (BUG, RACE, RAISES, WRITES)
+# Inputs are moved by so many units of rounding: what an operator rounds within itself, as a coordinate, moves by as much.
+_MOVED = 4.0
+_SIDES = 16
+_SHRINKS = 40
+_SMALLER = (*range(1, 10), 12, 15, 16, 17, 24, 31, 32, 33, 63, 64, 65, 127, 128, 129)
+_EVERY_TRIAL = 2  # calls with the same inputs
+_CROSSED = 100.0  # times the median of draws' squared distances
+_PARTING = 8.0  # an element is out beyond so many times what rounding does to it
+
+
+class Question(NamedTuple):
+    """What an operator is asked: inputs, as NumPy arrays, and the gradient of what it gives.
+
+    differentiated: the names of inputs. layout: how arguments and gradients lie in memory.
+    """
+
+    inputs: Batch
+    differentiated: tuple[str, ...]
+    precision: str
+    layout: str
+    seed: int
+
+    def cotangent(self, place: int, shape: Sequence[int]) -> np.ndarray:
+        """Return the gradient of an output, a float32 array of numbers that the precision has."""
+        if self.layout == "expanded":
+            return np.ones(tuple(shape), np.float32)
+        numbers = np.random.default_rng((self.seed, place)).standard_normal(tuple(shape))
+        return rounded(numbers, self.precision)
+
+
+class Operator(Protocol):
+    """What a framework brings. All three answer `outputs/<path>` and, of floating inputs, `gradients/<path>`."""
+
+    has_layouts: bool
+
+    def candidate(self, question: Question) -> tuple[Arrays, Batch]:
+        """Return what the candidate gives, and its inputs as they are after it."""
+
+    def reference(self, question: Question) -> Arrays:
+        """Return what the reference gives in the precision."""
+
+    def exact(self, question: Question, *, draw: int | None = None, moved: Mapping[str, np.ndarray] | None = None) -> Arrays:
+        """Return what the reference gives in float64, with the rounding of a draw, and with inputs moved by so much."""
+
+    def choices(self) -> list[tuple[str, int]]:
+        """Return of the last call of `exact`, of each operator that chose, its name and a checksum of what it chose."""
+
+
+class Framework(NamedTuple):
+    """What a framework brings. `set_up` comes before its first operation."""
+
+    name: str
+    set_up: Callable[[OperatorRequest], None]
+    describe: Callable[[], dict[str, Any]]
+    to_numpy: Callable[[Batch], Batch]
+    operator: Callable[[OperatorFile, OperatorRequest], Operator]
+
+
+def main(name: str, load: Callable[[], Framework], arguments: list[str]) -> int:
+    """Try the operator that a request names; return the exit code. A failure of any kind becomes a `failed` event.
+
+    Args:
+        load: imports the framework.
+    """
+
+    def begin(directory: Path, request: OperatorRequest, events: EventWriter) -> tuple[Callable[[], None], Callable[[], int]]:
+        def work() -> None:
+            _answer(load(), request, directory, events)
+            events.enter("finish")
+            events.emit("finished", **costs())
+
+        return work, lambda: 0
+
+    return launch.conducted(name, arguments, file=FILE_NAME, read=read_request, begin=begin, option=OPTION)
+
+
+def _answer(framework: Framework, request: OperatorRequest, directory: Path, events: EventWriter) -> None:
+    framework.set_up(request)
+    events.emit("environment", environment=framework.describe())
+    events.enter("set_up")
+    if request.fault:
+        faults.install(request.fault, framework.name)
+    file = load_operator(Path(request.file), request.file_sha256)
+    events.enter("build")
+    examiner = Examiner(file, framework.operator(file, request), framework.to_numpy, request)
+    events.enter("verify")
+    precisions = tuple(each for each in request.precisions if each in file.precisions()) or file.precisions()[:1]
+    trials = plan(file, precisions=precisions, seeds=request.seeds, has_layouts=examiner.operator.has_layouts)
+    results = []
+    for number, trial in enumerate(trials):
+        started = time.monotonic()
+        result = examiner.examine(trial, calls=request.repeats if number == 0 else _EVERY_TRIAL)
+        if trial.group == USUAL and result["kind"] == REFUSED:
+            raise OwnFileError(f"{file.name}: of the usual sizes: {result['message']}")
+        results.append(result)
+        events.advance()
+        events.emit("probed", index=number, total=len(trials), name=trial.group, seconds=round(time.monotonic() - started, 3))
+    smallest = [examiner.smallest(each, on_call=events.advance) for each in _first_of_each(results)]
+    tolerances = {precision: file.tolerance(precision) for precision in precisions}
+    content = {
+        "usual": file.usual, "precisions": precisions, "results": results, "smallest": smallest,
+        "tolerances": {precision: each and each._asdict() for precision, each in tolerances.items()},
+    }  # fmt: skip
+    replace_text(directory / ANSWERS, json.dumps(_plain(content)))
+
+
+def _first_of_each(results: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Yield the first result of each kind of failure, by precision and tensor; those of usual sizes come first."""
+    seen = set()
+    for result in results:
+        key = result["kind"], result["trial"]["precision"], result.get("tensor")
+        if result["kind"] in WRONG and key not in seen:
+            seen.add(key)
+            yield result
+
+
+class _Measured(NamedTuple):
+    """One tensor of one call: how many floors it is off, and how many it may be."""
+
+    ratio: float
+    limit: float
+
+    @property
+    def score(self) -> float:
+        return self.ratio / self.limit
+
+
+class _Exact(NamedTuple):
+    """What is right for one question: tensors in float64, what each draw of rounding makes of them, and their floors."""
+
+    tensors: Arrays
+    draws: list[Arrays]
+    scales: Arrays  # what rounding does to each element: root mean square over draws
+    floors: dict[str, float]
+    limits: dict[str, float]
+    flips: tuple[str, ...]
+
+
+class Examiner:
+    """Tries one operator."""
+
+    def __init__(
+        self, file: OperatorFile, operator: Operator, to_numpy: Callable[[Batch], Batch], request: OperatorRequest
+    ) -> None:
+        self.file, self.operator, self._to_numpy, self._request = file, operator, to_numpy, request
+
+    def examine(self, trial: Trial, *, calls: int) -> dict[str, Any]:
+        """Return what a trial comes to: its `kind`, and what shows it."""
+        found: dict[str, Any] = {"trial": trial._asdict(), "kind": FINE}
+        question = self._question(trial)
+        if isinstance(question, str):
+            return found | {"kind": REFUSED, "message": question}
+        try:
+            exact = self._exact(question)
+        except OwnFileError as error:
+            return found | {"kind": REFUSED, "message": str(error)}
+        if isinstance(exact, str):
+            return found | {"kind": UNSTABLE, "message": exact}
+        found["flips"] = exact.flips
+        try:
+            answers, changed = self._called(question, calls)
+        except ContractError as error:
+            if error.category == "unsupported":
+                raise
+            return found | {"kind": RAISES, "message": str(error)}
+        found["calls"] = {"calls": calls, "results": len(answers)}
+        if changed:
+            return found | {"kind": WRITES, "tensor": changed, "message": f"the candidate changes its input {changed}"}
+        measured = [self._measured(answer, exact) for answer, _ in answers]
+        worst = max(range(len(answers)), key=lambda place: max(each.score for each in measured[place].values()))
+        found["measured"] = {name: [each.ratio, each.limit] for name, each in measured[worst].items()}
+        out = [name for name, each in measured[worst].items() if each.score > 1.0]
+        tolerance = self.file.tolerance(trial.precision)
+        if trial.group == USUAL:
+            found |= self._test(question, answers[0][0], exact, tolerance)
+        if out:
+            found |= self._told(question, answers, measured, worst, exact, out)
+        if trial.group == USUAL and found.get("test_fails"):
+            found["test_at_kink"] = self._is_at_kink(question, found["test_fails"], exact)
+        return found
+
+    def smallest(self, result: dict[str, Any], *, on_call: Callable[[], None]) -> dict[str, Any]:
+        """Return the result of the smallest sizes that still show the same failure of the same tensor."""
+        trial, calls = Trial(**result["trial"]), self._request.repeats if result["kind"] == RACE else _EVERY_TRIAL
+        left = _SHRINKS
+        for name in trial.sizes:
+            allowed = self.file.sizes.get(name, _SMALLER)
+            for size in [each for each in allowed if each < trial.sizes[name]]:
+                if not left:
+                    return result
+                left -= 1
+                smaller = trial._replace(sizes=trial.sizes | {name: size})
+                found = self.examine(smaller, calls=calls)
+                on_call()
+                if found["kind"] == result["kind"] and found.get("tensor") == result.get("tensor"):
+                    trial, result = smaller, found
+                    break
+        return result
+
+    def _question(self, trial: Trial) -> Question | str:
+        """Return what is asked, or why there are no inputs of these sizes."""
+        try:
+            inputs, again = (self._to_numpy(self.file.own.call(INPUTS, trial.seed, **trial.sizes)) for _ in range(2))
+        except OwnFileError as error:
+            return str(error)
+        for (name, one), (_, other) in zip(named_leaves(inputs), named_leaves(again), strict=True):
+            if isinstance(one, np.ndarray) and (one.shape != other.shape or one.tobytes() != other.tobytes()):
+                raise OwnFileError(
+                    f"{self.file.name}: inputs: two calls with seed {trial.seed} gave other numbers, in {name}. "
+                    "They must come from the seed alone."
+                )
+        if not isinstance(inputs, (dict, tuple, list)):
+            raise OwnFileError(
+                f"{self.file.name}: inputs: gave {type(inputs).__name__}. Allowed: a dict, or a tuple, of arguments."
+            )
+        floating = tuple(name for name, leaf in named_leaves(inputs) if is_floating(leaf))
+        if self.file.differentiated is not None and not {*self.file.differentiated} <= {*floating}:
+            raise OwnFileError(
+                f"{self.file.name}: DIFFERENTIATED: found {self.file.differentiated}. Allowed: some of {', '.join(floating)}."
+            )
+        chosen = floating if self.file.differentiated is None else self.file.differentiated
+        return Question(arranged(inputs, trial), chosen, trial.precision, trial.layout, trial.seed)
+
+    def _exact(self, question: Question) -> _Exact | str:
+        """Return what is right, or why nothing can be held to it."""
+        tensors = self.operator.exact(question)
+        chosen, flips = self.operator.choices(), set()
+        draws, all_draws = [], []
+        for draw in range(self._request.draws):
+            one = self.operator.exact(question, draw=draw)
+            flipped = {was[0] for was, now in zip(chosen, self.operator.choices(), strict=False) if was != now}
+            flips |= flipped
+            all_draws.append(one)
+            if not flipped:
+                draws.append(one)
+        for name, tensor in tensors.items():
+            for each in all_draws:
+                if each[name].shape != tensor.shape or (np.isfinite(tensor) & ~np.isfinite(each[name])).any():
+                    return f"{name}: rounding alone makes of finite numbers others, or none"
+        # Where rounding flips a gate in some draws, the others say what rounding does beside that.
+        kept = draws if len(draws) >= self._request.draws // 2 else all_draws
+        unit = UNITS[question.precision]
+        floors, limits, scales = {}, {}, {}
+        for name, tensor in tensors.items():
+            where = np.isfinite(tensor)
+            differences = [_difference(each[name], tensor) for each in kept]
+            squares = np.array([float(np.sum(each * each)) for each in differences])
+            # Not every operator says what it chose: a draw that is far off from the others has crossed a kink.
+            near = squares <= _CROSSED * max(float(np.median(squares)), 1e-300)
+            squares, differences = squares[near], [each for each, is_near in zip(differences, near, strict=True) if is_near]
+            once = unit / math.sqrt(3.0)  # each result is rounded at least once
+            least = once * float(np.linalg.norm(np.where(where, tensor, 0.0)))
+            if question.precision == "fp16":
+                least += 2.0**-25 * math.sqrt(tensor.size)
+            scales[name] = np.sqrt(np.mean(np.square(differences), axis=0)) + once * np.abs(np.where(where, tensor, 0.0))
+            floors[name] = math.hypot(math.sqrt(float(squares.mean())), least)
+            family = name.split("/")[0]
+            limits[name] = self._request.limits[question.precision][family] * self._reach(squares)
+        return _Exact(tensors, kept, scales, floors, limits, tuple(sorted(flips)))
+
+    def _reach(self, squares: np.ndarray) -> float:
+        """Return by how much farther chance reaches than in a large tensor: the scatter of draws tells the degrees of freedom."""
+        spread, mean = float(squares.var(ddof=1)) if squares.size > 1 else 0.0, float(squares.mean())
+        freedom = max(1.0, 2.0 * mean * mean / spread) if spread > 0 else 1.0
+        reached = [value for least, value in self._request.reach if least <= freedom]
+        return reached[-1]
+
+    def _called(self, question: Question, calls: int) -> tuple[list[tuple[Arrays, int]], str | None]:
+        """Call the candidate; return its different results, with how often each came, and an input that it changed."""
+        found: dict[bytes, tuple[Arrays, int]] = {}
+        for _ in range(calls):
+            answer, after = self.operator.candidate(question)
+            for (name, before), (_, now) in zip(named_leaves(question.inputs), named_leaves(after), strict=True):
+                if isinstance(before, np.ndarray) and not np.array_equal(before, now, equal_nan=before.dtype.kind == "f"):
+                    return [], name
+            bits = b"".join(name.encode() + answer[name].tobytes() for name in sorted(answer))
+            found[bits] = (found[bits][0] if bits in found else answer, found.get(bits, (None, 0))[1] + 1)
+        return list(found.values()), None
+
+    def _measured(self, answer: Arrays, exact: _Exact) -> dict[str, _Measured]:
+        found = {}
+        for name, tensor in exact.tensors.items():
+            observed = answer.get(name)
+            if observed is None or observed.shape != tensor.shape:
+                found[name] = _Measured(math.inf, exact.limits[name])
+                continue
+            difference = _difference(observed, tensor)
+            distance = float(np.linalg.norm(difference))
+            floor = exact.floors[name]
+            ratio = distance / floor if floor > 0 else (0.0 if distance == 0 else math.inf)
+            found[name] = _Measured(ratio if math.isfinite(distance) else math.inf, exact.limits[name])
+        return found
+
+    def _told(
+        self,
+        question: Question,
+        answers: Sequence[tuple[Arrays, int]],
+        measured: Sequence[dict[str, _Measured]],
+        worst: int,
+        exact: _Exact,
+        out: Sequence[str],
+    ) -> dict[str, Any]:
+        """Return what is wrong, by the first tensor that is out: a race, a kink, what the reference does too, or a bug."""
+        name, answer = out[0], answers[worst][0]
+        wrong_calls = sum(
+            count for (_, count), each in zip(answers, measured, strict=True) if any(one.score > 1.0 for one in each.values())
+        )
+        total = sum(count for _, count in answers)
+        told: dict[str, Any] = {"tensor": name, "elements": _elements(answer.get(name), exact.tensors[name], exact.scales[name])}
+        if len(answers) > 1 and wrong_calls < total:
+            return told | {"kind": RACE, "wrong_calls": wrong_calls}
+        if len(answers) > 1:
+            told["wrong_calls"] = wrong_calls
+        plain = self.operator.reference(question)
+        finite, also = (np.isfinite(found.get(name, np.zeros(0))) for found in (answer, plain))
+        if not finite.all() and np.array_equal(finite, also):
+            return told | {"kind": UNSTABLE, "message": f"{name}: the reference is not finite in {question.precision} either"}
+        if self._explained(question, answer, exact, out):
+            return told | {"kind": KINK}
+        return told | {"kind": RACE if len(answers) > 1 else BUG}
+
+    def _sides(self, question: Question, exact: _Exact) -> tuple[Arrays, Arrays]:
+        """Return the least and the largest of each element for inputs that are moved by as much as rounding moves them."""
+        low = {name: tensor.copy() for name, tensor in exact.tensors.items()}
+        high = {name: tensor.copy() for name, tensor in exact.tensors.items()}
+        random = np.random.default_rng(question.seed)
+        unit = _MOVED * UNITS[question.precision]
+        for side in range(_SIDES):
+            moved = {}
+            for name, leaf in named_leaves(question.inputs):
+                if is_floating(leaf):
+                    size = float(np.sqrt(np.mean(np.square(leaf, dtype=np.float64)))) if leaf.size else 0.0
+                    signs = (1.0, -1.0)[side] if side < 2 else random.choice((-1.0, 1.0), size=leaf.shape)
+                    moved[name] = signs * unit * np.maximum(np.abs(leaf, dtype=np.float64), size or 1.0)
+            for name, tensor in self.operator.exact(question, moved=moved).items():
+                if tensor.shape == low[name].shape:
+                    low[name], high[name] = np.fmin(low[name], tensor), np.fmax(high[name], tensor)
+        return low, high
+
+    def _explained(self, question: Question, answer: Arrays, exact: _Exact, out: Sequence[str]) -> bool:
+        """Is what is out between what the reference gives on one side and on the other, and far apart there?"""
+        low, high = self._sides(question, exact)
+        for name in out:
+            if answer.get(name) is None or answer[name].shape != low[name].shape:
+                return False
+            observed, scale = np.asarray(answer[name], np.float64), exact.scales[name]
+            outside = np.maximum(np.maximum(low[name] - observed, observed - high[name]), 0.0)
+            outside = np.where(np.isfinite(exact.tensors[name]), outside, 0.0)
+            beyond = float(np.linalg.norm(outside)) / max(exact.floors[name], 1e-300)
+            jumps = high[name] - low[name] > _PARTING * _MOVED * scale
+            if not beyond <= exact.limits[name] or not jumps.any():
+                return False
+        return True
+
+    def _test(self, question: Question, answer: Arrays, exact: _Exact, tolerance: Tolerance | None) -> dict[str, Any]:
+        """Return what the user's own test says, and what two correct operators would need of its absolute tolerance."""
+        rtol = tolerance.rtol if tolerance else 0.0
+        plain = self.operator.reference(question)
+        pairs = list(zip(exact.draws[::2], exact.draws[1::2], strict=False))
+        # Families have sizes of their own; one tolerance has to do for all.
+        needs = [max((_need(one[name], other[name], rtol) for name in exact.tensors), default=0.0) for one, other in pairs]
+        found: dict[str, Any] = {"needs": needs}
+        if tolerance:
+            fails = {}
+            for name in exact.tensors:
+                observed = answer.get(name)
+                if observed is None or observed.shape != plain[name].shape:
+                    fails[name] = math.inf
+                    continue
+                need = _need(observed, plain[name], rtol)
+                if not need <= tolerance.atol:
+                    fails[name] = need
+            found["test_fails"] = fails
+        return found
+
+    def _is_at_kink(self, question: Question, fails: Mapping[str, float], exact: _Exact) -> bool:
+        """Do elements jump, within what rounding moves the inputs by, by as much as the user's test is off?"""
+        low, high = self._sides(question, exact)
+        return any(
+            bool(((high[name] - low[name]) > np.maximum(0.5 * need, _PARTING * _MOVED * exact.scales[name])).any())
+            for name, need in fails.items()
+        )
+
+
+def _difference(observed: np.ndarray, exact: np.ndarray) -> np.ndarray:
+    """Return observed - exact in float64, 0 where what is right is not finite: NaN or infinities are held to nothing."""
+    where = np.isfinite(exact)
+    with np.errstate(invalid="ignore"):
+        return np.where(where, np.asarray(observed, np.float64) - np.where(where, exact, 0.0), 0.0)
+
+
+def _need(one: np.ndarray, other: np.ndarray, rtol: float) -> float:
+    """Return the absolute tolerance with which one is close to the other, element by element."""
+    one, other = np.asarray(one, np.float64), np.asarray(other, np.float64)
+    where = np.isfinite(other)
+    if not where.any():
+        return 0.0
+    need = np.abs(one[where] - other[where]) - rtol * np.abs(other[where])
+    return math.inf if np.isnan(need).any() else max(0.0, float(need.max()))
+
+
+def _elements(observed: np.ndarray | None, exact: np.ndarray, scale: np.ndarray) -> dict[str, Any]:
+    """Return which elements are out: how many, of how many, the farthest of them, what it is and what it should be."""
+    if observed is None or observed.shape != exact.shape:
+        return {"shape": None if observed is None else list(observed.shape), "expected_shape": list(exact.shape)}
+    difference = np.abs(_difference(observed, exact))
+    difference[np.isnan(difference)] = np.inf
+    floor = np.maximum(scale, 1e-3 * float(np.sqrt(np.mean(scale * scale))) if scale.size else 0.0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        ratio = np.where(difference > 0, difference / floor, 0.0)
+    first = np.unravel_index(int(np.argmax(ratio)), exact.shape) if exact.size else ()
+    return {
+        "out": int((ratio > _PARTING).sum()),
+        "of": int(exact.size),
+        "index": [int(each) for each in first],
+        "got": float(observed[first]),
+        "expected": float(exact[first]),
+    }
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, (float, np.floating)):
+        return encode_float(float(value))
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    return [_plain(item) for item in value] if isinstance(value, (list, tuple)) else value

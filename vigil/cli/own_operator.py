@@ -1,0 +1,62 @@
+"""`vigil verify my_op.py`: an operator of the user's own, against a plain one in float64."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+from pathlib import Path
+
+from reports.operator_text import operator_block
+from vigil.cli import options, own_step
+from vigil.documents.context import MODES, make_context
+from vigil.errors import UsageError
+from vigil.operators.limits import operator_limits
+from vigil.operators.verify import SEEDS, verify_operator
+from vigil.paths import runs_directory
+from vigil.process.build_spec import fault_entry
+from vigil.process.side_by_side import available_cores
+from vigil.progress import StageDisplay
+from vigil.steps.verify import PRECISIONS, asked_of, framework_of, new_own_directory
+from vigil.terminal import answered
+
+
+def run(arguments: argparse.Namespace, file: Path) -> int:
+    """Verify the operator, show what was found, return 0 reproduced, 1 wrong, 3 could not run, 4 unknown."""
+    framework = framework_of(file)
+    own_step.refuse_others(arguments, file, framework, not_allowed=(*own_step.NOT_ALLOWED, "jobs"))
+    mode = arguments.mode or ("jit" if framework == "jax" else "eager")  # as the framework is used
+    if mode not in MODES:
+        raise UsageError(f"--mode: found {mode!r}. Allowed: one of {', '.join(MODES)}.")
+    precisions = (
+        list(PRECISIONS) if arguments.precision is None else options.names("--precision", arguments.precision, PRECISIONS)
+    )
+    several = [1, 2][: len(available_cores())]
+    threads = several if arguments.threads is None else options.whole_numbers("--threads", arguments.threads, least=1, most=1024)
+    seeds = SEEDS if arguments.seeds is None else options.whole_number("--seeds", arguments.seeds, least=1)
+    limits = operator_limits()
+    with contextlib.ExitStack() as stack:
+        display = stack.enter_context(StageDisplay())
+        python, recorded = own_step.environment_of(arguments, framework, stack, display)
+        asked = asked_of(
+            file,
+            framework,
+            python=python,
+            fault=fault_entry(arguments.fault),
+            progress=display.progress,
+            progress_timeout=options.seconds("--hang-timeout", arguments.hang_timeout),
+        )
+        document = verify_operator(
+            asked,
+            make_context(framework=framework, mode=mode, precision=precisions[0]),
+            new_own_directory(runs_directory(), file, "operator"),
+            limits,
+            precisions=precisions,
+            threads=threads,
+            seeds=seeds,
+            command=arguments.command,
+            release=recorded,
+            tell=display.say,
+        )
+    options.write_json(arguments, document)
+    answered(operator_block(document, directory=str(runs_directory() / document.operator_id)))
+    return document.exit_code
