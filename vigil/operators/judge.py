@@ -95,7 +95,7 @@ def own_tests_of(answers: Mapping[str, Any]) -> list[OwnTest]:
             each for each in answers["results"]
             if each["trial"]["group"] == USUAL and each["trial"]["precision"] == precision and "needs" in each
         ]  # fmt: skip
-        needs = [float(need) for each in results for need in each["needs"]]
+        needs = without_kinks([float(need) for each in results for need in each["needs"]])
         if tolerance is None or len(needs) < _LEAST_PAIRS:
             continue
         fails = [each for each in results if each["test_fails"]]
@@ -114,17 +114,22 @@ def own_tests_of(answers: Mapping[str, Any]) -> list[OwnTest]:
     return found
 
 
+def without_kinks(needs: Sequence[float]) -> list[float]:
+    """Return needs of rounding alone: what is farther than 8 quartile ranges above the upper quartile has crossed a kink."""
+    if not needs:
+        return []
+    low, high = np.quantile(needs, (0.25, 0.75))
+    return [need for need in needs if need <= high + 8.0 * max(high - low, 1e-3 * high)]
+
+
 def supported_tolerance(needs: Sequence[float]) -> float:
     """Return the absolute tolerance that one more pair of correct operators exceeds but once in a million.
 
     Each need is the largest over thousands of elements: Gumbel's distribution of largest values, by the method of moments
     (Gumbel 1958, https://doi.org/10.7312/gumb92958, section 6.2.3). It is never less than twice the largest that was seen, and
-    rounded up to two digits. Needs at kinks are no rounding: what is farther than 8 quartile ranges above the upper quartile is
-    left out.
+    rounded up to two digits.
     """
     values = np.asarray(needs, np.float64)
-    low, high = np.quantile(values, (0.25, 0.75))
-    values = values[values <= high + 8.0 * max(high - low, 1e-3 * high)]
     scale = float(values.std(ddof=1)) * math.sqrt(6.0) / math.pi
     quantile = float(values.mean()) - _EULER * scale - scale * math.log(-math.log1p(-_FLAKES))
     return _rounded_up(max(quantile, 2.0 * float(values.max())))

@@ -20,7 +20,8 @@ from vigil.steps.limits import table_of
 from vigil.verify.limits import Key, Limits, limits_in, require_rounding
 
 NAME = "own_operators"  # of the folder with clean rows
-SIZE, STATISTIC = "operator", "distance"
+# How much operators differ is pooled over precisions: few of the clean ones compute in a low one, as users' may.
+ALL, SIZE, STATISTIC = "all", "operator", "distance"
 FAMILIES = ("outputs", "gradients")
 DRAWS = 8
 _RATE = 1e-6  # of one tensor; a verification asks for a thousand
@@ -63,21 +64,22 @@ def limits_of(rows: Iterable[Mapping[str, Any]]) -> Limits:
         processors.add(processor_of(row["hardware"]))
         for family, value in row["largest"].items():
             require_rounding({STATISTIC: value}, row, family, where="benchmarks/own_operators")
-            of_programs = values.setdefault((row["precision"], SIZE, family, STATISTIC), {})
+            of_programs = values.setdefault((ALL, SIZE, f"{row['precision']} {family}", STATISTIC), {})
             of_programs[row["program"]] = max(value, of_programs.get(row["program"], 0.0))
     return Limits(table_of({key: list(each.values()) for key, each in values.items()}), count, processors=frozenset(processors))
 
 
+def limit_of(limits: Limits, precision: str, family: str) -> float:
+    """Return how many floors a large tensor may be off. Raises CannotRun where no clean row says so."""
+    limit = limits.table.get((ALL, SIZE, f"{precision} {family}", STATISTIC))
+    if limit is None:
+        raise CannotRun(
+            f"no clean runs of operators' {family} in {precision}: nothing says how far a correct one may be. "
+            "Measure some with `python -m benchmarks.own_operators measure`."
+        )
+    return limit.value
+
+
 def plain_limits(limits: Limits, precisions: Iterable[str]) -> dict[str, dict[str, float]]:
     """Return them as a runner takes them: by precision and family. Raises CannotRun for a precision without clean rows."""
-    found: dict[str, dict[str, float]] = {}
-    for precision in precisions:
-        for family in FAMILIES:
-            limit = limits.table.get((precision, SIZE, family, STATISTIC))
-            if limit is None:
-                raise CannotRun(
-                    f"no clean runs of operators' {family} in {precision}: nothing says how far a correct one may be. "
-                    "Measure some with `python -m benchmarks.own_operators measure`."
-                )
-            found.setdefault(precision, {})[family] = limit.value
-    return found
+    return {precision: {family: limit_of(limits, precision, family) for family in FAMILIES} for precision in precisions}

@@ -215,11 +215,12 @@ class Examiner:
         out = [name for name, each in measured[worst].items() if each.score > 1.0]
         tolerance = self.file.tolerance(trial.precision)
         if trial.group == USUAL:
-            found |= self._test(question, answers[0][0], exact, tolerance)
+            needs, fails = self._test(question, answers[0][0], exact, tolerance)
+            found["needs"] = needs
+            if tolerance:
+                found |= {"test_fails": bool(fails), "test_at_kink": bool(fails) and self._is_at_kink(question, fails, exact)}
         if out:
             found |= self._told(question, answers, measured, worst, exact, out)
-        if trial.group == USUAL and found.get("test_fails"):
-            found["test_at_kink"] = self._is_at_kink(question, found["test_fails"], exact)
         return found
 
     def smallest(self, result: dict[str, Any], *, on_call: Callable[[], None]) -> dict[str, Any]:
@@ -283,14 +284,20 @@ class Examiner:
         # Where rounding flips a gate in some draws, the others say what rounding does beside that.
         kept = draws if len(draws) >= self._request.draws // 2 else all_draws
         unit = UNITS[question.precision]
+        # Not every operator says what it chose: a draw that is far off from the others has crossed a kink.
+        off = {name: [_square(each[name], tensor) for each in kept] for name, tensor in tensors.items()}
+        far = {
+            place
+            for squares in off.values()
+            for place, square in enumerate(squares)
+            if square > _CROSSED * max(float(np.median(squares)), 1e-300)
+        }
+        kept = [each for place, each in enumerate(kept) if place not in far] if len(far) <= len(kept) // 2 else kept
         floors, limits, scales = {}, {}, {}
         for name, tensor in tensors.items():
             where = np.isfinite(tensor)
             differences = [_difference(each[name], tensor) for each in kept]
-            squares = np.array([float(np.sum(each * each)) for each in differences])
-            # Not every operator says what it chose: a draw that is far off from the others has crossed a kink.
-            near = squares <= _CROSSED * max(float(np.median(squares)), 1e-300)
-            squares, differences = squares[near], [each for each, is_near in zip(differences, near, strict=True) if is_near]
+            squares = np.array([_square(each[name], tensor) for each in kept])
             once = unit / math.sqrt(3.0)  # each result is rounded at least once
             least = once * float(np.linalg.norm(np.where(where, tensor, 0.0)))
             if question.precision == "fp16":
@@ -395,34 +402,29 @@ class Examiner:
                 return False
         return True
 
-    def _test(self, question: Question, answer: Arrays, exact: _Exact, tolerance: Tolerance | None) -> dict[str, Any]:
-        """Return what the user's own test says, and what two correct operators would need of its absolute tolerance."""
+    def _test(
+        self, question: Question, answer: Arrays, exact: _Exact, tolerance: Tolerance | None
+    ) -> tuple[list[float], Arrays]:
+        """Return what pairs of correct operators need of an absolute tolerance, and which elements fail the user's own test."""
         rtol = tolerance.rtol if tolerance else 0.0
-        plain = self.operator.reference(question)
-        pairs = list(zip(exact.draws[::2], exact.draws[1::2], strict=False))
-        # Families have sizes of their own; one tolerance has to do for all.
-        needs = [max((_need(one[name], other[name], rtol) for name in exact.tensors), default=0.0) for one, other in pairs]
-        found: dict[str, Any] = {"needs": needs}
-        if tolerance:
-            fails = {}
-            for name in exact.tensors:
-                observed = answer.get(name)
-                if observed is None or observed.shape != plain[name].shape:
-                    fails[name] = math.inf
-                    continue
-                need = _need(observed, plain[name], rtol)
-                if not need <= tolerance.atol:
-                    fails[name] = need
-            found["test_fails"] = fails
-        return found
+        pairs = zip(exact.draws[::2], exact.draws[1::2], strict=False)
+        # Tensors have sizes of their own; one tolerance has to do for all.
+        needs = [max(float(_need(one[name], other[name], rtol).max(initial=0.0)) for name in one) for one, other in pairs]
+        if tolerance is None:
+            return needs, {}
+        plain, fails = self.operator.reference(question), {}
+        for name, tensor in plain.items():
+            is_there = name in answer and answer[name].shape == tensor.shape
+            failing = ~(_need(answer[name], tensor, rtol) <= tolerance.atol) if is_there else np.ones(tensor.shape, bool)
+            if failing.any():
+                fails[name] = failing
+        return needs, fails
 
-    def _is_at_kink(self, question: Question, fails: Mapping[str, float], exact: _Exact) -> bool:
-        """Do elements jump, within what rounding moves the inputs by, by as much as the user's test is off?"""
+    def _is_at_kink(self, question: Question, fails: Arrays, exact: _Exact) -> bool:
+        """Do elements that fail the user's test jump, within what rounding moves the inputs by?"""
         low, high = self._sides(question, exact)
-        return any(
-            bool(((high[name] - low[name]) > np.maximum(0.5 * need, _PARTING * _MOVED * exact.scales[name])).any())
-            for name, need in fails.items()
-        )
+        jumps = {name: high[name] - low[name] > _PARTING * _MOVED * exact.scales[name] for name in fails}
+        return any(fails[name].shape == jump.shape and bool((fails[name] & jump).any()) for name, jump in jumps.items())
 
 
 def _difference(observed: np.ndarray, exact: np.ndarray) -> np.ndarray:
@@ -432,14 +434,16 @@ def _difference(observed: np.ndarray, exact: np.ndarray) -> np.ndarray:
         return np.where(where, np.asarray(observed, np.float64) - np.where(where, exact, 0.0), 0.0)
 
 
-def _need(one: np.ndarray, other: np.ndarray, rtol: float) -> float:
-    """Return the absolute tolerance with which one is close to the other, element by element."""
+def _square(observed: np.ndarray, exact: np.ndarray) -> float:
+    return float(np.sum(np.square(_difference(observed, exact))))
+
+
+def _need(one: np.ndarray, other: np.ndarray, rtol: float) -> np.ndarray:
+    """Return of each element the absolute tolerance with which one is close to the other; NaN where one is no number."""
     one, other = np.asarray(one, np.float64), np.asarray(other, np.float64)
-    where = np.isfinite(other)
-    if not where.any():
-        return 0.0
-    need = np.abs(one[where] - other[where]) - rtol * np.abs(other[where])
-    return math.inf if np.isnan(need).any() else max(0.0, float(need.max()))
+    with np.errstate(invalid="ignore"):
+        need = np.maximum(np.abs(one - other) - rtol * np.abs(other), 0.0)
+    return np.where((one == other) | (np.isnan(one) & np.isnan(other)), 0.0, need)
 
 
 def _elements(observed: np.ndarray | None, exact: np.ndarray, scale: np.ndarray) -> dict[str, Any]:
