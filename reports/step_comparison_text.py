@@ -64,7 +64,7 @@ def _context(context: ContextMoved) -> str:
         return sides
     if context.equal == context.tensors:
         return f"{sides}: the same bits in all {context.tensors:,} tensors"
-    text = f"{sides}: {far(context.farthest)} at most; {context.equal:,} of {context.tensors:,} tensors have the same bits"
+    text = f"{sides}: {context.apart}; {context.equal:,} of {context.tensors:,} tensors have the same bits"
     for name, repeated in (("OLD", context.old_repeated), ("NEW", context.new_repeated)):
         if repeated and repeated.results > 1:
             text += f"; {name} alone gave {repeated.results} different results in {repeated.calls} calls"

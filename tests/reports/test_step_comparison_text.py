@@ -71,7 +71,10 @@ def test_each_context_says_how_far_apart_the_sides_are():
     """The farthest tensor, how many have the same bits, and which side has other ones by itself."""
     wavers = context(RIGHT, RIGHT, equal=1).replace(new_repeated=Repeated(calls=60, results=3))
     text = " ".join(comparison_block(document(SidesVerdict.ROUNDED, wavers), directory="runs/x").split())
-    assert "gradients/w in case step, 2x its noise floor apart at most; 1 of 3 tensors have the same bits" in text
+    assert "at most gradients/w in case step, 2x its noise floor apart; 1 of 3 tensors have the same bits" in text
+    updated = wavers.replace(farthest=wavers.farthest.replace(ratio=0.0))
+    told = " ".join(comparison_block(document(SidesVerdict.ROUNDED, updated), directory="runs/x").split())
+    assert "all that a step computes has the same bits, and what its optimizer leaves has not; 1 of 3 tensors" in told
     assert "NEW alone gave 3 different results in 60 calls" in text
     assert "OLD torch==2.12.0: torch 2.13.0, numpy 2.4.6; reproduced" in text
     assert "NEW /ours/bin/python: torch" in text

@@ -238,8 +238,8 @@ class Whole:
         ([context(RIGHT, RIGHT)], exact(), SidesVerdict.IDENTICAL, "the same bits in 1 context, 3 tensors", 0),
         ([context(RIGHT, RIGHT, equal=1)], exact(), SidesVerdict.ROUNDED, "gradients/w in case step, 2x its noise floor", 0),
         ([context(WRONG, WRONG), context(RIGHT, WRONG, equal=0, mode="eager")], exact(), SidesVerdict.NEW_WRONG,
-         "torch-eager-fp32-x1 and 1 more: gradients/w in case step, 2x its noise floor apart; against float64 NEW is wrong and "
-         "OLD is right; the origin is head, backward", 1),
+         "torch-eager-fp32-x1 and 1 more: at most gradients/w in case step, 2x its noise floor apart; against float64 NEW is "
+         "wrong and OLD is right; the origin is head, backward", 1),
         ([context(WRONG, RIGHT, equal=0)], exact(), SidesVerdict.OLD_WRONG, "NEW is right and OLD is wrong; the origin is", 1),
         ([context(RIGHT, RIGHT, equal=0)], exact(is_same=False, farthest=ELSEWHERE), SidesVerdict.PROGRAMS_DIFFER,
          "from the same numbers and batch, loss in case step, 80x its noise floor apart", 1),

@@ -102,6 +102,17 @@ class ContextMoved(Part):
         return in_short(self.context, self.threads)
 
     @property
+    def apart(self) -> str:
+        """Return in words how far the sides are apart."""
+        if self.farthest is None:
+            return "nothing to hold side by side"
+        if self.equal == self.tensors:
+            return "the same bits"
+        if not self.farthest.ratio:
+            return "all that a step computes has the same bits, and what its optimizer leaves has not"
+        return f"at most {far(self.farthest)}"
+
+    @property
     def is_left_out(self) -> bool:
         """Can neither side have it?"""
         return self.old.name is self.new.name is Verdict.UNSUPPORTED

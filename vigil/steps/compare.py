@@ -148,7 +148,7 @@ def _verdict(
     if _are_equal(contexts):
         return SidesVerdict.IDENTICAL, f"the same bits in {_count(len(contexts), 'context')}, {tensors:,} tensors"
     farthest = max((each for each in contexts if each.farthest), key=_ratio)
-    return SidesVerdict.ROUNDED, f"at most {_apart(farthest)} in {farthest.text}; both are right against float64"
+    return SidesVerdict.ROUNDED, f"in {farthest.text} {farthest.apart}; both are right against float64"
 
 
 def _told(context: ContextMoved, alike: Sequence[ContextMoved]) -> str:
@@ -157,13 +157,7 @@ def _told(context: ContextMoved, alike: Sequence[ContextMoved]) -> str:
     sides = [f"{name} is {_word(side)}" for name, side in _sides(context)]
     origin = context.new_origin or (context.old_origin if context.new.name is Verdict.REPRODUCED else None)
     place = f"; the origin is {origin.text}" if origin else ""
-    return f"{context.text}{others}: {_apart(context)}; against float64 {' and '.join(sides[::-1])}{place}"
-
-
-def _apart(context: ContextMoved) -> str:
-    if context.farthest is None:
-        return "nothing to hold side by side"
-    return "the same bits" if context.equal == context.tensors else far(context.farthest)
+    return f"{context.text}{others}: {context.apart}; against float64 {' and '.join(sides[::-1])}{place}"
 
 
 def _word(side: StepVerdict) -> str:
