@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,12 +13,13 @@ from typing import Any
 from reports.tables import markdown_table
 from reports.verification_table import IN_SHORT_FORM, without_answer
 from runners.contract.files import replace_text
-from vigil.documents.night import REPRODUCE, VERIFY, CellRow, Night, NightVerdict
+from vigil.documents.night import REPRODUCE, VERIFY, CellRow, Night, NightRelease, NightVerdict
 from vigil.documents.verdict import Verdict
 from vigil.progress import duration
 
 MARKDOWN, JSON, JUNIT = "summary.md", "summary.json", "junit.xml"
 COLUMNS = ("recipe", "framework", "release", "verified", "reproduced", "wrong", "failed", "other", "left")
+STEP_COLUMNS = ("step", "context", "verdict", "since", "reason")
 _WORDS = {0: "fine", 1: "wrong", 3: "could not run", 4: "unknown"}
 # XML 1.0, section 2.2: characters that no document may hold, not even escaped.
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -43,7 +45,8 @@ def summary(document: Night) -> dict[str, Any]:
     facts = {key: content[key] for key in (*keys, "releases", "covered", "verdict")}
     facts["table"] = [dict(zip(COLUMNS, row, strict=True)) for row in table(document)]
     facts |= {"standing": content["standing"], "seconds_lost": seconds_lost(document)}
-    return facts | {"not_fine": [row.as_json() for row in document.cells if row.is_done and not is_fine(row)]}
+    facts["steps"] = [row.as_json() for row in document.steps]
+    return facts | {"not_fine": [row.as_json() for row in document.rows if row.is_done and not is_fine(row)]}
 
 
 def headline(document: Night) -> str:
@@ -51,7 +54,7 @@ def headline(document: Night) -> str:
     verdict = _verdict(document)
     counts = sorted(verdict.counts.items(), key=lambda item: (-item[1], item[0]))
     shown = ", ".join(f"{count} {name}" for name, count in counts)
-    done = sum(row.is_done for row in document.cells)
+    done = sum(row.is_done for row in document.rows)
     word = _WORDS[verdict.exit_code]
     return f"Night {document.id}: {word}. {done} cells in {duration(document.spent_seconds)}: {shown}."
 
@@ -84,6 +87,34 @@ def _counts(rows: Sequence[CellRow]) -> tuple[str, ...]:
     return tuple(str(number) for number in numbers)
 
 
+def steps(document: Night) -> list[tuple[str, ...]]:
+    """Return a row for each context of each step of a user's own: its verdict, and since which night that is its verdict."""
+    return [
+        (row.recipe, row.context.text, str(row.ended_as or row.status), row.since or "-", _short(row.reason or row.chosen))
+        for row in document.steps
+    ]
+
+
+def step_commands(document: Night) -> list[str]:
+    """Return the commands that show steps of a user's own again which are not fine."""
+    files = {Path(path).name: path for path in document.files}
+    return [
+        shlex.join(
+            ["vigil", "verify", files[row.recipe], "--release", _exactly(document.release_of(row)),
+             "--mode", row.context.mode, "--precision", row.context.precision]
+        )
+        for row in document.steps
+        if row.is_done and not is_fine(row)
+    ]  # fmt: skip
+
+
+def _exactly(release: NightRelease) -> str:
+    """Return the release of a night as it is asked for again: the newest is another one tomorrow."""
+    name = re.split("==|@", release.request)[0]
+    is_wheel = release.request.endswith(".whl") or release.version is None
+    return release.request if is_wheel else f"{name}=={release.version}"
+
+
 def is_fine(row: CellRow) -> bool:
     """Is there nothing that a person should know of a cell that is done?"""
     return row.verdict in (Verdict.REPRODUCED, Verdict.UNSUPPORTED)
@@ -92,7 +123,7 @@ def is_fine(row: CellRow) -> bool:
 def not_fine(document: Night) -> list[tuple[str, ...]]:
     """Return cell, verdict, reason and directory of what is not fine; cells that have all but their name in common together."""
     groups: dict[tuple[str, ...], list[str]] = {}
-    for row in document.cells:
+    for row in document.rows:
         if not row.is_done or is_fine(row):
             continue
         verdict = str(row.verdict)
@@ -109,7 +140,7 @@ def not_fine(document: Night) -> list[tuple[str, ...]]:
 
 def seconds_lost(document: Night) -> float:
     """Return the seconds that went into cells that failed, and into environments that could not be built."""
-    failed = [row.seconds or 0.0 for row in document.cells if row.is_failed]
+    failed = [row.seconds or 0.0 for row in document.rows if row.is_failed]
     builds = [release.error.seconds for release in document.releases.values() if release.error]
     return round(sum(failed) + sum(builds), 1)
 
@@ -117,7 +148,7 @@ def seconds_lost(document: Night) -> float:
 def notes(document: Night) -> list[str]:
     """Return what a reader must know besides the table."""
     verdict = _verdict(document)
-    left = [row for row in document.cells if not row.is_done]
+    left = [row for row in document.rows if not row.is_done]
     lines = [
         f"{document.covered} cells were covered by earlier nights on the same basis; {len(left)} are left to coming nights",
         f"{verdict.judged} numbers judged at 1% false alarms each: {verdict.false_alarms_expected} expected outside by "
@@ -180,6 +211,9 @@ def markdown(document: Night) -> str:
     lines = [f"# {headline(document)}", ""]
     lines += [*markdown_table(RELEASE_COLUMNS, releases(document)), ""]
     lines += [*markdown_table(COLUMNS, table(document)), ""]
+    if document.steps:
+        lines += ["## Your own steps", "", *markdown_table(STEP_COLUMNS, steps(document)), ""]
+        lines += [*(f"- `{_inline(line).replace('`', '')}`" for line in step_commands(document)), ""]
     if found := not_fine(document):
         lines += ["## What is not fine", "", *markdown_table(NOT_FINE_COLUMNS, found), ""]
     lines += [f"- {_inline(line)}" for line in notes(document)]
@@ -193,7 +227,7 @@ def markdown(document: Night) -> str:
 
 def junit(document: Night) -> str:
     """Return the night as JUnit XML: a failure is a wrong number, an error one that could not be had, skipped what is left."""
-    cells = document.cells
+    cells = document.rows
     results = [_result(row, document) for row in cells]
     tags = [tag for tag, _, _ in results]
     root = ElementTree.Element("testsuites")

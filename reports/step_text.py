@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
 
 from reports.verification_text import worst_text
 from vigil.documents.step import OracleFacts, StepContext, StepVerification
 from vigil.documents.verdict import Verdict
 from vigil.documents.verification import times
 from vigil.progress import duration
-from vigil.terminal import width
+from vigil.terminal import some_of, width
 
-_INDENT, _DEEP = 17, 6
+_INDENT, DEEP = 17, 6
 _MOST_OUT, _LOG_LINES = 4, 6
 
 
@@ -26,7 +25,7 @@ def step_block(document: StepVerification, *, directory: str) -> str:
     lines = [f"{name}: {fault}{file}, {release}: {_answer(document)}"]
     shown = max((len(each.text) for each in document.contexts), default=0)
     for each in document.contexts:
-        lines += wrapped(f"  {each.text:<{shown}}  ", _told(each), indent=_DEEP)
+        lines += wrapped(f"  {each.text:<{shown}}  ", _told(each), indent=DEEP)
     for each in document.contexts:
         lines += _details(each)
     for oracle in document.oracles:
@@ -70,13 +69,13 @@ def _details(context: StepContext) -> list[str]:
     lines: list[str] = []
     if context.out:
         origin = f"the origin is {context.origin.text} ({context.origin.tensor})" if context.origin else "no origin was found"
-        lines += wrapped(f"  {context.text}: ", origin, indent=_DEEP)
+        lines += wrapped(f"  {context.text}: ", origin, indent=DEEP)
         farthest = {each.tensor: each for each in reversed(context.out)}
         for each in sorted(farthest.values(), key=lambda each: -each.score)[:_MOST_OUT]:
-            lines += wrapped(" " * _DEEP, worst_text(each), indent=_DEEP + 2)
+            lines += wrapped(" " * DEEP, worst_text(each), indent=DEEP + 2)
     if failure := context.verdict.failure:
-        lines += wrapped(f"  {context.text}: ", f"{failure.category} in phase {failure.phase}", indent=_DEEP)
-        lines += [f"{' ' * _DEEP}| {line}" for line in failure.log_tail[-_LOG_LINES:]]
+        lines += wrapped(f"  {context.text}: ", f"{failure.category} in phase {failure.phase}", indent=DEEP)
+        lines += [f"{' ' * DEEP}| {line}" for line in failure.log_tail[-_LOG_LINES:]]
     return lines
 
 
@@ -84,7 +83,7 @@ def _oracle(oracle: OracleFacts) -> str:
     if oracle.failure:
         return f"{oracle.failure.category} in phase {oracle.failure.phase}: {oracle.failure.message}"
     flips = {name: count for case in oracle.flips.values() for name, count in case.items()}
-    chosen = "no choice flips" if not flips else f"choices that rounding flips: {_named(sorted(flips))}"
+    chosen = "no choice flips" if not flips else f"choices that rounding flips: {some_of(sorted(flips), _MOST_OUT)}"
     text = f"batch {oracle.seed} of {oracle.candidates}, {oracle.operators or 0:,} operators, {oracle.draws} draws, {chosen}"
     if oracle.derivatives:
         whole = oracle.derivatives[0]
@@ -92,17 +91,12 @@ def _oracle(oracle: OracleFacts) -> str:
     return text
 
 
-def _named(names: Sequence[str]) -> str:
-    rest = len(names) - _MOST_OUT
-    return ", ".join(names[:_MOST_OUT]) + (f" and {rest} more" if rest > 0 else "")
-
-
 def row(label: str, text: str) -> list[str]:
-    """Return a label and its text, in lines; nothing where there is no text."""
+    """Return a labelled row of a block; nothing of no text."""
     return wrapped(f"  {label:<{_INDENT - 2}}", text, indent=_INDENT) if text else []
 
 
 def wrapped(first: str, text: str, *, indent: int) -> list[str]:
-    """Return text in lines as wide as the terminal, after what the first of them begins with."""
+    """Return a text in lines as wide as there is room, the first of which begins so."""
     lines = textwrap.wrap(text, width(), initial_indent=first, subsequent_indent=" " * indent, break_long_words=False)
     return lines or [first.rstrip()]

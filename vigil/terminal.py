@@ -11,7 +11,7 @@ import re
 import shutil
 import sys
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TextIO
 
@@ -69,6 +69,16 @@ def console(*, stderr: bool = False) -> Console:
         return Console(file=stream, highlight=False, markup=False, emoji=False)  # a terminal may change its size under way
     columns, lines = shutil.get_terminal_size((WIDEST, 24))  # a log has no size of its own
     return Console(file=stream, width=max(NARROWEST, columns), height=lines, highlight=False, markup=False, emoji=False)
+
+
+def some_of(names: Sequence[str], most: int) -> str:
+    """Return the first names of a list, and how many more there are.
+
+    >>> some_of(["a", "b", "c"], 2), some_of(["a"], 2)
+    ('a, b and 1 more', 'a')
+    """
+    rest = len(names) - most
+    return ", ".join(names[:most]) + (f" and {rest} more" if rest > 0 else "")
 
 
 def width() -> int:

@@ -14,6 +14,7 @@ from typing import Any
 
 import jinja2
 
+from reports.night_summary import step_commands
 from reports.site import badge, charts, feed, glance, words
 from reports.site.answer import CauseRow, Teller, answer_of, night_counts, seen_drops, source_of, tiles_of
 from reports.site.appearance import APPEARANCES, FAILED, appearance_of, word_of
@@ -156,8 +157,10 @@ class _Site:
         screen.write(self.out)
         (self.out / feed.FILE_NAME).write_bytes(feed.feed_of(screen, self.earlier))
         (self.out / badge.FILE_NAME).write_text(badge.badge_of(screen), encoding="utf-8")
+        night = sources.night
+        own = {"steps": night.steps if night else (), "step_commands": step_commands(night) if night else ()}
         if not cells:
-            self.write("index.html", "empty.html")
+            self.write("index.html", "empty.html", **own)
             return
         shown = glance.map_of(cells)
         self.write(
@@ -180,6 +183,7 @@ class _Site:
             failures=failures,
             failed_seconds=math.fsum(ended.seconds or 0.0 for ended in failures),
             left=glance.left_of(sources),
+            **own,
         )
 
     def write_history(self) -> None:

@@ -123,6 +123,8 @@ class _Step(abc.ABC):
             raise Unsupported(f"{precision}: needs a GPU. On a CPU a step is verified in fp32, bf16 and fp16.")
         self.model = _Model(own.call("build"), own.path)
         self._check_model(_Model(own.call("build"), own.path))
+        self.model.trained = [_begun(own, *each) for each in zip(self.model.names, self.model.trained, strict=True)]
+        self.model.rest = [_begun(own, *each) for each in zip(self.model.rest_names, self.model.rest, strict=True)]
         self.scale = 1.0
         self._takes_key = own.takes("loss", "key")
         self._optimizer, self._slots, self._slots_tree, self._slot_names = None, [], None, []
@@ -432,6 +434,15 @@ class Oracle(_Step):
         self._choices, self._overflows = interpreter.choices, interpreter.overflows
         self._operators = max(self._operators, flat.count())
         return results
+
+
+def _begun(own: OwnFile, name: str, leaf: Any) -> Any:
+    """Return what the model begins with; what a random key is made of is always its own."""
+    if _is_key(leaf):
+        return leaf
+    made = np.asarray(leaf)
+    begun = own.first(name, made)
+    return leaf if begun is made else jnp.asarray(begun)
 
 
 def _key(step: int, place: int) -> Any:

@@ -107,7 +107,8 @@ class _Step(abc.ABC):
         self.optimizer = self._optimizer()
         slots = [] if self.optimizer is None else _optimizer_variables(self.optimizer)
         self.slots = dict(_unique((_path(each), _plain(each)) for each in slots))
-        self._first = [(each, each.numpy()) for each in (*self.variables.values(), *self.slots.values())]
+        self._first = [(each, own.first(name, each.numpy())) for name, each in self.variables.items()]
+        self._first += [(each, each.numpy()) for each in self.slots.values()]
         self._first += [(each, each.numpy()) for each in _global_random_state()]
         # Of operators that are drawn with the state of a kernel, the kernel has to be made anew.
         self._draws_by_kernel = False

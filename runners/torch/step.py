@@ -66,14 +66,15 @@ class _Step:
             raise Unsupported(f"{precision}: needs a GPU. On a CPU a step is verified in fp32, bf16 and fp16.")
         self.model = self._build()
         self._check_model(self.model)
-        self._first = {name: tensor.detach().clone() for name, tensor in _state(self.model)}
+        made = {name: tensor.detach().clone() for name, tensor in _state(self.model)}
         again = {name: tensor.detach() for name, tensor in _state(self._build())}
-        for name, tensor in self._first.items():
+        for name, tensor in made.items():
             if name not in again or not torch.equal(tensor, again[name]):
                 raise OwnFileError(
                     f"{own.path.name}: build: two calls after torch.manual_seed({_SEED}) gave other numbers, in {name}. "
                     "It must make the same model each time."
                 )
+        self._first = {name: _begun(own, name, tensor) for name, tensor in made.items()}
 
     def _build(self) -> Any:
         torch.manual_seed(_SEED)
@@ -441,6 +442,11 @@ class _Taps:
         self._place += 1
         self._tapped_tensors.append(tapped)
         return tapped
+
+
+def _begun(own: OwnFile, name: str, tensor: torch.Tensor) -> torch.Tensor:
+    """Return what the model begins with; what NumPy has no type for is always its own."""
+    return tensor if tensor.dtype == torch.bfloat16 else torch.from_numpy(np.array(own.first(name, tensor.numpy())))
 
 
 def _tensors(batch: Batch) -> list[Any]:

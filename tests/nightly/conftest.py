@@ -10,7 +10,7 @@ from vigil.nightly import conduct
 def whole(tmp_path, monkeypatch):
     """Return a bench with every cell of ResNet's quick profile."""
     # The sources of this checkout are hashed in test_basis.py; here a basis is the release.
-    monkeypatch.setattr(conduct, "Bases", lambda keys, hashes, own: FakeBases(keys))
+    monkeypatch.setattr(conduct, "Bases", lambda keys, hashes, own, steps: FakeBases(keys))
     return Bench(tmp_path)
 
 

@@ -41,7 +41,7 @@ def verified(monkeypatch):
 @pytest.fixture
 def place(tmp_path):
     document = a_document([], number=3, seeds=[3, 4], releases={"jax": a_release("jax")})
-    return CellRunner(document, {"jax": Path("/env/python")}, recipes={"resnet_cifar": RECIPE}, runs=tmp_path)
+    return CellRunner(document, {"jax": Path("/env/python")}, recipes={"resnet_cifar": RECIPE}, files={}, runs=tmp_path)
 
 
 def test_a_verification_is_of_the_night_and_its_release(place, verified, tmp_path):

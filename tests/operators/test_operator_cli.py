@@ -94,3 +94,11 @@ def test_seeds_are_of_operators_alone(place, capsys):
     assert main(["verify", "my_step.py", "--seeds", "3"]) == 2
     assert main(["verify", "resnet_cifar", "--framework", "torch", "--seeds", "3"]) == 2
     assert "--seeds: allowed for a file of your own alone" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("verb", [["compare", "my_op.py", "torch==2.12.0", "torch==2.13.0"], ["nightly", "my_op.py"]])
+def test_what_takes_steps_alone_refuses_an_operator(place, capsys, verb):
+    """In one line that says what takes it."""
+    small((ROOT / "examples" / "operator_torch.py").read_text(encoding="utf-8"), place)
+    assert main(verb) == 2
+    assert "an operator. Allowed: a step" in capsys.readouterr().err

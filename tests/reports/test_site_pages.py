@@ -14,6 +14,7 @@ import pytest
 from reports.site import pages
 from reports.site.pages import environment, write_site
 from reports.site.words import file_name
+from tests.nightly.nights import a_document, a_release
 from tests.reports.site_frames import (
     HASH,
     HOSTILE,
@@ -38,12 +39,35 @@ from tests.reports.site_pages import (
     assert_sound,
     read,
 )
+from vigil.documents.night import DONE
+from vigil.documents.verdict import Verdict
 from vigil.errors import DirectoryError
+from vigil.nightly.cells import row_of, step_cells
 
 
 def usual_history():
     """Return a history with a reproduction of two seeds and a verification."""
     return frames([sample(0), sample(1)], [verification()])
+
+
+@pytest.mark.parametrize("history", ["usual", "none"])
+def test_steps_of_ones_own_have_a_table(tmp_path, history):
+    """Verdict, since when and the command; also where MLflow holds nothing, as of steps."""
+    name = "<script>alert(1)<"
+    rows = [row_of(cell, basis="b", chosen="never looked at") for cell in step_cells(name, "jax", "quick")[:2]]
+    ended = {"status": DONE, "reason": "</td><script>", "seconds": 1.0, "since": "2026-11-20-1"}
+    rows = [rows[0].replace(verdict=Verdict.REGRESSED, stands=True, **ended), rows[1]]
+    document = a_document([], files=(f"/ours/{name}",), steps=tuple(rows), releases={"jax": a_release("jax")})
+    given = usual_history() if history == "usual" else frames([], [])
+    write_site(sources(given, night=document, night_id=document.id), tmp_path)
+    page = read(tmp_path / "index.html")
+    assert_sound(page)
+    table = " ".join(text for _, _, text in page.all("tr"))
+    assert name in table
+    assert "</td><script>" in table
+    assert "2026-11-20-1" in table
+    assert "pending" in table
+    assert any(text.startswith("vigil verify") for _, _, text in page.all("code"))
 
 
 def test_every_page_is_sound_and_every_link_leads_somewhere(tmp_path):

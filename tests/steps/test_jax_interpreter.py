@@ -269,3 +269,14 @@ def test_a_model_without_parameters_is_told(tmp_path):
     own = _own(tmp_path, FILE + "\ndef loss(model, batch):\n    return model(batch[0])\n", "step_of_many")
     with pytest.raises(OwnFileError, match=r"shape \[12, 3\]"):
         step.Oracle(own, _request()).train([[step.FRAMEWORK.to_numpy(own.call("batch", 0))]])
+
+
+def test_statistics_are_given_and_random_keys_are_not(tmp_path):
+    """What a model begins with besides its parameters; keys are made of what NumPy has no type for."""
+    own = _own(tmp_path, FILE, "step_of_statistics")
+    step.Program(own, _request(), {})
+    own.given = {"norm/mean": np.full_like(own.made["norm/mean"], 7.0)}
+    model = step.Program(own, _request(), {}).model
+    rest = dict(zip(model.rest_names, model.rest, strict=True))
+    assert np.asarray(rest["norm/mean"]).tolist() == own.given["norm/mean"].tolist()
+    assert set(own.made) == {*model.names, *(name for name, leaf in rest.items() if not step._is_key(leaf))}

@@ -87,11 +87,11 @@ def test_a_loss_may_take_a_key_or_a_mode(load):
 
 def test_a_batch_that_does_not_come_from_its_seed_is_refused(load):
     """Two calls with one seed must give the same bits."""
-    same = _Batches(load(WHOLE), lambda batch: batch)
+    same = _Batches(load(WHOLE), lambda batch: batch, {})
     assert same(3)[0][0, 0] == 3
     drawn = WHOLE.replace("np.full((4, 2), seed)", "np.random.default_rng().normal(size=(4, 2))")
     with pytest.raises(OwnFileError, match="two calls with seed 3 gave other numbers"):
-        _Batches(load(drawn), lambda batch: batch)(3)
+        _Batches(load(drawn), lambda batch: batch, {})(3)
 
 
 def test_rows_are_what_every_array_shares(load):
@@ -164,7 +164,7 @@ def test_a_request_of_another_framework_is_refused(tmp_path, capsys):
     """A runner answers for its own; exit code 2, and nothing is written."""
     request = StepRequest(
         framework="jax", task="context", looks=False, file="f", file_sha256="0", mode="eager", precision="fp32", threads=1,
-        cores=None, draws=6, repeats=2, seeds=(), expected=(), fault=None, heartbeat_seconds=5.0,
+        cores=None, draws=6, repeats=2, seeds=(), expected=(), keeps=False, given=None, fault=None, heartbeat_seconds=5.0,
     )  # fmt: skip
     request.write(tmp_path)
     assert main("torch", lambda: None, [str(tmp_path)]) == 2

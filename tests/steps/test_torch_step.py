@@ -43,7 +43,8 @@ def own_and_request(tmp_path):
         sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
         request = StepRequest(
             framework="torch", task="context", looks=False, file=str(path), file_sha256=sha256, mode=mode, precision="fp32",
-            threads=1, cores=None, draws=6, repeats=2, seeds=(), expected=(), fault=None, heartbeat_seconds=5.0,
+            threads=1, cores=None, draws=6, repeats=2, seeds=(), expected=(), keeps=False, given=None, fault=None,
+            heartbeat_seconds=5.0,
         )  # fmt: skip
         return load_own(path, sha256), request
 

@@ -54,6 +54,39 @@ def test_a_night_prints_what_it_covered_and_what_it_left(runs, capsys):
         assert str(path) in told
 
 
+def test_a_step_of_ones_own_is_a_nights_work(runs, tmp_path, monkeypatch, capsys):
+    """Alone it asks for its own framework's release; a row with verdict and since when, and the command of what is wrong."""
+    (tmp_path / "my_step.py").write_text("import jax\n", encoding="utf-8")
+    use(monkeypatch, FakeWork({"step my_step.py quick jax-eager-fp16-x1": CellOutcome("regressed", "3 of 73 tensors")}))
+    assert main(["nightly", str(tmp_path / "my_step.py"), "--json", str(tmp_path / "night.json")]) == 1
+    told = " ".join(capsys.readouterr().out.split())
+    assert "torch: " not in told
+    assert "step my_step.py jax-eager-fp16-x1: regressed" in told
+    assert f"vigil verify {tmp_path / 'my_step.py'} --release jax==1.0 --mode eager --precision fp16" in told
+    night = json.loads((tmp_path / "night.json").read_text(encoding="utf-8"))["night"]
+    assert night["recipes"] == {}
+    assert {row["since"] for row in night["steps"]} == {night["id"]}
+    assert main(["nightly", "--resume"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("names", "options", "said"),
+    [
+        (["my step.py"], [], "RECIPE: found 'my step.py'. A night's cells go by the names of their files: without spaces."),
+        (["a/my_step.py", "b/my_step.py"], [], "RECIPE: found two named my_step.py"),
+        (["my_step.py"], ["--framework", "torch"], "--framework: found torch, and my_step.py is of jax"),
+        (["nothing.py"], [], "imports no framework"),
+    ],
+)
+def test_a_step_that_cannot_be_a_nights_is_refused(runs, tmp_path, capsys, names, options, said):
+    """Before anything runs; exit code 2."""
+    for name in names:
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("" if name == "nothing.py" else "import jax\n", encoding="utf-8")
+    assert main(["nightly", *(str(tmp_path / name) for name in names), *options]) == 2
+    assert said in capsys.readouterr().err
+
+
 def test_run_twice_the_second_says_that_nothing_is_new(runs, capsys):
     """With the releases that it looked up, and exit code 0."""
     main(["nightly", "resnet_cifar"])

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from reports import comparison_text as report
 from reports.run_pictures import draw_pictures
-from vigil.cli import options
+from vigil.cli import options, own_comparison, own_step
 from vigil.documents.comparison import ComparedMetric, ComparedSide, Comparison
 from vigil.documents.judgement import Metric, shown
 from vigil.documents.record import Record
@@ -23,7 +23,7 @@ from vigil.process.build_spec import fault_entry
 from vigil.process.directories import new_directory, require_writable
 from vigil.process.side_by_side import available_cores, share_cores, side_by_side
 from vigil.progress import RunDisplay, duration
-from vigil.recipes.loading import identity_of, load_recipe
+from vigil.recipes.loading import DEFAULT_PROFILE, identity_of, load_recipe
 from vigil.releases.naming import ALLOWED, Release, parse_hold, parse_release
 from vigil.releases.release_pair import judge, read_side, unavailable_side
 from vigil.releases.resolve import Resolved
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from vigil.releases.apart import Moved
 
 NAMES = ("OLD", "NEW")
+SEEDS = 6
 EXIT_CODES = (
     "exit codes: 0 no difference, 1 a difference or a wrong training step under NEW, 2 wrong usage or recipe, 3 could not run, "
     "4 too few runs, or too little learned, to tell"
@@ -48,18 +49,19 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     parser = subparsers.add_parser(
         "compare", help="run the same seeds under two releases of a framework, side by side", epilog=EXIT_CODES
     )
-    options.add_recipe(parser)
+    options.add_recipe(parser, or_step=True)
     for name in NAMES:
-        parser.add_argument(name.lower(), metavar=name, help=ALLOWED)
+        parser.add_argument(name.lower(), metavar=name, help=f"{ALLOWED}; of a file of your own, an interpreter's path, too")
     parser.add_argument(
         "--hold", action="append", default=[], metavar="PACKAGE", help="this under both, as flax==0.12.8 (repeatable)"
     )
     options.add_extra_index(parser)
     options.add_context(parser, framework_is_required=False)
-    options.add_seeds(parser, count=6, first=0)  # from six on the test is paired, seed by seed (vigil/statistics/paired.py)
+    options.add_seeds(parser, count=SEEDS, first=0)  # from six on the test is paired, seed by seed (vigil/statistics/paired.py)
     parser.add_argument(
-        "--jobs", default="1", metavar="N", help="2: both releases at once, each on half of the cores (default: 1)"
+        "--jobs", metavar="N", help="2: both releases at once, each on half of the cores (default: 1)"
     )
+    own_step.add_threads(parser)
     parser.add_argument(
         "--fault", metavar="FILE.py", help="plant a fault under NEW alone, to see whether this comparison would have caught it"
     )
@@ -71,11 +73,16 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Build both environments, run both sides, print and write the comparison, return its exit code."""
+    if arguments.recipe.endswith(".py"):
+        of_recipes = {"seeds": str(SEEDS), "first_seed": "0", "profile": DEFAULT_PROFILE}
+        return own_comparison.run(arguments, of_recipes=of_recipes)
+    if arguments.threads is not None:
+        raise UsageError("--threads: allowed for a file of your own alone, as in `vigil compare my_step.py OLD NEW --threads 1`.")
     recipe = load_recipe(arguments.recipe)
     recipe.profile(arguments.profile)
     options.check_file("--markdown", arguments.markdown)
     releases = _releases(arguments)
-    jobs = options.whole_number("--jobs", arguments.jobs, least=1, most=len(NAMES))
+    jobs = options.whole_number("--jobs", arguments.jobs or "1", least=1, most=len(NAMES))
     timeout = options.seconds("--hang-timeout", arguments.hang_timeout)
     request = Request(
         recipe=recipe,

@@ -26,9 +26,11 @@ from vigil.nightly.night_file import NightFile, alone, nights_directory, read_ni
 from vigil.nightly.night_releases import NewestReleases
 from vigil.nightly.night_tracking import bring_all
 from vigil.nightly.night_verdict import standing_code, worst
-from vigil.paths import runs_directory
+from vigil.operators.verify import refuse_operator
+from vigil.paths import expanded, runs_directory
 from vigil.process.directories import require_writable
 from vigil.recipes.loading import DEFAULT_PROFILE, Recipe, load_recipe, recipe_names
+from vigil.steps.verify import framework_of
 from vigil.terminal import answer
 
 DEFAULT_BUDGET = "8h"
@@ -45,7 +47,8 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     parser = subparsers.add_parser(
         "nightly", help="verify and reproduce on the newest releases what is not covered yet, within a budget", epilog=EXIT_CODES
     )
-    parser.add_argument("recipes", nargs="*", metavar="RECIPE", help="names in recipes/, or paths (default: all in recipes/)")
+    what = "names in recipes/, paths, or Python files with steps of your own (default: all in recipes/)"
+    parser.add_argument("recipes", nargs="*", metavar="RECIPE", help=what)
     parser.add_argument("--budget", metavar="TIME", help=f"as 30m, 2h or 90s (default: {DEFAULT_BUDGET}); what runs is finished")
     parser.add_argument("--pre", action="store_true", help="the newest with pre-releases allowed")
     parser.add_argument("--hold", action="append", metavar="RELEASE", help="this in the place of the newest, as torch==2.13.0")
@@ -79,11 +82,16 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _begin(arguments: argparse.Namespace, earlier: list[NightFile], runs: Path, *, budget: float, jobs: int | None) -> int:
     releases = NewestReleases(named=arguments.hold or (), is_pre=arguments.pre, indexes=arguments.extra_index)
-    frameworks = options.frameworks_from(arguments, default=FRAMEWORKS)
+    asked = arguments.recipes or recipe_names()
+    recipes = _recipes([text for text in asked if not text.endswith(".py")])
+    files = _files([text for text in asked if text.endswith(".py")])
+    frameworks = options.frameworks_from(arguments, default=FRAMEWORKS if recipes else list(dict.fromkeys(files.values())))
+    if alone := [path for path, framework in files.items() if framework not in frameworks]:
+        raise UsageError(f"--framework: found {arguments.framework}, and {alone[0].name} is of {files[alone[0]]}.")
     if strange := [name for name in releases.frameworks if name not in frameworks]:
         raise UsageError(f"--hold: found a release of {strange[0]}, which --framework {arguments.framework} leaves out.")
     order = NightOrder(
-        recipes=_recipes(arguments.recipes or recipe_names()),
+        recipes=recipes,
         profile=arguments.profile or DEFAULT_PROFILE,
         frameworks=frameworks,
         budget=budget,
@@ -91,12 +99,13 @@ def _begin(arguments: argparse.Namespace, earlier: list[NightFile], runs: Path, 
         n_seeds=options.whole_number("--seeds", arguments.seeds or "1", least=1, most=SEEDS),
         jobs=jobs,
         is_again=arguments.again,
+        files=list(files),
     )
     for recipe in order.recipes.values():
         recipe.profile(order.profile)
     if earlier and earlier[-1].document.finished is None:
         _tell(f"night {earlier[-1].id} was broken off: `vigil nightly --resume` would go on with it. This is a new one.")
-    make_work = _maker(order.recipes, runs)
+    make_work = _maker(order.recipes, order.files, runs)
     try:
         found = begin(
             order,
@@ -128,13 +137,14 @@ def _resume(
         print(f"Night {night.id} is finished: there is nothing to go on with, unless with a longer --budget.")
         return _end(night, runs, arguments)
     recipes = _recipes([recipe.source for recipe in night.document.recipes.values()])
+    files = list(_files(night.document.files))
     try:
         resume(
             night,
             recipes,
             earlier=earlier[:-1],
             releases=NewestReleases(indexes=arguments.extra_index),
-            make_work=_maker(recipes, runs),
+            make_work=_maker(recipes, files, runs),
             tell=_tell,
             budget=budget,
             jobs=jobs,
@@ -176,7 +186,22 @@ def _recipes(sources: list[str]) -> dict[str, Recipe]:
     return found
 
 
-def _maker(recipes: Mapping[str, Recipe], runs: Path) -> MakeWork:
+def _files(texts: Sequence[str]) -> dict[Path, str]:
+    """Return users' own steps with their frameworks. Raises UsageError for one that cannot be a night's."""
+    found: dict[Path, str] = {}
+    for text in texts:
+        file = expanded(text).resolve()
+        refuse_operator(file, verb="nightly")
+        framework = framework_of(file)
+        if re.search(r"\s", file.name):
+            raise UsageError(f"RECIPE: found {file.name!r}. A night's cells go by the names of their files: without spaces.")
+        if file.name in [other.name for other in found]:
+            raise UsageError(f"RECIPE: found two named {file.name}. A night's cells go by the names of their files.")
+        found[file] = framework
+    return found
+
+
+def _maker(recipes: Mapping[str, Recipe], files: Sequence[Path], runs: Path) -> MakeWork:
     # Cells end on threads of one process, and Matplotlib is not made for several at a time.
     one_at_a_time = threading.Lock()
 
@@ -186,7 +211,15 @@ def _maker(recipes: Mapping[str, Recipe], runs: Path) -> MakeWork:
                 draw_picture(place)
 
     def make(night: Night, pythons: Mapping[str, Path]) -> CellRunner:
-        return CellRunner(night, pythons, recipes=recipes, runs=runs, draw_verification=draw, draw_run=draw_pictures)
+        return CellRunner(
+            night,
+            pythons,
+            recipes=recipes,
+            files={file.name: file for file in files},
+            runs=runs,
+            draw_verification=draw,
+            draw_run=draw_pictures,
+        )
 
     return make
 
@@ -200,6 +233,8 @@ def _end(night: NightFile, runs: Path, arguments: argparse.Namespace) -> int:
     answer(report.headline(document))
     print_table("releases", report.RELEASE_COLUMNS, report.releases(document), notes=())
     print_table("cells of tonight", report.COLUMNS, report.table(document), notes=report.notes(document))
+    if document.steps:
+        print_table("your own steps", report.STEP_COLUMNS, report.steps(document), notes=report.step_commands(document))
     if rows := report.not_fine(document):
         print_table("what is not fine", report.NOT_FINE_COLUMNS, rows, notes=(f"directories are below {runs}",))
     for remark in remarks:

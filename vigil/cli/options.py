@@ -46,10 +46,15 @@ def group(parser: argparse.ArgumentParser, title: str) -> argparse._ArgumentGrou
     return next((each for each in parser._action_groups if each.title == title), None) or parser.add_argument_group(title)
 
 
-def add_recipe(parser: argparse.ArgumentParser, *, or_all: str | None = None) -> None:
-    """Add the recipe and its profile. `or_all`: when it may be left out, which stands for every recipe in recipes/."""
+def add_recipe(parser: argparse.ArgumentParser, *, or_all: str | None = None, or_step: bool = False) -> None:
+    """Add the recipe and its profile.
+
+    Args:
+        or_all: when it may be left out, which stands for every recipe in recipes/.
+        or_step: it may be a user's own training step.
+    """
     what = "a name in recipes/, or the path of a recipe file"
-    if or_all is not None:
+    if or_step:
         what += ", or a Python file with a training step of your own"
     if or_all is None:
         parser.add_argument("recipe", metavar="RECIPE", help=what)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -20,21 +21,30 @@ from vigil.process.side_by_side import available_cores
 from vigil.progress import StageDisplay
 from vigil.releases.store import held, obtain
 from vigil.steps.limits import step_limits
-from vigil.steps.verify import PRECISIONS, asked_of, framework_of, new_own_directory, settings_of, verify_step
+from vigil.steps.verify import PRECISIONS, Setting, asked_of, framework_of, new_own_directory, settings_of, verify_step
 from vigil.terminal import answered
 
 OPTIONS = ("python", "threads", "seeds")
 NOT_ALLOWED = ("device", "devices", "shards", "determinism", "attention", "markdown")
+GROUP = "a file of your own"
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add what only a user's file takes."""
-    group = options.group(parser, "a file of your own")
-    group.add_argument(
+    options.group(parser, GROUP).add_argument(
         "--python", metavar="PATH", help="the interpreter of an environment that has the framework and what the file needs"
     )
-    group.add_argument("--threads", metavar="N,M", help="how many threads (default: 1; in fp32 2 as well)")
-    group.add_argument("--seeds", metavar="N", help=f"of an operator: how many inputs of its usual sizes (default: {SEEDS})")
+    options.group(parser, GROUP).add_argument(
+        "--seeds", metavar="N", help=f"of an operator: how many inputs of its usual sizes (default: {SEEDS})"
+    )
+    add_threads(parser)
+
+
+def add_threads(parser: argparse.ArgumentParser) -> None:
+    """Add how many threads a user's file is asked about with."""
+    options.group(parser, GROUP).add_argument(
+        "--threads", metavar="N,M", help="how many threads (default: 1; in fp32 2 as well)"
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -43,15 +53,8 @@ def run(arguments: argparse.Namespace) -> int:
     if is_operator(file):
         return own_operator.run(arguments, file)
     framework = framework_of(file)
-    refuse_others(arguments, file, framework, not_allowed=(*NOT_ALLOWED, "seeds"))
-    modes = list(MODES) if arguments.mode is None else options.names("--mode", arguments.mode, MODES)
-    precisions = (
-        list(PRECISIONS) if arguments.precision is None else options.names("--precision", arguments.precision, PRECISIONS)
-    )
-    threads = None if arguments.threads is None else [
-        options.whole_number("--threads", each, least=1, most=1024) for each in arguments.threads.split(",")
-    ]  # fmt: skip
-    jobs = options.whole_number("--jobs", arguments.jobs or str(len(available_cores())), least=1)
+    refuse_others(arguments, file, framework, not_allowed=("seeds",))
+    settings, jobs = settings_from(arguments, framework), jobs_from(arguments)
     limits = step_limits()
     with contextlib.ExitStack() as stack:
         display = stack.enter_context(StageDisplay())
@@ -66,7 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
         )
         document = verify_step(
             asked,
-            settings_of(framework, modes, precisions, threads),
+            settings,
             new_own_directory(runs_directory(), file, "step"),
             limits,
             command=arguments.command,
@@ -82,9 +85,7 @@ def run(arguments: argparse.Namespace) -> int:
 def refuse_others(arguments: argparse.Namespace, file: Path, framework: str, *, not_allowed: Sequence[str]) -> None:
     """Raise UsageError for options that mean nothing with a user's file, or contradict it or each other."""
     options.release_of_context(arguments)  # which lets a release name the framework
-    for name in not_allowed:
-        if getattr(arguments, name) is not None:
-            raise UsageError(f"--{name}: not allowed with a file of your own: leave it out.")
+    refuse_options_of_recipes(arguments, *not_allowed)
     if arguments.framework not in (None, framework):
         raise UsageError(f"--framework: found {arguments.framework}, and {file.name} is of {framework}. Leave it out.")
     if arguments.release and arguments.python:
@@ -100,13 +101,37 @@ def environment_of(
         resolved = obtain(release, tell=display.say)
         return stack.enter_context(held(resolved, tell=display.say)), resolved.named
     if arguments.python:
-        return _interpreter(arguments.python), None
+        return interpreter("--python", arguments.python), None
     require_framework(framework)
     return None, None
 
 
-def _interpreter(path: str) -> Path:
+def refuse_options_of_recipes(arguments: argparse.Namespace, *more: str) -> None:
+    """Raise UsageError for an option that means nothing beside a user's file."""
+    for name in (*NOT_ALLOWED, *more):
+        if getattr(arguments, name) is not None:
+            raise UsageError(f"--{name}: not allowed with a file of your own: leave it out.")
+
+
+def settings_from(arguments: argparse.Namespace, framework: str) -> list[Setting]:
+    """Return the contexts that were asked for; without a word, all of them. Raises UsageError."""
+    modes = list(MODES) if arguments.mode is None else options.names("--mode", arguments.mode, MODES)
+    precisions = (
+        list(PRECISIONS) if arguments.precision is None else options.names("--precision", arguments.precision, PRECISIONS)
+    )
+    threads = None if arguments.threads is None else options.whole_numbers("--threads", arguments.threads, least=1, most=1024)
+    return settings_of(framework, modes, precisions, threads)
+
+
+def jobs_from(arguments: argparse.Namespace) -> int:
+    """Return how many processes are side by side: one for each core, unless that is said. Raises UsageError."""
+    return options.whole_number("--jobs", arguments.jobs or str(len(available_cores())), least=1)
+
+
+def interpreter(what: str, path: str) -> Path:
+    """Return an interpreter of the user's. Raises UsageError where there is none."""
     file = expanded(path)
-    if not file.is_file():
-        raise UsageError(f"--python: {path}: no such file. Allowed: the interpreter of an environment, as .venv/bin/python.")
+    if not file.is_file() or not os.access(file, os.X_OK):
+        problem = "cannot be executed" if file.is_file() else "no such file"
+        raise UsageError(f"{what}: {path}: {problem}. Allowed: the interpreter of an environment, as .venv/bin/python.")
     return file.absolute()  # a link to an interpreter is an environment of its own

@@ -55,7 +55,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
         help="hold single training steps, of a recipe or your own, against float64, and name what is wrong",
         epilog=EXIT_CODES,
     )
-    options.add_recipe(parser, or_all="default with --all")
+    options.add_recipe(parser, or_all="default with --all", or_step=True)
     options.add_context(parser, framework_is_required=False)
     options.add_release(parser)
     own_step.add_options(parser)

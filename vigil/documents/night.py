@@ -19,7 +19,8 @@ from vigil.documents.verdict import Verdict
 
 VERIFY: Literal["verify"] = "verify"
 REPRODUCE: Literal["reproduce"] = "reproduce"
-CellKind = Literal["verify", "reproduce"]
+STEP: Literal["step"] = "step"
+CellKind = Literal["verify", "reproduce", "step"]
 PENDING: Literal["pending"] = "pending"
 RUNNING: Literal["running"] = "running"
 DONE: Literal["done"] = "done"
@@ -153,6 +154,12 @@ class CellRow(Part):
         return self.ended_as is not None and self.ended_as.is_outside
 
 
+class StepRow(CellRow):
+    """One context of a user's own step, verified. recipe: the name of its file. since: the night that first had this verdict."""
+
+    since: str | None = None
+
+
 class NightVerdict(Part):
     """What a night comes to. judged: how many numbers a band was laid on. by_chance: keys of those outside that do not stand."""
 
@@ -167,6 +174,7 @@ class Night(Document):
     """One night. `id`: its directory. `number`: its step in every timeline. `finished`, `verdict`: null while it is at work.
 
     `token`: tells it from another machine's night of the same id. `covered`: how many cells needed no look.
+    `files`: users' own steps, by their paths. `steps`: their contexts.
     """
 
     FILE_NAME: ClassVar[str] = "night.json"
@@ -187,6 +195,8 @@ class Night(Document):
     covered: int
     standing: tuple[StandingFinding, ...]
     cells: tuple[CellRow, ...]
+    files: tuple[str, ...] = ()
+    steps: tuple[StepRow, ...] = ()
     spent_seconds: float
     finished: str | None
     verdict: NightVerdict | None
@@ -205,9 +215,13 @@ class Night(Document):
         for row in self.cells:
             if row.recipe not in self.recipes:
                 raise ValueError(f"recipes: {row.recipe} is missing, of which there is a cell")
+        names = {Path(path).name for path in self.files}
+        if strange := [row.recipe for row in self.steps if row.recipe not in names]:
+            raise ValueError(f"files: {strange[0]} is missing, of which there is a step")
+        for row in self.rows:
             if row.context.framework not in self.releases:
                 raise ValueError(f"releases: {row.context.framework} is missing, of which there is a cell")
-        if len({row.key for row in self.cells}) < len(self.cells):
+        if len({row.key for row in self.rows}) < len(self.rows):
             raise ValueError("cells: one of them stands there twice")
         if self.finished and self.verdict is None:
             raise ValueError("verdict: null, though the night is finished")
@@ -219,9 +233,9 @@ class Night(Document):
         return datetime.fromisoformat(self.created).astimezone(timezone.utc)
 
     @property
-    def is_begun(self) -> bool:
-        """Has any cell been started?"""
-        return any(row.directory for row in self.cells)
+    def rows(self) -> tuple[CellRow, ...]:
+        """Return its cells, those of users' own steps behind the others."""
+        return (*self.cells, *self.steps)
 
     def release_of(self, row: CellRow) -> NightRelease:
         """Return the release that a cell is looked at with."""

@@ -14,6 +14,11 @@ from vigil.documents.verdict import Verdict
 from vigil.documents.verification import LimitFacts, StepVerdict, TensorDifference
 
 
+def in_short(context: Context, threads: int) -> str:
+    """Return the short form of a context, with its threads where there are several."""
+    return f"{context.text}{f' on {threads} threads' if threads > 1 else ''}"
+
+
 class OwnFileFacts(Part):
     """The user's file, as it was."""
 
@@ -99,7 +104,7 @@ class StepContext(Part):
     @property
     def text(self) -> str:
         """Return the short form of the context, with its threads where there are several."""
-        return f"{self.context.text}{f' on {self.threads} threads' if self.threads > 1 else ''}"
+        return in_short(self.context, self.threads)
 
 
 class StepVerification(Document):

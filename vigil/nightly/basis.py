@@ -12,10 +12,11 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
-from vigil.documents.night import REPRODUCE
+from vigil.documents.night import REPRODUCE, STEP
 from vigil.nightly.cells import NightCell
 from vigil.paths import project_root, reference_directory
 from vigil.process.environment import describe_machine
+from vigil.steps.limits import NAME as LIMITS
 from vigil.verify.golden import path_of
 
 # Under the project's root: what runs in a framework's process, and what verifies it.
@@ -37,19 +38,28 @@ class Bases:
         root: Path | None = None,
         reference: Path | None = None,
         own: Mapping[str, Path] | None = None,
+        steps: Mapping[str, Path] | None = None,
     ) -> None:
         """keys: framework -> key of its environment. hashes: recipe -> hash of its resolved profile.
 
-        own: recipe -> the folder of its references, where that is not Vigil's.
+        own: recipe -> the folder of its references, where that is not Vigil's. steps: users' own, by the names of their files.
         """
         self._keys, self._hashes = keys, hashes
         self._root, self._reference = root or project_root(), reference or reference_directory()
-        self._own = own or {}
+        self._own, self._steps = own or {}, steps or {}
         self._variables = {name: value for name, value in describe_machine().items() if name.startswith("env.")}
         self._seen: dict[tuple[str, ...], str] = {}
 
     def ingredients(self, cell: NightCell) -> dict[str, object]:
         """Return what the basis of a cell is made of."""
+        if cell.kind == STEP:
+            return {
+                "environment": self._keys[cell.framework],
+                "variables": self._variables,
+                "file": self._of_files("file", cell.recipe, files=lambda: own_code(self._steps[cell.recipe])),
+                "code": self._of_files("code", cell.kind, cell.framework, files=lambda: self._code(cell)),
+                "limits": self._of_files("limits", files=lambda: self._reference.glob(f"{LIMITS}/*")),
+            }
         return {
             "environment": self._keys[cell.framework],
             "variables": self._variables,
@@ -69,6 +79,8 @@ class Bases:
     def _code(self, cell: NightCell) -> list[Path]:
         folders = [self._root / name.format(framework=cell.framework) for name in _CODE]
         files = [path for folder in folders for path in folder.rglob("*.py")]
+        if cell.kind == STEP:
+            return files + with_imports([self._root / "vigil/steps/verify.py"], root=self._root)
         names = (*_ASKED, *_JUDGEMENT) if cell.kind == REPRODUCE else _ASKED
         return files + with_imports([self._root / name for name in names], root=self._root)
 
@@ -86,6 +98,26 @@ class Bases:
                 digest.update(f"{path.name} {path.parent.name} {content}\n".encode())
             self._seen[name] = digest.hexdigest()
         return self._seen[name]
+
+
+def own_code(file: Path) -> list[Path]:
+    """Return a user's file with the modules and packages beside it that it imports, and that those import."""
+    reached: set[Path] = set()
+    waiting = [file]
+    while waiting:
+        path = waiting.pop()
+        if path in reached or not path.is_file():
+            continue
+        reached.add(path)
+        try:
+            nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+        except (SyntaxError, ValueError):  # its bytes count all the same
+            continue
+        names = {alias.name.split(".")[0] for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+        names |= {node.module.split(".")[0] for node in nodes if isinstance(node, ast.ImportFrom) and node.module}
+        for name in names:
+            waiting += [file.parent / f"{name}.py", *(file.parent / name).rglob("*.py")]
+    return sorted(reached)
 
 
 def with_imports(files: Iterable[Path], *, root: Path) -> list[Path]:

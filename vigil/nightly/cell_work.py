@@ -10,7 +10,8 @@ from typing import Any
 
 from vigil import tracking
 from vigil.data.official import ensure_data
-from vigil.documents.night import VERIFY, Night
+from vigil.documents.night import STEP, VERIFY, Night
+from vigil.documents.step import StepVerification
 from vigil.documents.verdict import Verdict
 from vigil.documents.verification import Verification
 from vigil.nightly.cell_pool import CellOutcome, Cores
@@ -22,6 +23,8 @@ from vigil.releases.resolve import Resolved
 from vigil.runs.carry_out import carry_out
 from vigil.runs.plan import Request, plan
 from vigil.runs.watch import Watch, ignore
+from vigil.steps.limits import step_limits
+from vigil.steps.verify import asked_of, new_own_directory, settings_of, verify_step
 from vigil.verify.standards import RUNNER, Standard, load_standard, new_verify_directory, verify_context
 
 
@@ -34,12 +37,20 @@ class CellRunner:
         pythons: Mapping[str, Path],
         *,
         recipes: Mapping[str, Recipe],
+        files: Mapping[str, Path],
         runs: Path,
         draw_verification: Callable[[Path], Any] = ignore,
         draw_run: Callable[[Path], Any] = ignore,
     ) -> None:
-        """recipes: by where each was found. draw_...: what draws the pictures of a directory, before it is uploaded."""
+        """Carry out cells of these.
+
+        Args:
+            recipes: by where each was found.
+            files: users' own steps, by their names.
+            draw_verification, draw_run: what draws the pictures of a directory, before it is uploaded.
+        """
         self._night, self._pythons, self._runs = night, pythons, runs
+        self._files = files
         self._recipes = {recipe.name: (source, recipe) for source, recipe in recipes.items()}
         self._draw_verification, self._draw_run = draw_verification, draw_run
         self._standards: dict[str, Standard] = {}
@@ -53,6 +64,8 @@ class CellRunner:
 
     def prepare(self, cell: NightCell, cores: Cores) -> str:
         """Make the directory of a cell, and return its name. Raises VigilError."""
+        if cell.kind == STEP:
+            return new_own_directory(self._runs, self._files[cell.recipe], "step").name
         source, recipe = self._recipes[cell.recipe]
         if cell.kind == VERIFY:
             return new_verify_directory(self._runs, identity_of(recipe, cell.profile), cell.context).name
@@ -75,6 +88,8 @@ class CellRunner:
     def carry_out(self, cell: NightCell, directory: str, cores: Cores, stop: threading.Event) -> CellOutcome:
         """Run a cell in its directory, or go on with what lies there. Raises VigilError."""
         place = self._runs / directory
+        if cell.kind == STEP:
+            return self._step(cell, place, stop)
         return self._verify(cell, place, cores, stop) if cell.kind == VERIFY else self._reproduce(place, stop)
 
     def _verify(self, cell: NightCell, place: Path, cores: Cores, stop: threading.Event) -> CellOutcome:
@@ -104,6 +119,31 @@ class CellRunner:
             self._draw_verification(place)
             tracking.upload_or_note(place)
         return CellOutcome(verdict.name, verdict.reason, peak_memory_bytes=_peak([place / RUNNER]))
+
+    def _step(self, cell: NightCell, place: Path, stop: threading.Event) -> CellOutcome:
+        document = StepVerification.read(place) if (place / StepVerification.FILE_NAME).is_file() else None
+        if document is None or document.verdict.name is Verdict.FAILED_INTERRUPTED:
+            shutil.rmtree(place, ignore_errors=True)
+            place.mkdir(parents=True)
+            asked = asked_of(self._files[cell.recipe], cell.framework, python=self._pythons[cell.framework], stop=stop)
+            try:
+                document = verify_step(
+                    asked,
+                    settings_of(cell.framework, [cell.context.mode], [cell.context.precision], None),
+                    place,
+                    step_limits(),
+                    command=self._night.command,
+                    jobs=1,
+                    release=self._night.releases[cell.framework].named,
+                )
+            except Exception:
+                if stop.is_set():  # what was not begun any more is missing
+                    return CellOutcome(None)
+                raise
+        verdict = document.verdict
+        if verdict.name is Verdict.FAILED_INTERRUPTED:
+            return CellOutcome(None)
+        return CellOutcome(verdict.name, verdict.reason)
 
     def _reproduce(self, place: Path, stop: threading.Event) -> CellOutcome:
         result = carry_out(place, watch=Watch(stop=stop, on_recorded=self._draw_run))

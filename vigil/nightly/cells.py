@@ -6,14 +6,16 @@ import dataclasses
 from collections.abc import Sequence
 
 from vigil.documents.context import MODES, Context
-from vigil.documents.night import REPRODUCE, VERIFY, CellKind, CellRow
+from vigil.documents.night import REPRODUCE, STEP, VERIFY, CellKind, CellRow, StepRow
 from vigil.process.build_spec import rows_of_part
 from vigil.recipes.loading import Recipe
 from vigil.runs.contexts import ALL_PRECISIONS, every_context, in_short_form, matrix_contexts, neighbours
+from vigil.steps.verify import PRECISIONS as STEP_PRECISIONS
+from vigil.steps.verify import settings_of
 
 # What a look is worth. A verification says where a framework is wrong, a reproduction only that it is. A context that more
 # people use is worth more.
-_KINDS = {VERIFY: 4.0, REPRODUCE: 1.0}
+_KINDS = {VERIFY: 4.0, STEP: 4.0, REPRODUCE: 1.0}
 _MODES = {"jit": 2.0}
 _PRECISIONS = {"fp32": 2.0, "bf16": 1.0}
 _RARE = 0.5
@@ -21,7 +23,10 @@ _RARE = 0.5
 
 @dataclasses.dataclass(frozen=True)
 class NightCell:
-    """One kind of look at one recipe's profile in one context. is_short: a verification by steps on margin batches alone."""
+    """One kind of look at one recipe's profile in one context. is_short: a verification by steps on margin batches alone.
+
+    recipe: of a user's own step the name of its file, which has no profile: it says the night's.
+    """
 
     kind: CellKind
     recipe: str
@@ -76,9 +81,15 @@ def night_cells(recipe: Recipe, profile: str, *, frameworks: Sequence[str], is_v
     return cells + [NightCell(REPRODUCE, recipe.name, profile, context) for context in matrix_contexts(frameworks)]
 
 
+def step_cells(name: str, framework: str, profile: str) -> list[NightCell]:
+    """Return the cells of a user's own step: each mode and precision that it is verified in, with all its numbers of threads."""
+    contexts = dict.fromkeys(each.context for each in settings_of(framework, MODES, STEP_PRECISIONS, [1]))
+    return [NightCell(STEP, name, profile, context) for context in contexts]
+
+
 def row_of(cell: NightCell, *, basis: str, chosen: str) -> CellRow:
     """Return the row of a cell that nobody has started on. `chosen`: why it is due."""
-    return CellRow(
+    return (StepRow if cell.kind == STEP else CellRow)(
         key=cell.key,
         kind=cell.kind,
         recipe=cell.recipe,

@@ -7,6 +7,7 @@ import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
+from typing import Any
 
 import psutil
 
@@ -15,6 +16,7 @@ from vigil.documents.night import (
     LEFT,
     PENDING,
     RUNNING,
+    STEP,
     VERIFY,
     Night,
     NightRecipe,
@@ -24,7 +26,7 @@ from vigil.documents.night import (
 from vigil.errors import UsageError
 from vigil.nightly.basis import Bases
 from vigil.nightly.cell_pool import CellWork, NightClock, run_cells
-from vigil.nightly.cells import NightCell, cell_of, night_cells, row_of
+from vigil.nightly.cells import NightCell, cell_of, night_cells, row_of, step_cells
 from vigil.nightly.ledger import DueCell, Ledger
 from vigil.nightly.night_file import NightFile, create_night, next_number
 from vigil.nightly.night_plan import Estimator, make_plan
@@ -33,6 +35,7 @@ from vigil.nightly.night_verdict import judge_night
 from vigil.paths import reference_directory
 from vigil.process.side_by_side import available_cores, share_cores
 from vigil.recipes.loading import Recipe, recipe_hash
+from vigil.steps.verify import framework_of
 from vigil.verify.golden import path_of
 
 SEEDS = 16
@@ -43,7 +46,10 @@ _SHARE_OF_MEMORY = 0.8
 
 @dataclasses.dataclass(frozen=True)
 class NightOrder:
-    """What is asked of a night. recipes: by where each was found; budget: in seconds; jobs: None for what the machine bears."""
+    """What is asked of a night. recipes: by where each was found; budget: in seconds; jobs: None for what the machine bears.
+
+    files: users' own steps.
+    """
 
     recipes: Mapping[str, Recipe]
     profile: str
@@ -53,6 +59,7 @@ class NightOrder:
     n_seeds: int = 1
     jobs: int | None = None
     is_again: bool = False
+    files: Sequence[Path] = ()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -83,9 +90,9 @@ def begin(
     documents = [night.document for night in earlier]
     ledger = Ledger(documents)
     resolved = resolve_all(order.frameworks, releases, documents, tell=tell)
-    cells = cells_of(order.recipes, order.profile, frameworks=order.frameworks, tell=tell)
+    cells = cells_of(order.recipes, order.profile, frameworks=order.frameworks, files=order.files, tell=tell)
     recipes = _recipes(order.recipes, order.profile)
-    bases = _bases(resolved, recipes, own=order.recipes)
+    bases = _bases(resolved, recipes, own=order.recipes, files=order.files)
     if order.is_again:
         due = all_due = [ledger.due_again(cell, bases.of(cell), when=when) for cell in cells]
     else:
@@ -108,7 +115,7 @@ def begin(
         releases=resolved,
         covered=len(cells) - len(all_due),
         standing=standing,
-        cells=tuple(row_of(item.cell, basis=item.basis, chosen=item.chosen) for item in due),
+        **_rows_of(due, order.files),
     )
     tell(f"night {night.id}: {len(due)} cells are due, {night.document.covered} are covered")
     _carry_on(night, due, ledger=ledger, cells=cells, clock=clock, releases=releases, make_work=make_work, tell=tell)
@@ -148,9 +155,10 @@ def resume(
             )
     clock = NightClock(budget=budget or document.budget_seconds, spent=document.spent_seconds)
     ledger = Ledger([file.document for file in earlier])
-    bases = _bases(document.releases, present, own=recipes)
+    files = [Path(path) for path in document.files]
+    bases = _bases(document.releases, present, own=recipes, files=files)
     due = []
-    for row in [row for row in document.cells if not row.is_done]:
+    for row in [row for row in document.rows if not row.is_done]:
         cell = cell_of(row)
         basis = bases.of(cell)
         # The code may have changed since: a verdict stands on what it is made with.
@@ -158,14 +166,16 @@ def resume(
             night.mark(row.key, basis=basis, status=PENDING, directory=None, seconds=None)
         due.append(dataclasses.replace(ledger.due_again(cell, basis, when=document.when), chosen=row.chosen))
     night.change(finished=None, verdict=None, tracking=None, budget_seconds=clock.budget, jobs=jobs or document.jobs)
-    done = sum(row.is_done for row in document.cells)
+    done = sum(row.is_done for row in document.rows)
     tell(f"going on with night {night.id}: {done} cells are done, {len(due)} are not, {clock.left():.0f} s are left")
-    cells = cells_of(recipes, document.profile, frameworks=list(document.releases), tell=tell)
+    cells = cells_of(recipes, document.profile, frameworks=list(document.releases), files=files, tell=tell)
     _carry_on(night, due, ledger=ledger, cells=cells, clock=clock, releases=releases, make_work=make_work, tell=tell)
     return night
 
 
-def cells_of(recipes: Mapping[str, Recipe], profile: str, *, frameworks: Sequence[str], tell: Tell) -> list[NightCell]:
+def cells_of(
+    recipes: Mapping[str, Recipe], profile: str, *, frameworks: Sequence[str], tell: Tell, files: Sequence[Path] = ()
+) -> list[NightCell]:
     """Return all cells that there are."""
     cells: list[NightCell] = []
     for recipe in recipes.values():
@@ -173,6 +183,8 @@ def cells_of(recipes: Mapping[str, Recipe], profile: str, *, frameworks: Sequenc
         if not is_verified:
             tell(f"{recipe.name}, profile {profile}: there is no golden tape, so it is reproduced only")
         cells += night_cells(recipe, profile, frameworks=frameworks, is_verified=is_verified)
+    for file in files:
+        cells += step_cells(file.name, framework_of(file), profile)
     return cells
 
 
@@ -198,12 +210,26 @@ def _recipes(recipes: Mapping[str, Recipe], profile: str) -> dict[str, NightReci
     return found
 
 
+def _rows_of(due: Sequence[DueCell], files: Sequence[Path]) -> dict[str, Any]:
+    """Return the rows of a night that begins, and the users' files of which some are."""
+    rows = [row_of(item.cell, basis=item.basis, chosen=item.chosen) for item in due]
+    facts: dict[str, Any] = {"cells": tuple(row for row in rows if row.kind != STEP)}
+    if files:
+        facts |= {"files": tuple(map(str, files)), "steps": tuple(row for row in rows if row.kind == STEP)}
+    return facts
+
+
 def _bases(
-    releases: Mapping[str, NightRelease], recipes: Mapping[str, NightRecipe], *, own: Mapping[str, Recipe]
+    releases: Mapping[str, NightRelease],
+    recipes: Mapping[str, NightRecipe],
+    *,
+    own: Mapping[str, Recipe],
+    files: Sequence[Path],
 ) -> Bases:
     keys = {name: release.key for name, release in releases.items()}
     folders = {recipe.name: reference_directory(recipe.source) for recipe in own.values()}
-    return Bases(keys, {name: recipe.hash for name, recipe in recipes.items()}, own=folders)
+    hashes = {name: recipe.hash for name, recipe in recipes.items()}
+    return Bases(keys, hashes, own=folders, steps={file.name: file for file in files})
 
 
 def _carry_on(
@@ -240,7 +266,7 @@ def _run(
     tell: Tell,
 ) -> None:
     estimator = Estimator(ledger, n_seeds=len(night.document.seeds))
-    for row in night.document.cells:
+    for row in night.cells.values():
         if row.ended_as is not None:
             estimator.see(cell_of(row), row.seconds or 0.0, row.ended_as)
     cores = available_cores()

@@ -51,7 +51,7 @@ class Ledger:
         self._left: dict[tuple[str, str], datetime] = {}
         for night in nights:
             when = night.when
-            for row in night.cells:
+            for row in night.rows:
                 if row.ended_as is not None:
                     self.results.setdefault(row.key, []).append(_result(row, row.ended_as, night, when=when))
                     self._waiting.pop(row.key, None)
@@ -104,6 +104,15 @@ class Ledger:
         """Was the last look at a reproduction outside on the same side, with the same release?"""
         last = self.last(cell)
         return last is not None and last.verdict == verdict and last.verdict.is_outside and last.release == release
+
+    def since(self, cell: NightCell, verdict: Verdict) -> str | None:
+        """Return the first of the last nights that all gave this verdict; None where the last one did not."""
+        first = None
+        for result in reversed(self.results.get(cell.key, ())):
+            if result.verdict != verdict:
+                break
+            first = result.night
+        return first
 
     def peaks(self, cells: Iterable[NightCell]) -> list[int]:
         """Return the peak memory of every result that has one, in bytes."""

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from vigil import locks
-from vigil.documents.night import CellRow, Night, read_nights
+from vigil.documents.night import CellRow, Night, StepRow, read_nights
 from vigil.errors import CannotRun, DirectoryError
 
 LOCK_NAME = "night.lock"
@@ -29,7 +29,7 @@ class NightFile:
     def __init__(self, directory: Path, document: Night) -> None:
         self.directory = directory
         self._document: Night = document
-        self.cells: dict[str, CellRow] = {row.key: row for row in document.cells}
+        self.cells: dict[str, CellRow] = {row.key: row for row in document.rows}
         self._is_current = True
 
     @property
@@ -40,7 +40,10 @@ class NightFile:
     def document(self) -> Night:
         """Return the night as it is now."""
         if not self._is_current:
-            self._document = self._document.replace(cells=tuple(self.cells.values()))
+            rows = self.cells.values()
+            steps = tuple(row for row in rows if isinstance(row, StepRow))
+            cells = tuple(row for row in rows if not isinstance(row, StepRow))
+            self._document = self._document.replace(cells=cells, **({"steps": steps} if steps else {}))
             self._is_current = True
         return self._document
 
@@ -67,7 +70,7 @@ class NightFile:
 
     def put(self, document: Night) -> None:
         """Put another document in this one's place, and write it."""
-        self._document, self.cells = document, {row.key: row for row in document.cells}
+        self._document, self.cells = document, {row.key: row for row in document.rows}
         self._is_current = True
         self.save()
 

@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 
 from vigil.documents.context import parse_context
-from vigil.documents.night import REPRODUCE, VERIFY
+from vigil.documents.night import REPRODUCE, STEP, VERIFY
 from vigil.documents.verdict import Verdict
 from vigil.frameworks import TABLE
 from vigil.nightly.cells import NightCell
@@ -83,6 +83,8 @@ class Estimator:
 def _default(kind: str, context: str) -> float:
     found = parse_context(context)
     cost = TABLE[found.framework].costs[found.mode]
+    if kind == STEP:
+        return cost.verify[0]
     if kind == VERIFY:
         whole, short = cost.verify
         return short if len(neighbours(found)) > 1 else whole

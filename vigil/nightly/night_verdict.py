@@ -12,7 +12,7 @@ from collections.abc import Iterable
 
 import scipy
 
-from vigil.documents.night import LEFT, REPRODUCE, CellRow, Night, NightVerdict
+from vigil.documents.night import LEFT, REPRODUCE, CellRow, Night, NightVerdict, StepRow
 from vigil.documents.verdict import Verdict
 from vigil.errors import EXIT_COULD_NOT_RUN, EXIT_OUTSIDE, EXIT_REPRODUCED, EXIT_UNKNOWN
 from vigil.nightly.cells import cell_of
@@ -31,7 +31,7 @@ def judge_night(night: Night, ledger: Ledger) -> Night:
     on the same side: twice running is no chance. A verification's limits are not drawn from a distribution: it always stands.
     """
     # What is held to printed digits has none: chance has no part in it.
-    p_values = {row.key: row.p_value for row in night.cells if _is_judged(row) and row.p_value is not None}
+    p_values = {row.key: row.p_value for row in night.rows if _is_judged(row) and row.p_value is not None}
     adjusted = scipy.stats.false_discovery_control(list(p_values.values()), method="bh") if p_values else []
     is_beyond = {key: bool(value <= FALSE_DISCOVERIES) for key, value in zip(p_values, adjusted, strict=True)}
 
@@ -41,7 +41,12 @@ def judge_night(night: Night, ledger: Ledger) -> Night:
         again = ledger.was_outside(cell_of(row), verdict=row.verdict, release=night.release_of(row).version)
         return row.replace(stands=row.kind != REPRODUCE or is_beyond.get(row.key, True) or again)
 
-    rows = tuple(with_stand(row) for row in night.cells)
+    def with_since(row: StepRow) -> StepRow:
+        return row.replace(since=ledger.since(cell_of(row), row.verdict) or night.id) if row.is_done and row.verdict else row
+
+    cells = tuple(with_stand(row) for row in night.cells)
+    steps = tuple(with_since(row.replace(stands=True) if row.is_outside else row) for row in night.steps)
+    rows = (*cells, *steps)
     counts: dict[str, int] = {}
     for row in rows:
         name = row.ended_as or LEFT
@@ -53,7 +58,7 @@ def judge_night(night: Night, ledger: Ledger) -> Night:
         false_alarms_expected=round(FALSE_ALARMS * len(p_values), 2),
         by_chance=tuple(row.key for row in rows if row.stands is False),
     )
-    return night.replace(cells=rows, verdict=verdict)
+    return night.replace(cells=cells, verdict=verdict, **({"steps": steps} if steps else {}))
 
 
 def worst(codes: Iterable[int]) -> int:

@@ -18,6 +18,7 @@ from vigil.documents.operator import OperatorFinding, OperatorProcess, OperatorV
 from vigil.documents.provenance import NamedRelease, PlantedFault
 from vigil.documents.step import OwnFileFacts
 from vigil.documents.verification import LimitFacts, StepVerdict
+from vigil.errors import UsageError
 from vigil.operators.judge import findings_of, own_tests_of, verdict_of
 from vigil.operators.limits import DRAWS, plain_limits, reach
 from vigil.process.build_spec import HEARTBEAT_SECONDS
@@ -44,6 +45,12 @@ def is_operator(file: Path) -> bool:
     assigned = (target for node in tree.body if isinstance(node, ast.Assign) for target in node.targets)
     defined |= {target.id for target in assigned if isinstance(target, ast.Name)}
     return {CANDIDATE, REFERENCE} <= defined
+
+
+def refuse_operator(file: Path, *, verb: str) -> None:
+    """Raise UsageError for an operator where a verb takes steps alone."""
+    if is_operator(file):
+        raise UsageError(f"{file}: an operator. Allowed: a step, which {verb} takes; `vigil verify {file}` takes an operator.")
 
 
 def verify_operator(

@@ -12,6 +12,7 @@ from vigil.documents.step import DirectionalDerivative, StepOrigin
 from vigil.documents.verdict import Verdict
 from vigil.documents.verification import StepVerdict, TensorDifference
 from vigil.steps.limits import score_of
+from vigil.terminal import some_of
 from vigil.verify.distance import Difference, difference_of, document_of
 from vigil.verify.floors import Floor, floor_of
 from vigil.verify.limits import Limits
@@ -172,7 +173,7 @@ def wrong_derivative(derivatives: Sequence[DirectionalDerivative]) -> str | None
         return None
     whole = derivatives[0]
     names = [str(each.parameter) for each in derivatives[1:] if each.differs]
-    where = f": {', '.join(names[:3])}{f' and {len(names) - 3} more' if len(names) > 3 else ''}" if names else ""
+    where = f": {some_of(names, 3)}" if names else ""
     return (
         f"the gradients are not the derivative of the loss{where} (central differences {whole.central:.6g}, "
         f"gradients {whole.gradients:.6g}, along random signs)"

@@ -26,13 +26,19 @@ REPEATS = 60
 
 @dataclasses.dataclass(frozen=True)
 class Asked:
-    """What is the same for every process of a verification. progress: is told how many cases of a process are done, of all."""
+    """What is the same for every process of a verification.
+
+    progress: is told how many cases of a process are done, of all.
+    keeps: what is answered is kept. given: the verification that kept what this one begins with.
+    """
 
     file: Path
     sha256: str
     framework: str
     python: Path | None = None
     fault: dict[str, str] | None = None
+    keeps: bool = False
+    given: Path | None = None
     progress_timeout: float = PROGRESS_TIMEOUT_SECONDS
     stop: threading.Event = dataclasses.field(default_factory=threading.Event)
     progress: Callable[[str, int, int], None] = lambda what, done, total: None
@@ -52,6 +58,22 @@ class Ended:
         return json.loads((self.directory / name).read_text(encoding="utf-8"))
 
 
+def oracle_name(precision: str) -> str:
+    """Return what the directory of a precision's oracle is called in that of a verification."""
+    return f"oracle-{precision}"
+
+
+def given_of(asked: Asked, precision: str) -> Path | None:
+    """Return the directory of the other verification's oracle; None where there is none, or it came to nothing."""
+    directory = asked.given / oracle_name(precision) if asked.given else None
+    return directory if directory and (directory / frame.FLOORS).exists() else None
+
+
+def seed_of(oracle: Path) -> int:
+    """Return the seed of the batch that an oracle has answered of."""
+    return int(json.loads((oracle / frame.FLOORS).read_text(encoding="utf-8"))["facts"]["seed"])
+
+
 def run(
     asked: Asked,
     directory: Path,
@@ -66,6 +88,7 @@ def run(
     expected: Sequence[Path] = (),
 ) -> Ended:
     """Run one process to its end in a directory of its own."""
+    given = given_of(asked, precision)
     request = StepRequest(
         framework=asked.framework,
         task=task,
@@ -80,6 +103,8 @@ def run(
         repeats=REPEATS,
         seeds=tuple(seeds),
         expected=tuple(map(str, expected)),
+        keeps=asked.keeps and not looks,
+        given=str(given) if given else None,
         fault=asked.fault if task == "context" else None,  # what is expected has none
         heartbeat_seconds=HEARTBEAT_SECONDS,
     )

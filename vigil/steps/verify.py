@@ -14,7 +14,7 @@ from runners.contract.steps import frame
 from vigil.documents.context import Context, make_context
 from vigil.documents.failure import Failure
 from vigil.documents.provenance import NamedRelease, PlantedFault
-from vigil.documents.step import OracleFacts, OwnFileFacts, Repeated, StepContext, StepOrigin, StepVerification
+from vigil.documents.step import OracleFacts, OwnFileFacts, Repeated, StepContext, StepOrigin, StepVerification, in_short
 from vigil.documents.verdict import Verdict
 from vigil.documents.verification import LimitFacts, StepVerdict
 from vigil.errors import UsageError
@@ -32,7 +32,7 @@ from vigil.steps.judge import (
     wrong_derivative,
 )
 from vigil.steps.limits import DRAWS, require
-from vigil.steps.processes import Asked, Ended, run
+from vigil.steps.processes import Asked, Ended, given_of, oracle_name, run, seed_of
 from vigil.verify.limits import Limits
 
 PRECISIONS = ("fp32", "bf16", "fp16")
@@ -53,7 +53,12 @@ class Setting(NamedTuple):
 
     @property
     def text(self) -> str:
-        return f"{self.context.text}{f' on {self.threads} threads' if self.threads > 1 else ''}"
+        return in_short(self.context, self.threads)
+
+    @property
+    def directory(self) -> str:
+        """Return what its directory is called in that of a verification."""
+        return f"{self.context.text}-t{self.threads}"
 
 
 def framework_of(file: Path) -> str:
@@ -133,12 +138,12 @@ def verify_step(
     precisions = list(dict.fromkeys(setting.context.precision for setting in settings))
     for precision in precisions:
         require(limits, precision)
-    oracles = {precision: directory / f"oracle-{precision}" for precision in precisions}
+    oracles = {precision: directory / oracle_name(precision) for precision in precisions}
     ended = _run_all(asked, settings, directory, oracles, jobs=jobs, tell=tell)
     _run_updates(asked, settings, directory, ended, precisions, jobs=jobs, tell=tell)
     found = [_found(setting, ended, limits) for setting in settings]
     origins = _look(asked, found, directory, ended, limits, jobs=jobs, tell=tell)
-    facts = tuple(_oracle_facts(precision, ended[f"oracle-{precision}"]) for precision in precisions)
+    facts = tuple(_oracle_facts(precision, ended[oracle_name(precision)]) for precision in precisions)
     contexts = tuple(_context_of(each, origins) for each in found)
     document = StepVerification(
         step_id=directory.name,
@@ -172,14 +177,6 @@ def asked_of(file: Path, framework: str, **more: object) -> Asked:
     return Asked(file.resolve(), hashlib.sha256(file.read_bytes()).hexdigest(), framework, **more)  # type: ignore[arg-type]
 
 
-def _name(setting: Setting) -> str:
-    return f"{setting.context.text}-t{setting.threads}"
-
-
-def _oracle_name(setting: Setting) -> str:
-    return f"oracle-{setting.context.precision}"
-
-
 def _updates_name(setting: Setting) -> str:
     return f"updates-{setting.context.precision}"
 
@@ -197,7 +194,9 @@ def _run_all(
     ended: dict[str, Ended] = {}
 
     def oracle(precision: str, cores: list[int] | None) -> Ended:
-        done = run(asked, oracles[precision], task="oracle", precision=precision, cores=cores)
+        given = given_of(asked, precision)
+        seeds = [seed_of(given)] if given else []
+        done = run(asked, oracles[precision], task="oracle", precision=precision, seeds=seeds, cores=cores)
         if done.failure:
             (oracles[precision] / frame.FAILED).touch()
         return done
@@ -205,7 +204,7 @@ def _run_all(
     def context(setting: Setting, cores: list[int] | None) -> Ended:
         return run(
             asked,
-            directory / _name(setting),
+            directory / setting.directory,
             task="context",
             mode=setting.context.mode,
             precision=setting.context.precision,
@@ -216,8 +215,8 @@ def _run_all(
 
     def work(item: str | Setting, cores: list[int] | None) -> tuple[str, Ended]:
         if isinstance(item, str):
-            return f"oracle-{item}", oracle(item, cores)
-        return _name(item), context(item, cores)
+            return oracle_name(item), oracle(item, cores)
+        return item.directory, context(item, cores)
 
     narrow = [setting for setting in settings if setting.threads == 1]
     items: list[str | Setting] = [*oracles, *narrow]
@@ -247,7 +246,7 @@ def _run_updates(
     """Hold what contexts made of their gradients to the optimizer in float64, one process for each precision."""
 
     def places(precision: str) -> list[Path]:
-        names = [_name(setting) for setting in settings if setting.context.precision == precision]
+        names = [setting.directory for setting in settings if setting.context.precision == precision]
         return [ended[name].directory for name in names if (ended[name].directory / frame.ANSWERS).exists()]
 
     def work(precision: str, cores: list[int] | None) -> tuple[str, Ended]:
@@ -262,7 +261,7 @@ def _run_updates(
 
 
 def _found(setting: Setting, ended: dict[str, Ended], limits: Limits) -> _Found:
-    own, oracle = ended[_name(setting)], ended[_oracle_name(setting)]
+    own, oracle = ended[setting.directory], ended[oracle_name(setting.context.precision)]
     updating = ended.get(_updates_name(setting))
     # A context whose updates nobody could hold to anything has not been looked at whole.
     failure = oracle.failure or own.failure or (updating.failure if updating else None)
@@ -292,7 +291,7 @@ def _look(
     oracles: dict[str, Ended] = {}
 
     def look_of_oracle(precision: str, cores: list[int] | None) -> Ended:
-        seed = ended[f"oracle-{precision}"].read(frame.FLOORS)["facts"]["seed"]
+        seed = seed_of(ended[oracle_name(precision)].directory)
         place = directory / f"look-oracle-{precision}"
         oracles[precision] = run(asked, place, task="oracle", precision=precision, looks=True, seeds=[seed], cores=cores)
         return oracles[precision]
@@ -303,7 +302,7 @@ def _look(
         if not oracle.failure:
             inside = run(
                 asked,
-                directory / f"look-{_name(each.setting)}",
+                directory / f"look-{each.setting.directory}",
                 task="context",
                 looks=True,
                 mode=context.mode,
@@ -315,7 +314,7 @@ def _look(
             if not inside.failure:
                 floors = oracle.read(frame.FLOORS)["floors"]
                 looked = judge(differences_of(inside.read(frame.ANSWERS), floors, {}), limits, context.precision)
-        return _name(each.setting), origin_of(looked, each.judged)
+        return each.setting.directory, origin_of(looked, each.judged)
 
     precisions = list(dict.fromkeys(each.setting.context.precision for each in wrong))
     side_by_side(precisions, look_of_oracle, jobs=jobs, stop=asked.stop, on_end=lambda done, result: None)
@@ -334,7 +333,7 @@ def _context_of(found: _Found, origins: dict[str, StepOrigin | None]) -> StepCon
         tensors_out=len(out),
         worst=worst.as_document if worst else None,
         out=tuple(each.as_document for each in out[:_MOST_OUT]),
-        origin=origins.get(_name(setting)),
+        origin=origins.get(setting.directory),
         repeated=found.repeated,
         environment=ended.environment,
         directory=ended.directory.name,

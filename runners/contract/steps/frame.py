@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import platform
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -23,11 +25,24 @@ from runners.contract.protocol.costs import costs
 from runners.contract.protocol.events import EventWriter, encode_float
 from runners.contract.steps.derivative import derivatives
 from runners.contract.steps.measure import Line, lines_of
-from runners.contract.steps.own import Batch, OwnFile, OwnFileError, leaves, load_own, row_count, take_rows
+from runners.contract.steps.own import (
+    Batch,
+    OwnFile,
+    OwnFileError,
+    leaves,
+    load_own,
+    map_leaves,
+    row_count,
+    same_bits,
+    same_form,
+    take_rows,
+)
 from runners.contract.steps.request import FILE_NAME, StepRequest, read_request
 
 Arrays = dict[str, np.ndarray]
 EXPECTED, FLOORS, ANSWERS, STATES, UPDATES = "expected.npz", "floors.json", "answers.json", "states.npz", "updates.json"
+# What is kept for another release: what an oracle began with, and all that a context answered.
+BEGUN, ANSWERED = "begun.npz", "answered.npz"
 _STATES = ("before/", "after/", "gradients/")
 CANDIDATES = 4
 _CANDIDATE_DRAWS = 1
@@ -158,13 +173,16 @@ def main(name: str, load: Callable[[], Framework], arguments: list[str]) -> int:
 
 def _answer(framework: Framework, request: StepRequest, directory: Path, events: EventWriter) -> None:
     framework.set_up(request)
-    events.emit("environment", environment=framework.describe())
+    here = {"python": platform.python_version(), "executable": sys.executable, "numpy": np.__version__}
+    events.emit("environment", environment=here | framework.describe())
     events.enter("set_up")
     if request.fault:
         faults.install(request.fault, framework.name)
     own = load_own(Path(request.file), request.file_sha256)
     events.enter("data")
-    batches = _Batches(own, framework.to_numpy)
+    given = read_arrays(Path(request.given) / BEGUN) if request.given else {}
+    own.given = _of_case(given, "state")
+    batches = _Batches(own, framework.to_numpy, _of_case(given, "batch"))
     events.enter("build")
     if request.task == "updates":
         _updates(framework.oracle(own, request), request, events)
@@ -185,12 +203,32 @@ def _answer(framework: Framework, request: StepRequest, directory: Path, events:
 
 
 class _Batches:
-    """The file's batches, as NumPy arrays: the same for a seed, whenever it is asked."""
+    """The file's batches, as NumPy arrays: the same for a seed, whenever it is asked.
 
-    def __init__(self, own: OwnFile, to_numpy: Callable[[Batch], Batch]) -> None:
-        self._own, self._to_numpy = own, to_numpy
+    given: arrays that take the place of the file's, by seed and place in the batch. moved: seeds whose own are others.
+    """
+
+    def __init__(self, own: OwnFile, to_numpy: Callable[[Batch], Batch], given: Arrays) -> None:
+        self._own, self._to_numpy, self._given = own, to_numpy, given
+        self.moved: set[int] = set()
 
     def __call__(self, seed: int) -> Batch:
+        made = self._made(seed)
+        names = [name for name in self._given if name.startswith(f"{seed}/")]
+        if not names:
+            return made
+        own, given = list(_arrays(made)), [self._given[name] for name in sorted(names)]
+        if len(own) != len(given) or not all(map(same_form, own, given)):
+            raise OwnFileError(
+                f"{self._own.path.name}: batch: under the other release seed {seed} gives {_forms(given)}, and here "
+                f"{_forms(own)}. Make it of the same shapes and types under both, as with NumPy."
+            )
+        if not all(map(same_bits, own, given)):
+            self.moved.add(seed)
+        rest = iter(given)
+        return map_leaves(lambda leaf: next(rest) if isinstance(leaf, np.ndarray) else leaf, made)
+
+    def _made(self, seed: int) -> Batch:
         first, again = (self._to_numpy(self._own.call("batch", seed)) for _ in range(2))
         for one, other in zip(_arrays(first), _arrays(again), strict=True):
             if one.dtype != other.dtype or one.shape != other.shape or one.tobytes() != other.tobytes():
@@ -205,6 +243,14 @@ class _Batches:
     def digest(self, seed: int) -> str:
         """Return the SHA-256 of a batch."""
         return hashlib.sha256(b"".join(each.tobytes() for each in _arrays(self(seed)))).hexdigest()
+
+    def kept(self, seeds: Sequence[int]) -> Arrays:
+        """Return the arrays of some batches, by seed and place."""
+        return {f"{seed}/{place:06d}": array for seed in seeds for place, array in enumerate(_arrays(self(seed)))}
+
+
+def _forms(arrays: Sequence[np.ndarray]) -> str:
+    return ", ".join(f"{each.dtype}{list(each.shape)}" for each in arrays)
 
 
 def _arrays(batch: Batch) -> Iterator[np.ndarray]:
@@ -230,9 +276,9 @@ def _oracle(
     for case in cases:
         started = time.monotonic()
         oracle.under(None)
-        exact = _computed(case.ask(oracle))
+        exact = computed(case.ask(oracle))
         _check_finite(own, case.name, exact)
-        if case.name == STEP and _bits(exact) != _bits(_computed(case.ask(oracle))):
+        if case.name == STEP and _bits(exact) != _bits(computed(case.ask(oracle))):
             raise OwnFileError(
                 f"{own.path.name}: two steps from the same state and seed gave other numbers in float64. The program must keep "
                 "its state in the model, and draw at random with the framework's own generator."
@@ -246,7 +292,7 @@ def _oracle(
             flips[case.name] = {}
             for draw in range(case.draws):
                 oracle.under(draw)
-                for name, line in lines_of(_computed(case.ask(oracle)), exact).items():
+                for name, line in lines_of(computed(case.ask(oracle)), exact).items():
                     lines[name].append(_finite(line, f"{case.name}, {name}"))
                 for name in {one[0] for one, other in zip(chosen, oracle.choices(), strict=False) if one != other}:
                     flips[case.name][name] = flips[case.name].get(name, 0) + 1
@@ -263,8 +309,27 @@ def _oracle(
     facts = {
         **of_framework, "seed": seed, "candidates": tried, "flips": flips, "derivative": derivative,
         "remarks": [*remarks, *of_framework.get("remarks", [])], _BATCH: batches.digest(seed),
+        "begun": _begun_otherwise(own, batches) if request.given else None,
     }  # fmt: skip
+    if request.keeps:
+        kept = batches.kept((seed, seed + 1))
+        begun = {f"state/{name}": array for name, array in own.made.items()}
+        write_arrays(directory / BEGUN, begun | {f"batch/{name}": array for name, array in kept.items()})
     _write_json(directory / FLOORS, {"facts": facts, "floors": floors})
+
+
+def _begun_otherwise(own: OwnFile, batches: _Batches) -> dict[str, Any]:
+    """Return in what the file begins otherwise than what is given: seeds of batches, and names of the model's numbers.
+
+    moved: they are others here, and those given took their place. unmatched: one of the two has none of this form.
+    """
+    names = [*own.made, *(name for name in own.given if name not in own.made)]
+    both = [name for name in names if name in own.made and name in own.given and same_form(own.made[name], own.given[name])]
+    return {
+        "batches": sorted(batches.moved),
+        "moved": [name for name in both if not same_bits(own.made[name], own.given[name])],
+        "unmatched": [name for name in names if name not in both],
+    }
 
 
 def _widest_margin(batches: _Batches, oracle: OracleAnswerer, events: EventWriter) -> tuple[int, int]:
@@ -315,12 +380,15 @@ def _context(
     events.enter("verify")
     first: Arrays = {}
     states: Arrays = {}
+    kept: Arrays = {}
     total = len(cases) + (not request.looks)
     for index, case in enumerate(cases, start=1):
         started = time.monotonic()
         answer = case.ask(program)
         first = first or answer
-        answers[case.name] = {"lines": lines_of(_computed(answer), _of_case(expected, case.name))}
+        answers[case.name] = {"lines": lines_of(computed(answer), _of_case(expected, case.name))}
+        if request.keeps:
+            kept |= {f"{case.name}/{name}": tensor for name, tensor in answer.items()}
         if case.name in (STEP, STEPS):  # a first step, and one after another
             states |= {f"{case.name}/{name}": tensor for name, tensor in answer.items() if name.startswith(_STATES)}
         events.advance()
@@ -330,6 +398,8 @@ def _context(
         answers[REPEAT] = _repeated(cases[0], program, first, _of_case(expected, STEP), request.repeats, events)
         _probed(events, total, total, REPEAT, started)
     write_arrays(directory / STATES, states)
+    if request.keeps:
+        write_arrays(directory / ANSWERED, kept)
     _write_json(directory / ANSWERS, answers)
 
 
@@ -372,7 +442,7 @@ def _updates(oracle: OracleAnswerer, request: StepRequest, events: EventWriter) 
         _write_json(place / UPDATES, found)
 
 
-def _computed(answer: Arrays) -> Arrays:
+def computed(answer: Arrays) -> Arrays:
     """Return what a step computes. How it leaves the state is held to its own gradients, see `_updates`."""
     return {name: tensor for name, tensor in answer.items() if not name.startswith(("before/", "after/"))}
 
@@ -387,7 +457,7 @@ def _repeated(case: Case, program: Answerer, first: Arrays, expected: Arrays, ti
         if (bits := _bits(answer)) in seen:
             continue
         seen.add(bits)
-        for name, line in lines_of(_computed(answer), expected).items():
+        for name, line in lines_of(computed(answer), expected).items():
             known = worst.get(name)
             if known is None or isinstance(line, str) or (not isinstance(known, str) and line[0] > known[0]):
                 worst[name] = line

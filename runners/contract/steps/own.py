@@ -53,6 +53,9 @@ class OwnFile:
     def __init__(self, path: Path, module: ModuleType, form: Form) -> None:
         self.path, self._module = path, module
         self.has_run = False  # in float64: what fails then is not the file's fault
+        # The first numbers of the model by name: those that `build` makes, and those that take their place.
+        self.made: dict[str, np.ndarray] = {}
+        self.given: dict[str, np.ndarray] = {}
         for name, signature in form.must.items():
             if not callable(getattr(module, name, None)):
                 raise OwnFileError(
@@ -87,6 +90,12 @@ class OwnFile:
             raise
         except Exception as error:
             raise self.blame(name, error) from error
+
+    def first(self, name: str, made: np.ndarray) -> np.ndarray:
+        """Return what the model begins with: what `build` made, unless other numbers of this form are given."""
+        self.made[name] = made
+        given = self.given.get(name)
+        return made if given is None or not same_form(given, made) or same_bits(given, made) else given
 
     def blame(self, name: str, error: Exception) -> Exception:
         """Return the error of a function of the file, told by its last line there; out of memory is told as it is."""
@@ -144,6 +153,16 @@ def load_own(path: Path, sha256: str, form: Form = STEP) -> OwnFile:
         said = (str(error).strip().splitlines() or [""])[0]
         raise OwnFileError(f"{where}: cannot be imported: {type(error).__name__}: {said}") from error
     return OwnFile(path, module, form)
+
+
+def same_form(one: np.ndarray, other: np.ndarray) -> bool:
+    """Have two arrays one shape and one type?"""
+    return one.shape == other.shape and one.dtype == other.dtype
+
+
+def same_bits(one: np.ndarray, other: np.ndarray) -> bool:
+    """Have two arrays of one form the same bits?"""
+    return same_form(one, other) and one.tobytes() == other.tobytes()
 
 
 def leaves(batch: Batch) -> Iterator[Any]:

@@ -24,6 +24,8 @@ class StepRequest:
     expected: of a context, the directory of the oracle of its precision; of `updates`, those of the contexts; else none.
     draws: of rounding, for each floor. repeats: calls from the same state.
     seeds: of the oracle's batches; empty where it chooses one. Of several, each has a directory below that of the process.
+    keeps: all that is answered, and what it began with, for somebody who holds another release to it.
+    given: the directory of an oracle that kept these: its batches and its model's first numbers take the place of the file's.
     fault: a planted fault, as in a run's spec.
     """
 
@@ -40,6 +42,8 @@ class StepRequest:
     repeats: int
     seeds: tuple[int, ...]
     expected: tuple[str, ...]
+    keeps: bool
+    given: str | None
     fault: dict[str, str] | None
     heartbeat_seconds: float
 

@@ -1,0 +1,96 @@
+"""The block that the comparison of a user's own step under two releases ends with: the answer, both sides, each context."""
+
+from __future__ import annotations
+
+from reports.step_text import DEEP, row, wrapped
+from vigil.documents.step_comparison import ContextMoved, ExactMoved, SidesVerdict, StepComparison, StepSide, far
+from vigil.documents.verification import StepVerdict
+from vigil.errors import EXIT_OUTSIDE
+from vigil.progress import duration
+from vigil.terminal import some_of
+
+_LEADS = {
+    SidesVerdict.IDENTICAL: "No difference",
+    SidesVerdict.ROUNDED: "No difference but for rounding",
+    SidesVerdict.COULD_NOT_RUN: "Could not run",
+    SidesVerdict.CANNOT_TELL: "Cannot tell",
+}
+_MOST_NAMES, _LOG_LINES = 4, 6
+
+
+def comparison_block(document: StepComparison, *, directory: str) -> str:
+    """Return the block of a comparison, the answer first. Every number in it stands in compare-step.json too."""
+    lines = [f"{_lead(document)}: {document.file.path.rpartition('/')[2]}: {document.verdict.reason}"]
+    for side in (document.old, document.new):
+        lines += row(side.name, _side(side))
+    if document.fault:
+        caught = "caught" if document.verdict.exit_code == EXIT_OUTSIDE else "not caught"
+        lines += row("planted fault", f"{document.fault.name}, under NEW on purpose: {caught}")
+    shown = max((len(each.text) for each in document.contexts), default=0)
+    for each in document.contexts:
+        lines += wrapped(f"  {each.text:<{shown}}  ", _context(each), indent=DEEP)
+    for each in document.contexts:
+        lines += _failures(each)
+    for exact in document.exact:
+        for number, text in enumerate(_exact(exact)):
+            lines += row("" if number else f"float64, {exact.precision}", text)
+    lines += row("not seen", "; ".join(document.not_seen))
+    lines += row("held to", f"limits from {document.limits.clean_rows:,} clean rows; distances are in OLD's noise floors")
+    lines += row("took", duration(document.seconds))
+    lines += row("verified", f"OLD {document.old.verification}, NEW {document.new.verification}")
+    lines += row("run", directory)
+    return "\n".join(lines)
+
+
+def _lead(document: StepComparison) -> str:
+    name = document.verdict.name
+    if name is SidesVerdict.NEW_WRONG and document.contexts and all(each.equal == each.tensors for each in document.contexts):
+        return "Not moved, and wrong under both"
+    return _LEADS.get(name, f"Moved, {name}")
+
+
+def _side(side: StepSide) -> str:
+    versions = ", ".join(f"{name} {version}" for name, version in side.versions.items())
+    return f"{side.text}: {versions or 'its versions were not told'}; {_word(side.verdict)}"
+
+
+def _word(verdict: StepVerdict) -> str:
+    return f"{verdict.name}: {verdict.reason}"
+
+
+def _context(context: ContextMoved) -> str:
+    sides = f"OLD {context.old.name}, NEW {context.new.name}"
+    if context.farthest is None:
+        return sides
+    if context.equal == context.tensors:
+        return f"{sides}: the same bits in all {context.tensors:,} tensors"
+    text = f"{sides}: {context.apart}; {context.equal:,} of {context.tensors:,} tensors have the same bits"
+    for name, repeated in (("OLD", context.old_repeated), ("NEW", context.new_repeated)):
+        if repeated and repeated.results > 1:
+            text += f"; {name} alone gave {repeated.results} different results in {repeated.calls} calls"
+    return text
+
+
+def _failures(context: ContextMoved) -> list[str]:
+    lines: list[str] = []
+    for name, side in (("OLD", context.old), ("NEW", context.new)):
+        if side.failure and not context.is_left_out:
+            lines += wrapped(f"  {context.text}: ", f"{name}, {side.failure.phase}: {side.failure.message}", indent=DEEP)
+            lines += [f"{' ' * DEEP}| {line}" for line in side.failure.log_tail[-_LOG_LINES:]]
+    return lines
+
+
+def _exact(exact: ExactMoved) -> list[str]:
+    """Return what is said of the two programs, a row each."""
+    same = f"the same program: {exact.tensors:,} tensors agree to float64's rounding"
+    text = [f"{same}{', and so do updates of the same gradients' if exact.updated else ''}"]
+    if not exact.is_same:
+        text = [f"not the same program: at most {far(exact.farthest)}"] if exact.farthest else []
+        text += [f"updates of the same gradients: at most {far(exact.updated)}"] if exact.updated else []
+    if exact.moved:
+        text.append(f"build() gives other numbers under NEW: {some_of(exact.moved, _MOST_NAMES)}; both sides began with OLD's")
+    if exact.unmatched:
+        text.append(f"one side alone begins with {some_of(exact.unmatched, _MOST_NAMES)}: there each side has its own")
+    if exact.batches:
+        text.append("batch() gives other numbers under NEW; both sides had OLD's. Make it with NumPy, and it is the same")
+    return text + ([exact.remark] if exact.remark else [])
