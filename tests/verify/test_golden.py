@@ -229,6 +229,28 @@ def test_a_release_that_is_named_casts_its_frameworks_vote(monkeypatch, tmp_path
     assert {name: each.version for name, each in votes.items() if name != "oracle"} == {"torch": "1.0", "jax": "1.0"}
 
 
+def test_a_vote_asks_for_the_first_of_repeated_calls(tape, monkeypatch, tmp_path):
+    """The others are no part of the vote; the first is: a framework whose repeated call is wrong leaves."""
+    lines, factors = {}, iter((1.0, 1.0 + 1e-9))
+
+    def ask(setting, tape, asked, **options):
+        lines.update({line["name"]: line for line in asked})
+        tensors = {name: dict(tape.expected(case)) for name, case in cases.items()}
+        tensors |= {f"{name}/tapped": {} for name in cases}
+        factor = next(factors)
+        tensors["early/repeat"] = {f"0/{name}": factor * array for name, array in tensors["early/repeat"].items()}
+        record = SimpleNamespace(status="finished", failure=None, environment={"framework_version": "1.0"})
+        return SimpleNamespace(record=record, tensors=tensors)
+
+    monkeypatch.setattr(vote_module, "ask", ask)
+    cases = {case.name: case for case in tape.cases}
+    options = {"data_directory": None, "on_event": lambda event: None, "frameworks": ["torch"]}
+    right, wrong = (vote_module.vote(tape, tmp_path, **options)["torch"] for _ in range(2))
+    assert right.agrees
+    assert (wrong.agrees, wrong.case) == (False, "early/repeat")
+    assert (lines["early/repeat"]["times"], lines["early/repeat"]["steps"]) == (1, 1)
+
+
 def test_votes_name_the_one_that_leaves():
     """Of four voters the one that differs by 1e-9 leaves; the others stay, and so does one that differs by 1e-12."""
     right = np.random.default_rng(1).normal(size=50)
