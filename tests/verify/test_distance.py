@@ -163,7 +163,7 @@ def test_what_rounding_reaches_depends_on_how_many_numbers_there_are():
 def test_a_rounding_in_pieces_is_what_its_formula_says(terms):
     """An array of more than one piece: each element by its own number of the stream, the sum's size that of all of them."""
     units, x = UNITS["bf16"], np.random.default_rng(1).normal(size=(3, 7001))
-    u = 2.0 * streams.uniform(5, "verify/rounding/2/1", count=x.size).reshape(x.shape) - 1.0
+    u = np.concatenate(list(streams.odd_pieces(5, "verify/rounding/2/1", count=x.size, size=4))).reshape(x.shape) / 2.0**15
     error = units.activation * np.abs(x)
     if terms > 1:
         size = np.maximum(np.abs(x), np.sqrt(np.mean(np.square(x))))

@@ -84,25 +84,26 @@ class Rounding:
         name = f"verify/rounding/{self._draw}/{self._calls}"
         flat = np.ravel(x)
         result = np.empty(flat.shape)
-        # u is twice a centred number, whose deviation is 1 / sqrt(12).
-        of_value, of_sum = (2.0 * unit) ** 2, (2.0 * units.master) ** 2 * terms / 3.0
-        if terms > 1:
-            squares, larger = np.empty((2, min(flat.size, _IN_CACHE)))
-            mean = np.full_like(larger, flat @ flat / flat.size)
-        pieces = streams.centred_pieces(self._seed, name, count=flat.size, size=_IN_CACHE)
-        for first, u in zip(range(0, flat.size, _IN_CACHE), pieces, strict=True):
+        size = np.sqrt(flat @ flat / flat.size) if terms > 1 else 0.0
+        # In units of the tensor's size; the largest odd number is 2**15.
+        of_value, of_sum = (unit / 2**15) ** 2, (units.master / 2**15) ** 2 * terms / 3.0
+        squares, larger = np.empty((2, min(flat.size, _IN_CACHE)))
+        pieces = streams.odd_pieces(self._seed, name, count=flat.size, size=_IN_CACHE)
+        for first, odd in zip(range(0, flat.size, _IN_CACHE), pieces, strict=True):
             part, there = flat[first : first + _IN_CACHE], result[first : first + _IN_CACHE]
-            n = part.size
-            if terms == 1:
-                u *= 2.0 * unit
-                u += 1.0
-                np.multiply(part, u, out=there)
+            if size == 0.0:
+                np.multiply(odd, unit / 2**15, out=there)
+                there += 1.0
+                there *= part
                 continue
-            error = np.multiply(part, part, out=squares[:n])
-            of_terms = np.maximum(error, mean[:n], out=larger[:n])
+            error = np.multiply(part, 1.0 / size, out=squares[: part.size])
+            error *= error
+            of_terms = np.maximum(error, 1.0, out=larger[: part.size])
             of_terms *= of_sum
             error *= of_value
             error += of_terms
-            u *= np.sqrt(error, out=error)
-            np.add(part, u, out=there)
+            np.sqrt(error, out=error)
+            error *= odd
+            error *= size
+            np.add(part, error, out=there)
         return result.reshape(np.shape(x))
