@@ -211,22 +211,25 @@ def test_ctrl_c_ends_draws_that_would_take_hours(large, monkeypatch):
 
 def test_a_release_that_is_named_casts_its_frameworks_vote(monkeypatch, tmp_path):
     """Each framework is asked by its own interpreter; the others by the one that runs this."""
-    asked = {}
+    asked, variables = {}, []
 
     def ask(setting, tape, lines, **options):
         asked[setting.context.framework] = setting.python
+        variables.append(setting.variables)
         return SimpleNamespace(
             record=SimpleNamespace(status="finished", failure=None, environment={"framework_version": "1.0"}), tensors={}
         )
 
     monkeypatch.setattr(vote_module, "ask", ask)
     tape = Golden({"seed": 0}, {}, {}, None, [], {}, {}, {})
-    pythons = {"jax": tmp_path / "python"}
-    votes = vote_module.vote(
-        tape, tmp_path, data_directory=None, on_event=lambda event: None, frameworks=["torch", "jax"], pythons=pythons
-    )
+    options = {"data_directory": None, "on_event": lambda event: None, "pythons": {"jax": tmp_path / "python"}}
+    monkeypatch.delenv("GLIBC_TUNABLES", raising=False)
+    votes = vote_module.vote(tape, tmp_path, frameworks=["torch", "jax"], **options)
     assert asked == {"torch": None, "jax": tmp_path / "python"}
     assert {name: each.version for name, each in votes.items() if name != "oracle"} == {"torch": "1.0", "jax": "1.0"}
+    monkeypatch.setenv("GLIBC_TUNABLES", "glibc.malloc.check=3")  # a user's own stays
+    vote_module.vote(tape, tmp_path, frameworks=["torch"], **options)
+    assert variables == [{"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}] * 2 + [{}]
 
 
 def test_a_vote_asks_for_the_first_of_repeated_calls(tape, monkeypatch, tmp_path):
