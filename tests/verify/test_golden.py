@@ -285,3 +285,23 @@ def test_ctrl_c_ends_the_command_wherever_it_is_pressed(stage, tmp_path, monkeyp
     assert runner > 0 or stage != "a runner starts"
     assert not (runner and psutil.pid_exists(runner))
     assert not list(tmp_path.rglob("golden-*.npz"))
+
+
+def test_an_estimate_counts_what_is_drawn_answered_and_voted_on(tape, monkeypatch):
+    """Each draw adds its passes, in each way to round; a voter answers every case once, however many draws there are."""
+    times = iter(range(10**6))
+    monkeypatch.setattr(golden.time, "perf_counter", lambda: float(next(times)))  # every pass takes a second
+    monkeypatch.setattr(golden, "available_cores", lambda: [0])
+    steps = {name: probe.step for name, probe in tape.probes.items()}
+
+    def estimate(**draws: int):
+        for name, number in draws.items():
+            monkeypatch.setattr(golden, name, number)
+        options = {"seed": 0, "is_large": False, "precisions": ("fp32", "bf16", "fp16", "tf32")}
+        return golden._estimate(tape.training, tape.batches, steps, **options)
+
+    (none, voter, _), (some, same, _), (more, _, _) = (estimate(MARGIN_DRAWS=n, FULL_DRAWS=n) for n in (0, 1, 2))
+    # A step on the margin batch has 12 passes of an image, on a full one 24; fp16 and tf32 are drawn once.
+    drawn = 3 * sum(golden._passes(case) / (24 if case.is_full else 12) for case in tape.cases if case.kind != "repeat")
+    assert (some - none, more - none) == (pytest.approx(drawn), pytest.approx(2 * drawn))
+    assert voter == same == pytest.approx(sum(golden._passes(case) / 24 for case in tape.cases))

@@ -70,7 +70,8 @@ class Rounding:
     ) -> None:
         if units:
             units = Units(*(times * unit for unit in dataclasses.astuple(units)))
-        self._type = np.float32 if units and units.activation >= _COARSE else np.float64
+        self.is_coarse = units is not None and units.activation >= _COARSE
+        self._type = np.float32 if self.is_coarse else np.float64
         self._units, self._seed, self._draw = units, seed, draw
         self._calls, self._on_call = 0, on_call
 
