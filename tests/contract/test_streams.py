@@ -149,8 +149,19 @@ def test_normal_numbers_are_normal():
 
 
 def test_pieces_are_the_same_numbers():
-    """Drawn a few at a time, a stream is the same, less a half, to the step of the grid."""
-    whole = streams.uniform(3, "pieces", count=1000)
-    pieces = np.concatenate(list(streams.centred_pieces(3, "pieces", count=1000, size=96)))
-    assert np.abs(pieces - (whole - 0.5)).max() <= 2.0**-52
-    assert np.array_equal(np.ldexp(pieces, 52), np.rint(np.ldexp(pieces, 52)))
+    """Drawn a few at a time, a stream is the same, also where its end is no whole word."""
+    whole, *_ = streams.odd_pieces(3, "pieces", count=1002, size=2000)
+    pieces = np.concatenate(list(streams.odd_pieces(3, "pieces", count=1002, size=96)))
+    assert np.array_equal(pieces, whole)
+    assert (whole.dtype, whole.size) == (np.int16, 1002)
+
+
+def test_odd_numbers_are_uniform_and_have_no_mean():
+    """They are odd, as often above zero as below, and pass a Kolmogorov-Smirnov test; their variance is a third of 2**30."""
+    numbers = np.concatenate(list(streams.odd_pieces(0, "odd", count=400_000, size=4096))).astype(float)
+    assert (numbers % 2 == 1).all()
+    assert stats.kstest(numbers / 2**15, stats.uniform(-1, 2).cdf).pvalue > 1e-3
+    assert abs(numbers.mean()) < 4 * 2**15 / np.sqrt(3 * numbers.size)
+    assert numbers.var() / 2**30 == pytest.approx(1 / 3, rel=0.01)
+    neighbours = np.corrcoef(np.stack([numbers[part::4] for part in range(4)]))
+    assert np.abs(neighbours - np.eye(4)).max() < 4 / np.sqrt(numbers.size / 4)

@@ -211,22 +211,47 @@ def test_ctrl_c_ends_draws_that_would_take_hours(large, monkeypatch):
 
 def test_a_release_that_is_named_casts_its_frameworks_vote(monkeypatch, tmp_path):
     """Each framework is asked by its own interpreter; the others by the one that runs this."""
-    asked = {}
+    asked, variables = {}, []
 
     def ask(setting, tape, lines, **options):
         asked[setting.context.framework] = setting.python
+        variables.append(setting.variables)
         return SimpleNamespace(
             record=SimpleNamespace(status="finished", failure=None, environment={"framework_version": "1.0"}), tensors={}
         )
 
     monkeypatch.setattr(vote_module, "ask", ask)
     tape = Golden({"seed": 0}, {}, {}, None, [], {}, {}, {})
-    pythons = {"jax": tmp_path / "python"}
-    votes = vote_module.vote(
-        tape, tmp_path, data_directory=None, on_event=lambda event: None, frameworks=["torch", "jax"], pythons=pythons
-    )
+    options = {"data_directory": None, "on_event": lambda event: None, "pythons": {"jax": tmp_path / "python"}}
+    monkeypatch.delenv("GLIBC_TUNABLES", raising=False)
+    votes = vote_module.vote(tape, tmp_path, frameworks=["torch", "jax"], **options)
     assert asked == {"torch": None, "jax": tmp_path / "python"}
     assert {name: each.version for name, each in votes.items() if name != "oracle"} == {"torch": "1.0", "jax": "1.0"}
+    monkeypatch.setenv("GLIBC_TUNABLES", "glibc.malloc.check=3")  # a user's own stays
+    vote_module.vote(tape, tmp_path, frameworks=["torch"], **options)
+    assert variables == [{"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}] * 2 + [{}]
+
+
+def test_a_vote_asks_for_the_first_of_repeated_calls(tape, monkeypatch, tmp_path):
+    """The others are no part of the vote; the first is: a framework whose repeated call is wrong leaves."""
+    lines, factors = {}, iter((1.0, 1.0 + 1e-9))
+
+    def ask(setting, tape, asked, **options):
+        lines.update({line["name"]: line for line in asked})
+        tensors = {name: dict(tape.expected(case)) for name, case in cases.items()}
+        tensors |= {f"{name}/tapped": {} for name in cases}
+        factor = next(factors)
+        tensors["early/repeat"] = {f"0/{name}": factor * array for name, array in tensors["early/repeat"].items()}
+        record = SimpleNamespace(status="finished", failure=None, environment={"framework_version": "1.0"})
+        return SimpleNamespace(record=record, tensors=tensors)
+
+    monkeypatch.setattr(vote_module, "ask", ask)
+    cases = {case.name: case for case in tape.cases}
+    options = {"data_directory": None, "on_event": lambda event: None, "frameworks": ["torch"]}
+    right, wrong = (vote_module.vote(tape, tmp_path, **options)["torch"] for _ in range(2))
+    assert right.agrees
+    assert (wrong.agrees, wrong.case) == (False, "early/repeat")
+    assert (lines["early/repeat"]["times"], lines["early/repeat"]["steps"]) == (1, 1)
 
 
 def test_votes_name_the_one_that_leaves():
@@ -260,3 +285,23 @@ def test_ctrl_c_ends_the_command_wherever_it_is_pressed(stage, tmp_path, monkeyp
     assert runner > 0 or stage != "a runner starts"
     assert not (runner and psutil.pid_exists(runner))
     assert not list(tmp_path.rglob("golden-*.npz"))
+
+
+def test_an_estimate_counts_what_is_drawn_answered_and_voted_on(tape, monkeypatch):
+    """Each draw adds its passes, in each way to round; a voter answers every case once, however many draws there are."""
+    times = iter(range(10**6))
+    monkeypatch.setattr(golden.time, "perf_counter", lambda: float(next(times)))  # every pass takes a second
+    monkeypatch.setattr(golden, "available_cores", lambda: [0])
+    steps = {name: probe.step for name, probe in tape.probes.items()}
+
+    def estimate(**draws: int):
+        for name, number in draws.items():
+            monkeypatch.setattr(golden, name, number)
+        options = {"seed": 0, "is_large": False, "precisions": ("fp32", "bf16", "fp16", "tf32")}
+        return golden._estimate(tape.training, tape.batches, steps, **options)
+
+    (none, voter, _), (some, same, _), (more, _, _) = (estimate(MARGIN_DRAWS=n, FULL_DRAWS=n) for n in (0, 1, 2))
+    # A step on the margin batch has 12 passes of an image, on a full one 24; fp16 and tf32 are drawn once.
+    drawn = 3 * sum(golden._passes(case) / (24 if case.is_full else 12) for case in tape.cases if case.kind != "repeat")
+    assert (some - none, more - none) == (pytest.approx(drawn), pytest.approx(2 * drawn))
+    assert voter == same == pytest.approx(sum(golden._passes(case) / 24 for case in tape.cases))

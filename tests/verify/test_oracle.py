@@ -1,13 +1,18 @@
 """The oracle's derivatives are the derivatives of its forward pass, and its layers can be set alone."""
 
+import functools
+
 import numpy as np
 import pytest
 
 from runners.contract.kinds import weights
+from vigil.verify.floors import make_floors
 from vigil.verify.inspection import in_order, rounded
 from vigil.verify.oracle import operations, step
+from vigil.verify.oracle import rounding as oracle_rounding
 from vigil.verify.oracle.outline import Outline, Parameter
 from vigil.verify.oracle.rounding import UNITS, Rounding
+from vigil.verify.standard_cases import answer
 
 
 @pytest.fixture
@@ -203,3 +208,30 @@ def test_a_convolution_of_few_images_at_a_time_is_that_of_all(monkeypatch, strid
         found.append((value, *backward(np.cos(value))))
     for whole, few in zip(*found, strict=True):
         np.testing.assert_allclose(few, whole, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("precision", ["bf16", "fp16"])
+def test_floors_of_coarse_rounding_are_those_of_float64(tape, monkeypatch, precision):
+    """Computed in float32 the same draws give every floor to a hundredth, and slopes to a twentieth of their deviation."""
+    case = next(case for case in tape.cases if case.name == "late/margin")
+
+    def floors():
+        draw = functools.partial(answer, case, tape.training, tape.probes, tape.batches)
+        return make_floors(tape.expected(case), lambda rounding: draw(rounding=rounding), precision=precision, draws=4)
+
+    found = floors()
+    monkeypatch.setattr(oracle_rounding, "_COARSE", np.inf)
+    assert Rounding(UNITS[precision]).activation(np.ones(1)).dtype == np.float64
+    for name, floor in floors().items():
+        assert found[name].distance == pytest.approx(floor.distance, rel=0.01), name
+        assert found[name].slope == pytest.approx(floor.slope, rel=0.05, abs=0.05 * floor.slope[1], nan_ok=True), name
+
+
+def test_a_coarse_rounding_is_computed_in_float32_but_for_what_is_in_the_parameters_type():
+    """What is handed on and what is cast is float32 where units are coarse; statistics, losses and updates never are."""
+    kept = {}
+    for precision, units in UNITS.items():
+        rounding = Rounding(units)
+        kept[precision] = [each(np.ones(3)).dtype.name for each in (rounding.activation, rounding.cast, rounding.master)]
+    assert kept["fp32"] == kept["fp64"] == ["float64"] * 3
+    assert kept["bf16"] == kept["fp16"] == kept["tf32"] == ["float32", "float32", "float64"]

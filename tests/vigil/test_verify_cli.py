@@ -258,7 +258,7 @@ def voting(places, monkeypatch, tmp_path):
     saved: list[dict] = []
 
     def make_golden(*, progress, late, vote, **options) -> Golden:
-        options.pop("announce")(200.0, "24 steps of the oracle")
+        options.pop("announce")(200.0, 5.0, "24 steps of the oracle")
         progress("noise floors", 1, 1)
         saved.append({"late": late, **options})
         vote(tape, threading.Event())

@@ -32,7 +32,7 @@ from vigil.verify.golden import Golden, make_golden, path_of, save_golden
 from vigil.verify.standard_cases import has_taps
 from vigil.verify.vote import Vote, vote
 
-# What a framework takes to start and to answer the cases of a small model.
+# What a framework takes to start and to answer the cases of a small model; of a large one it takes the oracle's time besides.
 _VOTE_SECONDS = 15.0
 
 
@@ -94,7 +94,7 @@ def run(arguments: argparse.Namespace) -> int:
                 training=training,
                 data_directory=data_directory,
                 progress=display.progress,
-                announce=lambda seconds, what: say(_announcement(seconds, what, frameworks, is_named=bool(releases))),
+                announce=lambda *facts: say(_announcement(*facts, frameworks=frameworks, is_named=bool(releases))),
                 late=late or None,
                 vote=ask,
             )
@@ -145,8 +145,8 @@ def voters(recipe: Recipe, releases: Mapping[str, Release]) -> list[str]:
     return [name for name in FRAMEWORKS if name not in missing]
 
 
-def _announcement(seconds: float, what: str, frameworks: Sequence[str], *, is_named: bool) -> str:
-    voting = _VOTE_SECONDS * len(frameworks)
+def _announcement(seconds: float, voter: float, what: str, *, frameworks: Sequence[str], is_named: bool) -> str:
+    voting = (_VOTE_SECONDS + voter) * len(frameworks)
     minutes = max(1, round(max(voting, seconds + voting / len(available_cores())) / 60))
     absent = [name for name in FRAMEWORKS if name not in frameworks]
     alone = f" ({', '.join(absent)}: {'not named' if is_named else 'not installed'}, no vote)" if absent else ""

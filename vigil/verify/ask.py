@@ -47,7 +47,7 @@ Tensors = dict[str, np.ndarray]
 
 @dataclasses.dataclass(frozen=True)
 class Setting:
-    """Where cases are put to a framework, and what is planted there. python, hosts: as in `execute`."""
+    """Where cases are put to a framework, and what is planted there. python, hosts, variables: as in `execute`."""
 
     context: Context
     directory: Path
@@ -59,6 +59,7 @@ class Setting:
     stop: threading.Event | None = None
     python: Path | None = None
     hosts: Hosts | None = None
+    variables: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -190,6 +191,7 @@ def ask(
         hosts=setting.hosts if context.device == "cpu" else None,
         cores=setting.cores,
         grace=_GRACE_SECONDS,
+        variables=setting.variables,
     )
     record = Record.model_validate(make_record(directory, invocation_id=directory.parent.name, context=context, ending=ending))
     tensors: dict[str, Tensors] = {}

@@ -124,7 +124,7 @@ def make_golden(
     training: dict[str, Any],
     data_directory: Path | None,
     progress: Callable[[str, int, int], None],
-    announce: Callable[[float, str], None] = lambda seconds, what: None,
+    announce: Callable[[float, float, str], None] = lambda seconds, voter, what: None,
     seed: int = SEED,
     late: int | None = None,
     precisions: tuple[str, ...] = PRECISIONS,
@@ -134,7 +134,7 @@ def make_golden(
 
     Args:
         progress: told (what, done, total); threads call it.
-        announce: told, before the work, how many seconds it will take, and what it is.
+        announce: told, before the work, how many seconds it will take, how many a voter's arithmetic will, and what it is.
         vote: called with the tape when it lacks its floors alone, which are drawn meanwhile, and with what is set where all of it
             must end; what it raises ends the draws.
     """
@@ -306,8 +306,8 @@ def _estimate(
     seed: int,
     is_large: bool,
     precisions: tuple[str, ...],
-) -> tuple[float, str]:
-    """Return how many seconds the oracle will take, from a step on four images and one on the batch, and what it then does."""
+) -> tuple[float, float, str]:
+    """Return how many seconds the oracle will take, and how many its exact answers, from a few steps; and what it then does."""
     probes = _untrained(training, batches, steps, seed=seed)
     cases = standard_cases(training, probes)
 
@@ -319,16 +319,21 @@ def _estimate(
     margin, full = (next(case for case in cases if case.kind == "step" and case.is_full is each) for each in (False, True))
     of_pass(margin, None)  # slower than any after it
     searching, training_step = of_pass(margin, None), of_pass(full, None)
-    drawing = {case.is_full: of_pass(case, Rounding(UNITS["fp32"])) for case in (margin, full)}
+    ways = {UNITS[precision] for precision in precisions}
+    # Coarse ones take less: each kind is timed once.
+    kinds = {Rounding(units).is_coarse: units for units in ways}
+    of_kind = {(case.is_full, kind): of_pass(case, Rounding(units)) for case in (margin, full) for kind, units in kinds.items()}
+    drawing = {is_full: sum(of_kind[is_full, Rounding(units).is_coarse] for units in ways) for is_full in (False, True)}
     drawn = 0.0
     for case in (case for case in cases if case.kind != "repeat"):
         passes = _passes(_drawn(case, training, is_large=is_large))
         drawn += drawing[case.is_full] * passes * _draws(case, is_large=is_large)
     searched = searching * MARGIN_IMAGES * sum(len(probing.candidates(training, step)) for step in steps.values())
     trained = max(steps.values()) * _passes(full) * training_step
-    shared = trained + searched + drawn * len({UNITS[precision] for precision in precisions})
+    answered = training_step * sum(map(_passes, cases))
+    shared = trained + searched + answered + drawn
     what = f"{max(steps.values())} steps of the oracle, {len(cases)} cases in {len(precisions)} precisions"
-    return max(trained, shared / len(available_cores())), what
+    return max(trained, shared / len(available_cores())), answered, what
 
 
 def save_golden(path: Path, tape: Golden) -> None:

@@ -118,7 +118,7 @@ def test_a_vote_on_a_tape_is_that_of_the_release(fake: FakeInstaller, places, tm
         return {name: Vote("1.0", True, 0.0, "", "") for name in ("oracle", *options["frameworks"])}
 
     def make_golden(*, announce, recipe, **options):
-        announce(60.0, "24 steps of the oracle")
+        announce(60.0, 5.0, "24 steps of the oracle")
         options["vote"](tape, threading.Event())
         return dataclasses.replace(tape, header={"recipe": recipe.as_json()})
 

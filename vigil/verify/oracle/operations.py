@@ -1,4 +1,4 @@
-"""Single operations in float64 and their vector-Jacobian products, in canonical layouts.
+"""Single operations and their vector-Jacobian products in float64, of a coarse rounding in float32, in canonical layouts.
 
 Each function returns (output, backward): `backward(gradient)` gives one gradient for each array argument, in their order.
 """
@@ -27,7 +27,7 @@ def convolution(x: np.ndarray, kernel: np.ndarray, *, stride: int, padding: Padd
     inner = (height - 1 - top, height - 1 - bottom), (width - 1 - left, width - 1 - right)
 
     def backward(gradient: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        of_kernel = np.zeros((kernel.size // n_out, n_out))
+        of_kernel = np.zeros((kernel.size // n_out, n_out), gradient.dtype)
         for some, patches in _patches(x, (height, width), stride, padding):
             of_kernel += patches.T @ gradient[some].reshape(-1, n_out)
         if stride > 1 or min(map(min, inner)) < 0:
@@ -45,7 +45,7 @@ def _correlate(x: np.ndarray, kernel: np.ndarray, *, stride: int, padding: Paddi
         (n + before + after - side) // stride + 1
         for n, side, (before, after) in zip(x.shape[1:3], kernel.shape, padding, strict=False)
     )
-    result, matrix = np.empty((len(x), rows, columns, n_out)), kernel.reshape(-1, n_out)
+    result, matrix = np.empty((len(x), rows, columns, n_out), x.dtype), kernel.reshape(-1, n_out)
     for some, patches in _patches(x, kernel.shape[:2], stride, padding):
         np.matmul(patches, matrix, out=result[some].reshape(-1, n_out))
     return result
@@ -58,9 +58,9 @@ def _patches(x: np.ndarray, sides: tuple[int, ...], stride: int, padding: Paddin
     """
     (batch, rows, columns, n_in), ((top, bottom), (left, right)) = x.shape, padding
     n = min(batch, max(1, _IN_CACHE * stride**2 // (rows * columns * math.prod(sides) * n_in)))
-    padded = np.zeros((n, rows + top + bottom, columns + left + right, n_in))
+    padded = np.zeros((n, rows + top + bottom, columns + left + right, n_in), x.dtype)
     windows = sliding_window_view(padded, sides, axis=(1, 2))[:, ::stride, ::stride].transpose(0, 1, 2, 4, 5, 3)
-    patches = np.empty(windows.shape)
+    patches = np.empty(windows.shape, x.dtype)
     for first in range(0, batch, n):
         some = x[first : first + n]
         padded[: len(some), top : top + rows, left : left + columns] = some
@@ -76,12 +76,12 @@ def _scatter(gradient: np.ndarray, kernel: np.ndarray, shape: tuple[int, ...], *
     height, width, _, n_out = kernel.shape
     (top, bottom), (left, right) = padding
     (_, rows, columns, _), (batch, x_rows, x_columns, n_in) = gradient.shape, shape
-    result, matrix = np.empty(shape), kernel.reshape(-1, n_out).T
+    result, matrix = np.empty(shape, gradient.dtype), kernel.reshape(-1, n_out).T
     n = max(1, _IN_CACHE // (rows * columns * matrix.shape[1]))
     for first in range(0, batch, n):
         some = gradient[first : first + n]
         patches = (some.reshape(-1, n_out) @ matrix).reshape(*some.shape[:3], height, width, n_in)
-        padded = np.zeros((len(some), x_rows + top + bottom, x_columns + left + right, n_in))
+        padded = np.zeros((len(some), x_rows + top + bottom, x_columns + left + right, n_in), gradient.dtype)
         for row, column in np.ndindex(height, width):
             given = padded[:, row : row + stride * rows : stride, column : column + stride * columns : stride]
             given += patches[:, :, :, row, column]
@@ -219,7 +219,7 @@ def moments(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return mean and biased variance of each channel of [..., channel]."""
     rows, n_channels = _long_rows(x), x.shape[-1]
     n = x.size // n_channels
-    mean = rows.sum(axis=0).reshape(-1, n_channels).sum(axis=0) / n
+    mean = rows.sum(axis=0, dtype=np.float64).reshape(-1, n_channels).sum(axis=0) / n
     wide_mean, squares = _repeated(mean, rows), np.zeros(rows.shape[1])
     for some in _few(rows):
         centred = rows[some] - wide_mean
@@ -234,7 +234,7 @@ def _long_rows(x: np.ndarray) -> np.ndarray:
 
 def _repeated(of_channels: np.ndarray, rows: np.ndarray) -> np.ndarray:
     """Return [channel] as often as a row of several pixels has them."""
-    return np.tile(of_channels, rows.shape[1] // of_channels.size)
+    return np.tile(of_channels.astype(rows.dtype, copy=False), rows.shape[1] // of_channels.size)
 
 
 def _few(rows: np.ndarray) -> Iterator[slice]:

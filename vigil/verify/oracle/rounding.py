@@ -6,6 +6,7 @@ Parker 1997, Monte Carlo arithmetic (UCLA CSD-970002), is the method; Stott Park
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -33,6 +34,10 @@ UNITS = {
 }
 
 
+# What is rounded by such a unit is computed in float32, whose own is less by 2**-13: it adds 1e-8 to a floor's square, and takes
+# half of the time.
+_COARSE = 2.0**-11
+
 # So many numbers, with what is made of them, stay in the cache of a core.
 _IN_CACHE = 2**14
 
@@ -45,6 +50,9 @@ class Rounding:
     error of sqrt(terms) / 3 units of a sum whose terms have one sign, and about as much of the tensor's root mean square
     where they cancel (Higham 2002, Accuracy and Stability of Numerical Algorithms, chapter 4, for the statistical bound).
     Sums in blocks or pairs err less.
+
+    Under a coarse unit activations, their gradients and weights that are cast are float32, and so is what is computed of them.
+    What is kept in the parameters' type stays float64.
 
     Args:
         times: how many units stand for one.
@@ -62,47 +70,56 @@ class Rounding:
     ) -> None:
         if units:
             units = Units(*(times * unit for unit in dataclasses.astuple(units)))
+        self.is_coarse = units is not None and units.activation >= _COARSE
+        self._type = np.float32 if self.is_coarse else np.float64
         self._units, self._seed, self._draw = units, seed, draw
         self._calls, self._on_call = 0, on_call
 
     def activation(self, x: np.ndarray, terms: int = 1) -> np.ndarray:
         """Round what a layer hands on, forward or backward; each element is a sum of so many terms."""
         self._on_call()
-        return self._round(x, self._units, self._units.activation, terms) if self._units else x
+        return self._round(x, self._units, self._units.activation, terms, self._type) if self._units else x
 
     def master(self, x: np.ndarray, terms: int = 1) -> np.ndarray:
         """Round what is kept in the parameters' type: statistics, gradients of batch norm, the loss, the update."""
         self._on_call()
-        return self._round(x, self._units, self._units.master, terms) if self._units else x
+        return self._round(x, self._units, self._units.master, terms, np.float64) if self._units else x
 
     def cast(self, x: np.ndarray) -> np.ndarray:
         """Round a weight or an image that a layer casts before it uses it."""
-        return self._round(x, self._units, self._units.cast, 1) if self._units and self._units.cast else x
+        return self._round(x, self._units, self._units.cast, 1, self._type) if self._units and self._units.cast else x
 
-    def _round(self, x: np.ndarray, units: Units, unit: float, terms: int) -> np.ndarray:
+    def _round(self, x: np.ndarray, units: Units, unit: float, terms: int, dtype: type[np.floating]) -> np.ndarray:
         self._calls += 1
         name = f"verify/rounding/{self._draw}/{self._calls}"
         flat = np.ravel(x)
-        result = np.empty(flat.shape)
-        # u is twice a centred number, whose deviation is 1 / sqrt(12).
-        of_value, of_sum = (2.0 * unit) ** 2, (2.0 * units.master) ** 2 * terms / 3.0
-        if terms > 1:
-            squares, larger = np.empty((2, min(flat.size, _IN_CACHE)))
-            mean = np.full_like(larger, flat @ flat / flat.size)
-        pieces = streams.centred_pieces(self._seed, name, count=flat.size, size=_IN_CACHE)
-        for first, u in zip(range(0, flat.size, _IN_CACHE), pieces, strict=True):
+        result = np.empty(flat.shape, dtype)
+        size = dtype(_root_mean_square(flat)) if terms > 1 else dtype(0.0)
+        # In units of the tensor's size; the largest odd number is 2**15.
+        of_one, of_value, of_sum = dtype(unit / 2**15), (unit / 2**15) ** 2, (units.master / 2**15) ** 2 * terms / 3.0
+        squares, larger = np.empty((2, min(flat.size, _IN_CACHE)), dtype)
+        pieces = streams.odd_pieces(self._seed, name, count=flat.size, size=_IN_CACHE)
+        for first, odd in zip(range(0, flat.size, _IN_CACHE), pieces, strict=True):
             part, there = flat[first : first + _IN_CACHE], result[first : first + _IN_CACHE]
-            n = part.size
-            if terms == 1:
-                u *= 2.0 * unit
-                u += 1.0
-                np.multiply(part, u, out=there)
+            if not size:  # of one term, or zeros
+                np.multiply(odd, of_one, out=there)
+                there += 1.0
+                there *= part
                 continue
-            error = np.multiply(part, part, out=squares[:n])
-            of_terms = np.maximum(error, mean[:n], out=larger[:n])
+            # Squares of small gradients are no float32 numbers, those of their parts of the size are.
+            error = np.multiply(part, 1.0 / size, out=squares[: part.size])
+            error *= error
+            of_terms = np.maximum(error, 1.0, out=larger[: part.size])
             of_terms *= of_sum
             error *= of_value
             error += of_terms
-            u *= np.sqrt(error, out=error)
-            np.add(part, u, out=there)
+            np.sqrt(error, out=error)
+            error *= odd
+            error *= size
+            np.add(part, error, out=there)
         return result.reshape(np.shape(x))
+
+
+def _root_mean_square(flat: np.ndarray) -> float:
+    pieces = (flat[first : first + _IN_CACHE].astype(np.float64, copy=False) for first in range(0, flat.size, _IN_CACHE))
+    return math.sqrt(sum(float(piece @ piece) for piece in pieces) / flat.size)

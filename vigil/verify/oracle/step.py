@@ -44,7 +44,8 @@ def train_step(
         statistics = graph.statistics
         losses.append(loss)
         gradients.append(graph.parameter_gradients())
-    mean = {name: functools.reduce(np.add, (each[name] for each in gradients)) / len(batches) for name in params}
+    sums = {name: functools.reduce(np.add, (each[name] for each in gradients)) for name in params}
+    mean = {name: of_all.astype(np.float64) / len(batches) for name, of_all in sums.items()}  # coarse ones are float32
     answer: Tensors = {"loss": np.mean(losses)}
     answer |= {f"output/{name}": value for name, value in graph.outputs.items()}
     answer |= {f"leaf_gradient/{name}": value for name, value in graph.tap_gradients().items()}
