@@ -115,7 +115,8 @@ def _test(test: OwnTest) -> str:
 def _rate(rate: Rate) -> str:
     if not rate.count:
         return f"0 of {rate.of}"
-    return f"{rate.count} of {rate.of} ({100 * rate.low:.2g} to {100 * rate.high:.2g} %)"
+    low, high = (f"{100 * each:.2g}" if each < 0.1 else f"{100 * each:.0f}" for each in (rate.low, rate.high))
+    return f"{rate.count} of {rate.of} ({low} to {high} %)"
 
 
 def _results(count: int) -> str:

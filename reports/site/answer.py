@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import scipy
 from markupsafe import Markup
@@ -24,7 +24,7 @@ from reports.site.power_table import RUNS, ProfilePower
 from reports.site.sources import Sources
 from reports.site.standing import ReportedCell, public
 from reports.site.words import count, number, plain, points, shortened
-from vigil.documents.night import REPRODUCE, VERIFY, CellKind
+from vigil.documents.night import REPRODUCE, VERIFY, CellKind, StepRow
 from vigil.documents.verdict import Verdict
 from vigil.recipes.loading import DEFAULT_PROFILE
 from vigil.statistics.discoveries import FALSE_ALARMS, expected_alarms
@@ -346,6 +346,23 @@ def answer_of(
         title = f"{'Wrong' if any(each.sort in (STEP, WORSE, FAILED, OTHER) for each in today) else 'Changed'}: {told}."
     name = min((each.appearance.name for each in today), key=list(APPEARANCES).index)
     return Answer(name, APPEARANCES[name].mark, f"{title}{_all_in(today)}", details)
+
+
+def with_own_steps(answer: Answer, steps: Sequence[StepRow]) -> Answer:
+    """Return the answer with what the night found of users' own steps.
+
+    Causes are of recipes alone, and `fine` is not said beside a step that is wrong.
+    """
+    found = [(plain(step.recipe), appearance_of(step.verdict)) for step in steps if step.verdict is not None]
+    bad = [(name, appearance) for name, appearance in found if appearance.name in (Verdict.REGRESSED, FAILED)]
+    if not bad:
+        return answer
+    named = ", ".join(dict.fromkeys(name for name, _ in bad))
+    told = f"{count(len(bad), 'context')} of your own steps {'is' if len(bad) == 1 else 'are'} wrong or failed: {named}."
+    worst = min((appearance for _, appearance in bad), key=lambda each: list(APPEARANCES).index(each.name))
+    if list(APPEARANCES).index(answer.name) < list(APPEARANCES).index(worst.name):
+        return replace(answer, title=f"{answer.title} And {told}")
+    return Answer(worst.name, worst.mark, f"Wrong: {told}", [answer.title, *answer.details])
 
 
 def _causes_told(causes: Sequence[Cause]) -> str:

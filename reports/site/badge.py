@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import xml.etree.ElementTree as ElementTree
 
-from reports.site.appearance import APPEARANCES
+from reports.site.appearance import APPEARANCES, FAILED
 from reports.site.causes import BETTER, MOVED
 from reports.site.words import plain, shortened
 from vigil.documents.first_screen import FirstScreen
@@ -24,6 +24,8 @@ def word_of_badge(screen: FirstScreen) -> tuple[str, Verdict]:
         return f"{len(wrong)} changed", Verdict.BETTER
     if wrong:
         return f"{len(wrong)} wrong", Verdict.REGRESSED
+    if screen.answer.state in (Verdict.REGRESSED, FAILED):  # of users' own steps, which are no causes
+        return "wrong", Verdict.REGRESSED
     return ("fine", Verdict.REPRODUCED) if screen.answer.state == Verdict.REPRODUCED else ("unknown", Verdict.UNKNOWN)
 
 

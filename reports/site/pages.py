@@ -16,7 +16,7 @@ import jinja2
 
 from reports.night_summary import step_commands
 from reports.site import badge, charts, feed, glance, words
-from reports.site.answer import CauseRow, Teller, answer_of, night_counts, seen_drops, source_of, tiles_of
+from reports.site.answer import CauseRow, Teller, answer_of, night_counts, seen_drops, source_of, tiles_of, with_own_steps
 from reports.site.appearance import APPEARANCES, FAILED, appearance_of, word_of
 from reports.site.causes import ATTENTION, Cause, Found, causes_of
 from reports.site.cell_drift import drifts_of
@@ -151,14 +151,15 @@ class _Site:
         """Write what is wrong, by cause, and everything else at a glance."""
         sources, cells = self.sources, self.cells
         releases, failures = glance.releases_of(sources, cells), glance.failures_of(sources, cells)
+        own_steps = sources.night.steps if sources.night else ()
         answer = answer_of(sources, cells, self.found, self.powers, tested=self.drifts.looked_at["tested"])
+        answer = with_own_steps(answer, own_steps)
         tiles = tiles_of(cells, self.found, releases)
         screen = first_screen(sources, cells, self.found, self.rows, answer=answer, tiles=tiles)
         screen.write(self.out)
         (self.out / feed.FILE_NAME).write_bytes(feed.feed_of(screen, self.earlier))
         (self.out / badge.FILE_NAME).write_text(badge.badge_of(screen), encoding="utf-8")
-        night = sources.night
-        own = {"steps": night.steps if night else (), "step_commands": step_commands(night) if night else ()}
+        own = {"steps": own_steps, "step_commands": step_commands(sources.night) if sources.night else ()}
         if not cells:
             self.write("index.html", "empty.html", **own)
             return

@@ -9,7 +9,11 @@ import pytest
 
 from reports.site.appearance import contrast
 from reports.site.pages import write_site
+from tests.nightly.nights import a_document, a_release
 from tests.reports.site_frames import HOSTILE, ago, frames, nights_of, sample, sources, verification
+from vigil.documents.night import DONE
+from vigil.documents.verdict import Verdict
+from vigil.nightly.cells import row_of, step_cells
 
 SVG = "{http://www.w3.org/2000/svg}"
 WRONG = {"verdict": "regressed"}
@@ -46,6 +50,24 @@ def test_the_badge_has_one_answer(tmp_path, samples, verifications, word):
     assert words_of(svg) == ["Vigil", word]
     assert f"Vigil: {word}, night " in svg.find(f"{SVG}title").text == svg.get("aria-label")
     assert svg.get("role") == "img"
+
+
+@pytest.mark.parametrize(
+    ("verdict", "word", "sentence"),
+    [
+        (Verdict.REPRODUCED, "fine", "Fine: "),
+        (Verdict.REGRESSED, "wrong", "Wrong: 1 context of your own steps is wrong or failed: my_step.py."),
+        (Verdict.FAILED_CRASH, "wrong", "Wrong: 1 context of your own steps is wrong or failed: my_step.py."),
+    ],
+)
+def test_no_fine_stands_beside_a_step_that_is_wrong(tmp_path, verdict, word, sentence):
+    """A user's own step is no cause of the history's, and yet the first sentence and the badge have it."""
+    [cell, *_] = step_cells("my_step.py", "jax", "quick")
+    row = row_of(cell, basis="b", chosen="new").replace(status=DONE, seconds=1.0, verdict=verdict, reason="so")
+    night = a_document([], files=("/ours/my_step.py",), steps=(row,), releases={"jax": a_release("jax")})
+    svg = badge_of([sample()], [verification()], tmp_path / "out", night=night)
+    assert words_of(svg) == ["Vigil", word]
+    assert sentence in (tmp_path / "out" / "index.html").read_text(encoding="utf-8")
 
 
 def test_the_badge_can_be_read(tmp_path):
