@@ -47,6 +47,7 @@ _SIDES = 16
 _SHRINKS = 40
 _SMALLER = (*range(1, 10), 12, 15, 16, 17, 24, 31, 32, 33, 63, 64, 65, 127, 128, 129)
 _EVERY_TRIAL = 2  # calls with the same inputs
+_SMALLER_CALLS = 15  # of a race that is made smaller: one that shows in a fifth of the calls is missed once in thirty times
 _CROSSED = 100.0  # times the median of draws' squared distances
 _PARTING = 8.0  # an element is out beyond so many times what rounding does to it
 
@@ -225,7 +226,7 @@ class Examiner:
 
     def smallest(self, result: dict[str, Any], *, on_call: Callable[[], None]) -> dict[str, Any]:
         """Return the result of the smallest sizes that still show the same failure of the same tensor."""
-        trial, calls = Trial(**result["trial"]), self._request.repeats if result["kind"] == RACE else _EVERY_TRIAL
+        trial, calls = Trial(**result["trial"]), _SMALLER_CALLS if result["kind"] == RACE else _EVERY_TRIAL
         left = _SHRINKS
         for name in trial.sizes:
             allowed = self.file.sizes.get(name, _SMALLER)
