@@ -13,10 +13,9 @@ from vigil.errors import UsageError
 from vigil.operators.limits import operator_limits
 from vigil.operators.verify import SEEDS, verify_operator
 from vigil.paths import runs_directory
-from vigil.process.build_spec import fault_entry
 from vigil.process.side_by_side import available_cores
 from vigil.progress import StageDisplay
-from vigil.steps.verify import PRECISIONS, asked_of, framework_of, new_own_directory
+from vigil.steps.verify import PRECISIONS, framework_of, new_own_directory
 from vigil.terminal import answered
 
 
@@ -37,14 +36,7 @@ def run(arguments: argparse.Namespace, file: Path) -> int:
     with contextlib.ExitStack() as stack:
         display = stack.enter_context(StageDisplay())
         python, recorded = own_step.environment_of(arguments, framework, stack, display)
-        asked = asked_of(
-            file,
-            framework,
-            python=python,
-            fault=fault_entry(arguments.fault),
-            progress=display.progress,
-            progress_timeout=options.seconds("--hang-timeout", arguments.hang_timeout),
-        )
+        asked = own_step.asked_from(arguments, file, framework, python, display)
         document = verify_operator(
             asked,
             make_context(framework=framework, mode=mode, precision=precisions[0]),

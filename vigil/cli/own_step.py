@@ -21,6 +21,7 @@ from vigil.process.side_by_side import available_cores
 from vigil.progress import StageDisplay
 from vigil.releases.store import held, obtain
 from vigil.steps.limits import step_limits
+from vigil.steps.processes import Asked
 from vigil.steps.verify import PRECISIONS, Setting, asked_of, framework_of, new_own_directory, settings_of, verify_step
 from vigil.terminal import answered
 
@@ -59,14 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
     with contextlib.ExitStack() as stack:
         display = stack.enter_context(StageDisplay())
         python, recorded = environment_of(arguments, framework, stack, display)
-        asked = asked_of(
-            file,
-            framework,
-            python=python,
-            fault=fault_entry(arguments.fault),
-            progress=display.progress,
-            progress_timeout=options.seconds("--hang-timeout", arguments.hang_timeout),
-        )
+        asked = asked_from(arguments, file, framework, python, display)
         document = verify_step(
             asked,
             settings,
@@ -126,6 +120,20 @@ def settings_from(arguments: argparse.Namespace, framework: str) -> list[Setting
 def jobs_from(arguments: argparse.Namespace) -> int:
     """Return how many processes are side by side: one for each core, unless that is said. Raises UsageError."""
     return options.whole_number("--jobs", arguments.jobs or str(len(available_cores())), least=1)
+
+
+def asked_from(
+    arguments: argparse.Namespace, file: Path, framework: str, python: Path | None, display: StageDisplay
+) -> Asked:
+    """Return what is asked of a user's file in every process. Raises UsageError."""
+    return asked_of(
+        file,
+        framework,
+        python=python,
+        fault=fault_entry(arguments.fault),
+        progress=display.progress,
+        progress_timeout=options.seconds("--hang-timeout", arguments.hang_timeout),
+    )
 
 
 def interpreter(what: str, path: str) -> Path:

@@ -28,9 +28,8 @@ from runners.contract.operators.own import (
 )
 from runners.contract.operators.request import FILE_NAME, OPTION, OperatorRequest, read_request
 from runners.contract.operators.trials import UNITS, USUAL, Trial, arranged, plan, rounded
-from runners.contract.protocol import faults, launch
-from runners.contract.protocol.costs import costs
 from runners.contract.protocol.events import EventWriter, encode_float
+from runners.contract.steps import process
 from runners.contract.steps.own import Batch, OwnFileError
 
 Arrays = dict[str, np.ndarray]
@@ -106,24 +105,10 @@ def main(name: str, load: Callable[[], Framework], arguments: list[str]) -> int:
     Args:
         load: imports the framework.
     """
-
-    def begin(directory: Path, request: OperatorRequest, events: EventWriter) -> tuple[Callable[[], None], Callable[[], int]]:
-        def work() -> None:
-            _answer(load(), request, directory, events)
-            events.enter("finish")
-            events.emit("finished", **costs())
-
-        return work, lambda: 0
-
-    return launch.conducted(name, arguments, file=FILE_NAME, read=read_request, begin=begin, option=OPTION)
+    return process.main(name, load, arguments, file=FILE_NAME, read=read_request, option=OPTION, answer=_answer)
 
 
 def _answer(framework: Framework, request: OperatorRequest, directory: Path, events: EventWriter) -> None:
-    framework.set_up(request)
-    events.emit("environment", environment=framework.describe())
-    events.enter("set_up")
-    if request.fault:
-        faults.install(request.fault, framework.name)
     file = load_operator(Path(request.file), request.file_sha256)
     events.enter("build")
     examiner = Examiner(file, framework.operator(file, request), framework.to_numpy, request)

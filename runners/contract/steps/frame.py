@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import platform
-import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -20,9 +18,8 @@ import numpy as np
 from runners.contract.arrays import read_arrays, write_arrays
 from runners.contract.errors import ContractError
 from runners.contract.files import replace_text
-from runners.contract.protocol import faults, launch
-from runners.contract.protocol.costs import costs
 from runners.contract.protocol.events import EventWriter, encode_float
+from runners.contract.steps import process
 from runners.contract.steps.derivative import derivatives
 from runners.contract.steps.measure import Line, lines_of
 from runners.contract.steps.own import (
@@ -159,25 +156,10 @@ def main(name: str, load: Callable[[], Framework], arguments: list[str]) -> int:
     Args:
         load: imports the framework.
     """
-
-    def begin(directory: Path, request: StepRequest, events: EventWriter) -> tuple[Callable[[], None], Callable[[], int]]:
-        def work() -> None:
-            _answer(load(), request, directory, events)
-            events.enter("finish")
-            events.emit("finished", **costs())
-
-        return work, lambda: 0
-
-    return launch.conducted(name, arguments, file=FILE_NAME, read=read_request, begin=begin, option=OPTION)
+    return process.main(name, load, arguments, file=FILE_NAME, read=read_request, option=OPTION, answer=_answer)
 
 
 def _answer(framework: Framework, request: StepRequest, directory: Path, events: EventWriter) -> None:
-    framework.set_up(request)
-    here = {"python": platform.python_version(), "executable": sys.executable, "numpy": np.__version__}
-    events.emit("environment", environment=here | framework.describe())
-    events.enter("set_up")
-    if request.fault:
-        faults.install(request.fault, framework.name)
     own = load_own(Path(request.file), request.file_sha256)
     events.enter("data")
     given = read_arrays(Path(request.given) / BEGUN) if request.given else {}
