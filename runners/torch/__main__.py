@@ -1,10 +1,12 @@
 """`python -m runners.torch RUN_DIR`: train the run that RUN_DIR/spec.json describes, or answer its cases.
 
 With `--step`: what RUN_DIR/request.json asks of a user's own program; with `--operator`, of an operator.
+With `--audit`: the public calls of the framework.
 """
 
 import sys
 
+from runners.contract.audit import frame as audit
 from runners.contract.operators import frame as operators
 from runners.contract.protocol import host, launch
 from runners.contract.steps import frame
@@ -34,6 +36,12 @@ def _operator() -> operators.Framework:
     return FRAMEWORK
 
 
+def _audit() -> audit.Framework:
+    from runners.torch.audit import FRAMEWORK
+
+    return FRAMEWORK
+
+
 def _prepare() -> None:
     """Import all that a host's forks need."""
     import torch._dynamo  # noqa: F401  800 modules that an optimizer imports when it is made, compiled or not
@@ -49,4 +57,6 @@ if __name__ == "__main__":
         launch.leave(frame.main("torch", _own, sys.argv[2:]))
     if sys.argv[1:2] == [operators.OPTION]:
         launch.leave(operators.main("torch", _operator, sys.argv[2:]))
+    if sys.argv[1:2] == [audit.OPTION]:
+        launch.leave(audit.main("torch", _audit, sys.argv[2:]))
     launch.leave(launch.main("torch", _run, sys.argv[1:]))

@@ -1,0 +1,1 @@
+"""What an audit asks of a framework, and how it is answered."""

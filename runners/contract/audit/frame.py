@@ -1,0 +1,162 @@
+"""The frame of a runner of audits: each question is asked of every public call that its operator has in the framework.
+
+What is right is known to the conductor alone. Here a call is made, twice, and what it gave is written down with its gradients.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from runners.contract.arrays import read_arrays, write_arrays
+from runners.contract.audit.mutants import MUTANTS, Tools, has_effect
+from runners.contract.audit.request import FILE_NAME, OPTION, AuditRequest, read_request
+from runners.contract.audit.ways import Call, Calls, called, found
+from runners.contract.errors import ContractError
+from runners.contract.files import replace_text
+from runners.contract.protocol.events import EventWriter
+from runners.contract.steps import process
+
+# What a call came to. absent: this release has no such name. cannot: the framework has no such form of it, with the reason.
+ANSWERED, RAISES, ABSENT, CANNOT = "answered", "raises", "absent", "cannot"
+_LONGEST_MESSAGE = 300
+# What frameworks say of a type of numbers, or a derivative, that they do not have.
+_HAS_NONE = (
+    "not implemented for", "is not implemented", "No OpKernel was registered", "is not supported", "not in list of allowed values",
+    "No gradient defined",
+)  # fmt: skip
+
+
+class Question(NamedTuple):
+    """One set of arguments and parameters of an operator.
+
+    arguments: NumPy arrays, float32 (float64 in fp64) where they are floating, of numbers that the precision has.
+    cotangents: the gradients of what the operator gives, None where an output is not floating.
+    kept: arguments that stay in float32.
+    """
+
+    id: str
+    operator: str
+    parameters: dict[str, Any]
+    arguments: dict[str, np.ndarray]
+    differentiated: tuple[str, ...]
+    kept: tuple[str, ...]
+    cotangents: tuple[np.ndarray | None, ...]
+    precision: str
+    layout: str
+
+
+class Answer(NamedTuple):
+    """What a call gave, as NumPy arrays: float32 (float64 in fp64) where it is floating. changed: arguments that it wrote to."""
+
+    outputs: list[np.ndarray]
+    gradients: dict[str, np.ndarray]
+    changed: tuple[str, ...] = ()
+
+    def named(self) -> dict[str, np.ndarray]:
+        """Return all arrays: `outputs/<place>`, `gradients/<argument>`."""
+        outputs = {f"outputs/{place}": each for place, each in enumerate(self.outputs)}
+        return outputs | {f"gradients/{name}": each for name, each in self.gradients.items()}
+
+
+class Adapter(Protocol):
+    """How a framework carries out a call in the process's mode."""
+
+    tools: Tools
+
+    def answer(self, call: Call, question: Question) -> Answer:
+        """Return what the call gives for a question, with the gradients that it asks for."""
+
+
+class Framework(NamedTuple):
+    """What a framework brings. `set_up` comes before its first operation.
+
+    calls: of a family, by operator and public name.
+    """
+
+    name: str
+    set_up: Callable[[AuditRequest], None]
+    describe: Callable[[], dict[str, Any]]
+    calls: Callable[[str], Calls]
+    adapter: Callable[[AuditRequest], Adapter]
+
+
+def main(name: str, load: Callable[[], Framework], arguments: list[str]) -> int:
+    """Answer the questions that a request names; return the exit code. A failure of any kind becomes a `failed` event."""
+    return process.main(name, load, arguments, file=FILE_NAME, read=read_request, option=OPTION, answer=_answer)
+
+
+def _answer(framework: Framework, request: AuditRequest, directory: Path, events: EventWriter) -> None:
+    adapter = framework.adapter(request)
+    events.enter("verify")
+    for family in request.families:
+        questions = read_questions(directory, family)
+        calls = framework.calls(family)
+        told: list[dict[str, Any]] = []
+        arrays: dict[str, np.ndarray] = {}
+        for number, question in enumerate(questions):
+            for way, call in calls.get(question.operator, {}).items():
+                for mutant in request.mutants or ("",):
+                    row, answers = _asked(framework, adapter, question, way, call, mutant)
+                    told.append(row)
+                    arrays |= {f"{len(told) - 1}/{name}": each for name, each in answers.items()}
+            events.advance()
+            if number + 1 == len(questions) or questions[number + 1].operator != question.operator:
+                events.emit("probed", index=number, total=len(questions), name=f"{family}/{question.operator}", seconds=0.0)
+        write_arrays(directory / f"answers-{family}.npz", arrays)
+        replace_text(directory / f"answers-{family}.json", json.dumps(told))
+
+
+def _asked(
+    framework: Framework, adapter: Adapter, question: Question, way: str, call: Call | None, mutant: str
+) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    row: dict[str, Any] = {"question": question.id, "way": way, "mutant": mutant, "status": ANSWERED, "message": ""}
+    if found(way) is None:
+        return row | {"status": ABSENT, "message": f"{framework.name} has no {way}"}, {}
+    try:
+        call = called(way, call)
+        answer = adapter.answer(call, question)
+        if mutant:
+            mutated = adapter.answer(MUTANTS[mutant](call, adapter.tools), question)
+            if not has_effect(answer.named(), mutated.named()):
+                return row | {"status": CANNOT, "message": "no effect"}, {}
+            return row, mutated.named()
+        again = adapter.answer(call, question).named()
+    except ContractError as error:
+        status = CANNOT if error.category == "unsupported" else RAISES
+        return row | {"status": status, "message": str(error)[:_LONGEST_MESSAGE]}, {}
+    except Exception as error:  # whatever a call raises is an answer of its own, and others go on
+        message = f"{type(error).__name__}: {(str(error).strip().splitlines() or [''])[0]}"[:_LONGEST_MESSAGE]
+        is_said = any(phrase in message for phrase in _HAS_NONE)
+        return row | {"status": CANNOT if is_said else RAISES, "message": message}, {}
+    arrays = answer.named()
+    other = [name for name in arrays if arrays[name].tobytes() != again[name].tobytes()]
+    return row | {"changed": list(answer.changed), "other_bits": other}, arrays
+
+
+def write_questions(directory: Path, family: str, questions: list[Question]) -> None:
+    """Write the questions of a family where the runner looks for them."""
+    arrays, rows = {}, []
+    for place, each in enumerate(questions):
+        arrays |= {f"{place}/arguments/{name}": array for name, array in each.arguments.items()}
+        arrays |= {f"{place}/cotangents/{at}": array for at, array in enumerate(each.cotangents) if array is not None}
+        plain = {"arguments": list(each.arguments), "cotangents": [array is not None for array in each.cotangents]}
+        rows.append(each._asdict() | plain)
+    write_arrays(directory / f"questions-{family}.npz", arrays)
+    replace_text(directory / f"questions-{family}.json", json.dumps(rows))
+
+
+def read_questions(directory: Path, family: str) -> list[Question]:
+    """Return the questions of a family."""
+    arrays = read_arrays(directory / f"questions-{family}.npz")
+    questions = []
+    for place, row in enumerate(json.loads((directory / f"questions-{family}.json").read_text(encoding="utf-8"))):
+        cotangents = [arrays[f"{place}/cotangents/{at}"] if there else None for at, there in enumerate(row["cotangents"])]
+        arguments = {name: arrays[f"{place}/arguments/{name}"] for name in row["arguments"]}
+        tuples = {name: tuple(row[name]) for name in ("differentiated", "kept")}
+        questions.append(Question(**row | tuples | {"arguments": arguments, "cotangents": tuple(cotangents)}))
+    return questions

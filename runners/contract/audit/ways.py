@@ -1,0 +1,76 @@
+"""The public calls of a framework: one module a family, and Keras's beside them where it is installed."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import importlib
+import importlib.util
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+Call = Callable[..., Any]
+# By operator and public name. None: the public name is called as it is.
+Calls = Mapping[str, Mapping[str, Call | None]]
+KERAS = "keras"
+
+
+def use_keras(backend: str) -> None:
+    """Let Keras, if it is imported later, compute with this framework."""
+    os.environ["KERAS_BACKEND"] = backend
+
+
+def calls_of(framework: str, family: str) -> Calls:
+    """Return the calls of a family, by operator and public name: the framework's, and Keras's on it."""
+    found: dict[str, dict[str, Any]] = {}
+    for module in _modules(framework, family):
+        for operator, calls in module.CALLS.items():
+            found.setdefault(operator, {}).update(calls)
+    return found
+
+
+def _modules(framework: str, family: str) -> Iterator[Any]:
+    names = [f"runners.{framework}.calls.{family}"]
+    if importlib.util.find_spec(KERAS):
+        names.append(f"runners.{KERAS}.{family}")
+    for name in names:
+        with contextlib.suppress(ModuleNotFoundError):
+            if importlib.util.find_spec(name):
+                yield importlib.import_module(name)
+
+
+def named_by(name: str) -> str:
+    """Return the public name alone: what stands in brackets behind it says which form of it is meant.
+
+    >>> named_by("torch.nn.LSTM (two directions)")
+    'torch.nn.LSTM'
+    """
+    return re.sub(r" \(.*\)$", "", name)
+
+
+@functools.cache
+def found(name: str) -> Any:
+    """Return what a public name stands for in what is installed; None where there is no such name."""
+    parts = named_by(name).split(".")
+    for length in range(len(parts), 0, -1):
+        try:
+            value = importlib.import_module(".".join(parts[:length]))
+        except ImportError:
+            continue
+        for part in parts[length:]:
+            value = getattr(value, part, None)
+        return value
+    return None
+
+
+def called(name: str, call: Callable[..., Any] | None) -> Callable[..., Any]:
+    """Return the call of a public name: None stands for the name itself, its tensors by position and its parameters by name."""
+    return call or (lambda **arguments: _by_position(found(name), arguments))
+
+
+def _by_position(function: Callable[..., Any], arguments: dict[str, Any]) -> Any:
+    tensors = [each for each in arguments.values() if hasattr(each, "shape")]
+    rest = {name: each for name, each in arguments.items() if not hasattr(each, "shape")}
+    return function(*tensors, **rest)

@@ -1,0 +1,122 @@
+"""Public calls of JAX, flax and optax, carried out for an audit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from runners.contract.audit.frame import Answer, Call, Calls, Framework, Question
+from runners.contract.audit.request import AuditRequest
+from runners.contract.audit.ways import calls_of, use_keras
+from runners.jax.modes import compile_ahead
+from runners.jax.step import describe, set_up
+
+_TYPES = {"fp32": jnp.float32, "bf16": jnp.bfloat16, "fp16": jnp.float16, "fp64": jnp.float64}
+
+
+def _set_up(request: AuditRequest) -> None:
+    set_up(request)
+    jax.config.update("jax_enable_x64", request.is_wide)
+    use_keras("jax")
+
+
+def _calls(family: str) -> Calls:
+    return calls_of("jax", family)
+
+
+class Tools:
+    """What a planted defect does to arrays."""
+
+    def is_floating(self, value: Any) -> bool:
+        return isinstance(value, jax.Array) and jnp.issubdtype(value.dtype, jnp.floating)
+
+    def is_truth(self, value: Any) -> bool:
+        return isinstance(value, jax.Array) and value.dtype == jnp.bool_
+
+    def shape(self, value: Any) -> tuple[int, ...]:
+        return tuple(value.shape)
+
+    def scaled(self, value: Any, factor: np.ndarray | float) -> Any:
+        return value * jnp.asarray(factor, value.dtype)
+
+    def rolled(self, value: Any) -> Any:
+        return jnp.roll(value, 1, -1)
+
+    def all_true(self, value: Any) -> Any:
+        return jnp.ones_like(value)
+
+    def narrowed(self, value: Any) -> Any:
+        return value.astype(jnp.bfloat16)
+
+    def like(self, value: Any, other: Any) -> Any:
+        return value.astype(other.dtype)
+
+    def half_gradient(self, value: Any) -> Any:
+        return value / 2 + jax.lax.stop_gradient(value / 2)
+
+
+class Adapter:
+    """How a call is carried out in a mode."""
+
+    tools = Tools()
+
+    def __init__(self, request: AuditRequest) -> None:
+        self._mode = request.mode
+
+    def answer(self, call: Call, question: Question) -> Answer:
+        given = {name: _array(name, each, question) for name, each in question.arguments.items()}
+        cotangents = [None if each is None else jnp.asarray(each) for each in question.cotangents]
+        chosen = {name: given[name] for name in question.differentiated}
+        rest = {name: each for name, each in given.items() if name not in chosen}
+
+        def forward(chosen: dict[str, Any], rest: dict[str, Any]) -> list[Any]:
+            found = call(**{name: chosen.get(name, rest.get(name)) for name in given}, **question.parameters)
+            return [jnp.asarray(each) for each in (found if isinstance(found, (tuple, list)) else (found,))]
+
+        def work(chosen: dict[str, Any], rest: dict[str, Any], cotangents: list[Any]) -> tuple[list[Any], dict[str, Any]]:
+            if not chosen:
+                return forward(chosen, rest), {}
+
+            def of_chosen(chosen: dict[str, Any]) -> tuple[list[Any], list[Any]]:
+                outputs = forward(chosen, rest)
+                pulled = [each for each, given in zip(outputs, cotangents, strict=False) if _is_pulled(each, given)]
+                return pulled, outputs
+
+            pulled, pull, outputs = jax.vjp(of_chosen, chosen, has_aux=True)
+            matching = [given for each, given in zip(outputs, cotangents, strict=False) if _is_pulled(each, given)]
+            [gradients] = pull([given.astype(each.dtype) for each, given in zip(pulled, matching, strict=True)])
+            return outputs, gradients
+
+        function: Callable[..., Any] = work
+        if self._mode != "eager":
+            function = jax.jit(work)
+            if self._mode == "compile":
+                function = compile_ahead(function, chosen, rest, cotangents)
+        outputs, gradients = function(chosen, rest, cotangents)
+        return Answer([_read(each) for each in outputs], {name: _read(gradients[name]) for name in question.differentiated})
+
+
+def _is_pulled(output: Any, cotangent: Any) -> bool:
+    is_floating = jnp.issubdtype(output.dtype, jnp.floating)
+    return cotangent is not None and is_floating and output.shape == cotangent.shape
+
+
+def _array(name: str, array: np.ndarray, question: Question) -> Any:
+    if array.dtype.kind in "iu":
+        return jnp.asarray(array.astype(np.int32))
+    if array.dtype.kind == "b":
+        return jnp.asarray(array)
+    return jnp.asarray(array, jnp.float32 if name in question.kept else _TYPES[question.precision])
+
+
+def _read(value: Any) -> np.ndarray:
+    array = np.asarray(value)
+    is_narrow = jnp.issubdtype(array.dtype, jnp.floating) and array.dtype != np.float64
+    return array.astype(np.float32) if is_narrow else array
+
+
+FRAMEWORK = Framework("jax", _set_up, describe, _calls, Adapter)

@@ -1,0 +1,117 @@
+"""Public calls of TensorFlow and Keras, carried out for an audit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from runners.contract.audit.frame import Answer, Call, Calls, Framework, Question
+from runners.contract.audit.request import AuditRequest
+from runners.contract.audit.ways import calls_of, use_keras
+from runners.tensorflow.modes import compile_function, trace
+from runners.tensorflow.step import describe, set_threads
+
+_TYPES = {"fp32": tf.float32, "bf16": tf.bfloat16, "fp16": tf.float16, "fp64": tf.float64}
+
+
+def _set_up(request: AuditRequest) -> None:
+    set_threads(request.threads)
+    use_keras("tensorflow")
+
+
+def _calls(family: str) -> Calls:
+    return calls_of("tensorflow", family)
+
+
+class Tools:
+    """What a planted defect does to tensors."""
+
+    def is_floating(self, value: Any) -> bool:
+        return tf.is_tensor(value) and value.dtype.is_floating
+
+    def is_truth(self, value: Any) -> bool:
+        return tf.is_tensor(value) and value.dtype == tf.bool
+
+    def shape(self, value: Any) -> tuple[int, ...]:
+        return tuple(value.shape)
+
+    def scaled(self, value: Any, factor: np.ndarray | float) -> Any:
+        return value * tf.cast(tf.constant(factor), value.dtype)
+
+    def rolled(self, value: Any) -> Any:
+        return tf.roll(value, 1, -1)
+
+    def all_true(self, value: Any) -> Any:
+        return tf.ones_like(value)
+
+    def narrowed(self, value: Any) -> Any:
+        return tf.cast(value, tf.bfloat16)
+
+    def like(self, value: Any, other: Any) -> Any:
+        return tf.cast(value, other.dtype)
+
+    def half_gradient(self, value: Any) -> Any:
+        return value / 2 + tf.stop_gradient(value / 2)
+
+
+class Adapter:
+    """How a call is carried out in a mode."""
+
+    tools = Tools()
+
+    def __init__(self, request: AuditRequest) -> None:
+        self._mode = request.mode
+
+    def answer(self, call: Call, question: Question) -> Answer:
+        names = list(question.arguments)
+        given = [_tensor(name, question.arguments[name], question) for name in names]
+        cotangents = [None if each is None else tf.constant(each) for each in question.cotangents]
+
+        def work(*arrays: Any) -> tuple[list[Any], list[Any]]:
+            arguments = dict(zip(names, arrays, strict=True))
+            chosen = [arguments[name] for name in question.differentiated]
+            with tf.GradientTape(watch_accessed_variables=False) as tape:
+                tape.watch(chosen)
+                found = call(**arguments, **question.parameters)
+                outputs = [tf.convert_to_tensor(each) for each in (found if isinstance(found, (tuple, list)) else (found,))]
+            pairs = [
+                (each, tf.cast(cotangent, each.dtype))
+                for each, cotangent in zip(outputs, cotangents, strict=False)
+                if cotangent is not None and each.dtype.is_floating and tuple(each.shape) == tuple(cotangent.shape)
+            ]
+            if not chosen or not pairs:
+                return outputs, [tf.zeros_like(each) for each in chosen]
+            gradients = tape.gradient(
+                [each for each, _ in pairs],
+                chosen,
+                output_gradients=[cotangent for _, cotangent in pairs],
+                unconnected_gradients=tf.UnconnectedGradients.ZERO,
+            )
+            return outputs, [tf.convert_to_tensor(each) for each in gradients]
+
+        function: Callable[..., Any] = work
+        if self._mode != "eager":
+            function = (compile_function if self._mode == "compile" else trace)(work)
+        outputs, gradients = function(*given)
+        named: Sequence[tuple[str, Any]] = list(zip(question.differentiated, gradients, strict=True))
+        return Answer([_read(each) for each in outputs], {name: _read(each) for name, each in named})
+
+
+def _tensor(name: str, array: np.ndarray, question: Question) -> Any:
+    if array.dtype.kind in "iu":
+        return tf.constant(array.astype(np.int32))
+    if array.dtype.kind == "b":
+        return tf.constant(array)
+    return tf.cast(tf.constant(array), tf.float32 if name in question.kept else _TYPES[question.precision])
+
+
+def _read(value: Any) -> np.ndarray:
+    array = np.asarray(value)
+    is_narrow = tf.as_dtype(array.dtype).is_floating and array.dtype != np.float64
+    return array.astype(np.float32) if is_narrow else array
+
+
+FRAMEWORK = Framework("tensorflow", _set_up, describe, _calls, Adapter)

@@ -1,0 +1,128 @@
+"""Public calls of PyTorch, carried out for an audit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from runners.contract.audit.frame import Answer, Call, Calls, Framework, Question
+from runners.contract.audit.request import AuditRequest
+from runners.contract.audit.ways import calls_of, use_keras
+from runners.contract.errors import Unsupported
+from runners.torch.modes import compile_function, keep_compiled
+from runners.torch.step import describe
+
+_TYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16, "fp64": torch.float64}
+
+
+def _set_up(request: AuditRequest) -> None:
+    torch.set_num_threads(request.threads)
+    keep_compiled(request, run_directory=Path())
+    use_keras("torch")
+
+
+def _calls(family: str) -> Calls:
+    return calls_of("torch", family)
+
+
+class Tools:
+    """What a planted defect does to tensors."""
+
+    def is_floating(self, value: Any) -> bool:
+        return isinstance(value, torch.Tensor) and value.is_floating_point()
+
+    def is_truth(self, value: Any) -> bool:
+        return isinstance(value, torch.Tensor) and value.dtype == torch.bool
+
+    def shape(self, value: Any) -> tuple[int, ...]:
+        return tuple(value.shape)
+
+    def scaled(self, value: Any, factor: np.ndarray | float) -> Any:
+        return value * torch.as_tensor(factor, dtype=value.dtype)
+
+    def rolled(self, value: Any) -> Any:
+        return torch.roll(value, 1, -1)
+
+    def all_true(self, value: Any) -> Any:
+        return torch.ones_like(value)
+
+    def narrowed(self, value: Any) -> Any:
+        return value.to(torch.bfloat16)
+
+    def like(self, value: Any, other: Any) -> Any:
+        return value.to(other.dtype)
+
+    def half_gradient(self, value: Any) -> Any:
+        return value / 2 + (value / 2).detach()
+
+
+class Adapter:
+    """How a call is carried out in a mode."""
+
+    tools = Tools()
+
+    def __init__(self, request: AuditRequest) -> None:
+        if request.mode == "jit":
+            raise Unsupported("jit: torch.jit has no way to take a function with any arguments. Allowed: eager, compile.")
+        self._mode = request.mode
+
+    def answer(self, call: Call, question: Question) -> Answer:
+        leaves = {name: self._leaf(name, array, question) for name, array in question.arguments.items()}
+        before = {name: _read(leaf).tobytes() for name, leaf in leaves.items()}
+        function: Callable[..., Any] = call
+        if self._mode == "compile":
+            torch._dynamo.reset()
+            function = compile_function(lambda **arguments: call(**arguments), dynamic=False)
+        found = function(**{name: _laid_out(leaf, question.layout) for name, leaf in leaves.items()}, **question.parameters)
+        outputs = list(found) if isinstance(found, (tuple, list)) else [found]
+        pairs = [
+            (each, _laid_out(torch.as_tensor(cotangent).to(each.dtype), question.layout))
+            for each, cotangent in zip(outputs, question.cotangents, strict=False)
+            if cotangent is not None and each.requires_grad and tuple(each.shape) == cotangent.shape
+        ]
+        if pairs:
+            torch.autograd.backward([each for each, _ in pairs], [cotangent for _, cotangent in pairs])
+        gradients = {
+            name: np.zeros(tuple(leaves[name].shape), np.float32) if leaves[name].grad is None else _read(leaves[name].grad)
+            for name in question.differentiated
+        }
+        changed = tuple(name for name, leaf in leaves.items() if _read(leaf).tobytes() != before[name])
+        return Answer([_read(each) for each in outputs], gradients, changed)
+
+    def _leaf(self, name: str, array: np.ndarray, question: Question) -> Any:
+        if array.dtype.kind in "iu":
+            return torch.from_numpy(array.astype(np.int64))
+        found = torch.from_numpy(array.copy())
+        if array.dtype.kind == "b":
+            return found
+        kind = torch.float32 if name in question.kept else _TYPES[question.precision]
+        return found.to(kind).requires_grad_(name in question.differentiated)
+
+
+def _laid_out(leaf: Any, layout: str) -> Any:
+    """Return a tensor with the same numbers that lies in memory in another way."""
+    if not leaf.is_floating_point() or leaf.ndim == 0 or layout == "plain":
+        return leaf
+    if layout == "transposed":
+        return leaf.transpose(0, -1).contiguous().transpose(0, -1)
+    if layout == "strided":
+        return leaf.repeat_interleave(2, -1)[..., ::2]
+    if layout == "channels_last":
+        kinds = {4: torch.channels_last, 5: torch.channels_last_3d}
+        return leaf.contiguous(memory_format=kinds[leaf.ndim]) if leaf.ndim in kinds else leaf
+    return torch.cat([leaf.new_zeros(1), leaf.flatten()])[1:].view(leaf.shape)
+
+
+def _read(value: Any) -> np.ndarray:
+    if not isinstance(value, torch.Tensor):
+        return np.asarray(value)
+    value = value.detach()
+    narrow = value.is_floating_point() and value.dtype != torch.float64
+    return (value.float() if narrow else value).contiguous().numpy().copy()
+
+
+FRAMEWORK = Framework("torch", _set_up, describe, _calls, Adapter)

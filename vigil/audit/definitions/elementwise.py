@@ -1,0 +1,104 @@
+"""Functions of one number, and of two, element by element."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.special
+
+from vigil.audit.arguments import Argument, away, normal, positive, uniform
+from vigil.audit.entry import FLAT, operator
+
+NUMPY = "https://numpy.org/doc/stable/reference/routines.math.html"
+SCIPY = "https://docs.scipy.org/doc/scipy/reference/special.html"
+
+
+def _one(name: str, function: Any, x: Argument, *, source: str = NUMPY, takes_any: bool = True, **more: Any) -> None:
+    """Enter a function of one number that NumPy or SciPy has."""
+
+    def definition(x: np.ndarray) -> np.ndarray:
+        return function(x)
+
+    definition.__name__ = name
+    operator(x=x, source=source, sizes=FLAT, is_elementwise=True, takes_any=takes_any, **more)(definition)
+
+
+def _two(name: str, function: Any, x: Argument, y: Argument, *, source: str = NUMPY, takes_any: bool = True, **more: Any) -> None:
+    """Enter a function of two numbers that NumPy or SciPy has."""
+
+    def definition(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        return function(x, y)
+
+    definition.__name__ = name
+    operator(x=x, y=y, source=source, sizes=FLAT, is_elementwise=True, takes_any=takes_any, **more)(definition)
+
+
+_one("exp", np.exp, uniform(-10, 10, "n"))
+_one("exp2", np.exp2, uniform(-12, 12, "n"))
+_one("expm1", np.expm1, uniform(-5, 5, "n"))
+_one("log", np.log, positive("n"))
+_one("log2", np.log2, positive("n"))
+_one("log10", np.log10, positive("n"))
+_one("log1p", np.log1p, uniform(-0.9, 5, "n"))
+_one("sqrt", np.sqrt, positive("n"))
+_one("rsqrt", lambda x: 1.0 / np.sqrt(x), positive("n"), takes_any=False)
+_one("cbrt", np.cbrt, positive("n"), takes_any=False)
+_one("square", np.square, normal("n"))
+_one("reciprocal", np.reciprocal, positive("n"))
+_one("negative", np.negative, normal("n"))
+_one("absolute", np.abs, away("n"))
+_one("sign", np.sign, away("n"))
+_one("sin", np.sin, uniform(-6, 6, "n"))
+_one("cos", np.cos, uniform(-6, 6, "n"))
+_one("tan", np.tan, uniform(-1.4, 1.4, "n"))
+_one("asin", np.arcsin, uniform(-0.95, 0.95, "n"))
+_one("acos", np.arccos, uniform(-0.95, 0.95, "n"))
+_one("atan", np.arctan, normal("n", scale=3.0))
+_one("sinh", np.sinh, uniform(-5, 5, "n"))
+_one("cosh", np.cosh, uniform(-5, 5, "n"))
+_one("tanh", np.tanh, normal("n", scale=2.0))
+_one("asinh", np.arcsinh, normal("n", scale=3.0), takes_any=False)
+_one("acosh", np.arccosh, uniform(1.1, 5, "n"), takes_any=False)
+_one("atanh", np.arctanh, uniform(-0.9, 0.9, "n"), takes_any=False)
+_one("floor", np.floor, uniform(-5, 5, "n"))
+_one("ceil", np.ceil, uniform(-5, 5, "n"))
+_one("round", np.round, uniform(-5, 5, "n"))
+_one("trunc", np.trunc, uniform(-5, 5, "n"))
+_one("erf", scipy.special.erf, normal("n"), source=SCIPY)
+_one("erfc", scipy.special.erfc, normal("n"), source=SCIPY)
+_one("erfinv", scipy.special.erfinv, uniform(-0.95, 0.95, "n"), source=SCIPY, takes_any=False)
+_one("lgamma", scipy.special.gammaln, positive("n"), source=SCIPY, takes_any=False)
+_one("digamma", scipy.special.digamma, positive("n"), source=SCIPY, takes_any=False)
+_one("i0", scipy.special.i0, normal("n", scale=2.0), source=SCIPY, takes_any=False)
+_one("i1", scipy.special.i1, normal("n", scale=2.0), source=SCIPY, takes_any=False)
+_one("i0e", scipy.special.i0e, away("n", scale=2.0), source=SCIPY, takes_any=False)
+_one("i1e", scipy.special.i1e, away("n", scale=2.0), source=SCIPY, takes_any=False)
+_one("ndtri", scipy.special.ndtri, uniform(0.05, 0.95, "n"), source=SCIPY, takes_any=False)
+_one("sinc", np.sinc, away("n"), source="https://numpy.org/doc/stable/reference/generated/numpy.sinc.html", takes_any=False)
+
+_two("add", np.add, normal("n"), normal("n"))
+_two("subtract", np.subtract, normal("n"), normal("n"))
+_two("multiply", np.multiply, normal("n"), normal("n"))
+_two("divide", np.divide, normal("n"), positive("n"))
+_two("power", np.power, positive("n"), uniform(-2, 2, "n"), takes_any=False)
+_two("atan2", np.arctan2, normal("n"), away("n"), takes_any=False)
+_two("hypot", np.hypot, away("n"), away("n"), takes_any=False)
+_two("logaddexp", np.logaddexp, normal("n", scale=3.0), normal("n", scale=3.0), takes_any=False)
+_two("xlogy", scipy.special.xlogy, positive("n"), positive("n"), source=SCIPY, takes_any=False)
+_two("xlog1py", scipy.special.xlog1py, positive("n"), positive("n"), source=SCIPY, takes_any=False)
+
+
+_two("maximum", np.maximum, uniform(-2.0, -0.1, "n"), uniform(-1.9, 2.0, "n"))
+_two("minimum", np.minimum, uniform(-2.0, -0.1, "n"), uniform(-1.9, 2.0, "n"))
+_two("fmax", np.fmax, uniform(-2.0, -0.1, "n"), uniform(-1.9, 2.0, "n"))
+_two("fmin", np.fmin, uniform(-2.0, -0.1, "n"), uniform(-1.9, 2.0, "n"))
+_two("fmod", np.fmod, uniform(-3.9, -3.1, "n"), uniform(1.1, 1.5, "n"), takes_any=False, precisions=("fp32", "fp64"))
+_two(
+    "floor_divide",
+    np.floor_divide,
+    uniform(-3.9, -3.1, "n").fixed(),
+    uniform(1.1, 1.5, "n").fixed(),
+    takes_any=False,
+    precisions=("fp32", "fp64"),
+)

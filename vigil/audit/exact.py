@@ -1,0 +1,213 @@
+"""What is right for a question, in float64, and how far rounding may take a correct operator from it.
+
+The floor of an element is what it moves by when each argument is moved by as much as its precision rounds, root mean square over
+draws, and the rounding of the element itself: what a backward stable operator is allowed (Higham 2002,
+https://doi.org/10.1137/1.9780898718027, section 1.5).
+
+Gradients are held to differences of the definition, not to a derivative that anyone wrote down: along directions, by central
+differences of fourth order. Each element of a direction is 1 or -1, so that an error of any element moves it. Elementwise
+operators are held in each element. Where two steps of the difference disagree, the derivative jumps, and nothing is held to it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from runners.contract.audit.frame import Question
+from vigil.audit.plan import Trial
+
+# Half of the distance from 1 to the next number. Float64 is held to what float32 within it would miss by far: the definition
+# itself is computed in no more than that.
+UNITS = {"fp32": 2.0**-24, "bf16": 2.0**-8, "fp16": 2.0**-11, "fp64": 1e-11}
+LEAST = {"fp32": 2.0**-126, "bf16": 2.0**-126, "fp16": 2.0**-24, "fp64": 2.0**-1022}
+_LARGEST = {"fp32": 3.4e38, "bf16": 3.38e38, "fp16": 6.5e4, "fp64": math.inf}
+_DRAWS = 6
+_FEW_DRAWS = 3
+_STEPS = (1e-3, 1e-4)
+_FEW = 8  # elements of which each is a direction of its own
+_SHARE = 0.01  # of the root mean square of floors: an element is held to no less
+# The same of gradients, which are often made from a result that has been rounded, as tanh's, 1 - y * y.
+_GRADIENT_SHARE = {"fp32": 0.1, "fp64": 0.1, "bf16": 1.0, "fp16": 1.0}
+_KINK = 1e-7  # of a derivative, by which two steps may disagree
+
+
+class Held(NamedTuple):
+    """An output, or the gradient of an elementwise operator: values and floors. where: which elements are held to them."""
+
+    values: np.ndarray
+    floors: np.ndarray | None
+    where: np.ndarray
+
+
+class Direction(NamedTuple):
+    """The derivative along a direction, and what rounding makes of it; None: it jumps there."""
+
+    vector: np.ndarray
+    derivative: float
+    floor: float
+
+
+class Exact(NamedTuple):
+    """What is right for one question. kinks: directions, and elements, that nothing is held to."""
+
+    outputs: list[Held]
+    gradients: dict[str, Held]
+    directions: dict[str, list[Direction]]
+    kinks: int
+
+
+def exact_of(trial: Trial, question: Question, seed: int) -> Exact:
+    """Return what is right for a question."""
+    entry = trial.entry
+    arguments = trial.arguments(seed)
+    random = np.random.default_rng((seed, trial.number, 2))
+    outputs = entry.evaluate(arguments, trial.parameters)
+    moved = [entry.evaluate(_moved(arguments, question, random), trial.parameters) for _ in range(_DRAWS)]
+    held = [_held(each, [draw[place] for draw in moved], question, entry.is_elementwise) for place, each in enumerate(outputs)]
+    gradients: dict[str, Held] = {}
+    directions: dict[str, list[Direction]] = {}
+    kinks = 0
+    for name in question.differentiated:
+        if entry.is_elementwise:
+            gradients[name] = _elements_gradient(trial, arguments, question, name, random)
+            kinks += int((~gradients[name].where).sum())
+        else:
+            found = [
+                _derivative(trial, arguments, question, name, vector, random) for vector in _vectors(arguments[name], random)
+            ]
+            directions[name] = [each for each in found if each is not None]
+            kinks += len(found) - len(directions[name])
+    return Exact(held, gradients, directions, kinks)
+
+
+def _moved(arguments: Mapping[str, np.ndarray], question: Question, random: np.random.Generator) -> dict[str, np.ndarray]:
+    """Return arguments with each floating number moved by up to a unit of rounding."""
+    found = {}
+    for name, array in arguments.items():
+        if array.dtype.kind == "f":
+            unit = UNITS["fp32" if name in question.kept and question.precision != "fp64" else question.precision]
+            array = array * (1.0 + unit * random.uniform(-1.0, 1.0, array.shape))
+        found[name] = array
+    return found
+
+
+def _held(values: np.ndarray, moved: list[np.ndarray], question: Question, is_elementwise: bool) -> Held:
+    same = [each for each in moved if each.shape == values.shape]
+    if values.dtype.kind != "f":
+        # A choice that rounding changes, as that between two equal numbers, is held to nothing.
+        where = np.logical_and.reduce([each == values for each in same]) if same else np.ones(values.shape, bool)
+        return Held(values, None, where)
+    finite = np.isfinite(values)
+    with np.errstate(invalid="ignore", over="ignore"):
+        squares = [np.square(np.where(np.isfinite(each) & finite, each - values, 0.0)) for each in same]
+        spread = np.sqrt(np.mean(squares, axis=0)) if squares else np.zeros(values.shape)
+        own = UNITS[question.precision] / math.sqrt(3.0) * np.abs(np.where(finite, values, 0.0))
+        floors = np.sqrt(spread**2 + own**2) + LEAST[question.precision]
+        if not is_elementwise and floors.size:
+            floors = np.maximum(floors, _SHARE * math.sqrt(float(np.mean(np.square(floors)))))
+        # Numbers near the largest one that there is may or may not be infinite.
+        where = ~(finite & (np.abs(np.where(finite, values, 0.0)) > _LARGEST[question.precision] / 4))
+        stays = np.logical_and.reduce([np.isfinite(each) == finite for each in same]) if same else np.ones(values.shape, bool)
+    return Held(values, floors, where & stays)
+
+
+def _vectors(array: np.ndarray, random: np.random.Generator) -> list[np.ndarray]:
+    """Return directions: each element where there are few, else two of all, one of the last ones and one element."""
+    if array.size <= _FEW:
+        return [each.reshape(array.shape) for each in np.eye(array.size)]
+    signs = [random.choice((-1.0, 1.0), array.size) for _ in range(3)]
+    signs[2][: array.size - max(1, array.size // 16)] = 0.0
+    one = np.zeros(array.size)
+    one[random.integers(array.size)] = 1.0
+    return [each.reshape(array.shape) for each in (*signs, one)]
+
+
+def _weighted(trial: Trial, question: Question, cotangents: list[np.ndarray | None]) -> Callable[[dict[str, np.ndarray]], float]:
+    def evaluate(arguments: dict[str, np.ndarray]) -> float:
+        outputs = trial.entry.evaluate(arguments, trial.parameters)
+        pairs = [(each, cotangent) for each, cotangent in zip(outputs, cotangents, strict=True) if cotangent is not None]
+        return float(sum(np.sum(each * cotangent) for each, cotangent in pairs))
+
+    return evaluate
+
+
+def _fourth_order(function: Callable[[float], np.ndarray | float], step: float) -> np.ndarray | float:
+    """Return the derivative at 0 by the central difference of fourth order."""
+    return (8.0 * (function(step) - function(-step)) - (function(2.0 * step) - function(-2.0 * step))) / (12.0 * step)
+
+
+def _derivative(
+    trial: Trial,
+    arguments: dict[str, np.ndarray],
+    question: Question,
+    name: str,
+    vector: np.ndarray,
+    random: np.random.Generator,
+) -> Direction | None:
+    cotangents = [None if each is None else each.astype(np.float64) for each in question.cotangents]
+
+    def along(arguments: dict[str, np.ndarray], cotangents: list[np.ndarray | None]) -> Callable[[float], float]:
+        weighted = _weighted(trial, question, cotangents)
+        return lambda step: weighted(arguments | {name: arguments[name] + step * vector})
+
+    plain = along(arguments, cotangents)
+    found = [float(_fourth_order(plain, step)) for step in _STEPS]
+    size = max(abs(found[0]), abs(found[1]), 1e-30)
+    uncertainty = abs(found[0] - found[1])
+    if not math.isfinite(uncertainty):
+        return None
+    # The larger step has less rounding, the smaller one fewer kinks: they agree where there are none.
+    scale = max(size, 1e-3 * math.sqrt(float(np.sum(vector**2))))
+    if uncertainty > _KINK * scale:
+        return None
+    squares = []
+    unit = UNITS[question.precision]
+    for _ in range(_FEW_DRAWS):
+        pulled = [None if each is None else each * (1.0 + unit * random.uniform(-1.0, 1.0, each.shape)) for each in cotangents]
+        drawn = float(_fourth_order(along(_moved(arguments, question, random), pulled), _STEPS[0]))
+        if math.isfinite(drawn):
+            squares.append((drawn - found[0]) ** 2)
+    floor = math.sqrt(sum(squares) / len(squares)) if squares else 0.0
+    return Direction(vector, found[0], math.hypot(floor, uncertainty))
+
+
+def _elements_gradient(
+    trial: Trial, arguments: dict[str, np.ndarray], question: Question, name: str, random: np.random.Generator
+) -> Held:
+    """Return the gradient of an elementwise operator: all elements are moved at once."""
+    cotangents = [None if each is None else each.astype(np.float64) for each in question.cotangents]
+
+    def of(arguments: dict[str, np.ndarray], cotangents: list[np.ndarray | None]) -> Callable[[float], np.ndarray]:
+        def along(step: float) -> np.ndarray:
+            outputs = trial.entry.evaluate(arguments | {name: arguments[name] + step}, trial.parameters)
+            pairs = [(each, cotangent) for each, cotangent in zip(outputs, cotangents, strict=True) if cotangent is not None]
+            return np.asarray(sum(each * cotangent for each, cotangent in pairs))
+
+        return along
+
+    with np.errstate(all="ignore"):
+        plain = of(arguments, cotangents)
+        coarse, fine = (np.asarray(_fourth_order(plain, step)) for step in _STEPS)
+        uncertainty = np.abs(coarse - fine)
+        unit = UNITS[question.precision]
+        squares = []
+        for _ in range(_FEW_DRAWS):
+            pulled = [
+                None if each is None else each * (1.0 + unit * random.uniform(-1.0, 1.0, each.shape)) for each in cotangents
+            ]
+            squares.append(
+                np.square(np.asarray(_fourth_order(of(_moved(arguments, question, random), pulled), _STEPS[0])) - coarse)
+            )
+        spread = np.sqrt(np.nanmean(squares, axis=0))
+        values = np.asarray(coarse)
+        size = max(1e-30, float(np.sqrt(np.nanmean(np.square(np.where(np.isfinite(values), values, 0.0))))))
+        floors = np.sqrt(spread**2 + uncertainty**2 + (unit / math.sqrt(3.0) * np.abs(values)) ** 2) + LEAST[question.precision]
+        typical = math.sqrt(float(np.nanmean(np.square(np.where(np.isfinite(floors), floors, 0.0)))))
+        floors = np.maximum(floors, _GRADIENT_SHARE[question.precision] * typical)
+        where = np.isfinite(values) & np.isfinite(floors) & (uncertainty <= _KINK * np.maximum(np.abs(values), size))
+        where &= np.abs(np.where(np.isfinite(values), values, 0.0)) < _LARGEST[question.precision] / 4
+    return Held(values, floors, where)

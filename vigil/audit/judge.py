@@ -1,0 +1,103 @@
+"""How far what a call gave is from what is right, in floors, and what is wrong with it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from runners.contract.audit.frame import Question
+from vigil.audit.exact import UNITS, Exact, Held
+
+# What a row comes to. bits: two calls with the same arguments gave other bits. writes: the call changed an argument.
+FINE, WRONG, RAISES, BITS, WRITES = "fine", "wrong", "raises", "bits", "writes"
+ABSENT, CANNOT = "absent", "cannot"
+
+
+class Measured(NamedTuple):
+    """How far one output or gradient is off: in floors, at its worst element. index, got, expected: of that element.
+
+    problem: what no distance tells: another shape, a number that is none or should be.
+    """
+
+    ratio: float
+    index: tuple[int, ...] = ()
+    got: float = math.nan
+    expected: float = math.nan
+    problem: str = ""
+
+
+def measure(question: Question, exact: Exact, arrays: Mapping[str, np.ndarray]) -> dict[str, Measured]:
+    """Return how far each output and each gradient is off: `outputs/<place>`, `gradients/<argument>`."""
+    found = {}
+    for place, held in enumerate(exact.outputs):
+        name = f"outputs/{place}"
+        found[name] = _element(arrays.get(name), held)
+    for argument, held in exact.gradients.items():
+        found[f"gradients/{argument}"] = _element(arrays.get(f"gradients/{argument}"), held)
+    for argument in exact.directions:
+        name = f"gradients/{argument}"
+        found[name] = _along(arrays.get(name), question, exact, argument)
+    return found
+
+
+def _element(observed: np.ndarray | None, held: Held) -> Measured:
+    """Return the worst element of an array."""
+    if observed is None or observed.shape != held.values.shape:
+        what = "nothing" if observed is None else f"shape {observed.shape}"
+        return Measured(math.inf, problem=f"gave {what}, not shape {held.values.shape}")
+    if held.floors is None:
+        wrong = (observed != held.values) & held.where
+        return _at(wrong, observed, held, math.inf, "another choice") if wrong.any() else Measured(0.0)
+    observed = np.asarray(observed, np.float64)
+    finite = np.isfinite(held.values)
+    with np.errstate(invalid="ignore"):
+        same = (observed == held.values) | (np.isnan(observed) & np.isnan(held.values))
+        other = (finite != np.isfinite(observed)) | (~finite & ~same)
+    wrong = other & held.where
+    if wrong.any():
+        return _at(wrong, observed, held, math.inf, "not finite, or finite where it should not be")
+    use = held.where & finite
+    if not use.any():
+        return Measured(0.0)
+    ratio = np.where(use, np.abs(np.where(use, observed, 0.0) - np.where(use, held.values, 0.0)) / held.floors, 0.0)
+    worst = np.unravel_index(int(np.argmax(ratio)), ratio.shape)
+    index = tuple(int(each) for each in worst)
+    return Measured(float(ratio[worst]), index, float(observed[worst]), float(held.values[worst]))
+
+
+def _at(wrong: np.ndarray, observed: np.ndarray, held: Held, ratio: float, problem: str) -> Measured:
+    first = np.unravel_index(int(np.argmax(wrong)), wrong.shape)
+    index = tuple(int(each) for each in first)
+    return Measured(ratio, index, float(observed[first]), float(held.values[first]), problem)
+
+
+def _along(observed: np.ndarray | None, question: Question, exact: Exact, argument: str) -> Measured:
+    """Return the worst direction of a gradient."""
+    shape = question.arguments[argument].shape
+    if observed is None or observed.shape != shape:
+        what = "nothing" if observed is None else f"shape {observed.shape}"
+        return Measured(math.inf, problem=f"gave {what}, not shape {shape}")
+    gradient = np.asarray(observed, np.float64)
+    if not np.isfinite(gradient).all():
+        first = np.unravel_index(int(np.argmax(~np.isfinite(gradient))), shape)
+        return Measured(
+            math.inf, tuple(int(each) for each in first), float(gradient[first]), problem="a gradient that is no number"
+        )
+    worst = Measured(0.0)
+    unit = UNITS[question.precision] / math.sqrt(3.0)
+    # A direction has no better a floor than the elements of the whole gradient have, each rounded once.
+    spread = float(np.sqrt(np.mean(np.square(gradient)))) if gradient.size else 0.0
+    for direction in exact.directions[argument]:
+        got = float(np.sum(gradient * direction.vector))
+        rounding = unit * math.sqrt(float(np.sum(np.square(gradient * direction.vector))))
+        elements = 0.01 * unit * spread * math.sqrt(float(np.sum(np.square(direction.vector))))
+        floor = math.sqrt(direction.floor**2 + rounding**2 + elements**2) + 1e-30
+        ratio = abs(got - direction.derivative) / floor
+        if not ratio <= worst.ratio:
+            where = np.flatnonzero(direction.vector)
+            index = tuple(int(each) for each in np.unravel_index(int(where[0]), shape)) if where.size == 1 else ()
+            worst = Measured(ratio, index, got, direction.derivative)
+    return worst

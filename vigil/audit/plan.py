@@ -1,0 +1,126 @@
+"""What an operator is asked: sizes, parameters, precisions, layouts, and numbers that are none."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from runners.contract.audit.frame import Question
+from runners.contract.operators.trials import rounded
+from vigil.audit.entry import Entry
+
+LAYOUTS = ("transposed", "strided", "offset", "channels_last")
+GIVEN, ANY = "given", "nan and infinities"
+_ANY = (np.nan, np.inf, -np.inf, 0.0, -0.0, 1e-40, -1e-40, 1e30, -1e30, 1.0, -1.0)
+_QUICK_SIZES = 3  # the least, one that no vector divides, and the first beyond a thousand
+
+
+class Trial(NamedTuple):
+    """One set of arguments of an operator: `draw` makes them, and the same ones each time."""
+
+    entry: Entry
+    number: int
+    sizes: Mapping[str, int]
+    parameters: Mapping[str, Any]
+    precision: str
+    layout: str = "plain"
+    values: str = GIVEN
+
+    @property
+    def id(self) -> str:
+        return f"{self.entry.name}-{self.number}"
+
+    @property
+    def form(self) -> str:
+        """Return what is tried, in words."""
+        said = [f"{name}={size}" for name, size in self.sizes.items()]
+        said += [f"{name}={value}" for name, value in self.parameters.items()]
+        said += [self.precision] + [each for each in (self.layout, self.values) if each not in ("plain", GIVEN)]
+        return ", ".join(said)
+
+    def arguments(self, seed: int) -> dict[str, np.ndarray]:
+        """Return arguments in float64: numbers that the precision has, which depend on the seed and on what is tried."""
+        key = json.dumps([self.entry.name, sorted(self.sizes.items()), self.parameters, self.values], sort_keys=True)
+        random = np.random.default_rng((seed, zlib.crc32(key.encode())))
+        found = self.entry.draw(random, self.sizes)
+        if self.values == ANY:
+            found = {name: _with_any(random, each) if each.dtype.kind == "f" else each for name, each in found.items()}
+        return {name: self._rounded(name, each) for name, each in found.items()}
+
+    def _rounded(self, name: str, array: np.ndarray) -> np.ndarray:
+        if array.dtype.kind != "f" or self.precision == "fp64":
+            return array
+        precision = "fp32" if name in self.entry.kept else self.precision
+        with np.errstate(over="ignore"):
+            return rounded(array, precision).astype(np.float64)
+
+    def question(self, seed: int) -> Question:
+        """Return what a runner is asked."""
+        arguments, kind = self.arguments(seed), np.float64 if self.precision == "fp64" else np.float32
+        differentiated = self.entry.differentiated if self.values == GIVEN else ()
+        outputs = self.entry.evaluate(arguments, self.parameters)
+        random = np.random.default_rng((seed, zlib.crc32(self.id.encode()), 1))
+        cotangents = tuple(
+            rounded(random.standard_normal(each.shape), self.precision).astype(kind)
+            if each.dtype.kind == "f" and differentiated
+            else None
+            for each in outputs
+        )
+        return Question(
+            id=self.id,
+            operator=self.entry.name,
+            parameters=dict(self.parameters),
+            arguments={name: each.astype(kind) if each.dtype.kind == "f" else each for name, each in arguments.items()},
+            differentiated=differentiated,
+            kept=self.entry.kept,
+            cotangents=cotangents,
+            precision=self.precision,
+            layout=self.layout,
+        )
+
+
+def _with_any(random: np.random.Generator, array: np.ndarray) -> np.ndarray:
+    """Return an array with numbers that are none, and the smallest and largest, at half of its places."""
+    flat = array.ravel().copy()
+    places = random.permutation(flat.size)[: max(1, flat.size // 2)]
+    flat[places] = [_ANY[place % len(_ANY)] for place in range(len(places))]
+    return flat.reshape(array.shape)
+
+
+def plan(entry: Entry, *, is_quick: bool = False, has_layouts: bool = False, precisions: Sequence[str] = ()) -> list[Trial]:
+    """Return what is tried, the smallest first.
+
+    Args:
+        is_quick: the sizes that find most, in fp32, without layouts.
+        precisions: those that are asked for; empty: all of the entry's.
+    """
+    allowed = [each for each in entry.precisions if not precisions or each in precisions]
+    first = entry.sizes[0]
+    forms: list[tuple[Mapping[str, int], Mapping[str, Any]]] = [(first, each) for each in entry.parameters]
+    forms += [(size, entry.parameters[place % len(entry.parameters)]) for place, size in enumerate(entry.sizes) if place]
+    tried: list[tuple[Mapping[str, int], Mapping[str, Any], str, str, str]] = []
+    if "fp32" in allowed:
+        kept = _quick(entry, forms) if is_quick else forms
+        tried += [(size, parameters, "fp32", "plain", GIVEN) for size, parameters in kept]
+        if entry.takes_any:
+            tried.append((entry.sizes[min(2, len(entry.sizes) - 1)], entry.parameters[0], "fp32", "plain", ANY))
+    if not is_quick:
+        middle = entry.sizes[min(2, len(entry.sizes) - 1)]
+        if has_layouts and "fp32" in allowed:
+            tried += [(middle, entry.parameters[0], "fp32", each, GIVEN) for each in LAYOUTS]
+        large = entry.sizes[min(3, len(entry.sizes) - 1)]
+        for precision in allowed:
+            if precision != "fp32":
+                sizes = [middle] if precision == "fp64" else [middle, large]
+                tried += [(size, entry.parameters[-1], precision, "plain", GIVEN) for size in sizes]
+    return [Trial(entry, number, *each) for number, each in enumerate(tried)]
+
+
+def _quick(entry: Entry, forms: Sequence[Any]) -> list[Any]:
+    """Return a part of the forms: all parameters at the least sizes, and two larger ones."""
+    count = len(entry.parameters)
+    return [*forms[:count], *[form for form in forms[count:] if form[0] in entry.sizes[2 : 1 + _QUICK_SIZES]]]
