@@ -1,6 +1,6 @@
 """How the arguments of an audited operator are drawn: from a generator, for given sizes, in float64.
 
-A dimension is a number, or a name that the entry's sizes give a number to. Values keep away from where a derivative jumps, since a
+A dimension is a number, or a name that the entry's sizes give a number to. Values keep away from where a derivative jumps: a
 difference across a kink is no derivative.
 """
 
@@ -77,7 +77,7 @@ def spread(*dims: Dimension, axis: int | None = -1) -> Argument:
         orders = np.stack([random.permutation(base) for _ in range(rows)]) if rows else np.zeros((0, count))
         if axis is None:
             return orders.reshape(shape)
-        moved = tuple(np.delete(shape, axis)) + (count,)
+        moved = (*np.delete(shape, axis), count)
         return np.moveaxis(orders.reshape(moved), -1, axis)
 
     return Argument(dims, draw)

@@ -207,6 +207,8 @@ def _elements_gradient(
         size = max(1e-30, float(np.sqrt(np.nanmean(np.square(np.where(np.isfinite(values), values, 0.0))))))
         floors = np.sqrt(spread**2 + uncertainty**2 + (unit / math.sqrt(3.0) * np.abs(values)) ** 2) + LEAST[question.precision]
         typical = math.sqrt(float(np.nanmean(np.square(np.where(np.isfinite(floors), floors, 0.0)))))
+        pulled_by = max((float(np.mean(np.square(each))) for each in cotangents if each is not None and each.size), default=0.0)
+        typical = max(typical, unit * math.sqrt(pulled_by))
         floors = np.maximum(floors, _GRADIENT_SHARE[question.precision] * typical)
         where = np.isfinite(values) & np.isfinite(floors) & (uncertainty <= _KINK * np.maximum(np.abs(values), size))
         where &= np.abs(np.where(np.isfinite(values), values, 0.0)) < _LARGEST[question.precision] / 4

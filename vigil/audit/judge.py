@@ -17,13 +17,13 @@ ABSENT, CANNOT = "absent", "cannot"
 
 
 class Measured(NamedTuple):
-    """How far one output or gradient is off: in floors, at its worst element. index, got, expected: of that element.
+    """How far one output or gradient is off: in floors, at its worst element. place, got, expected: of that element.
 
     problem: what no distance tells: another shape, a number that is none or should be.
     """
 
     ratio: float
-    index: tuple[int, ...] = ()
+    place: tuple[int, ...] = ()
     got: float = math.nan
     expected: float = math.nan
     problem: str = ""

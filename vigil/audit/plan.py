@@ -115,7 +115,7 @@ def plan(entry: Entry, *, is_quick: bool = False, has_layouts: bool = False, pre
         large = entry.sizes[min(3, len(entry.sizes) - 1)]
         for precision in allowed:
             if precision != "fp32":
-                sizes = [middle] if precision == "fp64" else [middle, large]
+                sizes = [first, middle] if precision == "fp64" else [middle, large]
                 tried += [(size, entry.parameters[-1], precision, "plain", GIVEN) for size in sizes]
     return [Trial(entry, number, *each) for number, each in enumerate(tried)]
 

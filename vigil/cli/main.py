@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 
 from vigil import __version__
 from vigil.cli import (
+    audit,
     check,
     coco,
     compare,
@@ -43,8 +44,8 @@ from vigil.redaction import redact
 from vigil.terminal import plain_streams
 
 VERBS = (
-    reproduce, verify, init, matrix, compare, nightly, drift, power, resume, reference, golden, recipes, check, schema, data,
-    coco, env, sync, report, dashboard,
+    reproduce, verify, audit, init, matrix, compare, nightly, drift, power, resume, reference, golden, recipes, check, schema,
+    data, coco, env, sync, report, dashboard,
 )  # fmt: skip
 
 

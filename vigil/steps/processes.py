@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from runners.contract.audit.request import AuditRequest
 from runners.contract.operators.request import OperatorRequest
 from runners.contract.protocol.events import read_events
 from runners.contract.steps import frame
@@ -24,24 +25,32 @@ from vigil.steps.limits import DRAWS
 REPEATS = 60
 
 
-@dataclasses.dataclass(frozen=True)
-class Asked:
-    """What is the same for every process of a verification.
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Started:
+    """What is the same for every process that a verb starts.
 
-    progress: is told how many cases of a process are done, of all.
+    progress: is told how many parts of a process's work are done, of all.
+    """
+
+    framework: str
+    python: Path | None = None
+    fault: dict[str, str] | None = None
+    progress_timeout: float = PROGRESS_TIMEOUT_SECONDS
+    stop: threading.Event = dataclasses.field(default_factory=threading.Event)
+    progress: Callable[[str, int, int], None] = lambda what, done, total: None
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Asked(Started):
+    """What is the same for every process of a verification of a user's file.
+
     keeps: what is answered is kept. given: the verification that kept what this one begins with.
     """
 
     file: Path
     sha256: str
-    framework: str
-    python: Path | None = None
-    fault: dict[str, str] | None = None
     keeps: bool = False
     given: Path | None = None
-    progress_timeout: float = PROGRESS_TIMEOUT_SECONDS
-    stop: threading.Event = dataclasses.field(default_factory=threading.Event)
-    progress: Callable[[str, int, int], None] = lambda what, done, total: None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -111,9 +120,9 @@ def run(
     return carried_out(asked, directory, request, option=frame.OPTION)
 
 
-def carried_out(asked: Asked, directory: Path, request: StepRequest | OperatorRequest, *, option: str) -> Ended:
+def carried_out(asked: Started, directory: Path, request: StepRequest | OperatorRequest | AuditRequest, *, option: str) -> Ended:
     """Have a runner do what a request asks, in a directory of its own; return how it ended."""
-    directory.mkdir(parents=True)
+    directory.mkdir(parents=True, exist_ok=True)
     request.write(directory)
 
     def on_event(event: dict) -> None:

@@ -174,7 +174,8 @@ def new_own_directory(runs: Path, file: Path, what: str) -> Path:
 
 def asked_of(file: Path, framework: str, **more: object) -> Asked:
     """Return what is asked of a file as it is now."""
-    return Asked(file.resolve(), hashlib.sha256(file.read_bytes()).hexdigest(), framework, **more)  # type: ignore[arg-type]
+    digest = hashlib.sha256(file.read_bytes()).hexdigest()
+    return Asked(file=file.resolve(), sha256=digest, framework=framework, **more)  # type: ignore[arg-type]
 
 
 def _updates_name(setting: Setting) -> str:

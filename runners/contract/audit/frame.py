@@ -15,7 +15,7 @@ import numpy as np
 from runners.contract.arrays import read_arrays, write_arrays
 from runners.contract.audit.mutants import MUTANTS, Tools, has_effect
 from runners.contract.audit.request import FILE_NAME, OPTION, AuditRequest, read_request
-from runners.contract.audit.ways import Call, Calls, called, found
+from runners.contract.audit.ways import Call, Calls, called, found, namespaces, public_names
 from runners.contract.errors import ContractError
 from runners.contract.files import replace_text
 from runners.contract.protocol.events import EventWriter
@@ -23,12 +23,17 @@ from runners.contract.steps import process
 
 # What a call came to. absent: this release has no such name. cannot: the framework has no such form of it, with the reason.
 ANSWERED, RAISES, ABSENT, CANNOT = "answered", "raises", "absent", "cannot"
+NAMES = "names.json"  # what is public in each namespace that is audited
 _LONGEST_MESSAGE = 300
 # What frameworks say of a type of numbers, or a derivative, that they do not have.
 _HAS_NONE = (
-    "not implemented for", "is not implemented", "No OpKernel was registered", "is not supported", "not in list of allowed values",
+    "not implemented for",
+    "is not implemented",
+    "No OpKernel was registered",
+    "is not supported",
+    "not in list of allowed values",
     "No gradient defined",
-)  # fmt: skip
+)
 
 
 class Question(NamedTuple):
@@ -91,10 +96,11 @@ def main(name: str, load: Callable[[], Framework], arguments: list[str]) -> int:
 
 
 def _answer(framework: Framework, request: AuditRequest, directory: Path, events: EventWriter) -> None:
+    replace_text(directory / NAMES, json.dumps({space: public_names(space) for space in namespaces(framework.name)}))
     adapter = framework.adapter(request)
     events.enter("verify")
     for family in request.families:
-        questions = read_questions(directory, family)
+        questions = [each for each in read_questions(directory, family) if each.operator not in request.skipped]
         calls = framework.calls(family)
         told: list[dict[str, Any]] = []
         arrays: dict[str, np.ndarray] = {}
@@ -140,7 +146,8 @@ def _asked(
 
 def write_questions(directory: Path, family: str, questions: list[Question]) -> None:
     """Write the questions of a family where the runner looks for them."""
-    arrays, rows = {}, []
+    arrays: dict[str, np.ndarray] = {}
+    rows = []
     for place, each in enumerate(questions):
         arrays |= {f"{place}/arguments/{name}": array for name, array in each.arguments.items()}
         arrays |= {f"{place}/cotangents/{at}": array for at, array in enumerate(each.cotangents) if array is not None}

@@ -19,7 +19,7 @@ class AuditRequest:
     """One process of `python -m runners.<framework> --audit RUN_DIR`.
 
     families: of operators; each has `questions-<family>.json` and `.npz` beside this.
-    ways: the public names that are asked, by operator; None: all that the runner has.
+    skipped: operators that are not asked: a process has died of them.
     is_wide: all questions are in float64, for which JAX has to be told before its first operation.
     mutants: defects that are planted in each call, one at a time; empty: none is.
     fault: a planted fault, as in a run's spec.
@@ -30,6 +30,7 @@ class AuditRequest:
     threads: int
     cores: tuple[int, ...] | None
     families: tuple[str, ...]
+    skipped: tuple[str, ...]
     is_wide: bool
     mutants: tuple[str, ...]
     fault: dict[str, str] | None
@@ -54,5 +55,5 @@ class AuditRequest:
 def read_request(directory: Path) -> AuditRequest:
     """Return the request of a directory. Raises OSError, ValueError or TypeError where there is none that can be read."""
     fields = json.loads((directory / FILE_NAME).read_text(encoding="utf-8"))
-    named = {name: tuple(fields[name]) for name in ("families", "mutants")}
+    named = {name: tuple(fields[name]) for name in ("families", "skipped", "mutants")}
     return AuditRequest(**fields | named | {"cores": fields["cores"] and tuple(fields["cores"])})

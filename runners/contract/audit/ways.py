@@ -56,7 +56,7 @@ def found(name: str) -> Any:
     parts = named_by(name).split(".")
     for length in range(len(parts), 0, -1):
         try:
-            value = importlib.import_module(".".join(parts[:length]))
+            value: Any = importlib.import_module(".".join(parts[:length]))
         except ImportError:
             continue
         for part in parts[length:]:
@@ -74,3 +74,31 @@ def _by_position(function: Callable[..., Any], arguments: dict[str, Any]) -> Any
     tensors = [each for each in arguments.values() if hasattr(each, "shape")]
     rest = {name: each for name, each in arguments.items() if not hasattr(each, "shape")}
     return function(*tensors, **rest)
+
+
+def namespaces(framework: str) -> tuple[str, ...]:
+    """Return the namespaces whose public names an audit of a framework should reach: its own, and Keras's on it."""
+    names = [f"runners.{framework}.calls"] + ([f"runners.{KERAS}"] if importlib.util.find_spec(KERAS) else [])
+    return tuple(space for name in names for space in importlib.import_module(name).NAMESPACES)
+
+
+def public_names(namespace: str) -> list[str]:
+    """Return the public functions and classes of a namespace, by their full names; none where there is no such namespace."""
+    space = found(namespace)
+    if space is None:
+        return []
+    listed = getattr(space, "__all__", None) or [name for name in dir(space) if not name.startswith("_")]
+    values = ((name, getattr(space, name, None)) for name in listed)
+    return sorted(f"{namespace}.{name}" for name, value in values if callable(value) and not _is_foreign(value))
+
+
+def _is_foreign(value: Any) -> bool:
+    """Is it what the namespace has only imported: a type hint, or what belongs to Python or NumPy?"""
+    return str(getattr(value, "__module__", "")).partition(".")[0] in (
+        "typing",
+        "collections",
+        "builtins",
+        "abc",
+        "functools",
+        "enum",
+    )

@@ -1,0 +1,89 @@
+"""The block that an audit ends with: the answer, what is wrong with each call and how to see it, what was held to nothing."""
+
+from __future__ import annotations
+
+import collections
+
+from reports.step_text import row, wrapped
+from vigil.documents.audit import Audit, AuditCoverage, AuditFinding
+from vigil.documents.verdict import Verdict
+from vigil.progress import duration
+
+_MOST = 12
+_MOST_NAMES = 8
+
+
+def audit_block(document: Audit, *, directory: str) -> str:
+    """Return the block of an audit, the answer first. Every number in it stands in audit.json too."""
+    verdict = document.verdict
+    fault = "PLANTED FAULT, " if document.fault else ""
+    name = verdict.name if verdict.name is Verdict.REPRODUCED else verdict.name.upper()
+    release = f"{document.framework} {document.framework_version or '(its version was not told)'}"
+    lines = wrapped(f"{name}: ", f"{fault}{release}, {', '.join(document.modes)}: {verdict.reason}", indent=2)
+    new = [each for each in document.findings if each.known is None]
+    ways: dict[str, list[AuditFinding]] = {}
+    for each in new:
+        ways.setdefault(each.way or each.operator, []).append(each)
+    for way, found in list(ways.items())[:_MOST]:
+        first = found[0]
+        more = f"; and in {len(found) - 1} more" if len(found) > 1 else ""
+        lines += row(first.kind, f"{way}: {_told(first)}{more}")
+        if script := next((each.script for each in found if each.script), None):
+            lines += row("", f"see it: python {directory}/{script}")
+    if len(ways) > _MOST:
+        lines += row("", f"and {len(ways) - _MOST} more calls, in audit.json")
+    known = collections.Counter(each.known for each in document.findings if each.known)
+    for known_name, count in sorted(known.items(), key=lambda pair: str(pair[0])):
+        lines += row("known", f"{known_name}: {count} finding{'s' if count > 1 else ''}")
+    for process in document.processes:
+        if process.failure:
+            lines += row("failed", f"{process.directory}: {process.failure.category}: {process.failure.message}")
+            lines += [f"      | {line}" for line in process.failure.log_tail[-6:]]
+    asked = f"{document.operators:,} operators by {document.ways:,} public calls, {document.forms:,} sets of arguments"
+    lines += row("asked", f"{asked}, seed {document.seed}{', quick' if document.is_quick else ''}")
+    gaps = collections.Counter(each.status for each in document.gaps)
+    if gaps:
+        absent = {each.way for each in document.gaps if each.status == "absent"}
+        cannot = {(each.way, each.message) for each in document.gaps if each.status == "cannot"}
+        lines += row("not asked", f"{len(absent)} names that this release lacks; {len(cannot)} forms that a call does not have")
+    if document.kinks:
+        lines += row("left out", f"{document.kinks:,} directions and elements where the derivative jumps")
+    if document.coverage:
+        lines += row("covers", _covered(document.coverage))
+    lines += row("held to", f"definitions in float64, and limits from {document.limits.clean_rows:,} clean rows")
+    lines += row("took", duration(document.seconds))
+    lines += row("run", directory)
+    return "\n".join(lines)
+
+
+def _told(finding: AuditFinding) -> str:
+    shown = f"{finding.count} of {finding.of} forms, the smallest {finding.smallest.text}"
+    if finding.kind != "wrong":
+        return f"{finding.problem} ({shown})"
+    of = finding.quantity or ""
+    what = f"output {of.partition('/')[2]}" if of.startswith("outputs") else f"gradient of {of.partition('/')[2]}"
+    off = finding.problem or f"{finding.ratio:,.0f} times what rounding does, of {finding.limit:,.0f} allowed"
+    where = f" at {list(finding.index)}" if finding.index else ""
+    has_numbers = None not in (finding.got, finding.expected)
+    numbers = f": got {finding.got:.9g}, not {finding.expected:.9g}{where}" if has_numbers else where
+    return f"{what} in {finding.precision}, {off}{numbers} ({shown})"
+
+
+def _covered(coverage: tuple[AuditCoverage, ...]) -> str:
+    names, reached = sum(each.names for each in coverage), sum(each.audited for each in coverage)
+    gaps = sum(each.gaps for each in coverage)
+    unseen = names - reached - gaps
+    return f"{reached:,} of {names:,} public names; {gaps:,} are gaps with a reason, {unseen:,} were looked at by nobody"
+
+
+def coverage_block(document: Audit) -> str:
+    """Return which public names of each namespace are audited, as a table, with those that nobody has looked at."""
+    lines = [f"{'namespace':<28} {'names':>6} {'audited':>8} {'gaps':>6} {'of numeric':>11}  looked at by nobody"]
+    for each in document.coverage:
+        numeric = each.names - each.gaps
+        share = f"{each.audited / numeric:.0%}" if numeric else "-"
+        short = [name.rpartition(".")[2] for name in each.unseen]
+        more = f" and {len(short) - _MOST_NAMES} more" if len(short) > _MOST_NAMES else ""
+        unseen = f"{', '.join(short[:_MOST_NAMES])}{more}"
+        lines.append(f"{each.namespace:<28} {each.names:>6} {each.audited:>8} {each.gaps:>6} {share:>11}  {unseen}")
+    return "\n".join(lines)

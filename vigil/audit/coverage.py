@@ -1,0 +1,60 @@
+"""Which public names of a framework an audit reaches, which are gaps with a reason, and which nobody has looked at.
+
+A gap is a line of `runners/<framework>/gaps.txt`: a pattern of full names, and why. One that matches nothing that is public, or
+an audited name, is an error.
+"""
+
+from __future__ import annotations
+
+import ast
+import fnmatch
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from runners.contract.audit.ways import named_by
+from vigil.documents.audit import AuditCoverage
+from vigil.paths import project_root
+
+_KERAS = "keras"
+
+
+def audited_names(framework: str) -> set[str]:
+    """Return the public names that a framework's calls have, Keras's among them, as their files say."""
+    runners = project_root() / "runners"
+    files = [*(runners / framework / "calls").glob("*.py"), *(runners / _KERAS).glob("*.py")]
+    return {named_by(name) for path in files for name in _names_in(path)}
+
+
+def _names_in(path: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Dict):
+            for key in node.keys:
+                if isinstance(key, ast.Constant) and isinstance(key.value, str) and "." in key.value:
+                    yield key.value
+
+
+def gaps_of(framework: str) -> dict[str, str]:
+    """Return the gaps of a framework and of Keras: pattern of full names -> reason."""
+    found = {}
+    for path in (project_root() / "runners" / framework / "gaps.txt", project_root() / "runners" / _KERAS / "gaps.txt"):
+        if path.exists():
+            for line in path.read_text(encoding="utf-8").splitlines():
+                if line and not line.startswith("#"):
+                    pattern, _, reason = line.partition(": ")
+                    found[pattern] = reason
+    return found
+
+
+def coverage_of(framework: str, names: Mapping[str, Sequence[str]]) -> Iterator[AuditCoverage]:
+    """Yield what an audit reaches of each namespace.
+
+    Args:
+        names: the public names of each, in full, as the release has them.
+    """
+    audited, gaps = audited_names(framework), list(gaps_of(framework))
+    for namespace, public in names.items():
+        reached = [name for name in public if name in audited]
+        left = [name for name in public if name not in audited]
+        given = [name for name in left if any(fnmatch.fnmatchcase(name, pattern) for pattern in gaps)]
+        unseen = tuple(name for name in left if name not in set(given))
+        yield AuditCoverage(namespace=namespace, names=len(public), audited=len(reached), gaps=len(given), unseen=unseen)

@@ -1,0 +1,73 @@
+"""Known findings of audits: public calls of released frameworks that are really wrong, with the evidence.
+
+Strict both ways, as those of verify: a listed call is reported as `known-finding`, and an entry that an audit should have seen
+and did not is told as one that no longer holds.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Sequence
+from pathlib import Path
+
+import yaml
+from pydantic import Field, ValidationError
+
+from vigil.audit.limits import NAME
+from vigil.digests import read_one
+from vigil.documents.document import Part
+from vigil.errors import DataError
+from vigil.paths import reference_directory
+
+FILE_NAME = "known_findings.yaml"
+
+
+class KnownCall(Part):
+    """One known finding. All but `most` are patterns, or lists of them.
+
+    kinds: of findings. quantities: `gradients/*`. most: floors beyond which it is another finding; left out where numbers are
+    wrong. evidence: a script below docs/findings/, or a link.
+    """
+
+    name: str
+    frameworks: tuple[str, ...]
+    releases: tuple[str, ...]
+    operators: tuple[str, ...]
+    ways: tuple[str, ...]
+    kinds: tuple[str, ...] = ("wrong",)
+    quantities: tuple[str, ...] = ("*",)
+    precisions: tuple[str, ...] = ("*",)
+    modes: tuple[str, ...] = ("*",)
+    most: float = Field(default=float("inf"), gt=0)
+    evidence: str
+
+    def covers(self, *, framework: str, release: str, mode: str) -> bool:
+        """Is it one of this framework, release and mode?"""
+        return _any(framework, self.frameworks) and _any(release, self.releases) and _any(mode, self.modes)
+
+    def names(self, operator: str, way: str | None) -> bool:
+        """Is it one of this call?"""
+        return _any(operator, self.operators) and _any(way or "", self.ways)
+
+    def explains(
+        self, *, operator: str, way: str | None, kind: str, quantity: str | None, precision: str, ratio: float | None
+    ) -> bool:
+        """Is a finding this one?"""
+        placed = _any(kind, self.kinds) and _any(quantity or "", self.quantities) and _any(precision, self.precisions)
+        return self.names(operator, way) and placed and not (ratio or 0.0) > self.most
+
+
+def _any(value: str, patterns: Sequence[str]) -> bool:
+    return any(fnmatch.fnmatchcase(value, pattern) for pattern in patterns)
+
+
+def known_calls(path: Path | None = None) -> list[KnownCall]:
+    """Return the known findings of audits. Raises DataError for a file that is not as it was listed, or has no such form."""
+    path = path or reference_directory() / NAME / FILE_NAME
+    content = read_one(path)
+    if content is None:
+        return []
+    try:
+        return [KnownCall(**row) for row in yaml.safe_load(content) or []]
+    except (yaml.YAMLError, TypeError, ValidationError) as error:
+        raise DataError(f"{path}: {error}") from error

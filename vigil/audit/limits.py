@@ -1,0 +1,70 @@
+"""How far a correct call may be from what is right, in floors: from clean audits of released frameworks, never typed in.
+
+A row holds, of one audit, how far the farthest call of each operator was. The limit of an operator's outputs, or gradients, in a
+precision is the largest row times what the largest of many audits with other seeds was over the others. An operator that no row
+names has the widest limit that any has. Calls of known findings are in no row.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from vigil.digests import digest_of, read_listed
+from vigil.documents.verification import LimitFacts
+from vigil.paths import reference_directory
+
+NAME = "audit"  # of the folder with clean rows
+# Of one operator's outputs or gradients, the farthest of an audit with another seed is up to so many times the farthest of those
+# on record: measured by `python -m benchmarks.audits spread` (docs/audit.md).
+MARGIN = 4.0
+# A call that is right is a few floors off: no row says more of one that was nearer.
+LEAST = 4.0
+# Farther than this from what is right is no rounding of a good algorithm: it stands in the list of known findings or nowhere.
+LARGEST = 64.0
+
+
+@dataclass(frozen=True)
+class AuditLimits:
+    """Limits by operator and key, `outputs fp32` or `gradients bf16`."""
+
+    largest: Mapping[tuple[str, str], float]
+    facts: LimitFacts
+
+    def of(self, operator: str, quantity: str, precision: str) -> float:
+        """Return how many floors a quantity, `outputs/0`, may be off."""
+        known = self.largest.get((operator, key_of(quantity, precision)))
+        return MARGIN * (LARGEST if known is None else max(known, LEAST))
+
+
+def key_of(quantity: str, precision: str) -> str:
+    """Return the key of limits, and of `worst` in audit.json.
+
+    >>> key_of("gradients/x", "bf16")
+    'gradients bf16'
+    """
+    return f"{quantity.partition('/')[0]} {precision}"
+
+
+def audit_limits(folder: Path | None = None) -> AuditLimits:
+    """Return the limits of the clean rows on record.
+
+    Raises:
+        DataError: A file of clean rows was altered, cut off, lost, or put there by hand.
+    """
+    folder = folder or reference_directory() / NAME
+    listed = read_listed(folder, "clean-*.jsonl") if folder.is_dir() else {}
+    largest: dict[tuple[str, str], float] = {}
+    count = 0
+    for content in listed.values():
+        for line in content.decode("utf-8").splitlines():
+            row: dict[str, Any] = json.loads(line)
+            count += 1
+            for key, ratio in row["largest"].items():
+                place = row["operator"], key
+                largest[place] = max(largest.get(place, 0.0), min(float(ratio), LARGEST))
+    digests = {f"{NAME}/{name}": digest_of(content) for name, content in listed.items()}
+    return AuditLimits(largest, LimitFacts(clean_rows=count, sha256=digests or None))

@@ -1,0 +1,247 @@
+"""A script that shows one finding without Vigil: the call as it was made, its arguments, and what is right."""
+
+from __future__ import annotations
+
+import ast
+import base64
+import zlib
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+
+from runners.contract.audit.frame import Question
+from runners.contract.audit.ways import named_by
+from vigil.audit.exact import Exact
+from vigil.audit.judge import Measured
+from vigil.paths import project_root
+
+_SHORT = 40  # elements that are written out; more are packed
+_LONGEST = 1 << 18  # bytes, packed
+
+_BY_POSITION = (
+    "call = lambda **given: function(*[v for v in given.values() if hasattr(v, 'shape')], "
+    "**{k: v for k, v in given.items() if not hasattr(v, 'shape')})"
+)
+_TO = {
+    "torch": "torch.from_numpy({array}).to(torch.{kind})",
+    "tensorflow": "tf.cast(tf.constant({array}), tf.{kind})",
+    "jax": "jnp.asarray({array}, jnp.{kind})",
+}
+_KINDS = {"fp32": "float32", "fp64": "float64", "bf16": "bfloat16", "fp16": "float16"}
+_IMPORTS = {
+    "torch": ["import torch"],
+    "tensorflow": ["import tensorflow as tf"],
+    "jax": ["import jax", "import jax.numpy as jnp"],
+}
+
+
+def script_of(
+    *, framework: str, framework_version: str | None, family: str, way: str, mode: str, question: Question, exact: Exact,
+    quantity: str, measured: Measured,
+) -> str | None:  # fmt: skip
+    """Return the script of a finding; None where its arguments are too large to be written down.
+
+    It prints RIGHT or WRONG, and ends in exit code 0 or 1.
+    """
+    source = _call_of(framework, family, question.operator, way)
+    if source is None:
+        return None
+    imports, definition = source
+    arguments = {name: _literal(array) for name, array in question.arguments.items()}
+    cotangents = [None if each is None else _literal(each) for each in question.cotangents]
+    if any(text is None for text in (*arguments.values(), *(each for each in cotangents if each))):
+        return None
+    is_gradient = quantity.startswith("gradients/")
+    lines = [
+        f'"""{named_by(way)}, {framework} {framework_version}, {mode}: {quantity} is {measured.ratio:.3g} times rounding off."""'
+    ]
+    if "keras" in definition or "keras" in "".join(imports):
+        lines += ["import os", f'os.environ["KERAS_BACKEND"] = "{framework}"']
+    lines += sorted({"import numpy as np", *_IMPORTS[framework], *imports})
+    if any("unpack" in (text or "") for text in (*arguments.values(), *cotangents)):
+        lines += [
+            "import base64, zlib",
+            "unpack = lambda text, kind: np.frombuffer(zlib.decompress(base64.b85decode(text)), kind).copy()",
+        ]
+    if framework == "jax" and question.precision == "fp64":
+        lines.append('jax.config.update("jax_enable_x64", True)')
+    lines += definition
+    for name, text in arguments.items():
+        lines.append(f"{name} = {_tensor(framework, question, name, text or '')}")
+    given = ", ".join(
+        [f"{name}={name}" for name in arguments] + [f"{key}={value!r}" for key, value in question.parameters.items()]
+    )
+    lines += (
+        _body(framework, mode, question, given, quantity, cotangents)
+        if is_gradient
+        else _forward(framework, mode, given, quantity)
+    )
+    lines += _check(exact, quantity, measured)
+    return "\n".join(lines) + "\n"
+
+
+def _tensor(framework: str, question: Question, name: str, text: str) -> str:
+    array = question.arguments[name]
+    kind = _KINDS["fp32" if name in question.kept else question.precision]
+    if array.dtype.kind in "iu":
+        kind = "int64" if framework == "torch" else "int32"
+    elif array.dtype.kind == "b":
+        kind = "bool" if framework != "jax" else "bool_"
+    return _TO[framework].format(array=text, kind=kind)
+
+
+def _forward(framework: str, mode: str, given: str, quantity: str) -> list[str]:
+    place = int(quantity.partition("/")[2])
+    wrapped = {"jit": {"jax": "jax.jit", "tensorflow": "tf.function"}, "compile": {"jax": "jax.jit", "torch": "torch.compile"}}
+    run = wrapped.get(mode, {}).get(framework, "")
+    if mode == "compile" and framework == "tensorflow":
+        run = "tf.function(jit_compile=True)"
+    work = f"work = {run}(lambda: call({given}))" if run else f"work = lambda: call({given})"
+    read = {"torch": ".detach().double().numpy()", "tensorflow": "", "jax": ""}[framework]
+    return [
+        work,
+        "found = work()",
+        f"found = found[{place}] if isinstance(found, (tuple, list)) else found",
+        f"found = np.asarray(found{read}).astype(np.float64)",
+    ]
+
+
+def _body(framework: str, mode: str, question: Question, given: str, quantity: str, cotangents: list[str | None]) -> list[str]:
+    name, kind = quantity.partition("/")[2], _KINDS[question.precision]
+    pairs = "[" + ", ".join("None" if each is None else each for each in cotangents) + "]"
+    head = [f"cotangents = {pairs}", f"work = lambda {name}: call({given})"]
+    if framework == "torch":
+        run = ["work = torch.compile(work)"] if mode == "compile" else []
+        return [
+            *head, *run, f"{name}.requires_grad_()", f"found = work({name})",
+            "found = found if isinstance(found, (tuple, list)) else [found]",
+            f"pairs = [(y, torch.from_numpy(c).to(torch.{kind})) for y, c in zip(found, cotangents) if c is not None]",
+            "torch.autograd.backward([y for y, _ in pairs], [c for _, c in pairs])",
+            f"found = {name}.grad.double().numpy()",
+        ]  # fmt: skip
+    if framework == "tensorflow":
+        options = {"jit": ["@tf.function"], "compile": ["@tf.function(jit_compile=True)"]}
+        return [
+            *head, *options.get(mode, []), f"def gradient({name}):", "    with tf.GradientTape() as tape:",
+            f"        tape.watch({name})", f"        found = work({name})",
+            "        found = found if isinstance(found, (tuple, list)) else [found]",
+            "    pairs = [(y, tf.cast(tf.constant(c), y.dtype)) for y, c in zip(found, cotangents) if c is not None]",
+            f"    return tape.gradient([y for y, _ in pairs], {name}, output_gradients=[c for _, c in pairs])",
+            f"found = np.asarray(tf.convert_to_tensor(gradient({name}))).astype(np.float64)",
+        ]  # fmt: skip
+    made = "jax.jit(gradient)" if mode != "eager" else "gradient"
+    return [
+        *head, f"def gradient({name}):", f"    found, pull = jax.vjp(lambda {name}: [*jax.tree.leaves(work({name}))], {name})",
+        "    return pull([jnp.asarray(np.zeros(y.shape) if c is None else c, y.dtype) for y, c in zip(found, cotangents)])[0]",
+        f"found = np.asarray({made}({name})).astype(np.float64)",
+    ]  # fmt: skip
+
+
+def _check(exact: Exact, quantity: str, measured: Measured) -> list[str]:
+    if measured.problem and not measured.place:
+        return [f"print('WRONG: {measured.problem}', found.shape)", "raise SystemExit(1)"]
+    name = quantity.partition("/")[2]
+    if quantity.startswith("gradients/") and name in exact.directions:
+        direction = max(
+            exact.directions[name], key=lambda each: each.derivative == measured.expected
+        )  # the one that was farthest off
+        vector = _literal(direction.vector.astype(np.int8))
+        allowed = abs(measured.got - measured.expected) / 2
+        return [
+            f"direction = {vector}",
+            "got, expected = float((found * direction).sum()), "
+            f"{measured.expected!r}  # by central differences of the definition in float64",
+            f"is_right = abs(got - expected) < {allowed:.3g}",
+            'print("RIGHT" if is_right else "WRONG", "got", got, "expected", expected)',
+            "raise SystemExit(not is_right)",
+        ]
+    allowed = abs(measured.got - measured.expected) / 2
+    test = (
+        f"abs(got - expected) < {allowed:.3g}"
+        if np.isfinite(allowed)
+        else "got == expected or (got != got and expected != expected)"
+    )
+    return [
+        f"got, expected = float(found[{measured.place!r}]), float({str(measured.expected)!r})  # by the definition in float64",
+        f"is_right = {test}",
+        'print("RIGHT" if is_right else "WRONG", "got", got, "expected", expected)',
+        "raise SystemExit(not is_right)",
+    ]
+
+
+def _literal(array: np.ndarray) -> str | None:
+    """Return an expression that makes an array; None for one that is too large."""
+    kind = {"f": str(array.dtype), "b": "bool", "i": "int64" if array.dtype != np.int8 else "int8"}[array.dtype.kind]
+    if array.size <= _SHORT:
+        numbers = ", ".join(map(repr, array.ravel().tolist())).replace("inf", "np.inf").replace("nan", "np.nan")
+        return f"np.array([{numbers}], '{kind}').reshape({array.shape})"
+    packed = base64.b85encode(zlib.compress(np.ascontiguousarray(array.astype(kind)).tobytes(), 9)).decode()
+    if len(packed) > _LONGEST:
+        return None
+    return f"unpack({packed!r}, '{kind}').reshape({array.shape})"
+
+
+def _call_of(framework: str, family: str, operator: str, way: str) -> tuple[list[str], list[str]] | None:
+    """Return the imports and the definition of `call`, as the runner has them; None where its file has no such call."""
+    runners = project_root() / "runners"
+    for path in (runners / framework / "calls" / f"{family}.py", runners / "keras" / f"{family}.py"):
+        if path.exists() and (found := _in_file(path, operator, way)):
+            return found
+    return None
+
+
+def _in_file(path: Path, operator: str, way: str) -> tuple[list[str], list[str]] | None:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    value = next((each for each in _dictionary(tree, operator) if each[0] == way), None)
+    if value is None:
+        return None
+    node = value[1]
+    if isinstance(node, ast.Constant):
+        module, _, name = named_by(way).rpartition(".")
+        return [f"from {module} import {name} as function"], [_BY_POSITION]
+    needed = _names(node)
+    helpers: list[str] = []
+    defined = {each.name: each for each in tree.body if isinstance(each, ast.FunctionDef)}
+    assigned = {ast.unparse(each.targets[0]): each for each in tree.body if isinstance(each, ast.Assign)}
+    waiting = list(needed)
+    seen: set[str] = set()
+    while waiting:
+        name = waiting.pop()
+        below = defined.get(name) or assigned.get(name)
+        if below is None or name in seen or name == "CALLS":
+            continue
+        seen.add(name)
+        helpers.insert(0, ast.unparse(below))
+        more = _names(below)
+        needed |= more
+        waiting += more
+    imports = []
+    for each in tree.body:
+        if isinstance(each, (ast.Import, ast.ImportFrom)) and getattr(each, "module", "") != "__future__":
+            kept = [alias for alias in each.names if (alias.asname or alias.name.split(".")[0]) in needed]
+            if kept and not str(getattr(each, "module", "")).startswith("runners"):
+                each.names = kept
+                imports.append(ast.unparse(each))
+    if "Unsupported" in needed:
+        imports.append("Unsupported = ValueError")
+    lines = [line for helper in helpers for line in helper.splitlines()]
+    return imports, [*lines, f"call = {ast.unparse(node)}"]
+
+
+def _dictionary(tree: ast.Module, operator: str) -> Iterable[tuple[str, ast.expr]]:
+    """Yield public names and calls of an operator in a file's `CALLS`."""
+    for node in tree.body:
+        if isinstance(node, (ast.Assign, ast.AnnAssign)):
+            target = node.targets[0] if isinstance(node, ast.Assign) else node.target
+            if ast.unparse(target) != "CALLS" or not isinstance(node.value, ast.Dict):
+                continue
+            for key, value in zip(node.value.keys, node.value.values, strict=True):
+                if isinstance(key, ast.Constant) and key.value == operator and isinstance(value, ast.Dict):
+                    for name, call in zip(value.keys, value.values, strict=True):
+                        if isinstance(name, ast.Constant):
+                            yield str(name.value), call
+
+
+def _names(node: ast.AST) -> set[str]:
+    return {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}

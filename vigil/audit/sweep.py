@@ -1,0 +1,520 @@
+"""An audit of one framework: processes that make the calls, what is right computed beside them, findings, a verdict."""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import json
+import math
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from runners.contract.arrays import read_arrays
+from runners.contract.audit import frame
+from runners.contract.audit.frame import Question, write_questions
+from runners.contract.audit.request import OPTION, AuditRequest
+from runners.contract.files import replace_text
+from runners.contract.protocol.events import read_events
+from vigil.audit.coverage import coverage_of
+from vigil.audit.entry import Entry
+from vigil.audit.exact import Exact, exact_of
+from vigil.audit.judge import BITS, RAISES, WRITES, WRONG, Measured, measure
+from vigil.audit.known import KnownCall
+from vigil.audit.limits import AuditLimits, key_of
+from vigil.audit.plan import Trial, plan
+from vigil.audit.script import script_of
+from vigil.documents.audit import Audit, AuditFinding, AuditForm, AuditGap, AuditProcess
+from vigil.documents.failure import Failure
+from vigil.documents.provenance import NamedRelease, PlantedFault
+from vigil.documents.verdict import Verdict
+from vigil.documents.verification import StepVerdict
+from vigil.process.build_spec import HEARTBEAT_SECONDS
+from vigil.process.side_by_side import available_cores
+from vigil.steps.processes import Ended, Started, carried_out
+
+DIED = "died"
+_MOST_DEATHS = 20
+_POLL_SECONDS = 0.2
+_WORST_FIRST = (WRONG, BITS, WRITES, DIED, RAISES)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Extent:
+    """How much is audited: entries, modes, precisions (empty: all), threads, the seed of all arguments."""
+
+    entries: Sequence[Entry]
+    modes: Sequence[str]
+    precisions: Sequence[str] = ()
+    is_quick: bool = False
+    threads: int = 1
+    seed: int = 0
+
+    def families(self) -> dict[str, list[Entry]]:
+        """Return the entries by family."""
+        found: dict[str, list[Entry]] = {}
+        for entry in self.entries:
+            found.setdefault(entry.family, []).append(entry)
+        return found
+
+
+class Row(NamedTuple):
+    """One call of one question: what it came to."""
+
+    trial: Trial
+    question: Question
+    way: str
+    mode: str
+    kind: str
+    quantity: str | None = None
+    measured: Measured | None = None
+    limit: float | None = None
+    message: str = ""
+
+
+class _Group(NamedTuple):
+    """What one process is asked: a mode, in float64 or not, by family."""
+
+    mode: str
+    is_wide: bool
+    trials: dict[str, list[Trial]]
+
+    @property
+    def directory(self) -> str:
+        return f"{self.mode}{'-fp64' if self.is_wide else ''}"
+
+
+def audit(
+    started: Started,
+    extent: Extent,
+    directory: Path,
+    limits: AuditLimits,
+    known: Sequence[KnownCall],
+    *,
+    command: str,
+    release: NamedRelease | None = None,
+    tell: Callable[[str], None] = lambda text: None,
+) -> Audit:
+    """Audit a framework, write audit.json into the directory, and return it. An error, or Ctrl-C, ends what runs."""
+    began = time.monotonic()
+    rows: list[Row] = []
+    worst: dict[str, dict[str, float]] = {}
+    processes: list[AuditProcess] = []
+    scripts: dict[tuple, str] = {}
+    names: Mapping[str, Sequence[str]] = {}
+    kinks = forms = 0
+    version: str | None = None
+    with ThreadPoolExecutor(max_workers=1) as pool:
+        groups = list(_groups(extent, has_layouts=started.framework == "torch"))
+        running = [(group, pool.submit(_carried_out, started, extent, group, directory / group.directory)) for group in groups]
+        try:
+            for group, ended in running:
+                found = _judged(started, extent, group, directory / group.directory, ended, limits)
+                for each, exact in found:
+                    rows += each.rows
+                    kinks += exact.kinks
+                    forms += 1
+                    _note_worst(worst, each)
+                    version = version or _version_of(directory / group.directory)
+                    for row in _firsts(each.rows, scripts):
+                        scripts[_key(row)] = _script(directory, started.framework, version, row, exact, number=len(scripts)) or ""
+                processes += _processes(group, ended.result())
+                names = names or _names_of(directory / group.directory)
+                _remove_arrays(directory / group.directory)
+        except BaseException:
+            started.stop.set()
+            raise
+    version = version or next((str(each.environment["framework_version"]) for each in processes
+                               if "framework_version" in each.environment), None)  # fmt: skip
+    rows += [row for process, group in zip(_last(processes), groups, strict=False) for row in _deaths(process, group)]
+    findings = _findings(rows, extent.seed, started.framework, version or "", known, scripts)
+    fixed = _fixed(known, findings, extent, started.framework, version or "", rows)
+    document = Audit(
+        audit_id=directory.name,
+        created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        command=command,
+        framework=started.framework,
+        framework_version=version,
+        release=release,
+        fault=PlantedFault(name=started.fault["name"], sha256=started.fault["sha256"]) if started.fault else None,
+        modes=tuple(extent.modes),
+        threads=extent.threads,
+        seed=extent.seed,
+        is_quick=extent.is_quick,
+        verdict=_verdict(processes, findings, fixed, rows),
+        operators=len({row.trial.entry.name for row in rows if row.kind not in (frame.ABSENT, frame.CANNOT)}),
+        ways=len({row.way for row in rows if row.kind not in (frame.ABSENT, frame.CANNOT)}),
+        forms=forms,
+        kinks=kinks,
+        findings=tuple(findings),
+        fixed=tuple(fixed),
+        gaps=tuple(_gaps(rows)),
+        coverage=tuple(coverage_of(started.framework, names)),
+        worst=worst,
+        processes=tuple(processes),
+        limits=limits.facts,
+        seconds=round(time.monotonic() - began, 1),
+    )
+    document.write(directory)
+    return document
+
+
+def _groups(extent: Extent, *, has_layouts: bool) -> Iterator[_Group]:
+    for mode in extent.modes:
+        for is_wide in (False, True):
+            trials: dict[str, list[Trial]] = {}
+            for family, entries in extent.families().items():
+                planned = [
+                    trial
+                    for entry in entries
+                    for trial in plan(entry, is_quick=extent.is_quick, has_layouts=has_layouts, precisions=extent.precisions)
+                    if (trial.precision == "fp64") == is_wide
+                ]
+                if planned:
+                    trials[family] = planned
+            if trials:
+                yield _Group(mode, is_wide, trials)
+
+
+def _carried_out(started: Started, extent: Extent, group: _Group, directory: Path) -> list[Ended]:
+    """Run a process to its end, and again without the operator that it died of; return how each ended."""
+    directory.mkdir(parents=True)
+    for family, trials in group.trials.items():
+        write_questions(directory, family, [trial.question(extent.seed) for trial in trials])
+    ended: list[Ended] = []
+    skipped: list[str] = []
+    left = list(group.trials)
+    while left and len(ended) <= _MOST_DEATHS:
+        request = AuditRequest(
+            framework=started.framework,
+            mode=group.mode,
+            threads=extent.threads,
+            cores=tuple(available_cores()[: extent.threads]),
+            families=tuple(left),
+            skipped=tuple(skipped),
+            is_wide=group.is_wide,
+            mutants=(),
+            fault=started.fault,
+            heartbeat_seconds=HEARTBEAT_SECONDS,
+        )
+        one = carried_out(started, directory, request, option=OPTION)
+        ended.append(one)
+        left = [family for family in left if not _answers(directory, family).exists()]
+        if one.failure is None or one.failure.category not in ("died", "hang"):
+            break
+        culprit = _culprit(directory, group, skipped)
+        if culprit is None:
+            break
+        skipped.append(culprit)
+        ended[-1] = dataclasses.replace(
+            one, failure=one.failure.model_copy(update={"message": f"{culprit}: {one.failure.message}"})
+        )
+    return ended
+
+
+def _answers(directory: Path, family: str) -> Path:
+    return directory / f"answers-{family}.json"
+
+
+def _culprit(directory: Path, group: _Group, skipped: Sequence[str]) -> str | None:
+    """Return the operator that was asked when the process died: the first that was not told as done."""
+    done = {event["name"].partition("/")[2] for event in read_events(directory) if event["kind"] == "probed"}
+    for family, trials in group.trials.items():
+        if not _answers(directory, family).exists():
+            return next((each.entry.name for each in trials if each.entry.name not in done | set(skipped)), None)
+    return None
+
+
+class _Judged(NamedTuple):
+    rows: list[Row]
+    measured: list[tuple[str, str, Measured]]  # operator, key of limits, of calls that are within them
+
+
+def _judged(
+    started: Started, extent: Extent, group: _Group, directory: Path, ended: Future, limits: AuditLimits
+) -> Iterator[tuple[_Judged, Exact]]:
+    """Yield what each question came to, as soon as its family is answered; what is right is computed meanwhile."""
+    total, done = sum(len(trials) for trials in group.trials.values()), 0
+    for family, trials in group.trials.items():
+        exact = []
+        for trial in trials:
+            question = trial.question(extent.seed)
+            exact.append((trial, question, exact_of(trial, question, extent.seed)))
+            done += 1
+            started.progress(f"{group.directory}: what is right", done, total)
+        while not _answers(directory, family).exists() and not ended.done():
+            time.sleep(_POLL_SECONDS)
+        if ended.done():
+            ended.result()
+        if not _answers(directory, family).exists():
+            continue
+        answers = _read_answers(directory, family)
+        for trial, question, right in exact:
+            rows: list[Row] = []
+            near: list[tuple[str, str, Measured]] = []
+            for told, arrays in answers.get(question.id, []):
+                more, measured = _rows_of(trial, question, right, told, arrays, group.mode, limits)
+                rows += more
+                near += measured
+            yield _Judged(rows, near), right
+
+
+def _read_answers(directory: Path, family: str) -> dict[str, list[tuple[dict[str, Any], dict[str, np.ndarray]]]]:
+    """Return the answers of a family by question: what was told of each call, and its arrays."""
+    told = json.loads(_answers(directory, family).read_text(encoding="utf-8"))
+    arrays: list[dict[str, np.ndarray]] = [{} for _ in told]
+    for name, array in read_arrays(directory / f"answers-{family}.npz").items():
+        place, _, rest = name.partition("/")
+        arrays[int(place)][rest] = array
+    found: dict[str, list[tuple[dict[str, Any], dict[str, np.ndarray]]]] = {}
+    for row, each in zip(told, arrays, strict=True):
+        found.setdefault(row["question"], []).append((row, each))
+    return found
+
+
+def _rows_of(
+    trial: Trial,
+    question: Question,
+    exact: Exact,
+    told: Mapping[str, Any],
+    arrays: Mapping[str, np.ndarray],
+    mode: str,
+    limits: AuditLimits,
+) -> tuple[list[Row], list[tuple[str, str, Measured]]]:
+    base = Row(trial, question, told["way"], mode, "fine")
+    if told["status"] != frame.ANSWERED:
+        return [base._replace(kind=told["status"], message=told["message"])], []
+    rows = [base._replace(kind=BITS, quantity=name, message="two calls with the same arguments gave other bits")
+            for name in told["other_bits"]]  # fmt: skip
+    rows += [
+        base._replace(kind=WRITES, quantity=name, message=f"the call changes its argument {name}") for name in told["changed"]
+    ]
+    near = []
+    for quantity, measured in measure(question, exact, arrays).items():
+        limit = limits.of(trial.entry.name, quantity, question.precision)
+        if not measured.ratio <= limit:
+            rows.append(base._replace(kind=WRONG, quantity=quantity, measured=measured, limit=limit, message=measured.problem))
+        near.append((trial.entry.name, key_of(quantity, question.precision), measured))
+    return rows or [base], near
+
+
+def _note_worst(worst: dict[str, dict[str, float]], judged: _Judged) -> None:
+    """Note how far the farthest call was, leaving out those that are wrong."""
+    wrong = {(row.way, row.quantity) for row in judged.rows if row.kind == WRONG}
+    if wrong:
+        return
+    for operator, key, measured in judged.measured:
+        of = worst.setdefault(operator, {})
+        of[key] = max(of.get(key, 0.0), round(measured.ratio, 3))
+
+
+def _key(row: Row) -> tuple:
+    family = (row.quantity or "").partition("/")[0]
+    return row.trial.entry.name, row.way, row.mode, row.kind, family, row.question.precision
+
+
+def _firsts(rows: Sequence[Row], scripts: Mapping[tuple, str]) -> list[Row]:
+    """Return the wrong rows that are the first of their key: the smallest, since small ones are asked first."""
+    seen, found = set(scripts), []
+    for row in rows:
+        if row.kind == WRONG and _key(row) not in seen:
+            seen.add(_key(row))
+            found.append(row)
+    return found
+
+
+def _script(directory: Path, framework: str, version: str | None, row: Row, exact: Exact, *, number: int) -> str | None:
+    assert row.quantity is not None
+    assert row.measured is not None
+    text = script_of(
+        framework=framework, framework_version=version, family=row.trial.entry.family, way=row.way, mode=row.mode,
+        question=row.question, exact=exact, quantity=row.quantity, measured=row.measured,
+    )  # fmt: skip
+    if text is None:
+        return None
+    name = f"finding-{number + 1}-{row.trial.entry.name}.py"
+    replace_text(directory / name, text)
+    return name
+
+
+def _version_of(directory: Path) -> str | None:
+    return next((str(event["environment"]["framework_version"]) for event in read_events(directory)
+                 if event["kind"] == "environment"), None)  # fmt: skip
+
+
+def _names_of(directory: Path) -> dict[str, list[str]]:
+    path = directory / frame.NAMES
+    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+
+
+def _remove_arrays(directory: Path) -> None:
+    """Remove what can be made again from the seed, and takes hundreds of megabytes."""
+    for pattern in ("questions-*", "answers-*"):
+        for path in directory.glob(pattern):
+            path.unlink()
+
+
+def _processes(group: _Group, ended: Sequence[Ended]) -> list[AuditProcess]:
+    return [
+        AuditProcess(
+            mode=group.mode,
+            is_wide=group.is_wide,
+            families=tuple(group.trials),
+            failure=each.failure,
+            environment=each.environment,
+            directory=group.directory,
+            seconds=each.seconds,
+        )
+        for each in ended
+    ]
+
+
+def _last(processes: Sequence[AuditProcess]) -> list[list[AuditProcess]]:
+    found: dict[tuple[str, bool], list[AuditProcess]] = {}
+    for each in processes:
+        found.setdefault((each.mode, each.is_wide), []).append(each)
+    return list(found.values())
+
+
+def _deaths(processes: Sequence[AuditProcess], group: _Group) -> list[Row]:
+    """Return a row for each operator that a process died of."""
+    rows = []
+    for process in processes:
+        name, parted, _ = (process.failure.message if process.failure else "").partition(": ")
+        trial = next((each for trials in group.trials.values() for each in trials if parted and each.entry.name == name), None)
+        if trial and process.failure:
+            question = Question(trial.id, trial.entry.name, dict(trial.parameters), {}, (), (), (), trial.precision, trial.layout)
+            rows.append(Row(trial, question, "", group.mode, DIED, message=process.failure.message))
+    return rows
+
+
+def _findings(
+    rows: Sequence[Row],
+    seed: int,
+    framework: str,
+    release: str,
+    known: Sequence[KnownCall],
+    scripts: Mapping[tuple, str],
+) -> list[AuditFinding]:
+    """Return what is wrong, the worst first: each call, kind, family of tensors and precision once."""
+    tried = collections.Counter((row.trial.entry.name, row.way, row.mode, row.question.precision, row.trial.id) for row in rows)
+    forms = collections.Counter(key[:4] for key in tried)
+    shown: dict[tuple, list[Row]] = {}
+    for row in rows:
+        if row.kind in _WORST_FIRST:
+            shown.setdefault(_key(row), []).append(row)
+    found = []
+    for key, group in shown.items():
+        first = min(group, key=lambda row: row.trial.number)
+        farthest = max((row.measured.ratio for row in group if row.measured), default=None)
+        measured = first.measured
+        explained = next(
+            (
+                each.name
+                for each in known
+                if each.covers(framework=framework, release=release, mode=first.mode)
+                and all(
+                    each.explains(
+                        operator=row.trial.entry.name, way=row.way, kind=row.kind, quantity=row.quantity,
+                        precision=row.question.precision, ratio=row.measured.ratio if row.measured else None,
+                    )
+                    for row in group
+                )
+            ),
+            None,
+        )  # fmt: skip
+        found.append(
+            AuditFinding(
+                operator=first.trial.entry.name,
+                way=first.way or None,
+                mode=first.mode,
+                kind=first.kind,
+                quantity=first.quantity,
+                precision=first.question.precision,
+                count=len({row.trial.id for row in group}),
+                of=max(forms[first.trial.entry.name, first.way, first.mode, first.question.precision], 1),
+                smallest=AuditForm(
+                    sizes=dict(first.trial.sizes),
+                    parameters=dict(first.trial.parameters),
+                    precision=first.trial.precision,
+                    layout=first.trial.layout,
+                    values=first.trial.values,
+                    seed=seed,
+                ),
+                ratio=farthest,
+                limit=first.limit,
+                index=measured.place if measured else (),
+                got=measured.got if measured and not math.isnan(measured.got) else None,
+                expected=measured.expected if measured and not math.isnan(measured.expected) else None,
+                problem=first.message,
+                known=explained,
+                script=scripts.get(key) or None,
+            )
+        )
+    return sorted(found, key=lambda each: (_WORST_FIRST.index(each.kind), each.operator, each.way or "", each.precision))
+
+
+def _fixed(
+    known: Sequence[KnownCall],
+    findings: Sequence[AuditFinding],
+    extent: Extent,
+    framework: str,
+    release: str,
+    rows: Sequence[Row],
+) -> list[str]:
+    """Return the known findings that this audit asked for and did not see. A quick one, or one of few precisions, asks less."""
+    if extent.is_quick or extent.precisions:
+        return []
+    seen = {each.known for each in findings}
+    answered = {(row.trial.entry.name, row.way) for row in rows if row.kind != frame.ABSENT}
+    missing = []
+    for each in known:
+        modes = [mode for mode in extent.modes if each.covers(framework=framework, release=release, mode=mode)]
+        asked = any(each.names(operator, way) for operator, way in answered)
+        if modes and asked and each.name not in seen:
+            missing.append(each.name)
+    return missing
+
+
+def _gaps(rows: Sequence[Row]) -> Iterator[AuditGap]:
+    counts: collections.Counter = collections.Counter()
+    for row in rows:
+        if row.kind in (frame.ABSENT, frame.CANNOT):
+            counts[row.trial.entry.name, row.way, row.mode, row.kind, row.message] += 1
+    for (operator, way, mode, status, message), count in sorted(counts.items()):
+        yield AuditGap(operator=operator, way=way, mode=mode, status=status, count=count, message=message)
+
+
+def _verdict(
+    processes: Sequence[AuditProcess], findings: Sequence[AuditFinding], fixed: Sequence[str], rows: Sequence[Row]
+) -> StepVerdict:
+    new = [each for each in findings if each.known is None]
+    wrong = [each for each in new if each.kind in (WRONG, BITS, WRITES)]
+    failure: Failure | None = next((each.failure for each in processes if each.failure), None)
+    calls = len({(row.trial.entry.name, row.way) for row in rows if row.kind not in (frame.ABSENT, frame.CANNOT)})
+    if wrong:
+        ways = len({(each.operator, each.way) for each in wrong})
+        return StepVerdict(name=Verdict.REGRESSED, reason=f"{ways} of {calls:,} public calls compute what they should not")
+    if fixed:
+        names = ", ".join(fixed)
+        return StepVerdict(
+            name=Verdict.REGRESSED,
+            reason=f"known finding {names} no longer shows: remove it from reference_results/audit/known_findings.yaml",
+        )
+    if failure:
+        return StepVerdict(name=failure.verdict, reason=failure.message, failure=failure)
+    if new:
+        return StepVerdict(
+            name=Verdict.FAILED_CRASH, reason=f"{len({(each.operator, each.way) for each in new})} public calls raise an error"
+        )
+    if not calls:
+        return StepVerdict(name=Verdict.UNKNOWN, reason="no call of this framework was made: nothing was held to anything")
+    if findings:
+        names = ", ".join(sorted({each.known for each in findings if each.known}))
+        return StepVerdict(name=Verdict.KNOWN_FINDING, reason=f"{calls:,} public calls; all that is wrong is known: {names}")
+    return StepVerdict(name=Verdict.REPRODUCED, reason=f"{calls:,} public calls compute what they should")

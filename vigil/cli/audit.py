@@ -1,0 +1,123 @@
+"""`vigil audit`: every public function of a release that Vigil has a definition of, held to it in float64."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+from pathlib import Path
+
+from reports.audit_text import audit_block, coverage_block
+from vigil.audit.definitions import catalog
+from vigil.audit.entry import PRECISIONS, Entry
+from vigil.audit.known import known_calls
+from vigil.audit.limits import audit_limits
+from vigil.audit.sweep import Extent, audit
+from vigil.cli import options, own_step
+from vigil.documents.context import MODES
+from vigil.errors import UsageError, nearest
+from vigil.paths import runs_directory
+from vigil.process.build_spec import fault_entry
+from vigil.progress import StageDisplay
+from vigil.steps.processes import Started
+from vigil.steps.verify import new_own_directory
+from vigil.terminal import answered
+
+# As each framework is used.
+USUAL = {"torch": "eager", "tensorflow": "eager", "jax": "jit"}
+EXIT_CODES = (
+    "exit codes: 0 reproduced, 1 a call computes what it should not (known findings too), 2 wrong usage, "
+    "3 could not run, or a call raises an error, 4 unknown"
+)
+
+
+def add_parser(subparsers: argparse._SubParsersAction) -> None:
+    """Add the verb."""
+    parser = subparsers.add_parser(
+        "audit",
+        help="public functions of a release against definitions in float64",
+        description="Hold public functions, layers, losses, optimizers and helpers of a framework to definitions in float64, "
+        "forward and backward.",
+        epilog=EXIT_CODES,
+    )
+    parser.add_argument("what", nargs="*", metavar="NAME", help="operators or families (default: all; `--list` names them)")
+    parser.add_argument("--framework", metavar="NAME", help=f"one of {', '.join(USUAL)}")
+    parser.add_argument("--mode", metavar="M,N", help="eager, jit, compile (default: as the framework is used)")
+    parser.add_argument("--precision", metavar="P,Q", help=f"some of {', '.join(PRECISIONS)} (default: all)")
+    parser.add_argument("--quick", action="store_true", help="the sizes that find most, in fp32: minutes")
+    parser.add_argument("--threads", metavar="N", help="how many threads the framework has (default: 1)")
+    parser.add_argument("--seed", metavar="N", help="of all arguments (default: 0)")
+    parser.add_argument("--list", action="store_true", help="list the operators by family, and end")
+    parser.add_argument("--coverage", action="store_true", help="show which public names are audited, and which are not")
+    parser.add_argument("--python", metavar="PATH", help="the interpreter of an environment that has the framework")
+    options.add_release(parser)
+    options.add_fault(parser)
+    options.add_timeouts(parser)
+    options.add_json(parser)
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Audit, show what was found, return 0 reproduced, 1 wrong, 3 could not run, 4 unknown."""
+    entries = _chosen(catalog(), arguments.what)
+    if arguments.list:
+        answered(_listed(entries))
+        return 0
+    release = options.release_of_context(arguments)
+    options.require_framework_named(arguments)
+    framework = arguments.framework
+    if framework not in USUAL:
+        raise UsageError(f"--framework: found {framework!r}. Allowed: {', '.join(USUAL)}.{nearest(framework, list(USUAL))}")
+    if release and arguments.python:
+        raise UsageError("--python: found with --release, which has an interpreter of its own. Allowed: one of the two.")
+    extent = Extent(
+        entries=entries,
+        modes=[USUAL[framework]] if arguments.mode is None else options.names("--mode", arguments.mode, MODES),
+        precisions=[] if arguments.precision is None else options.names("--precision", arguments.precision, PRECISIONS),
+        is_quick=arguments.quick,
+        threads=options.whole_number("--threads", arguments.threads or "1", least=1, most=1024),
+        seed=options.whole_number("--seed", arguments.seed or "0", least=0),
+    )
+    limits, known = audit_limits(), known_calls()
+    with contextlib.ExitStack() as stack:
+        display = stack.enter_context(StageDisplay())
+        python, recorded = own_step.environment_of(arguments, framework, stack, display)
+        started = Started(
+            framework=framework,
+            python=python,
+            fault=fault_entry(arguments.fault),
+            progress_timeout=options.seconds("--hang-timeout", arguments.hang_timeout),
+            progress=display.progress,
+        )
+        document = audit(
+            started,
+            extent,
+            new_own_directory(runs_directory(), Path(framework), "audit"),
+            limits,
+            known,
+            command=arguments.command,
+            release=recorded,
+            tell=display.say,
+        )
+    options.write_json(arguments, document)
+    directory = str(runs_directory() / document.audit_id)
+    answered(coverage_block(document) if arguments.coverage else audit_block(document, directory=directory))
+    return document.exit_code
+
+
+def _chosen(entries: dict[str, Entry], names: list[str]) -> list[Entry]:
+    """Return the entries of these operators and families. Raises UsageError for a name that there is not."""
+    families = {entry.family for entry in entries.values()}
+    for name in names:
+        if name not in entries and name not in families:
+            raise UsageError(
+                f"{name}: no such operator or family.{nearest(name, [*entries, *families])} Allowed: families "
+                f"{', '.join(sorted(families))}, and operators, which `vigil audit --list` names."
+            )
+    return [entry for entry in entries.values() if not names or {entry.name, entry.family} & set(names)]
+
+
+def _listed(entries: list[Entry]) -> str:
+    families: dict[str, list[str]] = {}
+    for entry in entries:
+        families.setdefault(entry.family, []).append(entry.name)
+    return "\n".join(f"{family} ({len(names)}): {', '.join(names)}" for family, names in families.items())

@@ -1,0 +1,134 @@
+"""audit.json: public calls of a framework, held to definitions in float64."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from pydantic import Field
+
+from vigil.documents.document import Document, Number, Part
+from vigil.documents.failure import Failure
+from vigil.documents.provenance import Environment, NamedRelease, PlantedFault
+from vigil.documents.verdict import Verdict
+from vigil.documents.verification import LimitFacts, StepVerdict
+
+
+class AuditForm(Part):
+    """One set of arguments: what is tried. Drawn anew from the seed, they are the same."""
+
+    sizes: dict[str, int]
+    parameters: dict[str, Any]
+    precision: str
+    layout: str
+    values: str
+    seed: int
+
+    @property
+    def text(self) -> str:
+        """Return what is tried, in words."""
+        said = [f"{name}={value}" for name, value in (self.sizes | self.parameters).items()] + [self.precision]
+        return ", ".join([*said, *(each for each in (self.layout, self.values) if each not in ("plain", "given"))])
+
+
+class AuditFinding(Part):
+    """One thing that is wrong with a public call.
+
+    kind: wrong (beyond its limit), raises, bits (two calls gave other bits), writes (it changes an argument), died (of a signal;
+    then `way` is None: which call it was is not known).
+    quantity: `outputs/<place>` or `gradients/<argument>`. count: forms that show it, of so many. smallest: of them.
+    ratio: how far it is off, in floors; limit: how far a correct one may be. index: of the worst element, empty where a
+    gradient was held along a direction. problem: what no distance tells. known: the entry of the list that explains it.
+    script: a file beside audit.json that shows it without Vigil.
+    """
+
+    operator: str
+    way: str | None
+    mode: str
+    kind: str
+    quantity: str | None
+    precision: str
+    count: int
+    of: int
+    smallest: AuditForm
+    ratio: Number | None
+    limit: Number | None
+    index: tuple[int, ...]
+    got: Number | None
+    expected: Number | None
+    problem: str
+    known: str | None
+    script: str | None
+
+
+class AuditGap(Part):
+    """Calls that were not held to anything: how many forms, and what the framework said."""
+
+    operator: str
+    way: str
+    mode: str
+    status: str
+    count: int
+    message: str
+
+
+class AuditProcess(Part):
+    """One process: a mode, and whether it computed in float64."""
+
+    mode: str
+    is_wide: bool
+    families: tuple[str, ...]
+    failure: Failure | None
+    environment: Environment
+    directory: str
+    seconds: float
+
+
+class AuditCoverage(Part):
+    """The public names of a namespace: how many there are, are audited, are gaps with a reason, and were looked at by nobody."""
+
+    namespace: str
+    names: int
+    audited: int
+    gaps: int
+    unseen: tuple[str, ...]
+
+
+class Audit(Document):
+    """An audit of one framework.
+
+    seed: of all arguments. is_quick: the sizes that find most, in fp32. fixed: known findings that no longer show.
+    worst: by operator, quantity and precision, how far the farthest call was, in floors: what limits are made of.
+    """
+
+    LEFT_OUT_WHEN_NONE: ClassVar[tuple[str, ...]] = ()
+    FILE_NAME: ClassVar[str] = "audit.json"
+
+    schema_: int = Field(1, alias="schema")
+    audit_id: str
+    created: str
+    command: str
+    framework: str
+    framework_version: str | None
+    release: NamedRelease | None
+    fault: PlantedFault | None
+    modes: tuple[str, ...]
+    threads: int
+    seed: int
+    is_quick: bool
+    verdict: StepVerdict
+    operators: int
+    ways: int
+    forms: int
+    kinks: int
+    findings: tuple[AuditFinding, ...]
+    fixed: tuple[str, ...]
+    gaps: tuple[AuditGap, ...]
+    coverage: tuple[AuditCoverage, ...]
+    worst: dict[str, dict[str, Number]]
+    processes: tuple[AuditProcess, ...]
+    limits: LimitFacts
+    seconds: float
+
+    @property
+    def exit_code(self) -> int:
+        return Verdict(self.verdict.name).exit_code
