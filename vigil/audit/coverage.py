@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import fnmatch
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from runners.contract.audit.ways import named_by
@@ -45,16 +45,21 @@ def gaps_of(framework: str) -> dict[str, str]:
     return found
 
 
-def coverage_of(framework: str, names: Mapping[str, Sequence[str]]) -> Iterator[AuditCoverage]:
-    """Yield what an audit reaches of each namespace.
+def coverage_of(framework: str, names: Mapping[str, Mapping[str, str]]) -> Iterator[AuditCoverage]:
+    """Yield what an audit reaches of each namespace. A name is audited if another name of the same object is.
 
     Args:
-        names: the public names of each, in full, as the release has them.
+        names: the public names of each, in full, as the release has them, and the first name of the same object.
     """
-    audited, gaps = audited_names(framework), list(gaps_of(framework))
+    own, gaps = audited_names(framework), list(gaps_of(framework))
+    firsts = {first for public in names.values() for name, first in public.items() if name in own}
     for namespace, public in names.items():
-        reached = [name for name in public if name in audited]
-        left = [name for name in public if name not in audited]
+        left = [name for name, first in public.items() if first not in firsts]
         given = [name for name in left if any(fnmatch.fnmatchcase(name, pattern) for pattern in gaps)]
-        unseen = tuple(name for name in left if name not in set(given))
-        yield AuditCoverage(namespace=namespace, names=len(public), audited=len(reached), gaps=len(given), unseen=unseen)
+        yield AuditCoverage(
+            namespace=namespace,
+            names=len(public),
+            audited=len(public) - len(left),
+            gaps=len(given),
+            unseen=tuple(name for name in left if name not in set(given)),
+        )

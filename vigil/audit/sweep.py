@@ -106,7 +106,7 @@ def audit(
     worst: dict[str, dict[str, float]] = {}
     processes: list[AuditProcess] = []
     scripts: dict[tuple, str] = {}
-    names: Mapping[str, Sequence[str]] = {}
+    names: Mapping[str, Mapping[str, str]] = {}
     kinks = forms = 0
     version: str | None = None
     with ThreadPoolExecutor(max_workers=1) as pool:
@@ -347,7 +347,7 @@ def _version_of(directory: Path) -> str | None:
                  if event["kind"] == "environment"), None)  # fmt: skip
 
 
-def _names_of(directory: Path) -> dict[str, list[str]]:
+def _names_of(directory: Path) -> dict[str, dict[str, str]]:
     path = directory / frame.NAMES
     return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
 

@@ -15,7 +15,7 @@ import numpy as np
 from runners.contract.arrays import read_arrays, write_arrays
 from runners.contract.audit.mutants import MUTANTS, Tools, has_effect
 from runners.contract.audit.request import FILE_NAME, OPTION, AuditRequest, read_request
-from runners.contract.audit.ways import Call, Calls, called, found, namespaces, public_names
+from runners.contract.audit.ways import Call, Calls, called, found, public_names
 from runners.contract.errors import ContractError
 from runners.contract.files import replace_text
 from runners.contract.protocol.events import EventWriter
@@ -96,7 +96,7 @@ def main(name: str, load: Callable[[], Framework], arguments: list[str]) -> int:
 
 
 def _answer(framework: Framework, request: AuditRequest, directory: Path, events: EventWriter) -> None:
-    replace_text(directory / NAMES, json.dumps({space: public_names(space) for space in namespaces(framework.name)}))
+    replace_text(directory / NAMES, json.dumps(public_names(framework.name)))
     adapter = framework.adapter(request)
     events.enter("verify")
     for family in request.families:

@@ -82,23 +82,25 @@ def namespaces(framework: str) -> tuple[str, ...]:
     return tuple(space for name in names for space in importlib.import_module(name).NAMESPACES)
 
 
-def public_names(namespace: str) -> list[str]:
-    """Return the public functions and classes of a namespace, by their full names; none where there is no such namespace."""
-    space = found(namespace)
-    if space is None:
-        return []
-    listed = getattr(space, "__all__", None) or [name for name in dir(space) if not name.startswith("_")]
-    values = ((name, getattr(space, name, None)) for name in listed)
-    return sorted(f"{namespace}.{name}" for name, value in values if callable(value) and not _is_foreign(value))
+_FOREIGN = ("typing", "collections", "builtins", "abc", "functools", "enum")
+
+
+def public_names(framework: str) -> dict[str, dict[str, str]]:
+    """Return the public functions and classes of each namespace: full name -> the first name of the same object."""
+    first: dict[int, str] = {}
+    names: dict[str, dict[str, str]] = {}
+    for namespace in namespaces(framework):
+        space = found(namespace)
+        listed = getattr(space, "__all__", None) or [name for name in dir(space) if not name.startswith("_")]
+        values = [(name, getattr(space, name, None)) for name in sorted(listed)] if space is not None else []
+        names[namespace] = {
+            f"{namespace}.{name}": first.setdefault(id(value), f"{namespace}.{name}")
+            for name, value in values
+            if callable(value) and not _is_foreign(value)
+        }
+    return names
 
 
 def _is_foreign(value: Any) -> bool:
-    """Is it what the namespace has only imported: a type hint, or what belongs to Python or NumPy?"""
-    return str(getattr(value, "__module__", "")).partition(".")[0] in (
-        "typing",
-        "collections",
-        "builtins",
-        "abc",
-        "functools",
-        "enum",
-    )
+    """Is it what the namespace has only imported, a type hint or what belongs to Python?"""
+    return str(getattr(value, "__module__", "")).partition(".")[0] in _FOREIGN
