@@ -22,15 +22,22 @@ def audited_names(framework: str) -> set[str]:
     """Return the public names that a framework's calls have, Keras's among them, as their files say."""
     runners = project_root() / "runners"
     files = [*(runners / framework / "calls").glob("*.py"), *(runners / _KERAS).glob("*.py")]
-    return {named_by(name) for path in files for name in _names_in(path)}
+    return {named_by(name) for path in files for names in calls_in(path).values() for name in names}
 
 
-def _names_in(path: Path) -> Iterator[str]:
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Dict):
-            for key in node.keys:
-                if isinstance(key, ast.Constant) and isinstance(key.value, str) and "." in key.value:
-                    yield key.value
+def calls_in(path: Path) -> dict[str, list[str]]:
+    """Return the public names of each operator in a file's `CALLS`, which is not imported: it may need a framework."""
+    found: dict[str, list[str]] = {}
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if not isinstance(node, (ast.Assign, ast.AnnAssign)) or not isinstance(node.value, ast.Dict):
+            continue
+        target = node.targets[0] if isinstance(node, ast.Assign) else node.target
+        if ast.unparse(target) == "CALLS":
+            for key, value in zip(node.value.keys, node.value.values, strict=True):
+                if isinstance(key, ast.Constant) and isinstance(value, ast.Dict):
+                    names = [name.value for name in value.keys if isinstance(name, ast.Constant)]
+                    found[str(key.value)] = [str(name) for name in names]
+    return found
 
 
 def gaps_of(framework: str) -> dict[str, str]:

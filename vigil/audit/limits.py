@@ -1,6 +1,6 @@
 """How far a correct call may be from what is right, in floors: from clean audits of released frameworks, never typed in.
 
-A row holds, of one audit, how far the farthest call of each operator was. The limit of an operator's outputs, or gradients, in a
+A row is one audit: how far the farthest call of each operator was. The limit of an operator's outputs, or gradients, in a
 precision is the largest row times what the largest of many audits with other seeds was over the others. An operator that no row
 names has the widest limit that any has. Calls of known findings are in no row.
 """
@@ -8,8 +8,8 @@ names has the widest limit that any has. Calls of known findings are in no row.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -29,15 +29,16 @@ LARGEST = 64.0
 
 @dataclass(frozen=True)
 class AuditLimits:
-    """Limits by operator and key, `outputs fp32` or `gradients bf16`."""
+    """Limits by operator and key, `outputs fp32` or `gradients bf16`. margin: by how much they are wider than the rows."""
 
     largest: Mapping[tuple[str, str], float]
     facts: LimitFacts
+    margin: float = MARGIN
 
     def of(self, operator: str, quantity: str, precision: str) -> float:
         """Return how many floors a quantity, `outputs/0`, may be off."""
         known = self.largest.get((operator, key_of(quantity, precision)))
-        return MARGIN * (LARGEST if known is None else max(known, LEAST))
+        return self.margin * (LARGEST if known is None else max(known, LEAST))
 
 
 def key_of(quantity: str, precision: str) -> str:
@@ -49,22 +50,36 @@ def key_of(quantity: str, precision: str) -> str:
     return f"{quantity.partition('/')[0]} {precision}"
 
 
-def audit_limits(folder: Path | None = None) -> AuditLimits:
-    """Return the limits of the clean rows on record.
+# What clean rows are measured with: nothing that is farther than any of them may be goes into one.
+NO_LIMITS = AuditLimits({}, LimitFacts(clean_rows=0), margin=1.0)
+
+
+def clean_audits(folder: Path | None = None) -> dict[str, list[dict[str, Any]]]:
+    """Return the clean audits on record, by file: one row an audit, `operators` by name and key.
 
     Raises:
-        DataError: A file of clean rows was altered, cut off, lost, or put there by hand.
+        DataError: A file was altered, cut off, lost, or put there by hand.
     """
     folder = folder or reference_directory() / NAME
     listed = read_listed(folder, "clean-*.jsonl") if folder.is_dir() else {}
+    return {name: [json.loads(line) for line in content.decode("utf-8").splitlines()] for name, content in listed.items()}
+
+
+def limits_of(rows: Iterable[Mapping[str, Any]]) -> AuditLimits:
+    """Return the limits of clean audits."""
     largest: dict[tuple[str, str], float] = {}
     count = 0
-    for content in listed.values():
-        for line in content.decode("utf-8").splitlines():
-            row: dict[str, Any] = json.loads(line)
-            count += 1
-            for key, ratio in row["largest"].items():
-                place = row["operator"], key
-                largest[place] = max(largest.get(place, 0.0), min(float(ratio), LARGEST))
-    digests = {f"{NAME}/{name}": digest_of(content) for name, content in listed.items()}
-    return AuditLimits(largest, LimitFacts(clean_rows=count, sha256=digests or None))
+    for row in rows:
+        count += 1
+        for operator, keys in row["operators"].items():
+            for key, ratio in keys.items():
+                largest[operator, key] = max(largest.get((operator, key), 0.0), float(ratio))
+    return AuditLimits(largest, LimitFacts(clean_rows=count))
+
+
+def audit_limits(folder: Path | None = None) -> AuditLimits:
+    """Return the limits of the clean audits on record. Raises DataError as `clean_audits` does."""
+    folder = folder or reference_directory() / NAME
+    limits = limits_of(row for rows in clean_audits(folder).values() for row in rows)
+    digests = {f"{NAME}/{path.name}": digest_of(path.read_bytes()) for path in sorted(folder.glob("clean-*.jsonl"))}
+    return replace(limits, facts=LimitFacts(clean_rows=limits.facts.clean_rows, sha256=digests or None))

@@ -204,7 +204,7 @@ def _carried_out(started: Started, extent: Extent, group: _Group, directory: Pat
         )
         one = carried_out(started, directory, request, option=OPTION)
         ended.append(one)
-        left = [family for family in left if not _answers(directory, family).exists()]
+        left = [family for family in left if not answers_of(directory, family).exists()]
         if one.failure is None or one.failure.category not in ("died", "hang"):
             break
         culprit = _culprit(directory, group, skipped)
@@ -217,7 +217,8 @@ def _carried_out(started: Started, extent: Extent, group: _Group, directory: Pat
     return ended
 
 
-def _answers(directory: Path, family: str) -> Path:
+def answers_of(directory: Path, family: str) -> Path:
+    """Return the file that is there once a family is answered."""
     return directory / f"answers-{family}.json"
 
 
@@ -225,14 +226,23 @@ def _culprit(directory: Path, group: _Group, skipped: Sequence[str]) -> str | No
     """Return the operator that was asked when the process died: the first that was not told as done."""
     done = {event["name"].partition("/")[2] for event in read_events(directory) if event["kind"] == "probed"}
     for family, trials in group.trials.items():
-        if not _answers(directory, family).exists():
+        if not answers_of(directory, family).exists():
             return next((each.entry.name for each in trials if each.entry.name not in done | set(skipped)), None)
     return None
 
 
+class Near(NamedTuple):
+    """How far one tensor of a call is, and how far it may be. key: of limits."""
+
+    operator: str
+    key: str
+    measured: Measured
+    limit: float
+
+
 class _Judged(NamedTuple):
     rows: list[Row]
-    measured: list[tuple[str, str, Measured]]  # operator, key of limits, of calls that are within them
+    measured: list[Near]
 
 
 def _judged(
@@ -247,16 +257,16 @@ def _judged(
             exact.append((trial, question, exact_of(trial, question, extent.seed)))
             done += 1
             started.progress(f"{group.directory}: what is right", done, total)
-        while not _answers(directory, family).exists() and not ended.done():
+        while not answers_of(directory, family).exists() and not ended.done():
             time.sleep(_POLL_SECONDS)
         if ended.done():
             ended.result()
-        if not _answers(directory, family).exists():
+        if not answers_of(directory, family).exists():
             continue
-        answers = _read_answers(directory, family)
+        answers = read_answers(directory, family)
         for trial, question, right in exact:
             rows: list[Row] = []
-            near: list[tuple[str, str, Measured]] = []
+            near: list[Near] = []
             for told, arrays in answers.get(question.id, []):
                 more, measured = _rows_of(trial, question, right, told, arrays, group.mode, limits)
                 rows += more
@@ -264,9 +274,9 @@ def _judged(
             yield _Judged(rows, near), right
 
 
-def _read_answers(directory: Path, family: str) -> dict[str, list[tuple[dict[str, Any], dict[str, np.ndarray]]]]:
+def read_answers(directory: Path, family: str) -> dict[str, list[tuple[dict[str, Any], dict[str, np.ndarray]]]]:
     """Return the answers of a family by question: what was told of each call, and its arrays."""
-    told = json.loads(_answers(directory, family).read_text(encoding="utf-8"))
+    told = json.loads(answers_of(directory, family).read_text(encoding="utf-8"))
     arrays: list[dict[str, np.ndarray]] = [{} for _ in told]
     for name, array in read_arrays(directory / f"answers-{family}.npz").items():
         place, _, rest = name.partition("/")
@@ -285,7 +295,7 @@ def _rows_of(
     arrays: Mapping[str, np.ndarray],
     mode: str,
     limits: AuditLimits,
-) -> tuple[list[Row], list[tuple[str, str, Measured]]]:
+) -> tuple[list[Row], list[Near]]:
     base = Row(trial, question, told["way"], mode, "fine")
     if told["status"] != frame.ANSWERED:
         return [base._replace(kind=told["status"], message=told["message"])], []
@@ -299,18 +309,16 @@ def _rows_of(
         limit = limits.of(trial.entry.name, quantity, question.precision)
         if not measured.ratio <= limit:
             rows.append(base._replace(kind=WRONG, quantity=quantity, measured=measured, limit=limit, message=measured.problem))
-        near.append((trial.entry.name, key_of(quantity, question.precision), measured))
+        near.append(Near(trial.entry.name, key_of(quantity, question.precision), measured, limit))
     return rows or [base], near
 
 
 def _note_worst(worst: dict[str, dict[str, float]], judged: _Judged) -> None:
-    """Note how far the farthest call was, leaving out those that are wrong."""
-    wrong = {(row.way, row.quantity) for row in judged.rows if row.kind == WRONG}
-    if wrong:
-        return
-    for operator, key, measured in judged.measured:
-        of = worst.setdefault(operator, {})
-        of[key] = max(of.get(key, 0.0), round(measured.ratio, 3))
+    """Note how far the farthest call was of those that are right."""
+    for operator, key, measured, limit in judged.measured:
+        if measured.ratio <= limit:
+            of = worst.setdefault(operator, {})
+            of[key] = max(of.get(key, 0.0), round(measured.ratio, 3))
 
 
 def _key(row: Row) -> tuple:

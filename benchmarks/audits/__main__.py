@@ -1,0 +1,194 @@
+"""`python -m benchmarks.audits`: what limits of audits are made of, how often a correct call passes them, and what an audit sees.
+
+`measure` audits a framework with seeds and appends a row for each to reference_results/audit/; a call that is farther from what
+is right than any rounding must be a known finding first. `spread` says how many calls of each audit are above limits that are
+made from the others. `mutants` plants defects in every call and counts how many are seen.
+"""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import json
+import tempfile
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timezone
+from pathlib import Path
+
+import numpy as np
+
+from runners.contract.audit.frame import ANSWERED, write_questions
+from runners.contract.audit.mutants import MUTANTS
+from runners.contract.audit.request import OPTION, AuditRequest
+from vigil.audit.definitions import catalog
+from vigil.audit.entry import Entry
+from vigil.audit.exact import exact_of
+from vigil.audit.judge import measure
+from vigil.audit.known import known_calls
+from vigil.audit.limits import NAME, NO_LIMITS, audit_limits, clean_audits, limits_of
+from vigil.audit.plan import Trial, plan
+from vigil.audit.sweep import Extent, answers_of, audit, read_answers
+from vigil.cli.audit import USUAL
+from vigil.digests import append_listed
+from vigil.frameworks import FRAMEWORKS
+from vigil.paths import reference_directory
+from vigil.process.build_spec import HEARTBEAT_SECONDS
+from vigil.process.environment import describe_code
+from vigil.steps.processes import Started, carried_out
+
+# Defects of a call's arguments: where the definition does not change either, as a sum does not with the order, there is none.
+_OF_ARGUMENTS = ("shifted", "axis", "term", "unmasked")
+
+
+def measure_rows(framework: str, *, mode: str, seeds: Sequence[int], entries: Sequence[Entry]) -> int:
+    """Audit with each seed and append its row; return how many audits were not clean."""
+    known, refused = known_calls(), 0
+    for seed in seeds:
+        with tempfile.TemporaryDirectory() as folder:
+            extent = Extent(entries=entries, modes=[mode], seed=seed)
+            found = audit(Started(framework=framework), extent, Path(folder) / "audit", NO_LIMITS, known, command="measure")
+        new = [each for each in found.findings if each.known is None and each.kind != "raises"]
+        for each in new:
+            what = f"{each.kind} {each.way or each.operator} {each.quantity} {each.smallest.text}"
+            print(f"  {what}: {each.ratio} {each.problem}")
+        failed = [each.failure for each in found.processes if each.failure]
+        print(f"{framework} {mode} seed {seed}: {len(new)} not clean, {len(failed)} failed, {found.ways} calls", flush=True)
+        if new or failed:
+            refused += 1
+            continue
+        code, here = describe_code(), found.processes[0].environment
+        row = {
+            "framework": framework, "framework_version": found.framework_version, "mode": mode, "seed": seed, "forms": found.forms,
+            "operators": found.worst, "hardware": here["hardware"], "cpu_flags": here["cpu_flags"], "commit": code.commit,
+            "dirty": code.dirty, "date": f"{datetime.now(timezone.utc):%Y-%m-%d}",
+        }  # fmt: skip
+        path = reference_directory() / NAME / f"clean-{framework}-{mode}.jsonl"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        append_listed(path, json.dumps(row) + "\n")
+    return refused
+
+
+def spread() -> int:
+    """Say how many tensors of each audit are above limits that are made from the others; return how many."""
+    rows = [row for rows in clean_audits().values() for row in rows]
+    above, cells, farthest = [], 0, 0.0
+    for row in rows:
+        others = limits_of(each for each in rows if each is not row)
+        for operator, keys in row["operators"].items():
+            for key, ratio in keys.items():
+                quantity, precision = key.split()
+                limit = others.of(operator, quantity, precision)
+                cells += 1
+                farthest = max(farthest, ratio / limit)
+                if ratio > limit:
+                    above.append(
+                        f"{row['framework']} {row['mode']} seed {row['seed']}: {operator} {key} {ratio:.3g} of {limit:.3g}"
+                    )
+    print(f"{len(above)} above their limits of {cells:,} in {len(rows)} audits; the farthest at {farthest:.2g} of its limit")
+    print(*above, sep="\n")
+    return len(above)
+
+
+def _asked(entry: Entry) -> list[Trial]:
+    """Return what mutants are asked: the least sizes, one that no vector divides, and one beyond a thousand."""
+    return [each for each in plan(entry, is_quick=True) if each.values == "given" and each.parameters == entry.parameters[0]][
+        :4
+    ] or [plan(entry, is_quick=True)[0]]
+
+
+def _is_one(trial: Trial, mutant: str, seed: int) -> bool:
+    """Does the definition itself change by a defect of its arguments?"""
+    if mutant not in _OF_ARGUMENTS:
+        return True
+    arguments, parameters = trial.arguments(seed), dict(trial.parameters)
+    changed = dict(arguments)
+    for name, array in arguments.items():
+        if mutant == "unmasked" and array.dtype.kind == "b":
+            changed[name] = np.ones_like(array)
+        elif mutant in ("shifted", "term") and array.dtype.kind == "f" and array.ndim:
+            changed[name] = (
+                np.roll(array, 1, -1) if mutant == "shifted" else array * (np.arange(array.shape[-1]) < array.shape[-1] - 1)
+            )
+            break
+    if mutant == "axis" and "axis" in parameters:
+        parameters["axis"] = 0 if parameters["axis"] in (-1, 1) else -1
+    try:
+        pairs = zip(trial.entry.evaluate(arguments, trial.parameters), trial.entry.evaluate(changed, parameters), strict=True)
+        return any(
+            one.shape != other.shape or not np.allclose(one, other, rtol=1e-9, atol=1e-12, equal_nan=True) for one, other in pairs
+        )
+    except (ValueError, IndexError):
+        return True
+
+
+def mutants(framework: str, *, mode: str, seed: int, entries: Sequence[Entry]) -> Iterator[tuple[str, str, str, bool]]:
+    """Yield operator, call, mutant and whether it was seen, of every mutant that changes what the call should give."""
+    limits = audit_limits()
+    families: dict[str, list[Trial]] = {}
+    for entry in entries:
+        if "fp32" in entry.precisions:
+            families.setdefault(entry.family, []).extend(_asked(entry))
+    for family, trials in families.items():
+        with tempfile.TemporaryDirectory() as folder:
+            directory = Path(folder)
+            questions = {trial.id: trial.question(seed) for trial in trials}
+            write_questions(directory, family, list(questions.values()))
+            request = AuditRequest(
+                framework=framework, mode=mode, threads=1, cores=None, families=(family,), skipped=(), is_wide=False,
+                mutants=tuple(MUTANTS), fault=None, heartbeat_seconds=HEARTBEAT_SECONDS,
+            )  # fmt: skip
+            ended = carried_out(Started(framework=framework), directory, request, option=OPTION)
+            if not answers_of(directory, family).exists():
+                raise SystemExit(f"{framework} {family}: {ended.failure}")
+            answers = read_answers(directory, family)
+        seen: dict[tuple[str, str, str], bool] = {}
+        for trial in trials:
+            exact = exact_of(trial, questions[trial.id], seed)
+            for told, arrays in answers.get(trial.id, []):
+                key = trial.entry.name, told["way"], told["mutant"]
+                if told["status"] != ANSWERED or not _is_one(trial, told["mutant"], seed):
+                    continue
+                out = any(
+                    not measured.ratio <= limits.of(trial.entry.name, quantity, "fp32")
+                    for quantity, measured in measure(questions[trial.id], exact, arrays).items()
+                )
+                seen[key] = seen.get(key, False) or out
+        for (operator, way, mutant), is_seen in seen.items():
+            yield operator, way, mutant, is_seen
+
+
+def _table(found: Sequence[tuple[str, str, str, bool]]) -> None:
+    counts = collections.Counter((mutant, is_seen) for _, _, mutant, is_seen in found)
+    for mutant in MUTANTS:
+        total = counts[mutant, True] + counts[mutant, False]
+        if total:
+            print(f"| {mutant} | {counts[mutant, True]:,} of {total:,} | {counts[mutant, True] / total:.1%} |")
+    total, caught = len(found), sum(each[3] for each in found)
+    print(f"| all | {caught:,} of {total:,} | {caught / max(total, 1):.1%} |")
+    print("survivors:", *sorted({f"{operator} {mutant}" for operator, _, mutant, is_seen in found if not is_seen}), sep="\n  ")
+
+
+def main() -> int:
+    """Do what the command line asks."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.audits", description=__doc__)
+    parser.add_argument("what", choices=("measure", "spread", "mutants"))
+    parser.add_argument("--framework", choices=FRAMEWORKS)
+    parser.add_argument("--mode", help="eager, jit or compile (default: as the framework is used)")
+    parser.add_argument("--seeds", default="0", help="numbers with commas between")
+    parser.add_argument("--family", help="one of them")
+    arguments = parser.parse_args()
+    if arguments.what == "spread":
+        return int(spread() > 0)
+    if arguments.framework is None:
+        parser.error("--framework is missing")
+    mode = arguments.mode or USUAL[arguments.framework]
+    entries = [entry for entry in catalog().values() if arguments.family in (None, entry.family)]
+    seeds = [int(each) for each in arguments.seeds.split(",")]
+    if arguments.what == "measure":
+        return int(measure_rows(arguments.framework, mode=mode, seeds=seeds, entries=entries) > 0)
+    _table(list(mutants(arguments.framework, mode=mode, seed=seeds[0], entries=entries)))
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,96 @@
+"""Definitions and calls: each entry can be drawn and evaluated, each call is of an entry, and each gap is one."""
+
+from __future__ import annotations
+
+import ast
+
+import numpy as np
+import pytest
+
+from runners.contract.audit.ways import named_by
+from tests.test_architecture import ROOT
+from vigil.audit.arguments import normal
+from vigil.audit.coverage import audited_names, calls_in, gaps_of
+from vigil.audit.definitions import catalog
+from vigil.audit.entry import operator
+from vigil.audit.plan import plan
+from vigil.frameworks import FRAMEWORKS
+
+ENTRIES = catalog()
+FAMILIES = sorted({entry.family for entry in ENTRIES.values()})
+CALLS = [*ROOT.glob("runners/*/calls/[!_]*.py"), *ROOT.glob("runners/keras/[!_]*.py")]
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_every_entry_gives_finite_numbers_of_its_least_arguments(family):
+    """Arguments come from the seed alone, and what is right is a number, for every set of parameters."""
+    for entry in (each for each in ENTRIES.values() if each.family == family):
+        for trial in (each for each in plan(entry) if each.sizes == entry.sizes[0] and each.precision == "fp32"):
+            if trial.values != "given":
+                continue
+            one, again = trial.arguments(3), trial.arguments(3)
+            assert all(np.array_equal(one[name], again[name]) for name in one), entry.name
+            for output in entry.evaluate(one, trial.parameters):
+                assert output.dtype.kind in "fiub", (entry.name, output.dtype)
+                assert output.dtype.kind != "f" or np.isfinite(output).all(), (entry.name, trial.parameters)
+
+
+@pytest.mark.parametrize("entry", ENTRIES.values(), ids=lambda entry: entry.name)
+def test_every_entry_says_what_it_is_and_where_that_stands(entry):
+    """A definition without a source could be anyone's; the least arguments are few, so that a script shows them."""
+    assert entry.source.startswith("https://"), entry.source
+    assert sum(each.size for each in plan(entry)[0].arguments(0).values()) <= 4096
+
+
+@pytest.mark.parametrize("path", CALLS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_call_is_of_an_entry_of_its_family(path):
+    """A call that nothing asks for looks as if it were audited."""
+    for name in calls_in(path):
+        assert name in ENTRIES, name
+        assert ENTRIES[name].family == path.stem
+
+
+def test_every_entry_has_a_call():
+    """A definition that no framework is held to is no audit."""
+    called = {name for path in CALLS for name in calls_in(path)}
+    assert not set(ENTRIES) - called
+
+
+@pytest.mark.parametrize("framework", FRAMEWORKS)
+def test_a_gap_has_a_reason_and_is_one(framework):
+    """A name that is audited by now is no gap any more."""
+    audited = audited_names(framework)
+    for pattern, reason in gaps_of(framework).items():
+        assert reason, pattern
+        assert pattern not in audited
+
+
+@pytest.mark.parametrize("path", CALLS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_a_call_is_written_where_a_script_finds_it(path):
+    """`CALLS` is a dictionary of dictionaries with names in quotes: what a script of a finding is made from."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    assert sum(len(calls) for calls in calls_in(path).values()) >= 1
+    assert any(isinstance(node, (ast.Assign, ast.AnnAssign)) and "CALLS" in ast.unparse(node)[:40] for node in tree.body)
+
+
+def test_two_entries_of_one_name_are_refused():
+    """The later one would silently take the place of the first."""
+    with pytest.raises(ValueError, match="two entries of one name"):
+
+        @operator(x=normal("n"), source="https://example.org")
+        def exp(x):
+            return x
+
+
+def test_arguments_that_a_definition_does_not_take_are_refused():
+    """A misspelt parameter would never be tried."""
+    with pytest.raises(ValueError, match="takes"):
+
+        @operator(x=normal("n"), parameters=[{"axes": 0}], source="https://example.org")
+        def never_entered(x, axis):
+            return x
+
+
+def test_brackets_say_which_form_of_a_name_is_meant():
+    """The name itself is what a release has or lacks."""
+    assert named_by("torch.nn.LSTM (two directions)") == "torch.nn.LSTM"

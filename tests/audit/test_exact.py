@@ -1,0 +1,151 @@
+"""What is right, and how far rounding takes a correct call: derivatives, kinks, floors, planted errors."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from vigil.audit.arguments import Argument, integers, normal, spread, uniform
+from vigil.audit.entry import Entry
+from vigil.audit.exact import UNITS, exact_of
+from vigil.audit.judge import measure
+from vigil.audit.plan import Trial
+
+
+def entry(definition, *, is_elementwise=False, **arguments) -> Entry:
+    """Return an entry that is in no catalog."""
+    return Entry(
+        name="own", family="own", definition=definition, arguments=arguments, sizes=({"n": 33},), parameters=({},),
+        source="https://example.org", is_elementwise=is_elementwise,
+    )  # fmt: skip
+
+
+def asked(definition, *, precision="fp32", n=33, **more):
+    """Return a question, what is right, and the arrays of a call that is right but for rounding."""
+    trial = Trial(entry(definition, **more), 0, {"n": n}, {}, precision)
+    question = trial.question(5)
+    return question, exact_of(trial, question, 5)
+
+
+def soft(x):
+    """Return a softmax along the last axis."""
+    powers = np.exp(x - x.max(-1, keepdims=True))
+    return powers / powers.sum(-1, keepdims=True)
+
+
+def soft_gradient(x, cotangent):
+    """Return the gradient of it, as papers have it."""
+    y = soft(x)
+    return y * (cotangent - (y * cotangent).sum(-1, keepdims=True))
+
+
+def rounded_answers(question):
+    """Return what a call in float32 would give."""
+    x = question.arguments["x"].astype(np.float64)
+    gradient = soft_gradient(x, question.cotangents[0].astype(np.float64))
+    return {"outputs/0": soft(x).astype(np.float32), "gradients/x": gradient.astype(np.float32)}
+
+
+def test_a_correct_call_is_a_few_floors_off():
+    """Outputs and gradients that are rounded once lie within a few floors."""
+    question, exact = asked(soft, x=normal("n"))
+    found = measure(question, exact, rounded_answers(question))
+    assert max(each.ratio for each in found.values()) < 4
+    assert exact.kinks == 0
+
+
+@pytest.mark.parametrize("place", [0, 16, 32])
+def test_one_wrong_element_of_a_gradient_is_seen(place):
+    """Every element moves each direction: an error of a thousandth in any of them shows."""
+    question, exact = asked(soft, x=normal("n"))
+    arrays = rounded_answers(question)
+    arrays["gradients/x"][place] += 1e-3 * np.abs(arrays["gradients/x"]).max()
+    assert measure(question, exact, arrays)["gradients/x"].ratio > 100
+
+
+def test_one_wrong_element_of_an_output_is_named():
+    """The worst element is told with what it is and what it should be."""
+    question, exact = asked(soft, x=normal("n"))
+    arrays = rounded_answers(question)
+    right = float(arrays["outputs/0"][7])
+    arrays["outputs/0"][7] *= 1.001
+    found = measure(question, exact, arrays)["outputs/0"]
+    assert found.place == (7,)
+    assert found.expected == pytest.approx(right)
+    assert found.ratio > 1000
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        (lambda array: array[:-1], "shape"),
+        (lambda array: np.where(np.arange(array.size) == 3, np.nan, array), "no number|not finite"),
+        (lambda array: None, "nothing"),
+    ],
+)
+@pytest.mark.parametrize("name", ["outputs/0", "gradients/x"])
+def test_what_is_no_distance_is_told_as_a_problem(name, change, problem):
+    """Another shape, a NaN and a missing array are beyond any limit."""
+    question, exact = asked(soft, x=normal("n"))
+    arrays = rounded_answers(question)
+    arrays[name] = change(arrays[name])
+    found = measure(question, exact, {key: each for key, each in arrays.items() if each is not None})[name]
+    assert found.ratio == np.inf
+    assert any(each in found.problem for each in problem.split("|"))
+
+
+def test_a_gradient_that_was_never_made_is_caught():
+    """Zeros are what a framework gives for an argument that it lost."""
+    question, exact = asked(soft, x=normal("n"))
+    arrays = rounded_answers(question) | {"gradients/x": np.zeros(33, np.float32)}
+    assert measure(question, exact, arrays)["gradients/x"].ratio > 1e4
+
+
+def test_nothing_is_held_to_a_difference_across_a_kink():
+    """Where the derivative jumps within the step of the difference, there is none."""
+    at_kink = Argument(("n",), lambda random, shape, sizes: np.zeros(shape))
+    _, exact = asked(lambda x: np.abs(x), is_elementwise=True, x=at_kink)
+    assert not exact.gradients["x"].where.any()
+    assert exact.kinks == 33
+    _, exact = asked(lambda x: np.abs(x), is_elementwise=True, x=uniform(0.5, 1.0, "n"))
+    assert exact.gradients["x"].where.all()
+
+
+def test_a_choice_that_rounding_changes_is_held_to_nothing():
+    """Of two equal numbers either may be the largest; of numbers that are apart only one is."""
+    equal = Argument(("n",), lambda random, shape, sizes: np.ones(shape), is_differentiated=False)
+    _, exact = asked(lambda x: np.asarray(np.argmax(x)), x=equal)
+    assert not exact.outputs[0].where.any()
+    question, exact = asked(lambda x: np.asarray(np.argmax(x)), x=spread("n").fixed())
+    right = exact.outputs[0].values
+    assert measure(question, exact, {"outputs/0": right})["outputs/0"].ratio == 0
+    assert measure(question, exact, {"outputs/0": right + 1})["outputs/0"].ratio == np.inf
+
+
+def test_a_float32_within_float64_is_seen():
+    """Float64 is held to far less than float32 rounds."""
+    question, exact = asked(lambda x: np.exp(x), precision="fp64", is_elementwise=True, x=normal("n"))
+    right = exact.outputs[0].values
+    assert measure(question, exact, {"outputs/0": right})["outputs/0"].ratio < 1
+    narrow = right.astype(np.float32).astype(np.float64)
+    assert measure(question, exact, {"outputs/0": narrow})["outputs/0"].ratio > 1000
+
+
+def test_an_accumulator_in_bfloat16_is_seen():
+    """A sum of a thousand numbers that was added in bfloat16 is off by far more than its result's rounding."""
+    question, exact = asked(lambda x: np.sum(x, -1), precision="bf16", n=1027, x=uniform(0.5, 1.5, "n"))
+    exact_sum = float(exact.outputs[0].values)
+    total = np.float32(0.0)
+    for each in question.arguments["x"]:
+        total = np.float32(np.round((total + each) / 2.0 ** (np.floor(np.log2(total + each)) - 7)) * 2.0 ** (
+            np.floor(np.log2(total + each)) - 7))  # fmt: skip
+    assert measure(question, exact, {"outputs/0": np.asarray(np.float32(exact_sum))})["outputs/0"].ratio < 1
+    assert measure(question, exact, {"outputs/0": np.asarray(total)})["outputs/0"].ratio > 32
+
+
+def test_whole_numbers_are_no_floating_point():
+    """They are not moved, and have no floors."""
+    _, exact = asked(lambda x: x + 1, x=integers(0, 9, "n"))
+    assert exact.outputs[0].floors is None
+    assert exact.outputs[0].where.all()
+    assert UNITS["fp32"] == 2.0**-24

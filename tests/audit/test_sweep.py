@@ -1,0 +1,180 @@
+"""An audit from end to end: planted defects of a framework are found, told with a script, and cost nothing beside them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from reports.audit_text import audit_block, coverage_block
+from runners.contract.files import replace_text
+from tests.test_architecture import ROOT
+from vigil.audit.definitions import catalog
+from vigil.audit.known import KnownCall
+from vigil.audit.limits import AuditLimits
+from vigil.audit.sweep import Extent, audit
+from vigil.cli.main import main
+from vigil.documents.audit import Audit
+from vigil.documents.verification import LimitFacts
+from vigil.process.build_spec import fault_entry
+from vigil.steps.processes import Started
+
+FAULTS = ROOT / "tests" / "audit" / "faults"
+# Those of correct calls are a few floors off.
+LIMITS = AuditLimits({}, LimitFacts(clean_rows=0), margin=0.5)
+
+
+def audited(directory: Path, *names: str, fault: str | None = None, known=(), **more) -> Audit:
+    """Return the audit of some operators of PyTorch, which itself knows nothing of a fault."""
+    entries = [catalog()[name] for name in names]
+    started = Started(framework="torch", fault=fault_entry(str(FAULTS / f"{fault}.py")) if fault else None)
+    extent = Extent(entries=entries, modes=["eager"], **{"precisions": ["fp32"], "seed": 4} | more)
+    return audit(started, extent, directory, LIMITS, known, command="vigil audit")
+
+
+def run_script(directory: Path, name: str, *, fault: str | None = None) -> subprocess.CompletedProcess:
+    """Run a finding's script, with the fault planted before it or without."""
+    text = (directory / name).read_text(encoding="utf-8")
+    if fault:
+        text = (FAULTS / f"{fault}.py").read_text(encoding="utf-8") + "\ninstall()\n" + text
+    replace_text(directory / "shown.py", text)
+    return subprocess.run([sys.executable, directory / "shown.py"], capture_output=True, text=True, cwd=directory, check=False)
+
+
+def test_a_clean_audit_is_reproduced(tmp_path):
+    """In every precision and layout, with NaN and infinities, and the block says what was asked."""
+    found = audited(tmp_path, "exp", "tanh", "maximum", precisions=[])
+    assert found.verdict.name == "reproduced", audit_block(found, directory="runs/x")
+    assert (found.operators, found.findings) == (3, ())
+    assert {"outputs fp32", "gradients bf16", "outputs fp64"} <= set(found.worst["exp"])
+    assert "REPRODUCED" not in audit_block(found, directory="runs/x")
+    assert audit_block(found, directory="runs/x").startswith("reproduced: torch")
+    assert "torch.special" in coverage_block(found)
+    assert Audit.read(tmp_path) == found
+    assert not list(tmp_path.glob("*/answers-*")), "arrays that can be made again stay behind"
+
+
+def test_a_tail_that_is_left_out_of_long_arrays_is_found(tmp_path):
+    """Small arrays are right; the smallest form that is not is told, and its script needs no Vigil."""
+    found = audited(tmp_path, "exp", "tanh", fault="exp_long_tail")
+    assert found.verdict.name == "regressed"
+    assert {each.way for each in found.findings} == {"torch.exp"}
+    first = next(each for each in found.findings if each.quantity == "outputs/0")
+    assert first.smallest.sizes == {"n": 1027}
+    assert first.index == (1026,)
+    assert first.count < first.of
+    assert first.script
+    shown = run_script(tmp_path, first.script, fault="exp_long_tail")
+    assert (shown.returncode, shown.stdout[:5]) == (1, "WRONG"), shown.stderr
+    assert run_script(tmp_path, first.script).returncode == 0
+    block = audit_block(found, directory="runs/x")
+    assert "torch.exp" in block
+    assert "n=1027" in block
+
+
+def test_a_gradient_that_is_slightly_wrong_is_found_with_its_script(tmp_path):
+    """The output is right, and one ten-thousandth of the gradient is not."""
+    found = audited(tmp_path, "tanh", fault="tanh_gradient_scaled")
+    assert {(each.way, each.quantity) for each in found.findings} == {("torch.tanh", "gradients/x")}
+    script = found.findings[0].script
+    assert script
+    assert run_script(tmp_path, script, fault="tanh_gradient_scaled").returncode == 1
+    assert run_script(tmp_path, script).returncode == 0
+    assert "vigil" not in (tmp_path / script).read_text(encoding="utf-8").lower()
+
+
+def test_a_call_that_kills_its_process_costs_one_operator(tmp_path):
+    """The others are asked again in another process, and are answered as if nothing had been."""
+    found = audited(tmp_path, "exp", "tanh", fault="exp_kills")
+    alone = audited(tmp_path / "alone", "tanh", fault="exp_kills")
+    assert [(each.kind, each.operator) for each in found.findings] == [("died", "exp")]
+    assert found.verdict.name == "failed:died"
+    assert found.worst["tanh"] == alone.worst["tanh"]
+
+
+def test_written_arguments_and_bits_that_vary_are_told_apart(tmp_path):
+    """An argument that a call changes, and two calls that differ, are findings of their own."""
+    found = audited(tmp_path, "square", "absolute", fault="square_writes_and_varies")
+    kinds = {(each.operator, each.way, each.kind) for each in found.findings}
+    assert ("square", "torch.square", "writes") in kinds
+    assert ("absolute", "torch.abs", "bits") in kinds
+
+
+def test_an_error_is_neither_a_mismatch_nor_a_pass(tmp_path):
+    """Exit code 3, with what was raised."""
+    found = audited(tmp_path, "sin", fault="sin_raises")
+    assert found.verdict.name == "failed:crash"
+    assert found.exit_code == 3
+    assert {each.kind for each in found.findings} == {"raises"}
+    assert "never met" in audit_block(found, directory="runs/x")
+
+
+def known_call(**more) -> KnownCall:
+    """Return a known finding of torch.tanh's gradient."""
+    fields = {
+        "name": "own", "frameworks": ["torch"], "releases": ["2.*"], "operators": ["tanh"], "ways": ["torch.tanh"],
+        "quantities": ["gradients/*"], "evidence": "docs/findings/own.py",
+    }  # fmt: skip
+    return KnownCall(**fields | more)
+
+
+@pytest.mark.parametrize(
+    ("more", "verdict"),
+    [
+        ({}, "known-finding"),
+        ({"most": 10.0}, "regressed"),
+        ({"quantities": ["outputs/*"]}, "regressed"),
+        ({"releases": ["1.*"]}, "regressed"),
+        ({"ways": ["torch.exp"]}, "regressed"),
+    ],
+)
+def test_a_known_finding_explains_itself_alone(tmp_path, more, verdict):
+    """Another call, release or quantity, and one that is farther off than it ever was, are new."""
+    found = audited(tmp_path, "tanh", fault="tanh_gradient_scaled", known=[known_call(**more)])
+    assert found.verdict.name == verdict
+
+
+def test_a_known_finding_that_no_longer_shows_is_told(tmp_path):
+    """The list cannot outlive the bug."""
+    found = audited(tmp_path, "tanh", precisions=[], known=[known_call()])
+    assert found.fixed == ("own",)
+    assert found.verdict.name == "regressed"
+    assert "no longer shows" in found.verdict.reason
+
+
+def test_the_verb_answers_with_a_document(tmp_path, monkeypatch, capsys):
+    """What is printed and what is written are one."""
+    monkeypatch.setenv("VIGIL_RUNS_DIR", str(tmp_path / "runs"))
+    code = main(["audit", "tanh", "--framework", "torch", "--quick", "--json", str(tmp_path / "audit.json")])
+    document = json.loads((tmp_path / "audit.json").read_text(encoding="utf-8"))
+    assert code == 0
+    assert document["verdict"]["name"] == "reproduced"
+    assert document["is_quick"] is True
+    assert "tanh" not in capsys.readouterr().out.splitlines()[0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["audit", "tahn", "--framework", "torch"], "tahn: no such operator or family. Did you mean 'tanh'?"),
+        (["audit", "--framework", "pytorch"], "Allowed: torch"),
+        (["audit"], "--framework: missing"),
+        (["audit", "--framework", "torch", "--mode", "fast"], "--mode"),
+        (["audit", "--framework", "torch", "--precision", "fp8"], "--precision"),
+        (["audit", "--framework", "torch", "--seed", "-1"], "--seed"),
+    ],
+)
+def test_a_wrong_command_line_is_refused_in_one_line(arguments, said, capsys):
+    """Exit code 2, with what is allowed."""
+    assert main(arguments) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_the_list_names_every_operator(capsys):
+    """By family, without starting anything."""
+    assert main(["audit", "--list"]) == 0
+    printed = capsys.readouterr().out
+    assert all(name in printed for name in ("elementwise", "tanh", "logaddexp"))
