@@ -204,16 +204,16 @@ class _Making:
             if found is None:
                 return []
             name, state = found
-            return [Job(train), Job(functools.partial(self._search, name, step=steps[name], state=state))]
+            return [Job(train), Job(functools.partial(self._look, name, step=steps[name], state=state))]
 
         return Job(train)
 
-    def _search(self, name: str, *, step: int, state: Tensors) -> list[Job]:
+    def _look(self, name: str, *, step: int, state: Tensors) -> list[Job]:
         tape = self._tape
 
         def told(done: int, total: int) -> None:
             self._check()
-            self._progress(f"margin batches, {name}", done, total)
+            self._progress(f"gates, {name}", done, total)
 
         tape.probes[name] = probing.make_probe(tape.training, tape.batches, name, step=step, state=state, progress=told)
         return [Job(functools.partial(self._answer, case)) for case in tape.cases if case.state == name]
@@ -318,7 +318,7 @@ def _estimate(
 
     margin, full = (next(case for case in cases if case.kind == "step" and case.is_full is each) for each in (False, True))
     of_pass(margin, None)  # slower than any after it
-    searching, training_step = of_pass(margin, None), of_pass(full, None)
+    looking, training_step = of_pass(margin, None), of_pass(full, None)
     ways = {UNITS[precision] for precision in precisions}
     # Coarse ones take less: each kind is timed once.
     kinds = {Rounding(units).is_coarse: units for units in ways}
@@ -328,10 +328,11 @@ def _estimate(
     for case in (case for case in cases if case.kind != "repeat"):
         passes = _passes(_drawn(case, training, is_large=is_large))
         drawn += drawing[case.is_full] * passes * _draws(case, is_large=is_large)
-    searched = searching * MARGIN_IMAGES * sum(len(probing.candidates(training, step)) for step in steps.values())
+    biases = probing.gated_biases(probing.outline(training, probes["init"].state, probes["init"].margin))
+    looked_at = looking * 2 * MARGIN_IMAGES * len(biases) * len(steps)
     trained = max(steps.values()) * _passes(full) * training_step
     answered = training_step * sum(map(_passes, cases))
-    shared = trained + searched + answered + drawn
+    shared = trained + looked_at + answered + drawn
     what = f"{max(steps.values())} steps of the oracle, {len(cases)} cases in {len(precisions)} precisions"
     return max(trained, shared / len(available_cores())), answered, what
 
@@ -343,17 +344,16 @@ def save_golden(path: Path, tape: Golden) -> None:
     initial = weights.initial_state(tape.training, seed=tape.header["seed"])
     for name, probe in tape.probes.items():
         header["probes"][name] = {"step": probe.step, "choice": probe.choice}
-        if probe.step:
-            for key, value in probe.state.items():
-                if np.array_equal(value, initial[key]):
-                    continue
-                bits = probing.bits_of(tape.training, key)
-                if bits == 0:
-                    header["sizes"][f"{name}/{key}"] = probing.size_of(value)
-                elif bits is None:
-                    arrays[f"state/{name}/{key}"] = value.astype(np.float32)
-                else:
-                    arrays[f"state/{name}/{key}"], header["scales"][f"{name}/{key}"] = probing.quantise(value, bits=bits)
+        for key, value in probe.state.items():
+            if np.array_equal(value, initial[key]):
+                continue
+            bits = probing.bits_of(tape.training, key)
+            if bits == 0:
+                header["sizes"][f"{name}/{key}"] = probing.size_of(value)
+            elif bits is None:
+                arrays[f"state/{name}/{key}"] = value.astype(np.float32)
+            else:
+                arrays[f"state/{name}/{key}"], header["scales"][f"{name}/{key}"] = probing.quantise(value, bits=bits)
     for case in tape.cases:
         sizes = {name: len(sketch) for name, sketch in tape.sketches[case.name].items()}
         judged = list(next(iter(tape.floors.values()))[case.name])
