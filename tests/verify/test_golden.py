@@ -184,7 +184,7 @@ def large(tape, monkeypatch):
     """The same tape with the floors of a large model: half of the draws, and an evaluation drawn on its first images."""
     monkeypatch.setattr(golden, "MARGIN_DRAWS", 6)
     monkeypatch.setattr(golden, "FULL_DRAWS", 8)
-    monkeypatch.setattr(golden, "_EVALUATED", 4)
+    monkeypatch.setattr(standard_cases, "_FIRST_IMAGES", 4)
     made = dataclasses.replace(tape, floors={})
     with threadpool_limits(1, user_api="blas"):
         made._exact.update({case.name: golden.exact(case, made) for case in made.cases})
@@ -289,6 +289,30 @@ def test_a_vote_asks_for_the_first_of_repeated_calls(tape, monkeypatch, tmp_path
     assert right.agrees
     assert (wrong.agrees, wrong.case) == (False, "early/repeat")
     assert (lines["early/repeat"]["times"], lines["early/repeat"]["steps"]) == (1, 1)
+
+
+def test_a_vote_on_an_evaluation_is_on_its_first_images(tape, monkeypatch, tmp_path):
+    """Those are asked for alone, one program answers them and the full steps, and one wrong logit of them leaves."""
+    monkeypatch.setattr(standard_cases, "_FIRST_IMAGES", 6)
+    lines, wrong = {}, np.zeros((6, 10))
+    cases = {case.name: case for case in tape.cases}
+
+    def ask(setting, tape, asked, **options):
+        lines.update({line["name"]: line for line in asked})
+        tensors = {name: dict(tape.expected(case)) for name, case in cases.items()} | {f"{name}/tapped": {} for name in cases}
+        whole = tensors["late/evaluation_full"]
+        whole["logits"] = whole["logits"][:6] + wrong
+        record = SimpleNamespace(status="finished", failure=None, environment={"framework_version": "1.0"})
+        return SimpleNamespace(record=record, tensors=tensors)
+
+    monkeypatch.setattr(vote_module, "ask", ask)
+    options = {"data_directory": None, "on_event": lambda event: None, "frameworks": ["torch"]}
+    assert vote_module.vote(tape, tmp_path, **options)["torch"].agrees
+    wrong[5, 3] = 1e-8
+    left = vote_module.vote(tape, tmp_path, **options)["torch"]
+    assert (left.agrees, left.case, left.tensor) == (False, "late/evaluation_full", "logits")
+    assert (lines["late/evaluation_full"]["batch"], lines["late/evaluation_full"]["evaluation_rows"]) == ("evaluation/6", 6)
+    assert lines["late/full"]["evaluation_shards"] == lines["late/evaluation_full"]["evaluation_shards"]
 
 
 def test_votes_name_the_one_that_leaves():

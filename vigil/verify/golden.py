@@ -38,15 +38,13 @@ from vigil.verify.oracle.outline import Outline
 from vigil.verify.oracle.rounding import UNITS, Rounding, Units
 from vigil.verify.probes import MARGIN_IMAGES, Probe
 from vigil.verify.sketch import make_sketch, sketch_distance
-from vigil.verify.standard_cases import StandardCase, answer, has_taps, shown, standard_cases
+from vigil.verify.standard_cases import StandardCase, answer, has_taps, on_first_images, shown, standard_cases
 
 SCHEMA = 1
 SEED = 0
 PRECISIONS = ("fp32", "bf16", "fp16", "tf32", "fp64")
 # Float64 programs that add in another order differ by less than this part of a tensor's norm, on any machine.
 AGREEMENT = 1e-10
-# A model whose step takes the oracle long has fewer draws, half of them, and an evaluation is drawn on its first images.
-_EVALUATED = 64
 
 Tensors = dict[str, np.ndarray]
 
@@ -280,10 +278,8 @@ def _passes(case: StandardCase) -> int:
 
 def _drawn(case: StandardCase, training: dict[str, Any], *, is_large: bool) -> StandardCase:
     """Return the case that is drawn: where a model is large, an evaluation of its first images: none knows of the others."""
-    is_cut = is_large and case.kind == "predict" and case.evaluation_rows > _EVALUATED
-    if not is_cut or architecture_of(training).choices:
-        return case
-    return dataclasses.replace(case, batches=(f"{case.batches[-1]}/{_EVALUATED}",), evaluation_rows=_EVALUATED)
+    is_cut = is_large and case.kind == "predict" and not architecture_of(training).choices
+    return on_first_images(case) if is_cut else case
 
 
 def _of_whole(floors: dict[str, Floor], *, part: Tensors, whole: Tensors) -> dict[str, Floor]:
@@ -307,7 +303,7 @@ def _estimate(
     is_large: bool,
     precisions: tuple[str, ...],
 ) -> tuple[float, float, str]:
-    """Return how many seconds the oracle will take, and how many its exact answers, from a few steps; and what it then does."""
+    """Return how many seconds the oracle will take, and how many a voter's arithmetic, from a few steps; and what is done."""
     probes = _untrained(training, batches, steps, seed=seed)
     cases = standard_cases(training, probes)
 
@@ -334,7 +330,8 @@ def _estimate(
     answered = training_step * sum(map(_passes, cases))
     shared = trained + looked_at + answered + drawn
     what = f"{max(steps.values())} steps of the oracle, {len(cases)} cases in {len(precisions)} precisions"
-    return max(trained, shared / len(available_cores())), answered, what
+    voted = training_step * sum(_passes(on_first_images(case)) for case in cases)
+    return max(trained, shared / len(available_cores())), voted, what
 
 
 def save_golden(path: Path, tape: Golden) -> None:
