@@ -1,6 +1,7 @@
 """A golden tape keeps what it was given, and refuses what it was not made for."""
 
 import dataclasses
+import functools
 import math
 import signal
 import subprocess
@@ -22,8 +23,9 @@ from vigil.digests import replace_listed
 from vigil.errors import CannotRun
 from vigil.paths import project_root
 from vigil.recipes.loading import load_recipe
-from vigil.verify import golden, probes
+from vigil.verify import golden, probes, standard_cases
 from vigil.verify import vote as vote_module
+from vigil.verify.floors import make_floors
 from vigil.verify.golden import AGREEMENT, Golden, OracleDiffers, load_golden, save_golden
 from vigil.verify.vote import count
 
@@ -122,15 +124,50 @@ def test_a_coarse_state_stays_as_it_is(largest, bits):
     assert np.abs(integers * scale - array).max() <= largest / 2 ** (bits - 2)
 
 
-def test_margin_batches_have_more_margin_than_others(tape):
-    """The chosen images keep away from zero further than the first four of the same batch."""
-    from vigil.verify.probes import margin
+def floors_at(tape, probe):
+    """Return the floors in fp32 of what is asked at a probe on its margin batches, by case."""
+    found, asked = {}, {"early": probe}
+    for case in (case for case in tape.cases if case.name in ("early/margin", "early/accumulation")):
 
-    probe = tape.probes["late"]
-    batches = Batches(load(tape.training["data"], None), tape.training, seed=0)
-    images, labels = batches.train(probe.step)
-    of_first = margin(tape.training, probe.state, (images[:4], labels[:4]), tape.outline)
-    assert margin(tape.training, probe.state, probe.margin, tape.outline) > of_first
+        def draw(rounding, case=case):
+            return standard_cases.answer(case, tape.training, asked, tape.batches, rounding=rounding)
+
+        found[case.name] = make_floors(draw(None), draw, precision="fp32", draws=6)
+    return found
+
+
+@pytest.mark.parametrize("batch", [0, 1], ids=["margin", "second"])
+def test_a_gate_that_draws_would_turn_makes_no_floor_wide(tape, monkeypatch, batch):
+    """In each channel a pre-activation is planted at zero: rounding turns its gate, unless biases are moved by little."""
+    early, tap, bias = tape.probes["early"], "stage1.block1.bn1", "params/stage1.block1.bn1.bias"
+    make = functools.partial(probes.make_probe, tape.training, tape.batches, "early", step=early.step)
+    few = tape.batches.few(early.step + batch, 0, count=4)
+    state = dict(early.state)
+    values = probes._small_taps(tape.training, state, few)[tap].reshape(-1, len(state[bias]))
+    state[bias] = state[bias] - np.take_along_axis(values, np.abs(values).argmin(axis=0, keepdims=True), axis=0)[0]
+    probe = make(state=state)
+    for each in (probe.margin, probe.second):
+        assert probes.margin(tape.training, probe.state, each, tape.outline) > 1e-4  # thousands of roundoffs
+    moved = {name: np.abs(probe.state[name] - state[name]).max() for name in state}
+    assert max(moved.values()) < 0.1
+    assert {name for name, most in moved.items() if most} <= {name for name in state if name.endswith(".bias")}
+    with monkeypatch.context() as patch:
+        patch.setattr(probes, "nearby_gap", lambda values: np.zeros(values.shape[1]))
+        patch.setattr(probes, "coarse", lambda training, state, initial: state)
+        planted = make(state=state)
+    name, kept = "momentum/stem.conv.kernel", floors_at(tape, probe)
+    turned = floors_at(tape, planted)["early/accumulation"]
+    assert turned[name].distance > 20 * kept["early/accumulation"][name].distance
+    for case, floors in kept.items():
+        assert floors[name].distance == pytest.approx(tape.floors["fp32"][case][name].distance, rel=1.0), case
+
+
+def test_zero_is_moved_into_the_widest_gap_nearby():
+    """Not to a wider one far away; where all values are one, or none is near, to the end of the reach or nowhere."""
+    few = np.concatenate([np.arange(-50, 51) / 50.0, [0.011]])
+    assert probes.nearby_gap(np.stack([few], axis=1)) == pytest.approx([-0.01])  # of -0.02, 0, 0.011, 0.02
+    assert list(probes.nearby_gap(np.full((4, 2), [0.0, 3.0]))) == [0.0, 0.0]
+    assert probes.nearby_gap(np.array([[-1.0], [0.001], [1.0]])) == pytest.approx([-0.02 * np.std([-1, 0.001, 1])])
 
 
 def test_of_two_voters_that_differ_both_left_the_other():
@@ -147,7 +184,7 @@ def large(tape, monkeypatch):
     """The same tape with the floors of a large model: half of the draws, and an evaluation drawn on its first images."""
     monkeypatch.setattr(golden, "MARGIN_DRAWS", 6)
     monkeypatch.setattr(golden, "FULL_DRAWS", 8)
-    monkeypatch.setattr(golden, "_EVALUATED", 4)
+    monkeypatch.setattr(standard_cases, "_FIRST_IMAGES", 4)
     made = dataclasses.replace(tape, floors={})
     with threadpool_limits(1, user_api="blas"):
         made._exact.update({case.name: golden.exact(case, made) for case in made.cases})
@@ -254,6 +291,30 @@ def test_a_vote_asks_for_the_first_of_repeated_calls(tape, monkeypatch, tmp_path
     assert (lines["early/repeat"]["times"], lines["early/repeat"]["steps"]) == (1, 1)
 
 
+def test_a_vote_on_an_evaluation_is_on_its_first_images(tape, monkeypatch, tmp_path):
+    """Those are asked for alone, one program answers them and the full steps, and one wrong logit of them leaves."""
+    monkeypatch.setattr(standard_cases, "_FIRST_IMAGES", 6)
+    lines, wrong = {}, np.zeros((6, 10))
+    cases = {case.name: case for case in tape.cases}
+
+    def ask(setting, tape, asked, **options):
+        lines.update({line["name"]: line for line in asked})
+        tensors = {name: dict(tape.expected(case)) for name, case in cases.items()} | {f"{name}/tapped": {} for name in cases}
+        whole = tensors["late/evaluation_full"]
+        whole["logits"] = whole["logits"][:6] + wrong
+        record = SimpleNamespace(status="finished", failure=None, environment={"framework_version": "1.0"})
+        return SimpleNamespace(record=record, tensors=tensors)
+
+    monkeypatch.setattr(vote_module, "ask", ask)
+    options = {"data_directory": None, "on_event": lambda event: None, "frameworks": ["torch"]}
+    assert vote_module.vote(tape, tmp_path, **options)["torch"].agrees
+    wrong[5, 3] = 1e-8
+    left = vote_module.vote(tape, tmp_path, **options)["torch"]
+    assert (left.agrees, left.case, left.tensor) == (False, "late/evaluation_full", "logits")
+    assert (lines["late/evaluation_full"]["batch"], lines["late/evaluation_full"]["evaluation_rows"]) == ("evaluation/6", 6)
+    assert lines["late/full"]["evaluation_shards"] == lines["late/evaluation_full"]["evaluation_shards"]
+
+
 def test_votes_name_the_one_that_leaves():
     """Of four voters the one that differs by 1e-9 leaves; the others stay, and so does one that differs by 1e-12."""
     right = np.random.default_rng(1).normal(size=50)
@@ -268,7 +329,7 @@ def test_votes_name_the_one_that_leaves():
     assert math.isinf(count(ballots)["torch"].largest)
 
 
-@pytest.mark.parametrize("stage", ["steps of the oracle", "margin batches, init", "noise floors", "a runner starts"])
+@pytest.mark.parametrize("stage", ["steps of the oracle", "gates, init", "noise floors", "a runner starts"])
 def test_ctrl_c_ends_the_command_wherever_it_is_pressed(stage, tmp_path, monkeypatch):
     """Days of work are left: of it no more is done than what each core was at, and no runner lives on."""
     own = tmp_path / "mine.yaml"

@@ -24,6 +24,15 @@ def tiny(training):
     return training, state, (generator.normal(size=(4, 16, 16, 3)), np.array([3, 1, 4, 1]))
 
 
+def test_in_an_evaluation_no_image_knows_of_the_others(tiny):
+    """A vote on the first images is one on all: in the last, smaller group, too, each has the logits that it has alone."""
+    training, state, _ = tiny
+    images = np.random.default_rng(5).normal(size=(2 * step._EVALUATED_AT_ONCE + 3, 16, 16, 3))
+    alone = [step.forward_passes(training, state, [], image[None])["logits"] for image in images]
+    together = step.forward_passes(training, state, [], images)["logits"]
+    np.testing.assert_allclose(together, np.concatenate(alone), rtol=1e-11, atol=1e-12)
+
+
 def assert_derivative(function, *arrays, **options):
     """Raise unless `backward` agrees with central differences along a random direction of every argument."""
     generator = np.random.default_rng(8)

@@ -38,15 +38,13 @@ from vigil.verify.oracle.outline import Outline
 from vigil.verify.oracle.rounding import UNITS, Rounding, Units
 from vigil.verify.probes import MARGIN_IMAGES, Probe
 from vigil.verify.sketch import make_sketch, sketch_distance
-from vigil.verify.standard_cases import StandardCase, answer, has_taps, shown, standard_cases
+from vigil.verify.standard_cases import StandardCase, answer, has_taps, on_first_images, shown, standard_cases
 
 SCHEMA = 1
 SEED = 0
 PRECISIONS = ("fp32", "bf16", "fp16", "tf32", "fp64")
 # Float64 programs that add in another order differ by less than this part of a tensor's norm, on any machine.
 AGREEMENT = 1e-10
-# A model whose step takes the oracle long has fewer draws, half of them, and an evaluation is drawn on its first images.
-_EVALUATED = 64
 
 Tensors = dict[str, np.ndarray]
 
@@ -204,16 +202,16 @@ class _Making:
             if found is None:
                 return []
             name, state = found
-            return [Job(train), Job(functools.partial(self._search, name, step=steps[name], state=state))]
+            return [Job(train), Job(functools.partial(self._look, name, step=steps[name], state=state))]
 
         return Job(train)
 
-    def _search(self, name: str, *, step: int, state: Tensors) -> list[Job]:
+    def _look(self, name: str, *, step: int, state: Tensors) -> list[Job]:
         tape = self._tape
 
         def told(done: int, total: int) -> None:
             self._check()
-            self._progress(f"margin batches, {name}", done, total)
+            self._progress(f"gates, {name}", done, total)
 
         tape.probes[name] = probing.make_probe(tape.training, tape.batches, name, step=step, state=state, progress=told)
         return [Job(functools.partial(self._answer, case)) for case in tape.cases if case.state == name]
@@ -280,10 +278,8 @@ def _passes(case: StandardCase) -> int:
 
 def _drawn(case: StandardCase, training: dict[str, Any], *, is_large: bool) -> StandardCase:
     """Return the case that is drawn: where a model is large, an evaluation of its first images: none knows of the others."""
-    is_cut = is_large and case.kind == "predict" and case.evaluation_rows > _EVALUATED
-    if not is_cut or architecture_of(training).choices:
-        return case
-    return dataclasses.replace(case, batches=(f"{case.batches[-1]}/{_EVALUATED}",), evaluation_rows=_EVALUATED)
+    is_cut = is_large and case.kind == "predict" and not architecture_of(training).choices
+    return on_first_images(case) if is_cut else case
 
 
 def _of_whole(floors: dict[str, Floor], *, part: Tensors, whole: Tensors) -> dict[str, Floor]:
@@ -307,7 +303,7 @@ def _estimate(
     is_large: bool,
     precisions: tuple[str, ...],
 ) -> tuple[float, float, str]:
-    """Return how many seconds the oracle will take, and how many its exact answers, from a few steps; and what it then does."""
+    """Return how many seconds the oracle will take, and how many a voter's arithmetic, from a few steps; and what is done."""
     probes = _untrained(training, batches, steps, seed=seed)
     cases = standard_cases(training, probes)
 
@@ -318,7 +314,7 @@ def _estimate(
 
     margin, full = (next(case for case in cases if case.kind == "step" and case.is_full is each) for each in (False, True))
     of_pass(margin, None)  # slower than any after it
-    searching, training_step = of_pass(margin, None), of_pass(full, None)
+    looking, training_step = of_pass(margin, None), of_pass(full, None)
     ways = {UNITS[precision] for precision in precisions}
     # Coarse ones take less: each kind is timed once.
     kinds = {Rounding(units).is_coarse: units for units in ways}
@@ -328,12 +324,14 @@ def _estimate(
     for case in (case for case in cases if case.kind != "repeat"):
         passes = _passes(_drawn(case, training, is_large=is_large))
         drawn += drawing[case.is_full] * passes * _draws(case, is_large=is_large)
-    searched = searching * MARGIN_IMAGES * sum(len(probing.candidates(training, step)) for step in steps.values())
+    biases = probing.gated_biases(probing.outline(training, probes["init"].state, probes["init"].margin))
+    looked_at = looking * 2 * MARGIN_IMAGES * len(biases) * len(steps)
     trained = max(steps.values()) * _passes(full) * training_step
     answered = training_step * sum(map(_passes, cases))
-    shared = trained + searched + answered + drawn
+    shared = trained + looked_at + answered + drawn
     what = f"{max(steps.values())} steps of the oracle, {len(cases)} cases in {len(precisions)} precisions"
-    return max(trained, shared / len(available_cores())), answered, what
+    voted = training_step * sum(_passes(on_first_images(case)) for case in cases)
+    return max(trained, shared / len(available_cores())), voted, what
 
 
 def save_golden(path: Path, tape: Golden) -> None:
@@ -343,17 +341,16 @@ def save_golden(path: Path, tape: Golden) -> None:
     initial = weights.initial_state(tape.training, seed=tape.header["seed"])
     for name, probe in tape.probes.items():
         header["probes"][name] = {"step": probe.step, "choice": probe.choice}
-        if probe.step:
-            for key, value in probe.state.items():
-                if np.array_equal(value, initial[key]):
-                    continue
-                bits = probing.bits_of(tape.training, key)
-                if bits == 0:
-                    header["sizes"][f"{name}/{key}"] = probing.size_of(value)
-                elif bits is None:
-                    arrays[f"state/{name}/{key}"] = value.astype(np.float32)
-                else:
-                    arrays[f"state/{name}/{key}"], header["scales"][f"{name}/{key}"] = probing.quantise(value, bits=bits)
+        for key, value in probe.state.items():
+            if np.array_equal(value, initial[key]):
+                continue
+            bits = probing.bits_of(tape.training, key)
+            if bits == 0:
+                header["sizes"][f"{name}/{key}"] = probing.size_of(value)
+            elif bits is None:
+                arrays[f"state/{name}/{key}"] = value.astype(np.float32)
+            else:
+                arrays[f"state/{name}/{key}"], header["scales"][f"{name}/{key}"] = probing.quantise(value, bits=bits)
     for case in tape.cases:
         sizes = {name: len(sketch) for name, sketch in tape.sketches[case.name].items()}
         judged = list(next(iter(tape.floors.values()))[case.name])

@@ -1,8 +1,8 @@
-"""Where verify looks: states along the oracle's own trajectory, and for each a margin batch and the recipe's full batch.
+"""Where verify looks: states along the oracle's own trajectory, and for each two margin batches and the recipe's full batch.
 
-One flipped ReLU moves every gradient below it by 1e-3, as much as a bug would. So the margin batch is, among many candidates, the
-one whose smallest pre-activation, relative to its layer's spread, is largest. Small batches are blind to what grows with
-size, so the full batch is probed as well.
+One flipped ReLU moves every gradient below it by 1e-3, as much as a bug would. So a state's biases are moved by little, until no
+pre-activation on the margin batches, of four images, is near zero. The more images, the narrower the gaps. Small batches
+are blind to what grows with size, so the full batch is probed as well.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ from vigil.verify.oracle.outline import Outline
 from vigil.verify.oracle.rounding import Rounding
 
 MARGIN_IMAGES = 4
-_CANDIDATE_BATCHES = 12
+# A bias is moved by no more than this part of its channel's spread.
+_REACH = 0.02
 # The oracle takes each step until the late state. One of more work than this, forward and backward, takes it half a second and
 # more: there the late state comes sooner. The largest of a committed tape has 2.0e9 (char_gpt).
 _MUCH_WORK = 2.5e9
@@ -47,7 +48,7 @@ class Probe:
     """One state and what is put to it.
 
     margin: (images, labels) of 4 images; `choice` says which: (training step, index of the first image).
-    second: the runner-up, for cases that need another batch.
+    second: the same, for cases that need another batch.
     """
 
     name: str
@@ -169,28 +170,45 @@ def make_probe(
     state: State,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> Probe:
-    """Return the probe of a state: its margin batches are searched for, where gates may flip.
+    """Return the probe of a state: where gates may flip, of that state with its biases moved away from what flips them.
 
     Args:
-        progress: told (candidates looked at, all of them).
+        progress: told (biases moved, all of them).
     """
-    parts = outline(training, state, fix_choices(training, state, batches.few(step, 0, count=MARGIN_IMAGES)))
-    if not parts.gates:
-        return rebuild_probe(training, batches, name, step=step, state=state, choice=((step, 0), (step, MARGIN_IMAGES)))
-    found = []
-    choices = candidates(training, step)
-    for done, choice in enumerate(choices, start=1):
-        batch = fix_choices(training, state, batches.few(*choice, count=MARGIN_IMAGES))
-        found.append((margin(training, state, batch, parts), choice))
-        progress(done, len(choices))
-    chosen = [choice for _, choice in sorted(found, reverse=True)[:2]]
-    return rebuild_probe(training, batches, name, step=step, state=state, choice=tuple(chosen))
+    choice = (step, 0), (step + 1, 0)
+    few = [batches.few(*each, count=MARGIN_IMAGES) for each in choice]
+    moved = gated_biases(outline(training, state, fix_choices(training, state, few[0])))
+    for done, (bias, taps) in enumerate(moved.items(), start=1):  # in forward order: a bias moves all that is behind it
+        found = [_small_taps(training, state, fix_choices(training, state, batch)) for batch in few]
+        values = np.concatenate([each[tap].reshape(-1, each[tap].shape[-1]) for each in found for tap in taps])
+        key = f"params/{bias}"
+        state = state | coarse(training, {key: state[key] - nearby_gap(values)}, state)
+        progress(done, len(moved))
+    return rebuild_probe(training, batches, name, step=step, state=state, choice=choice)
 
 
-def candidates(training: dict[str, Any], step: int) -> list[Choice]:
-    """Return where margin batches are looked for: (training step, index of the first image)."""
-    firsts = range(0, training["batch_size"] - MARGIN_IMAGES + 1, MARGIN_IMAGES)
-    return [(at, first) for at in range(step, step + _CANDIDATE_BATCHES) for first in firsts]
+def gated_biases(parts: Outline) -> dict[str, list[str]]:
+    """Return, in forward order, each bias that moves what gates decide by, and the taps that hold that."""
+    found: dict[str, list[str]] = {}
+    for tap in parts.gates.values():
+        biases = [name for name, parameter in parts.parameters.items() if parameter.part == "bias"]
+        own = [name for name in biases if tap in parts.users[name]]
+        before = [name for name in biases if any(tap in parts.readers.get(user, ()) for user in parts.users[name])]  # of a sum
+        found.setdefault((own or before)[0], []).append(tap)
+    return found
+
+
+def nearby_gap(values: np.ndarray) -> np.ndarray:
+    """Return, for each column of [value, channel], the middle of the widest gap near zero between its values, or their end."""
+    places = np.zeros(values.shape[1])
+    for channel, column in enumerate(np.sort(values.T)):
+        reach = _REACH * column.std()
+        middles = (column[1:] + column[:-1]) / 2
+        near = np.array([0.0, -reach, reach, *middles[np.abs(middles) < reach]])
+        after = np.searchsorted(column, near)
+        below, above = column[np.maximum(after - 1, 0)], column[np.minimum(after, len(column) - 1)]
+        places[channel] = near[np.minimum(np.abs(near - below), np.abs(near - above)).argmax()]
+    return places
 
 
 def rebuild_probe(training, batches: Batches, name: str, *, step: int, state: State, choice) -> Probe:
@@ -208,7 +226,10 @@ def outline(training: dict[str, Any], state: State, batch: Batch) -> Outline:
 
 def margin(training: dict[str, Any], state: State, batch: Batch, parts: Outline) -> float:
     """Return the smallest |pre-activation| of a batch, each relative to the standard deviation of its layer; 0 without gates."""
-    training = sized(training, rows=MARGIN_IMAGES, evaluation_rows=MARGIN_IMAGES)
-    taps = oracle.taps(training, state, batch)
+    taps = _small_taps(training, state, batch)
     before = [taps[tap] for tap in parts.gates.values()]
     return float(min((np.abs(x).min() / x.std() for x in before), default=0.0))
+
+
+def _small_taps(training: dict[str, Any], state: State, batch: Batch) -> dict[str, np.ndarray]:
+    return oracle.taps(sized(training, rows=MARGIN_IMAGES, evaluation_rows=MARGIN_IMAGES), state, batch)

@@ -37,6 +37,8 @@ TOO_LARGE = 2.0**60
 LOSS_SCALE = 4096.0
 # What all frameworks are set to: the first scale, and how many good steps double it.
 FIRST_SCALE, GOOD_STEPS = 65536.0, 2000
+# In an evaluation no image knows of the others: what need not be seen at full size is seen on the first of them.
+_FIRST_IMAGES = 64
 # Op by op a step takes 2.3 to 3.1 times as long as its forward pass in TensorFlow, 4.0 to 7.2 times in JAX (detector and ResNet,
 # margin batch, one core of an AMD EPYC, 2026-11-23). Loss and running statistics show every layer's output. What goes wrong in
 # one backward pass of ten, 16 steps see with a probability of 0.81; compiled programs make 56.
@@ -115,6 +117,14 @@ def further_cases(training: dict[str, Any], probes: Mapping[str, Probe], *, prec
         batches = tuple(f"few/{step}" for step in range(_BATCHES_IN_TURN))
         cases.append(StandardCase("init/trajectory", "trajectory", "init", batches, rate, *small))
     return cases
+
+
+def on_first_images(case: StandardCase) -> StandardCase:
+    """Return the case with no more than a few images in its evaluation."""
+    if case.evaluation_rows <= _FIRST_IMAGES:
+        return case
+    cut = dataclasses.replace(case, evaluation_rows=_FIRST_IMAGES)
+    return dataclasses.replace(cut, batches=(f"{case.batches[-1]}/{_FIRST_IMAGES}",)) if case.kind == "predict" else cut
 
 
 def whole_steps(mode: str) -> int:

@@ -22,7 +22,7 @@ from vigil.process.side_by_side import available_cores
 from vigil.verify.ask import Setting, ask, lines_of
 from vigil.verify.golden import AGREEMENT, Golden
 from vigil.verify.inspection import arrays_of, line_of, look_at
-from vigil.verify.standard_cases import derived, has_taps
+from vigil.verify.standard_cases import StandardCase, derived, has_taps, on_first_images
 
 ORACLE = "oracle"
 # Float64 tensors of an evaluation batch are given back to the system after each operation, and come again page by page: of 17 s
@@ -60,7 +60,7 @@ def vote(
         pythons: by framework, the interpreter of a release that was named, whose vote it is then.
     """
     cores = available_cores()[-1:]
-    ballots: dict[str, dict[str, Tensors]] = {ORACLE: {case.name: tape.expected(case) for case in tape.cases}}
+    ballots: dict[str, dict[str, Tensors]] = {ORACLE: {case.name: _voted_on(case, tape.expected(case)) for case in tape.cases}}
     versions = {ORACLE: f"numpy {np.__version__}"}
     looks = [look_at(tape, case, cuts=(), precision="fp64") for case in tape.cases if has_taps(case)]
     more = {name: array for look in looks for name, array in arrays_of(look).items()}
@@ -70,7 +70,8 @@ def vote(
         folder, seed = directory / framework, tape.header["seed"]
         variables = {name: value for name, value in _LARGE_PAGES.items() if name not in os.environ}
         setting = Setting(context, folder, seed, data_directory, cores=cores, stop=stop, python=python, variables=variables)
-        lines = [*map(_called_once, lines_of(tape, tape.cases, context)), *(line_of(look, context) for look in looks)]
+        asked = lines_of(tape, [on_first_images(case) for case in tape.cases], context)
+        lines = [*map(_called_once, asked), *(line_of(look, context) for look in looks)]
         lines.sort(key=lambda line: line["shards"])  # those of one batch size share a program
         answers = ask(setting, tape, lines, more=more, on_event=on_event)
         if answers.record.status == "interrupted":
@@ -118,6 +119,11 @@ def _relative(one: np.ndarray | None, other: np.ndarray | None) -> float:
     if not np.isfinite(norm):
         return float("inf")
     return distance / norm if norm else 0.0
+
+
+def _voted_on(case: StandardCase, tensors: Tensors) -> Tensors:
+    """Return what of the oracle's answer the vote is about: of an evaluation, the first images."""
+    return {name: each[: on_first_images(case).evaluation_rows] if name == "logits" else each for name, each in tensors.items()}
 
 
 def _called_once(line: dict[str, Any]) -> dict[str, Any]:
