@@ -26,7 +26,7 @@ from vigil.audit.exact import exact_of
 from vigil.audit.judge import measure
 from vigil.audit.known import known_calls
 from vigil.audit.limits import NAME, NO_LIMITS, audit_limits, clean_audits, limits_of
-from vigil.audit.plan import Trial, plan
+from vigil.audit.plan import GIVEN, Trial, plan
 from vigil.audit.sweep import Extent, answers_of, audit, read_answers
 from vigil.cli.audit import USUAL
 from vigil.digests import append_listed
@@ -81,9 +81,8 @@ def spread() -> int:
                 cells += 1
                 farthest = max(farthest, ratio / limit)
                 if ratio > limit:
-                    above.append(
-                        f"{row['framework']} {row['mode']} seed {row['seed']}: {operator} {key} {ratio:.3g} of {limit:.3g}"
-                    )
+                    where = f"{row['framework']} {row['mode']} seed {row['seed']}"
+                    above.append(f"{where}: {operator} {key} {ratio:.3g} of {limit:.3g}")
     print(f"{len(above)} above their limits of {cells:,} in {len(rows)} audits; the farthest at {farthest:.2g} of its limit")
     print(*above, sep="\n")
     return len(above)
@@ -91,9 +90,8 @@ def spread() -> int:
 
 def _asked(entry: Entry) -> list[Trial]:
     """Return what mutants are asked: the least sizes, one that no vector divides, and one beyond a thousand."""
-    return [each for each in plan(entry, is_quick=True) if each.values == "given" and each.parameters == entry.parameters[0]][
-        :4
-    ] or [plan(entry, is_quick=True)[0]]
+    found = plan(entry, is_quick=True)
+    return [each for each in found if each.values == GIVEN and each.parameters == entry.parameters[0]][:4] or found[:1]
 
 
 def _is_one(trial: Trial, mutant: str, seed: int) -> bool:
@@ -134,7 +132,8 @@ def mutants(framework: str, *, mode: str, seed: int, entries: Sequence[Entry]) -
             questions = {trial.id: trial.question(seed) for trial in trials}
             write_questions(directory, family, list(questions.values()))
             request = AuditRequest(
-                framework=framework, mode=mode, threads=1, cores=None, families=(family,), skipped=(), is_wide=False,
+                framework=framework, mode=mode, threads=1, cores=None, families=(family,), skipped=(), ways=("*",),
+                tells_names=False, is_wide=False,
                 mutants=tuple(MUTANTS), fault=None, heartbeat_seconds=HEARTBEAT_SECONDS,
             )  # fmt: skip
             ended = carried_out(Started(framework=framework), directory, request, option=OPTION)

@@ -9,9 +9,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from runners.contract.audit.frame import Answer, Call, Calls, Framework, Question
+from runners.contract.audit.frame import Answer, Call, Framework, Question
 from runners.contract.audit.request import AuditRequest
-from runners.contract.audit.ways import calls_of, use_keras
+from runners.contract.audit.ways import use_keras
 from runners.jax.modes import compile_ahead
 from runners.jax.step import describe, set_up
 
@@ -22,10 +22,6 @@ def _set_up(request: AuditRequest) -> None:
     set_up(request)
     jax.config.update("jax_enable_x64", request.is_wide)
     use_keras("jax")
-
-
-def _calls(family: str) -> Calls:
-    return calls_of("jax", family)
 
 
 class Tools:
@@ -119,4 +115,4 @@ def _read(value: Any) -> np.ndarray:
     return array.astype(np.float32) if is_narrow else array
 
 
-FRAMEWORK = Framework("jax", _set_up, describe, _calls, Adapter)
+FRAMEWORK = Framework("jax", _set_up, describe, Adapter)

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from runners.contract.audit.frame import Answer, Call, Calls, Framework, Question
+from runners.contract.audit.frame import Answer, Call, Framework, Question
 from runners.contract.audit.request import AuditRequest
-from runners.contract.audit.ways import calls_of, use_keras
+from runners.contract.audit.ways import use_keras
 from runners.tensorflow.modes import compile_function, trace
 from runners.tensorflow.step import describe, set_threads
 
@@ -20,10 +20,6 @@ _TYPES = {"fp32": tf.float32, "bf16": tf.bfloat16, "fp16": tf.float16, "fp64": t
 def _set_up(request: AuditRequest) -> None:
     set_threads(request.threads)
     use_keras("tensorflow")
-
-
-def _calls(family: str) -> Calls:
-    return calls_of("tensorflow", family)
 
 
 class Tools:
@@ -114,4 +110,4 @@ def _read(value: Any) -> np.ndarray:
     return array.astype(np.float32) if is_narrow else array
 
 
-FRAMEWORK = Framework("tensorflow", _set_up, describe, _calls, Adapter)
+FRAMEWORK = Framework("tensorflow", _set_up, describe, Adapter)

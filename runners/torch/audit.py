@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import torch
 
-from runners.contract.audit.frame import Answer, Call, Calls, Framework, Question
+from runners.contract.audit.frame import Answer, Call, Framework, Question
 from runners.contract.audit.request import AuditRequest
-from runners.contract.audit.ways import calls_of, use_keras
+from runners.contract.audit.ways import use_keras
 from runners.contract.errors import Unsupported
 from runners.torch.modes import compile_function, keep_compiled
 from runners.torch.step import describe
@@ -23,10 +23,6 @@ def _set_up(request: AuditRequest) -> None:
     torch.set_num_threads(request.threads)
     keep_compiled(request, run_directory=Path())
     use_keras("torch")
-
-
-def _calls(family: str) -> Calls:
-    return calls_of("torch", family)
 
 
 class Tools:
@@ -125,4 +121,4 @@ def _read(value: Any) -> np.ndarray:
     return (value.float() if narrow else value).contiguous().numpy().copy()
 
 
-FRAMEWORK = Framework("torch", _set_up, describe, _calls, Adapter)
+FRAMEWORK = Framework("torch", _set_up, describe, Adapter)

@@ -31,7 +31,7 @@ def audited(directory: Path, *names: str, fault: str | None = None, known=(), **
     """Return the audit of some operators of PyTorch, which itself knows nothing of a fault."""
     entries = [catalog()[name] for name in names]
     started = Started(framework="torch", fault=fault_entry(str(FAULTS / f"{fault}.py")) if fault else None)
-    extent = Extent(entries=entries, modes=["eager"], **{"precisions": ["fp32"], "seed": 4} | more)
+    extent = Extent(entries=entries, modes=["eager"], ways=["torch.*"], **{"precisions": ["fp32"], "seed": 4} | more)
     return audit(started, extent, directory, LIMITS, known, command="vigil audit")
 
 
@@ -46,13 +46,13 @@ def run_script(directory: Path, name: str, *, fault: str | None = None) -> subpr
 
 def test_a_clean_audit_is_reproduced(tmp_path):
     """In every precision and layout, with NaN and infinities, and the block says what was asked."""
-    found = audited(tmp_path, "exp", "tanh", "maximum", precisions=[])
+    found = audited(tmp_path, "exp", "tanh", "multiply", precisions=[])
     assert found.verdict.name == "reproduced", audit_block(found, directory="runs/x")
     assert (found.operators, found.findings) == (3, ())
     assert {"outputs fp32", "gradients bf16", "outputs fp64"} <= set(found.worst["exp"])
     assert "REPRODUCED" not in audit_block(found, directory="runs/x")
     assert audit_block(found, directory="runs/x").startswith("reproduced: torch")
-    assert "torch.special" in coverage_block(found)
+    assert coverage_block(found).startswith("namespace")
     assert Audit.read(tmp_path) == found
     assert not list(tmp_path.glob("*/answers-*")), "arrays that can be made again stay behind"
 
@@ -121,20 +121,45 @@ def known_call(**more) -> KnownCall:
     return KnownCall(**fields | more)
 
 
+def test_a_known_finding_is_told_as_one(tmp_path):
+    """It is never `reproduced`, and no new finding either."""
+    known = known_call()
+    found = audited(tmp_path, "tanh", fault="tanh_gradient_scaled", known=[known])
+    assert found.verdict.name == "known-finding"
+    assert found.exit_code == 1
+    assert "own" in audit_block(found, directory="runs/x")
+
+
 @pytest.mark.parametrize(
-    ("more", "verdict"),
+    ("more", "is_explained"),
     [
-        ({}, "known-finding"),
-        ({"most": 10.0}, "regressed"),
-        ({"quantities": ["outputs/*"]}, "regressed"),
-        ({"releases": ["1.*"]}, "regressed"),
-        ({"ways": ["torch.exp"]}, "regressed"),
+        ({}, True),
+        ({"most": 10.0}, False),
+        ({"quantities": ["outputs/*"]}, False),
+        ({"kinds": ["bits"]}, False),
+        ({"precisions": ["bf16"]}, False),
+        ({"operators": ["tan"]}, False),
+        ({"ways": ["torch.exp"]}, False),
     ],
 )
-def test_a_known_finding_explains_itself_alone(tmp_path, more, verdict):
-    """Another call, release or quantity, and one that is farther off than it ever was, are new."""
-    found = audited(tmp_path, "tanh", fault="tanh_gradient_scaled", known=[known_call(**more)])
-    assert found.verdict.name == verdict
+def test_a_known_finding_explains_itself_alone(more, is_explained):
+    """Another call or quantity, and one that is farther off than it ever was, are new."""
+    finding = {
+        "operator": "tanh",
+        "way": "torch.tanh",
+        "kind": "wrong",
+        "quantity": "gradients/x",
+        "precision": "fp32",
+        "ratio": 50.0,
+    }
+    assert known_call(**more).explains(**finding) is is_explained
+
+
+@pytest.mark.parametrize(("more", "is_covered"), [({}, True), ({"releases": ["1.*"]}, False), ({"modes": ["compile"]}, False)])
+def test_a_known_finding_is_of_its_releases_and_modes(more, is_covered):
+    """A release that it was not seen in has none."""
+    assert known_call(**more).covers(framework="torch", release="2.13.0", mode="eager") is is_covered
+    assert not known_call(**more).covers(framework="jax", release="2.13.0", mode="eager")
 
 
 def test_a_known_finding_that_no_longer_shows_is_told(tmp_path):
@@ -148,7 +173,9 @@ def test_a_known_finding_that_no_longer_shows_is_told(tmp_path):
 def test_the_verb_answers_with_a_document(tmp_path, monkeypatch, capsys):
     """What is printed and what is written are one."""
     monkeypatch.setenv("VIGIL_RUNS_DIR", str(tmp_path / "runs"))
-    code = main(["audit", "tanh", "--framework", "torch", "--quick", "--json", str(tmp_path / "audit.json")])
+    code = main(
+        ["audit", "tanh", "--framework", "torch", "--quick", "--calls", "torch.*", "--json", str(tmp_path / "audit.json")]
+    )
     document = json.loads((tmp_path / "audit.json").read_text(encoding="utf-8"))
     assert code == 0
     assert document["verdict"]["name"] == "reproduced"
@@ -159,7 +186,7 @@ def test_the_verb_answers_with_a_document(tmp_path, monkeypatch, capsys):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["audit", "tahn", "--framework", "torch"], "tahn: no such operator or family. Did you mean 'tanh'?"),
+        (["audit", "tahn", "--framework", "torch"], "tahn: no such operator or family. Did you mean tan?"),
         (["audit", "--framework", "pytorch"], "Allowed: torch"),
         (["audit"], "--framework: missing"),
         (["audit", "--framework", "torch", "--mode", "fast"], "--mode"),

@@ -46,10 +46,15 @@ _WORST_FIRST = (WRONG, BITS, WRITES, DIED, RAISES)
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Extent:
-    """How much is audited: entries, modes, precisions (empty: all), threads, the seed of all arguments."""
+    """How much is audited: entries, patterns of public names, modes, precisions (empty: all), threads, the seed of all arguments.
+
+    is_whole: all entries are, so that what no call reaches is told too.
+    """
 
     entries: Sequence[Entry]
     modes: Sequence[str]
+    ways: Sequence[str] = ("*",)
+    is_whole: bool = False
     precisions: Sequence[str] = ()
     is_quick: bool = False
     threads: int = 1
@@ -197,6 +202,8 @@ def _carried_out(started: Started, extent: Extent, group: _Group, directory: Pat
             cores=tuple(available_cores()[: extent.threads]),
             families=tuple(left),
             skipped=tuple(skipped),
+            ways=tuple(extent.ways),
+            tells_names=extent.is_whole and not group.is_wide,
             is_wide=group.is_wide,
             mutants=(),
             fault=started.fault,

@@ -41,6 +41,9 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     )
     parser.add_argument("what", nargs="*", metavar="NAME", help="operators or families (default: all; `--list` names them)")
     parser.add_argument("--framework", metavar="NAME", help=f"one of {', '.join(USUAL)}")
+    parser.add_argument(
+        "--calls", action="append", metavar="PATTERN", help="only public names like it, as 'torch.nn.*' (repeatable)"
+    )
     parser.add_argument("--mode", metavar="M,N", help="eager, jit, compile (default: as the framework is used)")
     parser.add_argument("--precision", metavar="P,Q", help=f"some of {', '.join(PRECISIONS)} (default: all)")
     parser.add_argument("--quick", action="store_true", help="the sizes that find most, in fp32: minutes")
@@ -64,6 +67,8 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     release = options.release_of_context(arguments)
     options.require_framework_named(arguments)
+    if arguments.coverage and arguments.what:
+        raise UsageError("--coverage: found with names of operators. Allowed: alone, since it is of all of them.")
     framework = arguments.framework
     if framework not in USUAL:
         raise UsageError(f"--framework: found {framework!r}. Allowed: {', '.join(USUAL)}.{nearest(framework, list(USUAL))}")
@@ -71,6 +76,8 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError("--python: found with --release, which has an interpreter of its own. Allowed: one of the two.")
     extent = Extent(
         entries=entries,
+        ways=arguments.calls or ("*",),
+        is_whole=not arguments.what,
         modes=[USUAL[framework]] if arguments.mode is None else options.names("--mode", arguments.mode, MODES),
         precisions=[] if arguments.precision is None else options.names("--precision", arguments.precision, PRECISIONS),
         is_quick=arguments.quick,

@@ -15,7 +15,7 @@ import numpy as np
 from runners.contract.arrays import read_arrays, write_arrays
 from runners.contract.audit.mutants import MUTANTS, Tools, has_effect
 from runners.contract.audit.request import FILE_NAME, OPTION, AuditRequest, read_request
-from runners.contract.audit.ways import Call, Calls, called, found, public_names
+from runners.contract.audit.ways import Call, called, calls_of, found, public_names
 from runners.contract.errors import ContractError
 from runners.contract.files import replace_text
 from runners.contract.protocol.events import EventWriter
@@ -78,15 +78,11 @@ class Adapter(Protocol):
 
 
 class Framework(NamedTuple):
-    """What a framework brings. `set_up` comes before its first operation.
-
-    calls: of a family, by operator and public name.
-    """
+    """What a framework brings. `set_up` comes before its first operation."""
 
     name: str
     set_up: Callable[[AuditRequest], None]
     describe: Callable[[], dict[str, Any]]
-    calls: Callable[[str], Calls]
     adapter: Callable[[AuditRequest], Adapter]
 
 
@@ -96,12 +92,13 @@ def main(name: str, load: Callable[[], Framework], arguments: list[str]) -> int:
 
 
 def _answer(framework: Framework, request: AuditRequest, directory: Path, events: EventWriter) -> None:
-    replace_text(directory / NAMES, json.dumps(public_names(framework.name)))
+    if request.tells_names:
+        replace_text(directory / NAMES, json.dumps(public_names(framework.name)))
     adapter = framework.adapter(request)
     events.enter("verify")
     for family in request.families:
         questions = [each for each in read_questions(directory, family) if each.operator not in request.skipped]
-        calls = framework.calls(family)
+        calls = calls_of(framework.name, family, request.ways)
         told: list[dict[str, Any]] = []
         arrays: dict[str, np.ndarray] = {}
         for number, question in enumerate(questions):

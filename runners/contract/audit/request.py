@@ -20,6 +20,7 @@ class AuditRequest:
 
     families: of operators; each has `questions-<family>.json` and `.npz` beside this.
     skipped: operators that are not asked: a process has died of them.
+    ways: patterns of the public names that are called. tells_names: what is public in each namespace is told as well.
     is_wide: all questions are in float64, for which JAX has to be told before its first operation.
     mutants: defects that are planted in each call, one at a time; empty: none is.
     fault: a planted fault, as in a run's spec.
@@ -31,6 +32,8 @@ class AuditRequest:
     cores: tuple[int, ...] | None
     families: tuple[str, ...]
     skipped: tuple[str, ...]
+    ways: tuple[str, ...]
+    tells_names: bool
     is_wide: bool
     mutants: tuple[str, ...]
     fault: dict[str, str] | None
@@ -55,5 +58,5 @@ class AuditRequest:
 def read_request(directory: Path) -> AuditRequest:
     """Return the request of a directory. Raises OSError, ValueError or TypeError where there is none that can be read."""
     fields = json.loads((directory / FILE_NAME).read_text(encoding="utf-8"))
-    named = {name: tuple(fields[name]) for name in ("families", "skipped", "mutants")}
+    named = {name: tuple(fields[name]) for name in ("families", "skipped", "ways", "mutants")}
     return AuditRequest(**fields | named | {"cores": fields["cores"] and tuple(fields["cores"])})

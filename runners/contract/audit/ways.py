@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
+import fnmatch
 import functools
 import importlib
 import importlib.util
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 Call = Callable[..., Any]
@@ -22,23 +22,23 @@ def use_keras(backend: str) -> None:
     os.environ["KERAS_BACKEND"] = backend
 
 
-def calls_of(framework: str, family: str) -> Calls:
-    """Return the calls of a family, by operator and public name: the framework's, and Keras's on it."""
-    found: dict[str, dict[str, Any]] = {}
-    for module in _modules(framework, family):
+def calls_of(framework: str, family: str, patterns: Sequence[str]) -> Calls:
+    """Return the calls of a family whose public names match a pattern, by operator: the framework's, and Keras's on it."""
+    chosen: dict[str, dict[str, Call | None]] = {}
+    for module in _modules(framework, family, has_keras=any(each.startswith((KERAS, "*")) for each in patterns)):
         for operator, calls in module.CALLS.items():
-            found.setdefault(operator, {}).update(calls)
-    return found
+            kept = {name: call for name, call in calls.items() if any(fnmatch.fnmatchcase(name, each) for each in patterns)}
+            chosen.setdefault(operator, {}).update(kept)
+    return chosen
 
 
-def _modules(framework: str, family: str) -> Iterator[Any]:
+def _modules(framework: str, family: str, *, has_keras: bool) -> Iterator[Any]:
     names = [f"runners.{framework}.calls.{family}"]
-    if importlib.util.find_spec(KERAS):
+    if has_keras and importlib.util.find_spec(KERAS):
         names.append(f"runners.{KERAS}.{family}")
     for name in names:
-        with contextlib.suppress(ModuleNotFoundError):
-            if importlib.util.find_spec(name):
-                yield importlib.import_module(name)
+        if importlib.util.find_spec(name):
+            yield importlib.import_module(name)
 
 
 def named_by(name: str) -> str:
