@@ -8,7 +8,7 @@ FRAMEWORKS := torch tensorflow jax
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup reproduce verify matrix compare nightly drift report reference golden resume recipes check dashboard sync sample \
+.PHONY: help setup reproduce verify audit matrix compare nightly drift report reference golden resume recipes check dashboard sync sample \
   test test-slow bench calibrate lint clean
 
 # What is passed on, when it is given. Also where the verb has no such option: vigil then says so, and nothing is left out in silence.
@@ -44,6 +44,9 @@ reproduce: $(VENV)/.core $(CHOSEN) ## Train RECIPE on FRAMEWORK and judge the re
 
 verify: $(VENV)/.core $(CHOSEN) ## Hold single training steps of RECIPE against the golden tape; every context of all: ARGS=--all
 	@$(VIGIL) verify $(NAMED_RECIPE) $(CONTEXT) $(RUNS)
+
+audit: $(VENV)/.core $(CHOSEN) ## Hold the public functions of FRAMEWORK against definitions in float64: ARGS='softmax --quick'
+	@$(VIGIL) audit $(CONTEXT) $(call option,fault,FAULT) $(ANSWER)
 
 matrix: $(VENV)/.core $(CHOSEN) ## Run every context of every installed framework: RECIPE (default: all), PROFILE
 	@$(VIGIL) matrix $(NAMED_RECIPE) $(CONTEXT) $(RUNS)

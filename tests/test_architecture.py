@@ -93,6 +93,12 @@ def test_a_runner_stands_on_the_contract_and_its_own_framework(framework):
         assert_stays_below(path.read_text(encoding="utf-8"), own=OWN[framework], package=f"runners.{framework}")
 
 
+def test_the_calls_of_keras_stand_on_keras_alone():
+    """On whichever backend they are: the framework is the runner's."""
+    for path in sources("runners/keras"):
+        assert_stays_below(path.read_text(encoding="utf-8"), own={"keras"}, package="runners.keras")
+
+
 def test_the_contract_stands_on_numpy_and_the_standard_library():
     """The ground floor runs wherever Python 3.10 and numpy do: its grammar too is that of 3.10."""
     for path in sources("runners/contract"):

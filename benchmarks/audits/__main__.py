@@ -58,9 +58,9 @@ def measure_rows(framework: str, *, mode: str, seeds: Sequence[int], entries: Se
             continue
         code, here = describe_code(), found.processes[0].environment
         row = {
-            "framework": framework, "framework_version": found.framework_version, "mode": mode, "seed": seed, "forms": found.forms,
-            "operators": found.worst, "hardware": here["hardware"], "cpu_flags": here["cpu_flags"], "commit": code.commit,
-            "dirty": code.dirty, "date": f"{datetime.now(timezone.utc):%Y-%m-%d}",
+            "framework": framework, "framework_version": found.framework_version, "mode": mode, "seed": seed,
+            "forms": found.forms, "operators": found.worst, "hardware": here["hardware"], "cpu_flags": here["cpu_flags"],
+            "commit": code.commit, "dirty": code.dirty, "date": f"{datetime.now(timezone.utc):%Y-%m-%d}",
         }  # fmt: skip
         path = reference_directory() / NAME / f"clean-{framework}-{mode}.jsonl"
         path.parent.mkdir(parents=True, exist_ok=True)

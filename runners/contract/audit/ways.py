@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import fnmatch
 import functools
-import importlib
 import importlib.util
 import os
+import pkgutil
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -38,7 +38,7 @@ def _modules(framework: str, family: str, *, has_keras: bool) -> Iterator[Any]:
         names.append(f"runners.{KERAS}.{family}")
     for name in names:
         if importlib.util.find_spec(name):
-            yield importlib.import_module(name)
+            yield pkgutil.resolve_name(name)
 
 
 def named_by(name: str) -> str:
@@ -53,16 +53,10 @@ def named_by(name: str) -> str:
 @functools.cache
 def found(name: str) -> Any:
     """Return what a public name stands for in what is installed; None where there is no such name."""
-    parts = named_by(name).split(".")
-    for length in range(len(parts), 0, -1):
-        try:
-            value: Any = importlib.import_module(".".join(parts[:length]))
-        except ImportError:
-            continue
-        for part in parts[length:]:
-            value = getattr(value, part, None)
-        return value
-    return None
+    try:
+        return pkgutil.resolve_name(named_by(name))
+    except (ImportError, AttributeError):
+        return None
 
 
 def called(name: str, call: Callable[..., Any] | None) -> Callable[..., Any]:
@@ -79,7 +73,7 @@ def _by_position(function: Callable[..., Any], arguments: dict[str, Any]) -> Any
 def namespaces(framework: str) -> tuple[str, ...]:
     """Return the namespaces whose public names an audit of a framework should reach: its own, and Keras's on it."""
     names = [f"runners.{framework}.calls"] + ([f"runners.{KERAS}"] if importlib.util.find_spec(KERAS) else [])
-    return tuple(space for name in names for space in importlib.import_module(name).NAMESPACES)
+    return tuple(space for name in names for space in pkgutil.resolve_name(name).NAMESPACES)
 
 
 _FOREIGN = ("typing", "collections", "builtins", "abc", "functools", "enum")
