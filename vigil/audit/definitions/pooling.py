@@ -145,7 +145,7 @@ def _where(x: np.ndarray, **form: Any) -> tuple[np.ndarray, np.ndarray]:
     return np.take_along_axis(seen, best, -1)[..., 0], np.take_along_axis(found, best, -1)[..., 0].astype(np.int64)
 
 
-@operator(source=TORCH.format("MaxPool1d"), sizes=ONE, parameters=MAX_1, x=_different(1))
+@operator(source=TORCH.format("MaxPool1d"), sizes=ONE, parameters=MAX_1, x=_different(1).fixed())
 def max_pool_1d_where(
     x: np.ndarray, window: Any, strides: Any, padding: Padding, dilation: Any, ceil: bool
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -153,7 +153,7 @@ def max_pool_1d_where(
     return _where(x, window=window, strides=strides, padding=padding, dilation=dilation, ceil=ceil)
 
 
-@operator(source=TORCH.format("MaxPool2d"), sizes=TWO, parameters=MAX_2, x=_different(2))
+@operator(source=TORCH.format("MaxPool2d"), sizes=TWO, parameters=MAX_2, x=_different(2).fixed())
 def max_pool_2d_where(
     x: np.ndarray, window: Any, strides: Any, padding: Padding, dilation: Any, ceil: bool
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -161,7 +161,7 @@ def max_pool_2d_where(
     return _where(x, window=window, strides=strides, padding=padding, dilation=dilation, ceil=ceil)
 
 
-@operator(source=TORCH.format("MaxPool3d"), sizes=THREE, parameters=MAX_3, x=_different(3))
+@operator(source=TORCH.format("MaxPool3d"), sizes=THREE, parameters=MAX_3, x=_different(3).fixed())
 def max_pool_3d_where(
     x: np.ndarray, window: Any, strides: Any, padding: Padding, dilation: Any, ceil: bool
 ) -> tuple[np.ndarray, np.ndarray]:
