@@ -119,7 +119,7 @@ KERNELS = {
 def _nearest(before: int, after: int, shift: float) -> np.ndarray:
     """Return a matrix that takes the element at floor((output + shift) * before / after)."""
     places = np.floor((np.arange(after) + shift) * before / after).astype(int)
-    return np.eye(before)[np.minimum(places, before - 1)]
+    return (np.minimum(places, before - 1)[:, None] == np.arange(before)).astype(float)
 
 
 @operator(source=TORCH.format("Upsample"), sizes=ONE, parameters=OUTPUT_1, x=_input(1))
@@ -358,7 +358,8 @@ SAMPLED = [
         ("bilinear", "zeros", False), ("bilinear", "border", False), ("bilinear", "reflection", False),
         ("bilinear", "zeros", True), ("bilinear", "border", True), ("bilinear", "reflection", True),
         ("nearest", "zeros", False), ("nearest", "border", True), ("nearest", "reflection", False),
-        ("bicubic", "zeros", False), ("bicubic", "border", True), ("bicubic", "reflection", True), ("bicubic", "reflection", False),
+        ("bicubic", "zeros", False), ("bicubic", "border", True), ("bicubic", "reflection", True),
+        ("bicubic", "reflection", False),
         ("bilinear", "zeros", False),
     )
 ]  # fmt: skip
@@ -853,7 +854,7 @@ def standardize_image(x: np.ndarray) -> np.ndarray:
 
 @operator(source=TENSORFLOW.format("image/sobel_edges"), sizes=_LARGE, x=_input(2))
 def sobel_edges(x: np.ndarray) -> np.ndarray:
-    """Sobel's differences from top to bottom and from left to right, with a mirrored border: [batch, channels, height, width, 2]."""
+    """Sobel's differences from top to bottom and from left to right, behind a mirrored border, [..., 2]."""
     down = np.array([[-1.0, -2.0, -1.0], [0.0, 0.0, 0.0], [1.0, 2.0, 1.0]])
     wide = np.pad(x, [(0, 0), (0, 0), (1, 1), (1, 1)], mode="reflect")
     found = windows(wide, [3, 3], [1, 1], [1, 1])
