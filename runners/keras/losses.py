@@ -113,6 +113,11 @@ CALLS: Mapping[str, Mapping[str, Call | None]] = {
     "softmax_cross_entropy": {
         "keras.ops.categorical_crossentropy": lambda x, y, axis: ops.categorical_crossentropy(y, x, from_logits=True, axis=axis)
     },
+    "softmax_cross_entropy_of_columns": {
+        "keras.ops.categorical_crossentropy (columns)": lambda x, y, axis: ops.categorical_crossentropy(
+            y, x, from_logits=True, axis=axis
+        )
+    },
     "sparse_softmax_cross_entropy": {
         "keras.ops.sparse_categorical_crossentropy": lambda x, y: ops.sparse_categorical_crossentropy(y, x, from_logits=True)
     },

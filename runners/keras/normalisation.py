@@ -130,7 +130,7 @@ CALLS: Mapping[str, Mapping[str, Call | None]] = {
         )
     },
     "normalize": {
-        "keras.ops.normalize": lambda x, p, axis: ops.normalize(x, axis=axis, order=p),
+        "keras.ops.normalize": lambda x, p, axis: ops.normalize(x, axis=axis, order=int(p)),
         "keras.layers.UnitNormalization": _units,
     },
     "normalize_of_little": {

@@ -65,9 +65,10 @@ CALLS: Mapping[str, Mapping[str, Call | None]] = {
     "sparsemax_loss": {"optax.losses.sparsemax_loss": lambda x, y: optax.losses.sparsemax_loss(x, y)},
     "softmax_cross_entropy": {
         "optax.losses.softmax_cross_entropy": lambda x, y, axis: optax.softmax_cross_entropy(x, y, axis=axis),
-        "optax.losses.safe_softmax_cross_entropy": lambda x, y, axis: _only(
-            axis in (-1, 1), lambda: optax.safe_softmax_cross_entropy(x, y)
-        ),
+        "optax.losses.safe_softmax_cross_entropy": lambda x, y, axis: optax.safe_softmax_cross_entropy(x, y),
+    },
+    "softmax_cross_entropy_of_columns": {
+        "optax.losses.softmax_cross_entropy (columns)": lambda x, y, axis: optax.softmax_cross_entropy(x, y, axis=axis)
     },
     "masked_softmax_cross_entropy": {
         "optax.losses.softmax_cross_entropy (mask)": lambda x, y, where: optax.softmax_cross_entropy(x, y, where=where)

@@ -159,10 +159,7 @@ def _nnx_instance(x: Any, scale: Any, bias: Any, epsilon: float) -> Any:
 def _linen_weight(x: Any, g: Any, v: Any) -> Any:
     dense = linen.Dense(len(v), use_bias=False, **_precise(x))
     module = linen.WeightNorm(dense, **_precise(x))
-    given = jax.eval_shape(module.init, jax.random.key(0), x)["params"]
-    [scale] = [name for name in given if name != "layer_instance"]
-    [place] = given[scale]
-    return module.apply({"params": {"layer_instance": {"kernel": v.T}, scale: {place: g}}}, x)
+    return module.apply({"params": {"layer_instance": {"kernel": v.T}, "layer_instance/kernel/scale": g}}, x)
 
 
 _SLOW = {"use_fast_variance": False}

@@ -86,6 +86,11 @@ CALLS: Mapping[str, Mapping[str, Call | None]] = {
             labels=y, logits=x, axis=axis
         )
     },
+    "softmax_cross_entropy_of_columns": {
+        "tensorflow.nn.softmax_cross_entropy_with_logits (columns)": lambda x, y, axis: tf.nn.softmax_cross_entropy_with_logits(
+            labels=y, logits=x, axis=axis
+        )
+    },
     "sparse_softmax_cross_entropy": {
         "tensorflow.nn.sparse_softmax_cross_entropy_with_logits": lambda x, y: tf.nn.sparse_softmax_cross_entropy_with_logits(
             labels=y, logits=x

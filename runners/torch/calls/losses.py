@@ -135,6 +135,11 @@ CALLS: Mapping[str, Mapping[str, Call | None]] = {
             x.movedim(axis, 1), y.movedim(axis, 1), reduction="none"
         )
     },
+    "softmax_cross_entropy_of_columns": {
+        "torch.nn.functional.cross_entropy (columns)": lambda x, y, axis: F.cross_entropy(
+            x.movedim(axis, 1), y.movedim(axis, 1), reduction="none"
+        )
+    },
     "sparse_softmax_cross_entropy": {
         "torch.nn.functional.cross_entropy (labels alone)": lambda x, y: F.cross_entropy(x, y, reduction="none")
     },

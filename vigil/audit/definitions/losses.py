@@ -437,11 +437,20 @@ def cross_entropy_of_probabilities_of_dims(x: np.ndarray, y: np.ndarray, reducti
 
 
 @operator(
-    x=normal("m", "n", scale=2.0), y=_distribution("m", "n"), sizes=SHORT,
-    source=f"{TENSORFLOW}/softmax_cross_entropy_with_logits", parameters=({"axis": -1}, {"axis": 0}, {"axis": 1}),
+    x=normal("m", "n", scale=2.0), y=_distribution("m", "n"), sizes=SHORT, parameters=({"axis": -1}, {"axis": 1}),
+    source=f"{TENSORFLOW}/softmax_cross_entropy_with_logits",
 )  # fmt: skip
 def softmax_cross_entropy(x: np.ndarray, y: np.ndarray, axis: int) -> np.ndarray:
-    """Return -sum(y log softmax(x)) along an axis."""
+    """Return -sum(y log softmax(x)) along the last axis, along which y is a distribution."""
+    return -np.sum(y * scipy.special.log_softmax(x, axis), axis=axis)
+
+
+@operator(
+    x=normal("m", "n", scale=2.0), sizes=SHORT, parameters=({"axis": 0},), source=f"{TENSORFLOW}/softmax_cross_entropy_with_logits",
+    y=drawn(lambda random, shape, sizes: scipy.special.softmax(random.standard_normal(shape), 0), "m", "n"),
+)  # fmt: skip
+def softmax_cross_entropy_of_columns(x: np.ndarray, y: np.ndarray, axis: int) -> np.ndarray:
+    """Return -sum(y log softmax(x)) along the first axis, along which y is a distribution."""
     return -np.sum(y * scipy.special.log_softmax(x, axis), axis=axis)
 
 
