@@ -168,7 +168,21 @@ def _adafactor(
     return _weights(found, w, _ascending(g, maximize))
 
 
-def _muon(w: Any, g: Any, *, rate: float, momentum: float, nesterov: bool, weight_decay: float, scale: str, steps: int) -> Any:
+def _muon(
+    w: Any,
+    g: Any,
+    *,
+    rate: float,
+    momentum: float,
+    nesterov: bool,
+    weight_decay: float,
+    scale: str,
+    steps: int,
+    is_corrected: bool,
+) -> Any:
+    _lacks(is_corrected=(True if nesterov else is_corrected, is_corrected))
+    if scale == "rows":
+        raise Unsupported("scale: optax's weights have a column for each number that a layer gives.")
     found = optax.contrib.muon(
         rate, ns_steps=steps, beta=momentum, weight_decay=weight_decay, nesterov=nesterov,
         consistent_rms=0.2 if scale == "rms" else None,
@@ -205,7 +219,7 @@ def _adan(w: Any, g: Any, *, rate: float, betas: Any, epsilon: float, weight_dec
 
 
 def _optimistic_adam(w: Any, g: Any, *, rate: float, alpha: float, beta: float, betas: Any, epsilon: float) -> Any:
-    return _weights(optax.optimistic_adam_v2(rate, alpha, beta, betas[0], betas[1], epsilon), w, g)
+    return _weights(optax.optimistic_adam_v2(rate, alpha=alpha, beta=beta, b1=betas[0], b2=betas[1], eps=epsilon), w, g)
 
 
 def _optimistic_adam_of_one_rate(w: Any, g: Any, *, rate: float, alpha: float, beta: float, betas: Any, epsilon: float) -> Any:

@@ -202,8 +202,11 @@ def _adafactor(form: dict[str, Any]) -> Callable[..., Any]:
     return call
 
 
-def _muon(w: Any, g: Any, *, rate: float, scale: str, steps: int, **parameters: Any) -> Any:
-    kind = {"original": "original", "rms": "match_rms_adamw"}[scale]
+def _muon(w: Any, g: Any, *, rate: float, scale: str, steps: int, is_corrected: bool, **parameters: Any) -> Any:
+    _lacks(is_corrected=(False, is_corrected))
+    if scale == "columns":
+        raise Unsupported("scale: PyTorch's weights have a row for each number that a layer gives.")
+    kind = {"rows": "original", "rms": "match_rms_adamw"}[scale]
     return _weights(
         lambda weights: torch.optim.Muon(weights, lr=rate, ns_steps=steps, adjust_lr_fn=kind, **parameters), w, g, is_cut=False
     )

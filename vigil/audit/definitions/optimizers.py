@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from vigil.audit.arguments import drawn
+from vigil.audit.arguments import Draw, drawn
 from vigil.audit.entry import Definition, Sizes, operator
 
 TORCH = "https://docs.pytorch.org/docs/stable/generated/torch.optim."
@@ -19,7 +19,7 @@ CONTRIB = "https://optax.readthedocs.io/en/latest/api/contrib.html#optax.contrib
 TENSORFLOW = "https://www.tensorflow.org/api_docs/python/tf/raw_ops/"
 KERAS = "https://keras.io/api/optimizers/"
 STEPS = 50
-VECTORS: tuple[Sizes, ...] = tuple({"n": size} for size in (7, 1, 33, 1027, 4099))
+VECTORS: tuple[Sizes, ...] = tuple({"n": size} for size in (7, 1, 33, 1027))
 MATRICES: tuple[Sizes, ...] = tuple({"m": rows, "n": columns} for rows, columns in ((3, 5), (1, 1), (33, 7), (5, 257), (40, 64)))
 Weights = tuple[np.ndarray, np.ndarray, np.ndarray]
 
@@ -30,7 +30,7 @@ def _weights(random: np.random.Generator, shape: tuple[int, ...], sizes: Sizes) 
 
 
 def _gradients(random: np.random.Generator, shape: tuple[int, ...], sizes: Sizes) -> np.ndarray:
-    """Return gradients of each step: a size and a drift of its own for each weight; one in twelve is zero, one weight's always."""
+    """Return gradients of each step: each weight has a size and a drift; one in twelve is zero, and those of one weight."""
     size = np.exp2(random.uniform(-6.0, 1.0, shape[1:]))
     found = size * (random.standard_normal(shape) + random.standard_normal(shape[1:]) / 2)
     found[random.random(shape) < 1 / 12] = 0.0
@@ -40,6 +40,11 @@ def _gradients(random: np.random.Generator, shape: tuple[int, ...], sizes: Sizes
     return found
 
 
+def _large_gradients(random: np.random.Generator, shape: tuple[int, ...], sizes: Sizes) -> np.ndarray:
+    """Return gradients none of which is small: for rules with an epsilon that no documentation has, or that cancel otherwise."""
+    return random.choice((-1.0, 1.0), shape) * random.uniform(0.1, 1.0, shape)
+
+
 def _signed_gradients(random: np.random.Generator, shape: tuple[int, ...], sizes: Sizes) -> np.ndarray:
     """Return gradients without zeros, for rules that divide by them."""
     found = _gradients(random, shape, sizes)
@@ -47,7 +52,7 @@ def _signed_gradients(random: np.random.Generator, shape: tuple[int, ...], sizes
 
 
 def _vector(
-    *, source: str, parameters: Sequence[Mapping[str, Any]], has_zeros: bool = True
+    *, source: str, parameters: Sequence[Mapping[str, Any]], gradients: Draw = _gradients
 ) -> Callable[[Definition], Definition]:
     return operator(
         source=source,
@@ -55,12 +60,12 @@ def _vector(
         parameters=parameters,
         precisions=("fp32", "fp64"),
         w=drawn(_weights, "n", is_differentiated=False),
-        g=drawn(_gradients if has_zeros else _signed_gradients, STEPS, "n", is_differentiated=False),
+        g=drawn(gradients, STEPS, "n", is_differentiated=False),
     )
 
 
 def _matrix(
-    *, source: str, parameters: Sequence[Mapping[str, Any]], has_zeros: bool = True
+    *, source: str, parameters: Sequence[Mapping[str, Any]], gradients: Draw = _gradients
 ) -> Callable[[Definition], Definition]:
     return operator(
         source=source,
@@ -68,7 +73,7 @@ def _matrix(
         parameters=parameters,
         precisions=("fp32", "fp64"),
         w=drawn(_weights, "m", "n", is_differentiated=False),
-        g=drawn(_gradients if has_zeros else _signed_gradients, STEPS, "m", "n", is_differentiated=False),
+        g=drawn(gradients, STEPS, "m", "n", is_differentiated=False),
     )
 
 
@@ -583,7 +588,7 @@ def adadelta(
         {"is_epsilon_inside": True, "epsilon": 1e-4, "momentum": 0.9, "initial": 1.0, "centered": True},
         {"is_epsilon_inside": True, "epsilon": 1e-4, "weight_decay": 0.125, "decoupled": True},
         {"momentum": 0.9, "nesterov": True},
-        {"momentum": 0.9, "is_corrected": True, "centered": True},
+        {"momentum": 0.9, "is_corrected": True},
         {"is_corrected": True, "is_epsilon_inside": True, "epsilon": 1e-4},
         {"momentum": 0.9, "decay": 0.95},
     ),
@@ -710,7 +715,7 @@ def _adafactor(w: np.ndarray, g: np.ndarray, *, power: float, threshold: float, 
     return _some(walk)
 
 
-@_matrix(source="https://arxiv.org/abs/1804.04235", has_zeros=False, parameters=_ADAFACTOR)
+@_matrix(source="https://arxiv.org/abs/1804.04235", gradients=_signed_gradients, parameters=_ADAFACTOR)
 def adafactor(w: np.ndarray, g: np.ndarray, *, power: float, threshold: float, least_scale: float, rate: float,
               is_relative: bool, is_scaled: bool, weight_decay: float, maximize: bool) -> Weights:  # fmt: skip
     """Adafactor of a matrix: squares of gradients are kept as means of rows and of columns.
@@ -723,7 +728,7 @@ def adafactor(w: np.ndarray, g: np.ndarray, *, power: float, threshold: float, l
     )  # fmt: skip
 
 
-@_vector(source="https://arxiv.org/abs/1804.04235", has_zeros=False, parameters=_ADAFACTOR)
+@_vector(source="https://arxiv.org/abs/1804.04235", gradients=_signed_gradients, parameters=_ADAFACTOR)
 def adafactor_of_vector(w: np.ndarray, g: np.ndarray, *, power: float, threshold: float, least_scale: float, rate: float,
                         is_relative: bool, is_scaled: bool, weight_decay: float, maximize: bool) -> Weights:  # fmt: skip
     """Adafactor of a vector, whose squares of gradients are all kept."""
@@ -735,30 +740,54 @@ def adafactor_of_vector(w: np.ndarray, g: np.ndarray, *, power: float, threshold
 
 @_matrix(
     source="https://kellerjordan.github.io/posts/muon/",
-    has_zeros=False,
+    gradients=_signed_gradients,
     parameters=_sets(
-        {"rate": 0.02, "momentum": 0.95, "nesterov": True, "weight_decay": 0.0, "scale": "original", "steps": 5},
+        {
+            "rate": 0.02,
+            "momentum": 0.95,
+            "nesterov": True,
+            "weight_decay": 0.0,
+            "scale": "rows",
+            "steps": 5,
+            "is_corrected": False,
+        },
         {"nesterov": False},
         {"weight_decay": 0.125},
         {"scale": "rms"},
-        {"momentum": 0.8, "scale": "rms", "steps": 3},
+        {"scale": "columns"},
+        {"scale": "columns", "is_corrected": True},
+        {"scale": "columns", "is_corrected": True, "nesterov": False, "weight_decay": 0.125},
+        {"scale": "rms", "is_corrected": True},
+        {"momentum": 0.8, "scale": "rms", "steps": 3, "nesterov": False},
     ),
 )
 def muon(
-    w: np.ndarray, g: np.ndarray, *, rate: float, momentum: float, nesterov: bool, weight_decay: float, scale: str, steps: int
+    w: np.ndarray,
+    g: np.ndarray,
+    *,
+    rate: float,
+    momentum: float,
+    nesterov: bool,
+    weight_decay: float,
+    scale: str,
+    steps: int,
+    is_corrected: bool,
 ) -> Weights:
     """Muon: momentum, made nearly orthogonal by steps of Newton and Schulz.
 
-    scale: original, sqrt(max(1, rows / columns)); rms, 0.2 sqrt(max(rows, columns)), https://arxiv.org/abs/2502.16982.
+    scale: rms, 0.2 sqrt(max(rows, columns)), https://arxiv.org/abs/2502.16982; rows, sqrt(max(1, rows / columns)), where rows
+    are what a layer gives; columns, the same where columns are that. is_corrected: Nesterov's momentum is that of Nadam.
     """
     a, b, c = 3.4445, -4.7750, 2.0315
     rows, columns = w.shape
-    factor = np.sqrt(max(1.0, rows / columns)) if scale == "original" else 0.2 * np.sqrt(max(rows, columns))
+    share = rows / columns if scale == "rows" else columns / rows
+    factor = 0.2 * np.sqrt(max(rows, columns)) if scale == "rms" else np.sqrt(max(1.0, share))
     walk = [w]
-    velocity = np.zeros_like(w)
-    for gradient in g:
-        velocity = momentum * velocity + gradient
-        step = gradient + momentum * velocity if nesterov else velocity
+    mean = np.zeros_like(w)
+    for t, gradient in enumerate(g, 1):
+        mean = momentum * mean + (1.0 - momentum) * gradient
+        after, now = (1.0 - momentum ** (t + 1), 1.0 - momentum**t) if is_corrected else (1.0, 1.0)
+        step = momentum * mean / after + (1.0 - momentum) * gradient / now if nesterov else mean
         step = step / np.linalg.norm(step)
         for _ in range(steps):
             square = step @ step.T
@@ -884,6 +913,7 @@ def fromage(w: np.ndarray, g: np.ndarray, *, rate: float) -> Weights:
 
 
 @_matrix(
+    gradients=_large_gradients,
     source="https://arxiv.org/abs/1901.11150",
     parameters=_sets({"rate": 0.05, "momentum": 0.9}, {"momentum": 0.0}, {"rate": 0.1, "momentum": 0.5}),
 )
@@ -965,6 +995,7 @@ def optimistic_gradient_descent(w: np.ndarray, g: np.ndarray, *, rate: float, al
 
 
 @_vector(
+    gradients=_large_gradients,
     source=TENSORFLOW + "ResourceApplyFtrl",
     parameters=_sets(
         {"rate": 0.1, "power": -0.5, "initial": 0.1, "l1": 0.0, "l2": 0.0, "shrinkage": 0.0, "beta": 0.0},
@@ -988,7 +1019,7 @@ def ftrl(
     shrinkage: float,
     beta: float,
 ) -> Weights:
-    """FTRL-Proximal, https://research.google.com/pubs/archive/41159.pdf, with twice the paper's L2, as TensorFlow documents it."""
+    """FTRL-Proximal, https://research.google.com/pubs/archive/41159.pdf, with twice the L2: TensorFlow's."""
     walk = [w]
     total, linear = np.full_like(w, initial), np.zeros_like(w)
     for gradient in g:
@@ -1129,7 +1160,7 @@ def ademamix(
 
 @_vector(
     source="https://arxiv.org/abs/2411.02853",
-    has_zeros=False,
+    gradients=_signed_gradients,
     parameters=_sets(
         {"rate": 0.0078125, "betas": [0.9, 0.9999], "epsilon": 1e-6, "is_clipped": True},
         {"is_clipped": False},
