@@ -27,6 +27,11 @@ def is_symbolic(tensor: Any) -> bool:
     return keras.backend.backend() == "tensorflow" and not hasattr(tensor, "numpy")
 
 
+def variable(tensor: Any) -> Any:
+    """Return a variable of a tensor's copy: with PyTorch, it would be the tensor itself that an optimizer writes to."""
+    return keras.Variable(keras.ops.copy(tensor), dtype=keras.backend.standardize_dtype(tensor.dtype))
+
+
 def walked(make: Callable[[], Any], weights: list[Any], gradients: list[list[Any]]) -> tuple[Any, list[list[Any]]]:
     """Return the optimizer, or its state after all steps, and the weights after each step.
 
@@ -35,13 +40,13 @@ def walked(make: Callable[[], Any], weights: list[Any], gradients: list[list[Any
     if is_symbolic(weights[0]):
         raise Unsupported("jit: an optimizer's variables are made outside of a graph.")
     optimizer = make()
-    variables = [keras.Variable(each, dtype=keras.backend.standardize_dtype(each.dtype)) for each in weights]
+    variables = [variable(each) for each in weights]
     optimizer.build(variables)
     walk = []
     if keras.backend.backend() != "jax":
         for each in gradients:
             optimizer.apply(each, variables)
-            walk.append([keras.ops.copy(variable.value) for variable in variables])
+            walk.append([keras.ops.copy(each.value) for each in variables])
         return optimizer, walk
     state = [each.value for each in optimizer.variables]
     found = list(weights)

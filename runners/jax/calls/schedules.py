@@ -18,6 +18,13 @@ def _rates(schedule: Any, rate: Any) -> Any:
     return jax.vmap(lambda step: jnp.asarray(schedule(step), rate.dtype))(jnp.arange(_STEPS))
 
 
+def _number(rate: Any) -> float:
+    """Return the rate for a schedule that asks whether it is zero."""
+    if isinstance(rate, jax.core.Tracer):
+        raise Unsupported("jit: the schedule takes a number, not an array of a compiled function.")
+    return float(rate[0])
+
+
 def _exponential(rate: Any, *, decay: float, period: int, is_stair: bool, begin: int, end: float | None) -> Any:
     return _rates(optax.exponential_decay(rate[0], period, decay, begin, is_stair, end), rate)
 
@@ -27,7 +34,7 @@ def _cosine_restarts(rate: Any, *, first: int, growth: int, least: float) -> Any
         raise Unsupported("least: optax has a share of the rate.")
     long, cycles = first, []
     while sum(each["decay_steps"] for each in cycles) < _STEPS:
-        cycles.append({"init_value": 0.0, "peak_value": rate[0], "warmup_steps": 0, "decay_steps": long})
+        cycles.append({"init_value": 0.0, "peak_value": _number(rate), "warmup_steps": 0, "decay_steps": long})
         long *= growth
     return _rates(optax.sgdr_schedule(cycles), rate)
 
@@ -51,8 +58,9 @@ def _plateau(
 ) -> Any:  # fmt: skip
     if mode != "min" or least:
         raise Unsupported("mode, least: optax has the least of metrics, and a least scale.")
+    # DIFFERS(jax): optax counts the metric that is one too many.
     reduce = optax.contrib.reduce_on_plateau(
-        factor, patience, threshold if is_relative else 0.0, 0.0 if is_relative else threshold, cooldown
+        factor, patience + 1, threshold if is_relative else 0.0, 0.0 if is_relative else threshold, cooldown
     )  # fmt: skip
 
     def step(state: Any, metric: Any) -> tuple[Any, Any]:
@@ -106,7 +114,7 @@ CALLS = {
     },
     "warmup_cosine": {
         "optax.warmup_cosine_decay_schedule": lambda rate, *, begin, warmup, total, end, power: _rates(
-            optax.warmup_cosine_decay_schedule(begin, rate[0], warmup, total, end, power), rate
+            optax.warmup_cosine_decay_schedule(begin, _number(rate), warmup, total, end, power), rate
         ),
     },
     "warmup_exponential": {"optax.warmup_exponential_decay_schedule": _warmup_exponential},
