@@ -158,6 +158,8 @@ CALLS = {
     },
     "dynamic_slice": {"jax.lax.dynamic_slice": _slice, "jax.lax.dynamic_slice_in_dim": _slice_by_axis},
     "dynamic_update_slice": {"jax.lax.dynamic_update_slice": None},
+    "slice_at": {"jax.lax.dynamic_slice": lambda x, start: lax.dynamic_slice(x, start, (3, 2))},
+    "slice_update_at": {"jax.lax.dynamic_update_slice": None},
     "strided_slice": {
         "jax.Array.__getitem__": lambda x, step: x[:, 1::step],
         "jax.lax.slice": lambda x, step: lax.slice(x, (0, 1), x.shape, (1, step)),

@@ -121,6 +121,7 @@ CALLS = {
     "split_at": {"tensorflow.split": _split_at},
     "transpose": {"tensorflow.transpose": lambda x, order: tf.transpose(x, order)},
     "broadcast_to": {"tensorflow.broadcast_to": lambda x: tf.broadcast_to(x, (2, x.shape[0], 4, x.shape[2]))},
+    "slice_at": {"tensorflow.slice": lambda x, start: tf.slice(x, start, [3, 2])},
     "strided_slice": {
         "tensorflow.strided_slice": lambda x, step: tf.strided_slice(x, [0, 1], x.shape, [1, step]),
     },

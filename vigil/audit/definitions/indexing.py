@@ -397,7 +397,7 @@ def segment_of_lengths(y: np.ndarray, reduction: str) -> np.ndarray:
     return np.stack([operation(each, axis=0) for each in (y[:1], y[1:3], y[3:]) if len(each)])
 
 
-_SORTED = ({"m": 3, "n": 7}, {"m": 2, "n": 1}, {"m": 5, "n": 33}, {"m": 3, "n": 1027}, {"m": 1, "n": 4099})
+_SORTED = ({"m": 3, "n": 7}, {"m": 2, "n": 1}, {"m": 5, "n": 33}, {"m": 3, "n": 1027}, {"m": 1, "n": 4001})
 _DESCENDING = [
     {"axis": axis, "is_descending": descending}
     for axis, descending in ((-1, False), (0, True), (1, True), (0, False), (-1, True))
@@ -484,7 +484,7 @@ def sort_by_key(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 _LARGEST = [{"count": count} for count in (2, 1, 3, 9)]
-_LARGE = ({"m": 3, "n": 7}, {"m": 2, "n": 3}, {"m": 5, "n": 33}, {"m": 3, "n": 1027}, {"m": 1, "n": 4099})
+_LARGE = ({"m": 3, "n": 7}, {"m": 2, "n": 3}, {"m": 5, "n": 33}, {"m": 3, "n": 1027}, {"m": 1, "n": 4001})
 
 
 @operator(source=TORCH + "topk.html", sizes=_LARGE, parameters=_LARGEST[:3], x=spread("m", "n"))
@@ -883,6 +883,32 @@ def dynamic_update_slice(x: np.ndarray, y: np.ndarray, start: np.ndarray) -> np.
     return found
 
 
+def _within(*dims: int | str) -> Argument:
+    """Return an argument of two places from which a part of 3 rows and 2 columns lies within."""
+    return drawn(
+        lambda random, shape, sizes: np.array([random.integers(0, sizes["m"] - 2), random.integers(0, sizes["n"] - 1)]),
+        *dims,
+        is_differentiated=False,
+    )
+
+
+_CUT = ({"m": 5, "n": 7}, {"m": 3, "n": 2}, {"m": 9, "n": 33}, {"m": 4, "n": 1027})
+
+
+@operator(source="https://keras.io/api/ops/core/", sizes=_CUT, x=normal("m", "n"), start=_within(2))
+def slice_at(x: np.ndarray, start: np.ndarray) -> np.ndarray:
+    """A part of 3 rows and 2 columns from two places on."""
+    return x[start[0] : start[0] + 3, start[1] : start[1] + 2]
+
+
+@operator(source="https://keras.io/api/ops/core/", sizes=_CUT, x=normal("m", "n"), y=normal(3, 2), start=_within(2))
+def slice_update_at(x: np.ndarray, y: np.ndarray, start: np.ndarray) -> np.ndarray:
+    """An array with another of 3 rows and 2 columns in it, from two places on."""
+    found = x.copy()
+    found[start[0] : start[0] + 3, start[1] : start[1] + 2] = y
+    return found
+
+
 @operator(
     source=TENSORFLOW + "strided_slice",
     sizes=({"m": 5, "n": 7}, {"m": 4, "n": 6}, {"m": 9, "n": 33}, {"m": 4, "n": 1027}),
@@ -993,8 +1019,14 @@ def _test_of_one(name: str, function: Any) -> None:
     operator(source=NUMPY + f"{name}.html", sizes=FLAT[:4], precisions=_EXACT, x=_compared("n"))(definition)
 
 
-for _name in ("isnan", "isinf", "isfinite", "isposinf", "isneginf", "signbit"):
+for _name in ("isnan", "isinf", "isfinite", "isposinf", "isneginf"):
     _test_of_one(_name, getattr(np, _name))
+
+
+@operator(source=NUMPY + "signbit.html", sizes=FLAT[:4], precisions=_EXACT, x=_signs("n"))
+def signbit(x: np.ndarray) -> np.ndarray:
+    """Is the sign bit set? The sign of NaN says nothing."""
+    return np.signbit(x)
 
 
 @operator(
