@@ -42,7 +42,7 @@ def _dense(x: Any, weight: Any, bias: Any = None) -> Any:
 
 
 def _einsum_dense(x: Any, weight: Any, bias: Any) -> Any:
-    shape = (None, weight.shape[1], weight.shape[2])
+    shape = (x.shape[1], *weight.shape[1:])
     layer = keras.layers.EinsumDense("bmk,khn->bmhn", output_shape=shape, bias_axes="hn", dtype=_kind(x))
     return _layer(layer, x, [weight, bias])
 
@@ -53,7 +53,7 @@ def _axes_dense(x: Any, weight: Any, bias: Any) -> Any:
 
 
 def _einsum_linear(x: Any, weight: Any, bias: Any) -> Any:
-    layer = keras.layers.EinsumDense("...k,kn->...n", output_shape=(None, weight.shape[0]), bias_axes="n", dtype=_kind(x))
+    layer = keras.layers.EinsumDense("bmk,kn->bmn", output_shape=(x.shape[1], weight.shape[0]), bias_axes="n", dtype=_kind(x))
     return _layer(layer, x, [ops.transpose(weight), bias])
 
 
