@@ -33,6 +33,8 @@ _HAS_NONE = (
     "is not supported",
     "not in list of allowed values",
     "No gradient defined",
+    "Gradient not defined",
+    "gradient registry has no entry",
 )
 
 
