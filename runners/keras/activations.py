@@ -7,11 +7,7 @@ from typing import Any
 import keras
 
 from runners.contract.audit.ways import Call
-
-
-def _kind(x: Any) -> str:
-    """Return the name of the type of a tensor: a layer is made in it, or it would convert what it is given."""
-    return keras.backend.standardize_dtype(x.dtype)
+from runners.keras.weights import applied, kind
 
 
 def _plain(name: str) -> dict[str, Call | None]:
@@ -19,16 +15,14 @@ def _plain(name: str) -> dict[str, Call | None]:
     return {
         f"keras.ops.{name}": None,
         f"keras.activations.{name}": None,
-        f"keras.layers.Activation ({name})": lambda x: keras.layers.Activation(name, dtype=_kind(x))(x),
+        f"keras.layers.Activation ({name})": lambda x: keras.layers.Activation(name, dtype=kind(x))(x),
     }
 
 
 def _prelu(x: Any, weight: Any, **options: Any) -> Any:
-    layer = keras.layers.PReLU(dtype=_kind(x), **options)
+    layer = keras.layers.PReLU(dtype=kind(x), **options)
     layer.build(tuple(x.shape))
-    [alpha] = layer.trainable_variables
-    found, _ = layer.stateless_call([keras.ops.reshape(weight, tuple(alpha.shape))], [], x)
-    return found
+    return applied(layer, {"alpha": weight}, x)
 
 
 def _of_channels(x: Any, weight: Any) -> Any:
@@ -37,23 +31,23 @@ def _of_channels(x: Any, weight: Any) -> Any:
 
 
 CALLS = {
-    "relu": {**_plain("relu"), "keras.layers.ReLU": lambda x: keras.layers.ReLU(dtype=_kind(x))(x)},
-    "relu6": {**_plain("relu6"), "keras.layers.ReLU": lambda x: keras.layers.ReLU(max_value=6.0, dtype=_kind(x))(x)},
+    "relu": {**_plain("relu"), "keras.layers.ReLU": lambda x: keras.layers.ReLU(dtype=kind(x))(x)},
+    "relu6": {**_plain("relu6"), "keras.layers.ReLU": lambda x: keras.layers.ReLU(max_value=6.0, dtype=kind(x))(x)},
     "relu_general": {
         "keras.activations.relu": None,
-        "keras.layers.ReLU": lambda x, **options: keras.layers.ReLU(dtype=_kind(x), **options)(x),
+        "keras.layers.ReLU": lambda x, **options: keras.layers.ReLU(dtype=kind(x), **options)(x),
     },
     "leaky_relu": {
         "keras.ops.leaky_relu": None,
         "keras.activations.leaky_relu": None,
-        "keras.layers.LeakyReLU": lambda x, negative_slope: keras.layers.LeakyReLU(negative_slope, dtype=_kind(x))(x),
+        "keras.layers.LeakyReLU": lambda x, negative_slope: keras.layers.LeakyReLU(negative_slope, dtype=kind(x))(x),
     },
     "prelu": {"keras.layers.PReLU": _of_channels},
     "prelu_shared": {"keras.layers.PReLU": lambda x, weight: _prelu(x, weight, shared_axes=[1, 2])},
     "elu": {
         "keras.ops.elu": None,
         "keras.activations.elu": None,
-        "keras.layers.ELU": lambda x, alpha: keras.layers.ELU(alpha, dtype=_kind(x))(x),
+        "keras.layers.ELU": lambda x, alpha: keras.layers.ELU(alpha, dtype=kind(x))(x),
     },
     "celu": {"keras.ops.celu": None, "keras.activations.celu": None},
     "selu": _plain("selu"),
@@ -86,6 +80,6 @@ CALLS = {
     "squareplus": {"keras.ops.squareplus": None, "keras.activations.squareplus": None},
     "sparse_plus": _plain("sparse_plus"),
     "sparse_sigmoid": _plain("sparse_sigmoid"),
-    "identity": {"keras.activations.linear": None, "keras.layers.Identity": lambda x: keras.layers.Identity(dtype=_kind(x))(x)},
+    "identity": {"keras.activations.linear": None, "keras.layers.Identity": lambda x: keras.layers.Identity(dtype=kind(x))(x)},
     "glu": {"keras.ops.glu": None, "keras.activations.glu": None},
 }

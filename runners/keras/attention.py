@@ -7,14 +7,10 @@ from typing import Any
 import keras
 
 from runners.contract.errors import Unsupported
+from runners.keras.weights import applied, kind
 
 _NAME = "keras.ops.dot_product_attention"
 _MULTI, _GROUPED = "keras.layers.MultiHeadAttention", "keras.layers.GroupQueryAttention"
-
-
-def _kind(x: Any) -> str:
-    """Return the name of the type of a tensor: a layer is made in it, or it would convert what it is given."""
-    return keras.backend.standardize_dtype(x.dtype)
 
 
 def _causal(q: Any, k: Any, v: Any, scale: float | None) -> Any:
@@ -25,16 +21,6 @@ def _capped(q: Any, k: Any, v: Any, cap: float) -> Any:
     return keras.ops.dot_product_attention(q, k, v, attn_logits_soft_cap=cap)
 
 
-def _of_layer(layer: Any, given: dict[str, Any], *inputs: Any, **options: Any) -> Any:
-    """Return what a built layer makes of its inputs with other weights, which the ends of their paths name."""
-    weights = []
-    for each in layer.trainable_variables:
-        [name] = [name for name in given if each.path.endswith(name)]
-        weights.append(keras.ops.reshape(given[name], tuple(each.shape)))
-    found, _ = layer.stateless_call(weights, [each.value for each in layer.non_trainable_variables], *inputs, **options)
-    return found
-
-
 def _projections(given: dict[str, Any]) -> dict[str, Any]:
     names = {"q": "query", "k": "key", "v": "value", "o": "attention_output"}
     kernels = {f"{name}/kernel": given[f"w{each}"] for each, name in names.items()}
@@ -42,9 +28,9 @@ def _projections(given: dict[str, Any]) -> dict[str, Any]:
 
 
 def _multi_head(query: Any, value: Any, given: dict[str, Any], options: dict[str, Any], **made: Any) -> Any:
-    layer = keras.layers.MultiHeadAttention(2, query.shape[-1] // 2, dtype=_kind(query), **made)
+    layer = keras.layers.MultiHeadAttention(2, query.shape[-1] // 2, dtype=kind(query), **made)
     layer.build(tuple(query.shape), tuple(value.shape))
-    return _of_layer(layer, _projections(given), query, value, **options)
+    return applied(layer, _projections(given), query, value, **options)
 
 
 def _with_mask(query: Any, value: Any, mask: Any, **given: Any) -> Any:
@@ -66,9 +52,9 @@ def _with_weights(query: Any, value: Any, mask: Any, is_averaged: bool, **given:
 
 
 def _grouped(query: Any, value: Any, given: dict[str, Any], options: dict[str, Any], sizes: tuple[int, ...], **made: Any) -> Any:
-    layer = keras.layers.GroupQueryAttention(*sizes, dtype=_kind(query), **made)
+    layer = keras.layers.GroupQueryAttention(*sizes, dtype=kind(query), **made)
     layer.build(tuple(query.shape), tuple(value.shape))
-    return _of_layer(layer, _projections(given), query, value, **options)
+    return applied(layer, _projections(given), query, value, **options)
 
 
 def _causal_layer(x: Any, is_causal: bool, **given: Any) -> Any:
@@ -91,19 +77,19 @@ def _of_scores(layer: Any, q: Any, k: Any, v: Any, scale: Any, mask: Any, is_cau
     layer.build([tuple(each.shape) for each in (q, v, k)])
     given = {"scale": scale}
     options = {"mask": [None, mask], "return_attention_scores": True, "use_causal_mask": is_causal}
-    return _of_layer(layer, given, [q, v, k], **options)
+    return applied(layer, given, [q, v, k], **options)
 
 
 def _luong(q: Any, k: Any, v: Any, **given: Any) -> Any:
-    return _of_scores(keras.layers.Attention(use_scale=True, dtype=_kind(q)), q, k, v, **given)
+    return _of_scores(keras.layers.Attention(use_scale=True, dtype=kind(q)), q, k, v, **given)
 
 
 def _bahdanau(q: Any, k: Any, v: Any, **given: Any) -> Any:
-    return _of_scores(keras.layers.AdditiveAttention(use_scale=True, dtype=_kind(q)), q, k, v, **given)
+    return _of_scores(keras.layers.AdditiveAttention(use_scale=True, dtype=kind(q)), q, k, v, **given)
 
 
 def _two_masks(q: Any, k: Any, v: Any, query_mask: Any, mask: Any) -> Any:
-    return keras.layers.Attention(dtype=_kind(q))([q, v, k], mask=[query_mask, mask])
+    return keras.layers.Attention(dtype=kind(q))([q, v, k], mask=[query_mask, mask])
 
 
 CALLS = {

@@ -117,10 +117,11 @@ def _function(query: Any, value: Any, mask: Any, **given: Any) -> Any:
 
 def _separate(query: Any, value: Any, mask: Any, **given: Any) -> Any:
     weights = _layer_weights(given)
+    several = (_time_first(query), _time_first(value), _time_first(value))
     found, _ = F.multi_head_attention_forward(
-        _time_first(query), _time_first(value), _time_first(value), query.shape[-1], 2, None, weights["in_proj_bias"], None, None,
-        False, 0.0, weights["out_proj.weight"], weights["out_proj.bias"], training=False, key_padding_mask=~mask,
-        need_weights=False, use_separate_proj_weight=True, q_proj_weight=given["wq"].T, k_proj_weight=given["wk"].T, v_proj_weight=given["wv"].T,
+        *several, query.shape[-1], 2, None, weights["in_proj_bias"], None, None, False, 0.0, weights["out_proj.weight"],
+        weights["out_proj.bias"], training=False, key_padding_mask=~mask, need_weights=False, use_separate_proj_weight=True,
+        q_proj_weight=given["wq"].T, k_proj_weight=given["wk"].T, v_proj_weight=given["wv"].T,
     )  # fmt: skip
     return _time_first(found)
 
