@@ -70,7 +70,7 @@ def _lstm_repeated(x: Any, h: Any, c: Any, lengths: Any, **weights: Any) -> Any:
 
 
 def _two_directions(x: Any, h: Any, c: Any, kernel: Any, recurrent: Any, bias: Any) -> Any:
-    layer = keras.layers.Bidirectional(keras.layers.LSTM(h.shape[-1], **_options(x)), dtype=kind(x))
+    layer = keras.layers.Bidirectional(keras.layers.LSTM(h.shape[-1], name="lstm", **_options(x)), dtype=kind(x))
     layer.build(tuple(x.shape))
     weights: dict[str, Any] = {}
     for direction, name in enumerate(("forward_lstm", "backward_lstm")):
