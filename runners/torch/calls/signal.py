@@ -122,8 +122,8 @@ CALLS: dict[str, dict[str, Callable[..., Any] | None]] = {
     "exponential_window": {"torch.signal.windows.exponential": _symmetric(windows.exponential)},
     "general_hamming_window": {
         "torch.signal.windows.general_hamming": _symmetric(windows.general_hamming),
-        "torch.hamming_window": lambda like, periodic, alpha: 1.0 + torch.hamming_window(
-            len(like), periodic, alpha, 1 - alpha, dtype=like.dtype
+        "torch.hamming_window": lambda like, periodic, alpha: (
+            1.0 + torch.hamming_window(len(like), periodic, alpha, 1 - alpha, dtype=like.dtype)
         ),
     },
     "general_cosine_window": {"torch.signal.windows.general_cosine": _symmetric(windows.general_cosine)},

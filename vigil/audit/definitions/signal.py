@@ -53,7 +53,9 @@ def _transform(name: str, function: Any, *, has_imaginary: bool, is_real: bool) 
             return _parts(function(x, n, axis, norm))
 
     definition.__name__ = name
-    operator(x=normal("m", "n"), **more, source=FFT, sizes=_LINES[:1] + _LINES[2:], parameters=_LENGTHS, precisions=WIDE)(definition)
+    operator(x=normal("m", "n"), **more, source=FFT, sizes=_LINES[:1] + _LINES[2:], parameters=_LENGTHS, precisions=WIDE)(
+        definition
+    )
 
 
 _transform("fft", np.fft.fft, has_imaginary=True, is_real=False)
@@ -355,36 +357,61 @@ _COSINES = [
 ]  # fmt: skip
 
 
-@operator(x=normal("m", "n"), source="https://docs.scipy.org/doc/scipy/reference/generated/scipy.fft.dct.html", precisions=WIDE,
-          sizes=_LINES[:1] + _LINES[2:], parameters=[each for each in _COSINES if each["type"] != 1 or each["norm"] is None])
+@operator(
+    x=normal("m", "n"),
+    source="https://docs.scipy.org/doc/scipy/reference/generated/scipy.fft.dct.html",
+    precisions=WIDE,
+    sizes=_LINES[:1] + _LINES[2:],
+    parameters=[each for each in _COSINES if each["type"] != 1 or each["norm"] is None],
+)
 def dct(x: np.ndarray, type: int, n: int | None, norm: str | None) -> np.ndarray:
     """Return a cosine transform along the last axis."""
     return scipy.fft.dct(x, type, n, -1, norm)
 
 
-@operator(x=normal("m", "n"), source=f"{TENSORFLOW}/idct", sizes=_LINES[:1] + _LINES[2:], precisions=WIDE,
-          parameters=[each for each in _COSINES if each["n"] is None and (each["type"] != 1 or each["norm"] is None)])
+@operator(
+    x=normal("m", "n"),
+    source=f"{TENSORFLOW}/idct",
+    sizes=_LINES[:1] + _LINES[2:],
+    precisions=WIDE,
+    parameters=[each for each in _COSINES if each["n"] is None and (each["type"] != 1 or each["norm"] is None)],
+)
 def idct_unscaled(x: np.ndarray, type: int, n: int | None, norm: str | None) -> np.ndarray:
     """Return a cosine transform that is the inverse: of 2 by 3, 3 by 2, 1 and 4 by themselves, without a factor but ortho's."""
     return scipy.fft.dct(x, {1: 1, 2: 3, 3: 2, 4: 4}[type], n, -1, norm)
 
 
-@operator(x=normal("m", "n"), source="https://docs.scipy.org/doc/scipy/reference/generated/scipy.fft.idct.html", precisions=WIDE,
-          sizes=_LINES[:1] + _LINES[2:], parameters=[each for each in _COSINES if each["type"] == 2])
+@operator(
+    x=normal("m", "n"),
+    source="https://docs.scipy.org/doc/scipy/reference/generated/scipy.fft.idct.html",
+    precisions=WIDE,
+    sizes=_LINES[:1] + _LINES[2:],
+    parameters=[each for each in _COSINES if each["type"] == 2],
+)
 def idct(x: np.ndarray, type: int, n: int | None, norm: str | None) -> np.ndarray:
     """Return the inverse of a cosine transform along the last axis."""
     return scipy.fft.idct(x, type, n, -1, norm)
 
 
-@operator(x=normal(2, "m", "n"), source="https://docs.scipy.org/doc/scipy/reference/generated/scipy.fft.dctn.html", precisions=WIDE,
-          sizes=_PLANES, parameters=[{"norm": None}, {"norm": "ortho"}])
+@operator(
+    x=normal(2, "m", "n"),
+    source="https://docs.scipy.org/doc/scipy/reference/generated/scipy.fft.dctn.html",
+    precisions=WIDE,
+    sizes=_PLANES,
+    parameters=[{"norm": None}, {"norm": "ortho"}],
+)
 def dct2(x: np.ndarray, norm: str | None) -> np.ndarray:
     """Return the cosine transform along the last two axes."""
     return scipy.fft.dctn(x, axes=(-2, -1), norm=norm)
 
 
-@operator(x=normal(2, "m", "n"), source="https://docs.scipy.org/doc/scipy/reference/generated/scipy.fft.idctn.html", precisions=WIDE,
-          sizes=_PLANES, parameters=[{"norm": None}, {"norm": "ortho"}])
+@operator(
+    x=normal(2, "m", "n"),
+    source="https://docs.scipy.org/doc/scipy/reference/generated/scipy.fft.idctn.html",
+    precisions=WIDE,
+    sizes=_PLANES,
+    parameters=[{"norm": None}, {"norm": "ortho"}],
+)
 def idct2(x: np.ndarray, norm: str | None) -> np.ndarray:
     """Return the inverse of the cosine transform along the last two axes."""
     return scipy.fft.idctn(x, axes=(-2, -1), norm=norm)
@@ -394,29 +421,49 @@ _MODES = [{"mode": mode} for mode in ("full", "same", "valid")]
 _PAIRS = tuple({"n": long, "k": short} for long, short in ((9, 4), (1, 1), (33, 7), (7, 7), (1027, 33), (4099, 5)))
 
 
-@operator(x=normal("n"), y=normal("k"), source="https://numpy.org/doc/stable/reference/generated/numpy.convolve.html", sizes=_PAIRS,
-          parameters=_MODES)
+@operator(
+    x=normal("n"),
+    y=normal("k"),
+    source="https://numpy.org/doc/stable/reference/generated/numpy.convolve.html",
+    sizes=_PAIRS,
+    parameters=_MODES,
+)
 def convolve(x: np.ndarray, y: np.ndarray, mode: Any) -> np.ndarray:
     """Return the convolution of two sequences."""
     return np.convolve(x, y, mode)
 
 
-@operator(x=normal("n"), y=normal("k"), source="https://numpy.org/doc/stable/reference/generated/numpy.correlate.html", sizes=_PAIRS,
-          parameters=_MODES)
+@operator(
+    x=normal("n"),
+    y=normal("k"),
+    source="https://numpy.org/doc/stable/reference/generated/numpy.correlate.html",
+    sizes=_PAIRS,
+    parameters=_MODES,
+)
 def correlate(x: np.ndarray, y: np.ndarray, mode: Any) -> np.ndarray:
     """Return the correlation of two sequences: sum over t of x[t + k] y[t]."""
     return np.correlate(x, y, mode)
 
 
-@operator(x=normal("n"), y=normal("k"), source="https://numpy.org/doc/stable/reference/generated/numpy.correlate.html",
-          sizes=({"n": 4, "k": 9}, {"n": 5, "k": 6}, {"n": 7, "k": 33}), parameters=_MODES)
+@operator(
+    x=normal("n"),
+    y=normal("k"),
+    source="https://numpy.org/doc/stable/reference/generated/numpy.correlate.html",
+    sizes=({"n": 4, "k": 9}, {"n": 5, "k": 6}, {"n": 7, "k": 33}),
+    parameters=_MODES,
+)
 def correlate_with_longer(x: np.ndarray, y: np.ndarray, mode: Any) -> np.ndarray:
     """Return the correlation of a sequence with a longer one."""
     return np.correlate(x, y, mode)
 
 
-@operator(x=normal("n"), y=normal("k"), source="https://numpy.org/doc/stable/reference/generated/numpy.convolve.html",
-          sizes=({"n": 4, "k": 9}, {"n": 5, "k": 6}, {"n": 7, "k": 33}), parameters=_MODES)
+@operator(
+    x=normal("n"),
+    y=normal("k"),
+    source="https://numpy.org/doc/stable/reference/generated/numpy.convolve.html",
+    sizes=({"n": 4, "k": 9}, {"n": 5, "k": 6}, {"n": 7, "k": 33}),
+    parameters=_MODES,
+)
 def convolve_with_longer(x: np.ndarray, y: np.ndarray, mode: Any) -> np.ndarray:
     """Return the convolution of a sequence with a longer one."""
     return np.convolve(x, y, mode)
@@ -470,20 +517,29 @@ _MELS = [{"mels": 5, "bins": 9, "rate": 8000.0, "low": 125.0, "high": 3800.0},
          {"mels": 40, "bins": 513, "rate": 44100.0, "low": 0.0, "high": 22050.0}]  # fmt: skip
 
 
-@operator(like=normal(1).fixed(), source=f"{TENSORFLOW}/linear_to_mel_weight_matrix", sizes=({},), parameters=_MELS, precisions=WIDE)
+@operator(
+    like=normal(1).fixed(), source=f"{TENSORFLOW}/linear_to_mel_weight_matrix", sizes=({},), parameters=_MELS, precisions=WIDE
+)
 def mel_matrix(like: np.ndarray, mels: int, bins: int, rate: float, low: float, high: float) -> np.ndarray:
     """Return the weights that take frequencies to the mel scale."""
     return _mel_matrix(mels, bins, rate, low, high)
 
 
-@operator(x=normal("m", "n"), source=f"{TENSORFLOW}/mfccs_from_log_mel_spectrograms", sizes=_LINES[:1] + _LINES[2:], precisions=WIDE)
+@operator(
+    x=normal("m", "n"), source=f"{TENSORFLOW}/mfccs_from_log_mel_spectrograms", sizes=_LINES[:1] + _LINES[2:], precisions=WIDE
+)
 def mfccs(x: np.ndarray) -> np.ndarray:
     """Return the cosine transform of logarithms of mel frequencies, over the root of twice their count."""
     return scipy.fft.dct(x, 2) / np.sqrt(2.0 * x.shape[-1])
 
 
-@operator(x=normal("m", "n"), source=f"{TENSORFLOW}/mdct", sizes=({"m": 2, "n": 24}, {"m": 1, "n": 40}, {"m": 2, "n": 1024}),
-          parameters=[{"frame_length": 8, "norm": None}, {"frame_length": 8, "norm": "ortho"}], precisions=WIDE)
+@operator(
+    x=normal("m", "n"),
+    source=f"{TENSORFLOW}/mdct",
+    sizes=({"m": 2, "n": 24}, {"m": 1, "n": 40}, {"m": 2, "n": 1024}),
+    parameters=[{"frame_length": 8, "norm": None}, {"frame_length": 8, "norm": "ortho"}],
+    precisions=WIDE,
+)
 def mdct(x: np.ndarray, frame_length: int, norm: str | None) -> np.ndarray:
     """Return the modified cosine transform of half overlapping frames, with Vorbis's window (Princen and Bradley 1986)."""
     half = frame_length // 2
