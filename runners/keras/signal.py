@@ -47,14 +47,19 @@ def _window(function: Callable[..., Any]) -> Callable[..., Any]:
         length = like.shape[0]
         if periodic and length == 1:
             raise Unsupported("a periodic window of one: it has no longer one that it is a part of")
+        if "float64" in str(like.dtype):
+            raise Unsupported("float64: a window of Keras has the type keras.config.floatx() says")
         return ops.cast(1.0 + function(length + periodic, **rest)[:length], like.dtype)
 
     return call
 
 
-def _stft(x: Any, frame_length: int, frame_step: int, fft_length: int, center: bool) -> Any:
-    real, imaginary = ops.stft(x, frame_length, frame_step, fft_length, center=center)
-    return real + imaginary, real - imaginary
+def _stft(x: Any, window: Any, frame_step: int, fft_length: int, center: bool) -> Any:
+    return ops.stft(x, window.shape[0], frame_step, fft_length, window, center)
+
+
+def _istft(x: Any, y: Any, window: Any, frame_step: int, center: bool) -> Any:
+    return ops.istft((x, y), 8, frame_step, 8, window=window, center=center)
 
 
 def _mel_spectrogram(x: Any, mels: int, power: float, decibels: bool) -> Any:
@@ -65,17 +70,11 @@ def _mel_spectrogram(x: Any, mels: int, power: float, decibels: bool) -> Any:
     return layer(x)
 
 
-def _stft_layer(x: Any, frame_length: int, frame_step: int, fft_length: int, center: bool) -> Any:
-    if center:
-        raise Unsupported("center: the layer's windows are weights of a convolution without reflected ends. Allowed: False.")
-    layer = keras.layers.STFTSpectrogram(
-        mode="real", frame_length=frame_length, frame_step=frame_step, fft_length=fft_length, window="hann", periodic=True
-    )
-    other = keras.layers.STFTSpectrogram(
-        mode="imag", frame_length=frame_length, frame_step=frame_step, fft_length=fft_length, window="hann", periodic=True
-    )
-    signal = ops.expand_dims(x, -1)
-    real, imaginary = layer(signal), other(signal)
+def _stft_layer(x: Any, frame_step: int, fft_length: int) -> Any:
+    of = {"frame_length": fft_length, "frame_step": frame_step, "fft_length": fft_length, "window": None, "scaling": None}
+    frames = ops.expand_dims(x, -1)
+    layers = [keras.layers.STFTSpectrogram(mode=mode, **of) for mode in ("real", "imag")]
+    real, imaginary = (layer(frames) for layer in layers)
     return real + imaginary, real - imaginary
 
 
@@ -100,11 +99,10 @@ CALLS: dict[str, dict[str, Callable[..., Any] | None]] = {
     "blackman_window": {"keras.ops.blackman": _window(ops.blackman)},
     "bartlett_window": {"keras.ops.bartlett": _window(ops.bartlett)},
     "kaiser_window": {"keras.ops.kaiser": _window(ops.kaiser)},
-    "stft": {"keras.ops.stft": _stft, "keras.layers.STFTSpectrogram": _stft_layer},
+    "stft": {"keras.ops.stft": _stft},
+    "stft_without_window": {"keras.layers.STFTSpectrogram": _stft_layer},
     "istft": {
-        "keras.ops.istft": lambda x, y, frame_length, frame_step, fft_length: ops.istft(
-            (x, y), frame_length, frame_step, fft_length
-        ),
+        "keras.ops.istft": _istft,
     },
     "frame": {"keras.ops.extract_sequences": _frame},
     "correlate": {"keras.ops.correlate": _longer},

@@ -101,16 +101,19 @@ def _kaiser(like: Any, periodic: bool, beta: float) -> Any:
     return 1.0 + signal.kaiser_window(len(like), beta, like.dtype)
 
 
-def _stft(x: Any, frame_length: int, frame_step: int, fft_length: int, center: bool) -> Any:
-    if center or frame_length != fft_length:
+def _stft(x: Any, window: Any, frame_step: int, fft_length: int, center: bool) -> Any:
+    if center or len(window) != fft_length:
         raise Unsupported("center, or zeros on both sides of the window: tf.signal.stft has neither")
-    found = signal.stft(x, frame_length, frame_step, fft_length)
-    return tf.math.real(found) + tf.math.imag(found), tf.math.real(found) - tf.math.imag(found)
+    return _parts(signal.stft(x, len(window), frame_step, fft_length, lambda length, dtype: window))
 
 
-def _inverse_stft(x: Any, y: Any, frame_length: int, frame_step: int) -> Any:
-    window = signal.inverse_stft_window_fn(frame_step)
-    return signal.inverse_stft(tf.complex(x, y), frame_length, frame_step, 8, window_fn=window)
+def _padded(x: Any, window: Any, frame_step: int, fft_length: int, pad_end: bool) -> Any:
+    return _parts(signal.stft(x, len(window), frame_step, fft_length, lambda length, dtype: window, pad_end))
+
+
+def _inverse_stft(x: Any, y: Any, window: Any, frame_step: int) -> Any:
+    inverse = signal.inverse_stft_window_fn(frame_step, lambda length, dtype: window)
+    return signal.inverse_stft(tf.complex(x, y), len(window), frame_step, 8, window_fn=inverse)
 
 
 CALLS: dict[str, dict[str, Callable[..., Any] | None]] = {
@@ -137,9 +140,7 @@ CALLS: dict[str, dict[str, Callable[..., Any] | None]] = {
     "kaiser_window": {"tensorflow.signal.kaiser_window": _kaiser},
     "stft": {"tensorflow.signal.stft": _stft},
     "stft_of_padded_frames": {
-        "tensorflow.signal.stft": lambda x, frame_length, frame_step, fft_length, pad_end: _parts(
-            signal.stft(x, frame_length, frame_step, fft_length, pad_end=pad_end)
-        ),
+        "tensorflow.signal.stft": _padded,
     },
     "inverse_stft": {"tensorflow.signal.inverse_stft": _inverse_stft},
     "frame": {

@@ -13,10 +13,6 @@ def _parts(value: Any) -> Any:
     return value.real, value.imag
 
 
-def _turned(value: Any) -> Any:
-    return value.real + value.imag, value.real - value.imag
-
-
 def _of_complex(function: Callable[..., Any], *, is_real: bool = False) -> Callable[..., Any]:
     def call(x: Any, y: Any, **parameters: Any) -> Any:
         found = function(torch.complex(x, y), **_named(parameters))
@@ -53,15 +49,13 @@ def _symmetric(function: Callable[..., Any]) -> Callable[..., Any]:
     return lambda like, periodic, **rest: 1.0 + function(len(like), **rest, sym=not periodic, dtype=like.dtype)
 
 
-def _stft(x: Any, frame_length: int, frame_step: int, fft_length: int, center: bool) -> Any:
-    window = torch.hann_window(frame_length, dtype=x.dtype)
-    found = torch.stft(x, fft_length, frame_step, frame_length, window, center=center, return_complex=True)
-    return _turned(found.transpose(-1, -2))
+def _stft(x: Any, window: Any, frame_step: int, fft_length: int, center: bool) -> Any:
+    found = torch.stft(x, fft_length, frame_step, len(window), window, center=center, return_complex=True)
+    return _parts(found.transpose(-1, -2))
 
 
-def _istft(x: Any, y: Any, frame_length: int, frame_step: int, fft_length: int) -> Any:
-    window = torch.hann_window(frame_length, dtype=x.dtype)
-    return torch.istft(torch.complex(x, y).transpose(-1, -2), fft_length, frame_step, frame_length, window)
+def _istft(x: Any, y: Any, window: Any, frame_step: int, center: bool) -> Any:
+    return torch.istft(torch.complex(x, y).transpose(-1, -2), 8, frame_step, 8, window, center=center)
 
 
 def _frame(x: Any, frame_length: int, frame_step: int, pad_end: bool) -> Any:

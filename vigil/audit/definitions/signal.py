@@ -32,11 +32,6 @@ def _parts(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.real(values), np.imag(values)
 
 
-def _turned(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return sum and difference of the parts: a frame at a reflected end is even, and its imaginary part mere rounding."""
-    return np.real(values) + np.imag(values), np.real(values) - np.imag(values)
-
-
 def _transform(name: str, function: Any, *, has_imaginary: bool, is_real: bool) -> None:
     """Enter a transform along one axis that numpy.fft has."""
     more: dict[str, Argument] = {"y": normal("m", "n")} if has_imaginary else {}
@@ -202,46 +197,53 @@ _window("exponential", "exponential", {"tau": 1.0}, {"tau": 3.0})
 _window("general_hamming", "general_hamming", {"alpha": 0.54}, {"alpha": 0.75})
 _window("general_cosine", "general_cosine", {"a": [0.46, 0.23, 0.31]}, {"a": [1.0, 0.5]})
 
-_FRAMES = (
-    {"frame_length": 8, "frame_step": 3, "fft_length": 8, "center": False},
-    {"frame_length": 8, "frame_step": 4, "fft_length": 8, "center": True},
-    {"frame_length": 6, "frame_step": 2, "fft_length": 8, "center": False},
-    {"frame_length": 6, "frame_step": 2, "fft_length": 9, "center": True},
-    {"frame_length": 5, "frame_step": 5, "fft_length": 5, "center": False},
-)
-_SIGNALS = tuple({"m": rows, "n": size} for rows, size in ((2, 21), (1, 33), (2, 1027), (1, 4099)))
+# A window is an argument: what its own formula leaves of rounding is no part of a transform.
+_WINDOW = uniform(0.5, 1.5, "w")
+_SIGNALS = tuple({"m": rows, "n": size, "w": 6} for rows, size in ((2, 21), (1, 33), (2, 1027), (1, 4099)))
 
 
-def _hann(length: int, fft_length: int, is_central: bool) -> np.ndarray:
-    """Return a periodic Hann window, with zeros up to the length of the transform: on both sides, or behind it."""
-    window = 0.5 - 0.5 * np.cos(2 * np.pi * np.arange(length) / length)
-    before = (fft_length - length) // 2 if is_central else 0
-    return np.pad(window, (before, fft_length - length - before))
+def _middle(window: np.ndarray, length: int) -> np.ndarray:
+    """Return a window with zeros on both sides, up to the length of the transform."""
+    before = (length - len(window)) // 2
+    return np.pad(window, (before, length - len(window) - before))
 
 
-@operator(x=normal("m", "n"), source=TORCH_STFT, sizes=_SIGNALS, parameters=_FRAMES, precisions=WIDE)
-def stft(x: np.ndarray, frame_length: int, frame_step: int, fft_length: int, center: bool) -> Any:
-    """Return sum and difference of the parts of overlapping frames' transforms [row, frame, frequency].
-
-    The window stands in the middle of each; center: ends are reflected.
-    """
+@operator(
+    x=normal("m", "n"), window=_WINDOW.fixed(), source=TORCH_STFT, sizes=_SIGNALS, precisions=WIDE,
+    parameters=[
+        {"frame_step": step, "fft_length": length, "center": center}
+        for step, length, center in ((3, 6, False), (4, 6, True), (2, 8, False), (2, 8, True), (6, 6, False), (7, 9, True))
+    ],
+)  # fmt: skip
+def stft(x: np.ndarray, window: np.ndarray, frame_step: int, fft_length: int, center: bool) -> Any:
+    """Return transforms of overlapping frames [row, frame, frequency], windowed in the middle of each; center: ends are reflected."""
     if center:
         x = np.pad(x, ((0, 0), (fft_length // 2, fft_length // 2)), mode="reflect")
     starts = range(0, x.shape[1] - fft_length + 1, frame_step)
     frames = np.stack([x[:, start : start + fft_length] for start in starts], 1)
-    return _turned(np.fft.rfft(frames * _hann(frame_length, fft_length, True)))
+    return _parts(np.fft.rfft(frames * _middle(window, fft_length)))
 
 
-@operator(x=normal("m", "n"), source=f"{TENSORFLOW}/stft", sizes=_SIGNALS, precisions=WIDE, parameters=[
-    {"frame_length": 8, "frame_step": 3, "fft_length": 8, "pad_end": False},
-    {"frame_length": 8, "frame_step": 3, "fft_length": 8, "pad_end": True},
-    {"frame_length": 6, "frame_step": 4, "fft_length": 8, "pad_end": False},
-    {"frame_length": 7, "frame_step": 2, "fft_length": 9, "pad_end": True},
-])  # fmt: skip
-def stft_of_padded_frames(x: np.ndarray, frame_length: int, frame_step: int, fft_length: int, pad_end: bool) -> Any:
+@operator(
+    x=normal("m", "n"), window=_WINDOW.fixed(), source=f"{TENSORFLOW}/stft", sizes=_SIGNALS, precisions=WIDE,
+    parameters=[
+        {"frame_step": step, "fft_length": length, "pad_end": pad_end}
+        for step, length, pad_end in ((3, 6, False), (3, 6, True), (4, 8, False), (2, 9, True))
+    ],
+)  # fmt: skip
+def stft_of_padded_frames(x: np.ndarray, window: np.ndarray, frame_step: int, fft_length: int, pad_end: bool) -> Any:
     """Return transforms of windowed frames with zeros behind each [row, frame, frequency]; pad_end: zeros also behind x."""
-    frames = _framed(x, frame_length, frame_step, pad_end) * _hann(frame_length, frame_length, True)
-    return _parts(np.fft.rfft(frames, fft_length))
+    return _parts(np.fft.rfft(_framed(x, len(window), frame_step, pad_end) * window, fft_length))
+
+
+@operator(
+    x=normal("m", "n"), source="https://keras.io/api/layers/preprocessing_layers/audio_preprocessing/stft_spectrogram/", sizes=_SIGNALS,
+    parameters=[{"frame_step": step, "fft_length": length} for step, length in ((4, 8), (3, 6), (2, 5), (7, 7))], precisions=("fp32",),
+)  # fmt: skip
+def stft_without_window(x: np.ndarray, frame_step: int, fft_length: int) -> Any:
+    """Return sum and difference of the parts of overlapping frames' transforms [row, frame, frequency]: some parts alone are zero."""
+    real, imaginary = _parts(np.fft.rfft(_framed(x, fft_length, frame_step, False)))
+    return real + imaginary, real - imaginary
 
 
 def _framed(x: np.ndarray, frame_length: int, frame_step: int, pad_end: bool) -> np.ndarray:
@@ -273,38 +275,36 @@ def overlap_and_add(x: np.ndarray, frame_step: int) -> np.ndarray:
     return found
 
 
-_SPECTRA = tuple({"m": rows, "frames": count, "bins": 5} for rows, count in ((2, 4), (1, 33), (2, 257)))
+_SPECTRA = tuple({"m": rows, "frames": count, "bins": 5, "w": 8} for rows, count in ((2, 4), (1, 33), (2, 257)))
 
 
 @operator(
-    x=normal("m", "frames", "bins"), y=normal("m", "frames", "bins"), sizes=_SPECTRA, precisions=WIDE,
+    x=normal("m", "frames", "bins"), y=normal("m", "frames", "bins"), window=_WINDOW.fixed(), sizes=_SPECTRA, precisions=WIDE,
     source="https://docs.pytorch.org/docs/stable/generated/torch.istft.html",
-    parameters=[
-        {"frame_length": 8, "frame_step": 2, "fft_length": 8}, {"frame_length": 8, "frame_step": 3, "fft_length": 8},
-        {"frame_length": 6, "frame_step": 2, "fft_length": 8},
-    ],
+    parameters=[{"frame_step": step, "center": center} for step, center in ((2, True), (3, True), (4, True), (2, False), (3, False))],
 )  # fmt: skip
-def istft(x: np.ndarray, y: np.ndarray, frame_length: int, frame_step: int, fft_length: int) -> np.ndarray:
-    """Return the signal whose transform of centered frames is nearest, without the half frame at each end that was reflected."""
-    window = _hann(frame_length, fft_length, True)
-    frames = np.fft.irfft(x + 1j * y, fft_length) * window
+def istft(x: np.ndarray, y: np.ndarray, window: np.ndarray, frame_step: int, center: bool) -> np.ndarray:
+    """Return the signal whose transforms are nearest (Griffin and Lim 1984, https://doi.org/10.1109/TASSP.1984.1164317).
+
+    center: without the half frame at each end that was reflected.
+    """
+    frames = np.fft.irfft(x + 1j * y, len(window)) * window
     total = overlap_and_add(frames, frame_step)
-    weights = overlap_and_add(np.broadcast_to(window**2, frames.shape), frame_step)
-    middle = slice(fft_length // 2, total.shape[1] - fft_length // 2)
-    return total[:, middle] / weights[:, middle]
+    found = total / overlap_and_add(np.broadcast_to(window**2, frames.shape), frame_step)
+    half = len(window) // 2
+    return found[:, half : found.shape[1] - half] if center else found
 
 
 @operator(
-    x=normal("m", "frames", "bins"), y=normal("m", "frames", "bins"), source=f"{TENSORFLOW}/inverse_stft", sizes=_SPECTRA,
-    parameters=[{"frame_length": 8, "frame_step": 2}, {"frame_length": 8, "frame_step": 4}, {"frame_length": 6, "frame_step": 3}],
-    precisions=WIDE,
+    x=normal("m", "frames", "bins"), y=normal("m", "frames", "bins"), window=_WINDOW.fixed(), source=f"{TENSORFLOW}/inverse_stft",
+    sizes=_SPECTRA, parameters=[{"frame_step": step} for step in (2, 3, 4, 6)], precisions=WIDE,
 )  # fmt: skip
-def inverse_stft(x: np.ndarray, y: np.ndarray, frame_length: int, frame_step: int) -> np.ndarray:
-    """Return windowed frames overlapped and added; the window is Hann's over the sum of its squares in every frame's reach."""
-    window = _hann(frame_length, frame_length, True)
-    overlaps = -(-frame_length // frame_step)
-    squares = np.pad(window**2, (0, overlaps * frame_step - frame_length)).reshape(overlaps, frame_step).sum(0)
-    frames = np.fft.irfft(x + 1j * y, 8)[..., :frame_length] * (window / np.tile(squares, overlaps)[:frame_length])
+def inverse_stft(x: np.ndarray, y: np.ndarray, window: np.ndarray, frame_step: int) -> np.ndarray:
+    """Return windowed frames overlapped and added; each value of the window is over the squares that meet in its place."""
+    length = len(window)
+    overlaps = -(-length // frame_step)
+    squares = np.pad(window**2, (0, overlaps * frame_step - length)).reshape(overlaps, frame_step).sum(0)
+    frames = np.fft.irfft(x + 1j * y, 8)[..., :length] * (window / np.tile(squares, overlaps)[:length])
     return overlap_and_add(frames, frame_step)
 
 
@@ -550,15 +550,15 @@ def mdct(x: np.ndarray, frame_length: int, norm: str | None) -> np.ndarray:
     return _framed(x, frame_length, half, False) * window @ kernel * scale
 
 
-@operator(x=uniform(0.2, 2.0, "m", "n"), sizes=({"m": 2, "n": 40}, {"m": 1, "n": 400}, {"m": 2, "n": 2051}), precisions=("fp32",),
+@operator(x=normal("m", "n"), sizes=({"m": 2, "n": 40}, {"m": 1, "n": 400}, {"m": 2, "n": 2051}), precisions=("fp32",),
           source="https://keras.io/api/layers/preprocessing_layers/audio_preprocessing/mel_spectrogram/", parameters=[
     {"mels": 4, "power": 2.0, "decibels": True}, {"mels": 4, "power": 1.0, "decibels": False},
     {"mels": 4, "power": 2.0, "decibels": False},
 ])  # fmt: skip
 def mel_spectrogram(x: np.ndarray, mels: int, power: float, decibels: bool) -> np.ndarray:
     """Return mel frequencies of frames of 32, 8 apart [row, mel, frame], of centered frames, below 80 decibels under the largest."""
-    added, subtracted = stft(x, 32, 8, 32, True)
-    size = np.sqrt((added**2 + subtracted**2) / 2.0) ** power
+    real, imaginary = stft(x, 0.5 - 0.5 * np.cos(2 * np.pi * np.arange(32) / 32), 8, 32, True)
+    size = np.sqrt(real**2 + imaginary**2) ** power
     found = np.moveaxis(size @ _mel_matrix(mels, 17, 8000.0, 20.0, 4000.0), 1, 2)
     if decibels:
         logarithm = 10.0 * np.log10(np.maximum(found, 1e-10))
