@@ -388,9 +388,7 @@ class Examiner:
                 return False
         return True
 
-    def _test(
-        self, question: Question, answer: Arrays, exact: _Exact, tolerance: Tolerance | None
-    ) -> tuple[list[float], Arrays]:
+    def _test(self, question: Question, answer: Arrays, exact: _Exact, tolerance: Tolerance | None) -> tuple[list[float], Arrays]:
         """Return what pairs of correct operators need of an absolute tolerance, and which elements fail the user's own test."""
         rtol = tolerance.rtol if tolerance else 0.0
         pairs = zip(exact.draws[::2], exact.draws[1::2], strict=False)

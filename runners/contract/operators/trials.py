@@ -72,9 +72,7 @@ def _around(file: OperatorFile, name: str) -> list[int]:
 def arranged(inputs: Batch, trial: Trial) -> Batch:
     """Return inputs with the values of the trial: each number one that its precision has, in float32."""
     change = _CHANGES[trial.values]
-    return map_leaves(
-        lambda leaf: rounded(change(leaf, trial.precision), trial.precision) if is_floating(leaf) else leaf, inputs
-    )
+    return map_leaves(lambda leaf: rounded(change(leaf, trial.precision), trial.precision) if is_floating(leaf) else leaf, inputs)
 
 
 def rounded(array: np.ndarray, precision: str) -> np.ndarray:
