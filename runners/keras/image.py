@@ -74,7 +74,7 @@ def _affine(x: Any, layout: str, order: int, mode: str, matrix: Any) -> Any:
 def _patches(x: Any, window: Any, strides: Any, padding: Any, dilation: Any) -> Any:
     if not isinstance(padding, str):
         raise Unsupported("padding in numbers. Allowed: same, valid.")
-    if max(strides) > 1 and max(dilation) > 1 or len(set(dilation)) > 1:
+    if (max(strides) > 1 and max(dilation) > 1) or len(set(dilation)) > 1:
         raise Unsupported("strides and dilation, or dilations of several values.")
     return keras.ops.image.extract_patches(_last(x), tuple(window), tuple(strides), dilation[0], padding, LAST)
 

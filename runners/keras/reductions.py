@@ -37,10 +37,6 @@ def _norm(x: Any, order: float, axis: Any, keepdims: bool) -> Any:
     return ops.norm(x, ord=order, axis=axis, keepdims=keepdims)
 
 
-def _moments(x: Any, axis: Any, keepdims: bool) -> Any:
-    return ops.moments(x, axes=list(range(3)) if axis is None else axis, keepdims=keepdims)
-
-
 def _quantile(x: Any, q: Any, axis: int, method: str, keepdims: bool) -> Any:
     given = ops.convert_to_tensor(q, dtype=x.dtype) if isinstance(q, list) else q
     return ops.quantile(x, given, axis=axis, method=method, keepdims=keepdims)
@@ -81,7 +77,6 @@ CALLS = {
     "var": {"keras.ops.var": _uncorrected(ops.var)},
     "var_far_from_zero": {"keras.ops.var": lambda x: ops.var(x, axis=-1)},
     "std": {"keras.ops.std": _uncorrected(ops.std)},
-    "moments": {"keras.ops.moments": _moments},
     "average": {"keras.ops.average": lambda x, weights, axis: ops.average(x, axis=axis, weights=weights)},
     "corrcoef": {"keras.ops.corrcoef": None},
     "vector_norm": {"keras.ops.norm": _norm},

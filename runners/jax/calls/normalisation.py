@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 from flax import linen, nnx
 
@@ -183,7 +182,6 @@ CALLS: Mapping[str, Mapping[str, Call | None]] = {
     "layer_norm": _ROWS,
     "layer_norm_of_large_means": _ROWS,
     "layer_norm_of_two_axes": {"flax.linen.LayerNorm (two axes)": _linen_layer},
-    "standardize": {"jax.nn.standardize": lambda x, axis: jax.nn.standardize(x, axis=axis, epsilon=1e-5)},
     "rms_norm": {
         "flax.linen.RMSNorm": lambda x, scale, epsilon: _linen(linen.RMSNorm(epsilon=epsilon, **_precise(x)), x, scale=scale),
         "flax.nnx.RMSNorm": _nnx_rms,

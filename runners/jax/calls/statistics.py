@@ -239,7 +239,9 @@ _uniforms: dict[str, Callable[..., Any] | None] = {"jax.random.uniform": _keyed(
 CALLS: dict[str, dict[str, Callable[..., Any] | None]] = {
     "normal_samples": {
         "jax.random.normal": _located(random.normal),
-        "jax.nn.initializers.normal": _keyed(lambda key, like, law: law[0] + initializers.normal(law[1])(key, like.shape, like.dtype)),
+        "jax.nn.initializers.normal": _keyed(
+            lambda key, like, law: law[0] + initializers.normal(law[1])(key, like.shape, like.dtype)
+        ),
     },
     "uniform_samples": _uniforms,
     "uniform_samples_below": _uniforms,
@@ -310,7 +312,9 @@ CALLS: dict[str, dict[str, Callable[..., Any] | None]] = {
         "jax.random.orthogonal": _keyed(lambda key, like, law: random.orthogonal(key, law[0])),
     },
     "orthogonal_diagonals": {
-        "jax.nn.initializers.orthogonal": _keyed(lambda key, like, law: jnp.diag(initializers.orthogonal()(key, (law[0], law[0])))),
+        "jax.nn.initializers.orthogonal": _keyed(
+            lambda key, like, law: jnp.diag(initializers.orthogonal()(key, (law[0], law[0])))
+        ),
         "jax.random.orthogonal": _keyed(lambda key, like, law: jnp.diag(random.orthogonal(key, law[0]))),
     },
     "orthogonal_products": {
@@ -318,9 +322,9 @@ CALLS: dict[str, dict[str, Callable[..., Any] | None]] = {
             lambda key, rows, columns, gain, kind: initializers.orthogonal(gain)(key, (rows, columns), kind)
         ),
         "jax.nn.initializers.delta_orthogonal": _orthogonal_products(
-            lambda key, rows, columns, gain, kind: initializers.delta_orthogonal(gain)(key, (3, rows, columns), kind)[1]
-            if rows <= columns
-            else _wide()
+            lambda key, rows, columns, gain, kind: (
+                initializers.delta_orthogonal(gain)(key, (3, rows, columns), kind)[1] if rows <= columns else _wide()
+            )
         ),
         "jax.random.orthogonal": _orthogonal_products(
             lambda key, rows, columns, gain, kind: gain * random.orthogonal(key, rows, (), kind, columns)

@@ -72,8 +72,6 @@ CALLS = {
     "var": {"tensorflow.math.reduce_variance": _uncorrected(tf.math.reduce_variance)},
     "var_far_from_zero": {"tensorflow.math.reduce_variance": lambda x: tf.math.reduce_variance(x, axis=-1)},
     "std": {"tensorflow.math.reduce_std": _uncorrected(tf.math.reduce_std)},
-    "moments": {"tensorflow.nn.moments": _two(tf.nn.moments)},
-    "weighted_moments": {"tensorflow.nn.weighted_moments": lambda x, weights, axis: tf.nn.weighted_moments(x, [axis], weights)},
     "vector_norm": {"tensorflow.norm": _norm, "tensorflow.math.reduce_euclidean_norm": _euclidean},
     "vector_norm_infinity": {"tensorflow.norm": lambda x, axis: tf.norm(x, ord=float("inf"), axis=axis)},
     "l2_normalize": {

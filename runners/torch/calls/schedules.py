@@ -133,7 +133,7 @@ CALLS = {
             lambda optimizer: lr_scheduler.ChainedScheduler([lr_scheduler.ConstantLR(optimizer, factor, total)]), rate
         ),
     },
-    "linear": {
+    "linear_rate": {
         "torch.optim.lr_scheduler.LinearLR": lambda rate, *, start, end, total: _rates(
             lambda optimizer: lr_scheduler.LinearLR(optimizer, start, end, total), rate
         ),

@@ -151,18 +151,6 @@ def layer_norm_of_two_axes(x: np.ndarray, scale: np.ndarray, bias: np.ndarray, e
 
 @operator(
     x=_some("m", "n"),
-    sizes=SHORT,
-    parameters=({"axis": -1}, {"axis": 0}),
-    precisions=("fp32", "fp64"),
-    source="https://docs.jax.dev/en/latest/_autosummary/jax.nn.standardize.html",
-)
-def standardize(x: np.ndarray, axis: int) -> np.ndarray:
-    """Return x normalised along an axis, with an epsilon of 1e-5."""
-    return _normal(x, (axis,), 1e-5)
-
-
-@operator(
-    x=_some("m", "n"),
     scale=normal("n", mean=1.0, scale=0.3),
     sizes=SHORT,
     parameters=EPSILONS,

@@ -283,28 +283,6 @@ def std_mean(x: np.ndarray, axis: Axis, correction: int, keepdims: bool) -> tupl
     return np.std(x, ddof=correction, **how), np.mean(x, **how)
 
 
-@operator(source=TENSORFLOW + "nn/moments", sizes=CUBES[:6], parameters=AXES, x=normal("m", "n", "k", mean=1.0))
-def moments(x: np.ndarray, axis: Axis, keepdims: bool) -> tuple[np.ndarray, np.ndarray]:
-    """Means and variances."""
-    how = {"axis": along(axis), "keepdims": keepdims}
-    return np.mean(x, **how), np.var(x, **how)
-
-
-@operator(
-    source=TENSORFLOW + "nn/weighted_moments",
-    sizes=ROWS[:4],
-    parameters=[{"axis": 1}, {"axis": 0}],
-    x=normal("m", "n", mean=1.0),
-    weights=positive("m", "n"),
-)
-def weighted_moments(x: np.ndarray, weights: np.ndarray, axis: int) -> tuple[np.ndarray, np.ndarray]:
-    """Weighted means, and weighted means of the squares of what differs from them."""
-    total = np.sum(weights, axis=axis, keepdims=True)
-    middle = np.sum(weights * x, axis=axis, keepdims=True) / total
-    spread_around = np.sum(weights * (x - middle) ** 2, axis=axis, keepdims=True) / total
-    return np.squeeze(middle, axis), np.squeeze(spread_around, axis)
-
-
 @operator(
     source=NUMPY + "average.html",
     sizes=ROWS[:4],

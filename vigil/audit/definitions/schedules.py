@@ -57,7 +57,7 @@ def constant_factor(rate: np.ndarray, *, factor: float, total: int) -> np.ndarra
     {"start": 1.0, "end": 0.1, "total": 50},
     {"start": 0.25, "end": 0.75, "total": 100},
 )
-def linear(rate: np.ndarray, *, start: float, end: float, total: int) -> np.ndarray:
+def linear_rate(rate: np.ndarray, *, start: float, end: float, total: int) -> np.ndarray:
     """A share of the rate that goes in a line from one to another, and stays."""
     return rate * (start + (end - start) * np.minimum(_steps(), total) / total)
 
