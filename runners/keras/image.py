@@ -43,32 +43,32 @@ def _both(name: str, function: Call) -> dict[str, Call]:
 
 
 def _to(interpolation: str) -> dict[str, Call]:
-    def layer(x: Any, size: Any) -> Any:
+    def layer(x: Any, size: Any, step: Any = None) -> Any:
         return _first(keras.layers.Resizing(*size, interpolation, data_format=LAST, dtype=_type(x))(_last(x)))
 
-    calls = _both("resize", lambda x, layout, size: keras.ops.image.resize(x, tuple(size), interpolation, data_format=layout))
+    calls = _both(
+        "resize", lambda x, layout, size, step=None: keras.ops.image.resize(x, tuple(size), interpolation, data_format=layout)
+    )
     return {**calls, "keras.layers.Resizing": layer}
 
 
-def _filter(x: Any, layout: str, size: Any, kernel: str) -> Any:
+def _filter(x: Any, layout: str, step: Any, size: Any, kernel: str) -> Any:
     names = {"linear": "bilinear", "cubic": "bicubic", "lanczos3": "lanczos3", "lanczos5": "lanczos5"}
     if kernel not in names or (kernel.startswith("lanczos") and keras.backend.backend() == "torch"):
         raise Unsupported(f"interpolation: {kernel}.")
     return keras.ops.image.resize(x, tuple(size), names[kernel], antialias=True, data_format=layout)
 
 
-def _translated(x: Any, size: Any, kernel: str, scale: Any, translation: Any, is_wide: bool) -> Any:
-    given = (keras.ops.convert_to_tensor(each, _type(x)) for each in (scale, translation))
-    return keras.ops.image.scale_and_translate(x, (*x.shape[:2], *size), *given, (2, 3), kernel, is_wide)
+def _translated(x: Any, scale: Any, translation: Any, size: Any, kernel: str, is_wide: bool) -> Any:
+    return keras.ops.image.scale_and_translate(x, (*x.shape[:2], *size), scale, translation, (2, 3), kernel, is_wide)
 
 
 def _coordinates(x: Any, rows: Any, columns: Any, order: int, mode: str, fill: float) -> Any:
     return keras.ops.image.map_coordinates(x, keras.ops.stack([rows, columns]), order, mode, fill)
 
 
-def _affine(x: Any, layout: str, order: int, mode: str, matrix: Any) -> Any:
-    rows = keras.ops.convert_to_tensor([[*matrix, 0.0, 0.0]] * x.shape[0], _type(x))
-    return keras.ops.image.affine_transform(x, rows, ("nearest", "bilinear")[order], mode, 0, layout)
+def _affine(x: Any, layout: str, transform: Any, order: int, mode: str) -> Any:
+    return keras.ops.image.affine_transform(x, transform, ("nearest", "bilinear")[order], mode, 0, layout)
 
 
 def _patches(x: Any, window: Any, strides: Any, padding: Any, dilation: Any) -> Any:
@@ -115,7 +115,7 @@ def _blur(x: Any, layout: str, window: Any, sigma: Any) -> Any:
     return keras.ops.image.gaussian_blur(x, tuple(window), tuple(sigma), layout)
 
 
-def _sobel(x: Any) -> Any:
+def _sobel(x: Any, taps: Any) -> Any:
     return keras.ops.moveaxis(keras.ops.image.sobel_edges(_last(x), LAST), 3, 1)
 
 

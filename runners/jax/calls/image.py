@@ -15,7 +15,7 @@ Call = Callable[..., Any]
 
 
 def _to(method: str, antialias: bool) -> dict[str, Call]:
-    return {"jax.image.resize": lambda x, size: jax.image.resize(x, (*x.shape[:2], *size), method, antialias)}
+    return {"jax.image.resize": lambda x, size, step=None: jax.image.resize(x, (*x.shape[:2], *size), method, antialias)}
 
 
 def _kernel(kernel: str) -> str:
@@ -24,13 +24,12 @@ def _kernel(kernel: str) -> str:
     return kernel
 
 
-def _filtered(x: Any, size: Any, kernel: str) -> Any:
+def _filtered(x: Any, step: Any, size: Any, kernel: str) -> Any:
     return jax.image.resize(x, (*x.shape[:2], *size), _kernel(kernel))
 
 
-def _translated(x: Any, size: Any, kernel: str, scale: Any, translation: Any, is_wide: bool) -> Any:
-    given = (jnp.asarray(each, x.dtype) for each in (scale, translation))
-    return jax.image.scale_and_translate(x, (*x.shape[:2], *size), (2, 3), *given, _kernel(kernel), is_wide)
+def _translated(x: Any, scale: Any, translation: Any, size: Any, kernel: str, is_wide: bool) -> Any:
+    return jax.image.scale_and_translate(x, (*x.shape[:2], *size), (2, 3), scale, translation, kernel, is_wide)
 
 
 def _coordinates(x: Any, rows: Any, columns: Any, order: int, mode: str, fill: float) -> Any:

@@ -26,17 +26,17 @@ def _on(function: Call) -> Call:
 
 
 def _to(method: str) -> dict[str, Call]:
-    return {"tensorflow.image.resize": lambda x, size: _first(tf.image.resize(_last(x), size, method))}
+    return {"tensorflow.image.resize": lambda x, size, step=None: _first(tf.image.resize(_last(x), size, method))}
 
 
 def _corners(method: Any) -> dict[str, Call]:
-    def call(x: Any, size: Any) -> Any:
+    def call(x: Any, step: Any, size: Any) -> Any:
         return _first(tf.compat.v1.image.resize(_last(x), size, method, align_corners=True))
 
     return {"tensorflow.compat.v1.image.resize (align_corners)": call}
 
 
-def _filtered(x: Any, size: Any, kernel: str) -> Any:
+def _filtered(x: Any, step: Any, size: Any, kernel: str) -> Any:
     names = {"linear": "bilinear", "cubic": "bicubic"}
     return _first(tf.image.resize(_last(x), size, names.get(kernel, kernel), antialias=True))
 
@@ -63,7 +63,7 @@ def _boxes(x: Any, boxes: Any, size: Any, method: str) -> Any:
     return _first(tf.image.crop_and_resize(_last(x), boxes, tf.range(x.shape[0]), size, method))
 
 
-def _sobel(x: Any) -> Any:
+def _sobel(x: Any, taps: Any) -> Any:
     return tf.transpose(tf.image.sobel_edges(_last(x)), [0, 3, 1, 2, 4])
 
 

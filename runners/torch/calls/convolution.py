@@ -38,9 +38,10 @@ def _with(module: nn.Module, arguments: tuple[Any, ...], **parameters: Any) -> A
 def _layer(kind: Callable[..., nn.Module]) -> Callable[..., Any]:
     def call(x: Any, weight: Any, bias: Any, strides: Any, padding: Any, dilation: Any) -> Any:
         border = _border(padding, strides)
+        around = border if isinstance(border, str) else tuple(border)
         module = kind(
-            x.shape[1], weight.shape[0], tuple(weight.shape[2:]), tuple(strides), border if isinstance(border, str) else tuple(border),
-            tuple(dilation), x.shape[1] // weight.shape[1], device="meta",
+            x.shape[1], weight.shape[0], tuple(weight.shape[2:]), tuple(strides), around, tuple(dilation),
+            x.shape[1] // weight.shape[1], device="meta",
         )  # fmt: skip
         return _with(module, (x,), weight=weight, bias=bias)
 

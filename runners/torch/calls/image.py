@@ -16,8 +16,8 @@ Call = Callable[..., Any]
 
 def _to(mode: str, **more: Any) -> dict[str, Call]:
     return {
-        f"torch.nn.functional.interpolate ({mode})": lambda x, size: F.interpolate(x, size, mode=mode, **more),
-        f"torch.nn.Upsample ({mode})": lambda x, size: nn.Upsample(tuple(size), mode=mode, **more)(x),
+        f"torch.nn.functional.interpolate ({mode})": lambda x, size, step=None: F.interpolate(x, size, mode=mode, **more),
+        f"torch.nn.Upsample ({mode})": lambda x, size, step=None: nn.Upsample(tuple(size), mode=mode, **more)(x),
     }
 
 
@@ -27,7 +27,7 @@ def _area(x: Any, size: Any) -> Any:
     return F.interpolate(x, size, mode="area")
 
 
-def _filtered(x: Any, size: Any, kernel: str) -> Any:
+def _filtered(x: Any, step: Any, size: Any, kernel: str) -> Any:
     names = {"linear": "bilinear", "cubic": "bicubic"}
     if kernel not in names:
         raise Unsupported(f"mode: {kernel}. Allowed: bilinear, bicubic.")

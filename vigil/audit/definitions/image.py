@@ -52,14 +52,25 @@ def _each(x: np.ndarray, size: Sequence[int], matrix: Callable[[int, int], np.nd
     return _along(x, [matrix(before, after) for before, after in zip(x.shape[2:], size, strict=True)])
 
 
-def _centres(before: int, after: int) -> np.ndarray:
+def _ones(*dims: int) -> Argument:
+    """Return an argument of ones that stands for numbers no caller gives, so that their rounding is allowed for as well."""
+    return Argument(dims, lambda random, shape, sizes: np.ones(shape), is_differentiated=False)
+
+
+def _stepped(x: np.ndarray, step: np.ndarray, size: Sequence[int], matrix: Callable[[int, int, float], np.ndarray]) -> np.ndarray:
+    """Return the sums of matrices that depend on `before / after`, which is rounded too: times `step`, a one for each axis."""
+    pairs = zip(x.shape[2:], size, step, strict=True)
+    return _along(x, [matrix(before, after, float(each)) for before, after, each in pairs])
+
+
+def _centres(before: int, after: int, step: float) -> np.ndarray:
     """Return where the outputs lie among the inputs, when both are pixels with an extent."""
-    return (np.arange(after) + 0.5) * before / after - 0.5
+    return (np.arange(after) + 0.5) * (before / after * step) - 0.5
 
 
-def _corners(before: int, after: int) -> np.ndarray:
+def _corners(before: int, after: int, step: float) -> np.ndarray:
     """Return where the outputs lie among the inputs, when the outermost points lie on each other."""
-    return np.arange(after) * ((before - 1) / (after - 1) if after > 1 else 0.0)
+    return np.arange(after) * ((before - 1) / (after - 1) * step if after > 1 else 0.0)
 
 
 def _points(places: np.ndarray, before: int, kernel: Callable[[np.ndarray], np.ndarray], reach: int) -> np.ndarray:
@@ -72,10 +83,10 @@ def _points(places: np.ndarray, before: int, kernel: Callable[[np.ndarray], np.n
     return found
 
 
-def _filter(before: int, after: int, kernel: Callable[[np.ndarray], np.ndarray], is_wide: bool) -> np.ndarray:
+def _filter(before: int, after: int, step: float, kernel: Callable[[np.ndarray], np.ndarray], is_wide: bool) -> np.ndarray:
     """Return weights of a kernel around the centres, of elements that there are; is_wide: as wide as outputs lie apart."""
     scale = max(before / after, 1.0) if is_wide else 1.0
-    found = kernel((np.arange(before)[None] - _centres(before, after)[:, None]) / scale)
+    found = kernel((np.arange(before)[None] - _centres(before, after, step)[:, None]) / scale)
     return found / found.sum(1, keepdims=True)
 
 
@@ -158,66 +169,66 @@ def resize_nearest_3d(x: np.ndarray, size: Any) -> np.ndarray:
     return _each(x, size, lambda before, after: _nearest(before, after, 0.5))
 
 
-def _between(before: int, after: int) -> np.ndarray:
-    return _points(_centres(before, after), before, _triangle, 1)
+def _between(before: int, after: int, step: float) -> np.ndarray:
+    return _points(_centres(before, after, step), before, _triangle, 1)
 
 
-def _between_corners(before: int, after: int) -> np.ndarray:
-    return _points(_corners(before, after), before, _triangle, 1)
+def _between_corners(before: int, after: int, step: float) -> np.ndarray:
+    return _points(_corners(before, after, step), before, _triangle, 1)
 
 
-@operator(source=TORCH.format("Upsample"), sizes=ONE, parameters=OUTPUT_1, x=_input(1))
-def resize_linear_1d(x: np.ndarray, size: Any) -> np.ndarray:
+@operator(source=TORCH.format("Upsample"), sizes=ONE, parameters=OUTPUT_1, x=_input(1), step=_ones(1), kept=("step",))
+def resize_linear_1d(x: np.ndarray, step: np.ndarray, size: Any) -> np.ndarray:
     """Linear between the centres of pixels, without a filter."""
-    return _each(x, size, _between)
+    return _stepped(x, step, size, _between)
 
 
-@operator(source=TORCH.format("Upsample"), sizes=TWO, parameters=OUTPUT_2, x=_input(2))
-def resize_linear_2d(x: np.ndarray, size: Any) -> np.ndarray:
+@operator(source=TORCH.format("Upsample"), sizes=TWO, parameters=OUTPUT_2, x=_input(2), step=_ones(2), kept=("step",))
+def resize_linear_2d(x: np.ndarray, step: np.ndarray, size: Any) -> np.ndarray:
     """Linear between the centres of pixels, without a filter."""
-    return _each(x, size, _between)
+    return _stepped(x, step, size, _between)
 
 
-@operator(source=TORCH.format("Upsample"), sizes=THREE, parameters=OUTPUT_3, x=_input(3))
-def resize_linear_3d(x: np.ndarray, size: Any) -> np.ndarray:
+@operator(source=TORCH.format("Upsample"), sizes=THREE, parameters=OUTPUT_3, x=_input(3), step=_ones(3), kept=("step",))
+def resize_linear_3d(x: np.ndarray, step: np.ndarray, size: Any) -> np.ndarray:
     """Linear between the centres of pixels, without a filter."""
-    return _each(x, size, _between)
+    return _stepped(x, step, size, _between)
 
 
-@operator(source=TORCH.format("Upsample"), sizes=ONE, parameters=OUTPUT_1, x=_input(1))
-def resize_linear_corners_1d(x: np.ndarray, size: Any) -> np.ndarray:
+@operator(source=TORCH.format("Upsample"), sizes=ONE, parameters=OUTPUT_1, x=_input(1), step=_ones(1), kept=("step",))
+def resize_linear_corners_1d(x: np.ndarray, step: np.ndarray, size: Any) -> np.ndarray:
     """Linear, with the outermost points on each other."""
-    return _each(x, size, _between_corners)
+    return _stepped(x, step, size, _between_corners)
 
 
-@operator(source=TORCH.format("Upsample"), sizes=TWO, parameters=OUTPUT_2, x=_input(2))
-def resize_linear_corners_2d(x: np.ndarray, size: Any) -> np.ndarray:
+@operator(source=TORCH.format("Upsample"), sizes=TWO, parameters=OUTPUT_2, x=_input(2), step=_ones(2), kept=("step",))
+def resize_linear_corners_2d(x: np.ndarray, step: np.ndarray, size: Any) -> np.ndarray:
     """Linear, with the outermost points on each other."""
-    return _each(x, size, _between_corners)
+    return _stepped(x, step, size, _between_corners)
 
 
-@operator(source=TORCH.format("Upsample"), sizes=THREE, parameters=OUTPUT_3, x=_input(3))
-def resize_linear_corners_3d(x: np.ndarray, size: Any) -> np.ndarray:
+@operator(source=TORCH.format("Upsample"), sizes=THREE, parameters=OUTPUT_3, x=_input(3), step=_ones(3), kept=("step",))
+def resize_linear_corners_3d(x: np.ndarray, step: np.ndarray, size: Any) -> np.ndarray:
     """Linear, with the outermost points on each other."""
-    return _each(x, size, _between_corners)
+    return _stepped(x, step, size, _between_corners)
 
 
-@operator(source=TORCH.format("Upsample"), sizes=TWO, parameters=OUTPUT_2, x=_input(2))
-def resize_cubic_clamped(x: np.ndarray, size: Any) -> np.ndarray:
+@operator(source=TORCH.format("Upsample"), sizes=TWO, parameters=OUTPUT_2, x=_input(2), step=_ones(2), kept=("step",))
+def resize_cubic_clamped(x: np.ndarray, step: np.ndarray, size: Any) -> np.ndarray:
     """Cubic with a = -3/4; what lies outside counts for the outermost element."""
-    return _each(x, size, lambda before, after: _points(_centres(before, after), before, _cubic(-0.75), 2))
+    return _stepped(x, step, size, lambda before, after, step: _points(_centres(before, after, step), before, _cubic(-0.75), 2))
 
 
-@operator(source=TORCH.format("Upsample"), sizes=TWO, parameters=OUTPUT_2, x=_input(2))
-def resize_cubic_clamped_corners(x: np.ndarray, size: Any) -> np.ndarray:
+@operator(source=TORCH.format("Upsample"), sizes=TWO, parameters=OUTPUT_2, x=_input(2), step=_ones(2), kept=("step",))
+def resize_cubic_clamped_corners(x: np.ndarray, step: np.ndarray, size: Any) -> np.ndarray:
     """Cubic with a = -3/4, with the outermost points on each other."""
-    return _each(x, size, lambda before, after: _points(_corners(before, after), before, _cubic(-0.75), 2))
+    return _stepped(x, step, size, lambda before, after, step: _points(_corners(before, after, step), before, _cubic(-0.75), 2))
 
 
-@operator(source=KEYS, sizes=TWO, parameters=OUTPUT_2, x=_input(2))
-def resize_cubic(x: np.ndarray, size: Any) -> np.ndarray:
+@operator(source=KEYS, sizes=TWO, parameters=OUTPUT_2, x=_input(2), step=_ones(2), kept=("step",))
+def resize_cubic(x: np.ndarray, step: np.ndarray, size: Any) -> np.ndarray:
     """Cubic with a = -1/2, of elements that there are, without a filter."""
-    return _each(x, size, lambda before, after: _filter(before, after, _cubic(-0.5), is_wide=False))
+    return _stepped(x, step, size, lambda before, after, step: _filter(before, after, step, _cubic(-0.5), is_wide=False))
 
 
 FILTERED = [
@@ -229,10 +240,10 @@ FILTERED = [
 ]  # fmt: skip
 
 
-@operator(source=JAX.format("resize"), sizes=TWO[:4], parameters=FILTERED, x=_input(2))
-def resize_filtered(x: np.ndarray, size: Any, kernel: str) -> np.ndarray:
+@operator(source=JAX.format("resize"), sizes=TWO[:4], parameters=FILTERED, x=_input(2), step=_ones(2), kept=("step",))
+def resize_filtered(x: np.ndarray, step: np.ndarray, size: Any, kernel: str) -> np.ndarray:
     """Sums of a kernel that is as wide as outputs lie apart, or inputs, if that is more; their weights come to 1."""
-    return _each(x, size, lambda before, after: _filter(before, after, KERNELS[kernel], is_wide=True))
+    return _stepped(x, step, size, lambda before, after, step: _filter(before, after, step, KERNELS[kernel], is_wide=True))
 
 
 def _shares(before: int, after: int) -> np.ndarray:
@@ -243,7 +254,7 @@ def _shares(before: int, after: int) -> np.ndarray:
     return found / found.sum(1, keepdims=True)
 
 
-@operator(source=TENSORFLOW.format("image/resize"), sizes=TWO, parameters=OUTPUT_2, x=_input(2))
+@operator(source=TENSORFLOW.format("image/resize"), sizes=TWO, parameters=OUTPUT_2, x=_input(2).fixed())
 def resize_area(x: np.ndarray, size: Any) -> np.ndarray:
     """The mean over the extent that an output has among the inputs."""
     return _each(x, size, _shares)
@@ -253,14 +264,19 @@ def resize_area(x: np.ndarray, size: Any) -> np.ndarray:
     source=JAX.format("scale_and_translate"),
     sizes=TWO[:4],
     parameters=[
-        {"size": [8, 9], "kernel": "linear", "scale": [1.5, 2.0], "translation": [0.3, -1.2], "is_wide": True},
-        {"size": [4, 4], "kernel": "cubic", "scale": [0.6, 1.1], "translation": [0.25, 0.4], "is_wide": True},
-        {"size": [4, 5], "kernel": "lanczos3", "scale": [0.7, 0.8], "translation": [0.25, -0.35], "is_wide": False},
-        {"size": [5, 3], "kernel": "linear", "scale": [0.55, 0.8], "translation": [0.3, 0.2], "is_wide": True},
+        {"size": [8, 9], "kernel": "linear", "is_wide": True},
+        {"size": [4, 4], "kernel": "cubic", "is_wide": True},
+        {"size": [4, 5], "kernel": "lanczos3", "is_wide": False},
+        {"size": [5, 3], "kernel": "linear", "is_wide": True},
     ],
+    kept=("scale", "translation"),
     x=_input(2),
+    scale=uniform(0.55, 1.8, 2).fixed(),
+    translation=uniform(-1.0, 1.0, 2).fixed(),
 )
-def scale_and_translate(x: np.ndarray, size: Any, kernel: str, scale: Any, translation: Any, is_wide: bool) -> np.ndarray:
+def scale_and_translate(
+    x: np.ndarray, scale: np.ndarray, translation: np.ndarray, size: Any, kernel: str, is_wide: bool
+) -> np.ndarray:
     """Sums of a kernel around (output + 1/2 - translation) / scale; zero where that lies outside."""
     matrices = []
     for before, after, factor, shift in zip(x.shape[2:], size, scale, translation, strict=True):
@@ -461,27 +477,33 @@ def affine_grid_3d(theta: np.ndarray, size: Any, corners: bool) -> np.ndarray:
     return _affine(theta, [0, 0, *size], corners)
 
 
+def _map(random: np.random.Generator, shape: tuple[int, ...], sizes: Mapping[str, int]) -> np.ndarray:
+    """Return maps that turn and stretch a little, and shift: [a0, a1, a2, b0, b1, b2, 0, 0] of each image."""
+    rows = [[0.9, 0.21, -0.37, -0.13, 1.07, 0.41, 0, 0], [1.1, -0.3, 0.53, 0.17, 0.91, -0.77, 0, 0]]
+    return np.array([rows[place % 2] for place in range(sizes["n"])])
+
+
 @operator(
     source=KERAS,
     sizes=TWO[:1] + TWO[2:4],
     parameters=[
-        {"order": order, "mode": mode, "matrix": matrix}
-        for order, mode, matrix in (
-            (1, "constant", [0.9, 0.21, -0.37, -0.13, 1.07, 0.41]), (1, "nearest", [0.9, 0.21, -0.37, -0.13, 1.07, 0.41]),
-            (1, "reflect", [1.3, 0.21, -1.37, -0.13, 0.83, 1.41]), (1, "wrap", [0.9, 0.21, -0.37, -0.13, 1.07, 0.41]),
-            (0, "constant", [0.9, 0.23, -0.37, -0.13, 1.07, 0.41]), (0, "nearest", [0.9, 0.23, -0.37, -0.13, 1.07, 0.41]),
-            (1, "constant", [1.1, -0.3, 0.53, 0.17, 0.91, -0.77]),
+        {"order": order, "mode": mode}
+        for order, mode in (
+            (1, "constant"), (1, "nearest"), (1, "reflect"), (1, "wrap"), (0, "constant"), (0, "nearest"), (0, "wrap"), (1, "constant")
         )
     ],
     precisions=("fp32", "fp64"),
     x=_input(2),
+    transform=drawn(_map, is_differentiated=False),
 )  # fmt: skip
-def affine_transform(x: np.ndarray, order: int, mode: str, matrix: Any) -> np.ndarray:
+def affine_transform(x: np.ndarray, transform: np.ndarray, order: int, mode: str) -> np.ndarray:
     """An image at (a0 x + a1 y + a2, b0 x + b1 y + b2) for each pixel (x, y)."""
     rows, columns = np.meshgrid(*(np.arange(size, dtype=float) for size in x.shape[2:]), indexing="ij")
-    a0, a1, a2, b0, b1, b2 = matrix
-    places = (b0 * columns + b1 * rows + b2, a0 * columns + a1 * rows + a2)
-    return np.stack([[sampled(image, places, order, mode) for image in images] for images in x])
+    found = []
+    for images, (a0, a1, a2, b0, b1, b2, _, _) in zip(x, transform, strict=True):
+        places = (b0 * columns + b1 * rows + b2, a0 * columns + a1 * rows + a2)
+        found.append([sampled(image, places, order, mode) for image in images])
+    return np.array(found)
 
 
 def _blocks(*rows: Sequence[int]) -> list[Mapping[str, int]]:
@@ -777,10 +799,10 @@ def rgb_to_grayscale(x: np.ndarray) -> np.ndarray:
 
 @operator(source=TENSORFLOW.format("image/rgb_to_yuv"), sizes=_PICTURES, precisions=_PRECISE, x=_colours())
 def rgb_to_yuv(x: np.ndarray) -> np.ndarray:
-    """Luma of ITU-R BT.601, 0.492 (blue - luma) and 0.877 (red - luma)."""
+    """Luma of ITU-R BT.601, and the differences of blue and red from it as PAL and NTSC scale them."""
     red, _, blue = np.moveaxis(x, 1, 0)
     luma = np.einsum("nchw,c->nhw", x, [0.299, 0.587, 0.114])
-    return np.stack([luma, (blue - luma) / (2 * (1 - 0.114)) * 0.872, (red - luma) / (2 * (1 - 0.299)) * 1.23], axis=1)
+    return np.stack([luma, 0.492111041122 * (blue - luma), 0.877283219910 * (red - luma)], axis=1)
 
 
 @operator(
@@ -798,7 +820,7 @@ def adjust_brightness(x: np.ndarray, delta: float) -> np.ndarray:
     source=TENSORFLOW.format("image/adjust_contrast"),
     sizes=_PICTURES,
     parameters=[{"factor": 1.5}, {"factor": 0.4}],
-    x=_colours(),
+    x=_colours().fixed(),
 )
 def adjust_contrast(x: np.ndarray, factor: float) -> np.ndarray:
     """The distances of each channel from its mean over an image, times a factor."""
@@ -811,7 +833,7 @@ def adjust_contrast(x: np.ndarray, factor: float) -> np.ndarray:
     sizes=_PICTURES,
     parameters=[{"factor": 0.5}, {"factor": 1.05}],
     precisions=_PRECISE,
-    x=_colours(),
+    x=_colours().fixed(),
 )
 def adjust_saturation(x: np.ndarray, factor: float) -> np.ndarray:
     """An image whose saturation is multiplied, and no more than 1."""
@@ -824,7 +846,7 @@ def adjust_saturation(x: np.ndarray, factor: float) -> np.ndarray:
     sizes=_PICTURES,
     parameters=[{"delta": 0.2}, {"delta": -0.45}],
     precisions=_PRECISE,
-    x=_colours(),
+    x=_colours().fixed(),
 )
 def adjust_hue(x: np.ndarray, delta: float) -> np.ndarray:
     """An image whose hue is moved around its circle."""
@@ -852,13 +874,13 @@ def standardize_image(x: np.ndarray) -> np.ndarray:
     return (x - x.mean(axes, keepdims=True)) / spread
 
 
-@operator(source=TENSORFLOW.format("image/sobel_edges"), sizes=_LARGE, x=_input(2))
-def sobel_edges(x: np.ndarray) -> np.ndarray:
-    """Sobel's differences from top to bottom and from left to right, behind a mirrored border, [..., 2]."""
+@operator(source=TENSORFLOW.format("image/sobel_edges"), sizes=_LARGE, x=_input(2), taps=_ones(3, 3))
+def sobel_edges(x: np.ndarray, taps: np.ndarray) -> np.ndarray:
+    """Sobel's differences from top to bottom and from left to right, behind a mirrored border, [..., 2]; taps: ones."""
     down = np.array([[-1.0, -2.0, -1.0], [0.0, 0.0, 0.0], [1.0, 2.0, 1.0]])
     wide = np.pad(x, [(0, 0), (0, 0), (1, 1), (1, 1)], mode="reflect")
     found = windows(wide, [3, 3], [1, 1], [1, 1])
-    return np.stack([(found * down).sum((-2, -1)), (found * down.T).sum((-2, -1))], axis=-1)
+    return np.stack([(found * (down * taps)).sum((-2, -1)), (found * (down.T * taps)).sum((-2, -1))], axis=-1)
 
 
 @operator(source=TENSORFLOW.format("image/image_gradients"), sizes=_LARGE, x=_input(2))
