@@ -30,12 +30,6 @@ def _ctc(x: Any, y: Any, times: Any, lengths: Any, blank: int) -> Any:
     return optax.ctc_loss(logits, _padding(x.shape[0], times, x.dtype), y, _padding(y.shape[1], lengths, x.dtype), blank_id=blank)
 
 
-def _triplet(x: Any, y: Any, z: Any, reduction: str, p: float, swap: bool, margin: float, eps: float) -> Any:
-    if reduction != "none" or swap:
-        raise Unsupported("a reduction, or distances that are swapped")
-    return optax.losses.triplet_margin_loss(x, y, z, norm_degree=p, margin=margin, eps=eps)
-
-
 def _fenchel_young(x: Any, y: Any) -> Any:
     """Return the loss of logsumexp, which is the cross entropy of logits where targets have no entropy."""
     return optax.losses.make_fenchel_young_loss(jax.scipy.special.logsumexp)(x, jax.nn.one_hot(y, x.shape[-1], dtype=x.dtype))
@@ -61,7 +55,7 @@ CALLS: Mapping[str, Mapping[str, Call | None]] = {
         "optax.losses.sigmoid_focal_loss": lambda x, y, alpha, gamma: optax.sigmoid_focal_loss(x, y, alpha=alpha, gamma=gamma)
     },
     "hinge_loss": {"optax.losses.hinge_loss": lambda x, y: optax.hinge_loss(x, y)},
-    "perceptron_loss": {"optax.losses.perceptron_loss": lambda x, y: optax.perceptron_loss(x, y)},
+    "perceptron_loss": {"optax.losses.perceptron_loss": lambda x, y: optax.losses.perceptron_loss(x, y)},
     "sparsemax_loss": {"optax.losses.sparsemax_loss": lambda x, y: optax.losses.sparsemax_loss(x, y)},
     "softmax_cross_entropy": {
         "optax.losses.softmax_cross_entropy": lambda x, y, axis: optax.softmax_cross_entropy(x, y, axis=axis),
@@ -83,7 +77,7 @@ CALLS: Mapping[str, Mapping[str, Call | None]] = {
         "optax.losses.make_fenchel_young_loss": _fenchel_young,
     },
     "poly_loss": {
-        "optax.losses.poly_loss_cross_entropy": lambda x, y, epsilon: optax.poly_loss_cross_entropy(x, y, epsilon=epsilon)
+        "optax.losses.poly_loss_cross_entropy": lambda x, y, epsilon: optax.losses.poly_loss_cross_entropy(x, y, epsilon=epsilon)
     },
     "smooth_labels": {"optax.losses.smooth_labels": lambda x, alpha: optax.smooth_labels(x, alpha)},
     "multiclass_hinge_loss": {"optax.losses.multiclass_hinge_loss": lambda x, y: optax.losses.multiclass_hinge_loss(x, y)},
@@ -104,7 +98,11 @@ CALLS: Mapping[str, Mapping[str, Call | None]] = {
     },
     "cosine_similarity_of_rows": {"optax.losses.cosine_similarity": lambda x, y: optax.cosine_similarity(x, y)},
     "cosine_distance": {"optax.losses.cosine_distance": lambda x, y: optax.cosine_distance(x, y)},
-    "triplet_margin_loss": {"optax.losses.triplet_margin_loss": _triplet},
+    "triplet_margin_loss_of_rows": {
+        "optax.losses.triplet_margin_loss": lambda x, y, z, p, margin, eps: optax.losses.triplet_margin_loss(
+            x, y, z, norm_degree=p, margin=margin, eps=eps
+        )
+    },
     "ntxent": {"optax.losses.ntxent": lambda x, y, temperature: optax.losses.ntxent(x, y, temperature)},
     "ranking_softmax_loss": {
         "optax.losses.ranking_softmax_loss": lambda x, y, where, weights: optax.losses.ranking_softmax_loss(

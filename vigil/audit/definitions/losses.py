@@ -446,7 +446,8 @@ def softmax_cross_entropy(x: np.ndarray, y: np.ndarray, axis: int) -> np.ndarray
 
 
 @operator(
-    x=normal("m", "n", scale=2.0), sizes=SHORT, parameters=({"axis": 0},), source=f"{TENSORFLOW}/softmax_cross_entropy_with_logits",
+    x=normal("m", "n", scale=2.0), sizes=SHORT, parameters=({"axis": 0},),
+    source=f"{TENSORFLOW}/softmax_cross_entropy_with_logits",
     y=drawn(lambda random, shape, sizes: scipy.special.softmax(random.standard_normal(shape), 0), "m", "n"),
 )  # fmt: skip
 def softmax_cross_entropy_of_columns(x: np.ndarray, y: np.ndarray, axis: int) -> np.ndarray:
@@ -674,6 +675,16 @@ def triplet_margin_loss(
     if swap:
         far = np.minimum(far, _between(y, z, p, eps))
     return _reduced(np.maximum(0.0, margin + _between(x, y, p, eps) - far), reduction)
+
+
+@operator(
+    x=_grid("m", "n"), y=_grid("m", "n", offset=0.25), z=_grid("m", "n", offset=0.25), sizes=VECTORS, precisions=WIDE, source=OPTAX,
+    parameters=tuple({"p": p, "margin": margin, "eps": 1e-6} for p in (1, 3, 2) for margin in (1.0, 9.0)),
+)  # fmt: skip
+def triplet_margin_loss_of_rows(x: np.ndarray, y: np.ndarray, z: np.ndarray, p: int, margin: float, eps: float) -> np.ndarray:
+    """Return max(0, margin + d(x, y) - d(x, z)), with d the root of a norm's sum and eps."""
+    near, far = ((np.sum(np.abs(x - each) ** p, axis=-1) + eps) ** (1.0 / p) for each in (y, z))
+    return np.maximum(0.0, margin + near - far)
 
 
 @operator(
