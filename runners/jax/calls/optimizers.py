@@ -181,8 +181,8 @@ def _muon(
     is_corrected: bool,
 ) -> Any:
     _lacks(is_corrected=(True if nesterov else is_corrected, is_corrected))
-    if scale == "rows":
-        raise Unsupported("scale: optax's weights have a column for each number that a layer gives.")
+    if scale not in ("columns", "rms"):
+        raise Unsupported("scale: optax's weights have a column for each number that a layer gives, and there is always a scale.")
     found = optax.contrib.muon(
         rate, ns_steps=steps, beta=momentum, weight_decay=weight_decay, nesterov=nesterov,
         consistent_rms=0.2 if scale == "rms" else None,
