@@ -183,8 +183,8 @@ def _muon(
     is_corrected: bool,
 ) -> Any:
     _lacks(is_corrected=(False if nesterov else is_corrected, is_corrected))
-    if scale == "rows":
-        raise Unsupported("scale: Keras's weights have a column for each number that a layer gives.")
+    if scale not in ("rms", "none"):
+        raise Unsupported("scale: Keras has one for the root mean square alone, or none.")
     return _weights(
         lambda: keras.optimizers.Muon(
             rate, momentum=momentum, nesterov=nesterov, weight_decay=weight_decay or None, ns_steps=steps,

@@ -181,8 +181,8 @@ def _muon(
     is_corrected: bool,
 ) -> Any:
     _lacks(is_corrected=(True if nesterov else is_corrected, is_corrected))
-    if scale == "rows":
-        raise Unsupported("scale: optax's weights have a column for each number that a layer gives.")
+    if scale not in ("columns", "rms"):
+        raise Unsupported("scale: optax's weights have a column for each number that a layer gives, and there is always a scale.")
     found = optax.contrib.muon(
         rate, ns_steps=steps, beta=momentum, weight_decay=weight_decay, nesterov=nesterov,
         consistent_rms=0.2 if scale == "rms" else None,
@@ -219,12 +219,14 @@ def _adan(w: Any, g: Any, *, rate: float, betas: Any, epsilon: float, weight_dec
 
 
 def _optimistic_adam(w: Any, g: Any, *, rate: float, alpha: float, beta: float, betas: Any, epsilon: float) -> Any:
-    return _weights(optax.optimistic_adam_v2(rate, alpha=alpha, beta=beta, b1=betas[0], b2=betas[1], eps=epsilon), w, g)
+    return _weights(
+        optax.optimistic_adam_v2(rate, alpha=alpha, beta=beta, b1=betas[0], b2=betas[1], eps=epsilon, eps_root=0.0), w, g
+    )
 
 
 def _optimistic_adam_of_one_rate(w: Any, g: Any, *, rate: float, alpha: float, beta: float, betas: Any, epsilon: float) -> Any:
     _lacks(alpha=(1.0, alpha))
-    return _weights(optax.optimistic_adam(rate, rate * beta, betas[0], betas[1], epsilon), w, g)
+    return _weights(optax.optimistic_adam(rate, rate * beta, betas[0], betas[1], epsilon, 0.0), w, g)
 
 
 def _lookahead(w: Any, g: Any, *, rate: float, period: int, share: float) -> Any:

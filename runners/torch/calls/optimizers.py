@@ -204,8 +204,8 @@ def _adafactor(form: dict[str, Any]) -> Callable[..., Any]:
 
 def _muon(w: Any, g: Any, *, rate: float, scale: str, steps: int, is_corrected: bool, **parameters: Any) -> Any:
     _lacks(is_corrected=(False, is_corrected))
-    if scale == "columns":
-        raise Unsupported("scale: PyTorch's weights have a row for each number that a layer gives.")
+    if scale not in ("rows", "rms"):
+        raise Unsupported("scale: PyTorch's weights have a row for each number that a layer gives, and there is always a scale.")
     kind = {"rows": "original", "rms": "match_rms_adamw"}[scale]
     return _weights(
         lambda weights: torch.optim.Muon(weights, lr=rate, ns_steps=steps, adjust_lr_fn=kind, **parameters), w, g, is_cut=False

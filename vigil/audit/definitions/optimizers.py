@@ -754,6 +754,7 @@ def adafactor_of_vector(w: np.ndarray, g: np.ndarray, *, power: float, threshold
         {"nesterov": False},
         {"weight_decay": 0.125},
         {"scale": "rms"},
+        {"scale": "none", "weight_decay": 0.125},
         {"scale": "columns"},
         {"scale": "columns", "is_corrected": True},
         {"scale": "columns", "is_corrected": True, "nesterov": False, "weight_decay": 0.125},
@@ -776,12 +777,13 @@ def muon(
     """Muon: momentum, made nearly orthogonal by steps of Newton and Schulz.
 
     scale: rms, 0.2 sqrt(max(rows, columns)), https://arxiv.org/abs/2502.16982; rows, sqrt(max(1, rows / columns)), where rows
-    are what a layer gives; columns, the same where columns are that. is_corrected: Nesterov's momentum is that of Nadam.
+    are what a layer gives; columns, the same where columns are that; none. is_corrected: Nesterov's momentum is that of Nadam.
     """
     a, b, c = 3.4445, -4.7750, 2.0315
     rows, columns = w.shape
     share = rows / columns if scale == "rows" else columns / rows
     factor = 0.2 * np.sqrt(max(rows, columns)) if scale == "rms" else np.sqrt(max(1.0, share))
+    factor = 1.0 if scale == "none" else factor
     walk = [w]
     mean = np.zeros_like(w)
     for t, gradient in enumerate(g, 1):

@@ -104,8 +104,8 @@ def clipped_adaptively(w: np.ndarray, g: np.ndarray, *, share: float, least: flo
 
 @operator(source=OPTAX + "centralize", sizes=PAIRS, x=normal("m", "n").fixed())
 def centralized(x: np.ndarray) -> np.ndarray:
-    """A gradient less its mean over all axes but the last, https://arxiv.org/abs/2004.01461 where the last axis is the output."""
-    return x - np.mean(x, axis=0, keepdims=True)
+    """A gradient less its mean over all axes but the first, as optax's example has it, https://arxiv.org/abs/2004.01461."""
+    return x - np.mean(x, axis=1, keepdims=True)
 
 
 def _partly_none(random: np.random.Generator, shape: tuple[int, ...], sizes: Sizes) -> np.ndarray:
