@@ -183,12 +183,24 @@ def _literal(array: np.ndarray) -> str | None:
 
 
 def _call_of(framework: str, family: str, operator: str, way: str) -> tuple[list[str], list[str]] | None:
-    """Return the imports and the definition of `call`, as the runner has them; None where its file has no such call."""
+    """Return the imports and the definition of `call`, as the runner has them; None where its file cannot be taken alone."""
     runners = project_root() / "runners"
-    for path in (runners / framework / "calls" / f"{family}.py", runners / "keras" / f"{family}.py"):
-        if path.exists() and (found := _in_file(path, operator, way)):
-            return found
-    return None
+    is_keras = way.startswith("keras.")
+    path = runners / "keras" / f"{family}.py" if is_keras else runners / framework / "calls" / f"{family}.py"
+    if not path.exists():
+        return None
+    return _in_file(path, operator, way) or _whole(path, operator, way)
+
+
+def _whole(path: Path, operator: str, way: str) -> tuple[list[str], list[str]] | None:
+    """Return a whole file, whose calls are made in a loop; None where it needs others of Vigil."""
+    text = path.read_text(encoding="utf-8").replace("from __future__ import annotations\n", "")
+    text = text.replace("from runners.contract.errors import Unsupported\n", "Unsupported = ValueError\n")
+    tree = ast.parse(text)
+    if any(isinstance(each, ast.ImportFrom) and str(each.module).startswith("runners") for each in ast.walk(tree)):
+        return None
+    lines = [line for line in ast.unparse(ast.Module(tree.body[1:], [])).splitlines() if line]
+    return [], [*lines, f"call = CALLS[{operator!r}][{way!r}]"]
 
 
 def _in_file(path: Path, operator: str, way: str) -> tuple[list[str], list[str]] | None:

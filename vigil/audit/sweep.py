@@ -111,7 +111,7 @@ def audit(
     worst: dict[str, dict[str, float]] = {}
     processes: list[AuditProcess] = []
     scripts: dict[tuple, str] = {}
-    names: Mapping[str, Mapping[str, str]] = {}
+    names: Mapping[str, Any] = {}
     kinks = forms = 0
     version: str | None = None
     with ThreadPoolExecutor(max_workers=1) as pool:
@@ -159,7 +159,7 @@ def audit(
         findings=tuple(findings),
         fixed=tuple(fixed),
         gaps=tuple(_gaps(rows)),
-        coverage=tuple(coverage_of(started.framework, names)),
+        coverage=tuple(coverage_of(started.framework, names["public"], names["called"])) if names else (),
         worst=worst,
         processes=tuple(processes),
         limits=limits.facts,
@@ -362,7 +362,7 @@ def _version_of(directory: Path) -> str | None:
                  if event["kind"] == "environment"), None)  # fmt: skip
 
 
-def _names_of(directory: Path) -> dict[str, dict[str, str]]:
+def _names_of(directory: Path) -> dict[str, Any]:
     path = directory / frame.NAMES
     return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
 

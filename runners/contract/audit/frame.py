@@ -15,7 +15,7 @@ import numpy as np
 from runners.contract.arrays import read_arrays, write_arrays
 from runners.contract.audit.mutants import MUTANTS, Tools, has_effect
 from runners.contract.audit.request import FILE_NAME, OPTION, AuditRequest, read_request
-from runners.contract.audit.ways import Call, called, calls_of, found, public_names
+from runners.contract.audit.ways import Call, all_ways, called, calls_of, found, public_names
 from runners.contract.errors import ContractError
 from runners.contract.files import replace_text
 from runners.contract.protocol.events import EventWriter
@@ -23,7 +23,7 @@ from runners.contract.steps import process
 
 # What a call came to. absent: this release has no such name. cannot: the framework has no such form of it, with the reason.
 ANSWERED, RAISES, ABSENT, CANNOT = "answered", "raises", "absent", "cannot"
-NAMES = "names.json"  # what is public in each namespace that is audited
+NAMES = "names.json"  # what is public in each namespace that is audited, and what is called
 _LONGEST_MESSAGE = 300
 # What frameworks say of a type of numbers, or a derivative, that they do not have.
 _HAS_NONE = (
@@ -95,7 +95,8 @@ def main(name: str, load: Callable[[], Framework], arguments: list[str]) -> int:
 
 def _answer(framework: Framework, request: AuditRequest, directory: Path, events: EventWriter) -> None:
     if request.tells_names:
-        replace_text(directory / NAMES, json.dumps(public_names(framework.name)))
+        told_names = {"public": public_names(framework.name), "called": all_ways(framework.name)}
+        replace_text(directory / NAMES, json.dumps(told_names))
     adapter = framework.adapter(request)
     events.enter("verify")
     for family in request.families:

@@ -70,6 +70,17 @@ def _by_position(function: Callable[..., Any], arguments: dict[str, Any]) -> Any
     return function(*tensors, **rest)
 
 
+def all_ways(framework: str) -> dict[str, list[str]]:
+    """Return the public names that are called, by operator, of every family."""
+    folders = [f"runners.{framework}.calls"] + ([f"runners.{KERAS}"] if importlib.util.find_spec(KERAS) else [])
+    ways: dict[str, list[str]] = {}
+    for folder in folders:
+        for each in pkgutil.iter_modules(pkgutil.resolve_name(folder).__path__):
+            for operator, calls in getattr(pkgutil.resolve_name(f"{folder}.{each.name}"), "CALLS", {}).items():
+                ways.setdefault(operator, []).extend(calls)
+    return ways
+
+
 def namespaces(framework: str) -> tuple[str, ...]:
     """Return the namespaces whose public names an audit of a framework should reach: its own, and Keras's on it."""
     names = [f"runners.{framework}.calls"] + ([f"runners.{KERAS}"] if importlib.util.find_spec(KERAS) else [])
