@@ -95,6 +95,10 @@ class Adapter:
         outputs, gradients = function(chosen, rest, cotangents)
         return Answer([_read(each) for each in outputs], {name: _read(gradients[name]) for name in question.differentiated})
 
+    def forget(self) -> None:
+        if self._mode != "eager":
+            jax.clear_caches()
+
 
 def _is_pulled(output: Any, cotangent: Any) -> bool:
     is_floating = jnp.issubdtype(output.dtype, jnp.floating)

@@ -95,6 +95,9 @@ class Adapter:
         named: Sequence[tuple[str, Any]] = list(zip(question.differentiated, gradients, strict=True))
         return Answer([_read(each) for each in outputs], {name: _read(each) for name, each in named})
 
+    def forget(self) -> None:
+        """Functions go with the question that they were traced for."""
+
 
 def _tensor(name: str, array: np.ndarray, question: Question) -> Any:
     if array.dtype.kind in "iu":

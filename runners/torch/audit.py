@@ -71,7 +71,6 @@ class Adapter:
         before = {name: _read(leaf).tobytes() for name, leaf in leaves.items()}
         function: Callable[..., Any] = call
         if self._mode == "compile":
-            torch._dynamo.reset()
             function = compile_function(lambda **arguments: call(**arguments), dynamic=False)
         found = function(**{name: _laid_out(leaf, question.layout) for name, leaf in leaves.items()}, **question.parameters)
         outputs = list(found) if isinstance(found, (tuple, list)) else [found]
@@ -88,6 +87,10 @@ class Adapter:
         }
         changed = tuple(name for name, leaf in leaves.items() if _read(leaf).tobytes() != before[name])
         return Answer([_read(each) for each in outputs], gradients, changed)
+
+    def forget(self) -> None:
+        if self._mode == "compile":
+            torch._dynamo.reset()
 
     def _leaf(self, name: str, array: np.ndarray, question: Question) -> Any:
         if array.dtype.kind in "iu":

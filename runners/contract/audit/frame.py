@@ -78,6 +78,9 @@ class Adapter(Protocol):
     def answer(self, call: Call, question: Question) -> Answer:
         """Return what the call gives for a question, with the gradients that it asks for."""
 
+    def forget(self) -> None:
+        """Drop what was compiled for an operator: thousands of programs would fill the memory."""
+
 
 class Framework(NamedTuple):
     """What a framework brings. `set_up` comes before its first operation."""
@@ -112,6 +115,7 @@ def _answer(framework: Framework, request: AuditRequest, directory: Path, events
                     arrays |= {f"{len(told) - 1}/{name}": each for name, each in answers.items()}
             events.advance()
             if number + 1 == len(questions) or questions[number + 1].operator != question.operator:
+                adapter.forget()
                 events.emit("probed", index=number, total=len(questions), name=f"{family}/{question.operator}", seconds=0.0)
         write_arrays(directory / f"answers-{family}.npz", arrays)
         replace_text(directory / f"answers-{family}.json", json.dumps(told))
