@@ -108,7 +108,7 @@ def _tensor(name: str, array: np.ndarray, question: Question) -> Any:
 
 
 def _read(value: Any) -> np.ndarray:
-    array = np.asarray(value)
+    array = np.asarray(value.numpy())  # a bfloat16 number without axes is no array to NumPy otherwise
     is_narrow = tf.as_dtype(array.dtype).is_floating and array.dtype != np.float64
     return array.astype(np.float32) if is_narrow else array
 

@@ -475,7 +475,7 @@ def sparse_softmax_cross_entropy(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 @operator(
     x=normal("m", "n", scale=2.0),
-    y=_distribution("m", "n"),
+    y=_distribution("m", "n").fixed(),
     sizes=SHORT,
     source=OPTAX,
     parameters=({"epsilon": 2.0}, {"epsilon": -1.0}),
@@ -678,8 +678,8 @@ def triplet_margin_loss(
 
 
 @operator(
-    x=_grid("m", "n"), y=_grid("m", "n", offset=0.25), z=_grid("m", "n", offset=0.25), sizes=VECTORS, precisions=WIDE, source=OPTAX,
-    parameters=tuple({"p": p, "margin": margin, "eps": 1e-6} for p in (1, 3, 2) for margin in (1.0, 9.0)),
+    x=_grid("m", "n"), y=_grid("m", "n", offset=0.25), z=_grid("m", "n", offset=0.25), sizes=VECTORS, precisions=WIDE,
+    source=OPTAX, parameters=tuple({"p": p, "margin": margin, "eps": 1e-6} for p in (1, 3, 2) for margin in (1.0, 9.0)),
 )  # fmt: skip
 def triplet_margin_loss_of_rows(x: np.ndarray, y: np.ndarray, z: np.ndarray, p: int, margin: float, eps: float) -> np.ndarray:
     """Return max(0, margin + d(x, y) - d(x, z)), with d the root of a norm's sum and eps."""
