@@ -17,10 +17,6 @@ def _causal(q: Any, k: Any, v: Any, scale: float | None) -> Any:
     return keras.ops.dot_product_attention(q, k, v, scale=scale, is_causal=True)
 
 
-def _capped(q: Any, k: Any, v: Any, cap: float) -> Any:
-    return keras.ops.dot_product_attention(q, k, v, attn_logits_soft_cap=cap)
-
-
 def _projections(given: dict[str, Any]) -> dict[str, Any]:
     names = {"q": "query", "k": "key", "v": "value", "o": "attention_output"}
     kernels = {f"{name}/kernel": given[f"w{each}"] for each, name in names.items()}
@@ -102,7 +98,6 @@ CALLS = {
     "attention_masked": {_NAME: lambda q, k, v, mask: keras.ops.dot_product_attention(q, k, v, mask=mask)},
     "attention_biased": {_NAME: lambda q, k, v, bias: keras.ops.dot_product_attention(q, k, v, bias=bias)},
     "attention_causal": {_NAME: _causal},
-    "attention_capped": {_NAME: _capped},
     "attention_luong": {"keras.layers.Attention": _luong},
     "attention_bahdanau": {"keras.layers.AdditiveAttention": _bahdanau},
     "attention_two_masks": {"keras.layers.Attention": _two_masks},

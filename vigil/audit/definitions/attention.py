@@ -162,20 +162,6 @@ def attention_window(q: np.ndarray, k: np.ndarray, v: np.ndarray, before: int, a
     return weighted(q, k, v, None, hidden((distance >= -before) & (distance <= after)))[0]
 
 
-@operator(
-    source="https://keras.io/api/ops/nn/",
-    sizes=_ANY_LENGTHS,
-    parameters=[{"cap": 1.0}, {"cap": 5.0}],
-    **_THREE,
-)
-def attention_capped(q: np.ndarray, k: np.ndarray, v: np.ndarray, cap: float) -> np.ndarray:
-    """Return attention with logits held between bounds by cap * tanh(logits / cap)."""
-    logits = np.einsum("bshd,bthd->bhst", q, k) / np.sqrt(q.shape[-1])
-    capped = cap * np.tanh(logits / cap)
-    weights = np.exp(capped - capped.max(-1, keepdims=True))
-    return np.einsum("bhst,bthe->bshe", weights / weights.sum(-1, keepdims=True), v)
-
-
 @operator(source=TORCH, sizes=_ANY_LENGTHS, **_THREE)
 def attention_weights(q: np.ndarray, k: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return attention and its weights [batch, heads, queries, keys]."""
@@ -212,7 +198,7 @@ def attention_luong(
     sizes=_ROWS,
     parameters=[{"is_causal": False}, {"is_causal": True}],
     **_ROW,
-    scale=normal("d"),
+    scale=normal("d", scale=0.5),
     mask=_seen("b", "t", has_first=True),
 )
 def attention_bahdanau(
