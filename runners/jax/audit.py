@@ -63,7 +63,7 @@ class Adapter:
     def __init__(self, request: AuditRequest) -> None:
         self._mode = request.mode
 
-    def answer(self, call: Call, question: Question) -> Answer:
+    def prepared(self, call: Call, question: Question) -> Callable[[], Answer]:
         given = {name: _array(name, each, question) for name, each in question.arguments.items()}
         cotangents = [None if each is None else jnp.asarray(each) for each in question.cotangents]
         chosen = {name: given[name] for name in question.differentiated}
@@ -92,8 +92,12 @@ class Adapter:
             function = jax.jit(work)
             if self._mode == "compile":
                 function = compile_ahead(function, chosen, rest, cotangents)
-        outputs, gradients = function(chosen, rest, cotangents)
-        return Answer([_read(each) for each in outputs], {name: _read(gradients[name]) for name in question.differentiated})
+
+        def made() -> Answer:
+            outputs, gradients = function(chosen, rest, cotangents)
+            return Answer([_read(each) for each in outputs], {name: _read(gradients[name]) for name in question.differentiated})
+
+        return made
 
     def forget(self) -> None:
         if self._mode != "eager":

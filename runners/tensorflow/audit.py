@@ -61,7 +61,7 @@ class Adapter:
     def __init__(self, request: AuditRequest) -> None:
         self._mode = request.mode
 
-    def answer(self, call: Call, question: Question) -> Answer:
+    def prepared(self, call: Call, question: Question) -> Callable[[], Answer]:
         names = list(question.arguments)
         given = [_tensor(name, question.arguments[name], question) for name in names]
         cotangents = [None if each is None else tf.constant(each) for each in question.cotangents]
@@ -91,9 +91,13 @@ class Adapter:
         function: Callable[..., Any] = work
         if self._mode != "eager":
             function = (compile_function if self._mode == "compile" else trace)(work)
-        outputs, gradients = function(*given)
-        named: Sequence[tuple[str, Any]] = list(zip(question.differentiated, gradients, strict=True))
-        return Answer([_read(each) for each in outputs], {name: _read(each) for name, each in named})
+
+        def made() -> Answer:
+            outputs, gradients = function(*given)
+            named: Sequence[tuple[str, Any]] = list(zip(question.differentiated, gradients, strict=True))
+            return Answer([_read(each) for each in outputs], {name: _read(each) for name, each in named})
+
+        return made
 
     def forget(self) -> None:
         """Functions go with the question that they were traced for."""

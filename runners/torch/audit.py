@@ -66,12 +66,15 @@ class Adapter:
             raise Unsupported("jit: torch.jit has no way to take a function with any arguments. Allowed: eager, compile.")
         self._mode = request.mode
 
-    def answer(self, call: Call, question: Question) -> Answer:
-        leaves = {name: self._leaf(name, array, question) for name, array in question.arguments.items()}
-        before = {name: _read(leaf).tobytes() for name, leaf in leaves.items()}
+    def prepared(self, call: Call, question: Question) -> Callable[[], Answer]:
         function: Callable[..., Any] = call
         if self._mode == "compile":
             function = compile_function(lambda **arguments: call(**arguments), dynamic=False)
+        return lambda: self._answer(function, question)
+
+    def _answer(self, function: Callable[..., Any], question: Question) -> Answer:
+        leaves = {name: self._leaf(name, array, question) for name, array in question.arguments.items()}
+        before = {name: _read(leaf).tobytes() for name, leaf in leaves.items()}
         found = function(**{name: _laid_out(leaf, question.layout) for name, leaf in leaves.items()}, **question.parameters)
         outputs = list(found) if isinstance(found, (tuple, list)) else [found]
         pairs = [

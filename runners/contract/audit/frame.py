@@ -35,6 +35,8 @@ _HAS_NONE = (
     "No gradient defined",
     "Gradient not defined",
     "gradient registry has no entry",
+    "not in the list of allowed values",
+    "Could not find device for node",
 )
 
 
@@ -75,8 +77,8 @@ class Adapter(Protocol):
 
     tools: Tools
 
-    def answer(self, call: Call, question: Question) -> Answer:
-        """Return what the call gives for a question, with the gradients that it asks for."""
+    def prepared(self, call: Call, question: Question) -> Callable[[], Answer]:
+        """Return what makes the call for a question, with the gradients that it asks for: compiled once, made as often as asked."""
 
     def forget(self) -> None:
         """Drop what was compiled for an operator: thousands of programs would fill the memory."""
@@ -129,13 +131,14 @@ def _asked(
         return row | {"status": ABSENT, "message": f"{framework.name} has no {way}"}, {}
     try:
         call = called(way, call)
-        answer = adapter.answer(call, question)
+        made = adapter.prepared(call, question)
+        answer = made()
         if mutant:
-            mutated = adapter.answer(MUTANTS[mutant](call, adapter.tools), question)
+            mutated = adapter.prepared(MUTANTS[mutant](call, adapter.tools), question)()
             if not has_effect(answer.named(), mutated.named()):
                 return row | {"status": CANNOT, "message": "no effect"}, {}
             return row, mutated.named()
-        again = adapter.answer(call, question).named()
+        again = made().named()
     except ContractError as error:
         status = CANNOT if error.category == "unsupported" else RAISES
         return row | {"status": status, "message": str(error)[:_LONGEST_MESSAGE]}, {}
