@@ -78,7 +78,7 @@ class Adapter(Protocol):
     tools: Tools
 
     def prepared(self, call: Call, question: Question) -> Callable[[], Answer]:
-        """Return what makes the call for a question, with the gradients that it asks for: compiled once, made as often as asked."""
+        """Return what makes the call for a question, with the gradients that it asks for: compiled once, for every time."""
 
     def forget(self) -> None:
         """Drop what was compiled for an operator: thousands of programs would fill the memory."""
