@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import flax.linen
+import flax.linen.pooling
 import jax
 import jax.numpy as jnp
 from flax import nnx
@@ -85,6 +86,6 @@ for _rank in (1, 2, 3):
     CALLS[f"global_max_pool_{_rank}d"] = {"jax.numpy.max": lambda x, _space=_space: jnp.max(x, _space)}
 CALLS["min_pool_2d"] = {
     "jax.lax.reduce_window": _min_reduced,
-    "flax.linen.min_pool": _min(flax.linen.min_pool),
-    "flax.nnx.min_pool": _min(nnx.min_pool),
+    "flax.linen.pooling.min_pool": _min(lambda *given: flax.linen.pooling.min_pool(*given)),
+    "flax.nnx.min_pool": _min(lambda *given: nnx.min_pool(*given)),
 }

@@ -19,7 +19,7 @@ def _mode(mode: str) -> Call:
     return lambda x, widths: F.pad(x, _flat(widths), mode=mode)
 
 
-def _layer(kind: Call) -> Call:
+def _layer(kind: Any) -> Call:
     return lambda x, widths: kind(_flat(widths))(x)
 
 
@@ -32,12 +32,12 @@ def _calls(rank: int) -> dict[str, dict[str, Call]]:
         },
         "negative": {
             "torch.nn.functional.pad": lambda x, widths: F.pad(x, _flat(widths)),
-            f"torch.nn.ZeroPad{rank}d": _layer(getattr(nn, f"ZeroPad{rank}d")),
+            f"torch.nn.ZeroPad{rank}d": _layer(getattr(nn, f"ZeroPad{rank}d", None)),
         },
     }
     for name, mode, kind in (("reflect", "reflect", "Reflection"), ("edge", "replicate", "Replication"), ("circular",) * 3):
         layer = f"{kind.capitalize()}Pad{rank}d"
-        calls[name] = {"torch.nn.functional.pad": _mode(mode), f"torch.nn.{layer}": _layer(getattr(nn, layer))}
+        calls[name] = {"torch.nn.functional.pad": _mode(mode), f"torch.nn.{layer}": _layer(getattr(nn, layer, None))}
     return {f"pad_{name}_{rank}d": each for name, each in calls.items()}
 
 

@@ -79,7 +79,7 @@ def _mean_layer(kind: Call) -> Call:
 
 
 def _norm(rank: int) -> dict[str, Call]:
-    function, kind = getattr(F, f"lp_pool{rank}d"), getattr(nn, f"LPPool{rank}d")
+    function, kind = getattr(F, f"lp_pool{rank}d", None), getattr(nn, f"LPPool{rank}d", None)
 
     def call(x: Any, power: float, window: Any, strides: Any, ceil: bool) -> Any:
         return function(x, power, tuple(window) if rank > 1 else window[0], tuple(strides) if rank > 1 else strides[0], ceil)
