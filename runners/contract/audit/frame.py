@@ -27,7 +27,7 @@ _LONGEST_MESSAGE = 300
 # What frameworks say of a type of numbers, or a derivative, that they do not have.
 _HAS_NONE = (
     "not implemented for", "is not implemented", "No OpKernel was registered", "is not supported", "not in list of allowed values",
-    "No gradient defined", "Gradient not defined", "gradient registry has no entry",
+    "No gradient defined", "Gradient not defined", "gradient registry has no entry", "gradients are only implemented if",
 )  # fmt: skip
 
 
