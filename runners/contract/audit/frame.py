@@ -37,6 +37,7 @@ _HAS_NONE = (
     "gradient registry has no entry",
     "not in the list of allowed values",
     "Could not find device for node",
+    "gradients are only implemented if",
 )
 
 

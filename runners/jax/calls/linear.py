@@ -135,7 +135,7 @@ def _sylvester(x: Any, y: Any, z: Any) -> Any:
 
 
 def _from_lu(x: Any) -> Any:
-    return tuple(jsl.lu(x))
+    return tuple(jax.vmap(jsl.lu)(x))
 
 
 def _cosine(x: Any, y: Any, axis: int) -> Any:
