@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 # "same", "valid" or how much is added before and behind each of the last axes.
 Padding = str | Sequence[Sequence[int]]
+
+
+def at(*places: Any) -> Any:
+    """Return an index of the last axes."""
+    return (..., *places)
 
 
 def amounts(
@@ -39,4 +45,4 @@ def windows(x: np.ndarray, window: Sequence[int], strides: Sequence[int], dilati
     spans = tuple((width - 1) * spread + 1 for width, spread in zip(window, dilation, strict=True))
     found = np.lib.stride_tricks.sliding_window_view(x, spans, axes)
     places = tuple(slice(None, None, stride) for stride in strides)
-    return found[(..., *places, *(slice(None, None, spread) for spread in dilation))]
+    return found[at(*places, *(slice(None, None, spread) for spread in dilation))]

@@ -254,7 +254,7 @@ def _projected(query: np.ndarray, value: np.ndarray, given: Given, added: Any = 
 
 
 @operator(source=PAPER, sizes=_LAYER, query=normal("b", "s", "n"), value=normal("b", "t", "n"), mask=_seen("b", "t"), **_WEIGHTS)
-def multi_head(query, value, mask, wq, wk, wv, wo, bq, bk, bv, bo):  # type: ignore[no-untyped-def]
+def multi_head(query, value, mask, wq, wk, wv, wo, bq, bk, bv, bo):
     """Return a layer of two heads that sees keys where a mask [batch, keys] is true."""
     return _projected(query, value, locals(), hidden(mask[:, None, None]))[0]
 
@@ -268,7 +268,7 @@ def multi_head(query, value, mask, wq, wk, wv, wo, bq, bk, bv, bo):  # type: ign
     mask=_seen("b", "t"),
     **_WEIGHTS,
 )
-def multi_head_weights(query, value, mask, wq, wk, wv, wo, bq, bk, bv, bo, is_averaged):  # type: ignore[no-untyped-def]
+def multi_head_weights(query, value, mask, wq, wk, wv, wo, bq, bk, bv, bo, is_averaged):
     """Return the layer and its weights, of each head [batch, heads, queries, keys] or their mean over heads."""
     found, weights = _projected(query, value, locals(), hidden(mask[:, None, None]))
     return found, weights.mean(1) if is_averaged else weights
@@ -281,13 +281,13 @@ def multi_head_weights(query, value, mask, wq, wk, wv, wo, bq, bk, bv, bo, is_av
     x=normal("b", "s", "n"),
     **_WEIGHTS,
 )
-def multi_head_self(x, wq, wk, wv, wo, bq, bk, bv, bo, is_causal):  # type: ignore[no-untyped-def]
+def multi_head_self(x, wq, wk, wv, wo, bq, bk, bv, bo, is_causal):
     """Return a layer of two heads in which a sequence sees all of itself, or what is not after it."""
     return _projected(x, x, locals(), hidden(causal(x.shape[1], x.shape[1])) if is_causal else 0.0)[0]
 
 
 @operator(source=PAPER, sizes=_LAYER, x=normal("b", "s", "n").fixed(), **{name: each.fixed() for name, each in _WEIGHTS.items()})
-def multi_head_inference(x, wq, wk, wv, wo, bq, bk, bv, bo):  # type: ignore[no-untyped-def]
+def multi_head_inference(x, wq, wk, wv, wo, bq, bk, bv, bo):
     """Return the layer of a sequence that sees all of itself, as it is evaluated without a derivative."""
     return _projected(x, x, locals())[0]
 
@@ -299,7 +299,7 @@ def multi_head_inference(x, wq, wk, wv, wo, bq, bk, bv, bo):  # type: ignore[no-
     x=normal("b", "s", "n"),
     **_WEIGHTS,
 )
-def multi_head_window(x, wq, wk, wv, wo, bq, bk, bv, bo, window, is_causal):  # type: ignore[no-untyped-def]
+def multi_head_window(x, wq, wk, wv, wo, bq, bk, bv, bo, window, is_causal):
     """Return a layer of two heads in which each place sees those nearer than a window, or of them what is not after it."""
     distance = np.arange(x.shape[1])[:, None] - np.arange(x.shape[1])
     seen = (np.abs(distance) < window) & ((distance >= 0) | (not is_causal))
@@ -321,7 +321,7 @@ def multi_head_window(x, wq, wk, wv, wo, bq, bk, bv, bo, window, is_causal):  # 
     bv=normal(6),
     bo=normal("n"),
 )
-def multi_head_grouped(query, value, mask, wq, wk, wv, wo, bq, bk, bv, bo):  # type: ignore[no-untyped-def]
+def multi_head_grouped(query, value, mask, wq, wk, wv, wo, bq, bk, bv, bo):
     """Return a layer of four heads of width 3 for queries, and two for keys and values, with a mask [batch, queries, keys]."""
     q = (query @ wq + bq).reshape(*query.shape[:2], 4, 3)
     k, v = ((value @ w + b).reshape(*value.shape[:2], 2, 3) for w, b in ((wk, bk), (wv, bv)))
@@ -374,7 +374,7 @@ def _encoded(x: np.ndarray, given: dict[str, Any], added: Any) -> np.ndarray:
 
 
 @operator(source=_ENCODER_SOURCE, sizes=_ENCODER, parameters=_KINDS, x=normal("b", "s", "n"), **_WEIGHTS, **_FORWARD)
-def encoder_layer(  # type: ignore[no-untyped-def]
+def encoder_layer(
     x, wq, wk, wv, wo, bq, bk, bv, bo, w1, b1, w2, b2, g1, c1, g2, c2, norm_first, activation
 ):
     """Return a layer of a transformer's encoder, without dropout."""
@@ -389,7 +389,7 @@ def encoder_layer(  # type: ignore[no-untyped-def]
     lengths=_lengths("s"),
     **{name: each.fixed() for name, each in (_WEIGHTS | _FORWARD).items()},
 )
-def encoder_layer_inference(  # type: ignore[no-untyped-def]
+def encoder_layer_inference(
     x, lengths, wq, wk, wv, wo, bq, bk, bv, bo, w1, b1, w2, b2, g1, c1, g2, c2, norm_first, activation
 ):
     """Return the layer, without a derivative, of sequences of some lengths; 0 comes of what is behind them."""

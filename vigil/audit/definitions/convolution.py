@@ -13,7 +13,7 @@ import numpy as np
 
 from vigil.audit.arguments import Argument, drawn, normal
 from vigil.audit.entry import operator
-from vigil.audit.windows import Padding, amounts, padded, windows
+from vigil.audit.windows import Padding, amounts, at, padded, windows
 
 XLA = "https://openxla.org/xla/operation_semantics#conv_convolution"
 ARITHMETIC = "https://arxiv.org/abs/1603.07285"
@@ -154,7 +154,7 @@ _NUMPY = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}
 def _around(x: np.ndarray, weight: np.ndarray, bias: np.ndarray, mode: str, strides: int, dilation: int) -> np.ndarray:
     rank = x.ndim - 2
     half = [dilation * (size - 1) // 2 for size in weight.shape[2:]]
-    wide = np.pad(x, [(0, 0), (0, 0), *[(size, size) for size in half]], mode=_NUMPY[mode])  # type: ignore[call-overload]
+    wide = np.pad(x, [(0, 0), (0, 0), *[(size, size) for size in half]], mode=_NUMPY[mode])
     return correlated(wide, weight, [strides] * rank, [(0, 0)] * rank, [dilation] * rank) + _each(bias, rank)
 
 
@@ -261,10 +261,10 @@ def scattered(
                 slice(at * spread, at * spread + (size - 1) * stride + 1, stride)
                 for at, spread, size, stride in zip(place, dilation, space, strides, strict=True)
             )
-            part = np.einsum("nc...,co->no...", given, of_group[(slice(None), slice(None), *place)])
-            found[(slice(None), slice(group * share, (group + 1) * share), *where)] += part
+            part = np.einsum("nc...,co->no...", given, of_group[at(*place)])
+            found[at(slice(group * share, (group + 1) * share), *where)] += part
     kept = (slice(before, span - max(0, behind)) for (before, behind), span in zip(pairs, spans, strict=True))
-    return found[(..., *kept)]
+    return found[at(*kept)]
 
 
 def _transposed(x: np.ndarray, weight: np.ndarray, bias: np.ndarray, strides: Any, padding: Any, dilation: Any) -> np.ndarray:
@@ -466,12 +466,12 @@ def convolution_2d_dilated_input(
     """A convolution of an input with zeros between its elements; a border below zero is cut off."""
     space = [(size - 1) * each + 1 for size, each in zip(x.shape[2:], input_dilation, strict=True)]
     wide = np.zeros((*x.shape[:2], *space))
-    wide[(..., *(slice(None, None, each) for each in input_dilation))] = x
+    wide[at(*(slice(None, None, each) for each in input_dilation))] = x
     cut = tuple(
         slice(max(0, -before), size - max(0, -behind)) for (before, behind), size in zip(pairs, wide.shape[2:], strict=True)
     )
     border = [(max(0, before), max(0, behind)) for before, behind in pairs]
-    return correlated(wide[(..., *cut)], weight, strides, border, dilation)
+    return correlated(wide[at(*cut)], weight, strides, border, dilation)
 
 
 @operator(

@@ -885,7 +885,7 @@ def _rows(
         return _of_rows(function(x, y, **parameters), weight, reduction)
 
     names = ["x", "y", "weight", "reduction", *given[0]]
-    definition.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+    definition.__signature__ = inspect.Signature(
         [inspect.Parameter(each, inspect.Parameter.KEYWORD_ONLY) for each in names]
     )
     definition.__name__, definition.__doc__ = name, says

@@ -65,7 +65,7 @@ def _average(name: str, function: Any, y: Argument, x: Argument, *parameters: di
 
     elif names == ("p",):
 
-        def definition(y: np.ndarray, x: np.ndarray, w: np.ndarray, p: Any) -> np.ndarray:  # type: ignore[misc]
+        def definition(y: np.ndarray, x: np.ndarray, w: np.ndarray, p: Any) -> np.ndarray:
             return _mean(function(y, x, p), w)
 
     definition.__name__ = name
@@ -114,7 +114,7 @@ def _labelled(name: str, function: Any, *parameters: dict[str, Any]) -> None:
 
     else:
 
-        def definition(labels: np.ndarray, x: np.ndarray, w: np.ndarray) -> np.ndarray:  # type: ignore[misc]
+        def definition(labels: np.ndarray, x: np.ndarray, w: np.ndarray) -> np.ndarray:
             return _mean(function(labels, x), w)
 
     definition.__name__ = name

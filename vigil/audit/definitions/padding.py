@@ -9,6 +9,7 @@ import numpy as np
 
 from vigil.audit.arguments import Argument, normal, spread
 from vigil.audit.entry import operator
+from vigil.audit.windows import at
 
 NUMPY = "https://numpy.org/doc/stable/reference/generated/numpy.pad.html"
 LAX = "https://docs.jax.dev/en/latest/_autosummary/jax.lax.pad.html"
@@ -58,7 +59,7 @@ def _cut(x: np.ndarray, widths: Any) -> np.ndarray:
     cut = tuple(
         slice(max(0, -before), size - max(0, -behind)) for (before, behind), size in zip(widths, x.shape[2:], strict=True)
     )
-    return np.pad(x[(..., *cut)], _all(x, [(max(0, before), max(0, behind)) for before, behind in widths]))
+    return np.pad(x[at(*cut)], _all(x, [(max(0, before), max(0, behind)) for before, behind in widths]))
 
 
 def _constant(x: np.ndarray, widths: Any, value: float) -> np.ndarray:

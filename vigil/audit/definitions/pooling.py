@@ -12,7 +12,7 @@ import numpy as np
 
 from vigil.audit.arguments import Argument, drawn, normal, permutation, uniform
 from vigil.audit.entry import operator
-from vigil.audit.windows import Padding, amounts, padded, windows
+from vigil.audit.windows import Padding, amounts, at, padded, windows
 
 TORCH = "https://docs.pytorch.org/docs/stable/generated/torch.nn.{}.html"
 TENSORFLOW = "https://www.tensorflow.org/api_docs/python/tf/nn/{}"
@@ -291,7 +291,7 @@ def _adaptive(x: np.ndarray, output: Sequence[int], function: Any) -> np.ndarray
             slice(at * size // count, -(-(at + 1) * size // count))
             for at, size, count in zip(place, x.shape[2:], output, strict=True)
         )
-        found[(..., *place)] = function(x[(..., *part)], axis=tuple(range(2, x.ndim)))
+        found[at(*place)] = function(x[at(*part)], axis=tuple(range(2, x.ndim)))
     return found
 
 

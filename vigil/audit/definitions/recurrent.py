@@ -189,7 +189,7 @@ def lstm_two_directions(
     upper_recurrent=normal(2, "h", "4h", scale=0.2),
     upper_bias=normal(2, "4h", scale=0.3),
 )
-def lstm_two_layers(x, h, c, kernel, recurrent, bias, upper_kernel, upper_recurrent, upper_bias):  # type: ignore[no-untyped-def]
+def lstm_two_layers(x, h, c, kernel, recurrent, bias, upper_kernel, upper_recurrent, upper_bias):
     """Return two layers of both directions: the upper one reads both of the lower one."""
     states = list(zip(h, c, strict=True))
     middle, h0, c0 = _both(_lstm, x, states[:2], (kernel, recurrent, bias))
@@ -233,7 +233,7 @@ def gru_unbiased(
     candidate=normal("h", scale=0.3),
     lengths=_lengths(),
 )
-def gru_lengths(x, h, kernel, recurrent, bias, candidate, lengths):  # type: ignore[no-untyped-def]
+def gru_lengths(x, h, kernel, recurrent, bias, candidate, lengths):
     """Return the same of sequences of some lengths."""
     outputs, (last,) = _run(_gru(kernel, recurrent, bias, candidate), x, (h,), lengths)
     return outputs, last

@@ -94,7 +94,7 @@ _plane("irfft2", np.fft.irfft2, has_imaginary=True, is_real=True)
 )  # fmt: skip
 def fft3(x: np.ndarray, y: np.ndarray, norm: str) -> Any:
     """Return the transform along the last three axes."""
-    return _parts(np.fft.fftn(x + 1j * y, axes=(-3, -2, -1), norm=norm))  # type: ignore[arg-type]
+    return _parts(np.fft.fftn(x + 1j * y, axes=(-3, -2, -1), norm=norm))
 
 
 @operator(
@@ -103,7 +103,7 @@ def fft3(x: np.ndarray, y: np.ndarray, norm: str) -> Any:
 )  # fmt: skip
 def rfft3(x: np.ndarray, norm: str) -> Any:
     """Return half of the transform of real numbers along the last three axes."""
-    return _parts(np.fft.rfftn(x, axes=(-3, -2, -1), norm=norm))  # type: ignore[arg-type]
+    return _parts(np.fft.rfftn(x, axes=(-3, -2, -1), norm=norm))
 
 
 _SHIFTS = tuple({"axis": axis} for axis in (-1, 0, [0, 1]))
@@ -155,27 +155,27 @@ def _window(name: str, kind: Any, *parameters: dict[str, Any]) -> None:
 
     elif names == ["beta"]:
 
-        def definition(like: np.ndarray, periodic: bool, beta: float) -> np.ndarray:  # type: ignore[misc]
+        def definition(like: np.ndarray, periodic: bool, beta: float) -> np.ndarray:
             return of(like, periodic, beta)
 
     elif names == ["std"]:
 
-        def definition(like: np.ndarray, periodic: bool, std: float) -> np.ndarray:  # type: ignore[misc]
+        def definition(like: np.ndarray, periodic: bool, std: float) -> np.ndarray:
             return of(like, periodic, std)
 
     elif names == ["tau"]:
 
-        def definition(like: np.ndarray, periodic: bool, tau: float) -> np.ndarray:  # type: ignore[misc]
+        def definition(like: np.ndarray, periodic: bool, tau: float) -> np.ndarray:
             return of(like, periodic, None, tau)
 
     elif names == ["alpha"]:
 
-        def definition(like: np.ndarray, periodic: bool, alpha: float) -> np.ndarray:  # type: ignore[misc]
+        def definition(like: np.ndarray, periodic: bool, alpha: float) -> np.ndarray:
             return of(like, periodic, alpha)
 
     else:
 
-        def definition(like: np.ndarray, periodic: bool, a: list[float]) -> np.ndarray:  # type: ignore[misc]
+        def definition(like: np.ndarray, periodic: bool, a: list[float]) -> np.ndarray:
             return of(like, periodic, a)
 
     definition.__name__ = f"{name}_window"

@@ -172,8 +172,8 @@ def _initializer(name: str, scale: float, fans: str, kind: str) -> None:
     """Enter an initializer: normal, cut at two standard deviations, or uniform, with a variance of scale over fans."""
     laws = []
     for layer in _LAYERS:
-        field = math.prod(layer["kernel"])  # type: ignore[arg-type]
-        fan_in, fan_out = layer["inputs"] * field, layer["outputs"] * field  # type: ignore[operator]
+        field = math.prod(layer["kernel"])
+        fan_in, fan_out = layer["inputs"] * field, layer["outputs"] * field
         fan = {"in": fan_in, "out": fan_out, "average": (fan_in + fan_out) / 2}[fans]
         deviation = math.sqrt(scale / fan)
         limit = math.sqrt(3.0) * deviation
@@ -313,7 +313,7 @@ _shuffled = dict(like=_LIKE, source="https://numpy.org/doc/stable/reference/rand
                  sizes=({"n": 2003}, {"n": 20011}), precisions=("fp32",), parameters=[{"seed": seed} for seed in (1, 2)])  # fmt: skip
 
 
-@operator(**_shuffled)  # type: ignore[arg-type]
+@operator(**_shuffled)
 def permutation_of_all(like: np.ndarray, seed: int) -> np.ndarray:
     """Return deviations: numbers that are not there once, place and number, neighbours, and numbers by ninths of the square."""
     return np.zeros(12)
