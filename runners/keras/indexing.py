@@ -81,7 +81,6 @@ CALLS = {
     "sort_with_nan": {"keras.ops.sort": None},
     "top_k": {"keras.ops.top_k": lambda x, count: ops.top_k(x, count)[0]},
     "top_k_with_places": {"keras.ops.top_k": lambda x, count: tuple(ops.top_k(x, count))},
-    "in_top_k": {"keras.ops.in_top_k": lambda x, labels, count: ops.in_top_k(labels, x, count)},
     "searchsorted": {"keras.ops.searchsorted": lambda edges, x, side: ops.searchsorted(edges, x, side=side)},
     "digitize": {"keras.ops.digitize": _digitize},
     "isin": {"keras.ops.isin": lambda x, among, is_inverted: ops.isin(x, among, invert=is_inverted)},

@@ -263,5 +263,4 @@ CALLS: dict[str, dict[str, Callable[..., Any] | None]] = {
         "keras.metrics.concordance_correlation": _mean_of(metrics.concordance_correlation),
     },
     "in_top_k": {"keras.ops.in_top_k": lambda labels, x, k: ops.in_top_k(labels, x, k)},
-    "peak_signal_to_noise": {"keras.ops.psnr": lambda x, y, largest: ops.psnr(x, y, largest)},
 }  # fmt: skip

@@ -100,7 +100,6 @@ CALLS = {
     "sort_of_integers": {"tensorflow.sort": None},
     "top_k": {"tensorflow.math.top_k": lambda x, count: tf.math.top_k(x, count).values},
     "top_k_with_places": {"tensorflow.math.top_k": lambda x, count: tuple(tf.math.top_k(x, count))},
-    "in_top_k": {"tensorflow.math.in_top_k": lambda x, labels, count: tf.math.in_top_k(labels, x, count)},
     "searchsorted": {
         "tensorflow.searchsorted": lambda edges, x, side: tf.searchsorted(
             tf.broadcast_to(edges, (x.shape[0], edges.shape[0])), x, side=side

@@ -19,7 +19,4 @@ CALLS: dict[str, dict[str, Callable[..., Any] | None]] = {
         "tensorflow.math.in_top_k": lambda labels, x, k: tf.math.in_top_k(labels, x, k),
         "tensorflow.nn.in_top_k": lambda labels, x, k: tf.nn.in_top_k(labels, x, k),
     },
-    "peak_signal_to_noise": {
-        "tensorflow.image.psnr": lambda x, y, largest: tf.image.psnr(x[..., None], y[..., None], largest),
-    },
 }  # fmt: skip

@@ -506,20 +506,6 @@ def bottom_k(x: np.ndarray, count: int) -> np.ndarray:
     return np.sort(x, axis=-1)[..., :count]
 
 
-@operator(
-    source=TENSORFLOW + "math/in_top_k",
-    sizes=({"m": 7, "n": 5}, {"m": 1, "n": 3}, {"m": 33, "n": 9}),
-    parameters=[{"count": 2}, {"count": 1}],
-    precisions=_INTEGERS,
-    x=spread("m", "n").fixed(),
-    labels=integers(0, "n", "m"),
-)
-def in_top_k(x: np.ndarray, labels: np.ndarray, count: int) -> np.ndarray:
-    """Is the number of a row at its label among the largest?"""
-    at_label = np.take_along_axis(x, labels[:, None], axis=1)
-    return np.sum(x > at_label, axis=1) < count
-
-
 _SIDES = [{"side": "left"}, {"side": "right"}]
 
 

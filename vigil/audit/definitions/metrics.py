@@ -344,10 +344,3 @@ def concordance_metric(y: np.ndarray, x: np.ndarray, w: np.ndarray) -> np.ndarra
 def in_top_k(labels: np.ndarray, x: np.ndarray, k: int) -> np.ndarray:
     """Return whether a label's number is one of the k largest of its row."""
     return np.sum(x > _of(x, labels)[..., None], -1) < k
-
-
-@operator(x=normal("m", "n"), y=normal("m", "n"), sizes=_LONG, source="https://en.wikipedia.org/wiki/Peak_signal-to-noise_ratio",
-          precisions=("fp32", "fp64"), parameters=[{"largest": 1.0}, {"largest": 255.0}])
-def peak_signal_to_noise(x: np.ndarray, y: np.ndarray, largest: float) -> np.ndarray:
-    """Return 10 log10(largest^2 / the mean of squared differences) of planes."""
-    return 10.0 * np.log10(largest**2 / np.mean((x - y) ** 2))
