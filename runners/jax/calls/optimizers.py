@@ -226,7 +226,7 @@ def _optimistic_adam(w: Any, g: Any, *, rate: float, alpha: float, beta: float, 
 
 def _optimistic_adam_of_one_rate(w: Any, g: Any, *, rate: float, alpha: float, beta: float, betas: Any, epsilon: float) -> Any:
     _lacks(alpha=(1.0, alpha))
-    return _weights(optax.optimistic_adam(rate, rate * beta, betas[0], betas[1], epsilon, 0.0), w, g)
+    return _weights(optax.optimistic_adam(rate, rate * beta, betas[0], betas[1], epsilon, 0.0, nesterov=False), w, g)
 
 
 def _lookahead(w: Any, g: Any, *, rate: float, period: int, share: float) -> Any:
