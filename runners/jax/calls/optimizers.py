@@ -220,7 +220,11 @@ def _adan(w: Any, g: Any, *, rate: float, betas: Any, epsilon: float, weight_dec
 
 def _optimistic_adam(w: Any, g: Any, *, rate: float, alpha: float, beta: float, betas: Any, epsilon: float) -> Any:
     return _weights(
-        optax.optimistic_adam_v2(rate, alpha=alpha, beta=beta, b1=betas[0], b2=betas[1], eps=epsilon, eps_root=0.0), w, g
+        optax.optimistic_adam_v2(
+            rate, alpha=alpha, beta=beta, b1=betas[0], b2=betas[1], eps=epsilon, eps_root=0.0, nesterov=False
+        ),
+        w,
+        g,
     )
 
 
