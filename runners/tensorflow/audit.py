@@ -112,7 +112,8 @@ def _tensor(name: str, array: np.ndarray, question: Question) -> Any:
 
 
 def _read(value: Any) -> np.ndarray:
-    array = np.asarray(value.numpy())  # a bfloat16 number without axes is no array to NumPy otherwise
+    # NumPy alone does not read a bfloat16 tensor without axes.
+    array = np.asarray(value.numpy() if tf.is_tensor(value) else value)
     is_narrow = tf.as_dtype(array.dtype).is_floating and array.dtype != np.float64
     return array.astype(np.float32) if is_narrow else array
 

@@ -220,13 +220,17 @@ def _adan(w: Any, g: Any, *, rate: float, betas: Any, epsilon: float, weight_dec
 
 def _optimistic_adam(w: Any, g: Any, *, rate: float, alpha: float, beta: float, betas: Any, epsilon: float) -> Any:
     return _weights(
-        optax.optimistic_adam_v2(rate, alpha=alpha, beta=beta, b1=betas[0], b2=betas[1], eps=epsilon, eps_root=0.0), w, g
+        optax.optimistic_adam_v2(
+            rate, alpha=alpha, beta=beta, b1=betas[0], b2=betas[1], eps=epsilon, eps_root=0.0, nesterov=False
+        ),
+        w,
+        g,
     )
 
 
 def _optimistic_adam_of_one_rate(w: Any, g: Any, *, rate: float, alpha: float, beta: float, betas: Any, epsilon: float) -> Any:
     _lacks(alpha=(1.0, alpha))
-    return _weights(optax.optimistic_adam(rate, rate * beta, betas[0], betas[1], epsilon, 0.0), w, g)
+    return _weights(optax.optimistic_adam(rate, rate * beta, betas[0], betas[1], epsilon, 0.0, nesterov=False), w, g)
 
 
 def _lookahead(w: Any, g: Any, *, rate: float, period: int, share: float) -> Any:

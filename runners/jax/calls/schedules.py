@@ -32,7 +32,8 @@ def _exponential(rate: Any, *, decay: float, period: int, is_stair: bool, begin:
 def _cosine_restarts(rate: Any, *, first: int, growth: int, least: float) -> Any:
     if least:
         raise Unsupported("least: optax has a share of the rate.")
-    long, cycles = first, []
+    long = first
+    cycles: list[dict[str, Any]] = []
     while sum(each["decay_steps"] for each in cycles) < _STEPS:
         cycles.append({"init_value": 0.0, "peak_value": _number(rate), "warmup_steps": 0, "decay_steps": long})
         long *= growth

@@ -121,7 +121,7 @@ def _with_mean(operation: Callable[..., Any], first: str) -> Callable[..., Any]:
         def make() -> Callable[[Any, Any], Any]:
             mean = tf.Variable(tf.zeros_like(w))
             numbers = {first: own.popitem()[1], "lr": rate, "sign_decay": decay, "beta": beta}
-            given = {name: tf.cast(each, w.dtype) for name, each in numbers.items()}
+            given = {name: tf.constant(each, w.dtype) for name, each in numbers.items()}
             return lambda variable, gradient: operation(var=variable.handle, m=mean.handle, grad=gradient, **given)
 
         return _weights(make, w, g)

@@ -82,11 +82,11 @@ def _warmup_cosine(rate: Any, *, begin: float, warmup: int, total: int, end: flo
     return _rates(make, rate)
 
 
-def _cyclic(rate: Any, *, top: float, up: int, down: int, mode: str, gamma: float) -> Any:
+def _cyclic(rate: Any, *, top: float, up: int, down: int, mode: Any, gamma: float) -> Any:
     return _rates(lambda optimizer: lr_scheduler.CyclicLR(optimizer, float(rate[0]), top, up, down, mode=mode, gamma=gamma), rate)
 
 
-def _one_cycle(rate: Any, *, total: int, share: float, first: float, last: float, kind: str, phases: int, is_closed: bool) -> Any:
+def _one_cycle(rate: Any, *, total: int, share: float, first: float, last: float, kind: Any, phases: int, is_closed: bool) -> Any:
     if not is_closed:
         raise Unsupported("is_closed: PyTorch's last step has the last rate.")
     return _rates(
@@ -98,7 +98,7 @@ def _one_cycle(rate: Any, *, total: int, share: float, first: float, last: float
 
 
 def _plateau(
-    rate: Any, metrics: Any, *, mode: str, factor: float, patience: int, threshold: float, is_relative: bool, cooldown: int,
+    rate: Any, metrics: Any, *, mode: Any, factor: float, patience: int, threshold: float, is_relative: bool, cooldown: int,
     least: float,
 ) -> Any:  # fmt: skip
     optimizer = torch.optim.SGD([torch.zeros(1)], lr=float(rate[0]))

@@ -87,7 +87,8 @@ def _averages(x: Any, **form: Any) -> list[torch.Tensor]:
     for each in x[1:]:
         model.set_to(each)
         averaged.update_parameters(model)
-        found.append(averaged.module.whole())
+        whole: Any = averaged.module
+        found.append(whole.whole())
     return found
 
 

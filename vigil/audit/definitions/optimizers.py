@@ -127,10 +127,10 @@ def sgd(
     return _some(walk)
 
 
-def _two_steps(parameters: Sequence[Mapping[str, Any]]) -> Callable[[Definition], Definition]:
+def _two_steps(name: str, parameters: Sequence[Mapping[str, Any]]) -> Callable[[Definition], Definition]:
     """Return an entry of two steps: over more of them, what is right in a reduced precision is not what is right of numbers."""
     return operator(
-        source=TORCH + "SGD.html",
+        source=f"{TORCH}{name}.html",
         sizes=VECTORS,
         parameters=parameters,
         w=drawn(_weights, "n", is_differentiated=False),
@@ -138,7 +138,7 @@ def _two_steps(parameters: Sequence[Mapping[str, Any]]) -> Callable[[Definition]
     )
 
 
-@_two_steps(_sets({"rate": 0.25, "momentum": 0.0, "weight_decay": 0.0}, {"weight_decay": 0.125}, {"momentum": 0.5}))
+@_two_steps("SGD", _sets({"rate": 0.25, "momentum": 0.0, "weight_decay": 0.0}, {"weight_decay": 0.125}, {"momentum": 0.5}))
 def sgd_in_two_steps(
     w: np.ndarray, g: np.ndarray, *, rate: float, momentum: float, weight_decay: float
 ) -> tuple[np.ndarray, ...]:
@@ -148,7 +148,7 @@ def sgd_in_two_steps(
     return one, one - rate * (momentum * first + g[1] + weight_decay * one)
 
 
-@_two_steps(_sets({"rate": 0.25, "betas": [0.5, 0.75], "epsilon": 0.0625}, {"betas": [0.75, 0.5]}))
+@_two_steps("Adam", _sets({"rate": 0.25, "betas": [0.5, 0.75], "epsilon": 0.0625}, {"betas": [0.75, 0.5]}))
 def adam_in_two_steps(w: np.ndarray, g: np.ndarray, *, rate: float, betas: list[float], epsilon: float) -> tuple[np.ndarray, ...]:
     """Adam, after the first and the second step, in each precision."""
     one = w - rate * g[0] / (np.abs(g[0]) + epsilon)
@@ -157,7 +157,7 @@ def adam_in_two_steps(w: np.ndarray, g: np.ndarray, *, rate: float, betas: list[
     return one, one - rate * mean / (np.sqrt(square) + epsilon)
 
 
-@_two_steps(_sets({"rate": 0.25, "initial": 0.125, "epsilon": 0.0625}, {"rate": 0.5}))
+@_two_steps("Adagrad", _sets({"rate": 0.25, "initial": 0.125, "epsilon": 0.0625}, {"rate": 0.5}))
 def adagrad_in_two_steps(w: np.ndarray, g: np.ndarray, *, rate: float, initial: float, epsilon: float) -> tuple[np.ndarray, ...]:
     """Adagrad, after the first and the second step, in each precision."""
     one = w - rate * g[0] / (np.sqrt(initial + g[0] ** 2) + epsilon)

@@ -215,7 +215,7 @@ def clipped_step(
     if kind == "value":
         return v - rate * np.clip(x, -limit, limit), w - rate * np.clip(y, -limit, limit)
     norms = [float(np.linalg.norm(x)), float(np.linalg.norm(y))]
-    norms = norms if kind == "each norm" else [float(np.hypot(*norms))] * 2
+    norms = norms if kind == "each norm" else [float(np.hypot(norms[0], norms[1]))] * 2
     return v - rate * x * min(1.0, limit / norms[0]), w - rate * y * min(1.0, limit / norms[1])
 
 
