@@ -160,6 +160,11 @@ def multiply_at(x: np.ndarray, places: np.ndarray, y: np.ndarray) -> np.ndarray:
     return found
 
 
+def _beyond(*dims: int | str) -> Argument:
+    """Return an argument half of whose numbers are above all that are drawn with `_distinct`, and half below."""
+    return drawn(lambda random, shape, sizes: random.choice((-100.0, 100.0), shape) + random.uniform(-1.0, 1.0, shape), *dims)
+
+
 def _distinct(first: str, more: str) -> Argument:
     return spread(first, more, axis=None)
 
@@ -168,7 +173,7 @@ def _distinct(first: str, more: str) -> Argument:
     source=JAX + "numpy.ndarray.at.html",
     sizes=_ADDED[:3],
     precisions=_WIDE,
-    x=uniform(-100.0, -99.0, "m", "n"),
+    x=_beyond("m", "n"),
     places=_places("m", "k"),
     y=_distinct("k", "n"),
 )
@@ -183,7 +188,7 @@ def max_at(x: np.ndarray, places: np.ndarray, y: np.ndarray) -> np.ndarray:
     source=JAX + "numpy.ndarray.at.html",
     sizes=_ADDED[:3],
     precisions=_WIDE,
-    x=uniform(99.0, 100.0, "m", "n"),
+    x=_beyond("m", "n"),
     places=_places("m", "k"),
     y=_distinct("k", "n"),
 )
