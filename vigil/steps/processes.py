@@ -18,6 +18,7 @@ from vigil.documents.provenance import Environment
 from vigil.process.build_spec import HEARTBEAT_SECONDS
 from vigil.process.environment import describe_machine
 from vigil.process.execute import PROGRESS_TIMEOUT_SECONDS, execute
+from vigil.process.hosts import Hosts
 from vigil.process.recording import failure_of
 from vigil.steps.limits import DRAWS
 
@@ -30,6 +31,7 @@ class Asked:
 
     progress: is told how many cases of a process are done, of all.
     keeps: what is answered is kept. given: the verification that kept what this one begins with.
+    repeats: how often a context takes the step again. hosts: where processes are forked, if there are many.
     """
 
     file: Path
@@ -39,6 +41,8 @@ class Asked:
     fault: dict[str, str] | None = None
     keeps: bool = False
     given: Path | None = None
+    repeats: int = REPEATS
+    hosts: Hosts | None = None
     progress_timeout: float = PROGRESS_TIMEOUT_SECONDS
     stop: threading.Event = dataclasses.field(default_factory=threading.Event)
     progress: Callable[[str, int, int], None] = lambda what, done, total: None
@@ -100,7 +104,7 @@ def run(
         threads=threads,
         cores=tuple(cores[:threads]) if cores else None,
         draws=DRAWS,
-        repeats=REPEATS,
+        repeats=asked.repeats,
         seeds=tuple(seeds),
         expected=tuple(map(str, expected)),
         keeps=asked.keeps and not looks,
@@ -129,6 +133,8 @@ def carried_out(asked: Asked, directory: Path, request: StepRequest | OperatorRe
         progress_timeout=asked.progress_timeout,
         stop=asked.stop,
         python=asked.python,
+        hosts=asked.hosts,
+        cores=request.cores,
     )
     events = read_events(directory)
     has_finished = any(event["kind"] == "finished" for event in events)
