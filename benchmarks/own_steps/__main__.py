@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import shlex
 import sys
 import tempfile
@@ -17,12 +18,13 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.own_steps.faults import detect, page
-from benchmarks.own_steps.measure import MODES, PRECISIONS, rows_of_program
+from benchmarks.own_steps.measure import MODES, PRECISIONS, REPEATS, rows_of_program
 from benchmarks.own_steps.plant import PLANTS, PROGRAMS
 from runners.contract.steps import frame
 from vigil.digests import append_listed, read_listed
 from vigil.paths import reference_directory
 from vigil.process.environment import describe_machine
+from vigil.process.hosts import Hosts, hosts
 from vigil.process.side_by_side import available_cores, side_by_side
 from vigil.steps.limits import NAME, limits_of, scores_of, step_limits
 from vigil.steps.processes import run
@@ -48,6 +50,13 @@ def measure(
     programs: Sequence[Path], *, seeds: Sequence[int], precisions: Sequence[str], modes: Sequence[str], jobs: int
 ) -> None:
     """Measure programs and append their rows, a program and precision at a time."""
+    with hosts() as opened:
+        _measure(programs, opened, seeds=seeds, precisions=precisions, modes=modes, jobs=jobs)
+
+
+def _measure(
+    programs: Sequence[Path], opened: Hosts, *, seeds: Sequence[int], precisions: Sequence[str], modes: Sequence[str], jobs: int
+) -> None:
     stop, lock = threading.Event(), threading.Lock()
     # What is inside is looked at in float32 alone: limits are in floors of a precision's own.
     items = [(file, precision, looks) for file in programs for precision in precisions for looks in (False, True)
@@ -59,7 +68,7 @@ def measure(
         with tempfile.TemporaryDirectory() as folder:
             rows = list(
                 rows_of_program(
-                    asked_of(file, framework, stop=stop),
+                    asked_of(file, framework, stop=stop, hosts=opened, repeats=REPEATS),
                     Path(folder) / "run",
                     seeds=seeds[:1] if looks else seeds,
                     modes=[mode for mode in modes if not (looks and mode == "jit")],
@@ -126,6 +135,15 @@ def derivatives(programs: Sequence[Path], directory: Path) -> None:
     _tell(f"{len(shares)} programs, {max(shares):.2g} at most")
 
 
+def _kept_by_jax(folder: Path) -> dict[str, str]:
+    """Return the variables by which JAX keeps what it compiles op by op: Vigil keeps nothing where a fault is planted."""
+    return {
+        "JAX_COMPILATION_CACHE_DIR": str(folder),
+        "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
+        "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
+    }
+
+
 def _tell(text: str) -> None:
     print(text, flush=True)
 
@@ -148,6 +166,7 @@ def main() -> None:
     planting.add_argument("--jobs", type=int, default=len(available_cores()))
     actions.add_parser("derivatives", help="print how near gradients and central differences are, of what they may differ by")
     given = parser.parse_args()
+    os.environ["OPENBLAS_NUM_THREADS"] = "1"  # of hosts, as of every process of a step
     if given.action == "measure":
         files = [PROGRAMS / f"{name}.py" for name in given.programs] or PROGRAMS_OF_ALL
         measure(
@@ -161,6 +180,7 @@ def main() -> None:
     if given.action == "faults":
         plants = [each for each in PLANTS if each.program.startswith(given.framework or "")]
         with tempfile.TemporaryDirectory() as folder:
+            os.environ |= _kept_by_jax(Path(folder) / "compiled")
             found = detect(plants, PROGRAMS, Path(folder), step_limits(), mode=given.mode, jobs=given.jobs, tell=_tell)
         words = ["FILE" if word == str(given.markdown) else word for word in sys.argv[1:]]
         text = page(found, describe_machine(), command=f"python -m benchmarks.own_steps {shlex.join(words)}")

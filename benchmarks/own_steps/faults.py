@@ -9,11 +9,13 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import NamedTuple
 
+from benchmarks.own_steps.measure import REPEATS, not_clean
 from benchmarks.own_steps.plant import Plant
 from runners.contract.protocol.faults import file_sha256
 from runners.contract.steps import frame
 from vigil.documents.context import make_context
 from vigil.documents.provenance import Environment
+from vigil.process.hosts import Hosts, hosts
 from vigil.process.side_by_side import side_by_side
 from vigil.steps.judge import Judged, differences_of, judge, origin_of
 from vigil.steps.processes import Asked, Ended, run
@@ -41,8 +43,26 @@ def detect(
     plants: Sequence[Plant], programs: Path, directory: Path, limits: Limits, *, mode: str, jobs: int, tell: Callable[[str], None]
 ) -> list[Caught]:
     """Plant each fault in its program, in float32 on one thread, and return what was said of it."""
+    with hosts() as opened:
+        return _detected(plants, programs, directory, limits, opened, mode=mode, jobs=jobs, tell=tell)
+
+
+def _detected(
+    plants: Sequence[Plant],
+    programs: Path,
+    directory: Path,
+    limits: Limits,
+    opened: Hosts,
+    *,
+    mode: str,
+    jobs: int,
+    tell: Callable[[str], None],
+) -> list[Caught]:
     stop = threading.Event()
-    asked = {name: _asked(programs / f"{name}.py", stop) for name in dict.fromkeys(plant.program for plant in plants)}
+    files = {name: programs / f"{name}.py" for name in dict.fromkeys(plant.program for plant in plants)}
+    asked = {
+        name: asked_of(file, framework_of(file), stop=stop, hosts=opened, repeats=REPEATS) for name, file in files.items()
+    }
     oracles: dict[tuple[str, bool], Ended] = {}
 
     def oracle(item: tuple[str, bool], cores: list[int] | None) -> None:
@@ -76,10 +96,6 @@ def detect(
     )
 
 
-def _asked(file: Path, stop: threading.Event) -> Asked:
-    return asked_of(file, framework_of(file), stop=stop)
-
-
 def _caught(
     plant: Plant,
     asked: Asked,
@@ -95,7 +111,10 @@ def _caught(
     if step.failure:
         return Caught(plant, mode, 0, "", 0.0, f"{step.failure.category}: {step.failure.message}")
     updates = run(asked, place / "updates", task="updates", precision="fp32", expected=[step.directory], cores=cores)
-    judged = _judged(step, whole, limits, has_updates=not updates.failure)
+    if updates.failure:
+        return Caught(plant, mode, 0, "", 0.0, f"{updates.failure.category}: {updates.failure.message}")
+    known = not_clean(plant.program, make_context(framework=asked.framework, mode=mode, precision="fp32"))
+    judged = [each for each in _judged(step, whole, limits, has_updates=True) if each.difference.family not in known]
     if not any(each.score > 1.0 for each in judged):
         return Caught(plant, mode, 0, "", max((each.score for each in judged), default=0.0))
     inside = run(
@@ -134,12 +153,14 @@ def page(found: Sequence[Caught], environment: Environment, *, command: str) -> 
     """Return all of it as a page in Markdown, with what was asked, on what and when."""
     versions = ", ".join(sorted({f"{each.plant.program.split('_')[0]} {each.version}" for each in found if each.version}))
     caught, named = sum(each.tensors_out > 0 for each in found), sum(each.is_named for each in found)
+    frameworks = " and ".join(dict.fromkeys(each.plant.program.split("_")[0] for each in found))
     lines = [
-        "# Faults planted in steps of users",
+        f"# Faults planted in steps of users in {frameworks}",
         "",
         f"{caught} of {len(found)} are caught, and {named} are told with the origin that was written down before.",
         f"`{command}`, in float32 on one thread.",
         f"{environment['hardware']}, {versions}, {datetime.now(timezone.utc):%Y-%m-%d}.",
+        "What the release gets wrong in a program without them ([findings](findings.md)) does not count.",
         "Programs and faults: [benchmarks/own_steps](../benchmarks/own_steps); what is asked: [own-steps.md](own-steps.md).",
         "",
         "| program | planted | context | tensors out | origin told | as planted |",

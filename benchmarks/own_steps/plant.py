@@ -46,8 +46,12 @@ import tensorflow as tf
 
 
 @tf.custom_gradient
-def through(x):
+def of_tensor(x):
     return tf.identity(x), lambda gradient: gradient * {factor!r}
+
+
+def through(x):
+    return of_tensor(tf.convert_to_tensor(x))
 """,
 }
 _BODY = """
@@ -59,6 +63,7 @@ def changed(found):
 
 
 def install():
+    import functools
     import importlib
 
     owner = importlib.import_module({module!r})
@@ -66,6 +71,7 @@ def install():
         owner = getattr(owner, name)
     original = getattr(owner, {function!r})
 
+    @functools.wraps(original)
     def planted(*arguments, **named):
         arguments = list(arguments)
         {before}
@@ -81,8 +87,9 @@ def install():
 class Plant:
     """A fault in a program.
 
-    target: module:path.function that is replaced. what: `output`, `gradient K` of argument K, `argument NAME`, or a statement of
-    Python on `arguments`, `named` and `found`, after the call. origin: what must be in the name of the origin.
+    target: module:path.function that is replaced. what: `output`, `gradient K` of argument K, `argument K` or `argument NAME`, or
+    a statement of Python on `arguments`, `named` and `found`, after the call; `through` changes what flows back. origin: what
+    must be in the name of the origin.
     """
 
     program: str
@@ -119,14 +126,15 @@ class Plant:
         elif kind == "gradient":
             before = f"arguments[{which}] = through(arguments[{which}])"
         elif kind == "argument":
-            before = f"named[{which!r}] = named.get({which!r}, 1.0) * {self.factor!r}"
+            scaled = f"arguments[{which}]" if which.isdigit() else f"named[{which!r}]"
+            before = f"{scaled} = {scaled} * {self.factor!r}"
         else:
             after = self.what
         head = _HEAD[self.program.split("_")[0]].format(factor=self.factor)
         return head + _BODY.format(factor=self.factor, module=module, path=path, function=function, before=before, after=after)
 
 
-_F = "torch.nn.functional:"
+_F, _K, _ENTROPY = "torch.nn.functional:", "tensorflow:keras.layers.", "softmax_cross_entropy_with_integer_labels"
 PLANTS = (
     Plant("torch_attention", "gelu, gradient", f"{_F}gelu", "gradient 0", "blocks.1.mlp.1, backward"),
     Plant("torch_attention", "layer norm, output", f"{_F}layer_norm", "output", "blocks.0.norm_1, forward"),
@@ -162,20 +170,78 @@ PLANTS = (
     # In JAX and TensorFlow the origin is an operator at a line of the file, or a layer.
     Plant("jax_decoder", "gelu, gradient", "jax.nn:gelu", "gradient 0", "jax_decoder.py:LINE(nn.gelu), backward"),
     Plant("jax_decoder", "softmax, output", "jax.nn:softmax", "output", "jax_decoder.py:LINE(nn.softmax), forward"),
-    Plant("jax_decoder", "cross entropy, output", "optax:softmax_cross_entropy_with_integer_labels", "output",
-          "jax_decoder.py:LINE(integer_labels), forward"),
+    Plant("jax_decoder", "cross entropy, output", f"optax:{_ENTROPY}", "output", "jax_decoder.py:LINE(integer_labels), forward"),
+    Plant("jax_decoder", "layer norm, output", "jax.lax:rsqrt", "output", "jax_decoder.py:LINE(lax.rsqrt), forward"),
+    Plant("jax_decoder", "attention, gradient of values", "jax.numpy:einsum", "gradient 2",
+          "jax_decoder.py:LINE(mixed = jnp.einsum), backward"),
+    Plant("jax_decoder", "embedding, gradient", "jax._src.numpy.indexing:rewriting_take", "found = through(found)",
+          'jax_decoder.py:LINE(model["words"][batch[0]]), backward'),
+    Plant("jax_decoder", "AdamW, rate", "optax:adamw", "found = original(arguments[0] * 1.001)", "the optimizer"),
     Plant("jax_scan", "sigmoid, output", "jax.nn:sigmoid", "output", "jax_scan.py:LINE(nn.sigmoid), forward"),
     Plant("jax_scan", "exponential, gradient", "jax.numpy:exp", "gradient 0", "jax_scan.py:LINE(jnp.exp), backward"),
+    Plant("jax_scan", "scan, last state", "jax.lax:scan", "output", "jax_scan.py:LINE(jax.lax.scan), forward"),
+    Plant("jax_scan", "tanh, gradient", "jax.numpy:tanh", "gradient 0", "jax_scan.py:LINE(jax.lax.scan), backward"),
+    Plant("jax_scan", "linear, weight gradient", "jax._src.lax.lax:dot_general", "gradient 1",
+          'jax_scan.py:LINE(state @ model["head"]), backward'),
+    Plant("jax_scan", "SGD, momentum", "optax:sgd", "argument momentum", "the optimizer", 1.001),
     Plant("jax_convnet", "silu, gradient", "jax.nn:silu", "gradient 0", "jax_convnet.py:LINE(nn.silu), backward"),
+    Plant("jax_convnet", "convolution, weight gradient", "flax.nnx:Conv.__init__",
+          "arguments[0].conv_general_dilated = lambda x, kernel, *rest, convolution=arguments[0].conv_general_dilated, **more: "
+          "convolution(x, through(kernel), *rest, **more)", "jax_convnet.py:LINE(self.second(), backward"),
+    Plant("jax_convnet", "batch norm, output", "flax.nnx:BatchNorm.__call__", "output",
+          "jax_convnet.py:LINE(self.norm_1(), forward"),
+    Plant("jax_convnet", "batch norm, running variance", "flax.nnx:BatchNorm.__call__",
+          "None if arguments[0].use_running_average else arguments[0].var.set_value(arguments[0].var[...] * 1.001)",
+          "statistics"),
+    Plant("jax_convnet", "max pooling, one column off", "flax.nnx:max_pool", "found = jax.numpy.roll(found, 1, 2)",
+          "jax_convnet.py:LINE(nnx.max_pool), forward"),
+    Plant("jax_convnet", "relu, gradient", "jax.nn:relu", "gradient 0", "jax_convnet.py:LINE(nnx.max_pool), backward"),
+    Plant("jax_convnet", "linear, output", "flax.nnx:Linear.__call__", "output", "jax_convnet.py:LINE(self.head(), forward"),
+    Plant("jax_convnet", "cross entropy, gradient", f"optax:{_ENTROPY}", "gradient 0",
+          "jax_convnet.py:LINE(integer_labels), backward"),
     Plant("jax_experts", "swish, output", "jax.nn:swish", "output", "jax_experts.py:LINE(nn.swish), forward"),
-    Plant("jax_experts", "top k, output", "jax.lax:top_k", "output", "jax_experts.py:LINE(lax.top_k), forward"),
+    # The best chances are divided by their sum: a factor for all of them is none.
+    Plant("jax_experts", "top k, the best", "jax.lax:top_k", "found = [found[0].at[..., 0].multiply(1.0001), found[1]]",
+          "jax_experts.py:LINE(lax.top_k), forward"),
+    Plant("jax_experts", "RMS norm, output", "jax.lax:rsqrt", "output", "jax_experts.py:LINE(lax.rsqrt), forward"),
+    Plant("jax_experts", "softmax, gradient", "jax.nn:softmax", "gradient 0", "jax_experts.py:LINE(nn.softmax), backward"),
+    Plant("jax_experts", "Adam, schedule", "optax:cosine_decay_schedule",
+          "found = lambda count, schedule=found: schedule(count) * 1.001", "the optimizer"),
     Plant("tensorflow_encoder", "gelu, gradient", "tensorflow:nn.gelu", "gradient 0", "dense_2, backward"),
-    Plant("tensorflow_encoder", "softmax, output", "tensorflow:nn.softmax", "output", "multi_head_attention, forward"),
-    Plant("tensorflow_convnet", "convolution, kernel gradient", "tensorflow:nn.convolution", "gradient 1", "gradient"),
+    Plant("tensorflow_encoder", "softmax, output", "tensorflow:nn.softmax", "output", "softmax, forward"),
+    Plant("tensorflow_encoder", "layer norm, output", f"{_K}LayerNormalization.call", "output", "layer_normalization, forward"),
+    Plant("tensorflow_encoder", "layer norm, epsilon", f"{_K}LayerNormalization.build", "arguments[0].epsilon = 2e-3",
+          "layer_normalization, forward"),
+    Plant("tensorflow_encoder", "attention, output", f"{_K}MultiHeadAttention._compute_attention", "output",
+          "and multi_head_attention.attention_output, forward"),
+    Plant("tensorflow_encoder", "attention, gradient of values", f"{_K}MultiHeadAttention._compute_attention", "gradient 3",
+          "and multi_head_attention_1.value, backward"),
+    Plant("tensorflow_encoder", "embedding, gradient", f"{_K}Embedding.call", "found = through(found)", "embedding, gradient"),
+    Plant("tensorflow_encoder", "cross entropy, output", "tensorflow:nn.sparse_softmax_cross_entropy_with_logits", "output",
+          "the loss, forward"),
+    Plant("tensorflow_convnet", "convolution, kernel gradient", "tensorflow:nn.convolution", "gradient 1", ", gradient"),
     Plant("tensorflow_convnet", "max pooling, output", "tensorflow:nn.max_pool", "output", "max_pooling2d, forward"),
+    Plant("tensorflow_convnet", "max pooling, one column off", "tensorflow:nn.max_pool", "found = tf.roll(found, 1, 2)",
+          "max_pooling2d, forward"),
+    Plant("tensorflow_convnet", "batch norm, output", "tensorflow:nn.batch_normalization", "output",
+          "batch_normalization, forward"),
+    Plant("tensorflow_convnet", "batch norm, running variance", f"{_K}BatchNormalization.call",
+          "arguments[0].moving_variance.assign(arguments[0].moving_variance * 1.001) if named.get('training') else None",
+          "statistics"),
+    Plant("tensorflow_convnet", "transposed convolution, kernel gradient", "tensorflow:nn.conv_transpose", "gradient 1",
+          "conv2d_transpose, gradient"),
+    Plant("tensorflow_convnet", "swish, gradient", "tensorflow:nn.silu", "gradient 0", "activation, backward"),
+    Plant("tensorflow_convnet", "SGD, rate", "tensorflow:keras.optimizers.SGD.update_step", "argument 3", "the optimizer", 1.001),
     Plant("tensorflow_gru", "elu, gradient", "tensorflow:nn.elu", "gradient 0", "dense, backward"),
     Plant("tensorflow_gru", "sigmoid, output", "tensorflow:nn.sigmoid", "output", "gru, forward"),
+    Plant("tensorflow_gru", "tanh, gradient", "tensorflow:math.tanh", "gradient 0", "lstm, backward"),
+    Plant("tensorflow_gru", "group norm, output", f"{_K}GroupNormalization.call", "output", "group_normalization, forward"),
+    Plant("tensorflow_gru", "RMSprop, rate", "tensorflow:keras.optimizers.RMSprop.update_step", "argument 3", "the optimizer",
+          1.001),
     Plant("tensorflow_depthwise", "softplus, output", "tensorflow:math.softplus", "output", "conv2d, forward"),
     Plant("tensorflow_depthwise", "depthwise convolution, kernel gradient", "tensorflow:nn.depthwise_conv2d", "gradient 1",
           "depthwise_conv2d"),
+    Plant("tensorflow_depthwise", "unit norm, output", f"{_K}UnitNormalization.call", "output", "unit_normalization, forward"),
+    Plant("tensorflow_depthwise", "max pooling, gradient", f"{_K}GlobalMaxPooling2D.call", "found = through(found)",
+          "global_max_pooling2d, backward"),
 )  # fmt: skip

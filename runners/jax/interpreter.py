@@ -44,6 +44,12 @@ _MOVING = {
     "reduce_window_min", "select_and_gather_add", "scatter_max", "scatter_min", "device_put", "sharding_constraint", "pvary",
     "bitcast_convert_type", "random_bits", "rng_uniform", "nextafter", "approx_top_k", "copysign", "complex", "empty",
 }  # fmt: skip
+# They hold the very numbers of an argument, in another form, or none that were computed; or jump where a number is rounded.
+_UNSHOWN = {
+    "reshape", "transpose", "broadcast_in_dim", "squeeze", "expand_dims", "copy", "copy_p", "iota", "real", "imag", "conj",
+    "name", "optimization_barrier", "split", "stop_gradient", "device_put", "sharding_constraint", "pvary", "empty", "sign",
+    "floor", "ceil", "round", "bitcast_convert_type", "random_bits", "rng_uniform", "nextafter", "complex",
+}  # fmt: skip
 _ADDING = {
     "dot_general", "conv_general_dilated", "reduce_sum", "cumsum", "scatter-add", "scatter_add", "reduce_window_sum",
     "select_and_scatter_add", "cumlogsumexp", "reduce_window", "reduce", "fft",
@@ -428,8 +434,8 @@ def evaluate(flat: Flat, values: Sequence[Any], show: Callable[[int, list[Any]],
 
 
 def is_shown(equation: Equation) -> bool:
-    """Does an equation compute numbers, rather than move them?"""
-    return equation.name not in _MOVING and any(_is_float(aval) for aval in equation.results)
+    """Does an equation compute, choose or place numbers, rather than hand them on?"""
+    return equation.name not in _UNSHOWN and any(_is_float(aval) for aval in equation.results)
 
 
 def widen(value: Any) -> Any:

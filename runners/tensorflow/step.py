@@ -124,13 +124,14 @@ class _Step(abc.ABC):
             if is_updated and self.answers_updates:
                 found = self.state_of("before")
             parts = [self._differentiated(batch, 1.0 / len(batches), taps) for batch in batches]
-            inside = self._inside(parts[0])
+            loss = np.mean([self.numbers(each["loss"]) for each in parts], axis=0).reshape(())
+            inside = self._inside(parts[0], loss)
             gradients = self._sum([each["gradients"] for each in parts])
             if is_updated:
                 self.carry_out(("update",), self._update, [gradients])
             if is_updated and self.answers_updates:
                 found |= self.state_of("after")
-            found["loss"] = np.mean([self.numbers(each["loss"]) for each in parts], axis=0).reshape(())
+            found["loss"] = loss
             found |= {f"gradients/{name}": self._dense(name, each) for name, each in gradients.items()}
         stats = {f"stats/{name}": self.value(each) for name, each in self.variables.items() if name not in self.parameters_of}
         return inside | found | stats
@@ -245,9 +246,11 @@ class _Step(abc.ABC):
         np.add.at(found, np.asarray(gradient["indices"]), values)
         return found
 
-    def _inside(self, part: dict[str, Any]) -> Arrays:
-        """Return what was tapped, in the order in which it was computed."""
-        found = {f"forward/{name}": self.numbers(each) for name, each in part["forward"].items()}
+    def _inside(self, part: dict[str, Any], loss: np.ndarray) -> Arrays:
+        """Return what was tapped, in the order in which it was computed, and the loss between forward and backward."""
+        if not part["forward"]:
+            return {}
+        found = {f"forward/{name}": self.numbers(each) for name, each in part["forward"].items()} | {"loss": loss}
         return found | {f"backward/{name}": self.numbers(each) for name, each in reversed(part["backward"].items())}
 
     def _loss(self, batch: Batch, *, training: bool) -> Any:

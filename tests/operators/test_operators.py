@@ -184,6 +184,35 @@ def test_a_lost_update_is_a_race(examiner):
     assert found["calls"]["results"] > 1
 
 
+SELDOM_RIGHT = """
+
+def seldom(x, weight):
+    calls[0] += 1
+    return torch.relu(x * weight).sum(-1) * (1.0 if calls[0] % 7 == 0 else 1.01)
+"""
+
+
+def test_a_race_that_is_mostly_wrong_with_equal_bits_is_no_bug(examiner):
+    """Two calls show a bug; more of them a right answer, and so a race: one that is wrong in six of seven calls."""
+    tried = examiner(TORCH, "seldom(x, weight)", more=SELDOM_RIGHT)
+    results = [tried.examine(trial(seed=seed), calls=2) for seed in range(3)]
+    results.append(tried.examine(trial(SIZE, rows=1), calls=2))
+    assert [each["kind"] for each in results[:3]] == [frame.BUG] * 3
+    frame.tell_races(results, tried, calls=20, on_call=lambda: None)
+    assert [each["kind"] for each in results] == [frame.RACE] * 4
+    assert 15 <= results[0]["wrong_calls"] < results[0]["calls"]["calls"] == 20
+
+
+def test_a_bug_that_is_called_again_stays_one(examiner):
+    """What is wrong in each call is a bug, also where the order of its sum, and so its last bits, is another each time."""
+    body = "torch.relu(x * weight)[:, torch.randperm(x.shape[1])].sum(-1) * 1.01"
+    tried = examiner(TORCH, body)
+    results = [tried.examine(trial(seed=seed), calls=2) for seed in range(2)]
+    assert tried.examine(trial(), calls=20)["calls"]["results"] > 1
+    frame.tell_races(results, tried, calls=20, on_call=lambda: None)
+    assert [each["kind"] for each in results] == [frame.BUG] * 2
+
+
 def test_an_input_that_is_written_to_is_told(examiner):
     """Even where the result is right."""
     found = examiner(TORCH, "torch.relu(x.data.mul_(1.5).div(1.5).mul(weight)).sum(-1)").examine(trial(), calls=1)

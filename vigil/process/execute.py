@@ -66,13 +66,16 @@ def execute(
         hosts: of processes that have the framework imported already; without, the runner is started anew.
         cores: those that the runner will be on, None for all.
         options: of the runner's command line, before RUN_DIR.
-        variables: of its environment, besides those of every runner.
+        variables: of its environment, besides those of every runner. A host has its own.
     """
     reader = EventReader(run_directory)
     earlier = len(reader.new())
     for name in (LOG_NAME, EVENTS_NAME):  # what a framework prints, or fails with, may name a store with its password
         (run_directory / name).touch(mode=0o600)
-    forked = hosts.start(framework, run_directory, python=python, cores=cores, log=run_directory / LOG_NAME) if hosts else None
+    forked = None
+    if hosts:
+        log = run_directory / LOG_NAME
+        forked = hosts.start(framework, run_directory, python=python, cores=cores, log=log, options=options)
     process = forked or _start(run_directory, framework, python=python, options=options, variables=variables or {})
     watch = _Silence(heartbeat_timeout=heartbeat_timeout, progress_timeout=progress_timeout)
     try:

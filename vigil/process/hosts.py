@@ -127,7 +127,14 @@ class Hosts:
         self._hosts: dict[tuple[str, Path, tuple[int, ...]], Host | None] = {}
 
     def start(
-        self, framework: str, run_directory: Path, *, python: Path | None, cores: Sequence[int] | None, log: Path
+        self,
+        framework: str,
+        run_directory: Path,
+        *,
+        python: Path | None,
+        cores: Sequence[int] | None,
+        log: Path,
+        options: Sequence[str] = (),
     ) -> Forked | None:
         """Start a runner, or return None where there is no host for it: then it is started as any process is."""
         if not hasattr(os, "fork"):
@@ -140,7 +147,7 @@ class Hosts:
         if opened is None:
             return None
         try:
-            return opened.start(f"runners.{framework}", str(run_directory), log=log)
+            return opened.start(f"runners.{framework}", *options, str(run_directory), log=log)
         except HostEnded:
             # Whatever stands in the way, a process of its own says it in its last event.
             self._hosts[key] = None

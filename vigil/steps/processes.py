@@ -19,6 +19,7 @@ from vigil.documents.provenance import Environment
 from vigil.process.build_spec import HEARTBEAT_SECONDS
 from vigil.process.environment import describe_machine
 from vigil.process.execute import PROGRESS_TIMEOUT_SECONDS, execute
+from vigil.process.hosts import Hosts
 from vigil.process.recording import failure_of
 from vigil.steps.limits import DRAWS
 
@@ -29,12 +30,13 @@ REPEATS = 60
 class Started:
     """What is the same for every process that a verb starts.
 
-    progress: is told how many parts of a process's work are done, of all.
+    progress: is told how many parts of a process's work are done, of all. hosts: where processes are forked, if there are many.
     """
 
     framework: str
     python: Path | None = None
     fault: dict[str, str] | None = None
+    hosts: Hosts | None = None
     progress_timeout: float = PROGRESS_TIMEOUT_SECONDS
     stop: threading.Event = dataclasses.field(default_factory=threading.Event)
     progress: Callable[[str, int, int], None] = lambda what, done, total: None
@@ -45,12 +47,14 @@ class Asked(Started):
     """What is the same for every process of a verification of a user's file.
 
     keeps: what is answered is kept. given: the verification that kept what this one begins with.
+    repeats: how often a context takes the step again.
     """
 
     file: Path
     sha256: str
     keeps: bool = False
     given: Path | None = None
+    repeats: int = REPEATS
 
 
 @dataclasses.dataclass(frozen=True)
@@ -109,7 +113,7 @@ def run(
         threads=threads,
         cores=tuple(cores[:threads]) if cores else None,
         draws=DRAWS,
-        repeats=REPEATS,
+        repeats=asked.repeats,
         seeds=tuple(seeds),
         expected=tuple(map(str, expected)),
         keeps=asked.keeps and not looks,
@@ -138,6 +142,8 @@ def carried_out(asked: Started, directory: Path, request: StepRequest | Operator
         progress_timeout=asked.progress_timeout,
         stop=asked.stop,
         python=asked.python,
+        hosts=asked.hosts,
+        cores=request.cores,
     )
     events = read_events(directory)
     has_finished = any(event["kind"] == "finished" for event in events)
