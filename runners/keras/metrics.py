@@ -63,8 +63,13 @@ def _mean_of(function: Callable[..., Any], **names: str) -> Callable[..., Any]:
 
     def call(w: Any, x: Any, y: Any = None, labels: Any = None, **parameters: Any) -> Any:
         options = {own: parameters[theirs] for own, theirs in names.items()}
-        values = function(labels if y is None else y, x, **options)
-        return ops.sum(ops.cast(values, "float32") * w) / ops.sum(w)
+        truth = labels if y is None else y
+        rows = x.shape[0] * x.shape[1]
+        values = function(ops.reshape(truth, (rows, *truth.shape[2:])), ops.reshape(x, (rows, *x.shape[2:])), **options)
+        values = ops.cast(values, "float32")
+        # That of binary accuracy has a value for each element.
+        values = ops.mean(values, -1) if len(values.shape) > 1 else values
+        return ops.sum(values * ops.reshape(w, (rows,))) / ops.sum(w)
 
     return call
 
@@ -138,27 +143,43 @@ def _f1(y: Any, x: Any, w: Any, beta: float, average: str | None, threshold: flo
     return _over(lambda: metrics.F1Score(average, threshold), y, x, w)
 
 
-def _overlap(labels: Any, found: Any, w: Any, targets: list[int] | None, ignored: int | None) -> Any:
-    return _over(lambda: metrics.IoU(40, targets if targets else list(range(40)), ignore_class=ignored), labels, found, w)
+# Their states are whole numbers, and weights lose their fractions, unless the type is said.
+_WHOLE: dict[str, Any] = {}
+_FLOAT: dict[str, Any] = {"dtype": "float32"}
 
 
-def _mean_overlap(labels: Any, found: Any, w: Any, targets: list[int] | None, ignored: int | None) -> Any:
-    if targets is not None:
-        raise Unsupported("targets: a mean is over all classes. Allowed: None.")
-    return _over(lambda: metrics.MeanIoU(40, ignore_class=ignored), labels, found, w)
+def _overlap(more: dict[str, Any]) -> Callable[..., Any]:
+    def call(labels: Any, found: Any, w: Any, targets: list[int] | None, ignored: int | None) -> Any:
+        chosen = targets if targets else list(range(40))
+        return _over(lambda: metrics.IoU(40, chosen, ignore_class=ignored, **more), labels, found, w)
+
+    return call
+
+
+def _mean_overlap(more: dict[str, Any]) -> Callable[..., Any]:
+    def call(labels: Any, found: Any, w: Any, targets: list[int] | None, ignored: int | None) -> Any:
+        if targets is not None:
+            raise Unsupported("targets: a mean is over all classes. Allowed: None.")
+        return _over(lambda: metrics.MeanIoU(40, ignore_class=ignored, **more), labels, found, w)
+
+    return call
 
 
 def _hot_overlap(kind: str) -> Callable[..., Any]:
     def call(labels: Any, x: Any, w: Any) -> Any:
         count = x.shape[-1]
         more = {"target_class_ids": list(range(count))} if kind == "OneHotIoU" else {}
-        return _over(lambda: getattr(metrics, kind)(num_classes=count, **more), _hot(labels, x), x, w)
+        return _over(lambda: getattr(metrics, kind)(num_classes=count, dtype="float32", **more), _hot(labels, x), x, w)
 
     return call
 
 
 def _sparse_overlap(labels: Any, x: Any, w: Any) -> Any:
-    return _over(lambda: metrics.MeanIoU(x.shape[-1], sparse_y_pred=False), labels, x, w)
+    return _over(lambda: metrics.MeanIoU(x.shape[-1], sparse_y_pred=False, dtype="float32"), labels, x, w)
+
+
+def _binary_overlap(y: Any, x: Any, w: Any, targets: list[int], threshold: float) -> Any:
+    return _over(lambda: metrics.BinaryIoU(targets, threshold, dtype="float32"), y, x, w)
 
 
 def _r2(y: Any, x: Any, w: Any, aggregation: str | None, regressors: int) -> Any:
@@ -244,14 +265,17 @@ CALLS: dict[str, dict[str, Callable[..., Any] | None]] = {
     },
     "best_at_another": {"keras.metrics.SensitivityAtSpecificity (and others)": _best},
     "f_metric": {"keras.metrics.FBetaScore": _f, "keras.metrics.F1Score": _f1},
-    "overlap_metric": {"keras.metrics.IoU": _overlap, "keras.metrics.MeanIoU": _mean_overlap},
-    "binary_overlap_metric": {
-        "keras.metrics.BinaryIoU": lambda y, x, w, targets, threshold: _over(lambda: metrics.BinaryIoU(targets, threshold), y, x, w),
+    "overlap_metric": {
+        "keras.metrics.IoU": _overlap(_WHOLE),
+        "keras.metrics.IoU (float32)": _overlap(_FLOAT),
+        "keras.metrics.MeanIoU": _mean_overlap(_WHOLE),
+        "keras.metrics.MeanIoU (float32)": _mean_overlap(_FLOAT),
     },
+    "binary_overlap_metric": {"keras.metrics.BinaryIoU (float32)": _binary_overlap},
     "chance_overlap_metric": {
-        "keras.metrics.OneHotIoU": _hot_overlap("OneHotIoU"),
-        "keras.metrics.OneHotMeanIoU": _hot_overlap("OneHotMeanIoU"),
-        "keras.metrics.MeanIoU (of chances)": _sparse_overlap,
+        "keras.metrics.OneHotIoU (float32)": _hot_overlap("OneHotIoU"),
+        "keras.metrics.OneHotMeanIoU (float32)": _hot_overlap("OneHotMeanIoU"),
+        "keras.metrics.MeanIoU (of chances, float32)": _sparse_overlap,
     },
     "r2_metric": {"keras.metrics.R2Score": _r2},
     "pearson_metric": {
