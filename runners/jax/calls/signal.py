@@ -133,12 +133,14 @@ CALLS: dict[str, dict[str, Callable[..., Any] | None]] = {
         "jax.scipy.signal.fftconvolve": lambda x, y, mode, boundary, fillvalue: signal.fftconvolve(x, y, mode),
     },
     "correlate2d": {
-        "jax.scipy.signal.correlate2d": lambda x, y, mode, boundary, fillvalue: signal.correlate2d(x, y, mode, boundary, fillvalue),
+        "jax.scipy.signal.correlate2d": lambda x, y, mode, boundary, fillvalue: signal.correlate2d(
+            x, y, mode, boundary, fillvalue
+        ),
         "jax.scipy.signal.correlate": lambda x, y, mode, boundary, fillvalue: signal.correlate(x, y, mode),
     },
     "convolve3d": {"jax.scipy.signal.convolve": None, "jax.scipy.signal.fftconvolve": None},
     "correlate3d": {"jax.scipy.signal.correlate": None},
-}  # fmt: skip
+}
 
 
 def _of_equal_order(mode: str) -> str:

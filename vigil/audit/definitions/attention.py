@@ -374,9 +374,7 @@ def _encoded(x: np.ndarray, given: dict[str, Any], added: Any) -> np.ndarray:
 
 
 @operator(source=_ENCODER_SOURCE, sizes=_ENCODER, parameters=_KINDS, x=normal("b", "s", "n"), **_WEIGHTS, **_FORWARD)
-def encoder_layer(
-    x, wq, wk, wv, wo, bq, bk, bv, bo, w1, b1, w2, b2, g1, c1, g2, c2, norm_first, activation
-):
+def encoder_layer(x, wq, wk, wv, wo, bq, bk, bv, bo, w1, b1, w2, b2, g1, c1, g2, c2, norm_first, activation):
     """Return a layer of a transformer's encoder, without dropout."""
     return _encoded(x, locals(), 0.0)
 
@@ -389,9 +387,7 @@ def encoder_layer(
     lengths=_lengths("s"),
     **{name: each.fixed() for name, each in (_WEIGHTS | _FORWARD).items()},
 )
-def encoder_layer_inference(
-    x, lengths, wq, wk, wv, wo, bq, bk, bv, bo, w1, b1, w2, b2, g1, c1, g2, c2, norm_first, activation
-):
+def encoder_layer_inference(x, lengths, wq, wk, wv, wo, bq, bk, bv, bo, w1, b1, w2, b2, g1, c1, g2, c2, norm_first, activation):
     """Return the layer, without a derivative, of sequences of some lengths; 0 comes of what is behind them."""
     mask = np.arange(x.shape[1]) < lengths[:, None]
     return np.where(mask[..., None], _encoded(x, locals(), hidden(mask[:, None, None])), 0.0)

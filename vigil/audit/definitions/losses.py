@@ -885,9 +885,7 @@ def _rows(
         return _of_rows(function(x, y, **parameters), weight, reduction)
 
     names = ["x", "y", "weight", "reduction", *given[0]]
-    definition.__signature__ = inspect.Signature(
-        [inspect.Parameter(each, inspect.Parameter.KEYWORD_ONLY) for each in names]
-    )
+    definition.__signature__ = inspect.Signature([inspect.Parameter(each, inspect.Parameter.KEYWORD_ONLY) for each in names])
     definition.__name__, definition.__doc__ = name, says
     # Each reduction once with the first parameters, and the others without a reduction.
     tried = (*_with(KERAS_REDUCTIONS, given[0]), *_with(KERAS_REDUCTIONS[3:], *given[1:], given[0]))
