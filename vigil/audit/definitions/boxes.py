@@ -364,7 +364,7 @@ def _cuts(random: np.random.Generator, shape: tuple[int, ...], sizes: Any) -> np
     ],
 )
 def cut_and_resized(image: np.ndarray, boxes: np.ndarray, height: int, width: int, method: str, outside: float) -> np.ndarray:
-    """Return boxes of images, resized: a box's corners are centers of corner pixels; the first box is of image 0, the next of 1."""
+    """Return boxes of images, resized: a box's corners are centers of corner pixels; the first box is of image 0."""
     _, rows, columns, _ = image.shape
 
     def places(first: float, last: float, count: int, size: int) -> np.ndarray:
