@@ -52,7 +52,7 @@ def test_every_entry_gives_finite_numbers_of_its_least_arguments(family):
             is_finite = all(np.isfinite(each).all() for each in one.values())  # some are about those that are not
             for output in entry.evaluate(one, trial.parameters):
                 assert output.dtype.kind in "fiub", (entry.name, output.dtype)
-                assert not is_finite or np.isfinite(output).mean() > 0.5, (entry.name, trial.parameters)
+                assert not is_finite or not output.size or np.isfinite(output).any(), (entry.name, trial.parameters)
 
 
 @pytest.mark.parametrize("family", FAMILIES)

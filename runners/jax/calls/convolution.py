@@ -262,7 +262,8 @@ def _calls(rank: int) -> dict[str, dict[str, Callable[..., Any]]]:
         "_separable": {"jax.lax.conv_general_dilated": _separable},
         "_local": {"jax.lax.conv_general_dilated_local": _local, "flax.linen.ConvLocal": _local_linen},
     }
-    return {f"convolution_{rank}d{form}": each for form, each in calls.items()}
+    forms = {form: each for form, each in calls.items() if rank < 3 or form not in ("_depthwise", "_separable", "_local")}
+    return {f"convolution_{rank}d{form}": each for form, each in forms.items()}
 
 
 CALLS = {

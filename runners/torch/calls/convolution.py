@@ -163,7 +163,8 @@ def _calls(rank: int) -> dict[str, dict[str, Callable[..., Any]]]:
         "_by_weight": {f"torch.nn.grad.conv{rank}d_weight": _by_weight(getattr(grad, f"conv{rank}d_weight"))},
         "_by_input": {f"torch.nn.grad.conv{rank}d_input": _by_input(getattr(grad, f"conv{rank}d_input"))},
     }
-    return {f"convolution_{rank}d{form}": each for form, each in calls.items()}
+    forms = {form: each for form, each in calls.items() if rank < 3 or form not in ("_depthwise", "_separable", "_local")}
+    return {f"convolution_{rank}d{form}": each for form, each in forms.items()}
 
 
 CALLS = {

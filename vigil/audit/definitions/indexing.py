@@ -1137,14 +1137,6 @@ def reverse_sequence(x: np.ndarray, lengths: np.ndarray) -> np.ndarray:
 
 
 @operator(
-    source=NUMPY + "searchsorted.html", sizes=({"n": 7}, {"n": 1}, {"n": 33}), precisions=_INTEGERS, ids=ascending(0, 6, "n")
-)
-def edges_of_ids(ids: np.ndarray) -> np.ndarray:
-    """Where each of six ids begins among rising ids."""
-    return np.searchsorted(ids, np.arange(6))
-
-
-@operator(
     source=TORCH + "Tensor.unfold.html",
     sizes=({"m": 2, "n": 7}, {"m": 1, "n": 4}, {"m": 3, "n": 33}, {"m": 2, "n": 1027}),
     parameters=[{"size": 3, "step": 1}, {"size": 4, "step": 2}],
