@@ -489,7 +489,8 @@ def _map(random: np.random.Generator, shape: tuple[int, ...], sizes: Mapping[str
     parameters=[
         {"order": order, "mode": mode}
         for order, mode in (
-            (1, "constant"), (1, "nearest"), (1, "reflect"), (1, "wrap"), (0, "constant"), (0, "nearest"), (0, "wrap"), (1, "constant")
+            (1, "constant"), (1, "nearest"), (1, "reflect"), (1, "wrap"), (0, "constant"), (0, "nearest"), (0, "wrap"),
+            (1, "constant"),
         )
     ],
     precisions=("fp32", "fp64"),
