@@ -258,10 +258,11 @@ def _calls(rank: int) -> dict[str, dict[str, Callable[..., Any]]]:
             "flax.linen.ConvTranspose (transpose_kernel)": _transposed_linen_kernel,
             "flax.nnx.ConvTranspose": _transposed_nnx,
         },
-        "_depthwise": {"jax.lax.conv_general_dilated": _depthwise},
-        "_separable": {"jax.lax.conv_general_dilated": _separable},
-        "_local": {"jax.lax.conv_general_dilated_local": _local, "flax.linen.ConvLocal": _local_linen},
     }
+    if rank < 3:
+        calls["_depthwise"] = {"jax.lax.conv_general_dilated": _depthwise}
+        calls["_separable"] = {"jax.lax.conv_general_dilated": _separable}
+        calls["_local"] = {"jax.lax.conv_general_dilated_local": _local, "flax.linen.ConvLocal": _local_linen}
     forms = {form: each for form, each in calls.items() if rank < 3 or form not in ("_depthwise", "_separable", "_local")}
     return {f"convolution_{rank}d{form}": each for form, each in forms.items()}
 

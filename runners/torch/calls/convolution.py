@@ -158,11 +158,12 @@ def _calls(rank: int) -> dict[str, dict[str, Callable[..., Any]]]:
             f"torch.conv_transpose{rank}d": _transpose(getattr(torch, f"conv_transpose{rank}d")),
             f"torch.nn.ConvTranspose{rank}d": _transposing(transposing),
         },
-        "_depthwise": {f"torch.nn.functional.conv{rank}d": _depthwise(function)},
-        "_separable": {f"torch.nn.functional.conv{rank}d": _separable(function)},
         "_by_weight": {f"torch.nn.grad.conv{rank}d_weight": _by_weight(getattr(grad, f"conv{rank}d_weight"))},
         "_by_input": {f"torch.nn.grad.conv{rank}d_input": _by_input(getattr(grad, f"conv{rank}d_input"))},
     }
+    if rank < 3:
+        calls["_depthwise"] = {f"torch.nn.functional.conv{rank}d": _depthwise(function)}
+        calls["_separable"] = {f"torch.nn.functional.conv{rank}d": _separable(function)}
     forms = {form: each for form, each in calls.items() if rank < 3 or form not in ("_depthwise", "_separable", "_local")}
     return {f"convolution_{rank}d{form}": each for form, each in forms.items()}
 

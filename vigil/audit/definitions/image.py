@@ -234,16 +234,10 @@ def resize_cubic(x: np.ndarray, step: np.ndarray, size: Any) -> np.ndarray:
 FILTERED = [
     {"size": size, "kernel": kernel}
     for size, kernel in (
-        ([8, 9], "linear"),
-        ([3, 3], "cubic"),
-        ([3, 2], "lanczos3"),
-        ([2, 3], "lanczos5"),
-        ([3, 3], "mitchellcubic"),
-        ([10, 2], "cubic"),
-        ([2, 7], "lanczos3"),
-        ([3, 3], "linear"),
+        ([8, 9], "linear"), ([3, 3], "cubic"), ([3, 2], "lanczos3"), ([2, 3], "lanczos5"), ([3, 3], "mitchellcubic"),
+        ([10, 2], "cubic"), ([2, 7], "lanczos3"), ([3, 3], "linear"),
     )
-]
+]  # fmt: skip
 
 
 @operator(source=JAX.format("resize"), sizes=TWO[:4], parameters=FILTERED, x=_input(2), step=_ones(2), kept=("step",))
@@ -339,24 +333,15 @@ def _off_grid(random: np.random.Generator, low: float, high: float, shape: Seque
     parameters=[
         {"order": order, "mode": mode, "fill": fill}
         for order, mode, fill in (
-            (1, "nearest", 0.0),
-            (0, "nearest", 0.0),
-            (1, "wrap", 0.0),
-            (0, "wrap", 0.0),
-            (1, "mirror", 0.0),
-            (0, "mirror", 0.0),
-            (1, "reflect", 0.0),
-            (0, "reflect", 0.0),
-            (0, "constant", 0.5),
-            (1, "constant", 0.5),
-            (1, "constant", 0.0),
+            (1, "nearest", 0.0), (0, "nearest", 0.0), (1, "wrap", 0.0), (0, "wrap", 0.0), (1, "mirror", 0.0), (0, "mirror", 0.0),
+            (1, "reflect", 0.0), (0, "reflect", 0.0), (0, "constant", 0.5), (1, "constant", 0.5), (1, "constant", 0.0),
         )
     ],
     precisions=("fp32", "fp64"),
     x=normal("h", "w"),
     rows=drawn(lambda random, shape, sizes: _off_grid(random, -3, sizes["h"] + 2, shape), "p"),
     columns=drawn(lambda random, shape, sizes: _off_grid(random, -3, sizes["w"] + 2, shape), "p"),
-)
+)  # fmt: skip
 def map_coordinates(x: np.ndarray, rows: np.ndarray, columns: np.ndarray, order: int, mode: str, fill: float) -> np.ndarray:
     """An image at any places; outside of it, each element counts as the mode has it."""
     return sampled(x, (rows, columns), order, mode, fill)
@@ -386,22 +371,14 @@ def _grid(rank: int) -> Argument:
 SAMPLED = [
     {"mode": mode, "border": border, "corners": corners}
     for mode, border, corners in (
-        ("bilinear", "zeros", False),
-        ("bilinear", "border", False),
-        ("bilinear", "reflection", False),
-        ("bilinear", "zeros", True),
-        ("bilinear", "border", True),
-        ("bilinear", "reflection", True),
-        ("nearest", "zeros", False),
-        ("nearest", "border", True),
-        ("nearest", "reflection", False),
-        ("bicubic", "zeros", False),
-        ("bicubic", "border", True),
-        ("bicubic", "reflection", True),
+        ("bilinear", "zeros", False), ("bilinear", "border", False), ("bilinear", "reflection", False),
+        ("bilinear", "zeros", True), ("bilinear", "border", True), ("bilinear", "reflection", True),
+        ("nearest", "zeros", False), ("nearest", "border", True), ("nearest", "reflection", False),
+        ("bicubic", "zeros", False), ("bicubic", "border", True), ("bicubic", "reflection", True),
         ("bicubic", "reflection", False),
         ("bilinear", "zeros", False),
     )
-]
+]  # fmt: skip
 
 
 def _inside(place: np.ndarray, size: int, border: str, corners: bool) -> np.ndarray:
@@ -512,20 +489,14 @@ def _map(random: np.random.Generator, shape: tuple[int, ...], sizes: Mapping[str
     parameters=[
         {"order": order, "mode": mode}
         for order, mode in (
-            (1, "constant"),
-            (1, "nearest"),
-            (1, "reflect"),
-            (1, "wrap"),
-            (0, "constant"),
-            (0, "nearest"),
-            (0, "wrap"),
+            (1, "constant"), (1, "nearest"), (1, "reflect"), (1, "wrap"), (0, "constant"), (0, "nearest"), (0, "wrap"),
             (1, "constant"),
         )
     ],
     precisions=("fp32", "fp64"),
     x=_input(2),
     transform=drawn(_map, is_differentiated=False),
-)
+)  # fmt: skip
 def affine_transform(x: np.ndarray, transform: np.ndarray, order: int, mode: str) -> np.ndarray:
     """An image at (a0 x + a1 y + a2, b0 x + b1 y + b2) for each pixel (x, y)."""
     rows, columns = np.meshgrid(*(np.arange(size, dtype=float) for size in x.shape[2:]), indexing="ij")

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from vigil.audit.arguments import Argument, ascending, away, drawn, integers, mask, normal, permutation, spread, uniform
+from vigil.audit.arguments import Argument, away, drawn, integers, mask, normal, permutation, spread, uniform
 from vigil.audit.entry import FLAT, ROWS, operator
 
 NUMPY = "https://numpy.org/doc/stable/reference/generated/numpy."
