@@ -39,11 +39,11 @@ _SQUARES = {"q": normal("b", "s", "h", "d"), "k": normal("b", "s", "h", "d"), "v
 
 
 def _seen(*dims: str | int, has_first: bool = False) -> Argument:
-    """Return a mask in which two keys at least are true, anywhere along the last axis, or with the first."""
+    """Return a mask in which two keys at least are true, anywhere along the last axis, or with the first two."""
 
     def draw(random: np.random.Generator, shape: tuple[int, ...], sizes: Any) -> np.ndarray:
         order = np.argsort(random.random(shape), -1)
-        return (random.random(shape) < 0.6) | (order < 2) | (has_first & (np.arange(shape[-1]) == 0))
+        return (random.random(shape) < 0.6) | (order < 2) | (has_first & (np.arange(shape[-1]) < 2))
 
     return drawn(draw, *dims, is_differentiated=False)
 
@@ -183,7 +183,7 @@ _KERAS = "https://keras.io/api/layers/attention_layers/"
     sizes=_ROWS,
     parameters=[{"is_causal": False}, {"is_causal": True}],
     **_ROW,
-    scale=normal(),
+    scale=normal(1),
     mask=_seen("b", "t", has_first=True),
 )
 def attention_luong(
@@ -308,7 +308,7 @@ def multi_head_window(x, wq, wk, wv, wo, bq, bk, bv, bo, window, is_causal):
 
 @operator(
     source="https://arxiv.org/abs/2305.13245",
-    sizes=[{"b": 2, "s": 3, "t": 4, "n": 3}, {"b": 1, "s": 2, "t": 3, "n": 2}, {"b": 2, "s": 7, "t": 5, "n": 9}],
+    sizes=[{"b": 2, "s": 3, "t": 4, "n": 3}, {"b": 1, "s": 2, "t": 3, "n": 5}, {"b": 2, "s": 7, "t": 5, "n": 9}],
     query=normal("b", "s", "n"),
     value=normal("b", "t", "n"),
     mask=_seen("b", "s", "t"),
@@ -339,7 +339,7 @@ _FORWARD = {
     "g2": normal("n", mean=1.0, scale=0.3),
     "c2": normal("n"),
 }
-_ENCODER = [{**sizes, "f": 5 if sizes["s"] < 33 else 16} for sizes in _LAYER if sizes["n"] > 2]
+_ENCODER = [{**sizes, "f": 5 if sizes["s"] < 33 else 16} for sizes in _LAYER if sizes["s"] > 2]
 _KINDS = [
     {"norm_first": False, "activation": "gelu"},
     {"norm_first": True, "activation": "gelu"},
