@@ -9,7 +9,7 @@ import scipy.fft
 import scipy.signal
 
 from vigil.audit.arguments import Argument, normal, uniform
-from vigil.audit.entry import FLAT, operator
+from vigil.audit.entry import operator
 
 FFT = "https://numpy.org/doc/stable/reference/routines.fft.html"
 SCIPY = "https://docs.scipy.org/doc/scipy/reference/signal.html"
