@@ -95,7 +95,10 @@ def _unflattened_twice(x: Any, y: Any) -> Any:
 
 
 CALLS: dict[str, dict[str, Callable[..., Any] | None]] = {
-    "merged_beside": {"torch.cat": lambda x, y, axis: torch.cat([x, y], axis), "torch.concat": lambda x, y, axis: torch.concat([x, y], axis)},
+    "merged_beside": {
+        "torch.cat": lambda x, y, axis: torch.cat([x, y], axis),
+        "torch.concat": lambda x, y, axis: torch.concat([x, y], axis),
+    },
     "reshaped": {"torch.nn.Unflatten": lambda x, shape: nn.Unflatten(1, shape)(x.flatten(1))},
     "reordered": {"torch.permute": lambda x, order: torch.permute(x, (0, *order))},
     "repeated": {"torch.repeat_interleave": lambda x, count: x[:, None].repeat_interleave(count, 1)},
@@ -110,7 +113,10 @@ CALLS: dict[str, dict[str, Callable[..., Any] | None]] = {
         "torch.nn.functional.interpolate": _interpolate("nearest"),
         "torch.nn.functional.interpolate (nearest-exact)": _interpolate("nearest-exact"),
     },
-    "enlarged_linearly": {"torch.nn.Upsample": _upsample("bilinear"), "torch.nn.functional.interpolate": _interpolate("bilinear")},
+    "enlarged_linearly": {
+        "torch.nn.Upsample": _upsample("bilinear"),
+        "torch.nn.functional.interpolate": _interpolate("bilinear"),
+    },
     "unflattened": {
         "torch.nn.Unflatten": lambda x: nn.Unflatten(1, (3, -1))(x),
         "torch.unflatten": lambda x: torch.unflatten(x, 1, (3, -1)),
@@ -149,7 +155,9 @@ CALLS: dict[str, dict[str, Callable[..., Any] | None]] = {
     "fused_linear": {"torch.nn.utils.fuse_linear_bn_eval": _fused_linear},
     "numbers_where": {"torch.masked_select": lambda x, keep: torch.masked_select(x, keep)},
     "windows_of_series": {
-        "torch.Tensor.unfold": lambda x, length, stride, rate: x.unfold(0, (length - 1) * rate + 1, stride)[..., ::rate].transpose(1, 2),
+        "torch.Tensor.unfold": lambda x, length, stride, rate: x.unfold(0, (length - 1) * rate + 1, stride)[
+            ..., ::rate
+        ].transpose(1, 2),
     },
     "dirac_weights": {
         "torch.nn.init.dirac_": lambda like, rows, columns, groups: nn.init.dirac_(
@@ -164,7 +172,7 @@ CALLS: dict[str, dict[str, Callable[..., Any] | None]] = {
             nn.init.calculate_gain(kind, slope if kind == "leaky_relu" else None), dtype=like.dtype
         ),
     },
-}  # fmt: skip
+}
 
 
 def _falling(x: Any, lengths: Any) -> tuple[Any, Any, Any]:
