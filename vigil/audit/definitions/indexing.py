@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from vigil.audit.arguments import Argument, ascending, away, drawn, integers, mask, normal, permutation, spread, uniform
+from vigil.audit.arguments import Argument, away, drawn, integers, mask, normal, permutation, spread, uniform
 from vigil.audit.entry import FLAT, ROWS, operator
 
 NUMPY = "https://numpy.org/doc/stable/reference/generated/numpy."
@@ -1148,14 +1148,6 @@ def reverse_sequence(x: np.ndarray, lengths: np.ndarray) -> np.ndarray:
     for row, length in enumerate(lengths):
         found[row, :length] = x[row, :length][::-1]
     return found
-
-
-@operator(
-    source=NUMPY + "searchsorted.html", sizes=({"n": 7}, {"n": 1}, {"n": 33}), precisions=_INTEGERS, ids=ascending(0, 6, "n")
-)
-def edges_of_ids(ids: np.ndarray) -> np.ndarray:
-    """Where each of six ids begins among rising ids."""
-    return np.searchsorted(ids, np.arange(6))
 
 
 @operator(
