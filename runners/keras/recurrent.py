@@ -9,7 +9,6 @@ import keras
 from runners.contract.audit.ways import Call
 from runners.keras.weights import applied, kind
 
-
 # Keras's own start is orthogonal, and PyTorch has that in no reduced precision.
 _STARTED = {"recurrent_initializer": "zeros"}
 
