@@ -9,6 +9,9 @@ import keras
 from runners.contract.audit.ways import Call
 from runners.keras.weights import applied, kind
 
+# Keras's own start is orthogonal, and PyTorch has that in no reduced precision.
+_STARTED = {"recurrent_initializer": "zeros"}
+
 
 def _named(kernel: Any, recurrent: Any, bias: Any) -> dict[str, Any]:
     return {"kernel": kernel, "recurrent_kernel": recurrent, "bias": bias}
@@ -26,11 +29,13 @@ def _call(layer: Any, weights: dict[str, Any], x: Any, state: list[Any], **optio
 
 
 def _options(x: Any, **more: Any) -> dict[str, Any]:
-    return {"return_sequences": True, "return_state": True, "dtype": kind(x), **more}
+    return {"return_sequences": True, "return_state": True, "dtype": kind(x), **_STARTED, **more}
 
 
 def _of_cell(made: Any, x: Any, *sizes: Any, **options: Any) -> Any:
-    return keras.layers.RNN(made(*sizes, dtype=kind(x), **options), return_sequences=True, return_state=True, dtype=kind(x))
+    return keras.layers.RNN(
+        made(*sizes, dtype=kind(x), **_STARTED, **options), return_sequences=True, return_state=True, dtype=kind(x)
+    )
 
 
 def _rnn(x: Any, h: Any, activation: str, **weights: Any) -> Any:

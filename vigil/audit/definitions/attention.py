@@ -308,7 +308,7 @@ def multi_head_window(x, wq, wk, wv, wo, bq, bk, bv, bo, window, is_causal):
 
 @operator(
     source="https://arxiv.org/abs/2305.13245",
-    sizes=[{"b": 2, "s": 3, "t": 4, "n": 3}, {"b": 1, "s": 2, "t": 3, "n": 5}, {"b": 2, "s": 7, "t": 5, "n": 9}],
+    sizes=[{"b": 2, "s": 3, "t": 4, "n": 3}, {"b": 1, "s": 4, "t": 5, "n": 5}, {"b": 2, "s": 7, "t": 5, "n": 9}],
     query=normal("b", "s", "n"),
     value=normal("b", "t", "n"),
     mask=_seen("b", "s", "t"),
