@@ -1,7 +1,8 @@
 """`python -m benchmarks.audits`: what limits of audits are made of, how often a correct call passes them, and what an audit sees.
 
 `measure` audits a framework with seeds and appends a row for each to reference_results/audit/; a call that is farther from what
-is right than any rounding must be a known finding first. `spread` says how many calls of each audit are above limits that are
+is right than any rounding must be a known finding first. `record` makes known findings of an audit that somebody has looked
+through: an entry and a script for each operator. `spread` says how many calls of each audit are above limits that are
 made from the others. `mutants` plants defects in every call and counts how many are seen.
 """
 
@@ -10,12 +11,15 @@ from __future__ import annotations
 import argparse
 import collections
 import json
+import math
 import tempfile
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import yaml
 
 from runners.contract.audit.frame import ANSWERED, write_questions
 from runners.contract.audit.mutants import MUTANTS
@@ -24,14 +28,15 @@ from vigil.audit.definitions import catalog
 from vigil.audit.entry import Entry
 from vigil.audit.exact import exact_of
 from vigil.audit.judge import measure
-from vigil.audit.known import known_calls
-from vigil.audit.limits import NAME, NO_LIMITS, audit_limits, clean_audits, limits_of
+from vigil.audit.known import FILE_NAME, known_calls
+from vigil.audit.limits import LARGEST, MARGIN, NAME, NO_LIMITS, audit_limits, clean_audits, limits_of
 from vigil.audit.plan import GIVEN, Trial, plan
 from vigil.audit.sweep import Extent, answers_of, audit, read_answers
 from vigil.cli.audit import USUAL
-from vigil.digests import append_listed
+from vigil.digests import append_listed, replace_listed
+from vigil.documents.audit import Audit, AuditFinding
 from vigil.frameworks import FRAMEWORKS
-from vigil.paths import reference_directory
+from vigil.paths import project_root, reference_directory
 from vigil.process.build_spec import HEARTBEAT_SECONDS
 from vigil.process.environment import describe_code
 from vigil.steps.processes import Started, carried_out
@@ -40,12 +45,12 @@ from vigil.steps.processes import Started, carried_out
 _OF_ARGUMENTS = ("shifted", "axis", "term", "unmasked")
 
 
-def measure_rows(framework: str, *, mode: str, seeds: Sequence[int], entries: Sequence[Entry]) -> int:
+def measure_rows(framework: str, *, mode: str, seeds: Sequence[int], entries: Sequence[Entry], is_quick: bool) -> int:
     """Audit with each seed and append its row; return how many audits were not clean."""
     known, refused = known_calls(), 0
     for seed in seeds:
         with tempfile.TemporaryDirectory() as folder:
-            extent = Extent(entries=entries, modes=[mode], seed=seed)
+            extent = Extent(entries=entries, modes=[mode], seed=seed, is_quick=is_quick)
             found = audit(Started(framework=framework), extent, Path(folder) / "audit", NO_LIMITS, known, command="measure")
         new = [each for each in found.findings if each.known is None and each.kind != "raises"]
         for each in new:
@@ -56,16 +61,63 @@ def measure_rows(framework: str, *, mode: str, seeds: Sequence[int], entries: Se
         if new or failed:
             refused += 1
             continue
-        code, here = describe_code(), found.processes[0].environment
-        row = {
-            "framework": framework, "framework_version": found.framework_version, "mode": mode, "seed": seed,
-            "forms": found.forms, "operators": found.worst, "hardware": here["hardware"], "cpu_flags": here["cpu_flags"],
-            "commit": code.commit, "dirty": code.dirty, "date": f"{datetime.now(timezone.utc):%Y-%m-%d}",
-        }  # fmt: skip
-        path = reference_directory() / NAME / f"clean-{framework}-{mode}.jsonl"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        append_listed(path, json.dumps(row) + "\n")
+        _append_row(found)
     return refused
+
+
+def _append_row(found: Audit) -> None:
+    """Append the row of an audit: what was farther off than any rounding is in none, and keeps the widest limit."""
+    code, here = describe_code(), found.processes[0].environment
+    near = {
+        operator: kept
+        for operator, keys in found.worst.items()
+        if (kept := {key: ratio for key, ratio in keys.items() if ratio <= LARGEST})
+    }
+    row = {
+        "framework": found.framework, "framework_version": found.framework_version, "mode": found.modes[0], "seed": found.seed,
+        "is_quick": found.is_quick, "forms": found.forms, "operators": near, "hardware": here["hardware"],
+        "cpu_flags": here["cpu_flags"], "commit": code.commit, "dirty": code.dirty,
+        "date": f"{datetime.now(timezone.utc):%Y-%m-%d}",
+    }  # fmt: skip
+    path = reference_directory() / NAME / f"clean-{found.framework}-{found.modes[0]}.jsonl"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    append_listed(path, json.dumps(row) + "\n")
+
+
+def record(folder: Path) -> None:
+    """Add the new findings of an audit to the list of known ones, their scripts to docs/findings/audit/seen/, and its row."""
+    found = Audit.read(folder)
+    groups: dict[tuple[str, str], list[AuditFinding]] = {}
+    for each in found.findings:
+        if each.known is None and each.kind != "died":
+            groups.setdefault((each.operator, each.kind), []).append(each)
+    path = reference_directory() / NAME / FILE_NAME
+    entries: list[dict[str, Any]] = yaml.safe_load(path.read_bytes()) or []
+    for (operator, kind), group in sorted(groups.items()):
+        name = f"{found.framework}_{operator}" + ("" if kind == "wrong" else f"_{kind}")
+        script = next((each.script for each in group if each.script), None)
+        evidence = f"vigil audit {operator} --framework {found.framework}"
+        if script:
+            evidence = f"docs/findings/audit/seen/{name}.py"
+            (project_root() / evidence).parent.mkdir(parents=True, exist_ok=True)
+            (project_root() / evidence).write_text((folder / script).read_text(encoding="utf-8"), encoding="utf-8")
+        ratios = [each.ratio for each in group if each.ratio is not None and math.isfinite(each.ratio) and not each.problem]
+        entry = {
+            "name": name, "frameworks": [found.framework], "releases": [str(found.framework_version).split("+")[0] + "*"],
+            "operators": [operator], "ways": sorted({each.way or "" for each in group}), "kinds": [kind],
+            "modes": sorted({each.mode for each in group}), "evidence": evidence,
+        }  # fmt: skip
+        if kind == "wrong":
+            entry["quantities"] = sorted({each.quantity.partition("/")[0] + "/*" for each in group if each.quantity})
+            entry["precisions"] = sorted({each.precision for each in group})
+            if len(ratios) == len(group):
+                entry["most"] = float(f"{MARGIN * max(ratios):.3g}")
+        entries.append(entry)
+    head = path.read_text(encoding="utf-8").splitlines()[0]
+    text = yaml.safe_dump(entries, sort_keys=False, width=130, allow_unicode=True)
+    replace_listed(path, f"{head}\n{text}".encode())
+    _append_row(found)
+    print(f"{len(groups)} findings recorded, {len(entries)} in all")
 
 
 def spread() -> int:
@@ -170,21 +222,28 @@ def _table(found: Sequence[tuple[str, str, str, bool]]) -> None:
 def main() -> int:
     """Do what the command line asks."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.audits", description=__doc__)
-    parser.add_argument("what", choices=("measure", "spread", "mutants"))
+    parser.add_argument("what", choices=("measure", "record", "spread", "mutants"))
+    parser.add_argument("folder", nargs="?", type=Path, help="of an audit, for record")
     parser.add_argument("--framework", choices=FRAMEWORKS)
     parser.add_argument("--mode", help="eager, jit or compile (default: as the framework is used)")
     parser.add_argument("--seeds", default="0", help="numbers with commas between")
+    parser.add_argument("--quick", action="store_true", help="measure the quick form")
     parser.add_argument("--family", help="one of them")
     arguments = parser.parse_args()
     if arguments.what == "spread":
         return int(spread() > 0)
+    if arguments.what == "record":
+        if arguments.folder is None:
+            parser.error("record: the folder of an audit is missing")
+        record(arguments.folder)
+        return 0
     if arguments.framework is None:
         parser.error("--framework is missing")
     mode = arguments.mode or USUAL[arguments.framework]
     entries = [entry for entry in catalog().values() if arguments.family in (None, entry.family)]
     seeds = [int(each) for each in arguments.seeds.split(",")]
     if arguments.what == "measure":
-        return int(measure_rows(arguments.framework, mode=mode, seeds=seeds, entries=entries) > 0)
+        return int(measure_rows(arguments.framework, mode=mode, seeds=seeds, entries=entries, is_quick=arguments.quick) > 0)
     _table(list(mutants(arguments.framework, mode=mode, seed=seeds[0], entries=entries)))
     return 0
 
