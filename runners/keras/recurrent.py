@@ -9,7 +9,7 @@ import keras
 from runners.contract.audit.ways import Call
 from runners.keras.weights import applied, kind
 
-# Keras's own start is orthogonal, and PyTorch has that in no reduced precision.
+# Keras's own start is orthogonal, which no backend computes in bfloat16.
 _STARTED = {"recurrent_initializer": "zeros"}
 
 
