@@ -15,7 +15,8 @@ from vigil.audit.entry import Entry
 
 LAYOUTS = ("transposed", "strided", "offset", "channels_last")
 GIVEN, ANY = "given", "nan and infinities"
-_ANY = (np.nan, np.inf, -np.inf, 0.0, -0.0, 1e-40, -1e-40, 1e30, -1e30, 1.0, -1.0)
+# No denormal numbers: TensorFlow and XLA take them as zero on CPUs.
+_ANY = (np.nan, np.inf, -np.inf, 0.0, -0.0, 1e-37, -1e-37, 1e30, -1e30, 1.0, -1.0)
 _QUICK_SIZES = 3  # the least, one that no vector divides, and the first beyond a thousand
 
 
