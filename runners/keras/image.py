@@ -25,6 +25,11 @@ def _type(x: Any) -> str:
     return keras.backend.standardize_dtype(x.dtype)
 
 
+def _single(x: Any) -> None:
+    if keras.backend.backend() == "tensorflow" and _type(x) == "float64":
+        raise Unsupported("float64: TensorFlow resizes in float32.")
+
+
 def _both(name: str, function: Call) -> dict[str, Call]:
     """Return calls in both layouts of a function of an image, a layout and parameters by name."""
 
@@ -44,15 +49,19 @@ def _both(name: str, function: Call) -> dict[str, Call]:
 
 def _to(interpolation: str) -> dict[str, Call]:
     def layer(x: Any, size: Any, step: Any = None) -> Any:
+        _single(x)
         return _first(keras.layers.Resizing(*size, interpolation, data_format=LAST, dtype=_type(x))(_last(x)))
 
-    calls = _both(
-        "resize", lambda x, layout, size, step=None: keras.ops.image.resize(x, tuple(size), interpolation, data_format=layout)
-    )
+    def resize(x: Any, layout: str, size: Any, step: Any = None) -> Any:
+        _single(x)
+        return keras.ops.image.resize(x, tuple(size), interpolation, data_format=layout)
+
+    calls = _both("resize", resize)
     return {**calls, "keras.layers.Resizing": layer}
 
 
 def _filter(x: Any, layout: str, step: Any, size: Any, kernel: str) -> Any:
+    _single(x)
     names = {"linear": "bilinear", "cubic": "bicubic", "lanczos3": "lanczos3", "lanczos5": "lanczos5"}
     if kernel not in names or (kernel.startswith("lanczos") and keras.backend.backend() == "torch"):
         raise Unsupported(f"interpolation: {kernel}.")

@@ -25,20 +25,27 @@ def _on(function: Call) -> Call:
     return lambda x, **parameters: _first(function(_last(x), **parameters))
 
 
+def _single(x: Any) -> Any:
+    """Return an image with channels last, of a type that resizing keeps: its documentation has it give float32."""
+    if x.dtype == tf.float64:
+        raise Unsupported("float64: resizing computes in float32.")
+    return _last(x)
+
+
 def _to(method: str) -> dict[str, Call]:
-    return {"tensorflow.image.resize": lambda x, size, step=None: _first(tf.image.resize(_last(x), size, method))}
+    return {"tensorflow.image.resize": lambda x, size, step=None: _first(tf.image.resize(_single(x), size, method))}
 
 
 def _corners(method: Any) -> dict[str, Call]:
     def call(x: Any, step: Any, size: Any) -> Any:
-        return _first(tf.compat.v1.image.resize(_last(x), size, method, align_corners=True))
+        return _first(tf.compat.v1.image.resize(_single(x), size, method, align_corners=True))
 
     return {"tensorflow.compat.v1.image.resize (align_corners)": call}
 
 
 def _filtered(x: Any, step: Any, size: Any, kernel: str) -> Any:
     names = {"linear": "bilinear", "cubic": "bicubic"}
-    return _first(tf.image.resize(_last(x), size, names.get(kernel, kernel), antialias=True))
+    return _first(tf.image.resize(_single(x), size, names.get(kernel, kernel), antialias=True))
 
 
 def _floor(x: Any, size: Any) -> Any:

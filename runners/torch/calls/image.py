@@ -21,7 +21,7 @@ def _to(mode: str, **more: Any) -> dict[str, Call]:
     }
 
 
-def _area(x: Any, size: Any) -> Any:
+def _area(x: Any, step: Any, size: Any) -> Any:
     if any(before % after for before, after in zip(x.shape[2:], size, strict=True)):
         raise Unsupported("area: whole elements alone. Allowed: sizes that divide.")
     return F.interpolate(x, size, mode="area")

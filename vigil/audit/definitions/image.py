@@ -246,18 +246,21 @@ def resize_filtered(x: np.ndarray, step: np.ndarray, size: Any, kernel: str) -> 
     return _stepped(x, step, size, lambda before, after, step: _filter(before, after, step, KERNELS[kernel], is_wide=True))
 
 
-def _shares(before: int, after: int) -> np.ndarray:
+def _shares(before: int, after: int, step: float) -> np.ndarray:
     """Return how much of each output's extent lies in each input's."""
-    low, high = np.arange(after)[:, None] * before / after, (np.arange(after)[:, None] + 1) * before / after
+    width = before / after * step
+    low = np.arange(after)[:, None] * width
     at = np.arange(before)[None]
-    found = np.maximum(0.0, np.minimum(high, at + 1) - np.maximum(low, at))
+    found = np.maximum(0.0, np.minimum(low + width, at + 1) - np.maximum(low, at))
     return found / found.sum(1, keepdims=True)
 
 
-@operator(source=TENSORFLOW.format("image/resize"), sizes=TWO, parameters=OUTPUT_2, x=_input(2).fixed())
-def resize_area(x: np.ndarray, size: Any) -> np.ndarray:
+@operator(
+    source=TENSORFLOW.format("image/resize"), sizes=TWO, parameters=OUTPUT_2, x=_input(2).fixed(), step=_ones(2), kept=("step",)
+)
+def resize_area(x: np.ndarray, step: np.ndarray, size: Any) -> np.ndarray:
     """The mean over the extent that an output has among the inputs."""
-    return _each(x, size, _shares)
+    return _stepped(x, step, size, _shares)
 
 
 @operator(
@@ -705,7 +708,7 @@ def crop_centre(x: np.ndarray, height: int, width: int) -> np.ndarray:
         {"size": [2, 2], "method": "nearest"},
         {"size": [5, 3], "method": "bilinear"},
     ],
-    precisions=("fp32", "fp64"),
+    precisions=("fp32",),
     x=_input(2),
     boxes=drawn(
         lambda random, shape, sizes: np.concatenate(
@@ -738,7 +741,8 @@ def _colours() -> Argument:
 
 
 _PICTURES = [{"n": n, "h": h, "w": w} for n, h, w in ((1, 3, 4), (1, 1, 1), (2, 5, 7), (1, 33, 40))]
-_PRECISE = ("fp32", "fp64")
+_PRECISE = ("fp32",)  # what tf.image converts colours to, whatever it is given
+_REDUCED = ("fp32", "bf16", "fp16")
 
 
 def _hsv(x: np.ndarray) -> np.ndarray:
@@ -792,7 +796,7 @@ def hsv_to_rgb(x: np.ndarray) -> np.ndarray:
     return _rgb(x)
 
 
-@operator(source=TENSORFLOW.format("image/rgb_to_grayscale"), sizes=_PICTURES, x=_colours())
+@operator(source=TENSORFLOW.format("image/rgb_to_grayscale"), sizes=_PICTURES, precisions=_REDUCED, x=_colours())
 def rgb_to_grayscale(x: np.ndarray) -> np.ndarray:
     """The luma of ITU-R BT.601 with four digits."""
     return np.einsum("nchw,c->nhw", x, [0.2989, 0.587, 0.114])[:, None]
@@ -810,6 +814,7 @@ def rgb_to_yuv(x: np.ndarray) -> np.ndarray:
     source=TENSORFLOW.format("image/adjust_brightness"),
     sizes=_PICTURES,
     parameters=[{"delta": 0.1}, {"delta": -0.3}],
+    precisions=_REDUCED,
     x=_colours(),
 )
 def adjust_brightness(x: np.ndarray, delta: float) -> np.ndarray:
@@ -821,6 +826,7 @@ def adjust_brightness(x: np.ndarray, delta: float) -> np.ndarray:
     source=TENSORFLOW.format("image/adjust_contrast"),
     sizes=_PICTURES,
     parameters=[{"factor": 1.5}, {"factor": 0.4}],
+    precisions=_REDUCED,
     x=_colours().fixed(),
 )
 def adjust_contrast(x: np.ndarray, factor: float) -> np.ndarray:
@@ -859,6 +865,7 @@ def adjust_hue(x: np.ndarray, delta: float) -> np.ndarray:
     source=TENSORFLOW.format("image/adjust_gamma"),
     sizes=_PICTURES,
     parameters=[{"gamma": 2.2, "gain": 1.0}, {"gamma": 0.5, "gain": 1.5}],
+    precisions=_REDUCED,
     x=_colours(),
 )
 def adjust_gamma(x: np.ndarray, gamma: float, gain: float) -> np.ndarray:
@@ -866,7 +873,12 @@ def adjust_gamma(x: np.ndarray, gamma: float, gain: float) -> np.ndarray:
     return gain * x**gamma
 
 
-@operator(source=TENSORFLOW.format("image/per_image_standardization"), sizes=_PICTURES[:1] + _PICTURES[2:], x=_colours())
+@operator(
+    source=TENSORFLOW.format("image/per_image_standardization"),
+    sizes=_PICTURES[:1] + _PICTURES[2:],
+    precisions=_REDUCED,
+    x=_colours(),
+)
 def standardize_image(x: np.ndarray) -> np.ndarray:
     """Each image less its mean, by its standard deviation or 1 / sqrt(elements), whichever is more."""
     axes = (1, 2, 3)
