@@ -50,4 +50,5 @@ CALLS = {
     "maximum": {"tensorflow.math.maximum": None},
     "minimum": {"tensorflow.math.minimum": None},
     "floor_divide": {"tensorflow.math.floordiv": None},
+    "add_column": {"tensorflow.math.add": None},
 }

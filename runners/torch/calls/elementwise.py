@@ -60,4 +60,5 @@ CALLS = {
     "floor_divide": {"torch.floor_divide": None},
     "fmax": {"torch.fmax": None},
     "fmin": {"torch.fmin": None},
+    "add_column": {"torch.add": None},
 }

@@ -102,3 +102,9 @@ _two(
     takes_any=False,
     precisions=("fp32", "fp64"),
 )
+
+
+@operator(x=normal("n", "n"), y=normal("n", 1), source=NUMPY, sizes=({"n": 3}, {"n": 7}, {"n": 33}))
+def add_column(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Return a square matrix plus a column: an axis of one goes along the others, whatever the sizes."""
+    return x + y
