@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 CALLS = {
-    "exp": {"keras.ops.exp": None},
+    "exp": {"keras.ops.exp": None, "keras.activations.exponential": None},
     "exp2": {"keras.ops.exp2": None},
     "expm1": {"keras.ops.expm1": None},
     "log": {"keras.ops.log": None},
@@ -26,7 +26,7 @@ CALLS = {
     "atan": {"keras.ops.arctan": None},
     "sinh": {"keras.ops.sinh": None},
     "cosh": {"keras.ops.cosh": None},
-    "tanh": {"keras.ops.tanh": None},
+    "tanh": {"keras.ops.tanh": None, "keras.activations.tanh": None},
     "asinh": {"keras.ops.arcsinh": None},
     "acosh": {"keras.ops.arccosh": None},
     "atanh": {"keras.ops.arctanh": None},

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from torch import nn
+
 CALLS = {
     "exp": {"torch.exp": None},
     "exp2": {"torch.exp2": None, "torch.special.exp2": None},
@@ -25,7 +27,7 @@ CALLS = {
     "atan": {"torch.atan": None, "torch.arctan": None},
     "sinh": {"torch.sinh": None},
     "cosh": {"torch.cosh": None},
-    "tanh": {"torch.tanh": None},
+    "tanh": {"torch.tanh": None, "torch.nn.functional.tanh": None, "torch.nn.Tanh": lambda x: nn.Tanh()(x)},
     "asinh": {"torch.asinh": None, "torch.arcsinh": None},
     "acosh": {"torch.acosh": None, "torch.arccosh": None},
     "atanh": {"torch.atanh": None, "torch.arctanh": None},
