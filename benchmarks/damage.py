@@ -33,6 +33,10 @@ from runners.contract.protocol.checkpoint import CHECKPOINT, load_state, save_st
 from runners.contract.protocol.events import FILE_NAME as EVENTS
 from runners.contract.protocol.events import EventWriter, read_events
 from runners.contract.protocol.spec import write_spec
+from vigil.audit.known import FILE_NAME as KNOWN_CALLS
+from vigil.audit.known import known_calls
+from vigil.audit.limits import NAME as NAME_OF_AUDITS
+from vigil.audit.limits import audit_limits
 from vigil.cli.main import Parser
 from vigil.cli.options import whole_number
 from vigil.data.coco.recorded_detections import read_recorded
@@ -86,7 +90,8 @@ def try_damages(*, count: int, seed: int, tell: Callable[[str], None]) -> collec
     found: collections.Counter[tuple[str, str]] = collections.Counter()
     with tempfile.TemporaryDirectory(prefix="vigil-damage-") as folder:
         files = lay_out(Path(folder))
-        paths, before = sorted(files), functools.cache(lambda path: files[path]())
+        # Of an empty file nothing can be damaged: some folders list none of their own.
+        paths, before = sorted(path for path in files if path.stat().st_size), functools.cache(lambda path: files[path]())
         for number in range(count):
             path = draws.choice(paths)
             whole = path.read_bytes()
@@ -138,6 +143,11 @@ def damage(path: Path, draws: random.Random) -> str:
     return f"cut after {kept} bytes"
 
 
+def _audits(folder: Path) -> Any:
+    """Return what the verdict on an audit stands on: limits, and known findings."""
+    return audit_limits(folder), known_calls(folder / KNOWN_CALLS)
+
+
 def lay_out(root: Path) -> dict[Path, Answer]:
     """Copy or make every file that a verdict rests on below a folder; return of each what stands on it."""
     references = root / reference_directory().name
@@ -148,6 +158,8 @@ def lay_out(root: Path) -> dict[Path, Answer]:
     for path in (path for path in references.rglob("*") if path.is_file()):
         if path.parent == references:
             files[path] = functools.partial(load_known, references / "known_findings.yaml")
+        elif path.parent.name == NAME_OF_AUDITS:
+            files[path] = functools.partial(_audits, path.parent)
         elif path.parent.name == "verify":
             readers = [reader for name, reader in (("clean", _limits), ("golden", _tapes)) if path.name.startswith((name, LIST))]
             files[path] = functools.partial(_step_standard, references, path.parent.parent.name, readers)
