@@ -133,7 +133,7 @@ def _seen_in_batches(x: Any, seen: Any, is_inverse: bool) -> Any:
 def _windows(x: Any, length: int, stride: int, rate: int) -> Any:
     data = keras.utils.timeseries_dataset_from_array(
         ops.convert_to_numpy(x), None, length, sequence_stride=stride, sampling_rate=rate, batch_size=4
-    )  # fmt: skip
+    )
     return np.concatenate([np.asarray(each) for each in data])
 
 
@@ -181,10 +181,14 @@ CALLS: dict[str, dict[str, Callable[..., Any] | None]] = {
     },
     "encoded_categories": {
         "keras.layers.CategoryEncoding": _encoded,
-        "keras.ops.multi_hot": lambda labels, mode: ops.multi_hot(labels, 7, dtype="float32") if mode == "multi_hot" else _encoded(labels, mode),
+        "keras.ops.multi_hot": lambda labels, mode: (
+            ops.multi_hot(labels, 7, dtype="float32") if mode == "multi_hot" else _encoded(labels, mode)
+        ),
     },
     "weighed_categories": {
-        "keras.layers.CategoryEncoding": lambda labels, weights: layers.CategoryEncoding(7, "count")(labels, count_weights=weights),
+        "keras.layers.CategoryEncoding": lambda labels, weights: layers.CategoryEncoding(7, "count")(
+            labels, count_weights=weights
+        ),
     },
     "scaled_to_norm": {
         "keras.utils.normalize": lambda x, axis, order: keras.utils.normalize(ops.convert_to_numpy(x), axis, order),
@@ -202,6 +206,8 @@ CALLS: dict[str, dict[str, Callable[..., Any] | None]] = {
     },
     "windows_of_series": {"keras.utils.timeseries_dataset_from_array": _windows},
     "eye_weights": {
-        "keras.initializers.Identity": lambda like, rows, columns, gain: keras.initializers.Identity(gain)((rows, columns), _kind(like)),
+        "keras.initializers.Identity": lambda like, rows, columns, gain: keras.initializers.Identity(gain)(
+            (rows, columns), _kind(like)
+        ),
     },
-}  # fmt: skip
+}

@@ -205,7 +205,10 @@ CALLS: dict[str, dict[str, Callable[..., Any] | None]] = {
         "keras.metrics.MeanSquaredLogarithmicError": _metric("MeanSquaredLogarithmicError"),
         "keras.metrics.mean_squared_logarithmic_error": _mean_of(metrics.mean_squared_logarithmic_error),
     },
-    "logcosh_metric": {"keras.metrics.LogCoshError": _metric("LogCoshError"), "keras.metrics.log_cosh": _mean_of(metrics.log_cosh)},
+    "logcosh_metric": {
+        "keras.metrics.LogCoshError": _metric("LogCoshError"),
+        "keras.metrics.log_cosh": _mean_of(metrics.log_cosh),
+    },
     "cosine_metric": {"keras.metrics.CosineSimilarity": _metric("CosineSimilarity")},
     "hinge_metric": {"keras.metrics.Hinge": _metric("Hinge"), "keras.metrics.hinge": _mean_of(metrics.hinge)},
     "squared_hinge_metric": {
@@ -253,7 +256,10 @@ CALLS: dict[str, dict[str, Callable[..., Any] | None]] = {
     "root_metric": {"keras.metrics.RootMeanSquaredError": _metric("RootMeanSquaredError")},
     "mean_metric": {"keras.metrics.Mean": _sums("Mean")},
     "sum_metric": {"keras.metrics.Sum": _sums("Sum")},
-    "confusion_counts": {"keras.metrics.TruePositives (and others)": _counts, "keras.metrics.Precision (of thresholds)": _several},
+    "confusion_counts": {
+        "keras.metrics.TruePositives (and others)": _counts,
+        "keras.metrics.Precision (of thresholds)": _several,
+    },
     "area_metric": {
         "keras.metrics.AUC": _area,
         "keras.metrics.AUC (of thresholds)": _area_of_thresholds,
@@ -288,4 +294,4 @@ CALLS: dict[str, dict[str, Callable[..., Any] | None]] = {
     },
     "in_top_k": {"keras.ops.in_top_k": lambda labels, x, k: ops.in_top_k(labels, x, k)},
     "peak_signal_to_noise": {"keras.ops.psnr": lambda x, y, largest: ops.psnr(x, y, largest)},
-}  # fmt: skip
+}

@@ -64,9 +64,17 @@ def _istft(x: Any, y: Any, window: Any, frame_step: int, center: bool) -> Any:
 
 def _mel_spectrogram(x: Any, mels: int, power: float, decibels: bool) -> Any:
     layer = keras.layers.MelSpectrogram(
-        fft_length=32, sequence_stride=8, sequence_length=32, sampling_rate=8000, num_mel_bins=mels, min_freq=20.0,
-        max_freq=4000.0, power_to_db=decibels, mag_exp=power, ref_power=1.0,
-    )  # fmt: skip
+        fft_length=32,
+        sequence_stride=8,
+        sequence_length=32,
+        sampling_rate=8000,
+        num_mel_bins=mels,
+        min_freq=20.0,
+        max_freq=4000.0,
+        power_to_db=decibels,
+        mag_exp=power,
+        ref_power=1.0,
+    )
     return layer(x)
 
 
@@ -108,4 +116,4 @@ CALLS: dict[str, dict[str, Callable[..., Any] | None]] = {
     "correlate": {"keras.ops.correlate": _longer},
     "correlate_with_longer": {"keras.ops.correlate": _longer},
     "mel_spectrogram": {"keras.layers.MelSpectrogram": _mel_spectrogram},
-}  # fmt: skip
+}

@@ -111,12 +111,14 @@ def _kept(x: Any, result: Any, rate: float) -> Any:
     unit = {"float32": 2.0**-23, "bfloat16": 2.0**-7, "float16": 2.0**-10}[_kind(x)]
     wrong = ops.logical_and(ops.abs(ops.cast(result, "float32") - exact) > 2 * unit * ops.abs(exact), ops.not_equal(result, 0))
     rows, columns = x.shape
-    return _clipped([
-        ops.mean(centered) * math.sqrt(rows * columns),
-        ops.mean(centered[:, 1:] * centered[:, :-1]) * math.sqrt(rows * (columns - 1)),
-        ops.mean(centered[1:] * centered[:-1]) * math.sqrt((rows - 1) * columns),
-        ops.sum(ops.cast(wrong, "float32")) * 1e9,
-    ])  # fmt: skip
+    return _clipped(
+        [
+            ops.mean(centered) * math.sqrt(rows * columns),
+            ops.mean(centered[:, 1:] * centered[:, :-1]) * math.sqrt(rows * (columns - 1)),
+            ops.mean(centered[1:] * centered[:-1]) * math.sqrt((rows - 1) * columns),
+            ops.sum(ops.cast(wrong, "float32")) * 1e9,
+        ]
+    )
 
 
 def _layer(kind: Any, x: Any, seed: int, rate: float) -> Any:
@@ -195,9 +197,7 @@ def _order(places: Any) -> Any:
 
 
 def _windows(like: Any, seed: int) -> Any:
-    data = keras.utils.timeseries_dataset_from_array(
-        np.arange(like.shape[0]), None, 1, shuffle=True, seed=seed, batch_size=8
-    )  # fmt: skip
+    data = keras.utils.timeseries_dataset_from_array(np.arange(like.shape[0]), None, 1, shuffle=True, seed=seed, batch_size=8)
     return _order(ops.convert_to_tensor(np.concatenate([np.asarray(each).ravel() for each in data])))
 
 
@@ -211,11 +211,13 @@ def _flips(mode: str) -> Callable[..., Any]:
         same = ops.all(ops.equal(result, image), axis=(1, 2, 3))
         other = ops.all(ops.equal(result, turned), axis=(1, 2, 3))
         sign = 2.0 * ops.cast(other, "float32") - 1.0
-        return _clipped([
-            ops.mean(sign) * math.sqrt(count),
-            ops.mean(sign[1:] * sign[:-1]) * math.sqrt(count - 1),
-            ops.sum(ops.cast(ops.equal(same, other), "float32")) * 1e9,
-        ])  # fmt: skip
+        return _clipped(
+            [
+                ops.mean(sign) * math.sqrt(count),
+                ops.mean(sign[1:] * sign[:-1]) * math.sqrt(count - 1),
+                ops.sum(ops.cast(ops.equal(same, other), "float32")) * 1e9,
+            ]
+        )
 
     return call
 
@@ -228,18 +230,25 @@ def _scaled(scale: float, mode: str, kind: str) -> dict[str, Callable[..., Any] 
 
 
 _OWN: dict[str, str] = {
-    "he_cut": "HeNormal", "he_uniform": "HeUniform", "glorot_cut": "GlorotNormal", "glorot_uniform": "GlorotUniform",
-    "lecun_cut": "LecunNormal", "lecun_uniform": "LecunUniform",
-}  # fmt: skip
+    "he_cut": "HeNormal",
+    "he_uniform": "HeUniform",
+    "glorot_cut": "GlorotNormal",
+    "glorot_uniform": "GlorotUniform",
+    "lecun_cut": "LecunNormal",
+    "lecun_uniform": "LecunUniform",
+}
 
 
 def _initializers() -> dict[str, dict[str, Callable[..., Any] | None]]:
     found = {}
     kinds = (("normal", "untruncated_normal"), ("cut", "truncated_normal"), ("uniform", "uniform"))
     for name, scale, mode in (
-        ("he", 2.0, "fan_in"), ("he_of_outputs", 2.0, "fan_out"), ("glorot", 1.0, "fan_avg"), ("lecun", 1.0, "fan_in"),
+        ("he", 2.0, "fan_in"),
+        ("he_of_outputs", 2.0, "fan_out"),
+        ("glorot", 1.0, "fan_avg"),
+        ("lecun", 1.0, "fan_in"),
         ("scaled", 0.7, "fan_avg"),
-    ):  # fmt: skip
+    ):
         for kind, said in kinds:
             calls = _scaled(scale, mode, said)
             if f"{name}_{kind}" in _OWN:
@@ -251,12 +260,16 @@ def _initializers() -> dict[str, dict[str, Callable[..., Any] | None]]:
 
 _uniforms: dict[str, Callable[..., Any] | None] = {
     "keras.random.uniform": _seeded(lambda seed, like, law: random.uniform(like.shape, *law, _kind(like), seed)),
-    "keras.initializers.RandomUniform": _seeded(lambda seed, like, law: initializers.RandomUniform(*law, seed)(like.shape, _kind(like))),
-}  # fmt: skip
+    "keras.initializers.RandomUniform": _seeded(
+        lambda seed, like, law: initializers.RandomUniform(*law, seed)(like.shape, _kind(like))
+    ),
+}
 CALLS: dict[str, dict[str, Callable[..., Any] | None]] = {
     "normal_samples": {
         "keras.random.normal": _seeded(lambda seed, like, law: random.normal(like.shape, *law, _kind(like), seed)),
-        "keras.initializers.RandomNormal": _seeded(lambda seed, like, law: initializers.RandomNormal(*law, seed)(like.shape, _kind(like))),
+        "keras.initializers.RandomNormal": _seeded(
+            lambda seed, like, law: initializers.RandomNormal(*law, seed)(like.shape, _kind(like))
+        ),
         "keras.layers.GaussianNoise": _seeded(_gaussian_noise),
     },
     "uniform_samples": _uniforms,
@@ -273,7 +286,9 @@ CALLS: dict[str, dict[str, Callable[..., Any] | None]] = {
     "categorical_samples": {"keras.random.categorical": _seeded(_categorical)},
     "integer_samples": {"keras.random.randint": _seeded(lambda seed, like, law: random.randint(like.shape, *law, seed=seed))},
     "gaussian_dropout_samples": {
-        "keras.layers.GaussianDropout": _seeded(lambda seed, like, law: _layer(layers.GaussianDropout, ops.ones_like(like), seed, law[0])),
+        "keras.layers.GaussianDropout": _seeded(
+            lambda seed, like, law: _layer(layers.GaussianDropout, ops.ones_like(like), seed, law[0])
+        ),
     },
     **_initializers(),
     "orthogonal_weights": {"keras.initializers.Orthogonal": _seeded(_orthogonal)},
@@ -303,4 +318,4 @@ CALLS: dict[str, dict[str, Callable[..., Any] | None]] = {
         "keras.utils.timeseries_dataset_from_array": _windows,
     },
     "flip_shares": {"keras.layers.RandomFlip": _flips("horizontal"), "keras.layers.RandomFlip (vertical)": _flips("vertical")},
-}  # fmt: skip
+}

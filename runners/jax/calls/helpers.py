@@ -86,4 +86,4 @@ CALLS: dict[str, dict[str, Callable[..., Any] | None]] = {
     "eye_weights": {
         "jax.numpy.eye": lambda like, rows, columns, gain: gain * jnp.eye(rows, columns, dtype=like.dtype),
     },
-}  # fmt: skip
+}

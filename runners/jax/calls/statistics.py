@@ -96,7 +96,8 @@ def _categorical(replace: bool, place: int) -> Callable[..., Any]:
     def draw(key: Any, like: Any, law: list[float]) -> Any:
         if replace:
             return random.categorical(key, jnp.log(jnp.asarray(law)), shape=like.shape)
-        return random.categorical(key, jnp.log(jnp.asarray(law)), shape=(*like.shape, 2), replace=False, axis=-1)[..., place]
+        rows = jnp.tile(jnp.log(jnp.asarray(law)), (len(like), 1))
+        return random.categorical(key, rows, shape=(2, len(like)), replace=False)[place]
 
     return _keyed(draw)
 
@@ -142,12 +143,16 @@ def _kept(x: Any, result: Any, rate: float) -> Any:
     exact = x.astype(jnp.float32) / (1 - rate)
     unit = float(jnp.finfo(x.dtype).eps)
     wrong = ((jnp.abs(result.astype(jnp.float32) - exact) > 2 * unit * jnp.abs(exact)) & (result != 0)).sum()
-    return _clipped(jnp.stack([
-        centered.mean() * math.sqrt(kept.size),
-        (centered[:, 1:] * centered[:, :-1]).mean() * math.sqrt(kept[:, 1:].size),
-        (centered[1:] * centered[:-1]).mean() * math.sqrt(kept[1:].size),
-        wrong * 1e9,
-    ]))  # fmt: skip
+    return _clipped(
+        jnp.stack(
+            [
+                centered.mean() * math.sqrt(kept.size),
+                (centered[:, 1:] * centered[:, :-1]).mean() * math.sqrt(kept[:, 1:].size),
+                (centered[1:] * centered[:-1]).mean() * math.sqrt(kept[1:].size),
+                wrong * 1e9,
+            ]
+        )
+    )
 
 
 def _linen(x: Any, seed: int, rate: float, **more: Any) -> Any:
@@ -215,12 +220,14 @@ MAKERS: dict[str, Any] = {
     "he": (2.0, "fan_in", {"cut": "he_normal", "uniform": "he_uniform"}, {"cut": "kaiming_normal", "uniform": "kaiming_uniform"}),
     "he_of_outputs": (2.0, "fan_out", {}, {}),
     "glorot": (
-        1.0, "fan_avg", {"cut": "glorot_normal", "uniform": "glorot_uniform"},
+        1.0,
+        "fan_avg",
+        {"cut": "glorot_normal", "uniform": "glorot_uniform"},
         {"cut": "xavier_normal", "uniform": "xavier_uniform"},
     ),
     "lecun": (1.0, "fan_in", {"cut": "lecun_normal", "uniform": "lecun_uniform"}, {}),
     "scaled": (0.7, "fan_avg", {}, {}),
-}  # fmt: skip
+}
 
 
 def _initializers() -> dict[str, dict[str, Callable[..., Any] | None]]:
@@ -239,7 +246,9 @@ _uniforms: dict[str, Callable[..., Any] | None] = {"jax.random.uniform": _keyed(
 CALLS: dict[str, dict[str, Callable[..., Any] | None]] = {
     "normal_samples": {
         "jax.random.normal": _located(random.normal),
-        "jax.nn.initializers.normal": _keyed(lambda key, like, law: law[0] + initializers.normal(law[1])(key, like.shape, like.dtype)),
+        "jax.nn.initializers.normal": _keyed(
+            lambda key, like, law: law[0] + initializers.normal(law[1])(key, like.shape, like.dtype)
+        ),
     },
     "uniform_samples": _uniforms,
     "uniform_samples_below": _uniforms,
@@ -310,7 +319,9 @@ CALLS: dict[str, dict[str, Callable[..., Any] | None]] = {
         "jax.random.orthogonal": _keyed(lambda key, like, law: random.orthogonal(key, law[0])),
     },
     "orthogonal_diagonals": {
-        "jax.nn.initializers.orthogonal": _keyed(lambda key, like, law: jnp.diag(initializers.orthogonal()(key, (law[0], law[0])))),
+        "jax.nn.initializers.orthogonal": _keyed(
+            lambda key, like, law: jnp.diag(initializers.orthogonal()(key, (law[0], law[0])))
+        ),
         "jax.random.orthogonal": _keyed(lambda key, like, law: jnp.diag(random.orthogonal(key, law[0]))),
     },
     "orthogonal_products": {
@@ -318,9 +329,9 @@ CALLS: dict[str, dict[str, Callable[..., Any] | None]] = {
             lambda key, rows, columns, gain, kind: initializers.orthogonal(gain)(key, (rows, columns), kind)
         ),
         "jax.nn.initializers.delta_orthogonal": _orthogonal_products(
-            lambda key, rows, columns, gain, kind: initializers.delta_orthogonal(gain)(key, (3, rows, columns), kind)[1]
-            if rows <= columns
-            else _wide()
+            lambda key, rows, columns, gain, kind: (
+                initializers.delta_orthogonal(gain)(key, (3, rows, columns), kind)[1] if rows <= columns else _wide()
+            )
         ),
         "jax.random.orthogonal": _orthogonal_products(
             lambda key, rows, columns, gain, kind: gain * random.orthogonal(key, rows, (), kind, columns)

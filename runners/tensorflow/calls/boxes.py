@@ -30,9 +30,16 @@ def _stay_padded(boxes: Any, scores: Any, count: int, overlap: float, least: flo
 def _stay_in_tiles(boxes: Any, scores: Any, count: int, overlap: float, least: float) -> Any:
     """Return what stays of one batch, which goes another way: boxes in tiles of eight."""
     found, kept = image_of.non_max_suppression_padded(
-        boxes[None], scores[None], count, overlap, least, pad_to_max_output_size=True, sorted_input=False,
-        canonicalized_coordinates=True, tile_size=8,
-    )  # fmt: skip
+        boxes[None],
+        scores[None],
+        count,
+        overlap,
+        least,
+        pad_to_max_output_size=True,
+        sorted_input=False,
+        canonicalized_coordinates=True,
+        tile_size=8,
+    )
     # Behind those that stay there is anything.
     return tf.where(tf.range(count) < kept[0], found[0], 0), kept[0]
 

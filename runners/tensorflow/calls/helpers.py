@@ -31,7 +31,10 @@ def _global_norm(x: Any, y: Any, order: int | None) -> Any:
 
 
 CALLS: dict[str, dict[str, Callable[..., Any] | None]] = {
-    "merged_sum": {"tensorflow.add_n": lambda x, y, z: tf.add_n([x, y, z]), "tensorflow.math.add_n": lambda x, y, z: tf.math.add_n([x, y, z])},
+    "merged_sum": {
+        "tensorflow.add_n": lambda x, y, z: tf.add_n([x, y, z]),
+        "tensorflow.math.add_n": lambda x, y, z: tf.math.add_n([x, y, z]),
+    },
     "merged_beside": {"tensorflow.concat": lambda x, y, axis: tf.concat([x, y], axis)},
     "reordered": {"tensorflow.transpose": lambda x, order: tf.transpose(x, (0, *order))},
     "repeated": {"tensorflow.repeat": lambda x, count: tf.repeat(x[:, None], count, 1)},
@@ -51,12 +54,14 @@ CALLS: dict[str, dict[str, Callable[..., Any] | None]] = {
     "mask_of_lengths": {"tensorflow.sequence_mask": lambda lengths, longest: tf.sequence_mask(lengths, longest)},
     "ragged_sums": {
         "tensorflow.reduce_sum": lambda x, lengths: (
-            tf.reduce_sum(_ragged(x, lengths), 1), tf.reduce_mean(_ragged(x, lengths), 1),
+            tf.reduce_sum(_ragged(x, lengths), 1),
+            tf.reduce_mean(_ragged(x, lengths), 1),
         ),
     },
     "ragged_extremes": {
         "tensorflow.reduce_max": lambda x, lengths: (
-            tf.reduce_max(_ragged(x, lengths), 1), tf.reduce_min(_ragged(x, lengths), 1),
+            tf.reduce_max(_ragged(x, lengths), 1),
+            tf.reduce_min(_ragged(x, lengths), 1),
         ),
     },
     "padded_rows": {"tensorflow.RaggedTensor.to_tensor": _padded},
@@ -68,4 +73,4 @@ CALLS: dict[str, dict[str, Callable[..., Any] | None]] = {
     },
     "tree_norm": {"tensorflow.linalg.global_norm": _global_norm},
     "numbers_where": {"tensorflow.boolean_mask": lambda x, keep: tf.boolean_mask(x, keep)},
-}  # fmt: skip
+}

@@ -22,4 +22,4 @@ CALLS: dict[str, dict[str, Callable[..., Any] | None]] = {
     "peak_signal_to_noise": {
         "tensorflow.image.psnr": lambda x, y, largest: tf.image.psnr(x[..., None], y[..., None], largest),
     },
-}  # fmt: skip
+}

@@ -144,7 +144,9 @@ CALLS: dict[str, dict[str, Callable[..., Any] | None]] = {
     },
     "inverse_stft": {"tensorflow.signal.inverse_stft": _inverse_stft},
     "frame": {
-        "tensorflow.signal.frame": lambda x, frame_length, frame_step, pad_end: signal.frame(x, frame_length, frame_step, pad_end),
+        "tensorflow.signal.frame": lambda x, frame_length, frame_step, pad_end: signal.frame(
+            x, frame_length, frame_step, pad_end
+        ),
     },
     "overlap_and_add": {"tensorflow.signal.overlap_and_add": lambda x, frame_step: signal.overlap_and_add(x, frame_step)},
     "dct": {"tensorflow.signal.dct": lambda x, type, n, norm: signal.dct(x, type, n, norm=norm)},
@@ -156,4 +158,4 @@ CALLS: dict[str, dict[str, Callable[..., Any] | None]] = {
     },
     "mfccs": {"tensorflow.signal.mfccs_from_log_mel_spectrograms": None},
     "mdct": {"tensorflow.signal.mdct": lambda x, frame_length, norm: signal.mdct(x, frame_length, norm=norm)},
-}  # fmt: skip
+}

@@ -116,12 +116,14 @@ def _kept(x: Any, result: Any, rate: float) -> Any:
     unit = {tf.float32: 2.0**-23, tf.bfloat16: 2.0**-7, tf.float16: 2.0**-10}[x.dtype]
     wrong = (tf.abs(tf.cast(result, tf.float32) - exact) > 2 * unit * tf.abs(exact)) & (result != 0)
     rows, columns = x.shape
-    return _clipped([
-        tf.reduce_mean(centered) * math.sqrt(rows * columns),
-        tf.reduce_mean(centered[:, 1:] * centered[:, :-1]) * math.sqrt(rows * (columns - 1)),
-        tf.reduce_mean(centered[1:] * centered[:-1]) * math.sqrt((rows - 1) * columns),
-        tf.reduce_sum(tf.cast(wrong, tf.float32)) * 1e9,
-    ])  # fmt: skip
+    return _clipped(
+        [
+            tf.reduce_mean(centered) * math.sqrt(rows * columns),
+            tf.reduce_mean(centered[:, 1:] * centered[:, :-1]) * math.sqrt(rows * (columns - 1)),
+            tf.reduce_mean(centered[1:] * centered[:-1]) * math.sqrt((rows - 1) * columns),
+            tf.reduce_sum(tf.cast(wrong, tf.float32)) * 1e9,
+        ]
+    )
 
 
 def _stateless(x: Any, seed: int, rate: float) -> Any:
@@ -129,7 +131,9 @@ def _stateless(x: Any, seed: int, rate: float) -> Any:
 
 
 def _general(x: Any, seed: int, rate: float) -> Any:
-    return tf.nn.experimental.general_dropout(x, rate, lambda shape, dtype: random.stateless_uniform(shape, [seed, 3], dtype=dtype))
+    return tf.nn.experimental.general_dropout(
+        x, rate, lambda shape, dtype: random.stateless_uniform(shape, [seed, 3], dtype=dtype)
+    )
 
 
 def _stateful(x: Any, seed: int, rate: float) -> Any:
@@ -184,9 +188,8 @@ def _shuffled(like: Any, seed: int) -> Any:
 
 
 def _listed(data: Any, count: int) -> Any:
-    if not tf.executing_eagerly():
-        raise Unsupported("jit: what a data set gives is listed outside of a traced function. Allowed: eager.")
-    return tf.constant([int(each) for each in data.as_numpy_iterator()], shape=[count])
+    """Return all that a data set gives, in order."""
+    return tf.ensure_shape(data.batch(count).get_single_element(), [count])
 
 
 def _data_shuffled(like: Any, seed: int) -> Any:
@@ -196,9 +199,11 @@ def _data_shuffled(like: Any, seed: int) -> Any:
 def _interleaved(like: Any, seed: int) -> Any:
     """Return deviations of shards that are shuffled, interleaved and shuffled again."""
     count = len(like)
-    data = tf.data.Dataset.range(7).shuffle(7, seed).interleave(
-        lambda place: tf.data.Dataset.range(place, count, 7), cycle_length=3, block_length=2
-    )  # fmt: skip
+    data = (
+        tf.data.Dataset.range(7)
+        .shuffle(7, seed)
+        .interleave(lambda place: tf.data.Dataset.range(place, count, 7), cycle_length=3, block_length=2)
+    )
     return _order(_listed(data.shuffle(count, seed + 1), count))
 
 
@@ -213,7 +218,9 @@ def _epochs(data: Callable[[int, int], Any]) -> Callable[..., Any]:
 
 
 def _repeated(count: int, seed: int) -> Any:
-    return tf.data.Dataset.range(count).shuffle(count, seed, reshuffle_each_iteration=True).repeat(2).batch(8).prefetch(2).unbatch()
+    return (
+        tf.data.Dataset.range(count).shuffle(count, seed, reshuffle_each_iteration=True).repeat(2).batch(8).prefetch(2).unbatch()
+    )
 
 
 def _batched(count: int, seed: int) -> Any:
@@ -234,26 +241,34 @@ def _flips(flip: Callable[[Any, Any], Any], axis: int) -> Callable[..., Any]:
 
 def _flipped(kept: Any, turned: Any, count: int) -> Any:
     sign = 2.0 * tf.cast(turned, tf.float32) - 1.0
-    return _clipped([
-        tf.reduce_mean(sign) * math.sqrt(count),
-        tf.reduce_mean(sign[1:] * sign[:-1]) * math.sqrt(count - 1),
-        tf.reduce_sum(tf.cast(kept == turned, tf.float32)) * 1e9,
-    ])  # fmt: skip
+    return _clipped(
+        [
+            tf.reduce_mean(sign) * math.sqrt(count),
+            tf.reduce_mean(sign[1:] * sign[:-1]) * math.sqrt(count - 1),
+            tf.reduce_sum(tf.cast(kept == turned, tf.float32)) * 1e9,
+        ]
+    )
 
 
 CALLS: dict[str, dict[str, Callable[..., Any] | None]] = {
     "normal_samples": {
-        "tensorflow.random.stateless_normal": _seeded(lambda seed, like, law: random.stateless_normal(like.shape, seed, *law, like.dtype)),
+        "tensorflow.random.stateless_normal": _seeded(
+            lambda seed, like, law: random.stateless_normal(like.shape, seed, *law, like.dtype)
+        ),
         "tensorflow.random.normal": _reset(lambda seed, like, law: random.normal(like.shape, *law, like.dtype, seed)),
         "tensorflow.random.Generator.normal": _generated(lambda of, like, law: of.normal(like.shape, *law, like.dtype)),
     },
     "uniform_samples": {
-        "tensorflow.random.stateless_uniform": _seeded(lambda seed, like, law: random.stateless_uniform(like.shape, seed, *law, like.dtype)),
+        "tensorflow.random.stateless_uniform": _seeded(
+            lambda seed, like, law: random.stateless_uniform(like.shape, seed, *law, like.dtype)
+        ),
         "tensorflow.random.uniform": _reset(lambda seed, like, law: random.uniform(like.shape, *law, like.dtype, seed)),
         "tensorflow.random.Generator.uniform": _generated(lambda of, like, law: of.uniform(like.shape, *law, like.dtype)),
     },
     "uniform_samples_below": {
-        "tensorflow.random.stateless_uniform": _seeded(lambda seed, like, law: random.stateless_uniform(like.shape, seed, *law, like.dtype)),
+        "tensorflow.random.stateless_uniform": _seeded(
+            lambda seed, like, law: random.stateless_uniform(like.shape, seed, *law, like.dtype)
+        ),
         "tensorflow.random.uniform": _reset(lambda seed, like, law: random.uniform(like.shape, *law, like.dtype, seed)),
     },
     "truncated_normal_samples": {
@@ -282,7 +297,9 @@ CALLS: dict[str, dict[str, Callable[..., Any] | None]] = {
     },
     "categorical_samples": {
         "tensorflow.random.stateless_categorical": _seeded(_two_dimensional),
-        "tensorflow.random.categorical": _reset(lambda seed, like, law: random.categorical(tf.math.log([law]), len(like), seed=seed)),
+        "tensorflow.random.categorical": _reset(
+            lambda seed, like, law: random.categorical(tf.math.log([law]), len(like), seed=seed)
+        ),
     },
     "integer_samples": {
         "tensorflow.random.stateless_uniform": _seeded(_uniform_integers),
@@ -319,4 +336,4 @@ CALLS: dict[str, dict[str, Callable[..., Any] | None]] = {
         "tensorflow.image.stateless_random_flip_left_right": _flips(tf.image.stateless_random_flip_left_right, 2),
         "tensorflow.image.stateless_random_flip_up_down": _flips(tf.image.stateless_random_flip_up_down, 1),
     },
-}  # fmt: skip
+}

@@ -48,15 +48,7 @@ def _norm(x: Any, y: Any, order: int | None) -> Any:
     return nn.utils.get_total_norm([x, y], math.inf if order is None else float(order))
 
 
-def _moment(x: Any, y: Any, z: Any, v: Any, decay: float, order: int) -> Any:
-    return tuple(torch._foreach_lerp([z, v], [x**order, y**order], 1 - decay))
-
-
 def _weight_norm(weight: Any, size: Any) -> Any:
-    return torch._weight_norm(weight, size[:, None], 0)
-
-
-def _old_weight_norm(weight: Any, size: Any) -> Any:
     layer = nn.utils.parametrizations.weight_norm(nn.Linear(weight.shape[1], weight.shape[0], False, dtype=weight.dtype), dim=0)
     given = {"parametrizations.weight.original0": size[:, None], "parametrizations.weight.original1": weight}
     return torch.func.functional_call(layer, given, (torch.eye(weight.shape[1], dtype=weight.dtype),)).T
@@ -95,7 +87,10 @@ def _unflattened_twice(x: Any, y: Any) -> Any:
 
 
 CALLS: dict[str, dict[str, Callable[..., Any] | None]] = {
-    "merged_beside": {"torch.cat": lambda x, y, axis: torch.cat([x, y], axis), "torch.concat": lambda x, y, axis: torch.concat([x, y], axis)},
+    "merged_beside": {
+        "torch.cat": lambda x, y, axis: torch.cat([x, y], axis),
+        "torch.concat": lambda x, y, axis: torch.concat([x, y], axis),
+    },
     "reshaped": {"torch.nn.Unflatten": lambda x, shape: nn.Unflatten(1, shape)(x.flatten(1))},
     "reordered": {"torch.permute": lambda x, order: torch.permute(x, (0, *order))},
     "repeated": {"torch.repeat_interleave": lambda x, count: x[:, None].repeat_interleave(count, 1)},
@@ -110,7 +105,10 @@ CALLS: dict[str, dict[str, Callable[..., Any] | None]] = {
         "torch.nn.functional.interpolate": _interpolate("nearest"),
         "torch.nn.functional.interpolate (nearest-exact)": _interpolate("nearest-exact"),
     },
-    "enlarged_linearly": {"torch.nn.Upsample": _upsample("bilinear"), "torch.nn.functional.interpolate": _interpolate("bilinear")},
+    "enlarged_linearly": {
+        "torch.nn.Upsample": _upsample("bilinear"),
+        "torch.nn.functional.interpolate": _interpolate("bilinear"),
+    },
     "unflattened": {
         "torch.nn.Unflatten": lambda x: nn.Unflatten(1, (3, -1))(x),
         "torch.unflatten": lambda x: torch.unflatten(x, 1, (3, -1)),
@@ -118,7 +116,6 @@ CALLS: dict[str, dict[str, Callable[..., Any] | None]] = {
     "shuffled_channels": {
         "torch.nn.ChannelShuffle": lambda x, groups: nn.ChannelShuffle(groups)(x[..., None])[..., 0],
         "torch.nn.functional.channel_shuffle": lambda x, groups: F.channel_shuffle(x, groups),
-        "torch.nn.functional.native_channel_shuffle": lambda x, groups: F.native_channel_shuffle(x[..., None], groups)[..., 0],
     },
     "distance_of_pairs": {
         "torch.nn.PairwiseDistance": lambda x, y, p, eps: nn.PairwiseDistance(p, eps)(x, y),
@@ -141,15 +138,15 @@ CALLS: dict[str, dict[str, Callable[..., Any] | None]] = {
         "torch.nn.utils.parameters_to_vector": lambda x, y: nn.utils.parameters_to_vector([x, y]),
         "torch.nn.utils.parameters_to_vector (and back)": _unflattened_twice,
     },
-    "tree_sums": {"torch._foreach_add": lambda x, y, z, v, scale: tuple(torch._foreach_add([x, y], [z, v], alpha=scale))},
     "norm_of_gradients": {"torch.nn.utils.get_total_norm": _norm},
-    "tree_moment": {"torch._foreach_lerp": _moment},
-    "weight_of_norm": {"torch._weight_norm": _weight_norm, "torch.nn.utils.parametrizations.weight_norm": _old_weight_norm},
+    "weight_of_norm": {"torch.nn.utils.parametrizations.weight_norm": _weight_norm},
     "fused_convolution": {"torch.nn.utils.fuse_conv_bn_eval": _fused_convolution, "torch.nn.BatchNorm2d (not fused)": _not_fused},
     "fused_linear": {"torch.nn.utils.fuse_linear_bn_eval": _fused_linear},
     "numbers_where": {"torch.masked_select": lambda x, keep: torch.masked_select(x, keep)},
     "windows_of_series": {
-        "torch.Tensor.unfold": lambda x, length, stride, rate: x.unfold(0, (length - 1) * rate + 1, stride)[..., ::rate].transpose(1, 2),
+        "torch.Tensor.unfold": lambda x, length, stride, rate: x.unfold(0, (length - 1) * rate + 1, stride)[
+            ..., ::rate
+        ].transpose(1, 2),
     },
     "dirac_weights": {
         "torch.nn.init.dirac_": lambda like, rows, columns, groups: nn.init.dirac_(
@@ -164,7 +161,7 @@ CALLS: dict[str, dict[str, Callable[..., Any] | None]] = {
             nn.init.calculate_gain(kind, slope if kind == "leaky_relu" else None), dtype=like.dtype
         ),
     },
-}  # fmt: skip
+}
 
 
 def _falling(x: Any, lengths: Any) -> tuple[Any, Any, Any]:

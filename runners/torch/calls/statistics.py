@@ -146,12 +146,16 @@ def _kept(x: Any, result: Any, rate: float) -> Any:
     exact = x.double() / (1 - rate)
     unit = torch.finfo(x.dtype).eps
     wrong = (((result.double() - exact).abs() > 2 * unit * exact.abs()) & (result != 0)).double().sum()
-    return _clipped(torch.stack([
-        centered.mean() * math.sqrt(count),
-        (centered[:, 1:] * centered[:, :-1]).mean() * math.sqrt(kept[:, 1:].numel()),
-        (centered[1:] * centered[:-1]).mean() * math.sqrt(kept[1:].numel()),
-        wrong * 1e9,
-    ])).float()  # fmt: skip
+    return _clipped(
+        torch.stack(
+            [
+                centered.mean() * math.sqrt(count),
+                (centered[:, 1:] * centered[:, :-1]).mean() * math.sqrt(kept[:, 1:].numel()),
+                (centered[1:] * centered[:-1]).mean() * math.sqrt(kept[1:].numel()),
+                wrong * 1e9,
+            ]
+        )
+    ).float()
 
 
 def _dropped(drop: Callable[[Any, float], Any], x: Any, seed: int, rate: float) -> Any:
@@ -205,10 +209,13 @@ def _order(places: Any) -> Any:
     before, after = (torch.arange(count).double() - (count - 1) / 2) / width, (values - (count - 1) / 2) / width
     found = [wrong, (before * after).mean() * math.sqrt(count - 1), (after[1:] * after[:-1]).mean() * math.sqrt(count - 1)]
     share = 1 / 9
-    thirds = torch.stack([
-        ((torch.arange(count) * 3 // count == first) & (places * 3 // count == second)).double().mean()
-        for first in range(3) for second in range(3)
-    ])  # fmt: skip
+    thirds = torch.stack(
+        [
+            ((torch.arange(count) * 3 // count == first) & (places * 3 // count == second)).double().mean()
+            for first in range(3)
+            for second in range(3)
+        ]
+    )
     # Fewer are free than are counted: with sums given, their variance is 4/9 of 1/9.
     found += list((thirds - share) * math.sqrt(count / (share * 4 / 9)))
     return _clipped(torch.stack(found)).float()

@@ -46,13 +46,16 @@ def written(corners: np.ndarray, form: str) -> np.ndarray:
 def _read(boxes: np.ndarray, form: str) -> np.ndarray:
     """Return boxes of a form as [..., left, top, right, bottom]."""
     a, b, c, d = np.moveaxis(boxes, -1, 0)
-    corners = np.stack({
-        "xyxy": (a, b, c, d),
-        "yxyx": (b, a, d, c),
-        "xywh": (a, b, a + c, b + d),
-        "center_xywh": (a - c / 2, b - d / 2, a + c / 2, b + d / 2),
-        "center_yxhw": (b - d / 2, a - c / 2, b + d / 2, a + c / 2),
-    }[form.removeprefix("rel_")], -1)  # fmt: skip
+    corners = np.stack(
+        {
+            "xyxy": (a, b, c, d),
+            "yxyx": (b, a, d, c),
+            "xywh": (a, b, a + c, b + d),
+            "center_xywh": (a - c / 2, b - d / 2, a + c / 2, b + d / 2),
+            "center_yxhw": (b - d / 2, a - c / 2, b + d / 2, a + c / 2),
+        }[form.removeprefix("rel_")],
+        -1,
+    )
     return corners * np.array([_WIDTH, _HEIGHT, _WIDTH, _HEIGHT]) if form.startswith("rel_") else corners
 
 
@@ -61,17 +64,26 @@ _FORMS = (*_PLAIN, "rel_xyxy", "rel_yxyx", "rel_xywh", "rel_center_xywh")
 _COUNTS = tuple({"m": first, "n": second} for first, second in ((3, 4), (1, 1), (7, 33), (33, 65)))
 
 
-@operator(boxes=_boxes("m"), source=KERAS, sizes=({"m": 5}, {"m": 1}, {"m": 33}, {"m": 1027}), precisions=_FLOAT, parameters=[
-    {"source": "xyxy", "target": form} for form in _FORMS
-])  # fmt: skip
+@operator(
+    boxes=_boxes("m"),
+    source=KERAS,
+    sizes=({"m": 5}, {"m": 1}, {"m": 33}, {"m": 1027}),
+    precisions=_FLOAT,
+    parameters=[{"source": "xyxy", "target": form} for form in _FORMS],
+)
 def boxes_written(boxes: np.ndarray, source: str, target: str) -> np.ndarray:
     """Return boxes in another form."""
     return written(boxes, target)
 
 
-@operator(parts=uniform(0.2, 0.4, "m", 4), source=KERAS, sizes=({"m": 5}, {"m": 1}, {"m": 33}, {"m": 1027}), precisions=_FLOAT,
-          parameters=[{"source": form, "target": "xyxy"} for form in _FORMS]
-          + [{"source": "rel_xywh", "target": "center_yxhw"}, {"source": "center_xywh", "target": "rel_yxyx"}])  # fmt: skip
+@operator(
+    parts=uniform(0.2, 0.4, "m", 4),
+    source=KERAS,
+    sizes=({"m": 5}, {"m": 1}, {"m": 33}, {"m": 1027}),
+    precisions=_FLOAT,
+    parameters=[{"source": form, "target": "xyxy"} for form in _FORMS]
+    + [{"source": "rel_xywh", "target": "center_yxhw"}, {"source": "center_xywh", "target": "rel_yxyx"}],
+)
 def boxes_read(parts: np.ndarray, source: str, target: str) -> np.ndarray:
     """Return what four numbers in some form are in another."""
     return written(_read(parts, source), target)
@@ -85,9 +97,14 @@ def _overlap(first: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, np.ndar
     return shared / union, union
 
 
-@operator(first=_boxes("m"), second=_boxes("n"), source=KERAS, sizes=_COUNTS, precisions=_FLOAT, parameters=[
-    {"form": form} for form in ("xyxy", "yxyx", "xywh", "center_xywh", "rel_xyxy")
-])  # fmt: skip
+@operator(
+    first=_boxes("m"),
+    second=_boxes("n"),
+    source=KERAS,
+    sizes=_COUNTS,
+    precisions=_FLOAT,
+    parameters=[{"form": form} for form in ("xyxy", "yxyx", "xywh", "center_xywh", "rel_xyxy")],
+)
 def boxes_overlap(first: np.ndarray, second: np.ndarray, form: str) -> np.ndarray:
     """Return intersection over union of each of the first with each of the second."""
     return _overlap(first[:, None], second[None])[0]
@@ -105,8 +122,13 @@ def _near(random: np.random.Generator, shape: tuple[int, ...], sizes: Any) -> np
     return np.stack([first, first + random.uniform(-2.4, 2.4, first.shape)])
 
 
-@operator(pair=drawn(_near, 2, "m", 4), source="https://doi.org/10.1609/aaai.v34i07.6999", precisions=_FLOAT,
-          sizes=({"m": 5}, {"m": 1}, {"m": 33}, {"m": 1027}), parameters=[{"form": form} for form in ("xyxy", "xywh", "center_xywh")])
+@operator(
+    pair=drawn(_near, 2, "m", 4),
+    source="https://doi.org/10.1609/aaai.v34i07.6999",
+    precisions=_FLOAT,
+    sizes=({"m": 5}, {"m": 1}, {"m": 33}, {"m": 1027}),
+    parameters=[{"form": form} for form in ("xyxy", "xywh", "center_xywh")],
+)
 def complete_overlap(pair: np.ndarray, form: str) -> np.ndarray:
     """Return IoU - distance^2 of centers / diagonal^2 around both - alpha v (Zheng et al. 2020, equations 8 to 10)."""
     first, second = pair
@@ -122,8 +144,14 @@ def complete_overlap(pair: np.ndarray, form: str) -> np.ndarray:
 _VARIANCES = (None, [0.1, 0.1, 0.2, 0.2])
 
 
-@operator(anchors=_boxes("m"), boxes=_boxes(2, "m"), source=KERAS, sizes=({"m": 3}, {"m": 1}, {"m": 33}, {"m": 1027}), precisions=_FLOAT,
-          parameters=[{"form": form, "variance": variance} for form in ("center_yxhw", "center_xywh") for variance in _VARIANCES])
+@operator(
+    anchors=_boxes("m"),
+    boxes=_boxes(2, "m"),
+    source=KERAS,
+    sizes=({"m": 3}, {"m": 1}, {"m": 33}, {"m": 1027}),
+    precisions=_FLOAT,
+    parameters=[{"form": form, "variance": variance} for form in ("center_yxhw", "center_xywh") for variance in _VARIANCES],
+)
 def boxes_encoded(anchors: np.ndarray, boxes: np.ndarray, form: str, variance: list[float] | None) -> np.ndarray:
     """Return centers less the anchors' over their sides, and logarithms of sides over sides, over variances."""
     anchors, boxes = written(anchors, form), written(boxes, form)
@@ -134,16 +162,25 @@ def boxes_encoded(anchors: np.ndarray, boxes: np.ndarray, form: str, variance: l
     return found if variance is None else found / np.array(variance)
 
 
-@operator(anchors=_boxes("m"), deltas=normal(2, "m", 4, scale=0.1), source=KERAS, sizes=({"m": 3}, {"m": 1}, {"m": 33}, {"m": 1027}),
-          precisions=_FLOAT, parameters=[
-    {"form": form, "variance": variance, "target": target}
-    for form, target in (("center_yxhw", "xyxy"), ("center_xywh", "xywh")) for variance in _VARIANCES
-])  # fmt: skip
+@operator(
+    anchors=_boxes("m"),
+    deltas=normal(2, "m", 4, scale=0.1),
+    source=KERAS,
+    sizes=({"m": 3}, {"m": 1}, {"m": 33}, {"m": 1027}),
+    precisions=_FLOAT,
+    parameters=[
+        {"form": form, "variance": variance, "target": target}
+        for form, target in (("center_yxhw", "xyxy"), ("center_xywh", "xywh"))
+        for variance in _VARIANCES
+    ],
+)
 def boxes_decoded(anchors: np.ndarray, deltas: np.ndarray, form: str, variance: list[float] | None, target: str) -> np.ndarray:
     """Return the boxes of which these are the deltas."""
     anchors = np.broadcast_to(written(anchors, form), deltas.shape)
     deltas = deltas if variance is None else deltas * np.array(variance)
-    parts = np.concatenate([anchors[..., :2] + deltas[..., :2] * anchors[..., 2:], anchors[..., 2:] * np.exp(deltas[..., 2:])], -1)
+    parts = np.concatenate(
+        [anchors[..., :2] + deltas[..., :2] * anchors[..., 2:], anchors[..., 2:] * np.exp(deltas[..., 2:])], -1
+    )
     return written(_read(parts, form), target)
 
 
@@ -196,24 +233,50 @@ def _kept(boxes: np.ndarray, scores: np.ndarray, count: int, overlap: float, lea
 _CROWDS = ({"n": 9}, {"n": 1}, {"n": 33}, {"n": 129})
 
 
-@operator(boxes=_CROWDED, scores=_SCORED, source=f"{TENSORFLOW}/non_max_suppression", sizes=_CROWDS, precisions=_FLOAT, parameters=_KEEPS)
+@operator(
+    boxes=_CROWDED,
+    scores=_SCORED,
+    source=f"{TENSORFLOW}/non_max_suppression",
+    sizes=_CROWDS,
+    precisions=_FLOAT,
+    parameters=_KEEPS,
+)
 def boxes_that_stay(boxes: np.ndarray, scores: np.ndarray, count: int, overlap: float, least: float) -> np.ndarray:
     """Return the numbers of boxes that stay, best first."""
     return np.array(_kept(boxes, scores, count, overlap, least), np.int64)
 
 
-@operator(boxes=_CROWDED, scores=_SCORED, source=f"{TENSORFLOW}/non_max_suppression_padded", sizes=_CROWDS, precisions=_FLOAT,
-          parameters=_KEEPS)
-def boxes_that_stay_padded(boxes: np.ndarray, scores: np.ndarray, count: int, overlap: float, least: float) -> tuple[np.ndarray, ...]:
+@operator(
+    boxes=_CROWDED,
+    scores=_SCORED,
+    source=f"{TENSORFLOW}/non_max_suppression_padded",
+    sizes=_CROWDS,
+    precisions=_FLOAT,
+    parameters=_KEEPS,
+)
+def boxes_that_stay_padded(
+    boxes: np.ndarray, scores: np.ndarray, count: int, overlap: float, least: float
+) -> tuple[np.ndarray, ...]:
     """Return the numbers of boxes that stay, best first, zeros behind them, and how many they are."""
     found = _kept(boxes, scores, count, overlap, least)
     return np.array(found + [0] * (count - len(found)), np.int64), np.array(len(found), np.int64)
 
 
-@operator(boxes=_CROWDED, scores=_SCORED, source="https://doi.org/10.1109/ICCV.2017.593", sizes=_CROWDS, precisions=_FLOAT, parameters=[
-    {"count": 9, "sigma": 0.5, "least": 0.05}, {"count": 4, "sigma": 0.2, "least": 0.0}, {"count": 20, "sigma": 1.0, "least": 0.3},
-])  # fmt: skip
-def boxes_that_fade(boxes: np.ndarray, scores: np.ndarray, count: int, sigma: float, least: float) -> tuple[np.ndarray, np.ndarray]:
+@operator(
+    boxes=_CROWDED,
+    scores=_SCORED,
+    source="https://doi.org/10.1109/ICCV.2017.593",
+    sizes=_CROWDS,
+    precisions=_FLOAT,
+    parameters=[
+        {"count": 9, "sigma": 0.5, "least": 0.05},
+        {"count": 4, "sigma": 0.2, "least": 0.0},
+        {"count": 20, "sigma": 1.0, "least": 0.3},
+    ],
+)
+def boxes_that_fade(
+    boxes: np.ndarray, scores: np.ndarray, count: int, sigma: float, least: float
+) -> tuple[np.ndarray, np.ndarray]:
     """Return numbers and scores of boxes, best first, each choice having the others fade by exp(-IoU^2 / (2 sigma))."""
     overlaps = _overlap(boxes[:, None], boxes[None])[0]
     left, found, values = dict(enumerate(scores)), [], []
@@ -227,8 +290,14 @@ def boxes_that_fade(boxes: np.ndarray, scores: np.ndarray, count: int, sigma: fl
     return np.array(found, np.int64), np.array(values)
 
 
-@operator(overlaps=drawn(lambda random, shape, sizes: _square(random, shape[0]), "n", "n", is_differentiated=False), scores=_SCORED,
-          source=f"{TENSORFLOW}/non_max_suppression_overlaps", sizes=_CROWDS, precisions=_FLOAT, parameters=_KEEPS)
+@operator(
+    overlaps=drawn(lambda random, shape, sizes: _square(random, shape[0]), "n", "n", is_differentiated=False),
+    scores=_SCORED,
+    source=f"{TENSORFLOW}/non_max_suppression_overlaps",
+    sizes=_CROWDS,
+    precisions=_FLOAT,
+    parameters=_KEEPS,
+)
 def overlaps_that_stay(overlaps: np.ndarray, scores: np.ndarray, count: int, overlap: float, least: float) -> np.ndarray:
     """Return the numbers that stay, best first, of things whose overlaps are given."""
     order, found = [int(each) for each in np.argsort(-scores) if scores[each] > least], []
@@ -243,11 +312,17 @@ def _square(random: np.random.Generator, count: int) -> np.ndarray:
     return half + half.T + np.eye(count)
 
 
-@operator(boxes=drawn(_crowded, 2, "n", 4, is_differentiated=False), scores=drawn(_scores, 2, "n", 3, is_differentiated=False),
-          source=f"{TENSORFLOW}/combined_non_max_suppression", sizes=({"n": 5}, {"n": 1}, {"n": 33}), precisions=_FLOAT, parameters=[
-    {"each": each, "total": total, "overlap": overlap, "least": least}
-    for each, total, overlap, least in ((3, 6, 0.5, 0.1), (2, 4, 0.2, 0.0), (9, 7, 0.7, 0.4))
-])  # fmt: skip
+@operator(
+    boxes=drawn(_crowded, 2, "n", 4, is_differentiated=False),
+    scores=drawn(_scores, 2, "n", 3, is_differentiated=False),
+    source=f"{TENSORFLOW}/combined_non_max_suppression",
+    sizes=({"n": 5}, {"n": 1}, {"n": 33}),
+    precisions=_FLOAT,
+    parameters=[
+        {"each": each, "total": total, "overlap": overlap, "least": least}
+        for each, total, overlap, least in ((3, 6, 0.5, 0.1), (2, 4, 0.2, 0.0), (9, 7, 0.7, 0.4))
+    ],
+)
 def boxes_of_classes_that_stay(
     boxes: np.ndarray, scores: np.ndarray, each: int, total: int, overlap: float, least: float
 ) -> tuple[np.ndarray, ...]:
@@ -256,8 +331,9 @@ def boxes_of_classes_that_stay(
     for own, own_scores in zip(boxes, scores, strict=True):
         found = [
             (own_scores[place, kind], kind, own[place])
-            for kind in range(scores.shape[-1]) for place in _kept(own, own_scores[:, kind], each, overlap, least)
-        ]  # fmt: skip
+            for kind in range(scores.shape[-1])
+            for place in _kept(own, own_scores[:, kind], each, overlap, least)
+        ]
         found = sorted(found, key=lambda one: -one[0])[:total]
         empty = [(0.0, 0, np.zeros(4))] * (total - len(found))
         rows.append((found + empty, len(found)))
@@ -276,12 +352,19 @@ def _cuts(random: np.random.Generator, shape: tuple[int, ...], sizes: Any) -> np
     return found
 
 
-@operator(image=normal(2, "m", "n", 3), boxes=drawn(_cuts, "k", 4, is_differentiated=False), source=f"{TENSORFLOW}/crop_and_resize",
-          sizes=({"m": 4, "n": 5, "k": 2}, {"m": 1, "n": 1, "k": 1}, {"m": 9, "n": 7, "k": 3}, {"m": 33, "n": 31, "k": 5}), precisions=_FLOAT,
-          parameters=[{"height": height, "width": width, "method": method, "outside": outside}
-                      for height, width, method, outside in ((3, 4, "bilinear", 0.0), (1, 6, "bilinear", -2.0), (5, 1, "nearest", 1.0))])
+@operator(
+    image=normal(2, "m", "n", 3),
+    boxes=drawn(_cuts, "k", 4, is_differentiated=False),
+    source=f"{TENSORFLOW}/crop_and_resize",
+    sizes=({"m": 4, "n": 5, "k": 2}, {"m": 1, "n": 1, "k": 1}, {"m": 9, "n": 7, "k": 3}, {"m": 33, "n": 31, "k": 5}),
+    precisions=_FLOAT,
+    parameters=[
+        {"height": height, "width": width, "method": method, "outside": outside}
+        for height, width, method, outside in ((3, 4, "bilinear", 0.0), (1, 6, "bilinear", -2.0), (5, 1, "nearest", 1.0))
+    ],
+)
 def cut_and_resized(image: np.ndarray, boxes: np.ndarray, height: int, width: int, method: str, outside: float) -> np.ndarray:
-    """Return boxes of images, resized: corners of a box are centers of corner pixels; the first box is of image 0, the next of 1."""
+    """Return boxes of images, resized: a box's corners are centers of corner pixels; the boxes are of image 0, 1, 0 and so on."""
     _, rows, columns, _ = image.shape
 
     def places(first: float, last: float, count: int, size: int) -> np.ndarray:
@@ -299,8 +382,8 @@ def cut_and_resized(image: np.ndarray, boxes: np.ndarray, height: int, width: in
                 if method == "nearest":
                     found[place, row, column] = source[round(y), round(x)]
                     continue
-                above, before = int(math.floor(y)), int(math.floor(x))
-                below, after = int(math.ceil(y)), int(math.ceil(x))
+                above, before = math.floor(y), math.floor(x)
+                below, after = math.ceil(y), math.ceil(x)
                 upper = source[above, before] + (source[above, after] - source[above, before]) * (x - before)
                 lower = source[below, before] + (source[below, after] - source[below, before]) * (x - before)
                 found[place, row, column] = upper + (lower - upper) * (y - above)

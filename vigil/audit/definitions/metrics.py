@@ -51,7 +51,9 @@ def _truths(random: np.random.Generator, shape: tuple[int, ...], sizes: Any) -> 
 
 
 _TRUTHS = drawn(_truths, 2, "m", is_differentiated=False)
-_TRUE_PLANES = drawn(lambda random, shape, sizes: random.integers(0, 2, shape).astype(np.float64), 2, "m", "n", is_differentiated=False)
+_TRUE_PLANES = drawn(
+    lambda random, shape, sizes: random.integers(0, 2, shape).astype(np.float64), 2, "m", "n", is_differentiated=False
+)
 _LABELS = integers(0, "n", 2, "m")
 
 
@@ -93,11 +95,12 @@ _average("poisson_metric", lambda y, x: np.mean(x - y * np.log(x + 1e-7), -1), _
 _average("divergence_metric", lambda y, x: np.sum(y * np.log(y / x), -1), _CHANCES, _CHANCES)
 _average(
     "binary_entropy_metric",
-    lambda y, x, p: np.mean(
-        -(y * (1 - p) + p / 2) * np.log(x + 1e-7) - (1 - y * (1 - p) - p / 2) * np.log(1.0 - x + 1e-7), -1
-    ),
-    _TRUE_PLANES, uniform(0.05, 0.95, 2, "m", "n").fixed(), {"p": 0.0}, {"p": 0.2},
-)  # fmt: skip
+    lambda y, x, p: np.mean(-(y * (1 - p) + p / 2) * np.log(x + 1e-7) - (1 - y * (1 - p) - p / 2) * np.log(1.0 - x + 1e-7), -1),
+    _TRUE_PLANES,
+    uniform(0.05, 0.95, 2, "m", "n").fixed(),
+    {"p": 0.0},
+    {"p": 0.2},
+)
 _average("binary_accuracy_metric", lambda y, x, p: np.mean(y == (x > p), -1), _TRUE_PLANES, _PLANES, {"p": 0.5}, {"p": 0.25})
 
 
@@ -118,9 +121,9 @@ def _labelled(name: str, function: Any, *parameters: dict[str, Any]) -> None:
             return _mean(function(labels, x), w)
 
     definition.__name__ = name
-    operator(labels=_LABELS, x=_CHANCES, w=_WEIGHTS, source=KERAS, sizes=_SIZES, parameters=parameters or ({},), precisions=FLOATS)(
-        definition
-    )
+    operator(
+        labels=_LABELS, x=_CHANCES, w=_WEIGHTS, source=KERAS, sizes=_SIZES, parameters=parameters or ({},), precisions=FLOATS
+    )(definition)
 
 
 def _of(x: np.ndarray, labels: np.ndarray) -> np.ndarray:
@@ -157,16 +160,28 @@ def sum_metric(x: np.ndarray, w: np.ndarray) -> np.ndarray:
     return np.sum(x * w)
 
 
-@operator(x=normal("m", mean=3.0).fixed(), source="https://doi.org/10.1080/00401706.1962.10490022", sizes=_FLAT, precisions=FLOATS)
+@operator(
+    x=normal("m", mean=3.0).fixed(), source="https://doi.org/10.1080/00401706.1962.10490022", sizes=_FLAT, precisions=FLOATS
+)
 def welford_metric(x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the mean, the standard deviation of all of them, and the standard error of the mean."""
     deviation = np.std(x)
     return np.mean(x), deviation, deviation / math.sqrt(len(x))
 
 
-@operator(y=_TRUTHS, x=_SCORES, w=_WEIGHTS, source=KERAS, sizes=_FLAT, precisions=FLOATS, parameters=[
-    {"threshold": 0.5}, {"threshold": 0.25}, {"threshold": 0.8},
-])  # fmt: skip
+@operator(
+    y=_TRUTHS,
+    x=_SCORES,
+    w=_WEIGHTS,
+    source=KERAS,
+    sizes=_FLAT,
+    precisions=FLOATS,
+    parameters=[
+        {"threshold": 0.5},
+        {"threshold": 0.25},
+        {"threshold": 0.8},
+    ],
+)
 def confusion_counts(y: np.ndarray, x: np.ndarray, w: np.ndarray, threshold: float) -> tuple[np.ndarray, ...]:
     """Return the weights of true positives, false positives, true negatives and false negatives, then precision and recall."""
     found, true = x > threshold, y > 0
@@ -186,11 +201,19 @@ def _evenly(count: int) -> np.ndarray:
     return np.array([-1e-7, *[(place + 1) / (count - 1) for place in range(count - 2)], 1.0 + 1e-7])
 
 
-@operator(y=_TRUTHS, x=_SCORES, w=_WEIGHTS, source="https://keras.io/api/metrics/classification_metrics/#auc-class", sizes=_FLAT,
-          precisions=FLOATS, parameters=[
-    {"count": count, "curve": curve, "rule": rule}
-    for count in (21, 6) for curve, rule in (("ROC", "interpolation"), ("ROC", "minoring"), ("ROC", "majoring"), ("PR", "minoring"))
-])  # fmt: skip
+@operator(
+    y=_TRUTHS,
+    x=_SCORES,
+    w=_WEIGHTS,
+    source="https://keras.io/api/metrics/classification_metrics/#auc-class",
+    sizes=_FLAT,
+    precisions=FLOATS,
+    parameters=[
+        {"count": count, "curve": curve, "rule": rule}
+        for count in (21, 6)
+        for curve, rule in (("ROC", "interpolation"), ("ROC", "minoring"), ("ROC", "majoring"), ("PR", "minoring"))
+    ],
+)
 def area_metric(y: np.ndarray, x: np.ndarray, w: np.ndarray, count: int, curve: str, rule: str) -> np.ndarray:
     """Return the area under a curve that is known at evenly spaced thresholds, by the mean, lesser or greater of two heights."""
     hit, wrong, right, missed = _curve(y, x, w, _evenly(count))
@@ -202,8 +225,15 @@ def area_metric(y: np.ndarray, x: np.ndarray, w: np.ndarray, count: int, curve: 
     return np.sum((along[:-1] - along[1:]) * pairs[rule](height[:-1], height[1:]))
 
 
-@operator(y=_TRUTHS, x=_SCORES, w=_WEIGHTS, source="https://doi.org/10.1145/1143844.1143874", sizes=_FLAT, precisions=FLOATS,
-          parameters=[{"count": 21}, {"count": 6}])
+@operator(
+    y=_TRUTHS,
+    x=_SCORES,
+    w=_WEIGHTS,
+    source="https://doi.org/10.1145/1143844.1143874",
+    sizes=_FLAT,
+    precisions=FLOATS,
+    parameters=[{"count": 21}, {"count": 6}],
+)
 def precision_recall_area(y: np.ndarray, x: np.ndarray, w: np.ndarray, count: int) -> np.ndarray:
     """Return the area under precision over recall, true and false positives changing together between thresholds (section 3)."""
     hit, wrong, _, missed = _curve(y, x, w, _evenly(count))
@@ -221,13 +251,19 @@ def precision_recall_area(y: np.ndarray, x: np.ndarray, w: np.ndarray, count: in
     return np.asarray(total)
 
 
-@operator(y=_TRUTHS, x=_SCORES, w=_WEIGHTS, source=KERAS, sizes=_FLAT, precisions=FLOATS, parameters=[
-    {"at": at, "count": count} for at in (0.3, 0.6, 0.9) for count in (21, 6)
-])  # fmt: skip
+@operator(
+    y=_TRUTHS,
+    x=_SCORES,
+    w=_WEIGHTS,
+    source=KERAS,
+    sizes=_FLAT,
+    precisions=FLOATS,
+    parameters=[{"at": at, "count": count} for at in (0.3, 0.6, 0.9) for count in (21, 6)],
+)
 def best_at_another(y: np.ndarray, x: np.ndarray, w: np.ndarray, at: float, count: int) -> tuple[np.ndarray, ...]:
-    """Return the best over thresholds of sensitivity at a specificity, specificity at a sensitivity, precision at a recall, and recall at a precision.
+    """Return the best over evenly spaced thresholds of one where another reaches `at`; 0 where it does so nowhere.
 
-    Thresholds are evenly spaced, and where none does, it is 0.
+    They are sensitivity at a specificity, specificity at a sensitivity, precision at a recall, and recall at a precision.
     """
     hit, wrong, right, missed = _curve(y, x, w, _evenly(count))
     recall, specificity = hit / (hit + missed), right / (right + wrong)
@@ -239,10 +275,19 @@ def best_at_another(y: np.ndarray, x: np.ndarray, w: np.ndarray, at: float, coun
     return best(recall, specificity), best(specificity, recall), best(precision, recall), best(recall, precision)
 
 
-@operator(y=_TRUE_PLANES, x=_PLANES, w=_WEIGHTS, source=SCIKIT, sizes=_SIZES[:1] + _SIZES[2:], precisions=FLOATS, parameters=[
-    {"beta": beta, "average": average, "threshold": threshold}
-    for beta, threshold in ((1.0, 0.5), (2.0, 0.25), (0.5, 0.5)) for average in (None, "micro", "macro", "weighted")
-])  # fmt: skip
+@operator(
+    y=_TRUE_PLANES,
+    x=_PLANES,
+    w=_WEIGHTS,
+    source=SCIKIT,
+    sizes=_SIZES[:1] + _SIZES[2:],
+    precisions=FLOATS,
+    parameters=[
+        {"beta": beta, "average": average, "threshold": threshold}
+        for beta, threshold in ((1.0, 0.5), (2.0, 0.25), (0.5, 0.5))
+        for average in (None, "micro", "macro", "weighted")
+    ],
+)
 def f_metric(y: np.ndarray, x: np.ndarray, w: np.ndarray, beta: float, average: str | None, threshold: float) -> np.ndarray:
     """Return (1 + beta^2) precision recall / (beta^2 precision + recall), by class or averaged."""
     count = y.shape[-1]
@@ -265,10 +310,16 @@ def _confusion(labels: np.ndarray, found: np.ndarray, w: np.ndarray, count: int)
 _PREDICTED = integers(0, "n", 2, "m")
 
 
-@operator(labels=_LABELS, found=_PREDICTED, w=_WEIGHTS, source="https://www.tensorflow.org/api_docs/python/tf/math/confusion_matrix",
-          sizes=_SIZES, precisions=FLOATS)
+@operator(
+    labels=_LABELS,
+    found=_PREDICTED,
+    w=_WEIGHTS,
+    source="https://www.tensorflow.org/api_docs/python/tf/math/confusion_matrix",
+    sizes=_SIZES,
+    precisions=FLOATS,
+)
 def confusion_matrix(labels: np.ndarray, found: np.ndarray, w: np.ndarray) -> np.ndarray:
-    """Return the weights of label [row] and of what was found [column]; there are nine classes more than are met."""
+    """Return the weights of label [row] and of what was found [column]; there are 40 classes, more than are met."""
     return _confusion(labels, found, w, 40)
 
 
@@ -277,11 +328,19 @@ def _overlaps(matrix: np.ndarray) -> np.ndarray:
     return np.divide(np.diag(matrix), union, out=np.full(len(matrix), np.nan), where=union > 0)
 
 
-@operator(labels=_LABELS, found=_PREDICTED, w=_WEIGHTS, source="https://keras.io/api/metrics/segmentation_metrics/", sizes=_SIZES,
-          precisions=FLOATS, parameters=[{"targets": None, "ignored": None}, {"targets": [0, 1], "ignored": None},
-                                         {"targets": None, "ignored": 1}])
-def overlap_metric(labels: np.ndarray, found: np.ndarray, w: np.ndarray, targets: list[int] | None, ignored: int | None) -> np.ndarray:
-    """Return the mean over classes that are met of intersection over union, of all or of some, without what has an ignored label."""
+@operator(
+    labels=_LABELS,
+    found=_PREDICTED,
+    w=_WEIGHTS,
+    source="https://keras.io/api/metrics/segmentation_metrics/",
+    sizes=_SIZES,
+    precisions=FLOATS,
+    parameters=[{"targets": None, "ignored": None}, {"targets": [0, 1], "ignored": None}, {"targets": None, "ignored": 1}],
+)
+def overlap_metric(
+    labels: np.ndarray, found: np.ndarray, w: np.ndarray, targets: list[int] | None, ignored: int | None
+) -> np.ndarray:
+    """Return the mean over classes that are met, or some, of intersection over union, without what has an ignored label."""
     if ignored is not None:
         w = np.where(labels == ignored, 0.0, w)
     each = _overlaps(_confusion(labels, found, w, 40))
@@ -289,24 +348,47 @@ def overlap_metric(labels: np.ndarray, found: np.ndarray, w: np.ndarray, targets
     return np.asarray(np.nanmean(each) if np.isfinite(each).any() else 0.0)
 
 
-@operator(y=_TRUTHS, x=_SCORES, w=_WEIGHTS, source="https://keras.io/api/metrics/segmentation_metrics/", sizes=_FLAT, precisions=FLOATS,
-          parameters=[{"targets": [0, 1], "threshold": 0.5}, {"targets": [1], "threshold": 0.25}])
+@operator(
+    y=_TRUTHS,
+    x=_SCORES,
+    w=_WEIGHTS,
+    source="https://keras.io/api/metrics/segmentation_metrics/",
+    sizes=_FLAT,
+    precisions=FLOATS,
+    parameters=[{"targets": [0, 1], "threshold": 0.5}, {"targets": [1], "threshold": 0.25}],
+)
 def binary_overlap_metric(y: np.ndarray, x: np.ndarray, w: np.ndarray, targets: list[int], threshold: float) -> np.ndarray:
     """Return the mean of intersection over union of truths and of scores that reach a threshold."""
     return np.asarray(np.nanmean(_overlaps(_confusion(y.astype(int), (x >= threshold).astype(int), w, 2))[targets]))
 
 
-@operator(labels=_LABELS, x=_CHANCES, w=_WEIGHTS, source="https://keras.io/api/metrics/segmentation_metrics/", sizes=_SIZES,
-          precisions=FLOATS)
+@operator(
+    labels=_LABELS,
+    x=_CHANCES,
+    w=_WEIGHTS,
+    source="https://keras.io/api/metrics/segmentation_metrics/",
+    sizes=_SIZES,
+    precisions=FLOATS,
+)
 def chance_overlap_metric(labels: np.ndarray, x: np.ndarray, w: np.ndarray) -> np.ndarray:
     """Return the mean over classes that are met of intersection over union, where the likeliest class is what is found."""
     return np.asarray(np.nanmean(_overlaps(_confusion(labels, np.argmax(x, -1), w, x.shape[-1]))))
 
 
-@operator(y=_Y, x=_X, w=_WEIGHTS, source="https://en.wikipedia.org/wiki/Coefficient_of_determination", sizes=_SIZES, precisions=FLOATS,
-          parameters=[{"aggregation": "uniform_average", "regressors": 0}, {"aggregation": None, "regressors": 0},
-                      {"aggregation": "variance_weighted_average", "regressors": 0},
-                      {"aggregation": "uniform_average", "regressors": 1}])
+@operator(
+    y=_Y,
+    x=_X,
+    w=_WEIGHTS,
+    source="https://en.wikipedia.org/wiki/Coefficient_of_determination",
+    sizes=_SIZES,
+    precisions=FLOATS,
+    parameters=[
+        {"aggregation": "uniform_average", "regressors": 0},
+        {"aggregation": None, "regressors": 0},
+        {"aggregation": "variance_weighted_average", "regressors": 0},
+        {"aggregation": "uniform_average", "regressors": 1},
+    ],
+)
 def r2_metric(y: np.ndarray, x: np.ndarray, w: np.ndarray, aggregation: str | None, regressors: int) -> np.ndarray:
     """Return the share of variance that is explained, by column or averaged, adjusted for a count of regressors."""
     count = y.shape[-1]
@@ -325,29 +407,50 @@ def r2_metric(y: np.ndarray, x: np.ndarray, w: np.ndarray, aggregation: str | No
 _LONG = tuple({"m": rows, "n": size} for rows, size in ((4, 5), (2, 33), (3, 1027)))
 
 
-@operator(y=_Y, x=_X, w=_WEIGHTS, source="https://en.wikipedia.org/wiki/Pearson_correlation_coefficient", sizes=_LONG, precisions=FLOATS)
+@operator(
+    y=_Y, x=_X, w=_WEIGHTS, source="https://en.wikipedia.org/wiki/Pearson_correlation_coefficient", sizes=_LONG, precisions=FLOATS
+)
 def pearson_metric(y: np.ndarray, x: np.ndarray, w: np.ndarray) -> np.ndarray:
     """Return the mean over rows of the correlation along the last axis."""
     y, x = y - y.mean(-1, keepdims=True), x - x.mean(-1, keepdims=True)
     return _mean(np.sum(_unit(y) * _unit(x), -1), w)
 
 
-@operator(y=_Y, x=_X, w=_WEIGHTS, source="https://en.wikipedia.org/wiki/Concordance_correlation_coefficient", sizes=_LONG, precisions=FLOATS)
+@operator(
+    y=_Y,
+    x=_X,
+    w=_WEIGHTS,
+    source="https://en.wikipedia.org/wiki/Concordance_correlation_coefficient",
+    sizes=_LONG,
+    precisions=FLOATS,
+)
 def concordance_metric(y: np.ndarray, x: np.ndarray, w: np.ndarray) -> np.ndarray:
     """Return the mean over rows of 2 cov(y, x) / (var(y) + var(x) + (mean(y) - mean(x))^2)."""
     shared = np.mean((y - y.mean(-1, keepdims=True)) * (x - x.mean(-1, keepdims=True)), -1)
     return _mean(2.0 * shared / (y.var(-1) + x.var(-1) + (y.mean(-1) - x.mean(-1)) ** 2), w)
 
 
-@operator(labels=integers(0, "n", "m"), x=drawn(_probabilities, "m", "n", is_differentiated=False), sizes=_SIZES, precisions=FLOATS,
-          source="https://www.tensorflow.org/api_docs/python/tf/math/in_top_k", parameters=[{"k": 1}, {"k": 2}])
+@operator(
+    labels=integers(0, "n", "m"),
+    x=drawn(_probabilities, "m", "n", is_differentiated=False),
+    sizes=_SIZES,
+    precisions=FLOATS,
+    source="https://www.tensorflow.org/api_docs/python/tf/math/in_top_k",
+    parameters=[{"k": 1}, {"k": 2}],
+)
 def in_top_k(labels: np.ndarray, x: np.ndarray, k: int) -> np.ndarray:
     """Return whether a label's number is one of the k largest of its row."""
     return np.sum(x > _of(x, labels)[..., None], -1) < k
 
 
-@operator(x=normal("m", "n"), y=normal("m", "n"), sizes=_LONG, source="https://en.wikipedia.org/wiki/Peak_signal-to-noise_ratio",
-          precisions=("fp32", "fp64"), parameters=[{"largest": 1.0}, {"largest": 255.0}])
+@operator(
+    x=normal("m", "n"),
+    y=normal("m", "n"),
+    sizes=_LONG,
+    source="https://en.wikipedia.org/wiki/Peak_signal-to-noise_ratio",
+    precisions=("fp32", "fp64"),
+    parameters=[{"largest": 1.0}, {"largest": 255.0}],
+)
 def peak_signal_to_noise(x: np.ndarray, y: np.ndarray, largest: float) -> np.ndarray:
     """Return 10 log10(largest^2 / the mean of squared differences) of planes."""
     return 10.0 * np.log10(largest**2 / np.mean((x - y) ** 2))

@@ -23,9 +23,13 @@ _PLANES = tuple({"m": rows, "n": size} for rows, size in ((3, 4), (1, 1), (7, 33
 _LENGTHS = tuple(
     {"n": length, "axis": axis, "norm": norm}
     for length, axis, norm in (
-        *((None, -1, norm) for norm in _NORMS), (6, -1, "backward"), (11, -1, "ortho"), (None, 0, "forward"), (4, 0, "backward"),
+        *((None, -1, norm) for norm in _NORMS),
+        (6, -1, "backward"),
+        (11, -1, "ortho"),
+        (None, 0, "forward"),
+        (4, 0, "backward"),
     )
-)  # fmt: skip
+)
 
 
 def _parts(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -89,18 +93,25 @@ _plane("irfft2", np.fft.irfft2, has_imaginary=True, is_real=True)
 
 
 @operator(
-    x=normal(2, 3, "m", "n"), y=normal(2, 3, "m", "n"), source=FFT, sizes=({"m": 2, "n": 4}, {"m": 5, "n": 7}, {"m": 9, "n": 33}),
-    parameters=[{"norm": norm} for norm in _NORMS], precisions=WIDE,
-)  # fmt: skip
+    x=normal(2, 3, "m", "n"),
+    y=normal(2, 3, "m", "n"),
+    source=FFT,
+    sizes=({"m": 2, "n": 4}, {"m": 5, "n": 7}, {"m": 9, "n": 33}),
+    parameters=[{"norm": norm} for norm in _NORMS],
+    precisions=WIDE,
+)
 def fft3(x: np.ndarray, y: np.ndarray, norm: str) -> Any:
     """Return the transform along the last three axes."""
     return _parts(np.fft.fftn(x + 1j * y, axes=(-3, -2, -1), norm=norm))  # type: ignore[arg-type]
 
 
 @operator(
-    x=normal(2, 3, "m", "n"), source=FFT, sizes=({"m": 2, "n": 4}, {"m": 5, "n": 7}, {"m": 9, "n": 33}),
-    parameters=[{"norm": norm} for norm in _NORMS], precisions=WIDE,
-)  # fmt: skip
+    x=normal(2, 3, "m", "n"),
+    source=FFT,
+    sizes=({"m": 2, "n": 4}, {"m": 5, "n": 7}, {"m": 9, "n": 33}),
+    parameters=[{"norm": norm} for norm in _NORMS],
+    precisions=WIDE,
+)
 def rfft3(x: np.ndarray, norm: str) -> Any:
     """Return half of the transform of real numbers along the last three axes."""
     return _parts(np.fft.rfftn(x, axes=(-3, -2, -1), norm=norm))  # type: ignore[arg-type]
@@ -209,14 +220,18 @@ def _middle(window: np.ndarray, length: int) -> np.ndarray:
 
 
 @operator(
-    x=normal("m", "n"), window=_WINDOW.fixed(), source=TORCH_STFT, sizes=_SIGNALS, precisions=WIDE,
+    x=normal("m", "n"),
+    window=_WINDOW.fixed(),
+    source=TORCH_STFT,
+    sizes=_SIGNALS,
+    precisions=WIDE,
     parameters=[
         {"frame_step": step, "fft_length": length, "center": center}
         for step, length, center in ((3, 6, False), (4, 6, True), (2, 8, False), (2, 8, True), (6, 6, False), (7, 9, True))
     ],
-)  # fmt: skip
+)
 def stft(x: np.ndarray, window: np.ndarray, frame_step: int, fft_length: int, center: bool) -> Any:
-    """Return transforms of overlapping frames [row, frame, frequency], windowed in the middle of each; center: ends are reflected."""
+    """Return transforms of overlapping frames [row, frame, frequency], windowed in their middle; center: ends are reflected."""
     if center:
         x = np.pad(x, ((0, 0), (fft_length // 2, fft_length // 2)), mode="reflect")
     starts = range(0, x.shape[1] - fft_length + 1, frame_step)
@@ -225,23 +240,30 @@ def stft(x: np.ndarray, window: np.ndarray, frame_step: int, fft_length: int, ce
 
 
 @operator(
-    x=normal("m", "n"), window=_WINDOW.fixed(), source=f"{TENSORFLOW}/stft", sizes=_SIGNALS, precisions=WIDE,
+    x=normal("m", "n"),
+    window=_WINDOW.fixed(),
+    source=f"{TENSORFLOW}/stft",
+    sizes=_SIGNALS,
+    precisions=WIDE,
     parameters=[
         {"frame_step": step, "fft_length": length, "pad_end": pad_end}
         for step, length, pad_end in ((3, 6, False), (3, 6, True), (4, 8, False), (2, 9, True))
     ],
-)  # fmt: skip
+)
 def stft_of_padded_frames(x: np.ndarray, window: np.ndarray, frame_step: int, fft_length: int, pad_end: bool) -> Any:
     """Return transforms of windowed frames with zeros behind each [row, frame, frequency]; pad_end: zeros also behind x."""
     return _parts(np.fft.rfft(_framed(x, len(window), frame_step, pad_end) * window, fft_length))
 
 
 @operator(
-    x=normal("m", "n"), source="https://keras.io/api/layers/preprocessing_layers/audio_preprocessing/stft_spectrogram/", sizes=_SIGNALS,
-    parameters=[{"frame_step": step, "fft_length": length} for step, length in ((4, 8), (3, 6), (2, 5), (7, 7))], precisions=("fp32",),
-)  # fmt: skip
+    x=normal("m", "n"),
+    source="https://keras.io/api/layers/preprocessing_layers/audio_preprocessing/stft_spectrogram/",
+    sizes=_SIGNALS,
+    parameters=[{"frame_step": step, "fft_length": length} for step, length in ((4, 8), (3, 6), (2, 5), (7, 7))],
+    precisions=("fp32",),
+)
 def stft_without_window(x: np.ndarray, frame_step: int, fft_length: int) -> Any:
-    """Return sum and difference of the parts of overlapping frames' transforms [row, frame, frequency]: some parts alone are zero."""
+    """Return sum and difference of the parts of frames' transforms [row, frame, frequency]: some parts alone are zero."""
     real, imaginary = _parts(np.fft.rfft(_framed(x, fft_length, frame_step, False)))
     return real + imaginary, real - imaginary
 
@@ -252,20 +274,28 @@ def _framed(x: np.ndarray, frame_length: int, frame_step: int, pad_end: bool) ->
     return np.stack([x[:, place * frame_step :][:, :frame_length] for place in range(count)], 1)
 
 
-@operator(x=normal("m", "n"), source=f"{TENSORFLOW}/frame", sizes=_SIGNALS, parameters=[
-    {"frame_length": 8, "frame_step": 3, "pad_end": False}, {"frame_length": 8, "frame_step": 3, "pad_end": True},
-    {"frame_length": 4, "frame_step": 4, "pad_end": False}, {"frame_length": 3, "frame_step": 5, "pad_end": True},
-])  # fmt: skip
+@operator(
+    x=normal("m", "n"),
+    source=f"{TENSORFLOW}/frame",
+    sizes=_SIGNALS,
+    parameters=[
+        {"frame_length": 8, "frame_step": 3, "pad_end": False},
+        {"frame_length": 8, "frame_step": 3, "pad_end": True},
+        {"frame_length": 4, "frame_step": 4, "pad_end": False},
+        {"frame_length": 3, "frame_step": 5, "pad_end": True},
+    ],
+)
 def frame(x: np.ndarray, frame_length: int, frame_step: int, pad_end: bool) -> np.ndarray:
     """Return overlapping pieces [row, piece, place]; pad_end: zeros stand behind the last one."""
     return _framed(x, frame_length, frame_step, pad_end)
 
 
 @operator(
-    x=normal("m", "frames", "n"), source=f"{TENSORFLOW}/overlap_and_add",
+    x=normal("m", "frames", "n"),
+    source=f"{TENSORFLOW}/overlap_and_add",
     sizes=tuple({"m": rows, "frames": count, "n": size} for rows, count, size in ((2, 3, 8), (1, 1, 3), (2, 33, 7), (1, 65, 33))),
     parameters=[{"frame_step": step} for step in (3, 2, 5, 7, 1)],
-)  # fmt: skip
+)
 def overlap_and_add(x: np.ndarray, frame_step: int) -> np.ndarray:
     """Return the sum of frames, each a step further on than the one before."""
     rows, count, length = x.shape
@@ -279,10 +309,16 @@ _SPECTRA = tuple({"m": rows, "frames": count, "bins": 5, "w": 8} for rows, count
 
 
 @operator(
-    x=normal("m", "frames", "bins"), y=normal("m", "frames", "bins"), window=_WINDOW.fixed(), sizes=_SPECTRA, precisions=WIDE,
+    x=normal("m", "frames", "bins"),
+    y=normal("m", "frames", "bins"),
+    window=_WINDOW.fixed(),
+    sizes=_SPECTRA,
+    precisions=WIDE,
     source="https://docs.pytorch.org/docs/stable/generated/torch.istft.html",
-    parameters=[{"frame_step": step, "center": center} for step, center in ((2, True), (3, True), (4, True), (2, False), (3, False))],
-)  # fmt: skip
+    parameters=[
+        {"frame_step": step, "center": center} for step, center in ((2, True), (3, True), (4, True), (2, False), (3, False))
+    ],
+)
 def istft(x: np.ndarray, y: np.ndarray, window: np.ndarray, frame_step: int, center: bool) -> np.ndarray:
     """Return the signal whose transforms are nearest (Griffin and Lim 1984, https://doi.org/10.1109/TASSP.1984.1164317).
 
@@ -296,9 +332,14 @@ def istft(x: np.ndarray, y: np.ndarray, window: np.ndarray, frame_step: int, cen
 
 
 @operator(
-    x=normal("m", "frames", "bins"), y=normal("m", "frames", "bins"), window=_WINDOW.fixed(), source=f"{TENSORFLOW}/inverse_stft",
-    sizes=_SPECTRA, parameters=[{"frame_step": step} for step in (2, 3, 4, 6)], precisions=WIDE,
-)  # fmt: skip
+    x=normal("m", "frames", "bins"),
+    y=normal("m", "frames", "bins"),
+    window=_WINDOW.fixed(),
+    source=f"{TENSORFLOW}/inverse_stft",
+    sizes=_SPECTRA,
+    parameters=[{"frame_step": step} for step in (2, 3, 4, 6)],
+    precisions=WIDE,
+)
 def inverse_stft(x: np.ndarray, y: np.ndarray, window: np.ndarray, frame_step: int) -> np.ndarray:
     """Return windowed frames overlapped and added; each value of the window is over the squares that meet in its place."""
     length = len(window)
@@ -309,8 +350,11 @@ def inverse_stft(x: np.ndarray, y: np.ndarray, window: np.ndarray, frame_step: i
 
 
 _SCIPY_FRAMES = [
-    {"nperseg": 8, "noverlap": 4}, {"nperseg": 8, "noverlap": 6}, {"nperseg": 6, "noverlap": 3}, {"nperseg": 4, "noverlap": 2},
-]  # fmt: skip
+    {"nperseg": 8, "noverlap": 4},
+    {"nperseg": 8, "noverlap": 6},
+    {"nperseg": 6, "noverlap": 3},
+    {"nperseg": 4, "noverlap": 2},
+]
 
 
 @operator(x=normal("m", "n"), source=f"{SCIPY}", sizes=_SIGNALS, parameters=_SCIPY_FRAMES, precisions=WIDE)
@@ -319,34 +363,62 @@ def stft_of_scipy(x: np.ndarray, nperseg: int, noverlap: int) -> Any:
     return _parts(scipy.signal.stft(x, nperseg=nperseg, noverlap=noverlap)[2])
 
 
-@operator(x=normal("m", 5, "n"), y=normal("m", 5, "n"), source=SCIPY, sizes=({"m": 1, "n": 5}, {"m": 2, "n": 65}), precisions=WIDE,
-          parameters=[{"noverlap": 4}, {"noverlap": 6}])  # fmt: skip
+@operator(
+    x=normal("m", 5, "n"),
+    y=normal("m", 5, "n"),
+    source=SCIPY,
+    sizes=({"m": 1, "n": 5}, {"m": 2, "n": 65}),
+    precisions=WIDE,
+    parameters=[{"noverlap": 4}, {"noverlap": 6}],
+)
 def istft_of_scipy(x: np.ndarray, y: np.ndarray, noverlap: int) -> np.ndarray:
     """Return the signal of SciPy's transforms of frames of eight."""
     return scipy.signal.istft(x + 1j * y, nperseg=8, noverlap=noverlap)[1]
 
 
-@operator(x=normal("m", "n"), source=SCIPY, sizes=_SIGNALS, precisions=WIDE, parameters=[
-    {"nperseg": 8, "noverlap": 4, "detrend": "constant", "scaling": "density"},
-    {"nperseg": 8, "noverlap": 2, "detrend": "linear", "scaling": "spectrum"},
-    {"nperseg": 5, "noverlap": 0, "detrend": False, "scaling": "density"},
-])  # fmt: skip
+@operator(
+    x=normal("m", "n"),
+    source=SCIPY,
+    sizes=_SIGNALS,
+    precisions=WIDE,
+    parameters=[
+        {"nperseg": 8, "noverlap": 4, "detrend": "constant", "scaling": "density"},
+        {"nperseg": 8, "noverlap": 2, "detrend": "linear", "scaling": "spectrum"},
+        {"nperseg": 5, "noverlap": 0, "detrend": False, "scaling": "density"},
+    ],
+)
 def welch(x: np.ndarray, nperseg: int, noverlap: int, detrend: Any, scaling: str) -> np.ndarray:
     """Return the power of frequencies, over overlapping frames."""
     return scipy.signal.welch(x, nperseg=nperseg, noverlap=noverlap, detrend=detrend, scaling=scaling)[1]
 
 
-@operator(x=normal("m", "n"), y=normal("m", "n"), source=SCIPY, sizes=_SIGNALS, precisions=WIDE, parameters=[
-    {"nperseg": 8, "noverlap": 4}, {"nperseg": 7, "noverlap": 2},
-])  # fmt: skip
+@operator(
+    x=normal("m", "n"),
+    y=normal("m", "n"),
+    source=SCIPY,
+    sizes=_SIGNALS,
+    precisions=WIDE,
+    parameters=[
+        {"nperseg": 8, "noverlap": 4},
+        {"nperseg": 7, "noverlap": 2},
+    ],
+)
 def csd(x: np.ndarray, y: np.ndarray, nperseg: int, noverlap: int) -> Any:
     """Return the power that two signals share, over overlapping frames."""
     return _parts(scipy.signal.csd(x, y, nperseg=nperseg, noverlap=noverlap)[1])
 
 
-@operator(x=normal("m", "n"), source=SCIPY, sizes=_SIGNALS, precisions=WIDE, parameters=[
-    {"axis": -1, "type": "linear"}, {"axis": -1, "type": "constant"}, {"axis": 0, "type": "constant"},
-])  # fmt: skip
+@operator(
+    x=normal("m", "n"),
+    source=SCIPY,
+    sizes=_SIGNALS,
+    precisions=WIDE,
+    parameters=[
+        {"axis": -1, "type": "linear"},
+        {"axis": -1, "type": "constant"},
+        {"axis": 0, "type": "constant"},
+    ],
+)
 def detrend(x: np.ndarray, axis: int, type: str) -> np.ndarray:
     """Return what is left without the mean, or the straight line of least squares."""
     return scipy.signal.detrend(x, axis=axis, type=type)
@@ -354,7 +426,7 @@ def detrend(x: np.ndarray, axis: int, type: str) -> np.ndarray:
 
 _COSINES = [
     {"type": kind, "n": length, "norm": norm} for kind in (1, 2, 3, 4) for length in (None, 5, 11) for norm in (None, "ortho")
-]  # fmt: skip
+]
 
 
 @operator(
@@ -469,7 +541,10 @@ def convolve_with_longer(x: np.ndarray, y: np.ndarray, mode: Any) -> np.ndarray:
     return np.convolve(x, y, mode)
 
 
-_KERNELS = tuple({"m": m, "n": n, "k": k, "l": l} for m, n, k, l in ((5, 6, 2, 3), (7, 7, 1, 1), (33, 17, 4, 5), (9, 129, 3, 8)))
+_KERNELS = tuple(
+    {"m": m, "n": n, "k": rows, "l": columns}
+    for m, n, rows, columns in ((5, 6, 2, 3), (7, 7, 1, 1), (33, 17, 4, 5), (9, 129, 3, 8))
+)
 _EDGES = [{"mode": mode, "boundary": edge, "fillvalue": 0.0} for mode in ("full", "same", "valid") for edge in ("fill",)]
 
 
@@ -512,9 +587,11 @@ def _mel_matrix(mels: int, bins: int, rate: float, low: float, high: float) -> n
     return found
 
 
-_MELS = [{"mels": 5, "bins": 9, "rate": 8000.0, "low": 125.0, "high": 3800.0},
-         {"mels": 20, "bins": 129, "rate": 16000.0, "low": 20.0, "high": 7600.0},
-         {"mels": 40, "bins": 513, "rate": 44100.0, "low": 0.0, "high": 22050.0}]  # fmt: skip
+_MELS = [
+    {"mels": 5, "bins": 9, "rate": 8000.0, "low": 125.0, "high": 3800.0},
+    {"mels": 20, "bins": 129, "rate": 16000.0, "low": 20.0, "high": 7600.0},
+    {"mels": 40, "bins": 513, "rate": 44100.0, "low": 0.0, "high": 22050.0},
+]
 
 
 @operator(
@@ -550,13 +627,19 @@ def mdct(x: np.ndarray, frame_length: int, norm: str | None) -> np.ndarray:
     return _framed(x, frame_length, half, False) * window @ kernel * scale
 
 
-@operator(x=normal("m", "n"), sizes=({"m": 2, "n": 40}, {"m": 1, "n": 400}, {"m": 2, "n": 2051}), precisions=("fp32",),
-          source="https://keras.io/api/layers/preprocessing_layers/audio_preprocessing/mel_spectrogram/", parameters=[
-    {"mels": 4, "power": 2.0, "decibels": True}, {"mels": 4, "power": 1.0, "decibels": False},
-    {"mels": 4, "power": 2.0, "decibels": False},
-])  # fmt: skip
+@operator(
+    x=normal("m", "n"),
+    sizes=({"m": 2, "n": 40}, {"m": 1, "n": 400}, {"m": 2, "n": 2051}),
+    precisions=("fp32",),
+    source="https://keras.io/api/layers/preprocessing_layers/audio_preprocessing/mel_spectrogram/",
+    parameters=[
+        {"mels": 4, "power": 2.0, "decibels": True},
+        {"mels": 4, "power": 1.0, "decibels": False},
+        {"mels": 4, "power": 2.0, "decibels": False},
+    ],
+)
 def mel_spectrogram(x: np.ndarray, mels: int, power: float, decibels: bool) -> np.ndarray:
-    """Return mel frequencies of frames of 32, 8 apart [row, mel, frame], of centered frames, below 80 decibels under the largest."""
+    """Return mel frequencies of centered frames of 32, 8 apart [row, mel, frame], in decibels down to 80 below the largest."""
     real, imaginary = stft(x, 0.5 - 0.5 * np.cos(2 * np.pi * np.arange(32) / 32), 8, 32, True)
     size = np.sqrt(real**2 + imaginary**2) ** power
     found = np.moveaxis(size @ _mel_matrix(mels, 17, 8000.0, 20.0, 4000.0), 1, 2)

@@ -1,9 +1,9 @@
 """Samplers, initializers, dropout and shuffling: what they draw, held to the law that is documented.
 
-A call draws samples in the framework and gives standardized deviations: of mean, variance, the product of neighbours and the shares
-below points, each by its standard error. A correct sampler gives numbers of order one, whatever its generator, and no floor of
-rounding is meant for them. Hence each call gives 0 for a deviation of up to six, and the deviation beyond: a correct one is off by
-six once in 5e8 numbers. What is right is then zero, to the bit.
+A call draws samples in the framework and gives standardized deviations: of mean, variance, the product of neighbours and the
+shares below points, each by its standard error. A correct sampler gives numbers of order one, whatever its generator, and no
+floor of rounding is meant for them. Hence each call gives 0 for a deviation of up to six, and the deviation beyond: a correct one
+is off by six once in 5e8 numbers. What is right is then zero, to the bit.
 """
 
 from __future__ import annotations
@@ -63,12 +63,22 @@ _sampler("normal_samples", (stats.norm(0, 1), [0.0, 1.0]), (stats.norm(-2, 0.5),
 _sampler("uniform_samples", (stats.uniform(0, 1), [0.0, 1.0]), (stats.uniform(-3, 5), [-3.0, 2.0]), precisions=("fp32", "fp64"))
 
 
-@operator(like=_LIKE, source=SCIPY, sizes=({"n": 20011},), precisions=_LOW, parameters=[
-    {"seed": 5, "law": [low, high], "moments": [(low + high) / 2, (high - low) / math.sqrt(12), 0.8],
-     "points": [low + (high - low) * (share - 2.0**-10) for share in (0.125, 0.25, 0.5, 0.75)] + [high - 1e-6],
-     "shares": [0.125, 0.25, 0.5, 0.75, 0.99999]}
-    for low, high in ((-3.0, 2.0), (0.0, 1.0))
-])  # fmt: skip
+@operator(
+    like=_LIKE,
+    source=SCIPY,
+    sizes=({"n": 20011},),
+    precisions=_LOW,
+    parameters=[
+        {
+            "seed": 5,
+            "law": [low, high],
+            "moments": [(low + high) / 2, (high - low) / math.sqrt(12), 0.8],
+            "points": [low + (high - low) * (share - 2.0**-10) for share in (0.125, 0.25, 0.5, 0.75)] + [high - 1e-6],
+            "shares": [0.125, 0.25, 0.5, 0.75, 0.99999],
+        }
+        for low, high in ((-3.0, 2.0), (0.0, 1.0))
+    ],
+)
 def uniform_samples_below(
     like: np.ndarray, seed: int, law: list[float], moments: list[float], points: list[float], shares: list[float]
 ) -> np.ndarray:
@@ -138,7 +148,7 @@ def _second(weights: list[float]) -> list[float]:
 
 
 _sampler("second_of_two_different", (_choice(_second([0.1, 0.2, 0.3, 0.4])), [0.1, 0.2, 0.3, 0.4]))
-# A range that no power of two divides: where 32 bits are taken modulo it, some numbers come up half as often again or twice as often.
+# Ranges that no power of two divides: where 32 bits are taken modulo one of them, some numbers come up twice as often as others.
 _RANGES = ((0, 7), (-5, 100), (0, 3 * 2**29), (-(2**30), 2**30 - 1), (0, 2**31 - 1))
 _sampler("integer_samples", *[(stats.randint(low, high), [low, high]) for low, high in _RANGES])
 _sampler("large_integer_samples", *[(stats.uniform(0, high), [0, high]) for high in (3 * 2**30, 5 * 2**30, 3 * 2**61, 2**63 - 1)])
@@ -146,9 +156,11 @@ _sampler("small_integer_samples", *[(stats.randint(0, high), [0, high]) for high
 _ALPHAS = [0.5, 1.5, 3.0, 5.0]
 _sampler(
     "dirichlet_samples",
-    *[(stats.beta(sum(_ALPHAS[at] for at in those), 10.0 - sum(_ALPHAS[at] for at in those)), [_ALPHAS, those])
-      for those in ([0], [1, 2], [0, 3])],
-)  # fmt: skip
+    *[
+        (stats.beta(sum(_ALPHAS[at] for at in those), 10.0 - sum(_ALPHAS[at] for at in those)), [_ALPHAS, those])
+        for those in ([0], [1, 2], [0, 3])
+    ],
+)
 _MEAN, _FACTOR = [1.0, -2.0, 0.5], [[1.0, 0.0, 0.0], [0.5, 2.0, 0.0], [-1.0, 0.3, 0.7]]
 
 
@@ -188,8 +200,12 @@ def _initializer(name: str, scale: float, fans: str, kind: str) -> None:
 
 
 for _name, _scale, _fans in (
-    ("he", 2.0, "in"), ("he_of_outputs", 2.0, "out"), ("glorot", 1.0, "average"), ("lecun", 1.0, "in"), ("scaled", 0.7, "average"),
-):  # fmt: skip
+    ("he", 2.0, "in"),
+    ("he_of_outputs", 2.0, "out"),
+    ("glorot", 1.0, "average"),
+    ("lecun", 1.0, "in"),
+    ("scaled", 0.7, "average"),
+):
     for _kind in ("normal", "cut", "uniform"):
         _initializer(f"{_name}_{_kind}_weights", _scale, _fans, _kind)
 
@@ -199,10 +215,17 @@ _sampler("orthogonal_diagonals", (stats.norm(0, 1 / math.sqrt(401)), [401]), siz
 _sampler("sparse_weights", (stats.norm(0, 0.5), [0.5]), sizes=_ONE)
 
 
-@operator(like=normal(1).fixed(), sizes=({},), precisions=("fp32", "fp64"), source="https://doi.org/10.48550/arXiv.1312.6120", parameters=[
-    {"seed": 3, "rows": 5, "columns": 5, "gain": 1.0}, {"seed": 4, "rows": 7, "columns": 3, "gain": 2.0},
-    {"seed": 5, "rows": 33, "columns": 65, "gain": 0.5},
-])  # fmt: skip
+@operator(
+    like=normal(1).fixed(),
+    sizes=({},),
+    precisions=("fp32", "fp64"),
+    source="https://doi.org/10.48550/arXiv.1312.6120",
+    parameters=[
+        {"seed": 3, "rows": 5, "columns": 5, "gain": 1.0},
+        {"seed": 4, "rows": 7, "columns": 3, "gain": 2.0},
+        {"seed": 5, "rows": 33, "columns": 65, "gain": 0.5},
+    ],
+)
 def orthogonal_products(like: np.ndarray, seed: int, rows: int, columns: int, gain: float) -> np.ndarray:
     """Return 1 and the products of an orthogonal matrix's shorter side with itself: 0 and 1 times the squared gain.
 
@@ -220,19 +243,31 @@ _POWERS = drawn(_half_or_one, "m", "n")
 _DROPS = ({"m": 50, "n": 401}, {"m": 3, "n": 66667})
 
 
-@operator(x=_POWERS, source="https://jmlr.org/papers/v15/srivastava14a.html", sizes=_DROPS, precisions=("fp32", "bf16", "fp16"), parameters=[
-    {"seed": 1, "rate": 0.5}, {"seed": 2, "rate": 0.75},
-])  # fmt: skip
+@operator(
+    x=_POWERS,
+    source="https://jmlr.org/papers/v15/srivastava14a.html",
+    sizes=_DROPS,
+    precisions=("fp32", "bf16", "fp16"),
+    parameters=[
+        {"seed": 1, "rate": 0.5},
+        {"seed": 2, "rate": 0.75},
+    ],
+)
 def dropout(x: np.ndarray, seed: int, rate: float) -> tuple[np.ndarray, np.ndarray]:
     """Return deviations: of the share that is kept, of neighbours, of rows, and kept values that are not x over 1 - rate.
 
-    The second is the result less x times the factor that it has, which is 0 and has no derivative unless another mask is used there.
+    The second is the result less x times the factor that it has: 0, without a derivative unless another mask is used there.
     """
     return np.zeros(4), np.zeros(x.shape) * x
 
 
-@operator(x=_POWERS.fixed(), source="https://jmlr.org/papers/v15/srivastava14a.html", sizes=_DROPS, precisions=("fp32", "bf16", "fp16"),
-          parameters=[{"seed": seed, "rate": rate} for seed, rate in enumerate((0.1, 0.3, 0.9, 0.01))])  # fmt: skip
+@operator(
+    x=_POWERS.fixed(),
+    source="https://jmlr.org/papers/v15/srivastava14a.html",
+    sizes=_DROPS,
+    precisions=("fp32", "bf16", "fp16"),
+    parameters=[{"seed": seed, "rate": rate} for seed, rate in enumerate((0.1, 0.3, 0.9, 0.01))],
+)
 def dropout_of_any_rate(x: np.ndarray, seed: int, rate: float) -> np.ndarray:
     """Return deviations: of the share that is kept, of neighbours, of rows, and kept values that are not x over 1 - rate."""
     return np.zeros(4)
@@ -271,12 +306,18 @@ def dropout_of_all(x: np.ndarray, seed: int, rate: float) -> np.ndarray:
     return np.zeros(x.shape) * x
 
 
-@operator(like=normal(1).fixed(), source="https://doi.org/10.1109/CVPR.2015.7298664", sizes=({},), precisions=("fp32",), parameters=[
-    {"seed": seed, "rate": rate, "dimensions": dimensions}
-    for seed, (rate, dimensions) in enumerate(((0.5, 1), (0.25, 2), (0.5, 3), (0.1, 2)))
-])  # fmt: skip
+@operator(
+    like=normal(1).fixed(),
+    source="https://doi.org/10.1109/CVPR.2015.7298664",
+    sizes=({},),
+    precisions=("fp32",),
+    parameters=[
+        {"seed": seed, "rate": rate, "dimensions": dimensions}
+        for seed, (rate, dimensions) in enumerate(((0.5, 1), (0.25, 2), (0.5, 3), (0.1, 2)))
+    ],
+)
 def spatial_dropout(like: np.ndarray, seed: int, rate: float, dimensions: int) -> np.ndarray:
-    """Return deviations: of the share of channels kept, of neighbours, of rows, and channels that are not kept or dropped whole."""
+    """Return deviations: of the share of channels kept, of neighbours, of rows, and channels not kept or dropped whole."""
     return np.zeros(4)
 
 
@@ -299,8 +340,13 @@ class _AlphaDropped:
         return {"seed": seed, "law": [rate], "moments": [0.0, 1.0, fourth - 1.0], "points": points, "shares": shares}
 
 
-@operator(x=normal("n").fixed(), source="https://doi.org/10.48550/arXiv.1706.02515", sizes=({"n": 40009}, {"n": 200003}), precisions=("fp32",),
-          parameters=[_AlphaDropped(rate).told(seed, rate) for seed, rate in enumerate((0.1, 0.5, 0.3))])  # fmt: skip
+@operator(
+    x=normal("n").fixed(),
+    source="https://doi.org/10.48550/arXiv.1706.02515",
+    sizes=({"n": 40009}, {"n": 200003}),
+    precisions=("fp32",),
+    parameters=[_AlphaDropped(rate).told(seed, rate) for seed, rate in enumerate((0.1, 0.5, 0.3))],
+)
 def alpha_dropout(
     x: np.ndarray, seed: int, law: list[float], moments: list[float], points: list[float], shares: list[float]
 ) -> np.ndarray:
@@ -309,11 +355,13 @@ def alpha_dropout(
 
 
 # Shuffling: everything is there once, and places before and after have nothing to do with each other.
-_shuffled = dict(like=_LIKE, source="https://numpy.org/doc/stable/reference/random/generated/numpy.random.Generator.permutation.html",
-                 sizes=({"n": 2003}, {"n": 20011}), precisions=("fp32",), parameters=[{"seed": seed} for seed in (1, 2)])  # fmt: skip
-
-
-@operator(**_shuffled)  # type: ignore[arg-type]
+@operator(
+    like=_LIKE,
+    source="https://numpy.org/doc/stable/reference/random/generated/numpy.random.Generator.permutation.html",
+    sizes=({"n": 2003}, {"n": 20011}),
+    precisions=("fp32",),
+    parameters=[{"seed": seed} for seed in (1, 2)],
+)
 def permutation_of_all(like: np.ndarray, seed: int) -> np.ndarray:
     """Return deviations: numbers that are not there once, place and number, neighbours, and numbers by ninths of the square."""
     return np.zeros(12)
@@ -327,7 +375,7 @@ def permutation_of_all(like: np.ndarray, seed: int) -> np.ndarray:
     parameters=[{"seed": seed} for seed in (1, 2)],
 )
 def epochs_of_loader(like: np.ndarray, seed: int) -> np.ndarray:
-    """Return deviations of two epochs in batches of eight, the second against the first: all is seen once in each, in another order."""
+    """Return deviations of two epochs in batches of eight: all is seen once, and in the second in another order."""
     return np.zeros(24)
 
 
