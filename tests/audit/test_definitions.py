@@ -16,6 +16,7 @@ from vigil.audit.arguments import normal
 from vigil.audit.coverage import gaps_of
 from vigil.audit.definitions import catalog
 from vigil.audit.entry import operator
+from vigil.audit.known import known_calls
 from vigil.audit.plan import plan
 from vigil.audit.script import _call_of
 from vigil.frameworks import FRAMEWORKS
@@ -114,3 +115,12 @@ def test_arguments_that_a_definition_does_not_take_are_refused():
 def test_brackets_say_which_form_of_a_name_is_meant():
     """The name itself is what a release has or lacks."""
     assert named_by("torch.nn.LSTM (two directions)") == "torch.nn.LSTM"
+
+
+def test_every_known_finding_has_its_evidence_and_names_an_entry():
+    """A script that is there, or the command that shows it; an operator that no entry is of could never be seen again."""
+    known = known_calls(ROOT / "reference_results" / "audit" / "known_findings.yaml")
+    assert len({each.name for each in known}) == len(known) > 0
+    for each in known:
+        assert set(each.operators) <= set(ENTRIES), each.name
+        assert each.evidence.startswith("vigil audit ") or (ROOT / each.evidence).exists(), each.name
