@@ -134,7 +134,7 @@ def _windows(x: Any, length: int, stride: int, rate: int) -> Any:
     data = keras.utils.timeseries_dataset_from_array(
         ops.convert_to_numpy(x), None, length, sequence_stride=stride, sampling_rate=rate, batch_size=4
     )
-    return np.concatenate([np.asarray(each) for each in data])
+    return ops.convert_to_tensor(np.concatenate([np.asarray(each) for each in data]))
 
 
 CALLS: dict[str, dict[str, Callable[..., Any] | None]] = {
@@ -191,7 +191,9 @@ CALLS: dict[str, dict[str, Callable[..., Any] | None]] = {
         ),
     },
     "scaled_to_norm": {
-        "keras.utils.normalize": lambda x, axis, order: keras.utils.normalize(ops.convert_to_numpy(x), axis, order),
+        "keras.utils.normalize": lambda x, axis, order: ops.convert_to_tensor(
+            keras.utils.normalize(ops.convert_to_numpy(x), axis, order)
+        ),
         "keras.ops.normalize": lambda x, axis, order: ops.normalize(x, axis, order),
     },
     "rescaled": {"keras.layers.Rescaling": _layer(layers.Rescaling)},

@@ -44,7 +44,7 @@ _PLANES = drawn(_apart, 2, "m", "n", is_differentiated=False)
 
 
 def _truths(random: np.random.Generator, shape: tuple[int, ...], sizes: Any) -> np.ndarray:
-    """Return zeros and ones as numbers, of which both are there in each batch."""
+    """Return zeros and ones as numbers, of which both are there in each batch. Definitions take them as greater than a half."""
     found = random.integers(0, 2, shape).astype(np.float64)
     found[:, 0], found[:, -1] = 0.0, 1.0
     return found
@@ -101,7 +101,9 @@ _average(
     {"p": 0.0},
     {"p": 0.2},
 )
-_average("binary_accuracy_metric", lambda y, x, p: np.mean(y == (x > p), -1), _TRUE_PLANES, _PLANES, {"p": 0.5}, {"p": 0.25})
+_average(
+    "binary_accuracy_metric", lambda y, x, p: np.mean((y > 0.5) == (x > p), -1), _TRUE_PLANES, _PLANES, {"p": 0.5}, {"p": 0.25}
+)
 
 
 def _one_hot(labels: np.ndarray, count: int) -> np.ndarray:
@@ -184,7 +186,7 @@ def welford_metric(x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 )
 def confusion_counts(y: np.ndarray, x: np.ndarray, w: np.ndarray, threshold: float) -> tuple[np.ndarray, ...]:
     """Return the weights of true positives, false positives, true negatives and false negatives, then precision and recall."""
-    found, true = x > threshold, y > 0
+    found, true = x > threshold, y > 0.5
     each = [np.sum(w * both) for both in (found & true, found & ~true, ~found & ~true, ~found & true)]
     precision = each[0] / (each[0] + each[1]) if each[0] + each[1] > 0 else np.zeros(())
     return (*each, precision, each[0] / (each[0] + each[3]))
@@ -192,7 +194,7 @@ def confusion_counts(y: np.ndarray, x: np.ndarray, w: np.ndarray, threshold: flo
 
 def _curve(y: np.ndarray, x: np.ndarray, w: np.ndarray, thresholds: np.ndarray) -> tuple[np.ndarray, ...]:
     """Return the weights of true positives, false positives, true negatives and false negatives at thresholds, the last axis."""
-    found, true = x.reshape(-1, 1) > thresholds, y.reshape(-1, 1) > 0
+    found, true = x.reshape(-1, 1) > thresholds, y.reshape(-1, 1) > 0.5
     weights = w.reshape(-1, 1)
     return tuple(np.sum(weights * both, 0) for both in (found & true, found & ~true, ~found & ~true, ~found & true))
 
@@ -359,7 +361,7 @@ def overlap_metric(
 )
 def binary_overlap_metric(y: np.ndarray, x: np.ndarray, w: np.ndarray, targets: list[int], threshold: float) -> np.ndarray:
     """Return the mean of intersection over union of truths and of scores that reach a threshold."""
-    return np.asarray(np.nanmean(_overlaps(_confusion(y.astype(int), (x >= threshold).astype(int), w, 2))[targets]))
+    return np.asarray(np.nanmean(_overlaps(_confusion((y > 0.5).astype(int), (x >= threshold).astype(int), w, 2))[targets]))
 
 
 @operator(
