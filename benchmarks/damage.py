@@ -145,7 +145,7 @@ def damage(path: Path, draws: random.Random) -> str:
 
 def _audits(folder: Path) -> Any:
     """Return what the verdict on an audit stands on: limits, and known findings."""
-    return audit_limits(folder), known_calls(folder / KNOWN_CALLS)
+    return audit_limits(folder / "verify"), known_calls(folder / KNOWN_CALLS)
 
 
 def lay_out(root: Path) -> dict[Path, Answer]:
@@ -158,8 +158,8 @@ def lay_out(root: Path) -> dict[Path, Answer]:
     for path in (path for path in references.rglob("*") if path.is_file()):
         if path.parent == references:
             files[path] = functools.partial(load_known, references / "known_findings.yaml")
-        elif path.parent.name == NAME_OF_AUDITS:
-            files[path] = functools.partial(_audits, path.parent)
+        elif NAME_OF_AUDITS in path.relative_to(references).parts:
+            files[path] = functools.partial(_audits, references / NAME_OF_AUDITS)
         elif path.parent.name == "verify":
             readers = [reader for name, reader in (("clean", _limits), ("golden", _tapes)) if path.name.startswith((name, LIST))]
             files[path] = functools.partial(_step_standard, references, path.parent.parent.name, readers)

@@ -29,7 +29,7 @@ from vigil.audit.entry import Entry
 from vigil.audit.exact import exact_of
 from vigil.audit.judge import measure
 from vigil.audit.known import FILE_NAME, known_calls
-from vigil.audit.limits import LARGEST, MARGIN, NAME, NO_LIMITS, audit_limits, clean_audits, limits_of
+from vigil.audit.limits import LARGEST, MARGIN, NAME, NO_LIMITS, audit_limits, clean_audits, clean_folder, limits_of
 from vigil.audit.plan import GIVEN, Trial, plan
 from vigil.audit.sweep import Extent, answers_of, audit, read_answers
 from vigil.cli.audit import USUAL
@@ -79,7 +79,7 @@ def _append_row(found: Audit) -> None:
         "cpu_flags": here["cpu_flags"], "commit": code.commit, "dirty": code.dirty,
         "date": f"{datetime.now(timezone.utc):%Y-%m-%d}",
     }  # fmt: skip
-    path = reference_directory() / NAME / f"clean-{found.framework}-{found.modes[0]}.jsonl"
+    path = clean_folder() / f"clean-{found.framework}-{found.modes[0]}.jsonl"
     path.parent.mkdir(parents=True, exist_ok=True)
     append_listed(path, json.dumps(row) + "\n")
 

@@ -31,7 +31,7 @@ def audited(directory: Path, *names: str, fault: str | None = None, known=(), **
     """Return the audit of some operators of PyTorch, which itself knows nothing of a fault."""
     entries = [catalog()[name] for name in names]
     started = Started(framework="torch", fault=fault_entry(str(FAULTS / f"{fault}.py")) if fault else None)
-    extent = Extent(entries=entries, modes=["eager"], ways=["torch.*"], **{"precisions": ["fp32"], "seed": 4} | more)
+    extent = Extent(entries=entries, modes=["eager"], **{"ways": ["torch.*"], "precisions": ["fp32"], "seed": 4} | more)
     return audit(started, extent, directory, LIMITS, known, command="vigil audit")
 
 
@@ -77,7 +77,7 @@ def test_a_tail_that_is_left_out_of_long_arrays_is_found(tmp_path):
 
 def test_a_gradient_that_is_slightly_wrong_is_found_with_its_script(tmp_path):
     """The output is right, and one ten-thousandth of the gradient is not."""
-    found = audited(tmp_path, "tanh", fault="tanh_gradient_scaled")
+    found = audited(tmp_path, "tanh", fault="tanh_gradient_scaled", ways=["torch.tanh"])
     assert {(each.way, each.quantity) for each in found.findings} == {("torch.tanh", "gradients/x")}
     script = found.findings[0].script
     assert script
@@ -124,7 +124,7 @@ def known_call(**more) -> KnownCall:
 def test_a_known_finding_is_told_as_one(tmp_path):
     """It is never `reproduced`, and no new finding either."""
     known = known_call()
-    found = audited(tmp_path, "tanh", fault="tanh_gradient_scaled", known=[known])
+    found = audited(tmp_path, "tanh", fault="tanh_gradient_scaled", known=[known], ways=["torch.tanh"])
     assert found.verdict.name == "known-finding"
     assert found.exit_code == 1
     assert "own" in audit_block(found, directory="runs/x")

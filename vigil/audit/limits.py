@@ -17,7 +17,7 @@ from vigil.digests import digest_of, read_listed
 from vigil.documents.verification import LimitFacts
 from vigil.paths import reference_directory
 
-NAME = "audit"  # of the folder with clean rows
+NAME = "audit"  # of the folder with clean audits and known findings
 # Of one operator's outputs or gradients, the farthest of an audit with another seed is up to so many times the farthest of those
 # on record: measured by `python -m benchmarks.audits spread` (docs/audit.md).
 MARGIN = 4.0
@@ -54,13 +54,18 @@ def key_of(quantity: str, precision: str) -> str:
 NO_LIMITS = AuditLimits({}, LimitFacts(clean_rows=0), margin=1.0)
 
 
+def clean_folder() -> Path:
+    """Return where clean audits are kept."""
+    return reference_directory() / NAME / "verify"
+
+
 def clean_audits(folder: Path | None = None) -> dict[str, list[dict[str, Any]]]:
     """Return the clean audits on record, by file: one row an audit, `operators` by name and key.
 
     Raises:
         DataError: A file was altered, cut off, lost, or put there by hand.
     """
-    folder = folder or reference_directory() / NAME
+    folder = folder or clean_folder()
     listed = read_listed(folder, "clean-*.jsonl") if folder.is_dir() else {}
     return {name: [json.loads(line) for line in content.decode("utf-8").splitlines()] for name, content in listed.items()}
 
@@ -79,7 +84,7 @@ def limits_of(rows: Iterable[Mapping[str, Any]]) -> AuditLimits:
 
 def audit_limits(folder: Path | None = None) -> AuditLimits:
     """Return the limits of the clean audits on record. Raises DataError as `clean_audits` does."""
-    folder = folder or reference_directory() / NAME
+    folder = folder or clean_folder()
     limits = limits_of(row for rows in clean_audits(folder).values() for row in rows)
-    digests = {f"{NAME}/{path.name}": digest_of(path.read_bytes()) for path in sorted(folder.glob("clean-*.jsonl"))}
+    digests = {f"{NAME}/verify/{path.name}": digest_of(path.read_bytes()) for path in sorted(folder.glob("clean-*.jsonl"))}
     return replace(limits, facts=LimitFacts(clean_rows=limits.facts.clean_rows, sha256=digests or None))
