@@ -1,0 +1,8 @@
+"""Keras 3.15.1, every backend: MeanIoU cuts off the fractions of sample weights."""
+
+import keras
+import numpy as np
+
+metric = keras.metrics.MeanIoU(2)
+metric.update_state([0, 0, 1, 1], [0, 1, 0, 1], sample_weight=np.array([0.9, 0.3, 0.3, 1.1], "float32"))
+print("keras", keras.__version__, "MeanIoU", float(metric.result()), "right", (0.9 / 1.5 + 1.1 / 1.7) / 2)

@@ -1,0 +1,13 @@
+"""Keras 3.15.1, every backend: STFTSpectrogram with an odd fft_length computes other frequencies."""
+
+import keras
+import numpy as np
+
+print("keras", keras.__version__, keras.backend.backend())
+x = np.random.default_rng(0).standard_normal((1, 14)).astype("float32")
+for length in (6, 7):
+    layer = keras.layers.STFTSpectrogram(
+        mode="real", frame_length=length, frame_step=length, fft_length=length, window=None, scaling=None
+    )
+    got = keras.ops.convert_to_numpy(layer(x[..., None]))[0, 0]
+    print("fft_length", length, "largest error", np.abs(got - np.fft.rfft(x[0, :length]).real).max().round(5))

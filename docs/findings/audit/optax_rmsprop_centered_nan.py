@@ -1,0 +1,11 @@
+"""optax 0.2.8 (JAX 0.10.2): rmsprop(centered=True, bias_correction=True) gives NaN or huge updates in its first step."""
+
+import jax.numpy as jnp
+import optax
+
+print("optax", optax.__version__)
+gradients = jnp.linspace(0.1, 1, 1000)
+for more in ({}, {"eps_in_sqrt": False}):
+    optimizer = optax.rmsprop(0.1, centered=True, bias_correction=True, **more)
+    update, _ = optimizer.update(gradients, optimizer.init(gradients), gradients)
+    print(more, "NaN:", int(jnp.isnan(update).sum()), "of 1000; largest update:", float(jnp.nanmax(jnp.abs(update))))

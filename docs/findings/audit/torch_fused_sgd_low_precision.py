@@ -1,0 +1,10 @@
+"""PyTorch 2.13.0 on the CPU: fused SGD leaves whole vectors of bfloat16 and float16 weights as they are."""
+
+import torch
+
+print("torch", torch.__version__)
+for kind in (torch.float32, torch.bfloat16, torch.float16):
+    w = torch.ones(35, dtype=kind)
+    w.grad = torch.ones_like(w)
+    torch.optim.SGD([w], lr=0.5, fused=True).step()
+    print(kind, "weights that moved:", int((w != 1).sum()), "of 35")
