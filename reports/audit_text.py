@@ -76,10 +76,10 @@ def _covered(coverage: tuple[AuditCoverage, ...]) -> str:
     return f"{reached:,} of {names:,} public names; {gaps:,} are gaps with a reason, {unseen:,} were looked at by nobody"
 
 
-def coverage_block(document: Audit) -> str:
+def coverage_block(coverage: tuple[AuditCoverage, ...]) -> str:
     """Return which public names of each namespace are audited, as a table, with those that nobody has looked at."""
     lines = [f"{'namespace':<28} {'names':>6} {'audited':>8} {'gaps':>6} {'of numeric':>11}  looked at by nobody"]
-    for each in document.coverage:
+    for each in coverage:
         numeric = each.names - each.gaps
         share = f"{each.audited / numeric:.0%}" if numeric else "-"
         short = [name.rpartition(".")[2] for name in each.unseen]

@@ -46,9 +46,7 @@ def verdict_block(invocation: Invocation, *, directory: str) -> str:
     exact = [target for target in judged.targets if target.exact]
     lines += [_row("published", _target(target)) for target in exact or judged.targets]
     if failure := judged.failure:
-        lines.append(
-            _row("failed", f"{failure.category} in phase {failure.phase}, step {failure.step}, seed {failure.seed}")
-        )
+        lines.append(_row("failed", f"{failure.category} in phase {failure.phase}, step {failure.step}, seed {failure.seed}"))
         lines += [] if judged.name is Verdict.UNSUPPORTED else _log(failure.log_tail)
     if judged.name.is_outside:
         lines += [f"{'go on with':<15} {_verify_command(invocation)}", _row("read", WHAT_TO_DO)]

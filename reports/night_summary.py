@@ -13,13 +13,14 @@ from typing import Any
 from reports.tables import markdown_table
 from reports.verification_table import IN_SHORT_FORM, without_answer
 from runners.contract.files import replace_text
-from vigil.documents.night import REPRODUCE, VERIFY, CellRow, Night, NightRelease, NightVerdict
+from vigil.documents.night import AUDIT, REPRODUCE, VERIFY, CellRow, Night, NightRelease, NightVerdict
 from vigil.documents.verdict import Verdict
 from vigil.progress import duration
 
 MARKDOWN, JSON, JUNIT = "summary.md", "summary.json", "junit.xml"
 COLUMNS = ("recipe", "framework", "release", "verified", "reproduced", "wrong", "failed", "other", "left")
-STEP_COLUMNS = ("step", "context", "verdict", "since", "reason")
+STEPS = "steps of your own, and audits of operators"
+STEP_COLUMNS = ("what", "context", "verdict", "since", "reason")
 _WORDS = {0: "fine", 1: "wrong", 3: "could not run", 4: "unknown"}
 # XML 1.0, section 2.2: characters that no document may hold, not even escaped.
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -88,7 +89,7 @@ def _counts(rows: Sequence[CellRow]) -> tuple[str, ...]:
 
 
 def steps(document: Night) -> list[tuple[str, ...]]:
-    """Return a row for each context of each step of a user's own: its verdict, and since which night that is its verdict."""
+    """Return a row for each context of a user's own step, and each audit: its verdict, and since which night it has that."""
     return [
         (row.recipe, row.context.text, str(row.ended_as or row.status), row.since or "-", _short(row.reason or row.chosen))
         for row in document.steps
@@ -96,16 +97,16 @@ def steps(document: Night) -> list[tuple[str, ...]]:
 
 
 def step_commands(document: Night) -> list[str]:
-    """Return the commands that show steps of a user's own again which are not fine."""
+    """Return the commands that show steps of a user's own, and audits, again which are not fine."""
     files = {Path(path).name: path for path in document.files}
-    return [
-        shlex.join(
-            ["vigil", "verify", files[row.recipe], "--release", _exactly(document.release_of(row)),
-             "--mode", row.context.mode, "--precision", row.context.precision]
-        )
-        for row in document.steps
-        if row.is_done and not is_fine(row)
-    ]  # fmt: skip
+
+    def command(row: CellRow) -> list[str]:
+        release = ["--release", _exactly(document.release_of(row)), "--mode", row.context.mode]
+        if row.kind == AUDIT:
+            return ["vigil", "audit", row.recipe, "--framework", row.context.framework, *release, "--quick"]
+        return ["vigil", "verify", files[row.recipe], *release, "--precision", row.context.precision]
+
+    return [shlex.join(command(row)) for row in document.steps if row.is_done and not is_fine(row)]
 
 
 def _exactly(release: NightRelease) -> str:
@@ -212,7 +213,7 @@ def markdown(document: Night) -> str:
     lines += [*markdown_table(RELEASE_COLUMNS, releases(document)), ""]
     lines += [*markdown_table(COLUMNS, table(document)), ""]
     if document.steps:
-        lines += ["## Your own steps", "", *markdown_table(STEP_COLUMNS, steps(document)), ""]
+        lines += [f"## {STEPS.capitalize()}", "", *markdown_table(STEP_COLUMNS, steps(document)), ""]
         lines += [*(f"- `{_inline(line).replace('`', '')}`" for line in step_commands(document)), ""]
     if found := not_fine(document):
         lines += ["## What is not fine", "", *markdown_table(NOT_FINE_COLUMNS, found), ""]

@@ -33,6 +33,7 @@ class Framework:
     libraries: distributions besides numpy's whose versions can move its numbers.
     issues: the public repository, on GitHub, in which its users tell of what is wrong with it.
     costs: by mode.
+    audit: seconds of a family of operators in the quick form of an audit, as the framework is used (docs/audit.md).
     """
 
     name: str
@@ -42,6 +43,7 @@ class Framework:
     libraries: tuple[str, ...]
     issues: str
     costs: dict[str, ModeCost]
+    audit: float
 
     @property
     def owned(self) -> tuple[str, ...]:
@@ -84,6 +86,7 @@ TABLE: dict[str, Framework] = {
                 "jit": ModeCost((19.3, 4.3), 90.0),
                 "compile": ModeCost((90.0, 75.8), 150.0),
             },
+            audit=15.0,
         ),
         Framework(
             name="tensorflow",
@@ -97,6 +100,7 @@ TABLE: dict[str, Framework] = {
                 "jit": ModeCost((28.1, 9.4), 85.0),
                 "compile": ModeCost((39.9, 10.4), 85.0),
             },
+            audit=25.0,
         ),
         Framework(
             name="jax",
@@ -110,6 +114,7 @@ TABLE: dict[str, Framework] = {
                 "jit": ModeCost((23.8, 8.9), 135.0),
                 "compile": ModeCost((8.3, 4.4), 135.0),
             },
+            audit=90.0,
         ),
     )
 }

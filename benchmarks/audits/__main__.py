@@ -31,8 +31,7 @@ from vigil.audit.judge import measure
 from vigil.audit.known import FILE_NAME, known_calls
 from vigil.audit.limits import LARGEST, MARGIN, NAME, NO_LIMITS, audit_limits, clean_audits, clean_folder, limits_of
 from vigil.audit.plan import GIVEN, Trial, plan
-from vigil.audit.sweep import Extent, answers_of, audit, read_answers
-from vigil.cli.audit import USUAL
+from vigil.audit.sweep import USUAL_MODES, Extent, answers_of, audit, read_answers
 from vigil.digests import append_listed, replace_listed
 from vigil.documents.audit import Audit, AuditFinding
 from vigil.frameworks import FRAMEWORKS
@@ -239,7 +238,7 @@ def main() -> int:
         return 0
     if arguments.framework is None:
         parser.error("--framework is missing")
-    mode = arguments.mode or USUAL[arguments.framework]
+    mode = arguments.mode or USUAL_MODES[arguments.framework]
     entries = [entry for entry in catalog().values() if arguments.family in (None, entry.family)]
     seeds = [int(each) for each in arguments.seeds.split(",")]
     if arguments.what == "measure":

@@ -349,7 +349,7 @@ def answer_of(
 
 
 def with_own_steps(answer: Answer, steps: Sequence[StepRow]) -> Answer:
-    """Return the answer with what the night found of users' own steps.
+    """Return the answer with what the night found of users' own steps, and of audits.
 
     Causes are of recipes alone, and `fine` is not said beside a step that is wrong.
     """
@@ -358,7 +358,8 @@ def with_own_steps(answer: Answer, steps: Sequence[StepRow]) -> Answer:
     if not bad:
         return answer
     named = ", ".join(dict.fromkeys(name for name, _ in bad))
-    told = f"{count(len(bad), 'context')} of your own steps {'is' if len(bad) == 1 else 'are'} wrong or failed: {named}."
+    are = "is" if len(bad) == 1 else "are"
+    told = f"{count(len(bad), 'context')} of your own steps and audits {are} wrong or failed: {named}."
     worst = min((appearance for _, appearance in bad), key=lambda each: list(APPEARANCES).index(each.name))
     if list(APPEARANCES).index(answer.name) < list(APPEARANCES).index(worst.name):
         return replace(answer, title=f"{answer.title} And {told}")

@@ -619,9 +619,7 @@ def families(cause: Cause, cells: Mapping[Key, ReportedCell], found: Sequence[Ca
     clean, alike = [], []
     for framework in sorted({cell.framework for cell in cells.values()} - {cause.framework}):
         held = [
-            key
-            for key, cell in cells.items()
-            if cell.framework == framework and is_looked_at(cell) and _answers(key, chosen)
+            key for key, cell in cells.items() if cell.framework == framework and is_looked_at(cell) and _answers(key, chosen)
         ]
         if held and sum(key in together for key in held) >= _MOST_OF * len(held):
             alike.append(framework)

@@ -143,9 +143,7 @@ def ratio_chart(results: Sequence[CellResult]) -> Markup | None:
     parts = [_frame(axes, shown, ticks=[10.0**each for each in decades][::step]), _releases(axes, shown)]
     edge, top = axes.up(1.0), axes.up(high)
     parts.append(f'<path class="limit" d="M{axes.left} {edge:.1f}H{axes.width - axes.right}"/>')
-    parts.append(
-        f'<rect class="beyond" x="{axes.left}" y="{top:.1f}" width="{axes.span}" height="{edge - top:.1f}"/>'
-    )
+    parts.append(f'<rect class="beyond" x="{axes.left}" y="{top:.1f}" width="{axes.span}" height="{edge - top:.1f}"/>')
     marks = []
     for place, (each, score) in enumerate(zip(shown, scores, strict=True)):
         row = each.measured
@@ -217,9 +215,7 @@ def sparkline(results: Sequence[CellResult], mean_bands: MeanBands, *, kind: str
             return None
         axes = _Axes(**size, x=_times(shown), y=(min(0.2, *known) / 1.3, max(2.0, *known) * 1.3), is_log=True)
         edge, foot = axes.up(1.0), axes.height - axes.bottom
-        parts = [
-            f'<rect class="band" x="{axes.left}" y="{edge:.1f}" width="{axes.span}" height="{foot - edge:.1f}"/>'
-        ]
+        parts = [f'<rect class="band" x="{axes.left}" y="{edge:.1f}" width="{axes.span}" height="{foot - edge:.1f}"/>']
         held = [(each, score) for each, score in zip(shown, scores, strict=True) if score is not None]
         titles = [_title([f"{number(score)} of what is accepted", *_facts(each)]) for each, score in held]
         names = [appearance_of(each.verdict).name for each, _ in held]

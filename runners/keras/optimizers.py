@@ -48,12 +48,16 @@ def walked(make: Callable[[], Any], weights: list[Any], gradients: list[list[Any
             optimizer.apply(each, variables)
             walk.append([keras.ops.copy(each.value) for each in variables])
         return optimizer, walk
-    state = [each.value for each in optimizer.variables]
-    found = list(weights)
-    for each in gradients:
-        found, state = optimizer.stateless_apply(state, each, found)
-        walk.append(list(found))
-    return optimizer, walk
+
+    def step(carried: tuple[list[Any], list[Any]], gradient: list[Any]) -> tuple[tuple[list[Any], list[Any]], list[Any]]:
+        found, state = optimizer.stateless_apply(carried[1], gradient, carried[0])
+        return (list(found), list(state)), list(found)
+
+    # One step is compiled, not as many as there are.
+    stacked = [keras.ops.stack(each) for each in zip(*gradients, strict=True)]
+    began = list(weights), [each.value for each in optimizer.variables]
+    _, found = keras.ops.scan(step, began, stacked)
+    return optimizer, [list(each) for each in zip(*found, strict=True)]
 
 
 def _weights(make: Callable[[], Any], w: Any, g: Any) -> list[Any]:

@@ -15,10 +15,11 @@ from tests.test_architecture import ROOT
 from vigil.audit.definitions import catalog
 from vigil.audit.known import KnownCall
 from vigil.audit.limits import AuditLimits
-from vigil.audit.sweep import Extent, audit
+from vigil.audit.sweep import Extent, audit, covered
 from vigil.cli.main import main
 from vigil.documents.audit import Audit
 from vigil.documents.verification import LimitFacts
+from vigil.errors import CannotRun
 from vigil.process.build_spec import fault_entry
 from vigil.steps.processes import Started
 
@@ -27,12 +28,12 @@ FAULTS = ROOT / "tests" / "audit" / "faults"
 LIMITS = AuditLimits({}, LimitFacts(clean_rows=0), margin=0.5)
 
 
-def audited(directory: Path, *names: str, fault: str | None = None, known=(), **more) -> Audit:
+def audited(directory: Path, *names: str, fault: str | None = None, known=(), jobs: int = 1, **more) -> Audit:
     """Return the audit of some operators of PyTorch, which itself knows nothing of a fault."""
     entries = [catalog()[name] for name in names]
     started = Started(framework="torch", fault=fault_entry(str(FAULTS / f"{fault}.py")) if fault else None)
     extent = Extent(entries=entries, modes=["eager"], **{"ways": ["torch.*"], "precisions": ["fp32"], "seed": 4} | more)
-    return audit(started, extent, directory, LIMITS, known, command="vigil audit")
+    return audit(started, extent, directory, LIMITS, known, command="vigil audit", jobs=jobs)
 
 
 def run_script(directory: Path, name: str, *, fault: str | None = None) -> subprocess.CompletedProcess:
@@ -52,9 +53,30 @@ def test_a_clean_audit_is_reproduced(tmp_path):
     assert {"outputs fp32", "gradients bf16", "outputs fp64"} <= set(found.worst["exp"])
     assert "REPRODUCED" not in audit_block(found, directory="runs/x")
     assert audit_block(found, directory="runs/x").startswith("reproduced: torch")
-    assert coverage_block(found).startswith("namespace")
     assert Audit.read(tmp_path) == found
     assert not list(tmp_path.glob("*/answers-*")), "arrays that can be made again stay behind"
+
+
+def test_two_processes_side_by_side_find_what_one_does(tmp_path):
+    """Families are shared out, and each defect is told with the same numbers as by one process."""
+    one, two = (audited(tmp_path / str(jobs), "exp", "relu", "sum", fault="exp_long_tail", jobs=jobs) for jobs in (1, 2))
+    assert [len(each.processes) for each in (one, two)] == [1, 2]
+    assert sorted(family for each in two.processes for family in each.families) == sorted(one.processes[0].families)
+    assert (one.findings, one.worst, one.forms) == (two.findings, two.worst, two.forms)
+    assert one.verdict.name == "regressed"
+
+
+def test_what_is_covered_is_told_without_an_audit(tmp_path):
+    """Each public name is audited, a gap, or listed as looked at by nobody; without the definitions there is nothing to tell."""
+    found = {each.namespace: each for each in covered(Started(framework="torch"), tmp_path)}
+    assert found["torch.nn.functional"].audited > 100
+    assert all(each.audited + each.gaps + len(each.unseen) == each.names for each in found.values())
+    lines = coverage_block(tuple(found.values())).splitlines()
+    assert [line.split()[0] for line in lines] == ["namespace", *found]
+    (tmp_path / "python").write_text("#!/bin/sh\necho no module named numpy\nexit 1\n")
+    (tmp_path / "python").chmod(0o755)
+    with pytest.raises(CannotRun, match="no module named numpy"):
+        covered(Started(framework="torch", python=tmp_path / "python"), tmp_path / "other")
 
 
 def test_a_tail_that_is_left_out_of_long_arrays_is_found(tmp_path):

@@ -56,8 +56,8 @@ def test_the_badge_has_one_answer(tmp_path, samples, verifications, word):
     ("verdict", "word", "sentence"),
     [
         (Verdict.REPRODUCED, "fine", "Fine: "),
-        (Verdict.REGRESSED, "wrong", "Wrong: 1 context of your own steps is wrong or failed: my_step.py."),
-        (Verdict.FAILED_CRASH, "wrong", "Wrong: 1 context of your own steps is wrong or failed: my_step.py."),
+        (Verdict.REGRESSED, "wrong", "Wrong: 1 context of your own steps and audits is wrong or failed: my_step.py."),
+        (Verdict.FAILED_CRASH, "wrong", "Wrong: 1 context of your own steps and audits is wrong or failed: my_step.py."),
     ],
 )
 def test_no_fine_stands_beside_a_step_that_is_wrong(tmp_path, verdict, word, sentence):

@@ -135,6 +135,12 @@ def _weighted(trial: Trial, question: Question, cotangents: list[np.ndarray | No
     return evaluate
 
 
+def _mean_of_known(squares: np.ndarray) -> np.ndarray:
+    """Return the mean over the first axis of what is not NaN; NaN where all is."""
+    known = ~np.isnan(squares)
+    return np.asarray(np.where(known, squares, 0.0).sum(0) / np.where(known.any(0), known.sum(0), np.nan))
+
+
 def _fourth_order(function: Callable[[float], np.ndarray | float], step: float) -> np.ndarray | float:
     """Return the derivative at 0 by the central difference of fourth order."""
     return (8.0 * (function(step) - function(-step)) - (function(2.0 * step) - function(-2.0 * step))) / (12.0 * step)
@@ -202,11 +208,11 @@ def _elements_gradient(
             squares.append(
                 np.square(np.asarray(_fourth_order(of(_moved(arguments, question, random), pulled), _STEPS[0])) - coarse)
             )
-        spread = np.sqrt(np.nanmean(squares, axis=0))
+        spread = np.sqrt(_mean_of_known(np.array(squares)))
         values = np.asarray(coarse)
-        size = max(1e-30, float(np.sqrt(np.nanmean(np.square(np.where(np.isfinite(values), values, 0.0))))))
+        size = max(1e-30, float(np.sqrt(np.mean(np.square(np.where(np.isfinite(values), values, 0.0))))))
         floors = np.sqrt(spread**2 + uncertainty**2 + (unit / math.sqrt(3.0) * np.abs(values)) ** 2) + LEAST[question.precision]
-        typical = math.sqrt(float(np.nanmean(np.square(np.where(np.isfinite(floors), floors, 0.0)))))
+        typical = math.sqrt(float(np.mean(np.square(np.where(np.isfinite(floors), floors, 0.0)))))
         pulled_by = max((float(np.mean(np.square(each))) for each in cotangents if each is not None and each.size), default=0.0)
         typical = max(typical, unit * math.sqrt(pulled_by))
         floors = np.maximum(floors, _GRADIENT_SHARE[question.precision] * typical)

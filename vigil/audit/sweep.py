@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+import itertools
 import json
 import math
+import queue
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -29,15 +31,18 @@ from vigil.audit.known import KnownCall
 from vigil.audit.limits import AuditLimits, key_of
 from vigil.audit.plan import Trial, plan
 from vigil.audit.script import script_of
-from vigil.documents.audit import Audit, AuditFinding, AuditForm, AuditGap, AuditProcess
+from vigil.documents.audit import Audit, AuditCoverage, AuditFinding, AuditForm, AuditGap, AuditProcess
 from vigil.documents.failure import Failure
 from vigil.documents.provenance import NamedRelease, PlantedFault
 from vigil.documents.verdict import Verdict
 from vigil.documents.verification import StepVerdict
+from vigil.errors import CannotRun
 from vigil.process.build_spec import HEARTBEAT_SECONDS
-from vigil.process.side_by_side import available_cores
+from vigil.process.side_by_side import available_cores, share_cores
 from vigil.steps.processes import Ended, Started, carried_out
 
+# As each framework is used.
+USUAL_MODES = {"torch": "eager", "tensorflow": "eager", "jax": "jit"}
 DIED = "died"
 _MOST_DEATHS = 20
 _POLL_SECONDS = 0.2
@@ -83,15 +88,16 @@ class Row(NamedTuple):
 
 
 class _Group(NamedTuple):
-    """What one process is asked: a mode, in float64 or not, by family."""
+    """What one process is asked: a mode, in float64 or not, by family. part: of the families, where several are side by side."""
 
     mode: str
     is_wide: bool
     trials: dict[str, list[Trial]]
+    part: int
 
     @property
     def directory(self) -> str:
-        return f"{self.mode}{'-fp64' if self.is_wide else ''}"
+        return f"{self.mode}{'-fp64' if self.is_wide else ''}{f'-{self.part + 1}' if self.part else ''}"
 
 
 def audit(
@@ -103,9 +109,16 @@ def audit(
     *,
     command: str,
     release: NamedRelease | None = None,
+    jobs: int = 1,
+    cores: Sequence[int] | None = None,
     tell: Callable[[str], None] = lambda text: None,
 ) -> Audit:
-    """Audit a framework, write audit.json into the directory, and return it. An error, or Ctrl-C, ends what runs."""
+    """Audit a framework, write audit.json into the directory, and return it. An error, or Ctrl-C, ends what runs.
+
+    Args:
+        jobs: processes of the framework side by side, each with its families and its share of the cores.
+        cores: those that it may use; None: all.
+    """
     began = time.monotonic()
     rows: list[Row] = []
     worst: dict[str, dict[str, float]] = {}
@@ -114,9 +127,21 @@ def audit(
     names: Mapping[str, Any] = {}
     kinks = forms = 0
     version: str | None = None
-    with ThreadPoolExecutor(max_workers=1) as pool:
-        groups = list(_groups(extent, has_layouts=started.framework == "torch"))
-        running = [(group, pool.submit(_carried_out, started, extent, group, directory / group.directory)) for group in groups]
+    free: queue.SimpleQueue[Sequence[int]] = queue.SimpleQueue()
+    allowed = cores or available_cores()
+    for share in share_cores(allowed, jobs):
+        free.put(share or allowed)
+
+    def carry_out(group: _Group) -> list[Ended]:
+        own = free.get()
+        try:
+            return _carried_out(started, extent, group, directory / group.directory, own)
+        finally:
+            free.put(own)
+
+    with ThreadPoolExecutor(max_workers=jobs) as pool:
+        groups = _groups(extent, has_layouts=started.framework == "torch", parts=jobs)
+        running = [(group, pool.submit(carry_out, group)) for group in groups]
         try:
             for group, ended in running:
                 found = _judged(started, extent, group, directory / group.directory, ended, limits)
@@ -128,7 +153,8 @@ def audit(
                     version = version or _version_of(directory / group.directory)
                     for row in _firsts(each.rows, scripts):
                         scripts[_key(row)] = _script(directory, started.framework, version, row, exact, number=len(scripts)) or ""
-                processes += _processes(group, ended.result())
+                processes += (of_group := _processes(group, ended.result()))
+                rows += _deaths(of_group, group)
                 names = names or _names_of(directory / group.directory)
                 _remove_arrays(directory / group.directory)
         except BaseException:
@@ -136,7 +162,6 @@ def audit(
             raise
     version = version or next((str(each.environment["framework_version"]) for each in processes
                                if "framework_version" in each.environment), None)  # fmt: skip
-    rows += [row for process, group in zip(_last(processes), groups, strict=False) for row in _deaths(process, group)]
     findings = _findings(rows, extent.seed, started.framework, version or "", known, scripts)
     fixed = _fixed(known, findings, extent, started.framework, version or "", rows)
     document = Audit(
@@ -169,24 +194,73 @@ def audit(
     return document
 
 
-def _groups(extent: Extent, *, has_layouts: bool) -> Iterator[_Group]:
-    for mode in extent.modes:
-        for is_wide in (False, True):
-            trials: dict[str, list[Trial]] = {}
-            for family, entries in extent.families().items():
-                planned = [
-                    trial
-                    for entry in entries
-                    for trial in plan(entry, is_quick=extent.is_quick, has_layouts=has_layouts, precisions=extent.precisions)
-                    if (trial.precision == "fp64") == is_wide
-                ]
-                if planned:
-                    trials[family] = planned
-            if trials:
-                yield _Group(mode, is_wide, trials)
+def covered(started: Started, directory: Path) -> tuple[AuditCoverage, ...]:
+    """Return what the definitions reach of what a release has, from one process that only names it.
+
+    Raises:
+        CannotRun: The process ended without.
+    """
+    directory.mkdir(exist_ok=True)
+    request = _request(started, mode="eager", cores=available_cores()[:1], tells_names=True)
+    ended = carried_out(started, directory, request, option=OPTION)
+    if ended.failure:
+        said = "".join(f"\n  | {line}" for line in ended.failure.log_tail[-6:])
+        raise CannotRun(f"{started.framework}: {ended.failure.message}{said}")
+    names = _names_of(directory)
+    return tuple(coverage_of(started.framework, names["public"], names["called"]))
 
 
-def _carried_out(started: Started, extent: Extent, group: _Group, directory: Path) -> list[Ended]:
+def _request(
+    started: Started,
+    *,
+    mode: str,
+    cores: Sequence[int],
+    threads: int = 1,
+    families: Sequence[str] = (),
+    skipped: Sequence[str] = (),
+    ways: Sequence[str] = ("*",),
+    tells_names: bool = False,
+    is_wide: bool = False,
+) -> AuditRequest:
+    return AuditRequest(
+        framework=started.framework,
+        mode=mode,
+        threads=threads,
+        cores=tuple(cores),
+        families=tuple(families),
+        skipped=tuple(skipped),
+        ways=tuple(ways),
+        tells_names=tells_names,
+        is_wide=is_wide,
+        mutants=(),
+        fault=started.fault,
+        heartbeat_seconds=HEARTBEAT_SECONDS,
+    )
+
+
+def _groups(extent: Extent, *, has_layouts: bool, parts: int) -> list[_Group]:
+    """Return what each process is asked: of each mode and width as many as there are parts, with about as many questions each."""
+    groups = []
+    for mode, is_wide in itertools.product(extent.modes, (False, True)):
+        trials: dict[str, list[Trial]] = {}
+        for family, entries in extent.families().items():
+            planned = [
+                trial
+                for entry in entries
+                for trial in plan(entry, is_quick=extent.is_quick, has_layouts=has_layouts, precisions=extent.precisions)
+                if (trial.precision == "fp64") == is_wide
+            ]
+            if planned:
+                trials[family] = planned
+        shares: list[dict[str, list[Trial]]] = [{} for _ in range(parts)]
+        for family in sorted(trials, key=lambda name: -len(trials[name])):
+            least = min(shares, key=lambda share: sum(map(len, share.values())))
+            least[family] = trials[family]
+        groups += [_Group(mode, is_wide, share, part) for part, share in enumerate(shares) if share]
+    return groups
+
+
+def _carried_out(started: Started, extent: Extent, group: _Group, directory: Path, cores: Sequence[int]) -> list[Ended]:
     """Run a process to its end, and again without the operator that it died of; return how each ended."""
     directory.mkdir(parents=True)
     for family, trials in group.trials.items():
@@ -195,19 +269,16 @@ def _carried_out(started: Started, extent: Extent, group: _Group, directory: Pat
     skipped: list[str] = []
     left = list(group.trials)
     while left and len(ended) <= _MOST_DEATHS:
-        request = AuditRequest(
-            framework=started.framework,
+        request = _request(
+            started,
             mode=group.mode,
             threads=extent.threads,
-            cores=tuple(available_cores()[: extent.threads]),
-            families=tuple(left),
-            skipped=tuple(skipped),
-            ways=tuple(extent.ways),
-            tells_names=extent.is_whole and not group.is_wide,
+            cores=cores[: extent.threads],
+            families=left,
+            skipped=skipped,
+            ways=extent.ways,
+            tells_names=extent.is_whole and not group.is_wide and group.part == 0,
             is_wide=group.is_wide,
-            mutants=(),
-            fault=started.fault,
-            heartbeat_seconds=HEARTBEAT_SECONDS,
         )
         one = carried_out(started, directory, request, option=OPTION)
         ended.append(one)
@@ -387,13 +458,6 @@ def _processes(group: _Group, ended: Sequence[Ended]) -> list[AuditProcess]:
         )
         for each in ended
     ]
-
-
-def _last(processes: Sequence[AuditProcess]) -> list[list[AuditProcess]]:
-    found: dict[tuple[str, bool], list[AuditProcess]] = {}
-    for each in processes:
-        found.setdefault((each.mode, each.is_wide), []).append(each)
-    return list(found.values())
 
 
 def _deaths(processes: Sequence[AuditProcess], group: _Group) -> list[Row]:

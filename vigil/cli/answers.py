@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from vigil.documents.audit import AuditCoverage
 from vigil.documents.context import Context
 from vigil.documents.document import Document, Part
 from vigil.documents.identity import Identity
@@ -42,6 +43,14 @@ class VerifyAnswer(Answer):
     verb: Literal["verify"] = "verify"
     verifications: tuple[Verification, ...]
     not_installed: tuple[str, ...]
+
+
+class CoverageAnswer(Answer):
+    """What `audit --coverage` says of each namespace."""
+
+    verb: Literal["audit --coverage"] = "audit --coverage"
+    framework: str
+    coverage: tuple[AuditCoverage, ...]
 
 
 class NothingNewTonight(Part):

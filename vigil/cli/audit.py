@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import tempfile
 from pathlib import Path
 
 from reports.audit_text import audit_block, coverage_block
@@ -11,19 +12,19 @@ from vigil.audit.definitions import catalog
 from vigil.audit.entry import PRECISIONS, Entry
 from vigil.audit.known import known_calls
 from vigil.audit.limits import audit_limits
-from vigil.audit.sweep import Extent, audit
+from vigil.audit.sweep import USUAL_MODES, Extent, audit, covered
 from vigil.cli import options, own_step
+from vigil.cli.answers import CoverageAnswer
 from vigil.documents.context import MODES
 from vigil.errors import UsageError, nearest
 from vigil.paths import runs_directory
 from vigil.process.build_spec import fault_entry
+from vigil.process.side_by_side import available_cores
 from vigil.progress import StageDisplay
 from vigil.steps.processes import Started
 from vigil.steps.verify import new_own_directory
 from vigil.terminal import answered
 
-# As each framework is used.
-USUAL = {"torch": "eager", "tensorflow": "eager", "jax": "jit"}
 EXIT_CODES = (
     "exit codes: 0 reproduced, 1 a call computes what it should not (known findings too), 2 wrong usage, "
     "3 could not run, or a call raises an error, 4 unknown"
@@ -40,7 +41,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
         epilog=EXIT_CODES,
     )
     parser.add_argument("what", nargs="*", metavar="NAME", help="operators or families (default: all; `--list` names them)")
-    parser.add_argument("--framework", metavar="NAME", help=f"one of {', '.join(USUAL)}")
+    parser.add_argument("--framework", metavar="NAME", help=f"one of {', '.join(USUAL_MODES)}")
     parser.add_argument(
         "--calls", action="append", metavar="PATTERN", help="only public names like it, as 'torch.nn.*' (repeatable)"
     )
@@ -48,6 +49,9 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     parser.add_argument("--precision", metavar="P,Q", help=f"some of {', '.join(PRECISIONS)} (default: all)")
     parser.add_argument("--quick", action="store_true", help="the sizes that find most, in fp32: minutes")
     parser.add_argument("--threads", metavar="N", help="how many threads the framework has (default: 1)")
+    parser.add_argument(
+        "--jobs", metavar="N", help="processes side by side, each with its part of the operators (default: as many as cores)"
+    )
     parser.add_argument("--seed", metavar="N", help="of all arguments (default: 0)")
     parser.add_argument("--list", action="store_true", help="list the operators by family, and end")
     parser.add_argument("--coverage", action="store_true", help="show which public names are audited, and which are not")
@@ -70,20 +74,24 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.coverage and arguments.what:
         raise UsageError("--coverage: found with names of operators. Allowed: alone, since it is of all of them.")
     framework = arguments.framework
-    if framework not in USUAL:
-        raise UsageError(f"--framework: found {framework!r}. Allowed: {', '.join(USUAL)}.{nearest(framework, list(USUAL))}")
+    if framework not in USUAL_MODES:
+        raise UsageError(
+            f"--framework: found {framework!r}. Allowed: {', '.join(USUAL_MODES)}.{nearest(framework, list(USUAL_MODES))}"
+        )
     if release and arguments.python:
         raise UsageError("--python: found with --release, which has an interpreter of its own. Allowed: one of the two.")
     extent = Extent(
         entries=entries,
         ways=arguments.calls or ("*",),
         is_whole=not arguments.what,
-        modes=[USUAL[framework]] if arguments.mode is None else options.names("--mode", arguments.mode, MODES),
+        modes=[USUAL_MODES[framework]] if arguments.mode is None else options.names("--mode", arguments.mode, MODES),
         precisions=[] if arguments.precision is None else options.names("--precision", arguments.precision, PRECISIONS),
         is_quick=arguments.quick,
         threads=options.whole_number("--threads", arguments.threads or "1", least=1, most=1024),
         seed=options.whole_number("--seed", arguments.seed or "0", least=0),
     )
+    most = max(1, len(available_cores()) // extent.threads)
+    jobs = options.whole_number("--jobs", arguments.jobs or str(most), least=1)
     limits, known = audit_limits(), known_calls()
     with contextlib.ExitStack() as stack:
         display = stack.enter_context(StageDisplay())
@@ -95,6 +103,11 @@ def run(arguments: argparse.Namespace) -> int:
             progress_timeout=options.seconds("--hang-timeout", arguments.hang_timeout),
             progress=display.progress,
         )
+        if arguments.coverage:
+            coverage = covered(started, Path(stack.enter_context(tempfile.TemporaryDirectory())))
+            options.write_json(arguments, CoverageAnswer(exit_code=0, framework=framework, coverage=coverage))
+            answered(coverage_block(coverage))
+            return 0
         document = audit(
             started,
             extent,
@@ -103,11 +116,12 @@ def run(arguments: argparse.Namespace) -> int:
             known,
             command=arguments.command,
             release=recorded,
+            jobs=jobs,
             tell=display.say,
         )
     options.write_json(arguments, document)
     directory = str(runs_directory() / document.audit_id)
-    answered(coverage_block(document) if arguments.coverage else audit_block(document, directory=directory))
+    answered(audit_block(document, directory=directory))
     return document.exit_code
 
 

@@ -58,9 +58,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     options.add_extra_index(parser)
     options.add_context(parser, framework_is_required=False)
     options.add_seeds(parser, count=SEEDS, first=0)  # from six on the test is paired, seed by seed (vigil/statistics/paired.py)
-    parser.add_argument(
-        "--jobs", metavar="N", help="2: both releases at once, each on half of the cores (default: 1)"
-    )
+    parser.add_argument("--jobs", metavar="N", help="2: both releases at once, each on half of the cores (default: 1)")
     own_step.add_threads(parser)
     parser.add_argument(
         "--fault", metavar="FILE.py", help="plant a fault under NEW alone, to see whether this comparison would have caught it"

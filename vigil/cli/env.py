@@ -90,9 +90,7 @@ def run_prune(arguments: argparse.Namespace) -> int:
     left = len(listed())
     print(f"{len(removed) + len(compiled)} removed, {size(total)} freed; {left} environments left")
     pruned = [
-        PrunedEnvironment(
-            key=each.key, request=each.resolved and each.resolved.request, freed=each.freed, in_use=each.is_in_use
-        )
+        PrunedEnvironment(key=each.key, request=each.resolved and each.resolved.request, freed=each.freed, in_use=each.is_in_use)
         for each in outcomes
     ]
     answer = EnvPruneAnswer(exit_code=EXIT_REPRODUCED, environments=pruned, compiled=compiled, left=left)

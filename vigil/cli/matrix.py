@@ -67,9 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
     # One that cannot be had fails its own cells, and no other's.
     under = {name: obtain_or_say_why(release, tell=RunDisplay().say) for name, release in releases.items()}
     requests = [
-        Request(
-            recipe, source, arguments.profile, context, seeds, None, arguments.command, release=under.get(context.framework)
-        )
+        Request(recipe, source, arguments.profile, context, seeds, None, arguments.command, release=under.get(context.framework))
         for source, recipe in recipes.items()
         for context in contexts
     ]

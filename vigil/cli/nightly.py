@@ -17,7 +17,7 @@ from vigil.cli import options
 from vigil.cli.answers import NightlyAnswer, NothingNewTonight
 from vigil.cli.drift import bring_drift
 from vigil.documents.context import FRAMEWORKS
-from vigil.documents.night import Night
+from vigil.documents.night import AUDIT, Night
 from vigil.documents.verification import Verification
 from vigil.errors import EXIT_COULD_NOT_RUN, UsageError
 from vigil.nightly.cell_work import CellRunner
@@ -47,7 +47,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     parser = subparsers.add_parser(
         "nightly", help="verify and reproduce on the newest releases what is not covered yet, within a budget", epilog=EXIT_CODES
     )
-    what = "names in recipes/, paths, or Python files with steps of your own (default: all in recipes/)"
+    what = f"names in recipes/, paths, Python files with steps of your own, {AUDIT} (default: all in recipes/, and {AUDIT})"
     parser.add_argument("recipes", nargs="*", metavar="RECIPE", help=what)
     parser.add_argument("--budget", metavar="TIME", help=f"as 30m, 2h or 90s (default: {DEFAULT_BUDGET}); what runs is finished")
     parser.add_argument("--pre", action="store_true", help="the newest with pre-releases allowed")
@@ -82,10 +82,12 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _begin(arguments: argparse.Namespace, earlier: list[NightFile], runs: Path, *, budget: float, jobs: int | None) -> int:
     releases = NewestReleases(named=arguments.hold or (), is_pre=arguments.pre, indexes=arguments.extra_index)
-    asked = arguments.recipes or recipe_names()
-    recipes = _recipes([text for text in asked if not text.endswith(".py")])
+    asked = arguments.recipes or [*recipe_names(), AUDIT]
+    recipes = _recipes([text for text in asked if text != AUDIT and not text.endswith(".py")])
     files = _files([text for text in asked if text.endswith(".py")])
-    frameworks = options.frameworks_from(arguments, default=FRAMEWORKS if recipes else list(dict.fromkeys(files.values())))
+    frameworks = options.frameworks_from(
+        arguments, default=FRAMEWORKS if recipes or AUDIT in asked else list(dict.fromkeys(files.values()))
+    )
     if alone := [path for path, framework in files.items() if framework not in frameworks]:
         raise UsageError(f"--framework: found {arguments.framework}, and {alone[0].name} is of {files[alone[0]]}.")
     if strange := [name for name in releases.frameworks if name not in frameworks]:
@@ -100,6 +102,7 @@ def _begin(arguments: argparse.Namespace, earlier: list[NightFile], runs: Path, 
         jobs=jobs,
         is_again=arguments.again,
         files=list(files),
+        has_audits=AUDIT in asked,
     )
     for recipe in order.recipes.values():
         recipe.profile(order.profile)
@@ -234,7 +237,7 @@ def _end(night: NightFile, runs: Path, arguments: argparse.Namespace) -> int:
     print_table("releases", report.RELEASE_COLUMNS, report.releases(document), notes=())
     print_table("cells of tonight", report.COLUMNS, report.table(document), notes=report.notes(document))
     if document.steps:
-        print_table("your own steps", report.STEP_COLUMNS, report.steps(document), notes=report.step_commands(document))
+        print_table(report.STEPS, report.STEP_COLUMNS, report.steps(document), notes=report.step_commands(document))
     if rows := report.not_fine(document):
         print_table("what is not fine", report.NOT_FINE_COLUMNS, rows, notes=(f"directories are below {runs}",))
     for remark in remarks:

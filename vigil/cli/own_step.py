@@ -43,9 +43,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def add_threads(parser: argparse.ArgumentParser) -> None:
     """Add how many threads a user's file is asked about with."""
-    options.group(parser, GROUP).add_argument(
-        "--threads", metavar="N,M", help="how many threads (default: 1; in fp32 2 as well)"
-    )
+    options.group(parser, GROUP).add_argument("--threads", metavar="N,M", help="how many threads (default: 1; in fp32 2 as well)")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -122,9 +120,7 @@ def jobs_from(arguments: argparse.Namespace) -> int:
     return options.whole_number("--jobs", arguments.jobs or str(len(available_cores())), least=1)
 
 
-def asked_from(
-    arguments: argparse.Namespace, file: Path, framework: str, python: Path | None, display: StageDisplay
-) -> Asked:
+def asked_from(arguments: argparse.Namespace, file: Path, framework: str, python: Path | None, display: StageDisplay) -> Asked:
     """Return what is asked of a user's file in every process. Raises UsageError."""
     return asked_of(
         file,

@@ -79,8 +79,7 @@ def run(arguments: argparse.Namespace) -> int:
         ),
     )
     print_table(
-        f"{recipe.name}, profile {arguments.profile}: the smallest difference of {metric} found "
-        f"{POWER:.0%} of the time",
+        f"{recipe.name}, profile {arguments.profile}: the smallest difference of {metric} found {POWER:.0%} of the time",
         ("runs", *_COLUMNS.values()),
         [_row(each, known=known, unit=unit) for each in sees],
         notes=[

@@ -20,7 +20,8 @@ from vigil.documents.verdict import Verdict
 VERIFY: Literal["verify"] = "verify"
 REPRODUCE: Literal["reproduce"] = "reproduce"
 STEP: Literal["step"] = "step"
-CellKind = Literal["verify", "reproduce", "step"]
+AUDIT: Literal["audit"] = "audit"
+CellKind = Literal["verify", "reproduce", "step", "audit"]
 PENDING: Literal["pending"] = "pending"
 RUNNING: Literal["running"] = "running"
 DONE: Literal["done"] = "done"
@@ -155,7 +156,10 @@ class CellRow(Part):
 
 
 class StepRow(CellRow):
-    """One context of a user's own step, verified. recipe: the name of its file. since: the night that first had this verdict."""
+    """One context of a user's own step, verified, or a family of operators, audited.
+
+    recipe: the name of the file, or of the family. since: the night that first had this verdict.
+    """
 
     since: str | None = None
 
@@ -174,7 +178,7 @@ class Night(Document):
     """One night. `id`: its directory. `number`: its step in every timeline. `finished`, `verdict`: null while it is at work.
 
     `token`: tells it from another machine's night of the same id. `covered`: how many cells needed no look.
-    `files`: users' own steps, by their paths. `steps`: their contexts.
+    `files`: users' own steps, by their paths. `steps`: their contexts, and audits.
     """
 
     FILE_NAME: ClassVar[str] = "night.json"
@@ -216,7 +220,7 @@ class Night(Document):
             if row.recipe not in self.recipes:
                 raise ValueError(f"recipes: {row.recipe} is missing, of which there is a cell")
         names = {Path(path).name for path in self.files}
-        if strange := [row.recipe for row in self.steps if row.recipe not in names]:
+        if strange := [row.recipe for row in self.steps if row.kind == STEP and row.recipe not in names]:
             raise ValueError(f"files: {strange[0]} is missing, of which there is a step")
         for row in self.rows:
             if row.context.framework not in self.releases:
@@ -234,7 +238,7 @@ class Night(Document):
 
     @property
     def rows(self) -> tuple[CellRow, ...]:
-        """Return its cells, those of users' own steps behind the others."""
+        """Return its cells, those of users' own steps and of audits behind the others."""
         return (*self.cells, *self.steps)
 
     def release_of(self, row: CellRow) -> NightRelease:

@@ -12,7 +12,8 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
-from vigil.documents.night import REPRODUCE, STEP
+from vigil.audit.limits import NAME as AUDITS
+from vigil.documents.night import AUDIT, REPRODUCE, STEP
 from vigil.nightly.cells import NightCell
 from vigil.paths import project_root, reference_directory
 from vigil.process.environment import describe_machine
@@ -60,6 +61,13 @@ class Bases:
                 "code": self._of_files("code", cell.kind, cell.framework, files=lambda: self._code(cell)),
                 "limits": self._of_files("limits", files=lambda: self._reference.glob(f"{LIMITS}/*")),
             }
+        if cell.kind == AUDIT:
+            return {
+                "environment": self._keys[cell.framework],
+                "variables": self._variables,
+                "code": self._of_files("code", cell.kind, cell.framework, files=lambda: self._code(cell)),
+                "limits": self._of_files("limits", AUDITS, files=lambda: self._reference.glob(f"{AUDITS}/**/*")),
+            }
         return {
             "environment": self._keys[cell.framework],
             "variables": self._variables,
@@ -79,6 +87,9 @@ class Bases:
     def _code(self, cell: NightCell) -> list[Path]:
         folders = [self._root / name.format(framework=cell.framework) for name in _CODE]
         files = [path for folder in folders for path in folder.rglob("*.py")]
+        if cell.kind == AUDIT:
+            own = [*(self._root / "vigil/audit").rglob("*.py"), *(self._root / "runners/keras").rglob("*.py")]
+            return files + with_imports(own, root=self._root)
         if cell.kind == STEP:
             return files + with_imports([self._root / "vigil/steps/verify.py"], root=self._root)
         names = (*_ASKED, *_JUDGEMENT) if cell.kind == REPRODUCE else _ASKED

@@ -9,8 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from vigil import tracking
+from vigil.audit.definitions import catalog
+from vigil.audit.known import known_calls
+from vigil.audit.limits import audit_limits
+from vigil.audit.sweep import Extent, audit
 from vigil.data.official import ensure_data
-from vigil.documents.night import STEP, VERIFY, Night
+from vigil.documents.audit import Audit
+from vigil.documents.night import AUDIT, STEP, VERIFY, Night
 from vigil.documents.step import StepVerification
 from vigil.documents.verdict import Verdict
 from vigil.documents.verification import Verification
@@ -24,6 +29,7 @@ from vigil.runs.carry_out import carry_out
 from vigil.runs.plan import Request, plan
 from vigil.runs.watch import Watch, ignore
 from vigil.steps.limits import step_limits
+from vigil.steps.processes import Started
 from vigil.steps.verify import asked_of, new_own_directory, settings_of, verify_step
 from vigil.verify.standards import RUNNER, Standard, load_standard, new_verify_directory, verify_context
 
@@ -66,6 +72,8 @@ class CellRunner:
         """Make the directory of a cell, and return its name. Raises VigilError."""
         if cell.kind == STEP:
             return new_own_directory(self._runs, self._files[cell.recipe], "step").name
+        if cell.kind == AUDIT:
+            return new_own_directory(self._runs, Path(f"{cell.framework}-{cell.recipe}"), "audit").name
         source, recipe = self._recipes[cell.recipe]
         if cell.kind == VERIFY:
             return new_verify_directory(self._runs, identity_of(recipe, cell.profile), cell.context).name
@@ -90,6 +98,8 @@ class CellRunner:
         place = self._runs / directory
         if cell.kind == STEP:
             return self._step(cell, place, stop)
+        if cell.kind == AUDIT:
+            return self._audit(cell, place, cores, stop)
         return self._verify(cell, place, cores, stop) if cell.kind == VERIFY else self._reproduce(place, stop)
 
     def _verify(self, cell: NightCell, place: Path, cores: Cores, stop: threading.Event) -> CellOutcome:
@@ -144,6 +154,33 @@ class CellRunner:
         if verdict.name is Verdict.FAILED_INTERRUPTED:
             return CellOutcome(None)
         return CellOutcome(verdict.name, verdict.reason)
+
+    def _audit(self, cell: NightCell, place: Path, cores: Cores, stop: threading.Event) -> CellOutcome:
+        document = Audit.read(place) if (place / Audit.FILE_NAME).is_file() else None
+        if document is None:
+            shutil.rmtree(place, ignore_errors=True)
+            place.mkdir(parents=True)
+            entries = [entry for entry in catalog().values() if entry.family == cell.recipe]
+            try:
+                document = audit(
+                    Started(framework=cell.framework, python=self._pythons[cell.framework], stop=stop),
+                    Extent(entries=entries, modes=[cell.context.mode], is_quick=True),
+                    place,
+                    audit_limits(),
+                    known_calls(),
+                    command=self._night.command,
+                    release=self._night.releases[cell.framework].named,
+                    cores=cores,
+                )
+            except Exception:
+                if stop.is_set():
+                    return CellOutcome(None)
+                raise
+            if stop.is_set():
+                # What a process that was ended had not answered is missing.
+                (place / Audit.FILE_NAME).unlink()
+                return CellOutcome(None)
+        return CellOutcome(document.verdict.name, document.verdict.reason)
 
     def _reproduce(self, place: Path, stop: threading.Event) -> CellOutcome:
         result = carry_out(place, watch=Watch(stop=stop, on_recorded=self._draw_run))

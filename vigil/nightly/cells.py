@@ -5,8 +5,10 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 
+from vigil.audit.definitions import catalog
+from vigil.audit.sweep import USUAL_MODES
 from vigil.documents.context import MODES, Context
-from vigil.documents.night import REPRODUCE, STEP, VERIFY, CellKind, CellRow, StepRow
+from vigil.documents.night import AUDIT, REPRODUCE, STEP, VERIFY, CellKind, CellRow, StepRow
 from vigil.process.build_spec import rows_of_part
 from vigil.recipes.loading import Recipe
 from vigil.runs.contexts import ALL_PRECISIONS, every_context, in_short_form, matrix_contexts, neighbours
@@ -15,17 +17,18 @@ from vigil.steps.verify import settings_of
 
 # What a look is worth. A verification says where a framework is wrong, a reproduction only that it is. A context that more
 # people use is worth more.
-_KINDS = {VERIFY: 4.0, STEP: 4.0, REPRODUCE: 1.0}
+_KINDS = {VERIFY: 4.0, STEP: 4.0, AUDIT: 4.0, REPRODUCE: 1.0}
 _MODES = {"jit": 2.0}
 _PRECISIONS = {"fp32": 2.0, "bf16": 1.0}
 _RARE = 0.5
+QUICK = "quick"  # how much of an audit a night takes: there is no profile of one
 
 
 @dataclasses.dataclass(frozen=True)
 class NightCell:
     """One kind of look at one recipe's profile in one context. is_short: a verification by steps on margin batches alone.
 
-    recipe: of a user's own step the name of its file, which has no profile: it says the night's.
+    recipe: of a user's own step the name of its file, which has no profile: it says the night's. Of an audit its family.
     """
 
     kind: CellKind
@@ -87,9 +90,16 @@ def step_cells(name: str, framework: str, profile: str) -> list[NightCell]:
     return [NightCell(STEP, name, profile, context) for context in contexts]
 
 
+def audit_cells(frameworks: Sequence[str]) -> list[NightCell]:
+    """Return the cells of the quick audit of each framework, as it is used: one a family of operators."""
+    families = dict.fromkeys(entry.family for entry in catalog().values())
+    contexts = [Context(framework, USUAL_MODES[framework], "fp32") for framework in frameworks]
+    return [NightCell(AUDIT, family, QUICK, context) for context in contexts for family in families]
+
+
 def row_of(cell: NightCell, *, basis: str, chosen: str) -> CellRow:
     """Return the row of a cell that nobody has started on. `chosen`: why it is due."""
-    return (StepRow if cell.kind == STEP else CellRow)(
+    return (StepRow if cell.kind in (STEP, AUDIT) else CellRow)(
         key=cell.key,
         kind=cell.kind,
         recipe=cell.recipe,

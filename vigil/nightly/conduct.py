@@ -13,20 +13,21 @@ import psutil
 
 from vigil.digests import is_listed
 from vigil.documents.night import (
+    AUDIT,
     LEFT,
     PENDING,
     RUNNING,
-    STEP,
     VERIFY,
     Night,
     NightRecipe,
     NightRelease,
     StandingFinding,
+    StepRow,
 )
 from vigil.errors import UsageError
 from vigil.nightly.basis import Bases
 from vigil.nightly.cell_pool import CellWork, NightClock, run_cells
-from vigil.nightly.cells import NightCell, cell_of, night_cells, row_of, step_cells
+from vigil.nightly.cells import NightCell, audit_cells, cell_of, night_cells, row_of, step_cells
 from vigil.nightly.ledger import DueCell, Ledger
 from vigil.nightly.night_file import NightFile, create_night, next_number
 from vigil.nightly.night_plan import Estimator, make_plan
@@ -48,7 +49,7 @@ _SHARE_OF_MEMORY = 0.8
 class NightOrder:
     """What is asked of a night. recipes: by where each was found; budget: in seconds; jobs: None for what the machine bears.
 
-    files: users' own steps.
+    files: users' own steps. has_audits: whether operators are audited, too.
     """
 
     recipes: Mapping[str, Recipe]
@@ -60,6 +61,7 @@ class NightOrder:
     jobs: int | None = None
     is_again: bool = False
     files: Sequence[Path] = ()
+    has_audits: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -91,6 +93,7 @@ def begin(
     ledger = Ledger(documents)
     resolved = resolve_all(order.frameworks, releases, documents, tell=tell)
     cells = cells_of(order.recipes, order.profile, frameworks=order.frameworks, files=order.files, tell=tell)
+    cells += audit_cells(order.frameworks) if order.has_audits else []
     recipes = _recipes(order.recipes, order.profile)
     bases = _bases(resolved, recipes, own=order.recipes, files=order.files)
     if order.is_again:
@@ -169,6 +172,7 @@ def resume(
     done = sum(row.is_done for row in document.rows)
     tell(f"going on with night {night.id}: {done} cells are done, {len(due)} are not, {clock.left():.0f} s are left")
     cells = cells_of(recipes, document.profile, frameworks=list(document.releases), files=files, tell=tell)
+    cells += audit_cells(list(document.releases)) if any(row.kind == AUDIT for row in document.rows) else []
     _carry_on(night, due, ledger=ledger, cells=cells, clock=clock, releases=releases, make_work=make_work, tell=tell)
     return night
 
@@ -213,10 +217,10 @@ def _recipes(recipes: Mapping[str, Recipe], profile: str) -> dict[str, NightReci
 def _rows_of(due: Sequence[DueCell], files: Sequence[Path]) -> dict[str, Any]:
     """Return the rows of a night that begins, and the users' files of which some are."""
     rows = [row_of(item.cell, basis=item.basis, chosen=item.chosen) for item in due]
-    facts: dict[str, Any] = {"cells": tuple(row for row in rows if row.kind != STEP)}
-    if files:
-        facts |= {"files": tuple(map(str, files)), "steps": tuple(row for row in rows if row.kind == STEP)}
-    return facts
+    facts: dict[str, Any] = {"cells": tuple(row for row in rows if not isinstance(row, StepRow))}
+    if steps := tuple(row for row in rows if isinstance(row, StepRow)):
+        facts |= {"steps": steps}
+    return facts | ({"files": tuple(map(str, files))} if files else {})
 
 
 def _bases(

@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 
 from vigil.documents.context import parse_context
-from vigil.documents.night import REPRODUCE, STEP, VERIFY
+from vigil.documents.night import AUDIT, REPRODUCE, STEP, VERIFY
 from vigil.documents.verdict import Verdict
 from vigil.frameworks import TABLE
 from vigil.nightly.cells import NightCell
@@ -82,6 +82,8 @@ class Estimator:
 
 def _default(kind: str, context: str) -> float:
     found = parse_context(context)
+    if kind == AUDIT:
+        return TABLE[found.framework].audit
     cost = TABLE[found.framework].costs[found.mode]
     if kind == STEP:
         return cost.verify[0]

@@ -61,9 +61,7 @@ def findings_of(answers: Mapping[str, Any], *, threads: int) -> list[OperatorFin
     return sorted(found, key=lambda each: _WORST_FIRST.index(each.kind))
 
 
-def _finding(
-    result: Mapping[str, Any], *, threads: int, usual: Rate, others: dict[str, tuple[int, int]]
-) -> OperatorFinding:
+def _finding(result: Mapping[str, Any], *, threads: int, usual: Rate, others: dict[str, tuple[int, int]]) -> OperatorFinding:
     trial, tensor, elements = result["trial"], result.get("tensor"), result.get("elements")
     ratio, limit = (float(each) for each in result["measured"][tensor]) if "measured" in result else (None, None)
     shapes = None

@@ -135,9 +135,7 @@ def verify_operator(
     return document
 
 
-def _verdict(
-    processes: Sequence[OperatorProcess], findings: Sequence[OperatorFinding], results: Sequence[Any]
-) -> StepVerdict:
+def _verdict(processes: Sequence[OperatorProcess], findings: Sequence[OperatorFinding], results: Sequence[Any]) -> StepVerdict:
     """Return the verdict on the operator. What is wrong on one thread stays so where a process on several fails."""
     found = verdict_of(findings, results) if results else None
     failure = next((each.failure for each in processes if each.failure), None)

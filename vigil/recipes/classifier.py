@@ -109,7 +109,7 @@ class ClassifierProfile(Profile):
                 self.depth >= 8 and (self.depth - 2) % 6 == 0,
                 ("depth",),
                 f"found {self.depth}. Allowed: 6n + 2 layers, as in 8, 14, 20.",
-            )
+            ),
         ]
 
 

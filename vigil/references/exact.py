@@ -116,9 +116,7 @@ def _name(outcomes: Sequence[JudgedTarget], *, metric: Metric) -> Verdict:
         return Verdict.REPRODUCED
     # A smaller loss beside fewer right answers is no improvement.
     is_better = all(
-        each.exact
-        and each.exact.metric == metric.name
-        and (each.exact.value > each.value) == (metric.direction == "higher")
+        each.exact and each.exact.metric == metric.name and (each.exact.value > each.value) == (metric.direction == "higher")
         for each in missed
     )
     return Verdict.BETTER if is_better else Verdict.REGRESSED

@@ -192,8 +192,7 @@ def judge(
         unit=metric.unit,
         direction=metric.direction,
         values=tuple(
-            SeedValue(seed=seed, value=value, verdict=name)
-            for seed, value, name in zip(seeds, numbers, names[1:], strict=True)
+            SeedValue(seed=seed, value=value, verdict=name) for seed, value, name in zip(seeds, numbers, names[1:], strict=True)
         ),
         mean=math.fsum(numbers) / len(numbers),
         p_value=None if comparison is None else comparison.p_value if evidence is None else evidence.p_value,

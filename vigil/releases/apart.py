@@ -104,9 +104,7 @@ def states_moved(old: Path, new: Path, *, floors: Mapping[str, Floor]) -> States
     if not seeds:
         return None
     every = [
-        (name, _distance(array, after[seed].get(name)), _norm([array]))
-        for seed in seeds
-        for name, array in before[seed].items()
+        (name, _distance(array, after[seed].get(name)), _norm([array])) for seed in seeds for name, array in before[seed].items()
     ]
 
     def in_floors(name: str, distance: float) -> float:

@@ -109,9 +109,7 @@ def install(python: Path, packages: Sequence[str], *, indexes: Sequence[str], wh
         raise _failure(f"{what}: uv could not install its packages", done)
 
 
-def _compile(
-    requirements: Sequence[str], options: Sequence[str], *, indexes: Sequence[str]
-) -> subprocess.CompletedProcess[str]:
+def _compile(requirements: Sequence[str], options: Sequence[str], *, indexes: Sequence[str]) -> subprocess.CompletedProcess[str]:
     with _file_of(requirements, indexes) as asked:
         # By itself uv resolves for whichever Python it finds first.
         arguments = ["compile", "--quiet", "--no-header", "--no-annotate", "--python", sys.executable, *_OPTIONS, *options]

@@ -131,9 +131,7 @@ def _why_not_held(release: Release, error: EnvironmentFailed, *, before: datetim
         try:
             installer.resolve([held], indexes=release.indexes, what=f"--hold {held}")
         except EnvironmentFailed as own:
-            return EnvironmentFailed(
-                f"--hold {held}: there is no such version that this Python can use.", log_tail=own.log_tail
-            )
+            return EnvironmentFailed(f"--hold {held}: there is no such version that this Python can use.", log_tail=own.log_tail)
     names = [held.partition("==")[0] for held in release.hold]
     by_itself = ", ".join(f"{name} {alone[name]}" for name in names if name in alone)
     return EnvironmentFailed(

@@ -279,9 +279,7 @@ def _farthest(answers: Arrays, floors: Arrays, limits: Limits, precision: str) -
     return found.as_document if found else None
 
 
-def _context(
-    setting: Setting, old: StepContext, new: StepContext, before: Path, after: Path, limits: Limits
-) -> ContextMoved:
+def _context(setting: Setting, old: StepContext, new: StepContext, before: Path, after: Path, limits: Limits) -> ContextMoved:
     """Return how far the sides are apart in a context, in OLD's floors."""
     paths = [directory / setting.directory / frame.ANSWERED for directory in (before, after)]
     tensors, equal, farthest = 0, 0, None

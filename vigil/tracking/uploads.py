@@ -108,9 +108,7 @@ def _entries(directory: Path) -> tuple[str, Entry, list[Entry]]:
         raise _unfinished(directory)
     places = [directory / name for name in invocation.runs]
     of_runs = [_read_text(place / Record.FILE_NAME) for place in places]
-    records = [
-        Record.parse(of_run, where=str(place / Record.FILE_NAME)) for place, of_run in zip(places, of_runs, strict=True)
-    ]
+    records = [Record.parse(of_run, where=str(place / Record.FILE_NAME)) for place, of_run in zip(places, of_runs, strict=True)]
     for place, record in zip(places, records, strict=True):
         record.require_files(place)
     files = attachments(directory, [f"verify/{name}" for name in (VERIFICATION, PICTURE)])

@@ -105,6 +105,8 @@ def _answer(framework: Framework, request: AuditRequest, directory: Path, events
         replace_text(directory / NAMES, json.dumps(told_names))
     adapter = framework.adapter(request)
     events.enter("verify")
+    total = sum(len(_rows_of(directory, family)) for family in request.families)
+    done = 0
     for family in request.families:
         questions = [each for each in read_questions(directory, family) if each.operator not in request.skipped]
         calls = calls_of(framework.name, family, request.ways)
@@ -119,7 +121,8 @@ def _answer(framework: Framework, request: AuditRequest, directory: Path, events
             events.advance()
             if number + 1 == len(questions) or questions[number + 1].operator != question.operator:
                 adapter.forget()
-                events.emit("probed", index=number, total=len(questions), name=f"{family}/{question.operator}", seconds=0.0)
+                events.emit("probed", index=done + number, total=total, name=f"{family}/{question.operator}", seconds=0.0)
+        done += len(questions)
         write_arrays(directory / f"answers-{family}.npz", arrays)
         replace_text(directory / f"answers-{family}.json", json.dumps(told))
 
@@ -169,9 +172,14 @@ def read_questions(directory: Path, family: str) -> list[Question]:
     """Return the questions of a family."""
     arrays = read_arrays(directory / f"questions-{family}.npz")
     questions = []
-    for place, row in enumerate(json.loads((directory / f"questions-{family}.json").read_text(encoding="utf-8"))):
+    for place, row in enumerate(_rows_of(directory, family)):
         cotangents = [arrays[f"{place}/cotangents/{at}"] if there else None for at, there in enumerate(row["cotangents"])]
         arguments = {name: arrays[f"{place}/arguments/{name}"] for name in row["arguments"]}
         tuples = {name: tuple(row[name]) for name in ("differentiated", "kept")}
         questions.append(Question(**row | tuples | {"arguments": arguments, "cotangents": tuple(cotangents)}))
     return questions
+
+
+def _rows_of(directory: Path, family: str) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = json.loads((directory / f"questions-{family}.json").read_text(encoding="utf-8"))
+    return rows
