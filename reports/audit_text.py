@@ -27,7 +27,7 @@ def audit_block(document: Audit, *, directory: str) -> str:
     for way, found in list(ways.items())[:_MOST]:
         first = found[0]
         more = f"; and in {len(found) - 1} more" if len(found) > 1 else ""
-        lines += row(first.kind, f"{way}: {_told(first)}{more}")
+        lines += row(first.kind, f"{way}: {finding_text(first)}{more}")
         if script := next((each.script for each in found if each.script), None):
             lines += row("", f"see it: python {directory}/{script}")
     if len(ways) > _MOST:
@@ -56,7 +56,8 @@ def audit_block(document: Audit, *, directory: str) -> str:
     return "\n".join(lines)
 
 
-def _told(finding: AuditFinding) -> str:
+def finding_text(finding: AuditFinding) -> str:
+    """Return what is wrong with a call: which tensor, by how much, where, and in which forms."""
     shown = f"{finding.count} of {finding.of} forms, the smallest {finding.smallest.text}"
     if finding.kind != "wrong":
         return f"{finding.problem} ({shown})"
@@ -76,12 +77,17 @@ def _covered(coverage: tuple[AuditCoverage, ...]) -> str:
     return f"{reached:,} of {names:,} public names; {gaps:,} are gaps with a reason, {unseen:,} were looked at by nobody"
 
 
+def share_of(coverage: AuditCoverage) -> str:
+    """Return which share of what is numeric in a namespace is audited."""
+    numeric = coverage.names - coverage.gaps
+    return f"{coverage.audited / numeric:.0%}" if numeric else "-"
+
+
 def coverage_block(coverage: tuple[AuditCoverage, ...]) -> str:
     """Return which public names of each namespace are audited, as a table, with those that nobody has looked at."""
     lines = [f"{'namespace':<28} {'names':>6} {'audited':>8} {'gaps':>6} {'of numeric':>11}  looked at by nobody"]
     for each in coverage:
-        numeric = each.names - each.gaps
-        share = f"{each.audited / numeric:.0%}" if numeric else "-"
+        share = share_of(each)
         short = [name.rpartition(".")[2] for name in each.unseen]
         more = f" and {len(short) - _MOST_NAMES} more" if len(short) > _MOST_NAMES else ""
         unseen = f"{', '.join(short[:_MOST_NAMES])}{more}"

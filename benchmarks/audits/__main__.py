@@ -29,7 +29,7 @@ from vigil.audit.entry import Entry
 from vigil.audit.exact import exact_of
 from vigil.audit.judge import measure
 from vigil.audit.known import FILE_NAME, known_calls
-from vigil.audit.limits import LARGEST, MARGIN, NAME, NO_LIMITS, audit_limits, clean_audits, clean_folder, limits_of
+from vigil.audit.limits import LARGEST, MARGIN, NAME, NO_LIMITS, audit_limits, clean_audits, clean_folder, key_of, limits_of
 from vigil.audit.plan import GIVEN, Trial, plan
 from vigil.audit.sweep import USUAL_MODES, Extent, answers_of, audit, read_answers
 from vigil.digests import append_listed, replace_listed
@@ -67,9 +67,13 @@ def measure_rows(framework: str, *, mode: str, seeds: Sequence[int], entries: Se
 def _append_row(found: Audit) -> None:
     """Append the row of an audit: what was farther off than any rounding is in none, and keeps the widest limit."""
     code, here = describe_code(), found.processes[0].environment
+    worst = {operator: dict(keys) for operator, keys in found.worst.items()}
+    for each in filter(_is_rounding, found.findings):
+        of, key = worst.setdefault(each.operator, {}), key_of(str(each.quantity), each.precision)
+        of[key] = max(of.get(key, 0.0), round(float(each.ratio or 0.0), 3))
     near = {
         operator: kept
-        for operator, keys in found.worst.items()
+        for operator, keys in worst.items()
         if (kept := {key: ratio for key, ratio in keys.items() if ratio <= LARGEST})
     }
     row = {
@@ -83,12 +87,21 @@ def _append_row(found: Audit) -> None:
     append_listed(path, json.dumps(row) + "\n")
 
 
+def _is_rounding(finding: AuditFinding) -> bool:
+    """Is it no farther off than a clean row may be, and new?"""
+    near = finding.ratio is not None and finding.ratio <= LARGEST
+    return finding.kind == "wrong" and finding.known is None and not finding.problem and near
+
+
 def record(folder: Path) -> None:
-    """Add the new findings of an audit to the list of known ones, their scripts to docs/findings/audit/seen/, and its row."""
+    """Add the new findings of an audit to the list of known ones, their scripts to docs/findings/audit/seen/, and its row.
+
+    What is above its limit, but not farther off than rounding may be, is no finding: the row widens the limit.
+    """
     found = Audit.read(folder)
     groups: dict[tuple[str, str], list[AuditFinding]] = {}
     for each in found.findings:
-        if each.known is None and each.kind != "died":
+        if each.known is None and each.kind != "died" and not _is_rounding(each):
             groups.setdefault((each.operator, each.kind), []).append(each)
     path = reference_directory() / NAME / FILE_NAME
     entries: list[dict[str, Any]] = yaml.safe_load(path.read_bytes()) or []

@@ -18,6 +18,7 @@ from reports.night_summary import step_commands
 from reports.site import badge, charts, feed, glance, words
 from reports.site.answer import CauseRow, Teller, answer_of, night_counts, seen_drops, source_of, tiles_of, with_own_steps
 from reports.site.appearance import APPEARANCES, FAILED, appearance_of, word_of
+from reports.site.audit_pages import write_audits
 from reports.site.causes import ATTENTION, Cause, Found, causes_of
 from reports.site.cell_drift import drifts_of
 from reports.site.cell_results import KINDS, CellResult, Key, results_of
@@ -117,6 +118,7 @@ def _write_pages(sources: Sources, out: Path, *, place: Path) -> tuple[int, int]
     site.write("power.html", "power.html", powers=site.powers, run_counts=RUNS)
     site.write_cells()
     write_comparisons(site.write, site.files, cells=site.cells)
+    write_audits(site.write, site.files)
     return site.pages, len(site.cells)
 
 

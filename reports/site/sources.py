@@ -10,6 +10,8 @@ from typing import Any
 
 import pandas as pd
 
+from vigil.audit.known import known_calls
+from vigil.documents.audit import Audit, read_newest_audits
 from vigil.documents.comparison import Comparison, read_comparisons
 from vigil.documents.night import Night, read_nights
 from vigil.documents.reference_row import ReferenceRow
@@ -22,6 +24,7 @@ from vigil.tracking.history import History
 from vigil.verify.known_findings import FILE_NAME, load_known
 
 NIGHTS = "nights"
+_AUDITS = 3  # of one framework, or one family of it
 
 
 @dataclass(frozen=True)
@@ -52,7 +55,7 @@ class Sources:
     night: the document of the night that is shown, where there is one. night_id: the night that is shown, document or not.
     comparisons: of releases, by `vigil compare`, the oldest first.
     now: the time that ages are counted from. note: stands on every page. mlflow: the address of its pages.
-    known: the findings on record.
+    known: the findings on record. audits: the newest first. known_calls: the evidence of findings of audits, by their names.
     """
 
     history: History
@@ -67,6 +70,8 @@ class Sources:
     mlflow: str | None = None
     known: Sequence[KnownFinding] = ()
     comparisons: Sequence[Comparison] = ()
+    audits: Sequence[Audit] = ()
+    known_calls: Mapping[str, str] = field(default_factory=dict)
 
 
 def gather(
@@ -121,6 +126,13 @@ def gather(
         remarks.append(f"the findings on record are left out: {error}")
     comparisons, unread = read_comparisons(runs)
     remarks += unread
+    audits, unread = read_newest_audits(runs, most=_AUDITS)
+    remarks += unread
+    evidence: dict[str, str] = {}
+    try:
+        evidence = {each.name: each.evidence for each in known_calls()}
+    except VigilError as error:
+        remarks.append(f"the findings of audits on record are left out: {error}")
     return Sources(
         history=history,
         recipes=recipes,
@@ -134,6 +146,8 @@ def gather(
         mlflow=mlflow,
         known=findings,
         comparisons=[each for each in comparisons if night_id is None or each.when <= now],
+        audits=[each for each in audits if night_id is None or each.when <= now],
+        known_calls=evidence,
     )
 
 

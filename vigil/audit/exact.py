@@ -31,7 +31,7 @@ _STEPS = (1e-3, 1e-4)
 _FEW = 8  # elements of which each is a direction of its own
 _SHARE = 0.01  # of the root mean square of floors: an element is held to no less
 # The same of gradients, which are often made from a result that has been rounded, as tanh's, 1 - y * y.
-_GRADIENT_SHARE = {"fp32": 0.1, "fp64": 0.1, "bf16": 1.0, "fp16": 1.0}
+GRADIENT_SHARE = {"fp32": 0.1, "fp64": 0.1, "bf16": 1.0, "fp16": 1.0}
 _KINK = 1e-7  # of a derivative, by which two steps may disagree
 
 
@@ -215,7 +215,7 @@ def _elements_gradient(
         typical = math.sqrt(float(np.mean(np.square(np.where(np.isfinite(floors), floors, 0.0)))))
         pulled_by = max((float(np.mean(np.square(each))) for each in cotangents if each is not None and each.size), default=0.0)
         typical = max(typical, unit * math.sqrt(pulled_by))
-        floors = np.maximum(floors, _GRADIENT_SHARE[question.precision] * typical)
+        floors = np.maximum(floors, GRADIENT_SHARE[question.precision] * typical)
         where = np.isfinite(values) & np.isfinite(floors) & (uncertainty <= _KINK * np.maximum(np.abs(values), size))
         where &= np.abs(np.where(np.isfinite(values), values, 0.0)) < _LARGEST[question.precision] / 4
     return Held(values, floors, where)

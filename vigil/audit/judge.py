@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from runners.contract.audit.frame import Question
-from vigil.audit.exact import UNITS, Exact, Held
+from vigil.audit.exact import GRADIENT_SHARE, UNITS, Exact, Held
 
 # What a row comes to. bits: two calls with the same arguments gave other bits. writes: the call changed an argument.
 FINE, WRONG, RAISES, BITS, WRITES = "fine", "wrong", "raises", "bits", "writes"
@@ -93,7 +93,7 @@ def _along(observed: np.ndarray | None, question: Question, exact: Exact, argume
     for direction in exact.directions[argument]:
         got = float(np.sum(gradient * direction.vector))
         rounding = unit * math.sqrt(float(np.sum(np.square(gradient * direction.vector))))
-        elements = 0.01 * unit * spread * math.sqrt(float(np.sum(np.square(direction.vector))))
+        elements = GRADIENT_SHARE[question.precision] * unit * spread * math.sqrt(float(np.sum(np.square(direction.vector))))
         floor = math.sqrt(direction.floor**2 + rounding**2 + elements**2) + 1e-30
         ratio = abs(got - direction.derivative) / floor
         if not ratio <= worst.ratio:

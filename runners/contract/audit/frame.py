@@ -25,7 +25,7 @@ from runners.contract.steps import process
 ANSWERED, RAISES, ABSENT, CANNOT = "answered", "raises", "absent", "cannot"
 NAMES = "names.json"  # what is public in each namespace that is audited, and what is called
 _LONGEST_MESSAGE = 300
-# What frameworks say of a type of numbers, or a derivative, that they do not have.
+# What frameworks say of a type of numbers, a derivative or a mode that they do not have.
 _HAS_NONE = (
     "not implemented for",
     "is not implemented",
@@ -38,6 +38,11 @@ _HAS_NONE = (
     "not in the list of allowed values",
     "Could not find device for node",
     "gradients are only implemented if",
+    "Only DCT type 2 is implemented",
+    "Abstract tracer value encountered where concrete value is expected",
+    "Attempted boolean conversion of traced array",
+    "__array__() was called on traced array",
+    "Linearization failed to produce known values for all output primals",
 )
 
 

@@ -96,7 +96,8 @@ def _categorical(replace: bool, place: int) -> Callable[..., Any]:
     def draw(key: Any, like: Any, law: list[float]) -> Any:
         if replace:
             return random.categorical(key, jnp.log(jnp.asarray(law)), shape=like.shape)
-        return random.categorical(key, jnp.log(jnp.asarray(law)), shape=(*like.shape, 2), replace=False, axis=-1)[..., place]
+        logits = jnp.broadcast_to(jnp.log(jnp.asarray(law)), (*like.shape, len(law)))
+        return random.categorical(key, logits, shape=(2, *like.shape), replace=False)[place]
 
     return _keyed(draw)
 
