@@ -33,6 +33,7 @@ class Framework:
     libraries: distributions besides numpy's whose versions can move its numbers.
     issues: the public repository, on GitHub, in which its users tell of what is wrong with it.
     costs: by mode.
+    beside: packages that every environment of it has at one version, since it works with no newer ones.
     """
 
     name: str
@@ -42,6 +43,7 @@ class Framework:
     libraries: tuple[str, ...]
     issues: str
     costs: dict[str, ModeCost]
+    beside: tuple[str, ...] = ()
 
     @property
     def owned(self) -> tuple[str, ...]:
@@ -114,6 +116,19 @@ TABLE: dict[str, Framework] = {
     )
 }
 FRAMEWORKS: tuple[str, ...] = tuple(TABLE)
+# Those of which the table of batch norms is made (docs/batch-norm.md). Nothing is trained on MXNet, and no context names it.
+OF_BATCH_NORM: dict[str, Framework] = TABLE | {
+    "mxnet": Framework(
+        name="mxnet",
+        modules=("mxnet",),
+        carriers=("mxnet",),
+        siblings=(),
+        libraries=("mxnet",),
+        issues="apache/mxnet",
+        costs={},
+        beside=("numpy==1.23.5",),  # MXNet 1.9.1, the last release, uses names that NumPy 1.24 has no more
+    )
+}
 # Whose versions can move numbers, of whichever framework.
 LIBRARIES: tuple[str, ...] = (*(name for row in TABLE.values() for name in row.libraries), "numpy", "ml-dtypes", "scipy")
 # The same by the names that runners record them under.
