@@ -13,7 +13,7 @@ from flax import linen, nnx
 
 from runners.contract.audit import batch_norm as asked
 from runners.contract.audit.batch_norm import Form, Public, Shard, Taken
-from runners.contract.audit.ways import has_keras, use_keras
+from runners.contract.audit.ways import has_keras, use_keras, version_of_keras
 from runners.contract.errors import Unsupported
 from runners.jax.devices import add_xla_flags
 from runners.jax.modes import compile_ahead
@@ -192,7 +192,7 @@ def _read(value: Any) -> np.ndarray:
 
 
 def _describe() -> dict[str, Any]:
-    return describe() | {"flax_version": flax.__version__}
+    return describe() | {"flax_version": flax.__version__} | version_of_keras()
 
 
 def _layers() -> Mapping[str, Public | None]:

@@ -10,7 +10,7 @@ import tensorflow as tf
 
 from runners.contract.audit import batch_norm as asked
 from runners.contract.audit.batch_norm import Form, Public, Shard, Taken
-from runners.contract.audit.ways import found, has_keras, use_keras
+from runners.contract.audit.ways import found, has_keras, use_keras, version_of_keras
 from runners.contract.errors import Unsupported
 from runners.tensorflow.modes import compile_function, trace
 from runners.tensorflow.step import describe, set_threads
@@ -143,6 +143,10 @@ def _read(value: Any) -> np.ndarray:
     return np.asarray(tf.cast(value, tf.float32).numpy())
 
 
+def _describe() -> dict[str, Any]:
+    return describe() | version_of_keras()
+
+
 def _layers() -> Mapping[str, Public | None]:
     layers: dict[str, Public | None] = {
         "tensorflow.compat.v1.nn.fused_batch_norm": Public(4, lambda form: _Function(form, _fused)),
@@ -164,4 +168,4 @@ def _same() -> Mapping[str, str]:
     return {name: _KERAS} if found(name) is not None and found(name) is found(_KERAS) else {}
 
 
-FRAMEWORK = asked.Framework("tensorflow", _set_up, describe, _layers, _same)
+FRAMEWORK = asked.Framework("tensorflow", _set_up, _describe, _layers, _same)

@@ -15,7 +15,7 @@ from torch.nn import functional
 
 from runners.contract.audit import batch_norm as asked
 from runners.contract.audit.batch_norm import Form, Public, Shard, Taken
-from runners.contract.audit.ways import has_keras, use_keras
+from runners.contract.audit.ways import has_keras, use_keras, version_of_keras
 from runners.contract.errors import Unsupported
 from runners.torch.modes import compile_function, forget_compiled, trace
 from runners.torch.step import describe
@@ -159,6 +159,10 @@ def _read(value: torch.Tensor) -> np.ndarray:
     return value.detach().float().contiguous().numpy().copy()
 
 
+def _describe() -> dict[str, Any]:
+    return describe() | version_of_keras()
+
+
 def _layers() -> Mapping[str, Public | None]:
     found: dict[str, Public | None] = {
         "torch.nn.BatchNorm1d": Public(2, lambda form: _Module(form, nn.BatchNorm1d)),
@@ -171,4 +175,4 @@ def _layers() -> Mapping[str, Public | None]:
     return found
 
 
-FRAMEWORK = asked.Framework("torch", _set_up, describe, _layers, dict)
+FRAMEWORK = asked.Framework("torch", _set_up, _describe, _layers, dict)

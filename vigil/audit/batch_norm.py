@@ -221,11 +221,11 @@ class _Reading:
     """The numbers of one layer, and what several questions need of them."""
 
     def __init__(self, given: Mapping[str, Scenario], answers: Mapping[str, Answer]) -> None:
-        self.given, self._answers = given, answers
+        self.given, self.answers = given, answers
 
     def of(self, scenario: str, key: str) -> np.ndarray:
         """Return an array of a scenario, by its name there. Raises _NoAnswerError with what the layer said in its place."""
-        answer = self._answers[scenario]
+        answer = self.answers[scenario]
         if key in answer.arrays:
             return answer.arrays[key].astype(np.float64)
         raise _NoAnswerError(_LACKS if answer.status in (asked.CANNOT, asked.ABSENT) else f"{_RAISED}{answer.message}")
@@ -233,7 +233,7 @@ class _Reading:
     def kind(self, scenario: str) -> str:
         """Return the type of what the first step gave."""
         self.of(scenario, "0/output")
-        return self._answers[scenario].kinds[0]
+        return self.answers[scenario].kinds[0]
 
     def x(self, scenario: str) -> np.ndarray:
         return self.given[scenario].x.astype(np.float64)
@@ -423,6 +423,8 @@ def _one_value(reading: _Reading) -> str:
 
 
 def _one_variance(reading: _Reading) -> str:
+    if "0/output" not in reading.answers["one value"].arrays:  # what it raised is the answer of the line above
+        return _LACKS
     variance = reading.of("one value", "0/variance")
     if np.all(variance == 1):
         return "stays"

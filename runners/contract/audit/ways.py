@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 import functools
+import importlib.metadata
 import importlib.util
 import os
 import pkgutil
@@ -25,6 +26,11 @@ def use_keras(backend: str) -> None:
 def has_keras() -> bool:
     """Is Keras installed beside the framework?"""
     return importlib.util.find_spec(KERAS) is not None
+
+
+def version_of_keras() -> dict[str, str]:
+    """Return what a record says of Keras: nothing where it is not installed."""
+    return {"keras_version": importlib.metadata.version(KERAS)} if has_keras() else {}
 
 
 def calls_of(framework: str, family: str, patterns: Sequence[str]) -> Calls:
