@@ -284,6 +284,7 @@ def test_the_name_of_the_table_is_no_operators():
     [
         ([NAME, "softmax"], "alone"),
         ([NAME, "--quick"], "--quick"),
+        ([NAME, "--fault", "fault.py"], "--fault"),
         ([NAME, "--framework", "theano"], "Allowed: torch, tensorflow, jax, mxnet"),
         ([NAME, "--release", "mxnet==1.9.1", "--python", "python"], "one of the two"),
         ([NAME, "--python", "python"], "--framework"),

@@ -14,7 +14,6 @@ from vigil.documents.batch_norm import BatchNormsOf
 from vigil.errors import FrameworkMissing, UsageError, nearest
 from vigil.frameworks import OF_BATCH_NORM
 from vigil.paths import runs_directory
-from vigil.process.build_spec import fault_entry
 from vigil.process.environment import is_installed
 from vigil.progress import StageDisplay
 from vigil.steps.processes import Started
@@ -22,7 +21,7 @@ from vigil.steps.verify import new_own_directory
 from vigil.terminal import answered
 
 # All forms of a layer are in the table.
-_NOT_ALLOWED = ("calls", "mode", "precision", "quick", "threads", "seed", "list", "coverage")
+_NOT_ALLOWED = ("calls", "mode", "precision", "quick", "threads", "seed", "list", "coverage", "fault")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -43,7 +42,6 @@ def run(arguments: argparse.Namespace) -> int:
             started = Started(
                 framework=framework,
                 python=python,
-                fault=fault_entry(arguments.fault),
                 progress_timeout=options.seconds("--hang-timeout", arguments.hang_timeout),
                 progress=display.progress,
             )
