@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-FRAMEWORK_MODULES = {"torch", "torchvision", "tensorflow", "keras", "jax", "jaxlib", "flax", "optax"}
+FRAMEWORK_MODULES = {"torch", "torchvision", "tensorflow", "keras", "jax", "jaxlib", "flax", "optax", "mxnet"}
+BELOW = ("runners.contract", "runners.keras")
 OWN = {"torch": {"torch"}, "tensorflow": {"tensorflow"}, "jax": {"jax", "jaxlib", "flax", "optax"}}
 
 
@@ -90,7 +91,13 @@ def test_a_statistic_that_knows_a_document_is_caught(planted):
 def test_a_runner_stands_on_the_contract_and_its_own_framework(framework):
     """No runner imports another framework, the conductor, or a package of the conductor's."""
     for path in sources(f"runners/{framework}"):
-        assert_stays_below(path.read_text(encoding="utf-8"), own=OWN[framework], package=f"runners.{framework}")
+        assert_stays_below(path.read_text(encoding="utf-8"), own=OWN[framework], package=f"runners.{framework}", below=BELOW)
+
+
+def test_the_runner_of_mxnet_stands_on_mxnet_alone():
+    """It trains nothing, and is no twin of the others."""
+    for path in sources("runners/mxnet"):
+        assert_stays_below(path.read_text(encoding="utf-8"), own={"mxnet"}, package="runners.mxnet")
 
 
 def test_the_calls_of_keras_stand_on_keras_alone():

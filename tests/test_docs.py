@@ -191,7 +191,7 @@ def floors() -> list[set[str]]:
 
 def room_of(module: str, rooms: set[str]) -> str | None:
     """Return the room that a module stands in, by its longest name."""
-    path = re.sub(r"^runners\.(torch|tensorflow|jax)\b", "runners.<framework>", module).replace(".", "/")
+    path = re.sub(r"^runners\.(torch|tensorflow|jax|mxnet)\b", "runners.<framework>", module).replace(".", "/")
     inside = [room for room in rooms if f"{path}/".startswith(f"{room.removesuffix('.py')}/")]
     return max(inside, key=len, default=None)
 

@@ -34,6 +34,7 @@ class Framework:
     issues: the public repository, on GitHub, in which its users tell of what is wrong with it.
     costs: by mode.
     audit: seconds of a family of operators in the quick form of an audit, as the framework is used (docs/audit.md).
+    beside: packages that every environment of it has at one version, since it works with no newer ones.
     """
 
     name: str
@@ -44,6 +45,7 @@ class Framework:
     issues: str
     costs: dict[str, ModeCost]
     audit: float
+    beside: tuple[str, ...] = ()
 
     @property
     def owned(self) -> tuple[str, ...]:
@@ -119,6 +121,20 @@ TABLE: dict[str, Framework] = {
     )
 }
 FRAMEWORKS: tuple[str, ...] = tuple(TABLE)
+# Those of which the table of batch norms is made (docs/batch-norm.md). Nothing is trained on MXNet, and no context names it.
+OF_BATCH_NORM: dict[str, Framework] = TABLE | {
+    "mxnet": Framework(
+        name="mxnet",
+        modules=("mxnet",),
+        carriers=("mxnet",),
+        siblings=(),
+        libraries=("mxnet",),
+        issues="apache/mxnet",
+        costs={},
+        audit=0.0,
+        beside=("numpy==1.23.5",),  # MXNet 1.9.1, the last release, uses names that NumPy 1.24 has no more
+    )
+}
 # Whose versions can move numbers, of whichever framework.
 LIBRARIES: tuple[str, ...] = (*(name for row in TABLE.values() for name in row.libraries), "numpy", "ml-dtypes", "scipy")
 # The same by the names that runners record them under.

@@ -1,11 +1,12 @@
 """`python -m runners.jax RUN_DIR`: train the run that RUN_DIR/spec.json describes, or answer its cases.
 
 With `--step`: what RUN_DIR/request.json asks of a user's own program; with `--operator`, of an operator.
-With `--audit`: the public calls of the framework.
+With `--audit`: the public calls of the framework; with `--batch-norm`, its batch norms.
 """
 
 import sys
 
+from runners.contract.audit import batch_norm
 from runners.contract.audit import frame as audit
 from runners.contract.operators import frame as operators
 from runners.contract.protocol import host, launch
@@ -42,6 +43,12 @@ def _audit() -> audit.Framework:
     return FRAMEWORK
 
 
+def _batch_norm() -> batch_norm.Framework:
+    from runners.jax.batch_norms import FRAMEWORK
+
+    return FRAMEWORK
+
+
 def _prepare() -> None:
     """Import all that a host's forks need."""
     import runners.jax.train
@@ -57,4 +64,6 @@ if __name__ == "__main__":
         launch.leave(operators.main("jax", _operator, sys.argv[2:]))
     if sys.argv[1:2] == [audit.OPTION]:
         launch.leave(audit.main("jax", _audit, sys.argv[2:]))
+    if sys.argv[1:2] == [batch_norm.OPTION]:
+        launch.leave(batch_norm.main("jax", _batch_norm, sys.argv[2:]))
     launch.leave(launch.main("jax", _run, sys.argv[1:]))

@@ -8,12 +8,13 @@ import tempfile
 from pathlib import Path
 
 from reports.audit_text import audit_block, coverage_block
+from vigil.audit.batch_norm import NAME
 from vigil.audit.definitions import catalog
 from vigil.audit.entry import PRECISIONS, Entry
 from vigil.audit.known import known_calls
 from vigil.audit.limits import audit_limits
 from vigil.audit.sweep import USUAL_MODES, Extent, audit, covered
-from vigil.cli import options, own_step
+from vigil.cli import batch_norm, options, own_step
 from vigil.cli.answers import CoverageAnswer
 from vigil.documents.context import MODES
 from vigil.errors import UsageError, nearest
@@ -40,8 +41,13 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
         "forward and backward.",
         epilog=EXIT_CODES,
     )
-    parser.add_argument("what", nargs="*", metavar="NAME", help="operators or families (default: all; `--list` names them)")
-    parser.add_argument("--framework", metavar="NAME", help=f"one of {', '.join(USUAL_MODES)}")
+    parser.add_argument(
+        "what",
+        nargs="*",
+        metavar="NAME",
+        help=f"operators or families (default: all; `--list` names them); or {NAME}: who does what, as a table",
+    )
+    parser.add_argument("--framework", metavar="NAME", help=f"one of {', '.join(USUAL_MODES)}; with {NAME} mxnet too")
     parser.add_argument(
         "--calls", action="append", metavar="PATTERN", help="only public names like it, as 'torch.nn.*' (repeatable)"
     )
@@ -59,12 +65,17 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     options.add_release(parser)
     options.add_fault(parser)
     options.add_timeouts(parser)
+    options.add_file(parser, "--markdown", what=f"with {NAME}: write the table")
     options.add_json(parser)
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Audit, show what was found, return 0 reproduced, 1 wrong, 3 could not run, 4 unknown."""
+    if NAME in arguments.what:
+        return batch_norm.run(arguments)
+    if arguments.markdown:
+        raise UsageError(f"--markdown: allowed with {NAME} alone.")
     entries = _chosen(catalog(), arguments.what)
     if arguments.list:
         answered(_listed(entries))

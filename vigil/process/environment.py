@@ -17,7 +17,7 @@ import psutil
 from runners.contract.compiled import cpuinfo
 from vigil.documents.record import Code, Environment
 from vigil.errors import FrameworkMissing
-from vigil.frameworks import FRAMEWORKS, TABLE
+from vigil.frameworks import FRAMEWORKS, OF_BATCH_NORM, TABLE
 from vigil.paths import project_root
 
 _NUMERIC_VARIABLES = (
@@ -55,7 +55,7 @@ def environment_of_runners(root: Path) -> dict[str, str]:
 
 def is_installed(framework: str) -> bool:
     """Can a runner of this framework start in this environment?"""
-    return all(importlib.util.find_spec(module) is not None for module in TABLE[framework].modules)
+    return all(importlib.util.find_spec(module) is not None for module in OF_BATCH_NORM[framework].modules)
 
 
 def installed_frameworks() -> list[str]:
@@ -65,7 +65,12 @@ def installed_frameworks() -> list[str]:
 
 def require_framework(framework: str) -> None:
     """Raise FrameworkMissing, with the command that installs it."""
-    missing = [module for module in TABLE[framework].modules if importlib.util.find_spec(module) is None]
+    missing = [module for module in OF_BATCH_NORM[framework].modules if importlib.util.find_spec(module) is None]
+    if missing and framework not in TABLE:
+        raise FrameworkMissing(
+            f"{framework} is not installed, and works beside no other framework. Name a release, which gets an environment of "
+            f"its own (--release {framework}), or the interpreter of one that has it (--python)."
+        )
     if missing:
         raise FrameworkMissing(
             f"{framework} is not installed: {', '.join(missing)} not found by {sys.executable}. "

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from vigil.errors import UsageError, nearest
-from vigil.frameworks import FRAMEWORKS, TABLE
+from vigil.frameworks import OF_BATCH_NORM, TABLE
 from vigil.paths import expanded
 from vigil.redaction import redact
 
@@ -49,7 +49,7 @@ class Release:
 
         A sibling is no newer than the release that was named: the metadata of old releases bound it from below only.
         """
-        row = TABLE[self.framework]
+        row = OF_BATCH_NORM[self.framework]
         carrier = self.distribution if self.distribution in row.carriers else row.distribution
         asked = dict.fromkeys(("numpy", carrier, *row.companions), "")
         if self.is_pre:
@@ -59,7 +59,7 @@ class Release:
             asked[self.distribution] = f" @ {self.wheel.as_uri()}"
         elif self.version:
             asked |= {self.distribution: f"=={self.version}"} | dict.fromkeys(row.siblings, f"<={self.version}")
-        for held in self.hold:
+        for held in (*row.beside, *self.hold):
             name, _, version = held.partition("==")
             asked[name] = f"=={version}"
         return [f"{name}{specifier}" for name, specifier in asked.items()]
@@ -84,9 +84,9 @@ def parse_release(text: str, *, indexes: Sequence[str] = ()) -> Release:
         if not is_pre:
             raise UsageError(f"release: found {text!r}. Allowed: {ALLOWED}.{nearest(given, [f'{name}@pre'])}")
     distribution = name.replace("_", "-")
-    row = next((row for row in TABLE.values() if distribution in row.carriers), None)
+    row = next((row for row in OF_BATCH_NORM.values() if distribution in row.carriers), None)
     if row is None:
-        raise UsageError(f"release: found {text!r}. Allowed: {ALLOWED}.{nearest(name, FRAMEWORKS)}")
+        raise UsageError(f"release: found {text!r}. Allowed: {ALLOWED}.{nearest(name, list(OF_BATCH_NORM))}")
     return Release(
         text=given.replace(" ", ""),
         framework=row.name,

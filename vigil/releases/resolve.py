@@ -14,7 +14,7 @@ from pathlib import Path
 
 from vigil.documents.invocation import NamedRelease
 from vigil.errors import EnvironmentFailed
-from vigil.frameworks import TABLE
+from vigil.frameworks import OF_BATCH_NORM
 from vigil.releases import installer
 from vigil.releases.naming import Release, file_sha256
 
@@ -68,7 +68,7 @@ class Resolved:
     @property
     def _carried(self) -> tuple[str, str]:
         # No framework needs another one, so a set of pins has one carrier.
-        carriers = ((row.name, carrier) for row in TABLE.values() for carrier in row.carriers)
+        carriers = ((row.name, carrier) for row in OF_BATCH_NORM.values() for carrier in row.carriers)
         return next((name, version) for name, carrier in carriers if (version := version_in(self.pins, carrier)))
 
     @property
@@ -111,13 +111,17 @@ def resolve(release: Release) -> Resolved:
 
 
 def _installed_with(release: Release, *, before: datetime | None) -> list[tuple[str, str]]:
-    """Return what is installed with a release. What is held is named exactly, and may be younger than the release's time."""
+    """Return what is installed with a release. What is named exactly beside it may be younger than the release's time."""
+    exact = [*OF_BATCH_NORM[release.framework].beside, *release.hold]
+    if release.version and not release.wheel:
+        # Its wheel for one platform may be younger than that for another, which its time is told by, as that of MXNet 1.9.1 is.
+        exact.append(f"{release.distribution}=={release.version}")
     return installer.resolve(
         release.requirements(),
         indexes=release.indexes,
         what=release.text,
         before=before,
-        of_any_day=[held.partition("==")[0] for held in release.hold],
+        of_any_day=[held.partition("==")[0] for held in exact],
     )
 
 

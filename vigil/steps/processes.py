@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from runners.contract.audit.batch_norm import TableRequest
 from runners.contract.audit.request import AuditRequest
 from runners.contract.operators.request import OperatorRequest
 from runners.contract.protocol.events import read_events
@@ -124,7 +125,9 @@ def run(
     return carried_out(asked, directory, request, option=frame.OPTION)
 
 
-def carried_out(asked: Started, directory: Path, request: StepRequest | OperatorRequest | AuditRequest, *, option: str) -> Ended:
+def carried_out(
+    asked: Started, directory: Path, request: StepRequest | OperatorRequest | AuditRequest | TableRequest, *, option: str
+) -> Ended:
     """Have a runner do what a request asks, in a directory of its own; return how it ended."""
     directory.mkdir(parents=True, exist_ok=True)
     request.write(directory)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 import functools
+import importlib.metadata
 import importlib.util
 import os
 import pkgutil
@@ -22,19 +23,29 @@ def use_keras(backend: str) -> None:
     os.environ["KERAS_BACKEND"] = backend
 
 
+def has_keras() -> bool:
+    """Is Keras installed beside the framework?"""
+    return importlib.util.find_spec(KERAS) is not None
+
+
+def version_of_keras() -> dict[str, str]:
+    """Return what a record says of Keras: nothing where it is not installed."""
+    return {"keras_version": importlib.metadata.version(KERAS)} if has_keras() else {}
+
+
 def calls_of(framework: str, family: str, patterns: Sequence[str]) -> Calls:
     """Return the calls of a family whose public names match a pattern, by operator: the framework's, and Keras's on it."""
     chosen: dict[str, dict[str, Call | None]] = {}
-    for module in _modules(framework, family, has_keras=any(each.startswith((KERAS, "*")) for each in patterns)):
+    for module in _modules(framework, family, wants_keras=any(each.startswith((KERAS, "*")) for each in patterns)):
         for operator, calls in module.CALLS.items():
             kept = {name: call for name, call in calls.items() if any(fnmatch.fnmatchcase(name, each) for each in patterns)}
             chosen.setdefault(operator, {}).update(kept)
     return chosen
 
 
-def _modules(framework: str, family: str, *, has_keras: bool) -> Iterator[Any]:
+def _modules(framework: str, family: str, *, wants_keras: bool) -> Iterator[Any]:
     names = [f"runners.{framework}.calls.{family}"]
-    if has_keras and importlib.util.find_spec(KERAS):
+    if wants_keras and has_keras():
         names.append(f"runners.{KERAS}.{family}")
     for name in names:
         if importlib.util.find_spec(name):
@@ -72,7 +83,7 @@ def _by_position(function: Callable[..., Any], arguments: dict[str, Any]) -> Any
 
 def all_ways(framework: str) -> dict[str, list[str]]:
     """Return the public names that are called, by operator, of every family."""
-    folders = [f"runners.{framework}.calls"] + ([f"runners.{KERAS}"] if importlib.util.find_spec(KERAS) else [])
+    folders = [f"runners.{framework}.calls"] + ([f"runners.{KERAS}"] if has_keras() else [])
     ways: dict[str, list[str]] = {}
     for folder in folders:
         for each in pkgutil.iter_modules(pkgutil.resolve_name(folder).__path__):
@@ -83,7 +94,7 @@ def all_ways(framework: str) -> dict[str, list[str]]:
 
 def namespaces(framework: str) -> tuple[str, ...]:
     """Return the namespaces whose public names an audit of a framework should reach: its own, and Keras's on it."""
-    names = [f"runners.{framework}.calls"] + ([f"runners.{KERAS}"] if importlib.util.find_spec(KERAS) else [])
+    names = [f"runners.{framework}.calls"] + ([f"runners.{KERAS}"] if has_keras() else [])
     return tuple(space for name in names for space in pkgutil.resolve_name(name).NAMESPACES)
 
 

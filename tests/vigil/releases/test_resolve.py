@@ -131,12 +131,20 @@ def holding(release: str, *held: str):
 
 
 def test_what_is_held_may_be_younger_than_the_release(fake, monkeypatch):
-    """The release's time ends with the next one; a package that was named with its version is taken all the same."""
+    """The release's time ends with the next one; a package that was named with its version, itself too, is taken all the same."""
     monkeypatch.setattr(module.installer, "uploaded", lambda requirement, **facts: FIRST)
     resolved = resolve(holding("jax==0.9.2", "flax==0.12.8"))
-    assert (fake.before, list(fake.of_any_day)) == (FIRST, ["flax"])
+    assert (fake.before, list(fake.of_any_day)) == (FIRST, ["flax", "jax"])
     assert (version_in(resolved.pins, "flax"), resolved.named.hold) == ("0.12.8", ("flax==0.12.8",))
     assert Resolved.from_named(resolved.named) == resolved
+
+
+def test_mxnet_comes_with_a_numpy_that_is_younger(fake, monkeypatch):
+    """MXNet 1.9.1 works with no newer one, and with none of its own time on today's Python."""
+    monkeypatch.setattr(module.installer, "uploaded", lambda requirement, **facts: FIRST)
+    resolved = resolve(parse_release("mxnet==1.9.1"))
+    assert (fake.before, list(fake.of_any_day)) == (FIRST, ["numpy", "mxnet"])
+    assert (resolved.framework, resolved.version, version_in(resolved.pins, "numpy")) == ("mxnet", "1.9.1", "1.23.5")
 
 
 @pytest.mark.parametrize(
