@@ -110,7 +110,8 @@ def _traced_gradient(x: Any) -> Any:
 
     @ops.custom_gradient
     def same(x: Any) -> Any:
-        return x, lambda *upstream, **more: upstream[0] if upstream else more["upstream"]
+        # With PyTorch the arguments of the function come first, and the gradient by its name.
+        return x, lambda *given, upstream=None: given[0] if upstream is None else upstream
 
     return same(x)
 

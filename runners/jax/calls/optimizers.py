@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import jax
@@ -84,32 +85,45 @@ def _adagrad_in_two_steps(w: Any, g: Any, *, rate: float, initial: float, epsilo
 
 
 def _amsgrad(
-    w: Any, g: Any, *, rate: float, betas: Any, epsilon: float, weight_decay: float, decoupled: bool, correction: str
+    make: Callable[..., Any],
+    w: Any,
+    g: Any,
+    *,
+    rate: float,
+    betas: Any,
+    epsilon: float,
+    weight_decay: float,
+    decoupled: bool,
+    correction: str,
 ) -> Any:
     _lacks(decoupled=(False, decoupled))
     if correction == "after":
         raise Unsupported("correction: optax has none after the maximum. Allowed: before, none.")
     is_corrected = correction == "before"
-    found = optax.amsgrad(
+    found = make(
         rate, betas[0], betas[1], epsilon, bias_correction_mu=is_corrected, bias_correction_nu=is_corrected
     )  # fmt: skip
     return _weights(_penalized(found, weight_decay), w, g)
 
 
 def _radam(
-    w: Any, g: Any, *, rate: float, betas: Any, epsilon: float, is_epsilon_raw: bool, weight_decay: float, decoupled: bool,
+    make: Callable[..., Any], w: Any, g: Any, *,
+    rate: float, betas: Any, epsilon: float, is_epsilon_raw: bool, weight_decay: float, decoupled: bool,
     maximize: bool, nesterov: bool,
 ) -> Any:  # fmt: skip
     _lacks(is_epsilon_raw=(False, is_epsilon_raw), decoupled=(False, decoupled))
-    found = optax.radam(rate, betas[0], betas[1], epsilon, nesterov=nesterov)
+    found = make(rate, betas[0], betas[1], epsilon, nesterov=nesterov)
     return _weights(_penalized(found, weight_decay), w, _ascending(g, maximize))
 
 
-def _adabelief(w: Any, g: Any, *, rate: float, betas: Any, epsilon: float, epsilon_root: float, nesterov: bool) -> Any:
-    return _weights(optax.adabelief(rate, betas[0], betas[1], epsilon, epsilon_root, nesterov=nesterov), w, g)
+def _adabelief(
+    make: Callable[..., Any], w: Any, g: Any, *,
+    rate: float, betas: Any, epsilon: float, epsilon_root: float, nesterov: bool
+) -> Any:
+    return _weights(make(rate, betas[0], betas[1], epsilon, epsilon_root, nesterov=nesterov), w, g)
 
 
-def _adamax(*, is_decoupled: bool) -> Callable[..., Any]:
+def _adamax(make: Callable[..., Any], *, is_decoupled: bool) -> Callable[..., Any]:
     def call(
         w: Any, g: Any, *, rate: float, betas: Any, epsilon: float, is_epsilon_outside: bool, weight_decay: float,
         decoupled: bool, maximize: bool,
@@ -119,51 +133,57 @@ def _adamax(*, is_decoupled: bool) -> Callable[..., Any]:
             decoupled=(is_decoupled, decoupled or is_decoupled > bool(weight_decay)),
         )
         if is_decoupled:
-            found = optax.adamaxw(rate, betas[0], betas[1], epsilon, weight_decay)
+            found = make(rate, betas[0], betas[1], epsilon, weight_decay)
         else:
-            found = _penalized(optax.adamax(rate, betas[0], betas[1], epsilon), weight_decay)
+            found = _penalized(make(rate, betas[0], betas[1], epsilon), weight_decay)
         return _weights(found, w, _ascending(g, maximize))
 
     return call
 
 
 def _adagrad(
-    w: Any, g: Any, *, rate: float, rate_decay: float, weight_decay: float, initial: float, epsilon: float,
+    make: Callable[..., Any], w: Any, g: Any, *,
+    rate: float, rate_decay: float, weight_decay: float, initial: float, epsilon: float,
     is_epsilon_inside: bool, maximize: bool,
 ) -> Any:  # fmt: skip
     _lacks(rate_decay=(0.0, rate_decay), is_epsilon_inside=(True, is_epsilon_inside or epsilon == 0.0))
-    return _weights(_penalized(optax.adagrad(rate, initial, epsilon), weight_decay), w, _ascending(g, maximize))
+    return _weights(_penalized(make(rate, initial, epsilon), weight_decay), w, _ascending(g, maximize))
 
 
 def _adadelta(
-    w: Any, g: Any, *, rate: float, rho: float, epsilon: float, weight_decay: float, decoupled: bool, maximize: bool
-) -> Any:
+    make: Callable[..., Any], w: Any, g: Any, *,
+    rate: float, rho: float, epsilon: float, weight_decay: float, decoupled: bool,
+    maximize: bool,
+) -> Any:  # fmt: skip
     _lacks(decoupled=(False, decoupled))
-    return _weights(optax.adadelta(rate, rho, epsilon, weight_decay), w, _ascending(g, maximize))
+    return _weights(make(rate, rho, epsilon, weight_decay), w, _ascending(g, maximize))
 
 
 def _rmsprop(
-    w: Any, g: Any, *, rate: float, decay: float, epsilon: float, is_epsilon_inside: bool, initial: float, centered: bool,
+    make: Callable[..., Any], w: Any, g: Any, *,
+    rate: float, decay: float, epsilon: float, is_epsilon_inside: bool, initial: float, centered: bool,
     momentum: float, nesterov: bool, is_corrected: bool, weight_decay: float, decoupled: bool, maximize: bool,
 ) -> Any:  # fmt: skip
     _lacks(decoupled=(False, decoupled))
-    found = optax.rmsprop(
+    found = make(
         rate, decay, epsilon, initial, is_epsilon_inside, centered, momentum or None, nesterov, is_corrected
     )  # fmt: skip
     return _weights(_penalized(found, weight_decay), w, _ascending(g, maximize))
 
 
-def _rprop(w: Any, g: Any, *, rate: float, etas: Any, limits: Any, maximize: bool) -> Any:
-    return _weights(optax.rprop(rate, etas[0], etas[1], limits[0], limits[1]), w, _ascending(g, maximize))
+def _rprop(make: Callable[..., Any], w: Any, g: Any, *, rate: float, etas: Any, limits: Any, maximize: bool) -> Any:
+    return _weights(make(rate, etas[0], etas[1], limits[0], limits[1]), w, _ascending(g, maximize))
 
 
 def _adafactor(
-    w: Any, g: Any, *, rate: float, power: float, least_scale: float, threshold: float, is_relative: bool, is_scaled: bool,
+    make: Callable[..., Any], w: Any, g: Any, *,
+    rate: float, power: float, least_scale: float, threshold: float, is_relative: bool, is_scaled: bool,
     weight_decay: float, maximize: bool,
 ) -> Any:  # fmt: skip
     _lacks(is_relative=(False, is_relative), weight_decay=(0.0, weight_decay))
-    found = optax.adafactor(
-        rate, min_dim_size_to_factor=1, decay_rate=-power, multiply_by_parameter_scale=is_scaled, clipping_threshold=threshold
+    more = {"min_dim_size_to_factor": 1} if make is optax.adafactor else {}
+    found = make(
+        rate, **more, decay_rate=-power, multiply_by_parameter_scale=is_scaled, clipping_threshold=threshold
     )  # fmt: skip
     return _weights(found, w, _ascending(g, maximize))
 
@@ -197,8 +217,8 @@ def _with_betas(make: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def _lion(w: Any, g: Any, *, rate: float, betas: Any, weight_decay: float) -> Any:
-    return _weights(optax.lion(rate, betas[0], betas[1], weight_decay=weight_decay), w, g)
+def _lion(make: Callable[..., Any], w: Any, g: Any, *, rate: float, betas: Any, weight_decay: float) -> Any:
+    return _weights(make(rate, betas[0], betas[1], weight_decay=weight_decay), w, g)
 
 
 def _lars(w: Any, g: Any, *, rate: float, weight_decay: float, trust: float, momentum: float, nesterov: bool) -> Any:
@@ -213,8 +233,8 @@ def _yogi(w: Any, g: Any, *, rate: float, betas: Any, epsilon: float, initial: f
     return _weights(found, w, g)
 
 
-def _adan(w: Any, g: Any, *, rate: float, betas: Any, epsilon: float, weight_decay: float) -> Any:
-    found = optax.adan(rate, *betas, eps=epsilon, eps_root=0.0, weight_decay=weight_decay)
+def _adan(make: Callable[..., Any], w: Any, g: Any, *, rate: float, betas: Any, epsilon: float, weight_decay: float) -> Any:
+    found = make(rate, *betas, eps=epsilon, eps_root=0.0, weight_decay=weight_decay)
     return _weights(found, w, g)
 
 
@@ -258,8 +278,108 @@ def _schedule_free(make: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
+def _scaled(transformation: Any, rate: float) -> Any:
+    """Return the optimizer that a transformation of gradients is the rule of."""
+    return optax.chain(transformation, optax.scale(-rate))
+
+
+def _as_sgd(wrap: Callable[[Any, float], Any]) -> Callable[..., Any]:
+    """Return a call of plain gradient descent by way of what wraps an optimizer, and changes nothing of it."""
+
+    def call(
+        w: Any, g: Any, *, rate: float, momentum: float, weight_decay: float, dampening: float = 0.0, nesterov: bool = False,
+        maximize: bool = False,
+    ) -> Any:  # fmt: skip
+        _lacks(dampening=(0.0, dampening))
+        found = wrap(optax.trace(momentum, nesterov) if momentum else optax.identity(), rate)
+        return _weights(_penalized(found, weight_decay), w, _ascending(g, maximize))
+
+    return call
+
+
+def _adamw_of_parts(rate: float, b1: float, b2: float, eps: float, eps_root: float, *, weight_decay: float, **more: Any) -> Any:
+    return optax.chain(
+        optax.scale_by_adam(b1, b2, eps, eps_root, **more), optax.add_decayed_weights(weight_decay), optax.scale(-rate)
+    )
+
+
+def _amsgrad_of_parts(rate: float, b1: float, b2: float, eps: float, **more: Any) -> Any:
+    return _scaled(optax.scale_by_amsgrad(b1, b2, eps, **more), rate)
+
+
+def _radam_of_parts(rate: float, b1: float, b2: float, eps: float, **more: Any) -> Any:
+    return _scaled(optax.scale_by_radam(b1, b2, eps, **more), rate)
+
+
+def _belief(rate: float, b1: float, b2: float, eps: float, eps_root: float, **more: Any) -> Any:
+    return _scaled(optax.scale_by_belief(b1, b2, eps, eps_root, **more), rate)
+
+
+def _adadelta_of_parts(rate: float, rho: float, eps: float, weight_decay: float) -> Any:
+    return optax.chain(optax.add_decayed_weights(weight_decay), _scaled(optax.scale_by_adadelta(rho, eps), rate))
+
+
+def _rmsprop_of_parts(
+    rate: float, decay: float, eps: float, initial: float, is_inside: bool, centered: bool, momentum: float | None,
+    nesterov: bool, is_corrected: bool,
+) -> Any:  # fmt: skip
+    part = optax.scale_by_stddev if centered else optax.scale_by_rms
+    scaled = _scaled(part(decay, eps, initial, is_inside, is_corrected), rate)
+    return optax.chain(scaled, optax.trace(momentum, nesterov)) if momentum else scaled
+
+
+def _lion_of_parts(rate: float, b1: float, b2: float, *, weight_decay: float) -> Any:
+    return _scaled(optax.chain(optax.scale_by_lion(b1, b2), optax.add_decayed_weights(weight_decay)), rate)
+
+
+def _lamb_of_parts(rate: float, b1: float, b2: float, *, eps: float, weight_decay: float) -> Any:
+    parts = optax.scale_by_adam(b1, b2, eps), optax.add_decayed_weights(weight_decay), optax.scale_by_trust_ratio()
+    return _scaled(optax.chain(*parts), rate)
+
+
+def _novograd_of_parts(rate: float, b1: float, b2: float, *, eps: float, weight_decay: float) -> Any:
+    return _scaled(optax.scale_by_novograd(b1, b2, eps, weight_decay=weight_decay), rate)
+
+
+def _adan_of_parts(rate: float, b1: float, b2: float, b3: float, *, eps: float, eps_root: float, weight_decay: float) -> Any:
+    _lacks(weight_decay=(0.0, weight_decay))
+    return _scaled(optax.scale_by_adan(b1, b2, b3, eps, eps_root), rate)
+
+
+def _adafactor_of_parts(rate: float, *, decay_rate: float, multiply_by_parameter_scale: bool, clipping_threshold: float) -> Any:
+    scale = optax.scale_by_param_block_rms() if multiply_by_parameter_scale else optax.identity()
+    factored = optax.scale_by_factored_rms(decay_rate=decay_rate, min_dim_size_to_factor=1)
+    return optax.chain(factored, optax.clip_by_block_rms(clipping_threshold), optax.scale(rate), scale, optax.scale(-1.0))
+
+
+_OF_PLAIN_GRADIENTS: dict[str, Callable[[Any, float], Any]] = {
+    "optax.chain": lambda rule, rate: optax.chain(rule, optax.scale_by_learning_rate(rate)),
+    "optax.scale": _scaled,
+    "optax.trace": _scaled,
+    "optax.identity": _scaled,
+    "optax.scale_by_learning_rate": lambda rule, rate: optax.chain(rule, optax.scale_by_learning_rate(rate)),
+    "optax.scale_by_schedule": lambda rule, rate: optax.chain(rule, optax.scale_by_schedule(lambda count: -rate)),
+    "optax.stateless": lambda rule, rate: optax.chain(rule, optax.stateless(lambda updates, weights: -rate * updates)),
+    "optax.stateless_with_tree_map": lambda rule, rate: optax.chain(
+        rule, optax.stateless_with_tree_map(lambda update, weight: -rate * update)
+    ),
+    "optax.masked": lambda rule, rate: optax.masked(_scaled(rule, rate), True),
+    "optax.flatten": lambda rule, rate: optax.flatten(_scaled(rule, rate)),
+    "optax.partition": lambda rule, rate: optax.partition({"all": _scaled(rule, rate)}, "all"),
+    "optax.multi_transform": lambda rule, rate: optax.multi_transform({"all": _scaled(rule, rate)}, "all"),
+    "optax.inject_hyperparams": lambda rule, rate: optax.chain(rule, optax.inject_hyperparams(optax.scale)(step_size=-rate)),
+    "optax.conditionally_transform": lambda rule, rate: optax.conditionally_transform(
+        _scaled(rule, rate), lambda step, **more: step >= 0
+    ),
+    "optax.conditionally_mask": lambda rule, rate: optax.conditionally_mask(_scaled(rule, rate), lambda step, **more: step >= 0),
+    "optax.skip_not_finite": lambda rule, rate: optax.MultiSteps(
+        _scaled(rule, rate), 1, should_skip_update_fn=optax.skip_not_finite
+    ),
+    "optax.with_extra_args_support": lambda rule, rate: optax.with_extra_args_support(_scaled(rule, rate)),
+}
+
 CALLS = {
-    "sgd": {"optax.sgd": _sgd},
+    "sgd": {"optax.sgd": _sgd, **{name: _as_sgd(wrap) for name, wrap in _OF_PLAIN_GRADIENTS.items()}},
     "sgd_in_two_steps": {"optax.sgd": _sgd},
     "adam_in_two_steps": {"optax.adam": _adam_in_two_steps},
     "adagrad_in_two_steps": {"optax.adagrad": _adagrad_in_two_steps},
@@ -268,28 +388,66 @@ CALLS = {
         "optax.adamw": _adam(optax.adamw, is_decoupled=True),
         "optax.nadam": _adam(optax.nadam, is_nesterov=True),
         "optax.nadamw": _adam(optax.nadamw, is_nesterov=True, is_decoupled=True),
+        "optax.scale_by_adam": _adam(lambda rate, *facts, **more: _scaled(optax.scale_by_adam(*facts, **more), rate)),
+        "optax.add_decayed_weights": _adam(_adamw_of_parts, is_decoupled=True),
     },
-    "amsgrad": {"optax.amsgrad": _amsgrad},
-    "radam": {"optax.radam": _radam},
-    "adabelief": {"optax.adabelief": _adabelief},
-    "adamax": {"optax.adamax": _adamax(is_decoupled=False), "optax.adamaxw": _adamax(is_decoupled=True)},
-    "adagrad": {"optax.adagrad": _adagrad},
-    "adadelta": {"optax.adadelta": _adadelta},
-    "rmsprop": {"optax.rmsprop": _rmsprop},
-    "rprop": {"optax.rprop": _rprop},
-    "adafactor": {"optax.adafactor": _adafactor},
-    "adafactor_of_vector": {"optax.adafactor": _adafactor},
+    "amsgrad": {
+        "optax.amsgrad": partial(_amsgrad, optax.amsgrad),
+        "optax.scale_by_amsgrad": partial(_amsgrad, _amsgrad_of_parts),
+    },
+    "radam": {"optax.radam": partial(_radam, optax.radam), "optax.scale_by_radam": partial(_radam, _radam_of_parts)},
+    "adabelief": {
+        "optax.adabelief": partial(_adabelief, optax.adabelief),
+        "optax.scale_by_belief": partial(_adabelief, _belief),
+    },
+    "adamax": {
+        "optax.adamax": _adamax(optax.adamax, is_decoupled=False),
+        "optax.adamaxw": _adamax(optax.adamaxw, is_decoupled=True),
+        "optax.scale_by_adamax": _adamax(lambda rate, *facts: _scaled(optax.scale_by_adamax(*facts), rate), is_decoupled=False),
+    },
+    "adagrad": {
+        "optax.adagrad": partial(_adagrad, optax.adagrad),
+        "optax.scale_by_rss": partial(_adagrad, lambda rate, *facts: _scaled(optax.scale_by_rss(*facts), rate)),
+    },
+    "adadelta": {
+        "optax.adadelta": partial(_adadelta, optax.adadelta),
+        "optax.scale_by_adadelta": partial(_adadelta, _adadelta_of_parts),
+    },
+    "rmsprop": {
+        "optax.rmsprop": partial(_rmsprop, optax.rmsprop),
+        "optax.scale_by_rms": partial(_rmsprop, _rmsprop_of_parts),
+        "optax.scale_by_stddev": partial(_rmsprop, _rmsprop_of_parts),
+    },
+    "rprop": {
+        "optax.rprop": partial(_rprop, optax.rprop),
+        "optax.scale_by_rprop": partial(_rprop, lambda *facts: _scaled(optax.scale_by_rprop(*facts), 1.0)),
+    },
+    "adafactor": {
+        "optax.adafactor": partial(_adafactor, optax.adafactor),
+        "optax.scale_by_factored_rms": partial(_adafactor, _adafactor_of_parts),
+        "optax.scale_by_param_block_rms": partial(_adafactor, _adafactor_of_parts),
+    },
+    "adafactor_of_vector": {"optax.adafactor": partial(_adafactor, optax.adafactor)},
     "muon": {"optax.contrib.muon": _muon},
-    "lion": {"optax.lion": _lion},
-    "lamb": {"optax.lamb": _with_betas(optax.lamb)},
+    "lion": {"optax.lion": partial(_lion, optax.lion), "optax.scale_by_lion": partial(_lion, _lion_of_parts)},
+    "lamb": {"optax.lamb": _with_betas(optax.lamb), "optax.scale_by_trust_ratio": _with_betas(_lamb_of_parts)},
     "lars": {"optax.lars": _lars},
     "yogi": {"optax.scale_by_yogi": _yogi},
-    "novograd": {"optax.novograd": _with_betas(optax.novograd)},
+    "novograd": {
+        "optax.novograd": _with_betas(optax.novograd),
+        "optax.scale_by_novograd": _with_betas(_novograd_of_parts),
+    },
     "fromage": {"optax.fromage": lambda w, g, *, rate: _weights(optax.fromage(rate), w, g)},
-    "sm3": {"optax.sm3": lambda w, g, *, rate, momentum: _weights(optax.sm3(rate, momentum), w, g)},
-    "sign_sgd": {"optax.sign_sgd": lambda w, g, *, rate: _weights(optax.sign_sgd(rate), w, g)},
+    "sm3": {
+        "optax.sm3": lambda w, g, *, rate, momentum: _weights(optax.sm3(rate, momentum), w, g),
+        "optax.scale_by_sm3": lambda w, g, *, rate, momentum: _weights(_scaled(optax.scale_by_sm3(momentum), rate), w, g),
+    },
+    "sign_sgd": {
+        "optax.sign_sgd": lambda w, g, *, rate: _weights(optax.sign_sgd(rate), w, g),
+        "optax.scale_by_sign": lambda w, g, *, rate: _weights(_scaled(optax.scale_by_sign(), rate), w, g),
+    },
     "signum": {"optax.signum": lambda w, g, *, rate, beta: _weights(optax.signum(rate, beta), w, g)},
-    "adan": {"optax.adan": _adan},
+    "adan": {"optax.adan": partial(_adan, optax.adan), "optax.scale_by_adan": partial(_adan, _adan_of_parts)},
     "optimistic_gradient_descent": {
         "optax.optimistic_gradient_descent": lambda w, g, *, rate, alpha, beta: _weights(
             optax.optimistic_gradient_descent(rate, alpha, beta), w, g

@@ -102,8 +102,8 @@ def _initialized(function: Callable[..., Any], wanted: float | None = None) -> C
     return call
 
 
-_SELF = {"torch.clone": None, "torch.alias_copy": None, "torch.resolve_conj": None, "torch.resolve_neg": None, "torch.positive": None,
-         "torch.real": None, "torch.conj": None, "torch.conj_physical": None, "torch.atleast_2d": None}  # fmt: skip
+_SELF = {"torch.clone": None, "torch.alias_copy": None, "torch.resolve_conj": None, "torch.resolve_neg": None,
+         "torch.positive": None, "torch.real": None, "torch.conj": None, "torch.conj_physical": None, "torch.atleast_2d": None}  # fmt: skip
 
 CALLS: dict[str, dict[str, Any]] = {
     "copy": _SELF
