@@ -116,7 +116,8 @@ def _roots(x: Any, y: Any) -> Any:
 
 _SELF = {
     "jax.numpy.copy": None, "jax.numpy.array": None, "jax.numpy.asarray": None, "jax.numpy.positive": None,
-    "jax.numpy.real": None, "jax.numpy.conj": None, "jax.numpy.conjugate": None, "jax.numpy.atleast_2d": None, "jax.lax.optimization_barrier": None,
+    "jax.numpy.real": None, "jax.numpy.conj": None, "jax.numpy.conjugate": None, "jax.numpy.atleast_2d": None,
+    "jax.lax.optimization_barrier": None,
 }  # fmt: skip
 
 CALLS: dict[str, dict[str, Any]] = {

@@ -103,7 +103,8 @@ def _initialized(function: Callable[..., Any], wanted: float | None = None) -> C
 
 
 _SELF = {"torch.clone": None, "torch.alias_copy": None, "torch.resolve_conj": None, "torch.resolve_neg": None,
-         "torch.positive": None, "torch.real": None, "torch.conj": None, "torch.conj_physical": None, "torch.atleast_2d": None}  # fmt: skip
+         "torch.positive": None, "torch.real": None, "torch.conj": None, "torch.conj_physical": None,
+         "torch.atleast_2d": None}  # fmt: skip
 
 CALLS: dict[str, dict[str, Any]] = {
     "copy": _SELF
