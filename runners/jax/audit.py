@@ -95,7 +95,11 @@ class Adapter:
 
         def made() -> Answer:
             outputs, gradients = function(chosen, rest, cotangents)
-            return Answer([_read(each) for each in outputs], {name: _read(gradients[name]) for name in question.differentiated})
+
+            def read() -> list[np.ndarray]:
+                return [_read(each) for each in outputs]
+
+            return Answer(read(), {name: _read(gradients[name]) for name in question.differentiated}, read)
 
         return made
 

@@ -95,7 +95,11 @@ class Adapter:
         def made() -> Answer:
             outputs, gradients = function(*given)
             named: Sequence[tuple[str, Any]] = list(zip(question.differentiated, gradients, strict=True))
-            return Answer([_read(each) for each in outputs], {name: _read(each) for name, each in named})
+
+            def read() -> list[np.ndarray]:
+                return [_read(each) for each in outputs]
+
+            return Answer(read(), {name: _read(each) for name, each in named}, read)
 
         return made
 

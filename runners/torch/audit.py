@@ -89,7 +89,11 @@ class Adapter:
             for name in question.differentiated
         }
         changed = tuple(name for name, leaf in leaves.items() if _read(leaf).tobytes() != before[name])
-        return Answer([_read(each) for each in outputs], gradients, changed)
+
+        def read() -> list[np.ndarray]:
+            return [_read(each) for each in outputs]
+
+        return Answer(read(), gradients, read, changed)
 
     def forget(self) -> None:
         if self._mode == "compile":

@@ -97,6 +97,17 @@ def test_a_tail_that_is_left_out_of_long_arrays_is_found(tmp_path):
     assert "n=1027" in block
 
 
+def test_a_softmax_that_is_wrong_for_wide_odd_rows_is_found(tmp_path):
+    """A bug that a framework had: inputs of other widths, however many, never meet it."""
+    found = audited(tmp_path, "softmax", fault="softmax_wide", ways=["torch.nn.functional.softmax"], is_quick=True)
+    assert {(each.quantity or "").partition("/")[0] for each in found.findings} == {"outputs", "gradients"}
+    for each in found.findings:
+        width = max(each.smallest.sizes.values())
+        assert width > 1024
+        assert width % 4
+        assert each.count < each.of
+
+
 def test_a_gradient_that_is_slightly_wrong_is_found_with_its_script(tmp_path):
     """The output is right, and one ten-thousandth of the gradient is not."""
     found = audited(tmp_path, "tanh", fault="tanh_gradient_scaled", ways=["torch.tanh"])
@@ -123,6 +134,13 @@ def test_written_arguments_and_bits_that_vary_are_told_apart(tmp_path):
     kinds = {(each.operator, each.way, each.kind) for each in found.findings}
     assert ("square", "torch.square", "writes") in kinds
     assert ("absolute", "torch.abs", "bits") in kinds
+
+
+def test_memory_that_is_given_back_too_early_is_told(tmp_path):
+    """Each call is right when it ends, and both give the same bits; what the first gave is another number after the second."""
+    found = audited(tmp_path, "square", "exp", fault="square_freed_early")
+    assert {(each.way, each.kind, each.quantity) for each in found.findings} == {("torch.square", "moves", "outputs/0")}
+    assert found.verdict.name == "regressed"
 
 
 def test_an_error_is_neither_a_mismatch_nor_a_pass(tmp_path):

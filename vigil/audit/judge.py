@@ -11,8 +11,9 @@ import numpy as np
 from runners.contract.audit.frame import Question
 from vigil.audit.exact import GRADIENT_SHARE, UNITS, Exact, Held
 
-# What a row comes to. bits: two calls with the same arguments gave other bits. writes: the call changed an argument.
-FINE, WRONG, RAISES, BITS, WRITES = "fine", "wrong", "raises", "bits", "writes"
+# What a row comes to. bits: two calls with the same arguments gave other bits. writes: the call changed an argument. moves: what
+# it gave changes when it is called again, as memory does that is given back too early.
+FINE, WRONG, RAISES, BITS, WRITES, MOVES = "fine", "wrong", "raises", "bits", "writes", "moves"
 ABSENT, CANNOT = "absent", "cannot"
 
 

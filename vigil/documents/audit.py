@@ -37,7 +37,8 @@ class AuditForm(Part):
 class AuditFinding(Part):
     """One thing that is wrong with a public call.
 
-    kind: wrong (beyond its limit), raises, bits (two calls gave other bits), writes (it changes an argument), died (of a signal;
+    kind: wrong (beyond its limit), raises, bits (two calls gave other bits), moves (what it gave changes when it is called
+    again), writes (it changes an argument), died (of a signal;
     then `way` is None: which call it was is not known).
     quantity: `outputs/<place>` or `gradients/<argument>`. count: forms that show it, of so many. smallest: of them.
     ratio: how far it is off, in floors; limit: how far a correct one may be. index: of the worst element, empty where a

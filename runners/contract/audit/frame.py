@@ -66,10 +66,14 @@ class Question(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """What a call gave, as NumPy arrays: float32 (float64 in fp64) where it is floating. changed: arguments that it wrote to."""
+    """What a call gave, as NumPy arrays: float32 (float64 in fp64) where it is floating.
+
+    changed: arguments that it wrote to. later: reads the outputs again, from where the framework holds them.
+    """
 
     outputs: list[np.ndarray]
     gradients: dict[str, np.ndarray]
+    later: Callable[[], list[np.ndarray]]
     changed: tuple[str, ...] = ()
 
     def named(self) -> dict[str, np.ndarray]:
@@ -147,7 +151,9 @@ def _asked(
             if not has_effect(answer.named(), mutated.named()):
                 return row | {"status": CANNOT, "message": "no effect"}, {}
             return row, mutated.named()
+        held = {name: array.tobytes() for name, array in answer.named().items()}
         again = made().named()
+        later = [each.tobytes() for each in answer.later()]
     except ContractError as error:
         status = CANNOT if error.category == "unsupported" else RAISES
         return row | {"status": status, "message": str(error)[:_LONGEST_MESSAGE]}, {}
@@ -156,8 +162,9 @@ def _asked(
         is_said = any(phrase in message for phrase in _HAS_NONE)
         return row | {"status": CANNOT if is_said else RAISES, "message": message}, {}
     arrays = answer.named()
-    other = [name for name in arrays if arrays[name].tobytes() != again[name].tobytes()]
-    return row | {"changed": list(answer.changed), "other_bits": other}, arrays
+    other = [name for name in arrays if held[name] != again[name].tobytes()]
+    moved = [f"outputs/{place}" for place, each in enumerate(later) if each != held[f"outputs/{place}"]]
+    return row | {"changed": list(answer.changed), "other_bits": other, "moved": moved}, arrays
 
 
 def write_questions(directory: Path, family: str, questions: list[Question]) -> None:
