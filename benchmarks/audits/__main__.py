@@ -38,6 +38,7 @@ from vigil.frameworks import FRAMEWORKS
 from vigil.paths import project_root, reference_directory
 from vigil.process.build_spec import HEARTBEAT_SECONDS
 from vigil.process.environment import describe_code
+from vigil.process.side_by_side import available_cores
 from vigil.steps.processes import Started, carried_out
 
 # Defects of a call's arguments: where the definition does not change either, as a sum does not with the order, there is none.
@@ -50,7 +51,8 @@ def measure_rows(framework: str, *, mode: str, seeds: Sequence[int], entries: Se
     for seed in seeds:
         with tempfile.TemporaryDirectory() as folder:
             extent = Extent(entries=entries, modes=[mode], seed=seed, is_quick=is_quick)
-            found = audit(Started(framework=framework), extent, Path(folder) / "audit", NO_LIMITS, known, command="measure")
+            found = audit(Started(framework=framework), extent, Path(folder) / "audit", NO_LIMITS, known, command="measure",
+                          jobs=len(available_cores()))  # fmt: skip
         new = [each for each in found.findings if each.known is None and each.kind != "raises"]
         for each in new:
             what = f"{each.kind} {each.way or each.operator} {each.quantity} {each.smallest.text}"
