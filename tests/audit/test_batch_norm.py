@@ -198,6 +198,7 @@ def test_what_raises_or_is_lacking_contradicts_nothing():
 
 def test_a_layer_that_gives_nan_is_read_to_its_end():
     """No answer fits, and none is made up."""
+
     class Broken(Planted):
         def take(self, step: str, *arguments: Any) -> Taken:
             taken = super().take(step, *arguments)

@@ -119,6 +119,20 @@ def test_a_gradient_that_is_slightly_wrong_is_found_with_its_script(tmp_path):
     assert "vigil" not in (tmp_path / script).read_text(encoding="utf-8").lower()
 
 
+def test_a_script_is_right_where_the_framework_is(tmp_path):
+    """Of a gradient that is no number, and of another shape: WRONG with the fault, RIGHT without."""
+    ways = ["torch.nn.functional.softmax", "torch.exp"]
+    found = audited(tmp_path, "softmax", "exp", fault="softmax_gradient_nan", ways=ways, is_quick=True)
+    scripts = {each.problem: each.script for each in found.findings if each.problem}
+    assert "a gradient that is no number" in scripts
+    assert any(problem.startswith("gave shape") for problem in scripts)
+    for script in scripts.values():
+        assert script
+        shown = run_script(tmp_path, script, fault="softmax_gradient_nan")
+        assert (shown.returncode, shown.stdout[:5]) == (1, "WRONG"), shown.stderr
+        assert run_script(tmp_path, script).stdout[:5] == "RIGHT"
+
+
 def test_a_call_that_kills_its_process_costs_one_operator(tmp_path):
     """The others are asked again in another process, and are answered as if nothing had been."""
     found = audited(tmp_path, "exp", "tanh", fault="exp_kills")
