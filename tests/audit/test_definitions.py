@@ -92,6 +92,8 @@ def test_a_script_has_the_call_alone_or_its_whole_file():
     _, lines = _call_of("torch", "padding", "pad_constant_2d", "torch.nn.functional.pad")
     assert lines[-1] == "call = CALLS['pad_constant_2d']['torch.nn.functional.pad']"
     assert not any("runners" in line for line in lines)
+    _, lines = _call_of("jax", "metrics", "overlap_metric", "keras.metrics.IoU")
+    assert any(line.startswith("_WHOLE: ") for line in lines), "what the call is made of is missing"
 
 
 def test_two_entries_of_one_name_are_refused():

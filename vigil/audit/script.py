@@ -57,7 +57,7 @@ def script_of(
     lines = [
         f'"""{named_by(way)}, {framework} {framework_version}, {mode}: {quantity} is {measured.ratio:.3g} times rounding off."""'
     ]
-    if "keras" in definition or "keras" in "".join(imports):
+    if any("keras" in line for line in (*definition, *imports)):
         lines += ["import os", f'os.environ["KERAS_BACKEND"] = "{framework}"']
     lines += sorted({"import numpy as np", *_IMPORTS[framework], *imports})
     if any("unpack" in (text or "") for text in (*arguments.values(), *cotangents)):
@@ -229,7 +229,13 @@ def _in_file(path: Path, operator: str, way: str) -> tuple[list[str], list[str]]
     needed = _names(node)
     helpers: list[str] = []
     defined = {each.name: each for each in tree.body if isinstance(each, ast.FunctionDef)}
-    assigned = {ast.unparse(each.targets[0]): each for each in tree.body if isinstance(each, ast.Assign)}
+    assigned = {
+        name.id: each
+        for each in tree.body
+        if isinstance(each, (ast.Assign, ast.AnnAssign))
+        for name in ast.walk(each.targets[0] if isinstance(each, ast.Assign) else each.target)
+        if isinstance(name, ast.Name)
+    }
     waiting = list(needed)
     seen: set[str] = set()
     while waiting:
@@ -238,7 +244,8 @@ def _in_file(path: Path, operator: str, way: str) -> tuple[list[str], list[str]]
         if below is None or name in seen or name == "CALLS":
             continue
         seen.add(name)
-        helpers.insert(0, ast.unparse(below))
+        if (text := ast.unparse(below)) not in helpers:
+            helpers.insert(0, text)
         more = _names(below)
         needed |= more
         waiting += more

@@ -42,7 +42,7 @@ def _function(
             return function(*[given[each] for each in (*keys, *named)])
 
         definition.__name__ = name
-        definition.__signature__ = _signature([*named, *keys])  # type: ignore[attr-defined]
+        definition.__signature__ = _signature([*named, *keys])
         given: dict[str, Any] = {"sizes": SIZES, "is_elementwise": True, "parameters": parameters, **more, **named}
         operator(source=source or f"{SCIPY}{name}.html", **given)(definition)
 

@@ -12,6 +12,6 @@ found = work()
 found = found[0] if isinstance(found, (tuple, list)) else found
 found = np.asarray(found).astype(np.float64)
 got, expected = float(found[(9,)]), float('nan')  # by the definition in float64
-is_right = got == expected or (got != got and expected != expected)
+is_right = bool(got == expected or (got != got and expected != expected))
 print("RIGHT" if is_right else "WRONG", "got", got, "expected", expected)
 raise SystemExit(not is_right)

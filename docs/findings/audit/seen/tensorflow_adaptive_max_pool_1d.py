@@ -1,4 +1,6 @@
-"""keras.layers.AdaptiveMaxPooling1D, tensorflow 2.21.0, eager: gradients/x is 2.91e+07 times rounding off."""
+"""keras.layers.AdaptiveMaxPooling1D, tensorflow 2.21.0, eager: gradients/x is 4.09e+07 times rounding off."""
+import os
+os.environ["KERAS_BACKEND"] = "tensorflow"
 import numpy as np
 import tensorflow as tf
 import base64, zlib
@@ -85,6 +87,6 @@ def gradient(x):
 found = np.asarray(tf.convert_to_tensor(gradient(x))).astype(np.float64)
 direction = unpack('c-muR{0{_-j8Fuj7$Gc12nGv+2mqSp5(x', 'int8').reshape((2, 2, 11))
 got, expected = float((found * direction).sum()), -1.5721267461774602  # by central differences of the definition in float64
-is_right = abs(got - expected) < 9.4e+30
+is_right = bool(abs(got - expected) < 2.46e+28)
 print("RIGHT" if is_right else "WRONG", "got", got, "expected", expected)
 raise SystemExit(not is_right)

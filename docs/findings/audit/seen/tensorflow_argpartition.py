@@ -1,0 +1,16 @@
+"""keras.ops.argpartition, tensorflow 2.21.0, eager: outputs/0 is 2e+07 times rounding off."""
+import os
+os.environ["KERAS_BACKEND"] = "tensorflow"
+from keras import ops
+import numpy as np
+import tensorflow as tf
+call = lambda x: ops.sort(ops.take(x, ops.argpartition(x, 3)[:3]))
+x = tf.cast(tf.constant(np.array([0.0, -0.25, -0.5, 0.75, 0.25, 0.5, -0.75], 'float32').reshape((7,))), tf.float32)
+work = lambda: call(x=x)
+found = work()
+found = found[0] if isinstance(found, (tuple, list)) else found
+found = np.asarray(found).astype(np.float64)
+got, expected = float(found[(2,)]), float('-0.25')  # by the definition in float64
+is_right = abs(got - expected) < 0.125
+print("RIGHT" if is_right else "WRONG", "got", got, "expected", expected)
+raise SystemExit(not is_right)
