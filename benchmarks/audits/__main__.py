@@ -126,12 +126,26 @@ def record(folder: Path) -> None:
             entry["precisions"] = sorted({each.precision for each in group})
             if len(ratios) == len(group):
                 entry["most"] = float(f"{MARGIN * max(ratios):.3g}")
-        entries.append(entry)
+        entries = _with_entry(entries, entry)
     head = path.read_text(encoding="utf-8").splitlines()[0]
     text = yaml.safe_dump(entries, sort_keys=False, width=130, allow_unicode=True)
     replace_listed(path, f"{head}\n{text}".encode())
     _append_row(found)
     print(f"{len(groups)} findings recorded, {len(entries)} in all")
+
+
+def _with_entry(entries: list[dict[str, Any]], entry: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the entries with one more; what an entry of its name lacks is added to that, with the larger distance of the two."""
+    before = next((each for each in entries if each["name"] == entry["name"]), None)
+    if before is None:
+        return [*entries, entry]
+    lists = ("releases", "ways", "modes", "quantities", "precisions")
+    merged = before | {key: sorted({*before.get(key, ()), *entry[key]}) for key in lists if key in entry}
+    if "most" in before and "most" in entry:
+        merged["most"] = max(before["most"], entry["most"])
+    else:
+        merged.pop("most", None)
+    return [merged if each is before else each for each in entries]
 
 
 def spread() -> int:
