@@ -41,6 +41,8 @@ from vigil.process.environment import describe_code
 from vigil.process.side_by_side import available_cores
 from vigil.steps.processes import Started, carried_out
 
+# So many floors, a thousandth of a number in float32, are no loss of accuracy: how wrong a number is, is then a matter of arguments.
+_WRONG = 1e4
 # Defects of a call's arguments: where the definition does not change either, as a sum does not with the order, there is none.
 _OF_ARGUMENTS = ("shifted", "axis", "term", "unmasked")
 
@@ -124,7 +126,7 @@ def record(folder: Path) -> None:
         if kind == "wrong":
             entry["quantities"] = sorted({each.quantity.partition("/")[0] + "/*" for each in group if each.quantity})
             entry["precisions"] = sorted({each.precision for each in group})
-            if len(ratios) == len(group):
+            if len(ratios) == len(group) and max(ratios) < _WRONG:
                 entry["most"] = float(f"{MARGIN * max(ratios):.3g}")
         entries = _with_entry(entries, entry)
     head = path.read_text(encoding="utf-8").splitlines()[0]
