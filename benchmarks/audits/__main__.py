@@ -41,7 +41,7 @@ from vigil.process.environment import describe_code
 from vigil.process.side_by_side import available_cores
 from vigil.steps.processes import Started, carried_out
 
-# So many floors, a thousandth of a number in float32, are no loss of accuracy: how wrong a number is, is then a matter of arguments.
+# So many floors, a thousandth of a number in float32, are no loss of accuracy: how far off it is depends on arguments alone.
 _WRONG = 1e4
 # Defects of a call's arguments: where the definition does not change either, as a sum does not with the order, there is none.
 _OF_ARGUMENTS = ("shifted", "axis", "term", "unmasked")
