@@ -11,7 +11,7 @@ from pathlib import Path
 
 from reports import night_summary as report
 from reports.run_pictures import draw_pictures
-from reports.tables import print_table
+from reports.tables import print_notes, print_table
 from reports.verification_picture import draw_picture
 from vigil.cli import options
 from vigil.cli.answers import NightlyAnswer, NothingNewTonight
@@ -235,7 +235,9 @@ def _end(night: NightFile, runs: Path, arguments: argparse.Namespace) -> int:
     print()
     answer(report.headline(document))
     print_table("releases", report.RELEASE_COLUMNS, report.releases(document), notes=())
-    print_table("cells of tonight", report.COLUMNS, report.table(document), notes=report.notes(document))
+    if cells := report.table(document):
+        print_table("cells of tonight", report.COLUMNS, cells, notes=())
+    print_notes(report.notes(document))
     if document.steps:
         print_table(report.STEPS, report.STEP_COLUMNS, report.steps(document), notes=report.step_commands(document))
     if rows := report.not_fine(document):
