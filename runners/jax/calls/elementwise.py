@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import optax
 from jax import lax
 
 CALLS = {
@@ -47,7 +48,7 @@ CALLS = {
     "i1e": {"jax.scipy.special.i1e": None, "jax.lax.bessel_i1e": None},
     "ndtri": {"jax.scipy.special.ndtri": None},
     "sinc": {"jax.numpy.sinc": None},
-    "add": {"jax.numpy.add": None, "jax.lax.add": None},
+    "add": {"optax.apply_updates": lambda x, y: optax.apply_updates(x, y), "jax.numpy.add": None, "jax.lax.add": None},
     "subtract": {"jax.numpy.subtract": None, "jax.lax.sub": None},
     "multiply": {"jax.numpy.multiply": None, "jax.lax.mul": None},
     "divide": {"jax.numpy.divide": None, "jax.lax.div": None, "jax.numpy.true_divide": None},

@@ -41,7 +41,11 @@ CALLS = {
     "i0e": {"tensorflow.math.bessel_i0e": None, "tensorflow.math.special.bessel_i0e": None},
     "i1e": {"tensorflow.math.bessel_i1e": None, "tensorflow.math.special.bessel_i1e": None},
     "ndtri": {"tensorflow.math.ndtri": None},
-    "add": {"tensorflow.math.accumulate_n": lambda x, y: tf.math.accumulate_n([x, y]), "tensorflow.math.add": None},
+    "add": {
+        "tensorflow.sparse.add": lambda x, y: tf.sparse.to_dense(tf.sparse.add(tf.sparse.from_dense(x), tf.sparse.from_dense(y))),
+        "tensorflow.math.accumulate_n": lambda x, y: tf.math.accumulate_n([x, y]),
+        "tensorflow.math.add": None,
+    },
     "subtract": {"tensorflow.math.subtract": None},
     "multiply": {"tensorflow.math.multiply": None},
     "divide": {"tensorflow.math.divide": None, "tensorflow.math.truediv": None},
@@ -49,8 +53,18 @@ CALLS = {
     "atan2": {"tensorflow.math.atan2": None},
     "xlogy": {"tensorflow.math.xlogy": None},
     "xlog1py": {"tensorflow.math.xlog1py": None},
-    "maximum": {"tensorflow.math.maximum": None},
-    "minimum": {"tensorflow.math.minimum": None},
+    "maximum": {
+        "tensorflow.sparse.maximum": lambda x, y: tf.sparse.to_dense(
+            tf.sparse.maximum(tf.sparse.from_dense(x), tf.sparse.from_dense(y))
+        ),
+        "tensorflow.math.maximum": None,
+    },
+    "minimum": {
+        "tensorflow.sparse.minimum": lambda x, y: tf.sparse.to_dense(
+            tf.sparse.minimum(tf.sparse.from_dense(x), tf.sparse.from_dense(y))
+        ),
+        "tensorflow.math.minimum": None,
+    },
     "floor_divide": {"tensorflow.math.floordiv": None},
     "add_column": {"tensorflow.math.add": None},
     "squared_difference": {
