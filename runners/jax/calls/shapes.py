@@ -130,13 +130,18 @@ def _roots(x: Any, y: Any) -> Any:
 
 
 _SELF = {
-    "jax.numpy.copy": None, "jax.numpy.array": None, "jax.numpy.asarray": None, "jax.numpy.positive": None,
-    "jax.numpy.real": None, "jax.numpy.conj": None, "jax.numpy.conjugate": None, "jax.numpy.atleast_1d": None, "jax.numpy.atleast_2d": None,
-    "jax.numpy.atleast_3d": lambda x: jnp.atleast_3d(x)[..., 0],
+    "jax.numpy.copy": None,
+    "jax.numpy.array": None,
+    "jax.numpy.asarray": None,
+    "jax.numpy.positive": None,
+    "jax.numpy.real": None,
+    "jax.numpy.conj": None,
+    "jax.numpy.conjugate": None,
+    "jax.numpy.atleast_1d": None,
+    "jax.numpy.atleast_2d": None,
     "optax.scale_gradient": lambda x: optax.scale_gradient(x, 1.0),
-
     "jax.lax.optimization_barrier": None,
-}  # fmt: skip
+}
 
 CALLS: dict[str, dict[str, Any]] = {
     "copy": _SELF
