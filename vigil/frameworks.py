@@ -88,7 +88,7 @@ TABLE: dict[str, Framework] = {
                 "jit": ModeCost((19.3, 4.3), 90.0),
                 "compile": ModeCost((90.0, 75.8), 150.0),
             },
-            audit=15.0,
+            audit=12.0,
         ),
         Framework(
             name="tensorflow",
@@ -116,7 +116,7 @@ TABLE: dict[str, Framework] = {
                 "jit": ModeCost((23.8, 8.9), 135.0),
                 "compile": ModeCost((8.3, 4.4), 135.0),
             },
-            audit=90.0,
+            audit=55.0,
         ),
     )
 }

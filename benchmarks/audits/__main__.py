@@ -41,6 +41,8 @@ from vigil.process.environment import describe_code
 from vigil.process.side_by_side import available_cores
 from vigil.steps.processes import Started, carried_out
 
+# So many floors, a thousandth of a number in float32, are no loss of accuracy: how far off it is depends on arguments alone.
+_WRONG = 1e4
 # Defects of a call's arguments: where the definition does not change either, as a sum does not with the order, there is none.
 _OF_ARGUMENTS = ("shifted", "axis", "term", "unmasked")
 
@@ -124,14 +126,28 @@ def record(folder: Path) -> None:
         if kind == "wrong":
             entry["quantities"] = sorted({each.quantity.partition("/")[0] + "/*" for each in group if each.quantity})
             entry["precisions"] = sorted({each.precision for each in group})
-            if len(ratios) == len(group):
+            if len(ratios) == len(group) and max(ratios) < _WRONG:
                 entry["most"] = float(f"{MARGIN * max(ratios):.3g}")
-        entries.append(entry)
+        entries = _with_entry(entries, entry)
     head = path.read_text(encoding="utf-8").splitlines()[0]
     text = yaml.safe_dump(entries, sort_keys=False, width=130, allow_unicode=True)
     replace_listed(path, f"{head}\n{text}".encode())
     _append_row(found)
     print(f"{len(groups)} findings recorded, {len(entries)} in all")
+
+
+def _with_entry(entries: list[dict[str, Any]], entry: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the entries with one more; what an entry of its name lacks is added to that, with the larger distance of the two."""
+    before = next((each for each in entries if each["name"] == entry["name"]), None)
+    if before is None:
+        return [*entries, entry]
+    lists = ("releases", "ways", "modes", "quantities", "precisions")
+    merged = before | {key: sorted({*before.get(key, ()), *entry[key]}) for key in lists if key in entry}
+    if "most" in before and "most" in entry:
+        merged["most"] = max(before["most"], entry["most"])
+    else:
+        merged.pop("most", None)
+    return [merged if each is before else each for each in entries]
 
 
 def spread() -> int:

@@ -60,9 +60,7 @@ def _detected(
 ) -> list[Caught]:
     stop = threading.Event()
     files = {name: programs / f"{name}.py" for name in dict.fromkeys(plant.program for plant in plants)}
-    asked = {
-        name: asked_of(file, framework_of(file), stop=stop, hosts=opened, repeats=REPEATS) for name, file in files.items()
-    }
+    asked = {name: asked_of(file, framework_of(file), stop=stop, hosts=opened, repeats=REPEATS) for name, file in files.items()}
     oracles: dict[tuple[str, bool], Ended] = {}
 
     def oracle(item: tuple[str, bool], cores: list[int] | None) -> None:

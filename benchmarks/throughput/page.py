@@ -40,9 +40,7 @@ What a framework keeps on disk between processes is there from the second on.
 The runner also makes its data set and, in JAX's compile mode, compiles its evaluation."""
 
 
-def render(
-    measurements: Sequence[Measurement], *, pipelines: Mapping[str, float], rounds: int, steps: int, command: str
-) -> str:
+def render(measurements: Sequence[Measurement], *, pipelines: Mapping[str, float], rounds: int, steps: int, command: str) -> str:
     """Return the page.
 
     Args:

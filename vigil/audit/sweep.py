@@ -537,7 +537,12 @@ def _findings(
                 script=scripts.get(key) or None,
             )
         )
-    return sorted(found, key=lambda each: (_WORST_FIRST.index(each.kind), each.operator, each.way or "", each.precision))
+
+    def rank(each: AuditFinding) -> tuple[int, float, str, str, str]:
+        beyond = each.ratio / each.limit if each.ratio is not None and each.limit else 0.0
+        return _WORST_FIRST.index(each.kind), -beyond, each.operator, each.way or "", each.precision
+
+    return sorted(found, key=rank)
 
 
 def _fixed(

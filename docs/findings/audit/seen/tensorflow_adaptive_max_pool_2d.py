@@ -1,4 +1,6 @@
-"""keras.layers.AdaptiveMaxPooling2D, tensorflow 2.21.0, eager: gradients/x is inf times rounding off."""
+"""keras.ops.adaptive_max_pool, tensorflow 2.21.0, eager: gradients/x is inf times rounding off."""
+import os
+os.environ["KERAS_BACKEND"] = "tensorflow"
 import numpy as np
 import tensorflow as tf
 import base64, zlib
@@ -71,7 +73,7 @@ def _calls(rank: int) -> dict[str, dict[str, Call]]:
         calls[f'adaptive_{short}_pool_{rank}d'] = {f'keras.ops.{function}': _adaptive(lambda *given, function=function: getattr(ops, function)(*given), LAST), f'keras.ops.{function} (channels first)': _adaptive(lambda *given, function=function: getattr(ops, function)(*given), FIRST), f'keras.layers.{layer}': _adaptive_layer(lambda *given, layer=layer, **more: getattr(layers, layer)(*given, **more))}
     return calls
 CALLS = {**_calls(1), **_calls(2), **_calls(3)}
-call = CALLS['adaptive_max_pool_2d']['keras.layers.AdaptiveMaxPooling2D']
+call = CALLS['adaptive_max_pool_2d']['keras.ops.adaptive_max_pool']
 x = tf.cast(tf.constant(unpack('c-k$GEe^s!6olshh#mpK0T7i07Kh{r6_p$Sxgm&(3PLIxR8v6+3V~=4u)RqoN2u(#*%gy{Gnw}%9kx>5OD`wcpVU(C@!lZAYrud%!Vf(Am6l{`Bkj;v-%DM=7jW~L4OzStU7%-Rpnn06_&MBx4|tNX>#)O7pZspPjdKd}=h%0I6XsO$z7;6R{$02~GvS9Czkxdw?z?-<ta(2Hjg3An', 'float32').reshape((1, 2, 6, 5))), tf.float32)
 cotangents = [np.array([0.8235329985618591, -0.6487902402877808], 'float32').reshape((1, 2, 1, 1))]
 work = lambda x: call(x=x, output=[1, 1])
@@ -83,8 +85,6 @@ def gradient(x):
     pairs = [(y, tf.cast(tf.constant(c), y.dtype)) for y, c in zip(found, cotangents) if c is not None]
     return tape.gradient([y for y, _ in pairs], x, output_gradients=[c for _, c in pairs])
 found = np.asarray(tf.convert_to_tensor(gradient(x))).astype(np.float64)
-direction = unpack('c-l3KK@I=_2!h7{A5GH=ZZcH?3vtQXBp05<eGDR4BKH', 'int8').reshape((1, 2, 6, 5))
-got, expected = float((found * direction).sum()), nan  # by central differences of the definition in float64
-is_right = abs(got - expected) < nan
-print("RIGHT" if is_right else "WRONG", "got", got, "expected", expected)
+is_right = bool(np.isfinite(found).all())
+print("RIGHT" if is_right else "WRONG", "got", found[(0, 0, 3, 4)], "expected", 'a number')
 raise SystemExit(not is_right)
