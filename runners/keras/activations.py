@@ -82,4 +82,8 @@ CALLS = {
     "sparse_sigmoid": _plain("sparse_sigmoid"),
     "identity": {"keras.activations.linear": None, "keras.layers.Identity": lambda x: keras.layers.Identity(dtype=kind(x))(x)},
     "glu": {"keras.ops.glu": None, "keras.activations.glu": None},
+    "sparsemax": {
+        "keras.ops.sparsemax": None,
+        "keras.activations.sparsemax": None,
+    },
 }

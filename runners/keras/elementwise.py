@@ -16,7 +16,7 @@ CALLS = {
     "square": {"keras.ops.square": None},
     "reciprocal": {"keras.ops.reciprocal": None},
     "negative": {"keras.ops.negative": None},
-    "absolute": {"keras.ops.absolute": None, "keras.ops.abs": None},
+    "absolute": {"keras.ops.fabs": None, "keras.ops.absolute": None, "keras.ops.abs": None},
     "sign": {"keras.ops.sign": None},
     "sin": {"keras.ops.sin": None},
     "cos": {"keras.ops.cos": None},
@@ -52,4 +52,28 @@ CALLS = {
     "fmod": {"keras.ops.fmod": None},
     "floor_divide": {"keras.ops.floor_divide": None},
     "add_column": {"keras.ops.add": None},
+    "deg2rad": {
+        "keras.ops.deg2rad": None,
+    },
+    "rad2deg": {
+        "keras.ops.rad2deg": None,
+    },
+    "logaddexp2": {
+        "keras.ops.logaddexp2": None,
+    },
+    "ldexp": {
+        "keras.ops.ldexp": None,
+    },
+    "divide_no_nan": {
+        "keras.ops.divide_no_nan": None,
+    },
+    "nextafter": {
+        "keras.ops.nextafter": None,
+    },
+    "fmax": {
+        "keras.ops.fmax": None,
+    },
+    "fmin": {
+        "keras.ops.fmin": None,
+    },
 }

@@ -118,6 +118,12 @@ def _encoded(labels: Any, mode: str) -> Any:
     return layers.CategoryEncoding(7, mode)(labels)
 
 
+def _each_time(x: Any, scale: float, offset: float) -> Any:
+    """Return the same of a layer at each time: rows are times of one sequence."""
+    layer = layers.TimeDistributed(layers.Rescaling(scale, offset, dtype=_kind(x)), dtype=_kind(x))
+    return layer(x[None])[0]
+
+
 def _seen(x: Any, seen: Any, is_inverse: bool) -> Any:
     layer = layers.Normalization(invert=is_inverse)
     layer.adapt(ops.convert_to_numpy(seen))
@@ -196,7 +202,7 @@ CALLS: dict[str, dict[str, Callable[..., Any] | None]] = {
         ),
         "keras.ops.normalize": lambda x, axis, order: ops.normalize(x, axis, order),
     },
-    "rescaled": {"keras.layers.Rescaling": _layer(layers.Rescaling)},
+    "rescaled": {"keras.layers.TimeDistributed": _each_time, "keras.layers.Rescaling": _layer(layers.Rescaling)},
     "normalized_as_seen": {
         "keras.layers.Normalization (adapted)": lambda x, seen, is_inverse: _seen(x, seen, is_inverse),
         "keras.layers.Normalization": _seen_in_batches,

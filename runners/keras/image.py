@@ -128,6 +128,16 @@ def _sobel(x: Any, taps: Any) -> Any:
     return keras.ops.moveaxis(keras.ops.image.sobel_edges(_last(x), LAST), 3, 1)
 
 
+def _psnr(x: Any, y: Any) -> Any:
+    return keras.ops.stack([keras.ops.psnr(x[place], y[place], 1.0) for place in range(x.shape[0])])
+
+
+def _unfold(x: Any, window: Any, strides: Any, padding: Any, dilation: Any) -> Any:
+    if isinstance(padding, str) or any(before != after for before, after in padding):
+        raise Unsupported("padding: the same on both sides, in numbers.")
+    return keras.ops.unfold(x, tuple(window), tuple(dilation), tuple(each[0] for each in padding), tuple(strides))
+
+
 CALLS: dict[str, dict[str, Call]] = {
     **{
         f"repeat_{rank}d": {
@@ -162,5 +172,21 @@ CALLS: dict[str, dict[str, Call]] = {
     "rotate_quarter": {"keras.ops.rot90": lambda x, turns: keras.ops.rot90(x, turns, (2, 3))},
     "rescale": {
         "keras.layers.Rescaling": lambda x, scale, offset: keras.layers.Rescaling(scale, offset, dtype=_type(x))(x),
+    },
+    "depth_to_space": {
+        "keras.ops.depth_to_space": lambda x, factor: _first(keras.ops.depth_to_space(_last(x), factor, LAST)),
+        "keras.ops.nn.depth_to_space": lambda x, factor: _first(keras.ops.depth_to_space(_last(x), factor, LAST)),
+    },
+    "space_to_depth": {
+        "keras.ops.space_to_depth": lambda x, factor: _first(keras.ops.space_to_depth(_last(x), factor, LAST)),
+        "keras.ops.nn.space_to_depth": lambda x, factor: _first(keras.ops.space_to_depth(_last(x), factor, LAST)),
+    },
+    "peak_signal_to_noise": {
+        "keras.ops.psnr": _psnr,
+        "keras.ops.nn.psnr": _psnr,
+    },
+    "unfold": {
+        "keras.ops.unfold": _unfold,
+        "keras.ops.nn.unfold": _unfold,
     },
 }

@@ -115,16 +115,17 @@ def _gru_lengths(x: Any, h: Any, lengths: Any, **weights: Any) -> Any:
 _RNN = "keras.layers.RNN"
 
 CALLS: dict[str, dict[str, Call]] = {
-    "rnn": {"keras.layers.SimpleRNN": _rnn, f"{_RNN} (SimpleRNNCell)": _rnn_cell},
+    "rnn": {"keras.layers.SimpleRNN": _rnn, f"{_RNN} (SimpleRNNCell)": _rnn_cell, "keras.layers.SimpleRNNCell": _rnn_cell},
     "lstm": {
         "keras.layers.LSTM": _lstm(),
         "keras.layers.LSTM (unrolled)": _lstm(unroll=True),
         f"{_RNN} (LSTMCell)": _lstm_cell,
+        "keras.layers.LSTMCell": _lstm_cell,
     },
     "lstm_backwards": {"keras.layers.LSTM": _lstm(go_backwards=True)},
     "lstm_lengths": {"keras.layers.LSTM": _lstm_lengths, "keras.layers.LSTM (repeating)": _lstm_repeated},
     "lstm_two_directions": {"keras.layers.Bidirectional": _two_directions},
-    "gru": {"keras.layers.GRU": _gru(), f"{_RNN} (GRUCell)": _gru_cell()},
+    "gru": {"keras.layers.GRU": _gru(), f"{_RNN} (GRUCell)": _gru_cell(), "keras.layers.GRUCell": _gru_cell()},
     "gru_reset_before": {
         "keras.layers.GRU": _gru(reset_after=False),
         f"{_RNN} (GRUCell)": _gru_cell(reset_after=False),

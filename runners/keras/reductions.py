@@ -126,4 +126,7 @@ CALLS = {
     "histogram": {"keras.ops.histogram": lambda x, bins, low, high: ops.histogram(x, bins=bins, range=(low, high))[0]},
     "bincount": {"keras.ops.bincount": lambda x: ops.bincount(x, minlength=10)},
     "bincount_weighted": {"keras.ops.bincount": lambda x, weights: ops.bincount(x, weights=weights, minlength=10)},
+    "nancumprod": {
+        "keras.ops.nancumprod": _along(ops.nancumprod),
+    },
 }

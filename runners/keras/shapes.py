@@ -118,6 +118,7 @@ def _traced_gradient(x: Any) -> Any:
 
 CALLS: dict[str, dict[str, Any]] = {
     "copy": {
+        "keras.layers.ActivityRegularization": lambda x: keras.layers.ActivityRegularization(0.1, 0.1, dtype=_kind(x))(x),
         "keras.ops.copy": None,
         "keras.ops.array": None,
         "keras.ops.real": None,

@@ -311,7 +311,12 @@ CALLS: dict[str, dict[str, Callable[..., Any] | None]] = {
         },
     },
     "dropout_of_all": {"keras.layers.Dropout": _dropped, "keras.random.dropout": _drop},
-    "spatial_dropout": {"keras.layers.SpatialDropout2D (and 1D, 3D)": _spatial, "keras.layers.Dropout (noise_shape)": _noise},
+    "spatial_dropout": {
+        "keras.layers.SpatialDropout1D (and 2D, 3D)": _spatial,
+        "keras.layers.SpatialDropout2D (and 1D, 3D)": _spatial,
+        "keras.layers.SpatialDropout3D (and 1D, 2D)": _spatial,
+        "keras.layers.Dropout (noise_shape)": _noise,
+    },
     "alpha_dropout": {"keras.layers.AlphaDropout": _alpha},
     "permutation_of_all": {
         "keras.random.shuffle": lambda like, seed: _order(random.shuffle(ops.arange(like.shape[0]), seed=seed)),

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import optax
+from jax import lax
+
 CALLS = {
     "exp": {"jax.numpy.exp": None, "jax.lax.exp": None},
     "exp2": {"jax.numpy.exp2": None, "jax.lax.exp2": None},
@@ -16,7 +19,7 @@ CALLS = {
     "square": {"jax.numpy.square": None, "jax.lax.square": None},
     "reciprocal": {"jax.numpy.reciprocal": None, "jax.lax.reciprocal": None},
     "negative": {"jax.numpy.negative": None, "jax.lax.neg": None},
-    "absolute": {"jax.numpy.abs": None, "jax.lax.abs": None, "jax.numpy.absolute": None},
+    "absolute": {"jax.numpy.fabs": None, "jax.numpy.abs": None, "jax.lax.abs": None, "jax.numpy.absolute": None},
     "sign": {"jax.numpy.sign": None, "jax.lax.sign": None},
     "sin": {"jax.numpy.sin": None, "jax.lax.sin": None},
     "cos": {"jax.numpy.cos": None, "jax.lax.cos": None},
@@ -32,7 +35,7 @@ CALLS = {
     "atanh": {"jax.numpy.atanh": None, "jax.lax.atanh": None, "jax.numpy.arctanh": None},
     "floor": {"jax.numpy.floor": None, "jax.lax.floor": None},
     "ceil": {"jax.numpy.ceil": None, "jax.lax.ceil": None},
-    "round": {"jax.numpy.round": None, "jax.lax.round": None},
+    "round": {"jax.numpy.rint": None, "jax.numpy.around": None, "jax.numpy.round": None, "jax.lax.round": None},
     "trunc": {"jax.numpy.trunc": None},
     "erf": {"jax.lax.erf": None, "jax.scipy.special.erf": None},
     "erfc": {"jax.lax.erfc": None, "jax.scipy.special.erfc": None},
@@ -45,7 +48,7 @@ CALLS = {
     "i1e": {"jax.scipy.special.i1e": None, "jax.lax.bessel_i1e": None},
     "ndtri": {"jax.scipy.special.ndtri": None},
     "sinc": {"jax.numpy.sinc": None},
-    "add": {"jax.numpy.add": None, "jax.lax.add": None},
+    "add": {"optax.apply_updates": lambda x, y: optax.apply_updates(x, y), "jax.numpy.add": None, "jax.lax.add": None},
     "subtract": {"jax.numpy.subtract": None, "jax.lax.sub": None},
     "multiply": {"jax.numpy.multiply": None, "jax.lax.mul": None},
     "divide": {"jax.numpy.divide": None, "jax.lax.div": None, "jax.numpy.true_divide": None},
@@ -57,9 +60,51 @@ CALLS = {
     "xlog1py": {"jax.scipy.special.xlog1py": None},
     "maximum": {"jax.numpy.maximum": None, "jax.lax.max": None},
     "minimum": {"jax.numpy.minimum": None, "jax.lax.min": None},
-    "fmod": {"jax.numpy.fmod": None},
+    "fmod": {"jax.lax.rem": None, "jax.numpy.fmod": None},
     "floor_divide": {"jax.numpy.floor_divide": None},
     "fmax": {"jax.numpy.fmax": None},
     "fmin": {"jax.numpy.fmin": None},
     "add_column": {"jax.numpy.add": None},
+    "deg2rad": {
+        "jax.numpy.radians": None,
+        "jax.numpy.deg2rad": None,
+    },
+    "rad2deg": {
+        "jax.numpy.degrees": None,
+        "jax.numpy.rad2deg": None,
+    },
+    "logaddexp2": {
+        "jax.numpy.logaddexp2": None,
+    },
+    "spacing": {
+        "jax.numpy.spacing": None,
+    },
+    "ldexp": {
+        "jax.numpy.ldexp": None,
+    },
+    "nextafter": {
+        "jax.numpy.nextafter": None,
+        "jax.lax.nextafter": None,
+    },
+    "integer_power": {
+        "jax.lax.integer_pow": lambda x, power: lax.integer_pow(x, power),
+    },
+    "modf": {
+        "jax.numpy.modf": None,
+    },
+    "frexp": {
+        "jax.numpy.frexp": None,
+    },
+    "divmod": {
+        "jax.numpy.divmod": None,
+    },
+    "high_product": {
+        "jax.lax.mulhi": None,
+    },
+    "leading_zeros": {
+        "jax.lax.clz": None,
+    },
+    "logical_right_shift": {
+        "jax.lax.shift_right_logical": None,
+    },
 }

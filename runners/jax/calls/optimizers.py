@@ -117,8 +117,7 @@ def _radam(
 
 
 def _adabelief(
-    make: Callable[..., Any], w: Any, g: Any, *,
-    rate: float, betas: Any, epsilon: float, epsilon_root: float, nesterov: bool
+    make: Callable[..., Any], w: Any, g: Any, *, rate: float, betas: Any, epsilon: float, epsilon_root: float, nesterov: bool
 ) -> Any:
     return _weights(make(rate, betas[0], betas[1], epsilon, epsilon_root, nesterov=nesterov), w, g)
 
@@ -231,6 +230,11 @@ def _yogi(w: Any, g: Any, *, rate: float, betas: Any, epsilon: float, initial: f
         optax.scale_by_yogi(betas[0], betas[1], epsilon, initial_accumulator_value=initial), optax.scale_by_learning_rate(rate)
     )  # fmt: skip
     return _weights(found, w, g)
+
+
+def _yogi_of_one_start(w: Any, g: Any, *, rate: float, betas: Any, epsilon: float, initial: float) -> Any:
+    _lacks(initial=(1e-6, initial))
+    return _weights(optax.yogi(rate, betas[0], betas[1], epsilon), w, g)
 
 
 def _adan(make: Callable[..., Any], w: Any, g: Any, *, rate: float, betas: Any, epsilon: float, weight_decay: float) -> Any:
@@ -432,7 +436,7 @@ CALLS = {
     "lion": {"optax.lion": partial(_lion, optax.lion), "optax.scale_by_lion": partial(_lion, _lion_of_parts)},
     "lamb": {"optax.lamb": _with_betas(optax.lamb), "optax.scale_by_trust_ratio": _with_betas(_lamb_of_parts)},
     "lars": {"optax.lars": _lars},
-    "yogi": {"optax.scale_by_yogi": _yogi},
+    "yogi": {"optax.yogi": _yogi_of_one_start, "optax.scale_by_yogi": _yogi},
     "novograd": {
         "optax.novograd": _with_betas(optax.novograd),
         "optax.scale_by_novograd": _with_betas(_novograd_of_parts),

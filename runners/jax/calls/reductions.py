@@ -242,6 +242,9 @@ CALLS = {
     "clip_by_norm": {
         "optax.clip_by_global_norm": lambda x, limit: optax.clip_by_global_norm(limit).update(x, optax.EmptyState())[0]
     },
+    "nancumprod": {
+        "jax.numpy.nancumprod": _along(jnp.nancumprod),
+    },
 }
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import optax
 from flax import linen
 from jax import lax
 
@@ -110,15 +111,38 @@ def _updated_columns(x: Any, y: Any) -> Any:
     return lax.dynamic_update_slice_in_dim(x, y, 1, 1)
 
 
+def _by_place(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a call of what is done with the rows of an array, each at a place along an axis with a name."""
+    return lambda x: jax.vmap(function, axis_name="place")(x)
+
+
+def _moved_on(x: Any) -> Any:
+    pairs = [(place, (place + 1) % len(x)) for place in range(len(x))]
+    return _by_place(lambda row: lax.ppermute(row, "place", pairs))(x)
+
+
+def _shuffled_on(x: Any) -> Any:
+    return _by_place(lambda row: lax.pshuffle(row, "place", [(place - 1) % len(x) for place in range(len(x))]))(x)
+
+
 def _roots(x: Any, y: Any) -> Any:
     return jnp.sort(jnp.real(jnp.roots(jnp.stack([jnp.ones_like(x[0]), -x[0] - y[0], x[0] * y[0]]), strip_zeros=False)))
 
 
 _SELF = {
-    "jax.numpy.copy": None, "jax.numpy.array": None, "jax.numpy.asarray": None, "jax.numpy.positive": None,
-    "jax.numpy.real": None, "jax.numpy.conj": None, "jax.numpy.conjugate": None, "jax.numpy.atleast_2d": None,
+    "jax.numpy.copy": None,
+    "jax.numpy.array": None,
+    "jax.numpy.asarray": None,
+    "jax.numpy.positive": None,
+    "jax.numpy.real": None,
+    "jax.numpy.conj": None,
+    "jax.numpy.conjugate": None,
+    "jax.numpy.atleast_1d": None,
+    "jax.numpy.atleast_2d": None,
+    "jax.numpy.atleast_3d": lambda x: jnp.atleast_3d(x)[..., 0],
+    "optax.scale_gradient": lambda x: optax.scale_gradient(x, 1.0),
     "jax.lax.optimization_barrier": None,
-}  # fmt: skip
+}
 
 CALLS: dict[str, dict[str, Any]] = {
     "copy": _SELF
@@ -177,6 +201,7 @@ CALLS: dict[str, dict[str, Any]] = {
     "pieces_of_sizes": {"jax.lax.split": lambda x: lax.split(x, (1, 3, 2), 1)},
     "unstack": {"jax.numpy.unstack": None, "jax.lax.unstack": None},
     "full": {
+        "optax.set_to_zero": _filled_with(lambda x: optax.set_to_zero().update(x, optax.EmptyState())[0], 0.0),
         "jax.numpy.full": lambda x, value: jnp.full(x.shape, value, x.dtype),
         "jax.numpy.full_like": lambda x, value: jnp.full_like(x, value),
         "jax.lax.full": lambda x, value: lax.full(x.shape, value, x.dtype),
@@ -295,6 +320,47 @@ CALLS: dict[str, dict[str, Any]] = {
     "angle": {"jax.numpy.angle": lambda x, y: jnp.angle(lax.complex(x, y))},
     "sign_of_angle": {"jax.numpy.angle": None},
     "direction": {"jax.numpy.sign": _complex(jnp.sign), "jax.lax.sign": _complex(lax.sign)},
+    "sum_over_places": {
+        "jax.lax.psum": _by_place(lambda row: lax.psum(row, "place")),
+    },
+    "mean_over_places": {
+        "jax.lax.pmean": _by_place(lambda row: lax.pmean(row, "place")),
+    },
+    "max_over_places": {
+        "jax.lax.pmax": _by_place(lambda row: lax.pmax(row, "place")),
+    },
+    "min_over_places": {
+        "jax.lax.pmin": _by_place(lambda row: lax.pmin(row, "place")),
+    },
+    "rows_of_all_places": {
+        "jax.lax.all_gather": _by_place(lambda row: lax.all_gather(row, "place")),
+    },
+    "share_of_sum": {
+        "jax.lax.psum_scatter": _by_place(lambda row: lax.psum_scatter(row, "place")),
+    },
+    "exchanged_by_places": {
+        "jax.lax.all_to_all": _by_place(lambda row: lax.all_to_all(row, "place", 0, 0)),
+    },
+    "scaled_by_place": {
+        "jax.lax.axis_size": _by_place(lambda row: row * (lax.axis_index("place").astype(row.dtype) / lax.axis_size("place"))),
+        "jax.lax.axis_index": _by_place(lambda row: row * (lax.axis_index("place").astype(row.dtype) / lax.axis_size("place"))),
+    },
+    "row_of_the_place_before": {
+        "jax.lax.ppermute": _moved_on,
+        "jax.lax.pshuffle": _shuffled_on,
+    },
+    "bits_in_one_alone": {
+        "jax.lax.reduce_xor": lambda x: lax.reduce_xor(x, (1,)),
+    },
+    "nonzero_filled": {
+        "jax.numpy.flatnonzero": lambda x: jnp.flatnonzero(x, size=len(x), fill_value=-1),
+        "jax.numpy.nonzero": lambda x: jnp.nonzero(x, size=len(x), fill_value=-1)[0],
+        "jax.numpy.argwhere": lambda x: jnp.argwhere(x, size=len(x), fill_value=-1)[:, 0],
+    },
+    "extract_filled": {
+        "jax.numpy.extract": lambda x, which: jnp.extract(which, x, size=len(x), fill_value=0),
+        "jax.numpy.compress": lambda x, which: jnp.compress(which, x, size=len(x), fill_value=0),
+    },
 }
 
 

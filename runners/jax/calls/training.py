@@ -86,6 +86,15 @@ def _if_finite(w: Any, g: Any, *, rate: float, most: int) -> Any:
     return _walked(optax.apply_if_finite(optax.sgd(rate), most), w, g)[0][-1]
 
 
+def _slow(w: Any, g: Any, *, rate: float, period: int) -> Any:
+    def step(carried: Any, gradient: Any) -> Any:
+        count, weights, copy = carried
+        weights = optax.apply_updates(weights, -rate * gradient)
+        return (count + 1, weights, optax.periodic_update(weights, copy, count + 1, period)), None
+
+    return jax.lax.scan(step, (jnp.asarray(0), w, w), g)[0][2]
+
+
 CALLS: dict[str, dict[str, Callable[..., Any] | None]] = {
     "clipped_by_value": {
         "optax.clip": lambda x, *, limit: _once(optax.clip(limit), x),
@@ -113,4 +122,19 @@ CALLS: dict[str, dict[str, Callable[..., Any] | None]] = {
     "accumulated": {"optax.MultiSteps": _accumulated, "optax.apply_every": _applied},
     "clipped_step": {"optax.clip_by_global_norm": _clipped_step},
     "step_if_finite": {"optax.apply_if_finite": _if_finite},
+    "safe_root_of_mean_square": {
+        "optax.safe_root_mean_squares": lambda x, *, least: optax.safe_root_mean_squares(x, least),
+    },
+    "clipped_by_example": {
+        "optax.per_example_global_norm_clip": lambda x, y, *, limit: optax.per_example_global_norm_clip([x, y], limit)[0],
+    },
+    "clipped_by_example_and_weight": {
+        "optax.per_example_layer_norm_clip": lambda x, y, *, limit: optax.per_example_layer_norm_clip([x, y], limit)[0],
+    },
+    "kept_from_below_zero": {
+        "optax.keep_params_nonnegative": lambda w, g: optax.apply_updates(w, _once(optax.keep_params_nonnegative(), g, w)),
+    },
+    "slow_copy": {
+        "optax.periodic_update": _slow,
+    },
 }

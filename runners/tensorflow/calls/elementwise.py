@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tensorflow as tf
+
 CALLS = {
     "exp": {"tensorflow.math.exp": None},
     "expm1": {"tensorflow.math.expm1": None},
@@ -39,7 +41,11 @@ CALLS = {
     "i0e": {"tensorflow.math.bessel_i0e": None, "tensorflow.math.special.bessel_i0e": None},
     "i1e": {"tensorflow.math.bessel_i1e": None, "tensorflow.math.special.bessel_i1e": None},
     "ndtri": {"tensorflow.math.ndtri": None},
-    "add": {"tensorflow.math.add": None},
+    "add": {
+        "tensorflow.sparse.add": lambda x, y: tf.sparse.to_dense(tf.sparse.add(tf.sparse.from_dense(x), tf.sparse.from_dense(y))),
+        "tensorflow.math.accumulate_n": lambda x, y: tf.math.accumulate_n([x, y]),
+        "tensorflow.math.add": None,
+    },
     "subtract": {"tensorflow.math.subtract": None},
     "multiply": {"tensorflow.math.multiply": None},
     "divide": {"tensorflow.math.divide": None, "tensorflow.math.truediv": None},
@@ -47,8 +53,36 @@ CALLS = {
     "atan2": {"tensorflow.math.atan2": None},
     "xlogy": {"tensorflow.math.xlogy": None},
     "xlog1py": {"tensorflow.math.xlog1py": None},
-    "maximum": {"tensorflow.math.maximum": None},
-    "minimum": {"tensorflow.math.minimum": None},
+    "maximum": {
+        "tensorflow.sparse.maximum": lambda x, y: tf.sparse.to_dense(
+            tf.sparse.maximum(tf.sparse.from_dense(x), tf.sparse.from_dense(y))
+        ),
+        "tensorflow.math.maximum": None,
+    },
+    "minimum": {
+        "tensorflow.sparse.minimum": lambda x, y: tf.sparse.to_dense(
+            tf.sparse.minimum(tf.sparse.from_dense(x), tf.sparse.from_dense(y))
+        ),
+        "tensorflow.math.minimum": None,
+    },
     "floor_divide": {"tensorflow.math.floordiv": None},
     "add_column": {"tensorflow.math.add": None},
+    "squared_difference": {
+        "tensorflow.math.squared_difference": None,
+    },
+    "divide_no_nan": {
+        "tensorflow.math.divide_no_nan": None,
+    },
+    "multiply_no_nan": {
+        "tensorflow.math.multiply_no_nan": None,
+    },
+    "reciprocal_no_nan": {
+        "tensorflow.math.reciprocal_no_nan": None,
+    },
+    "xdivy": {
+        "tensorflow.math.xdivy": None,
+    },
+    "nextafter": {
+        "tensorflow.math.nextafter": None,
+    },
 }

@@ -68,6 +68,10 @@ def _diagonal(x: Any, offset: int) -> Any:
 
 CALLS = {
     "matmul": {
+        "tensorflow.linalg.matmul": None,
+        "tensorflow.linalg.einsum": lambda x, y: tf.linalg.einsum("mk,kn->mn", x, y),
+        "tensorflow.linalg.tensordot": lambda x, y: tf.linalg.tensordot(x, y, 1),
+        "tensorflow.sparse.sparse_dense_matmul": lambda x, y: tf.sparse.sparse_dense_matmul(tf.sparse.from_dense(x), y),
         "tensorflow.matmul": None,
         "tensorflow.einsum": lambda x, y: tf.einsum("mk,kn->mn", x, y),
         "tensorflow.tensordot": lambda x, y: tf.tensordot(x, y, 1),

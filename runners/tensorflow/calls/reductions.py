@@ -55,13 +55,19 @@ def _histogram(x: Any, bins: int, low: float, high: float) -> Any:
 _SOFTMAX = {"tensorflow.nn.softmax": _along(tf.nn.softmax), "tensorflow.math.softmax": _along(tf.math.softmax)}
 
 CALLS = {
-    "sum": {"tensorflow.math.reduce_sum": _over(tf.math.reduce_sum)},
+    "sum": {
+        "tensorflow.sparse.reduce_sum": lambda x, axis, keepdims: tf.sparse.reduce_sum(tf.sparse.from_dense(x), axis, keepdims),
+        "tensorflow.math.reduce_sum": _over(tf.math.reduce_sum),
+    },
     "sum_of_all": {"tensorflow.math.reduce_sum": None},
     "mean": {"tensorflow.math.reduce_mean": _over(tf.math.reduce_mean)},
     "prod": {"tensorflow.math.reduce_prod": _over(tf.math.reduce_prod)},
     "prod_with_a_zero": {"tensorflow.math.reduce_prod": _along(tf.math.reduce_prod)},
     "prod_with_two_zeros": {"tensorflow.math.reduce_prod": _along(tf.math.reduce_prod)},
-    "max": {"tensorflow.math.reduce_max": _over(tf.math.reduce_max)},
+    "max": {
+        "tensorflow.sparse.reduce_max": lambda x, axis, keepdims: tf.sparse.reduce_max(tf.sparse.from_dense(x), axis, keepdims),
+        "tensorflow.math.reduce_max": _over(tf.math.reduce_max),
+    },
     "min": {"tensorflow.math.reduce_min": _over(tf.math.reduce_min)},
     "argmax": {"tensorflow.math.argmax": _along(tf.math.argmax)},
     "argmin": {"tensorflow.math.argmin": _along(tf.math.argmin)},

@@ -56,6 +56,8 @@ def _same(x: Any) -> Any:
 
 CALLS: dict[str, dict[str, Any]] = {
     "copy": {
+        "tensorflow.sparse.to_dense": lambda x: tf.sparse.to_dense(tf.sparse.from_dense(x)),
+        "tensorflow.sparse.from_dense": lambda x: tf.sparse.to_dense(tf.sparse.from_dense(x)),
         "tensorflow.identity": None,
         "tensorflow.math.real": None,
         "tensorflow.math.conj": None,

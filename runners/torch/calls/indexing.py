@@ -66,6 +66,15 @@ def _unfold_layer(x: Any, size: int, step: int) -> Any:
     return nn.Unfold((1, size), stride=(1, step))(x[:, None, None]).mT
 
 
+def _one_limit(function: Any, *, is_low: bool) -> Any:
+    def call(x: Any, low: Any, high: Any) -> Any:
+        if (low is None) == is_low or (high is None) != is_low:
+            raise Unsupported("one limit alone")
+        return function(x, low if is_low else high)
+
+    return call
+
+
 CALLS = {
     "take_rows": {
         "torch.index_select": lambda x, places: torch.index_select(x, 0, places),
@@ -163,6 +172,12 @@ CALLS = {
     "masked_fill": {"torch.masked_fill": lambda x, which, value: torch.masked_fill(x, which, value)},
     "masked_scatter": {"torch.masked_scatter": None},
     "clip": {
+        "torch.clamp_": lambda x, low, high: torch.clamp_(x.clone(), low, high),
+        "torch.clip_": lambda x, low, high: torch.clip_(x.clone(), low, high),
+        "torch.clamp_min": _one_limit(torch.clamp_min, is_low=True),
+        "torch.clamp_max": _one_limit(torch.clamp_max, is_low=False),
+        "torch.clamp_min_": _one_limit(lambda x, limit: torch.clamp_min_(x.clone(), limit), is_low=True),
+        "torch.clamp_max_": _one_limit(lambda x, limit: torch.clamp_max_(x.clone(), limit), is_low=False),
         "torch.clamp": lambda x, low, high: torch.clamp(x, low, high),
         "torch.clip": lambda x, low, high: torch.clip(x, low, high),
     },
@@ -199,7 +214,10 @@ CALLS = {
     "strided_slice": {"torch.Tensor.__getitem__": lambda x, step: x[:, 1::step]},
     "meshgrid": {"torch.meshgrid": lambda x, y, indexing: torch.meshgrid(x, y, indexing=indexing)},
     "cartesian_prod": {"torch.cartesian_prod": None},
-    "nan_to_num": {"torch.nan_to_num": lambda x, nan, above, below: torch.nan_to_num(x, nan, above, below)},
+    "nan_to_num": {
+        "torch.nan_to_num_": lambda x, nan, above, below: torch.nan_to_num_(x.clone(), nan, above, below),
+        "torch.nan_to_num": lambda x, nan, above, below: torch.nan_to_num(x, nan, above, below),
+    },
     "lerp": {"torch.lerp": None},
     "heaviside": {"torch.heaviside": None},
     "copysign": {"torch.copysign": None},
@@ -226,8 +244,8 @@ CALLS = {
     "bitwise_not": {"torch.bitwise_not": None},
     "left_shift": {"torch.bitwise_left_shift": None},
     "right_shift": {"torch.bitwise_right_shift": None},
-    "gcd": {"torch.gcd": None},
-    "lcm": {"torch.lcm": None},
+    "gcd": {"torch.gcd_": lambda x, y: torch.gcd_(x.clone(), y), "torch.gcd": None},
+    "lcm": {"torch.lcm_": lambda x, y: torch.lcm_(x.clone(), y), "torch.lcm": None},
     "floor_divide_of_integers": {"torch.floor_divide": None},
     "remainder_of_integers": {"torch.remainder": None},
     "unravel_index": {"torch.unravel_index": lambda x: torch.unravel_index(x, (5, 6, 7))},

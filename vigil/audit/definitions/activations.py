@@ -358,3 +358,14 @@ def standardize_masked(x: np.ndarray, where: np.ndarray, axis: int, epsilon: flo
     """Return x less the mean of some of it along an axis, divided by the root of their variance and epsilon."""
     mean = x.mean(axis, keepdims=True, where=where)
     return (x - mean) / np.sqrt(x.var(axis, keepdims=True, where=where) + epsilon)
+
+
+@operator(source="https://arxiv.org/abs/1602.02068", x=normal("m", "n"), sizes=ROWS[:4], precisions=("fp32", "fp64"))
+def sparsemax(x: np.ndarray) -> np.ndarray:
+    """The nearest point to x of those that are not negative and sum to 1, algorithm 1."""
+    ordered = -np.sort(-x, -1)
+    ranks = np.arange(1, x.shape[-1] + 1)
+    sums = np.cumsum(ordered, -1)
+    count = np.sum(1 + ranks * ordered > sums, -1, keepdims=True)
+    threshold = (np.take_along_axis(sums, count - 1, -1) - 1) / count
+    return np.maximum(x - threshold, 0.0)

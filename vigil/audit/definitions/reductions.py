@@ -646,6 +646,23 @@ def nancumsum(x: np.ndarray, axis: int) -> np.ndarray:
     return np.nancumsum(x, axis=axis)
 
 
+def _near_one_with_nans(*dims: int | str) -> Argument:
+    """Return an argument like `_near_one` with NaN at three in ten places."""
+
+    def draw(random: np.random.Generator, shape: tuple[int, ...], sizes: Mapping[str, int]) -> np.ndarray:
+        return np.where(random.random(shape) < 0.3, np.nan, np.exp2(random.uniform(-0.1, 0.1, shape)))
+
+    return drawn(draw, *dims, is_differentiated=False)
+
+
+@operator(
+    source=NUMPY + "nancumprod.html", sizes=ROWS[:3], parameters=[{"axis": -1}, {"axis": 0}], x=_near_one_with_nans("m", "n")
+)
+def nancumprod(x: np.ndarray, axis: int) -> np.ndarray:
+    """Running products of numbers without NaN."""
+    return np.nancumprod(x, axis=axis)
+
+
 @operator(source=NUMPY + "nanargmax.html", sizes=ROWS[:4], parameters=[{"axis": -1}, {"axis": 0}], x=_with_nans("m", "n"))
 def nanargmax(x: np.ndarray, axis: int) -> np.ndarray:
     """Where the largest number but NaN is."""

@@ -342,6 +342,67 @@ _enter(
 )
 _enter("root_of_cubic", lambda x: np.cbrt(x), source=JAX + "custom_root.html", x=positive("n"), sizes=ROWS, precisions=WIDE)
 
+# Axes with a name, as those of devices: x has one row for each place along it.
+_enter(
+    "sum_over_places", lambda x: np.broadcast_to(x.sum(0), x.shape), source=JAX + "psum.html", x=_X, sizes=_LOOP, precisions=WIDE
+)
+_enter(
+    "mean_over_places",
+    lambda x: np.broadcast_to(x.mean(0), x.shape),
+    source=JAX + "pmean.html",
+    x=_X,
+    sizes=_LOOP,
+    precisions=WIDE,
+)
+_HIGH = spread("m", "n", axis=0).fixed()
+_enter(
+    "max_over_places",
+    lambda x: np.broadcast_to(x.max(0), x.shape),
+    source=JAX + "pmax.html",
+    x=_HIGH,
+    sizes=_LOOP,
+    precisions=WIDE,
+)
+_enter(
+    "min_over_places",
+    lambda x: np.broadcast_to(x.min(0), x.shape),
+    source=JAX + "pmin.html",
+    x=_HIGH,
+    sizes=_LOOP,
+    precisions=WIDE,
+)
+_enter("rows_of_all_places", lambda x: np.broadcast_to(x, (len(x), *x.shape)), source=JAX + "all_gather.html", x=_X, sizes=_LOOP)
+_enter("row_of_the_place_before", lambda x: np.roll(x, 1, 0), source=JAX + "ppermute.html", x=_X, sizes=_LOOP)
+_enter("share_of_sum", lambda x: x.sum(0), source=JAX + "psum_scatter.html", x=normal("n", "n"), sizes=ROWS[:2], precisions=WIDE)
+_enter("exchanged_by_places", lambda x: x.T, source=JAX + "all_to_all.html", x=normal("n", "n"), sizes=ROWS[:2])
+_enter("scaled_by_place", lambda x: x * np.arange(len(x))[:, None] / len(x), source=JAX + "axis_index.html", x=_X, sizes=_LOOP)
+_enter(
+    "bits_in_one_alone",
+    lambda x: np.bitwise_xor.reduce(x, -1),
+    source=JAX + "reduce_xor.html",
+    x=integers(0, 2**30, "m", "n"),
+    precisions=_WHOLE,
+)
+
+# Places of what is true, and what stands there, with -1 or 0 behind, up to the length of all.
+_TRUE = mask("n", share=0.5)
+_enter(
+    "nonzero_filled",
+    lambda x: _filled(np.flatnonzero(x), len(x)),
+    source=NUMPY + "flatnonzero.html",
+    x=_TRUE,
+    sizes=ROWS,
+    precisions=_WHOLE,
+)
+_enter(
+    "extract_filled",
+    lambda x, which: np.concatenate([x[which], np.zeros(len(x) - int(which.sum()))]),
+    source=NUMPY + "extract.html",
+    x=normal("n"),
+    which=_TRUE,
+    sizes=ROWS,
+)
+
 # Complex numbers: real parts x and imaginary parts y.
 _PARTS: dict[str, Argument] = {"x": normal("n"), "y": normal("n")}
 _enter(

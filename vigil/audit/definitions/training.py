@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from vigil.audit.arguments import drawn, normal
+from vigil.audit.arguments import drawn, normal, positive
 from vigil.audit.entry import Sizes, operator
 
 OPTAX = "https://optax.readthedocs.io/en/latest/api/transformations.html#optax."
@@ -297,3 +297,65 @@ def averaged_weights(w: np.ndarray, g: np.ndarray, *, rate: float, decay: float,
         if period and step % period == 0:
             w = mean
     return w, mean
+
+
+@operator(
+    source=OPTAX.replace("transformations", "utilities") + "safe_root_mean_squares",
+    sizes=VECTORS[:4],
+    parameters=({"least": 0.001}, {"least": 100.0}),
+    precisions=PRECISE,
+    x=normal("n"),
+)
+def safe_root_of_mean_square(x: np.ndarray, *, least: float) -> np.ndarray:
+    """The root of the mean square, and the least where it is less."""
+    return np.maximum(np.sqrt(np.mean(x**2)), least)
+
+
+@operator(
+    source="https://doi.org/10.1145/2976749.2978318",
+    sizes=PAIRS[:4],
+    parameters=({"limit": 0.75}, {"limit": 1000.0}),
+    precisions=PRECISE,
+    x=normal("m", "n").fixed(),
+    y=normal("m", 3).fixed(),
+)
+def clipped_by_example(x: np.ndarray, y: np.ndarray, *, limit: float) -> tuple[np.ndarray, np.ndarray]:
+    """The sums over examples of gradients of two weights, those of each example no longer than the limit together."""
+    norms = np.sqrt(np.sum(x**2, 1) + np.sum(y**2, 1))
+    shares = np.minimum(1.0, limit / norms)[:, None]
+    return np.sum(x * shares, 0), np.sum(y * shares, 0)
+
+
+@operator(
+    source="https://doi.org/10.1145/2976749.2978318",
+    sizes=PAIRS[:4],
+    parameters=({"limit": 0.75}, {"limit": 1000.0}),
+    precisions=PRECISE,
+    x=normal("m", "n").fixed(),
+    y=normal("m", 3).fixed(),
+)
+def clipped_by_example_and_weight(x: np.ndarray, y: np.ndarray, *, limit: float) -> tuple[np.ndarray, np.ndarray]:
+    """The sums over examples of gradients of two weights, each of each example no longer than its share of the limit."""
+    own = limit / np.sqrt(2.0)
+    sums = [np.sum(each * np.minimum(1.0, own / np.linalg.norm(each, axis=1))[:, None], 0) for each in (x, y)]
+    return sums[0], sums[1]
+
+
+@operator(source=OPTAX + "keep_params_nonnegative", sizes=WALKS, w=positive("n").fixed(), g=normal("n", scale=2.0).fixed())
+def kept_from_below_zero(w: np.ndarray, g: np.ndarray) -> np.ndarray:
+    """Weights after an update, and zero where they would be less."""
+    return np.maximum(w + g, 0.0)
+
+
+@operator(
+    source="https://arxiv.org/abs/1312.5602",
+    sizes=WALKS,
+    precisions=PRECISE,
+    parameters=({"rate": 0.125, "period": 5}, {"rate": 0.125, "period": 7}),
+    w=normal("n").fixed(),
+    g=normal(STEPS, "n").fixed(),
+)
+def slow_copy(w: np.ndarray, g: np.ndarray, *, rate: float, period: int) -> np.ndarray:
+    """A copy of weights that gradient descent moves, made anew after each period of steps."""
+    walk = w - rate * np.cumsum(g, 0)
+    return walk[len(g) // period * period - 1]
