@@ -48,7 +48,7 @@ class VerifyAnswer(Answer):
 class CoverageAnswer(Answer):
     """What `audit --coverage` says of each namespace."""
 
-    verb: Literal["audit --coverage"] = "audit --coverage"
+    verb: Literal["audit"] = "audit"
     framework: str
     coverage: tuple[AuditCoverage, ...]
 
