@@ -88,7 +88,7 @@ TABLE: dict[str, Framework] = {
                 "jit": ModeCost((19.3, 4.3), 90.0),
                 "compile": ModeCost((90.0, 75.8), 150.0),
             },
-            audit=12.0,
+            audit=13.0,
         ),
         Framework(
             name="tensorflow",
@@ -102,7 +102,7 @@ TABLE: dict[str, Framework] = {
                 "jit": ModeCost((28.1, 9.4), 85.0),
                 "compile": ModeCost((39.9, 10.4), 85.0),
             },
-            audit=25.0,
+            audit=20.0,
         ),
         Framework(
             name="jax",
@@ -116,7 +116,7 @@ TABLE: dict[str, Framework] = {
                 "jit": ModeCost((23.8, 8.9), 135.0),
                 "compile": ModeCost((8.3, 4.4), 135.0),
             },
-            audit=55.0,
+            audit=39.0,
         ),
     )
 }
