@@ -1,0 +1,162 @@
+"""A script that shows one failure, run once: right, wrong in the way that is looked for, wrong otherwise, or no evidence.
+
+A script prints a line that begins with RIGHT or WRONG, and ends in exit code 0 or 1. Both must agree: an uncaught exception ends
+in exit code 1 as well, and a search that takes any such end for the failure blames innocent releases.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import re
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from vigil.paths import project_root
+from vigil.redaction import redact
+
+RIGHT, WRONG, OTHERWISE = "right", "wrong", "wrong otherwise"
+# No evidence of anything: the script ended in an error, the framework or a library does not start, or there is no environment.
+FAILED, NOT_STARTED, NOT_INSTALLED = "another failure", "cannot start", "cannot be installed"
+EVIDENCE = (RIGHT, WRONG, OTHERWISE)
+SECONDS = 300.0
+_LONGEST = 400
+_NUMBERS = re.compile(r"\bgot (\S+) expected (\S+)")
+# How many times as large an error may be on another release, and be the same failure.
+_ALIKE = 4.0
+# The framework is imported first, so that what it lacks here is told from what the script does.
+_LAUNCHER = """
+import importlib, runpy, sys
+script, modules, prelude, fault = sys.argv[1:5]
+sys.argv = [script]
+for name in filter(None, modules.split(",")):
+    try:
+        importlib.import_module(name)
+    except BaseException as error:
+        print("CANNOT START", name, type(error).__name__, *str(error).strip().splitlines()[:1])
+        raise SystemExit(3)
+if fault:
+    root, framework, path, digest = fault.split("|")
+    sys.path.insert(0, root)
+    from runners.contract.protocol import faults
+    faults.install({"path": path, "sha256": digest}, framework)
+exec(prelude)
+runpy.run_path(script, run_name="__main__")
+"""
+
+
+class Outcome(NamedTuple):
+    """What one run of a script came to. line: what it said, or the line of its log that decides."""
+
+    kind: str
+    line: str
+    seconds: float
+
+    @property
+    def is_evidence(self) -> bool:
+        return self.kind in EVIDENCE
+
+
+def run_script(
+    script: Path,
+    python: Path,
+    *,
+    modules: Sequence[str] = (),
+    variables: Mapping[str, str] | None = None,
+    prelude: str = "",
+    fault: str = "",
+    like: str | None = None,
+    seconds: float = SECONDS,
+) -> Outcome:
+    """Run a script in a fresh process of an interpreter, in a folder of its own.
+
+    Args:
+        modules: imported first; where one cannot be, the outcome is NOT_STARTED.
+        variables: of the environment, besides the user's.
+        prelude: Python that is carried out after the imports and before the script.
+        fault: a planted fault, as `fault_argument` makes it.
+        like: what the script says of the failure that is looked for; None: any WRONG is it.
+        seconds: after which it is ended, with all that it has started.
+    """
+    own = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV")}
+    quiet = {"TF_CPP_MIN_LOG_LEVEL": "3", "JAX_PLATFORMS": "cpu"}
+    command = [str(python), "-c", _LAUNCHER, str(script.resolve()), ",".join(modules), prelude, fault]
+    began = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="vigil-") as folder, open(Path(folder) / "log.txt", "w+", encoding="utf-8") as log:
+        try:
+            process = subprocess.Popen(
+                command, cwd=folder, env={**quiet, **own, **(variables or {})}, stdin=subprocess.DEVNULL, stdout=log,
+                stderr=subprocess.STDOUT, start_new_session=True,
+            )  # fmt: skip
+        except OSError as error:
+            return Outcome(NOT_STARTED, f"{python}: {error.strerror}", time.monotonic() - began)
+        try:
+            code = process.wait(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            return Outcome(FAILED, f"not done after {seconds:.0f} s", time.monotonic() - began)
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+        log.seek(0)
+        lines = [redact(line.rstrip()[:_LONGEST]) for line in log.read().splitlines() if line.strip()]
+    return outcome_of(code, lines, like=like, seconds=round(time.monotonic() - began, 2))
+
+
+def outcome_of(code: int, lines: Sequence[str], *, like: str | None = None, seconds: float = 0.0) -> Outcome:
+    """Return what an exit code and the lines of a log say."""
+    said = next((line for line in reversed(lines) if re.match(r"(RIGHT|WRONG|CANNOT START)\b", line)), None)
+    if said and said.startswith("CANNOT START") and code == 3:
+        return Outcome(NOT_STARTED, said.removeprefix("CANNOT START "), seconds)
+    if said and said.startswith("RIGHT") and code == 0:
+        return Outcome(RIGHT, said, seconds)
+    if said and said.startswith("WRONG") and code == 1:
+        return Outcome(WRONG if like is None or is_alike(like, said) else OTHERWISE, said, seconds)
+    if code < 0:
+        last = f"ended by signal {signal.Signals(-code).name}"
+    elif said is None and code in (0, 1) and not _is_error(lines):
+        last = "says neither RIGHT nor WRONG"
+    else:
+        last = lines[-1] if lines else f"exit code {code}, and nothing said"
+    return Outcome(FAILED, last, seconds)
+
+
+def _is_error(lines: Sequence[str]) -> bool:
+    return any(line.startswith("Traceback (most recent call last)") for line in lines)
+
+
+def is_alike(like: str, said: str) -> bool:
+    """Do two lines tell of the same failure: errors of one sign, neither of them more than four times the other?
+
+    Lines without two numbers are of the same failure: the script alone knows what it looks for.
+
+    >>> is_alike("WRONG got 1.5 expected 1.0", "WRONG got 1.6 expected 1.0")
+    True
+    >>> is_alike("WRONG got 1.5 expected 1.0", "WRONG got 0.5 expected 1.0")
+    False
+    """
+    one, other = _error_in(like), _error_in(said)
+    if one is None or other is None:
+        return True
+    if not (math.isfinite(one) and math.isfinite(other)):
+        return str(one) == str(other)
+    return one * other > 0 and max(abs(one), abs(other)) <= _ALIKE * min(abs(one), abs(other))
+
+
+def _error_in(line: str) -> float | None:
+    found = _NUMBERS.search(line)
+    try:
+        return float(found[1]) - float(found[2]) if found else None
+    except ValueError:
+        return None
+
+
+def fault_argument(fault: Mapping[str, str] | None, framework: str) -> str:
+    """Return what `run_script` takes of a planted fault."""
+    return "|".join((str(project_root()), framework, fault["path"], fault["sha256"])) if fault else ""
