@@ -45,11 +45,11 @@ class FrameworkMissing(CannotRun):
 
 
 class EnvironmentFailed(CannotRun):
-    """No environment for a release: `log_tail` holds the installer's last lines."""
+    """No environment for a release: `log_tail` holds the installer's last lines. may_pass: another time it may be had."""
 
-    def __init__(self, message: str, *, log_tail: Sequence[str] = ()) -> None:
+    def __init__(self, message: str, *, log_tail: Sequence[str] = (), may_pass: bool = False) -> None:
         super().__init__("\n".join([message, *(f"    | {line}" for line in log_tail)]))
-        self.reason, self.log_tail = message, list(log_tail)
+        self.reason, self.log_tail, self.may_pass = message, list(log_tail), may_pass
 
 
 class DataError(CannotRun):

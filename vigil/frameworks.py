@@ -135,6 +135,8 @@ OF_BATCH_NORM: dict[str, Framework] = TABLE | {
         beside=("numpy==1.23.5",),  # MXNet 1.9.1, the last release, uses names that NumPy 1.24 has no more
     )
 }
+# The repositories, on GitHub, of the libraries that are reported to in places of their own.
+_TRACKERS = {"keras": "keras-team/keras", "flax": "google/flax", "optax": "google-deepmind/optax"}
 # Whose versions can move numbers, of whichever framework.
 LIBRARIES: tuple[str, ...] = (*(name for row in TABLE.values() for name in row.libraries), "numpy", "ml-dtypes", "scipy")
 # The same by the names that runners record them under.
@@ -143,3 +145,8 @@ RECORDED: tuple[str, ...] = (
     *(name for row in TABLE.values() for name in row.libraries if name == row.name or name not in row.carriers),
     "ml_dtypes",
 )
+
+
+def trackers() -> dict[str, str]:
+    """Return the public repository of each framework and library in which users tell of what is wrong with it."""
+    return {name: row.issues for row in TABLE.values() for name in (row.name, *row.owned)} | _TRACKERS

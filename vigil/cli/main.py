@@ -26,6 +26,7 @@ from vigil.cli import (
     golden,
     init,
     matrix,
+    narrow,
     nightly,
     options,
     power,
@@ -44,7 +45,7 @@ from vigil.redaction import redact
 from vigil.terminal import plain_streams
 
 VERBS = (
-    reproduce, verify, audit, init, matrix, compare, nightly, drift, power, resume, reference, golden, recipes, check, schema,
+    reproduce, verify, audit, narrow, init, matrix, compare, nightly, drift, power, resume, reference, golden, recipes, check, schema,
     data, coco, env, sync, report, dashboard,
 )  # fmt: skip
 

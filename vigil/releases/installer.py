@@ -36,6 +36,11 @@ _SECTIONS = ("global", "install", ":env:")
 # Of all indexes the best match, as pip does it; uv by itself stops at the first index that knows a name.
 _OPTIONS = ("--index-strategy", "unsafe-best-match", "--no-progress")
 _EVER = "9000-01-01"
+# What uv says where an index cannot be reached or a disk is full: nothing of the packages themselves.
+_PASSING = (
+    "No space left on device", "error sending request", "dns error", "Connection refused", "Connection reset", "timed out",
+    "Failed to fetch", "Could not connect", "Disk quota exceeded",
+)  # fmt: skip
 # PEP 440: a specifier that names a pre-release allows them, for this package and no other.
 PRE_RELEASES = ">=0.dev0"
 
@@ -90,6 +95,25 @@ def uploaded(requirement: str, *, indexes: Sequence[str], what: str, is_lowest: 
         raise _failure(f"{what}: no index says when it was released", done)
     times = re.findall(r"upload-time = ([0-9T:.+-]+)", done.stdout) if done.returncode == 0 else []
     return min((datetime.fromisoformat(f"{time}+00:00") for time in times), default=None)
+
+
+def versions(distribution: str, *, indexes: Sequence[str]) -> list[str]:
+    """Return the final releases of a package that this Python can use, the oldest first, as pip lists them; withdrawn ones are none.
+
+    Raises:
+        EnvironmentFailed: there is no pip, or it cannot reach an index, or knows no such package.
+    """
+    if importlib.util.find_spec("pip") is None:
+        raise EnvironmentFailed(f"pip, which lists releases, is missing. Install it: `{sys.executable} -m ensurepip`.")
+    command = [sys.executable, "-m", "pip", "index", "versions", distribution]
+    command += [option for index in indexes for option in ("--extra-index-url", index)]
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace")
+    found = re.search(r"^Available versions: (.+)$", done.stdout, flags=re.MULTILINE)
+    if done.returncode or found is None:
+        raise _failure(f"{distribution}: pip lists no releases of it", done)
+    listed = [version.strip() for version in found[1].split(",")]
+    # A build of a machine's own is the release that it is named after.
+    return list(dict.fromkeys(version.partition("+")[0] for version in reversed(listed)))
 
 
 def install(python: Path, packages: Sequence[str], *, indexes: Sequence[str], what: str, holds: Sequence[int] = ()) -> None:
@@ -148,7 +172,8 @@ def _run(arguments: Sequence[str], *, holds: Sequence[int] = ()) -> subprocess.C
 
 def _failure(message: str, done: subprocess.CompletedProcess[str]) -> EnvironmentFailed:
     lines = [redact(line.rstrip()) for line in (done.stdout + done.stderr).splitlines() if line.strip()]
-    return EnvironmentFailed(f"{message} (exit code {done.returncode}).", log_tail=lines[-_LAST_LINES:])
+    may_pass = any(phrase in line for phrase in _PASSING for line in lines)
+    return EnvironmentFailed(f"{message} (exit code {done.returncode}).", log_tail=lines[-_LAST_LINES:], may_pass=may_pass)
 
 
 def environment_of_uv(told: Mapping[str, str]) -> dict[str, str]:

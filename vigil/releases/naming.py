@@ -26,6 +26,7 @@ class Release:
     """One release of a framework, as it was asked for.
 
     text: as it is recorded; a wheel by its absolute path. distribution: the package that carries the framework's version.
+    It may be a library beside the framework, as optax or keras: the framework is then of that release's time.
     version: None for the newest. indexes: as given, passwords included; only `shown_indexes` may be recorded.
     hold: other packages at one version each, whatever the release would get by itself, as `flax==0.12.8`.
     """
@@ -58,7 +59,8 @@ class Release:
         elif self.wheel:
             asked[self.distribution] = f" @ {self.wheel.as_uri()}"
         elif self.version:
-            asked |= {self.distribution: f"=={self.version}"} | dict.fromkeys(row.siblings, f"<={self.version}")
+            bound = f"<={self.version}" if self.distribution in row.owned else ""
+            asked |= {self.distribution: f"=={self.version}"} | dict.fromkeys(row.siblings, bound)
         for held in (*row.beside, *self.hold):
             name, _, version = held.partition("==")
             asked[name] = f"=={version}"
@@ -119,6 +121,18 @@ def parse_hold(texts: Sequence[str], *, framework: str) -> tuple[str, ...]:
             raise UsageError(f"--hold: found two of {name}, {found[name]} and {version}.")
         found[name] = version
     return tuple(f"{name}=={version}" for name, version in found.items())
+
+
+def distribution_named(text: str) -> str:
+    """Return the package that a release's text names.
+
+    >>> distribution_named("jax==0.9.2"), distribution_named("jax@pre"), distribution_named("/w/jaxlib-0.9.2-cp311-cp311-linux.whl")
+    ('jax', 'jax', 'jaxlib')
+    """
+    if text.endswith(".whl"):
+        return Path(text).stem.split("-")[0].lower().replace("_", "-")
+    name = re.split("==|@", text)[0].replace("_", "-")
+    return TABLE[name].distribution if name in TABLE else name
 
 
 def with_held(release: str, hold: Sequence[str]) -> str:

@@ -32,7 +32,7 @@ from vigil.paths import cache_directory
 from vigil.process.consent import RELEASES, remember
 from vigil.process.recording import write_json
 from vigil.releases import installer
-from vigil.releases.naming import Release, file_sha256, with_held
+from vigil.releases.naming import Release, distribution_named, file_sha256, with_held
 from vigil.releases.resolve import Resolved, Unavailable, is_same_version, key_of, packages_of, resolve, version_in
 
 MARKER, LAST_USED = "vigil.json", "last-used"
@@ -134,7 +134,9 @@ def known(release: Release) -> Resolved | None:
     fitting = [
         environment
         for environment in listed()
-        if environment.resolved.key
+        # What was built for optax has a framework of that release's time, with other libraries than the framework's own release.
+        if distribution_named(environment.resolved.request) == release.distribution
+        and environment.resolved.key
         == key_of(environment.resolved.pins, release.shown_indexes)  # of this Python and these indexes
         and is_it(environment.resolved.pins)
         and has_what_is_held(environment.resolved)

@@ -1,0 +1,122 @@
+"""`vigil narrow`: from an alarm to a script that anyone can run, the release that brought it, and the switch that hides it."""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import contextlib
+import dataclasses
+import sys
+from pathlib import Path
+
+from reports.narrowing_text import issue_report, narrowing_block
+from runners.contract.files import replace_text
+from vigil.cli import options
+from vigil.documents.narrowing import NarrowedFrom, ReleaseLook
+from vigil.errors import UsageError
+from vigil.frameworks import TABLE
+from vigil.narrow.narrow import NOT_SHOWN, SCRIPT, begin, since, written_in
+from vigil.narrow.since import line_of
+from vigil.paths import expanded, runs_directory
+from vigil.process.build_spec import fault_entry
+from vigil.process.environment import require_framework
+from vigil.process.side_by_side import available_cores
+from vigil.progress import StageDisplay
+from vigil.releases.store import held, obtain
+from vigil.steps.verify import new_own_directory
+from vigil.terminal import answered
+
+REPORT = "report.md"
+EXIT_CODES = (
+    "exit codes: 0 narrowed, 1 the script is right here, or gives no evidence, 2 wrong usage, 3 could not run, "
+    "4 an answer is too unlikely to be given"
+)
+
+
+def add_parser(subparsers: argparse._SubParsersAction) -> None:
+    """Add the verb."""
+    parser = subparsers.add_parser(
+        "narrow",
+        help="from an alarm to a script, the release that brought it, and the switch that hides it",
+        description="Run a script that shows one failure here, under switches that change how numbers are computed, and on other "
+        "releases. The script prints RIGHT or WRONG and ends in exit code 0 or 1; of a run of Vigil it is made.",
+        epilog=EXIT_CODES,
+    )
+    parser.add_argument("target", metavar="TARGET", help="a script, or the directory of an audit or a verification")
+    parser.add_argument("--since", action="store_true", help="search the releases for the one that brought it")
+    parser.add_argument("--package", metavar="NAME", help="whose releases (default: that whose calls the script makes)")
+    parser.add_argument("--from", dest="oldest", metavar="VERSION", help="the oldest release (default: that can be installed)")
+    parser.add_argument("--to", dest="newest", metavar="VERSION", help="the newest release (default: that there is)")
+    parser.add_argument(
+        "--hold", action="append", default=[], metavar="NAME==VERSION", help="keep a package at one version (repeatable)"
+    )
+    parser.add_argument("--framework", metavar="NAME", help=f"one of {', '.join(TABLE)} (default: that the script imports)")
+    parser.add_argument("--python", metavar="PATH", help="the interpreter of an environment in which the failure was seen")
+    parser.add_argument("--jobs", metavar="N", help="releases side by side (default: as many as cores)")
+    options.add_release(parser)
+    options.add_fault(parser)
+    options.add_json(parser)
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Narrow, show what was found, return 0 narrowed, 1 it does not show, 4 withheld."""
+    target = expanded(arguments.target)
+    if not target.exists():
+        raise UsageError(f"{arguments.target}: no such file or directory. Allowed: a script, or the directory of a run.")
+    for name, given in (("--package", arguments.package), ("--from", arguments.oldest), ("--to", arguments.newest)):
+        if given and not arguments.since:
+            raise UsageError(f"{name}: found without --since. Allowed: with it, since it says which releases are searched.")
+    if arguments.release and arguments.python:
+        raise UsageError("--python: found with --release, which has an interpreter of its own. Allowed: one of the two.")
+    jobs = options.whole_number("--jobs", arguments.jobs or str(len(available_cores())), least=1)
+    release = options.release_of_context(arguments)
+    with contextlib.ExitStack() as stack:
+        display = stack.enter_context(StageDisplay())
+        written = written_in(target)
+        if arguments.framework not in (None, written.framework):
+            written = dataclasses.replace(written, framework=arguments.framework)
+        python, recorded = Path(sys.executable), None
+        if release:
+            resolved = obtain(release, tell=display.say)
+            python, recorded = stack.enter_context(held(resolved, tell=display.say)), resolved.named
+        elif arguments.python:
+            python = expanded(arguments.python)
+        else:
+            require_framework(written.framework)
+        line = None
+        if arguments.since:
+            line = line_of(
+                written.framework, arguments.package or written.package, oldest=arguments.oldest, newest=arguments.newest,
+                hold=arguments.hold, indexes=arguments.extra_index, tell=display.say,
+            )  # fmt: skip
+        directory = new_own_directory(runs_directory(), target, "narrow")
+        work = begin(
+            NarrowedFrom(kind="script", path=str(target.resolve()), what=_title(target)),
+            target,
+            directory,
+            framework=written.framework,
+            modules=written.modules,
+            python=python,
+            fault=fault_entry(arguments.fault),
+            release=recorded,
+            command=arguments.command,
+            jobs=jobs,
+            tell=display.say,
+        )
+        if work.document.state != NOT_SHOWN and line:
+            since(work, line, progress=lambda look: display.say(_told(line.package, look)))
+    replace_text(directory / REPORT, issue_report(work.document, (directory / SCRIPT).read_text(encoding="utf-8")))
+    options.write_json(arguments, work.document)
+    answered(narrowing_block(work.document, directory=str(directory)))
+    return work.document.exit_code
+
+
+def _told(package: str, look: ReleaseLook) -> str:
+    return f"{package} {look.version}: {look.outcome if look.runs == 1 else f'{look.outcome}, {look.wrong} of {look.runs} runs wrong'}"
+
+
+def _title(script: Path) -> str:
+    """Return what a script says that it shows: the first line of its docstring, or its name."""
+    said = ast.get_docstring(ast.parse(script.read_text(encoding="utf-8"))) or script.name
+    return said.splitlines()[0].rstrip(".")

@@ -1,0 +1,260 @@
+"""One failure narrowed: the script run here, under switches, and on the releases of its package; written down after each stage."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import re
+import shutil
+import subprocess
+import time
+from collections.abc import Callable, Sequence
+from datetime import datetime, timezone
+from pathlib import Path
+
+from vigil.documents.narrowing import (
+    MixedLook, NarrowedFrom, NarrowedScript, Narrowing, ReleaseChange, ReleaseLook, ReleaseSearch, Shrinking,
+)  # fmt: skip
+from vigil.documents.provenance import NamedRelease, PlantedFault
+from vigil.errors import UsageError
+from vigil.frameworks import TABLE
+from vigil.narrow.history import FIRST_RUNS, Change, History, spans
+from vigil.narrow.outcome import RIGHT, WRONG, Outcome, fault_argument, run_script
+from vigil.narrow.probes import Prober, Subject, modules_of
+from vigil.narrow.since import Found, Line, Mixed, mixed, search
+from vigil.process.environment import describe_machine
+from vigil.releases.store import Tell
+
+SCRIPT = "script.py"
+# How a narrowing ends.
+NARROWED, NOT_SHOWN, WITHHELD = "narrowed", "does not show", "withheld"
+# An answer that is less likely is not given.
+LEAST_PROBABILITY = 0.9
+_LIBRARIES = ("keras", "flax", "optax")
+
+
+@dataclasses.dataclass(frozen=True)
+class Written:
+    """What a script's text says of itself: the framework, the modules that it imports, the package that its calls belong to."""
+
+    framework: str
+    modules: tuple[str, ...]
+    package: str
+
+
+def written_in(path: Path) -> Written:
+    """Return what a script is written in. Raises UsageError for one that names no framework, or cannot be read."""
+    try:
+        text = path.read_text(encoding="utf-8")
+        imported = modules_of(text, ("torch", "tensorflow", "jax", "numpy", *_LIBRARIES))
+    except (OSError, UnicodeDecodeError, SyntaxError, ValueError) as error:
+        raise UsageError(f"{path}: cannot be read as Python ({error}). Allowed: a script that prints RIGHT or WRONG.") from error
+    backend = re.search(r"""KERAS_BACKEND["']\]\s*=\s*["'](\w+)""", text)
+    named = [name for name in imported if name in TABLE]
+    is_keras = "keras" in imported or re.search(r"from tensorflow import keras|\bkeras\.", text)
+    framework = backend[1] if backend and backend[1] in TABLE else (named[0] if named else None)
+    if framework is None and {"flax", "optax"} & set(imported):
+        framework = "jax"
+    if framework is None and is_keras:
+        framework = "tensorflow"  # Keras's own default
+    if framework is None:
+        raise UsageError(f"{path}: imports none of {', '.join(TABLE)}. Allowed: a script in one of them, or --framework.")
+    library = next((name for name in _LIBRARIES if name in imported), "keras" if is_keras else None)
+    # Keras reads its backend when it is imported, and a script sets that first: it is left to import Keras itself.
+    modules = tuple(name for name in imported if name != "keras") or (framework,)
+    return Written(framework, modules, library or TABLE[framework].distribution)
+
+
+@dataclasses.dataclass
+class Work:
+    """A narrowing under way: what is the same for all its stages, and the document so far."""
+
+    directory: Path
+    subject: Subject
+    python: Path
+    jobs: int
+    document: Narrowing
+    began: float
+    tell: Tell = lambda text: None
+
+    def note(self, **changes: object) -> None:
+        """Write the document anew with what has been found."""
+        self.document = self.document.replace(**changes, seconds=round(time.monotonic() - self.began, 1))
+        self.document.write(self.directory)
+
+
+def begin(
+    source: NarrowedFrom,
+    script: Path,
+    directory: Path,
+    *,
+    framework: str,
+    modules: Sequence[str],
+    python: Path,
+    fault: dict[str, str] | None,
+    release: NamedRelease | None,
+    command: str,
+    jobs: int,
+    smaller: Shrinking | None = None,
+    tell: Tell = lambda text: None,
+) -> Work:
+    """Run a script some times where the failure was seen, and write down what it said.
+
+    Its first WRONG is the failure that is looked for from then on: its numbers tell it from others.
+    """
+    began = time.monotonic()
+    own = directory / SCRIPT
+    if script.resolve() != own.resolve():
+        shutil.copyfile(script, own)
+    tell(f"running the script {FIRST_RUNS} times")
+    run = _runner(own, python, modules)
+    outcomes = [run(fault_argument(fault, framework)) for _ in range(FIRST_RUNS)]
+    wrong = [each for each in outcomes if each.kind == WRONG]
+    like = wrong[0].line if wrong else None
+    without = run("").line if fault else None
+    text = own.read_text(encoding="utf-8")
+    subject = Subject(own, framework, tuple(modules), like, fault)
+    document = Narrowing(
+        narrow_id=directory.name,
+        created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        command=command,
+        source=source,
+        framework=framework,
+        framework_version=_version(python, framework),
+        release=release,
+        fault=PlantedFault(name=fault["name"], sha256=fault["sha256"]) if fault else None,
+        state=NARROWED if wrong else NOT_SHOWN,
+        reason=_reason(outcomes, wrong),
+        script=NarrowedScript(
+            path=str(own),
+            sha256=hashlib.sha256(text.encode()).hexdigest(),
+            lines=len(text.splitlines()),
+            says=(wrong or outcomes)[0].line,
+            wrong=len(wrong),
+            runs=len(outcomes),
+            without_fault=without,
+        ),
+        smaller=smaller,
+        releases=None,
+        switches=None,
+        environment=describe_machine(),
+        seconds=round(time.monotonic() - began, 1),
+    )
+    document.write(directory)
+    return Work(directory, subject, python, jobs, document, began, tell)
+
+
+def _runner(script: Path, python: Path, modules: Sequence[str]) -> Callable[[str], Outcome]:
+    return lambda fault: run_script(script, python, modules=modules, fault=fault)
+
+
+def _reason(outcomes: Sequence[Outcome], wrong: Sequence[Outcome]) -> str:
+    if wrong:
+        return wrong[0].line if len(wrong) == len(outcomes) else f"{len(wrong)} of {len(outcomes)} runs: {wrong[0].line}"
+    no_evidence = next((each for each in outcomes if not each.is_evidence), None)
+    return f"{no_evidence.kind}: {no_evidence.line}" if no_evidence else f"{len(outcomes)} runs are right: {outcomes[0].line}"
+
+
+def _version(python: Path, framework: str) -> str | None:
+    code = f"import importlib.metadata as m; print(next(d.version for d in m.distributions() if d.name in {TABLE[framework].carriers}))"
+    done = subprocess.run([str(python), "-I", "-c", code], stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    return done.stdout.strip() or None if done.returncode == 0 else None
+
+
+def since(work: Work, line: Line, *, progress: Callable[[ReleaseLook], None] = lambda look: None) -> None:
+    """Search the releases for what brought the failure, try which package carries it, and write both down."""
+    prober = Prober(work.subject)
+
+    def seen(place: int, outcomes: list[Outcome]) -> None:
+        progress(_look(line.versions[place], outcomes, None))
+
+    found = search(line, prober, jobs=work.jobs, tell=work.tell, seen=seen)
+    work.note(releases=_searched(found, []))
+    told = [_change(found, change, mixed_of(found, change, prober, work.tell)) for change in found.history.changes()]
+    releases = _searched(found, told)
+    is_open = any(not each.is_decided and each.probability < LEAST_PROBABILITY for each in told)
+    work.note(
+        releases=releases,
+        state=WITHHELD if is_open else work.document.state,
+        reason=f"{work.document.reason}; {releases.says}",
+    )
+
+
+def mixed_of(found: Found, change: Change, prober: Prober, tell: Tell) -> list[Mixed]:
+    """Try packages of the release after a change beside those of the one before: only where one release brought a failure."""
+    before, after = found.resolved.get(change.last_before), found.resolved.get(change.last)
+    if change.probability < LEAST_PROBABILITY or change.before != RIGHT or before is None or after is None:
+        return []
+    tell(f"which package carries it: those of {after.request} beside {before.request}")
+    return mixed(before, after, prober, tell=tell)
+
+
+def _look(version: str, outcomes: Sequence[Outcome], key: str | None) -> ReleaseLook:
+    kinds = [each.kind for each in outcomes]
+    told = next((each for each in outcomes if not each.is_evidence), None) or next(
+        (each for each in outcomes if each.kind != RIGHT), outcomes[0]
+    )
+    return ReleaseLook(
+        version=version, outcome=told.kind, wrong=kinds.count(WRONG), runs=len(kinds), says=told.line, key=key
+    )
+
+
+def _change(found: Found, change: Change, tried: Sequence[Mixed]) -> ReleaseChange:
+    return ReleaseChange(
+        before=change.before,
+        after=change.after,
+        last_before=found.version(change.last_before),
+        first=found.version(change.first),
+        last=found.version(change.last),
+        probability=round(change.probability, 4),
+        is_decided=change.is_decided,
+        runs_to_know=change.runs_to_know,
+        mixed=tuple(
+            MixedLook(package=each.package, version=each.version, outcome=each.outcome.kind, says=each.outcome.line)
+            for each in tried
+        ),
+        carriers=tuple(each.package for each in tried if each.outcome.kind == change.after),
+    )
+
+
+def _searched(found: Found, changes: Sequence[ReleaseChange]) -> ReleaseSearch:
+    history, line = found.history, found.line
+    looks = [
+        _look(line.versions[place], outcomes, found.resolved[place].key if place in found.resolved else None)
+        for place, outcomes in sorted(history.outcomes.items())
+    ]
+    return ReleaseSearch(
+        package=line.package,
+        hold=line.hold,
+        oldest=line.versions[0],
+        newest=line.versions[-1],
+        releases=len(line.versions),
+        looks=tuple(looks),
+        changes=tuple(changes),
+        says=_history_in_words(history, line, changes),
+        rounds=found.rounds,
+        seconds=round(found.seconds, 1),
+    )
+
+
+def _history_in_words(history: History, line: Line, changes: Sequence[ReleaseChange]) -> str:
+    """Return the history in one sentence, the oldest first."""
+    told = spans(history)
+    if not told:
+        return f"no release of {line.package} says anything"
+    if len(told) == 1:
+        said, first, last = told[0]
+        of = f"{line.package} {line.versions[first]} to {line.versions[last]}"
+        if said == RIGHT:
+            return f"{of} are right in every release looked at"
+        return f"{of} are {said} in every release looked at: no release among them is to blame"
+    parts = [f"{line.package} {line.versions[told[0][1]]} {told[0][0]}"]
+    for change in changes:
+        since_when = change.first if change.first == change.last else f"{change.first} to {change.last}"
+        if change.probability < LEAST_PROBABILITY:
+            more = f" ({change.runs_to_know} more runs would tell)" if change.runs_to_know else ""
+            parts.append(f"then {change.after}, since which release is not known{more}")
+        else:
+            carried = f" with {', '.join(change.carriers)}" if change.carriers and change.carriers != (line.package,) else ""
+            parts.append(f"{change.after} since {since_when}{carried}")
+    return ", ".join(parts)
