@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 
 from vigil.errors import EnvironmentFailed, UsageError, nearest
-from vigil.frameworks import TABLE
+from vigil.frameworks import LIBRARIES, TABLE
 from vigil.narrow.history import History
 from vigil.narrow.outcome import NOT_INSTALLED, Outcome
 from vigil.narrow.probes import Prober
@@ -207,19 +207,13 @@ def mixed(
     tell: Tell = lambda text: None,
     seen: Callable[[Mixed], None] = lambda each: None,
 ) -> list[Mixed]:
-    """Try which package carries a change: each that differs is put alone into the environment of the release before.
+    """Try which package carries a change: each that computes and differs is put alone into the environment of the release before.
 
     Packages are put together as they are asked for, whatever they say of each other: those that do not work together do not start.
     """
-    differing = [
-        name
-        for pin in after.pins
-        for name in [pin.partition("==")[0]]
-        if version_in(before.pins, name) not in (None, version_in(after.pins, name))
-    ]
-    carried = TABLE[before.framework].libraries
+    differing = [name for name in LIBRARIES if version_in(before.pins, name) not in (None, version_in(after.pins, name))]
     found = []
-    for name in sorted(differing, key=lambda name: (name not in carried, name)):
+    for name in dict.fromkeys(differing):
         version = version_in(after.pins, name) or ""
         each = Mixed(name, version, before.request, _alone(before, name, version, prober, tell))
         found.append(each)
