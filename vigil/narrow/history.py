@@ -10,13 +10,16 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+import math
 from collections.abc import Mapping, Sequence
 
 from vigil.narrow.outcome import RIGHT, WRONG, Outcome
 from vigil.statistics.release_search import Answer, Probe, Runs, answer, next_probes
 
-# Of the release that shows the failure: how often it does is learnt there, where an environment is paid for already.
+# So many runs tell a failure that always shows from a race, nearly: the release that shows it is run so often.
 FIRST_RUNS = 4
+_MOST_FIRST_RUNS = 128
+_MISSED = 1e-3
 _BETWEEN = 2  # releases looked at between the ends, before anything is searched for
 
 
@@ -43,10 +46,14 @@ class History:
     Args:
         count: how many releases there are.
         side_by_side: how many are looked at at once.
+        share: how often the script is wrong where the failure was seen.
     """
 
-    def __init__(self, count: int, *, side_by_side: int, samples: int = _BETWEEN) -> None:
+    def __init__(self, count: int, *, side_by_side: int, share: float = 1.0, samples: int = _BETWEEN) -> None:
         self.count, self.side_by_side = count, side_by_side
+        # A race is run so often that only one time in a thousand it does not show.
+        often = math.ceil(math.log(_MISSED) / math.log1p(-share)) if share < 1.0 else FIRST_RUNS
+        self._first_runs = min(max(often, FIRST_RUNS), _MOST_FIRST_RUNS)
         self.outcomes: dict[int, list[Outcome]] = {}
         inner = [round((count - 1) * (place + 1) / (samples + 1)) for place in range(samples)]
         self._first = list(dict.fromkeys([count - 1, 0, *inner]))
@@ -69,7 +76,7 @@ class History:
 
     def next(self) -> list[Probe]:
         """Return what to look at now, at most as many releases as are looked at at once; none where all is said."""
-        waiting = [Probe(place, FIRST_RUNS if place == self.count - 1 else 1) for place in self._first if place not in self.outcomes]
+        waiting = [Probe(place, self._first_runs if place == self.count - 1 else 1) for place in self._first if place not in self.outcomes]
         if not waiting:
             waiting = self._towards_an_end()
         for low, high in self._brackets():
@@ -95,8 +102,9 @@ class History:
         return [Probe((first + last_unusable) // 2, 1)]
 
     def _brackets(self) -> list[tuple[int, int]]:
-        looked = self.looked
-        return [(low, high) for low, high in zip(looked, looked[1:], strict=False) if self.says(low) != self.says(high)]
+        """Return the first and the last release of each two spans: how often one says its word is learnt in all of it."""
+        told = spans(self)
+        return [(low, high) for (_, low, _), (_, _, high) in zip(told, told[1:], strict=False)]
 
     def _within(self, low: int, high: int) -> list[Probe]:
         runs, turned = self._runs(low, high)
@@ -128,6 +136,8 @@ class History:
             size = high - low
             unusable = {_turn(place - low, size, turned) for place in self.unusable if low <= place <= high}
             said: Answer = answer(size + 1, runs, unusable=unusable)
+            if said.low == 0 or said.high > size:
+                continue  # what one end has said so far may be luck: there may be no change at all
             first, last = (said.low, said.high) if not turned else (size + 1 - said.high, size + 1 - said.low)
             found.append(
                 Change(

@@ -112,6 +112,7 @@ def search(
     prober: Prober,
     *,
     jobs: int,
+    share: float = 1.0,
     tell: Tell = lambda text: None,
     seen: Callable[[int, list[Outcome]], None] = lambda place, outcomes: None,
 ) -> Found:
@@ -120,10 +121,11 @@ def search(
     Ctrl-C, a full disk or an index that does not answer ends it; what was found is stored, and is not asked again.
 
     Args:
+        share: how often the script was wrong where the failure was seen.
         seen: told each release that was looked at.
     """
     began = time.monotonic()
-    found = Found(line, History(len(line.versions), side_by_side=jobs), {})
+    found = Found(line, History(len(line.versions), side_by_side=jobs, share=share), {})
     lock = threading.Lock()
 
     def resolve(place: int) -> Resolved | None:
