@@ -113,7 +113,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _told(package: str, look: ReleaseLook) -> str:
-    return f"{package} {look.version}: {look.outcome if look.runs == 1 else f'{look.outcome}, {look.wrong} of {look.runs} runs wrong'}"
+    often = f", {look.wrong} of {look.runs} runs wrong" if look.runs > 1 else ""
+    return f"{package} {look.version}: {look.outcome}{often}"
 
 
 def _title(script: Path) -> str:

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
-from vigil.narrow.outcome import RIGHT, WRONG, Outcome
+from vigil.narrow.outcome import RIGHT, Outcome
 from vigil.statistics.release_search import Answer, Probe, Runs, answer, next_probes
 
 # So many runs tell a failure that always shows from a race, nearly: the release that shows it is run so often.
@@ -76,7 +77,11 @@ class History:
 
     def next(self) -> list[Probe]:
         """Return what to look at now, at most as many releases as are looked at at once; none where all is said."""
-        waiting = [Probe(place, self._first_runs if place == self.count - 1 else 1) for place in self._first if place not in self.outcomes]
+        waiting = [
+            Probe(place, self._first_runs if place == self.count - 1 else 1)
+            for place in self._first
+            if place not in self.outcomes
+        ]
         if not waiting:
             waiting = self._towards_an_end()
         for low, high in self._brackets():
@@ -104,7 +109,7 @@ class History:
     def _brackets(self) -> list[tuple[int, int]]:
         """Return the first and the last release of each two spans: how often one says its word is learnt in all of it."""
         told = spans(self)
-        return [(low, high) for (_, low, _), (_, _, high) in zip(told, told[1:], strict=False)]
+        return [(low, high) for (_, low, _), (_, _, high) in itertools.pairwise(told)]
 
     def _within(self, low: int, high: int) -> list[Probe]:
         runs, turned = self._runs(low, high)
@@ -168,19 +173,3 @@ def spans(history: History) -> list[tuple[str, int, int]]:
         else:
             found.append((said, place, place))
     return found
-
-
-def is_wrong_everywhere(history: History) -> bool:
-    """Does every release that was looked at say WRONG?"""
-    return bool(history.looked) and all(history.says(place) == WRONG for place in history.looked)
-
-
-def words(outcomes: Sequence[Outcome]) -> str:
-    """Return how often outcomes said what, as `wrong 3 of 4`.
-
-    >>> words([Outcome("wrong", "", 1.0), Outcome("right", "", 1.0)])
-    'wrong 1 of 2'
-    """
-    counts = collections.Counter(each.kind for each in outcomes)
-    kind = next((kind for kind, _ in counts.most_common() if kind != RIGHT), RIGHT)
-    return kind if len(counts) == 1 else f"{kind} {counts[kind]} of {len(outcomes)}"

@@ -1,4 +1,4 @@
-"""One failure narrowed: the script run here, under switches, and on the releases of its package; written down after each stage."""
+"""One failure narrowed: the script run here, under switches, and on releases of its package; written down after each stage."""
 
 from __future__ import annotations
 
@@ -13,7 +13,14 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from vigil.documents.narrowing import (
-    MixedLook, NarrowedFrom, NarrowedScript, Narrowing, ReleaseChange, ReleaseLook, ReleaseSearch, Shrinking,
+    MixedLook,
+    NarrowedFrom,
+    NarrowedScript,
+    Narrowing,
+    ReleaseChange,
+    ReleaseLook,
+    ReleaseSearch,
+    Shrinking,
 )  # fmt: skip
 from vigil.documents.provenance import NamedRelease, PlantedFault
 from vigil.errors import UsageError
@@ -109,7 +116,7 @@ def begin(
         shutil.copyfile(script, own)
     tell("running the script here")
     run = _runner(own, python, modules)
-    outcomes = []
+    outcomes: list[Outcome] = []
     # Where it is sometimes right, or always at first, it may be a race: that takes more runs to see.
     while len(outcomes) < FIRST_RUNS or (len(outcomes) < _MOST_RUNS and any(each.kind == RIGHT for each in outcomes)):
         outcomes.append(run(fault_argument(fault, framework)))
@@ -163,7 +170,8 @@ def _reason(outcomes: Sequence[Outcome], wrong: Sequence[Outcome]) -> str:
 
 
 def _version(python: Path, framework: str) -> str | None:
-    code = f"import importlib.metadata as m; print(next(d.version for d in m.distributions() if d.name in {TABLE[framework].carriers}))"
+    names = TABLE[framework].carriers
+    code = f"import importlib.metadata as m; print(next(d.version for d in m.distributions() if d.name in {names}))"
     done = subprocess.run([str(python), "-I", "-c", code], stdin=subprocess.DEVNULL, capture_output=True, text=True)
     return done.stdout.strip() or None if done.returncode == 0 else None
 
@@ -203,9 +211,7 @@ def _look(version: str, outcomes: Sequence[Outcome], key: str | None) -> Release
     told = next((each for each in outcomes if not each.is_evidence), None) or next(
         (each for each in outcomes if each.kind != RIGHT), outcomes[0]
     )
-    return ReleaseLook(
-        version=version, outcome=told.kind, wrong=kinds.count(WRONG), runs=len(kinds), says=told.line, key=key
-    )
+    return ReleaseLook(version=version, outcome=told.kind, wrong=kinds.count(WRONG), runs=len(kinds), says=told.line, key=key)
 
 
 def _change(found: Found, change: Change, tried: Sequence[Mixed]) -> ReleaseChange:

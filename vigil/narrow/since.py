@@ -8,7 +8,7 @@ from __future__ import annotations
 import dataclasses
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 
 from vigil.errors import EnvironmentFailed, UsageError, nearest
@@ -84,7 +84,9 @@ def line_of(
     listed = installer.versions(name, indexes=indexes)
     for option, end in (("--from", oldest), ("--to", newest)):
         if end is not None and end not in listed:
-            raise UsageError(f"{option}: found {end!r}. Allowed: a release of {name} that this Python can use.{nearest(end, listed)}")
+            raise UsageError(
+                f"{option}: found {end!r}. Allowed: a release of {name} that this Python can use.{nearest(end, listed)}"
+            )
     last = listed.index(newest) if newest else len(listed) - 1
     whole = Line(framework, name, tuple(listed[: last + 1]), tuple(hold), tuple(indexes))
     first = listed.index(oldest) if oldest else _oldest_installable(whole, tell)
@@ -185,7 +187,7 @@ def search(
     return found
 
 
-def _ahead(history: History, begun: set[int], running: Sequence[Probe]) -> Probe | None:
+def _ahead(history: History, begun: set[int], running: Iterable[Probe]) -> Probe | None:
     """Return a release that is likely to be looked at next, and whose environment nobody has begun with."""
     taken = begun | {probe.release for probe in running} | set(history.outcomes)
     return next((probe for probe in history.next() if probe.release not in taken), None)
@@ -209,9 +211,9 @@ def mixed(
     tell: Tell = lambda text: None,
     seen: Callable[[Mixed], None] = lambda each: None,
 ) -> list[Mixed]:
-    """Try which package carries a change: each that computes and differs is put alone into the environment of the release before.
+    """Try which package carries a change: each that computes, and differs, is put alone beside those of the release before.
 
-    Packages are put together as they are asked for, whatever they say of each other: those that do not work together do not start.
+    Packages are put together whatever they say of each other: those that do not work together do not start.
     """
     differing = [name for name in LIBRARIES if version_in(before.pins, name) not in (None, version_in(after.pins, name))]
     found = []

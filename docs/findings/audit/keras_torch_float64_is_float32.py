@@ -1,4 +1,4 @@
-"""Keras 3.15.1 on PyTorch: most of keras.ops computes float64 tensors in float32, and mean says float64 for what it has rounded."""
+"""Keras 3.15.1 on PyTorch: most of keras.ops computes float64 tensors in float32; mean says float64 of what it has rounded."""
 
 import os
 
