@@ -16,7 +16,7 @@ from vigil.documents.narrowing import NarrowedFrom, ReleaseLook
 from vigil.errors import UsageError
 from vigil.frameworks import TABLE
 from vigil.narrow.narrow import NOT_SHOWN, SCRIPT, begin, since, written_in
-from vigil.narrow.since import line_of
+from vigil.narrow.since import KEEP, line_of
 from vigil.paths import expanded, runs_directory
 from vigil.process.build_spec import fault_entry
 from vigil.process.environment import require_framework
@@ -53,6 +53,9 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     parser.add_argument("--framework", metavar="NAME", help=f"one of {', '.join(TABLE)} (default: that the script imports)")
     parser.add_argument("--python", metavar="PATH", help="the interpreter of an environment in which the failure was seen")
     parser.add_argument("--jobs", metavar="N", help="releases side by side (default: as many as cores)")
+    parser.add_argument(
+        "--keep", metavar="GIB", help=f"what all environments may take; the longest unused go first (default: {KEEP // 2**30})"
+    )
     options.add_release(parser)
     options.add_fault(parser)
     options.add_json(parser)
@@ -70,6 +73,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.release and arguments.python:
         raise UsageError("--python: found with --release, which has an interpreter of its own. Allowed: one of the two.")
     jobs = options.whole_number("--jobs", arguments.jobs or str(len(available_cores())), least=1)
+    keep = 2**30 * options.whole_number("--keep", arguments.keep, least=1) if arguments.keep else KEEP
     release = options.release_of_context(arguments)
     with contextlib.ExitStack() as stack:
         display = stack.enter_context(StageDisplay())
@@ -105,7 +109,7 @@ def run(arguments: argparse.Namespace) -> int:
             tell=display.say,
         )
         if work.document.state != NOT_SHOWN and line:
-            since(work, line, progress=lambda look: display.say(_told(line.package, look)))
+            since(work, line, keep=keep, progress=lambda look: display.say(_told(line.package, look)))
     replace_text(directory / REPORT, issue_report(work.document, (directory / SCRIPT).read_text(encoding="utf-8")))
     options.write_json(arguments, work.document)
     answered(narrowing_block(work.document, directory=str(directory)))

@@ -28,7 +28,7 @@ from vigil.frameworks import TABLE
 from vigil.narrow.history import FIRST_RUNS, Change, History, spans
 from vigil.narrow.outcome import RIGHT, WRONG, Outcome, fault_argument, run_script
 from vigil.narrow.probes import Prober, Subject, modules_of
-from vigil.narrow.since import Found, Line, Mixed, mixed, search
+from vigil.narrow.since import KEEP, Found, Line, Mixed, mixed, search
 from vigil.process.environment import describe_machine
 from vigil.releases.store import Tell
 
@@ -176,7 +176,7 @@ def _version(python: Path, framework: str) -> str | None:
     return done.stdout.strip() or None if done.returncode == 0 else None
 
 
-def since(work: Work, line: Line, *, progress: Callable[[ReleaseLook], None] = lambda look: None) -> None:
+def since(work: Work, line: Line, *, keep: int = KEEP, progress: Callable[[ReleaseLook], None] = lambda look: None) -> None:
     """Search the releases for what brought the failure, try which package carries it, and write both down."""
     prober = Prober(work.subject)
 
@@ -185,7 +185,7 @@ def since(work: Work, line: Line, *, progress: Callable[[ReleaseLook], None] = l
 
     script = work.document.script
     share = script.wrong / script.runs if script else 1.0
-    found = search(line, prober, jobs=work.jobs, share=share, tell=work.tell, seen=seen)
+    found = search(line, prober, jobs=work.jobs, share=share, keep=keep, tell=work.tell, seen=seen)
     work.note(releases=_searched(found, []))
     told = [_change(found, change, mixed_of(found, change, prober, work.tell)) for change in found.history.changes()]
     releases = _searched(found, told)

@@ -19,8 +19,10 @@ from vigil.narrow.probes import Prober
 from vigil.releases import installer
 from vigil.releases.naming import Release
 from vigil.releases.resolve import Resolved, key_of, version_in
-from vigil.releases.store import Tell, held, pins_of
+from vigil.releases.store import Tell, held, pins_of, prune_to
 from vigil.statistics.release_search import Probe
+
+KEEP = 40 * 2**30  # bytes
 
 
 @dataclasses.dataclass(frozen=True)
@@ -115,6 +117,7 @@ def search(
     *,
     jobs: int,
     share: float = 1.0,
+    keep: int = KEEP,
     tell: Tell = lambda text: None,
     seen: Callable[[int, list[Outcome]], None] = lambda place, outcomes: None,
 ) -> Found:
@@ -124,6 +127,7 @@ def search(
 
     Args:
         share: how often the script was wrong where the failure was seen.
+        keep: bytes that all environments may take; those that are longest unused go first.
         seen: told each release that was looked at.
     """
     began = time.monotonic()
@@ -164,6 +168,10 @@ def search(
             found.building.setdefault(probe.release, time.monotonic() - started)
         return outcomes
 
+    def make_room() -> None:
+        for each in prune_to(keep):
+            tell(f"removed the environment {each.key}, the longest unused: all take no more than {keep / 2**30:.0f} GiB")
+
     def build(probe: Probe) -> None:
         if resolved := resolve(probe.release):
             with held(resolved, tell=tell):
@@ -180,6 +188,7 @@ def search(
                     probe = running.pop(future)
                     found.history.outcomes[probe.release] = future.result()
                     seen(probe.release, found.history.outcomes[probe.release])
+                make_room()
                 if running and (following := _ahead(found.history, set(found.resolved) | ahead, running.values())):
                     ahead.add(following.release)
                     pool.submit(build, following)
