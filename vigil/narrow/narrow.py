@@ -262,6 +262,9 @@ def _history_in_words(history: History, line: Line, changes: Sequence[ReleaseCha
         of = f"{line.package} {line.versions[first]} to {line.versions[last]}"
         if said == RIGHT:
             return f"{of} are right in every release looked at"
+        if first - 1 in history.unusable:
+            # As a function that is wrong ever since there is one.
+            return f"{of} are {said}, and {line.versions[first - 1]} gives no evidence: {history.outcomes[first - 1][-1].line}"
         return f"{of} are {said} in every release looked at: no release among them is to blame"
     parts = [f"{line.package} {line.versions[told[0][1]]} {told[0][0]}"]
     for change in changes:

@@ -103,6 +103,12 @@ def test_a_release_that_does_not_start_is_passed_over(written, narrow) -> None:
     assert (look.outcome, look.says) == ("another failure", "ImportError: moved")
 
 
+def test_a_function_that_is_wrong_since_there_is_one(written, narrow) -> None:
+    text = SCRIPT.replace("got = {rule}", "if version[1] < 4: raise AttributeError('no thing')\ngot = {rule}")
+    _, found, _ = narrow("2.0", "--since", text=text)
+    assert found.releases.says == "jax 0.4.0 to 0.9.0 are wrong, and 0.3.0 gives no evidence: AttributeError: no thing"
+
+
 def test_nothing_is_probed_twice(written, narrow, cache) -> None:
     narrow("2.0 if version >= (0, 4, 0) else 1.0", "--since")
     [path] = (cache.parent / FOLDER).glob("*.jsonl")
