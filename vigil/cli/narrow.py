@@ -15,7 +15,7 @@ from vigil.cli import options
 from vigil.documents.narrowing import NarrowedFrom, ReleaseLook
 from vigil.errors import UsageError
 from vigil.frameworks import TABLE
-from vigil.narrow.narrow import NOT_SHOWN, SCRIPT, begin, since, written_in
+from vigil.narrow.narrow import NOT_SHOWN, SCRIPT, begin, since, switched, written_in
 from vigil.narrow.since import KEEP, line_of
 from vigil.paths import expanded, runs_directory
 from vigil.process.build_spec import fault_entry
@@ -37,13 +37,14 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     """Add the verb."""
     parser = subparsers.add_parser(
         "narrow",
-        help="from an alarm to a script, the release that brought it, and the switch that hides it",
+        help="a failure narrowed: the release that brought it, the switch that hides it",
         description="Run a script that shows one failure here, under switches that change how numbers are computed, and on other "
         "releases. The script prints RIGHT or WRONG and ends in exit code 0 or 1; of a run of Vigil it is made.",
         epilog=EXIT_CODES,
     )
     parser.add_argument("target", metavar="TARGET", help="a script, or the directory of an audit or a verification")
     parser.add_argument("--since", action="store_true", help="search the releases for the one that brought it")
+    parser.add_argument("--switches", action="store_true", help="look for switches that hide it, as oneDNN off, or no fusion")
     parser.add_argument("--package", metavar="NAME", help="whose releases (default: that whose calls the script makes)")
     parser.add_argument("--from", dest="oldest", metavar="VERSION", help="the oldest release (default: that can be installed)")
     parser.add_argument("--to", dest="newest", metavar="VERSION", help="the newest release (default: that there is)")
@@ -108,6 +109,8 @@ def run(arguments: argparse.Namespace) -> int:
             jobs=jobs,
             tell=display.say,
         )
+        if work.document.state != NOT_SHOWN and arguments.switches:
+            switched(work, progress=lambda done, total: display.progress("switches", done, total))
         if work.document.state != NOT_SHOWN and line:
             since(work, line, keep=keep, progress=lambda look: display.say(_told(line.package, look)))
     replace_text(directory / REPORT, issue_report(work.document, (directory / SCRIPT).read_text(encoding="utf-8")))

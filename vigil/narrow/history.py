@@ -52,9 +52,7 @@ class History:
 
     def __init__(self, count: int, *, side_by_side: int, share: float = 1.0, samples: int = _BETWEEN) -> None:
         self.count, self.side_by_side = count, side_by_side
-        # A race is run so often that only one time in a thousand it does not show.
-        often = math.ceil(math.log(_MISSED) / math.log1p(-share)) if share < 1.0 else FIRST_RUNS
-        self._first_runs = min(max(often, FIRST_RUNS), _MOST_FIRST_RUNS)
+        self._first_runs = max(runs_to_miss(share), FIRST_RUNS)
         self.outcomes: dict[int, list[Outcome]] = {}
         inner = [round((count - 1) * (place + 1) / (samples + 1)) for place in range(samples)]
         self._first = list(dict.fromkeys([count - 1, 0, *inner]))
@@ -157,6 +155,15 @@ class History:
                 )
             )
         return found
+
+
+def runs_to_miss(share: float) -> int:
+    """Return in how many runs a failure that shows in such a share of them is missed one time in a thousand; at most 128.
+
+    >>> runs_to_miss(1.0), runs_to_miss(0.5), runs_to_miss(0.05)
+    (1, 10, 128)
+    """
+    return min(math.ceil(math.log(_MISSED) / math.log1p(-share)), _MOST_FIRST_RUNS) if share < 1.0 else 1
 
 
 def _turn(place: int, last: int, turned: bool) -> int:

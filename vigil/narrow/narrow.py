@@ -21,16 +21,19 @@ from vigil.documents.narrowing import (
     ReleaseLook,
     ReleaseSearch,
     Shrinking,
+    SwitchLook,
 )  # fmt: skip
 from vigil.documents.provenance import NamedRelease, PlantedFault
 from vigil.errors import UsageError
 from vigil.frameworks import TABLE
-from vigil.narrow.history import FIRST_RUNS, Change, History, spans
+from vigil.narrow.history import FIRST_RUNS, Change, History, runs_to_miss, spans
 from vigil.narrow.outcome import RIGHT, WRONG, Outcome, fault_argument, run_script
 from vigil.narrow.probes import Prober, Subject, modules_of
 from vigil.narrow.since import KEEP, Found, Line, Mixed, mixed, search
+from vigil.narrow.switches import try_switches
 from vigil.process.environment import describe_machine
 from vigil.releases.store import Tell
+from vigil.terminal import some_of
 
 SCRIPT = "script.py"
 # How a narrowing ends.
@@ -38,6 +41,7 @@ NARROWED, NOT_SHOWN, WITHHELD = "narrowed", "does not show", "withheld"
 # An answer that is less likely is not given.
 LEAST_PROBABILITY = 0.9
 _MOST_RUNS = 20
+_MOST_NAMES = 4
 _LIBRARIES = ("keras", "flax", "optax")
 
 
@@ -174,6 +178,36 @@ def _version(python: Path, framework: str) -> str | None:
     code = f"import importlib.metadata as m; print(next(d.version for d in m.distributions() if d.name in {names}))"
     done = subprocess.run([str(python), "-I", "-c", code], stdin=subprocess.DEVNULL, capture_output=True, text=True)
     return done.stdout.strip() or None if done.returncode == 0 else None
+
+
+def switched(work: Work, *, progress: Callable[[int, int], None] = lambda done, total: None) -> None:
+    """Run the script under switches that change how numbers are computed, and write down which hide the failure."""
+    script = work.document.script
+    assert script is not None
+    # What is wrong at times is right at times: it is hidden where that would be luck one time in a thousand.
+    tried = [
+        SwitchLook(
+            name=each.switch.name,
+            outcome=each.outcome.kind,
+            says=each.outcome.line,
+            tells=each.switch.tells,
+            is_workaround=each.switch.is_workaround,
+        )
+        for each in try_switches(
+            work.subject.script,
+            work.python,
+            framework=work.subject.framework,
+            modules=work.subject.modules,
+            like=work.subject.like,
+            fault=fault_argument(work.subject.fault, work.subject.framework),
+            repeats=runs_to_miss(script.wrong / script.runs),
+            jobs=work.jobs,
+            seen=lambda done, total, tried: progress(done, total),
+        )
+    ]
+    hiding = [each.name for each in tried if each.outcome == RIGHT]
+    told = f"hidden by {some_of(hiding, _MOST_NAMES)}" if hiding else f"hidden by none of {len(tried)} switches"
+    work.note(switches=tuple(tried), reason=f"{work.document.reason}; {told}")
 
 
 def since(work: Work, line: Line, *, keep: int = KEEP, progress: Callable[[ReleaseLook], None] = lambda look: None) -> None:
