@@ -142,10 +142,11 @@ def next_probes(
         open_ones.remove(release)
         costs = environment_cost * (release not in runs) + run_cost * np.arange(1, _MOST_RUNS + 1)
         many = 1 + int(np.argmax(_information(joint, release) / costs))
-        # As many again as were in vain so far, or rare failures take 80 rounds of one run or two; no more than decide.
+        # As many again as were in vain so far, or rare failures take 80 rounds of one run or two. No more than decide, with a
+        # margin: what stops as soon as it may is false as often as it may be, and more often at the rarest rates.
         many = max(many, min(sum(runs.get(release, ())), _MOST_RUNS))
-        if release == found.low - 1 and found.runs_to_know is not None:
-            many = min(many, found.runs_to_know)
+        if release == found.low - 1:
+            many = min(many, _runs_to_know(joint, found.low, found.high, error=error / 2.0))
         probes.append(Probe(release, many))
     return probes
 
