@@ -3,7 +3,7 @@
 Draws histories of 40 releases, and searches each by the functions that search real ones. Two releases go side by side; one that
 is new costs 30 s, and each run 3 s. Bisection takes a release for right when all its runs are, after both ends are looked at.
 
-Run from the project root: python -m benchmarks.release_search [--histories 2000] [--markdown FILE]
+Run from the project root: python -m benchmarks.release_search [--histories 1000] [--markdown FILE]
 """
 
 from __future__ import annotations
@@ -178,7 +178,7 @@ HEADER = [
 def main(given: Sequence[str]) -> int:
     """Print the table, and write it where asked to."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.release_search", description=(__doc__ or "").split("\n\n")[0])
-    parser.add_argument("--histories", type=int, default=2000, metavar="N", help="of each row (default: 2000)")
+    parser.add_argument("--histories", type=int, default=1000, metavar="N", help="of each row (default: 1000)")
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="write the table there, too")
     arguments = parser.parse_args(given)
     started, table = time.process_time(), []
