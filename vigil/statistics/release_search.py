@@ -23,8 +23,8 @@ ERROR = 0.01
 # At Google 40 % of the ranges that were searched had no culprit. That nothing is wrong is rarer: an alarm was there before.
 NEVER_RIGHT, NEVER_WRONG = 0.4, 0.05
 # Half of all failures are taken to be no race, so that a few WRONG without a RIGHT make single runs enough. The other rates are
-# alike in each octave: equal weights from 0.05 to 1 hold rare ones for so unlikely that 4 % of the culprits at 0.05 are false.
-# They begin below 0.05, the rarest that is promised: a rate at the very end is taken for a larger one, and 1.6 % are false.
+# alike in each octave: equal weights from 0.05 to 1 hold rare ones for so unlikely that 5 % of the culprits at 0.05 are false.
+# They begin below 0.05, the rarest that is promised: a rate at the very end is taken for a larger one, and 2 % are false.
 _ALWAYS = 0.5
 _RATES = np.geomspace(0.03, 1.0, 39)
 _WEIGHTS = np.append(np.full(len(_RATES) - 1, (1.0 - _ALWAYS) / (len(_RATES) - 1)), _ALWAYS)
@@ -142,10 +142,11 @@ def next_probes(
         open_ones.remove(release)
         costs = environment_cost * (release not in runs) + run_cost * np.arange(1, _MOST_RUNS + 1)
         many = 1 + int(np.argmax(_information(joint, release) / costs))
-        # As many again as were in vain so far, or rare failures take 80 rounds of one run or two; no more than decide.
+        # As many again as were in vain so far, or rare failures take 92 rounds of one run or two. No more than decide, with a
+        # margin: what stops as soon as it may is false as often as it may be, and more often at the rarest rates.
         many = max(many, min(sum(runs.get(release, ())), _MOST_RUNS))
-        if release == found.low - 1 and found.runs_to_know is not None:
-            many = min(many, found.runs_to_know)
+        if release == found.low - 1:
+            many = min(many, _runs_to_know(joint, found.low, found.high, error=error / 2.0))
         probes.append(Probe(release, many))
     return probes
 
