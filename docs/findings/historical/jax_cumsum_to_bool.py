@@ -1,7 +1,6 @@
-"""JAX: jnp.cumsum of integers with dtype=bool adds first and compares with zero afterwards, so -1 + 1 is False.
+"""JAX: jnp.cumsum with dtype=bool adds integers first and compares with zero afterwards, so -1 + 1 is False.
 
-https://github.com/jax-ml/jax/pull/23873 mends it (0.4.34), https://github.com/jax-ml/jax/issues/37991 has it again in 0.10.1.dev.
-https://github.com/jax-ml/jax/pull/38039 mends that.
+https://github.com/jax-ml/jax/issues/37991, seen in 0.10.1.dev; https://github.com/jax-ml/jax/pull/38039 mends it.
 """
 
 import sys
