@@ -21,6 +21,7 @@ from typing import Any
 from vigil.digests import append_listed, read_one
 from vigil.documents.narrowing import NarrowedFrom, Narrowing
 from vigil.errors import VigilError
+from vigil.locks import locked
 from vigil.narrow.narrow import NOT_SHOWN, begin, since, written_in
 from vigil.narrow.since import Line, line_of
 from vigil.paths import project_root, reference_directory
@@ -113,7 +114,8 @@ def append_row(found: Narrowing, name: str) -> None:
     }  # fmt: skip
     path = rows_path()
     path.parent.mkdir(parents=True, exist_ok=True)
-    append_listed(path, json.dumps(row) + "\n")
+    with locked(path.parent):
+        append_listed(path, json.dumps(row) + "\n")
 
 
 def page() -> str:

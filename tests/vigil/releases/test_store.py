@@ -228,6 +228,16 @@ def test_prune_to_a_size_removes_the_longest_unused_first(fake, cache):
     assert prune_to(2 * size) == []
 
 
+def test_prune_to_a_size_leaves_room_on_the_disk(fake, cache, monkeypatch):
+    """However much environments may take, a disk that is nearly full holds fewer."""
+    for version in ("0.9.0", "0.9.1"):
+        obtain(parse_release(f"jax=={version}"))
+    assert prune_to(2**60) == []
+    usage = store.shutil.disk_usage(cache)
+    monkeypatch.setattr(store.shutil, "disk_usage", lambda path: usage._replace(free=2**30))
+    assert len(prune_to(2**60)) == 2
+
+
 def test_prune_leaves_what_is_being_built(fake, cache):
     """An environment without its marker is torn only where nobody is at work on it."""
     outcomes = []
