@@ -22,6 +22,7 @@ from vigil.digests import append_listed, read_one
 from vigil.documents.narrowing import NarrowedFrom, Narrowing
 from vigil.errors import VigilError
 from vigil.locks import locked
+from vigil.narrow.history import FIRST_RUNS
 from vigil.narrow.narrow import NOT_SHOWN, begin, since, written_in
 from vigil.narrow.since import Line, line_of
 from vigil.paths import project_root, reference_directory
@@ -87,6 +88,7 @@ def _narrowed(script: Path, name: str, line: Line, folder: Path, *, jobs: int) -
         release=None,
         command=f"vigil narrow {name} --since",
         jobs=jobs,
+        most_runs=FIRST_RUNS,
     )
     # What another processor, or an older release, has wrong is searched for as well: any WRONG is it.
     since(work, line)

@@ -40,7 +40,7 @@ SCRIPT = "script.py"
 NARROWED, NOT_SHOWN, WITHHELD = "narrowed", "does not show", "withheld"
 # An answer that is less likely is not given.
 LEAST_PROBABILITY = 0.9
-_MOST_RUNS = 20
+MOST_RUNS = 20
 _MOST_NAMES = 4
 _LIBRARIES = ("keras", "flax", "optax")
 
@@ -107,12 +107,16 @@ def begin(
     release: NamedRelease | None,
     command: str,
     jobs: int,
+    most_runs: int = MOST_RUNS,
     smaller: Shrinking | None = None,
     tell: Tell = lambda text: None,
 ) -> Work:
     """Run a script some times where the failure was seen, and write down what it said.
 
     Its first WRONG is the failure that is looked for from then on: its numbers tell it from others.
+
+    Args:
+        most_runs: where it is always right at first, so many, since it may be a race.
     """
     began = time.monotonic()
     own = directory / SCRIPT
@@ -122,7 +126,7 @@ def begin(
     run = _runner(own, python, modules)
     outcomes: list[Outcome] = []
     # Where it is sometimes right, or always at first, it may be a race: that takes more runs to see.
-    while len(outcomes) < FIRST_RUNS or (len(outcomes) < _MOST_RUNS and any(each.kind == RIGHT for each in outcomes)):
+    while len(outcomes) < FIRST_RUNS or (len(outcomes) < most_runs and any(each.kind == RIGHT for each in outcomes)):
         outcomes.append(run(fault_argument(fault, framework)))
     wrong = [each for each in outcomes if each.kind == WRONG]
     like = wrong[0].line if wrong else None
@@ -218,7 +222,7 @@ def since(work: Work, line: Line, *, keep: int = KEEP, progress: Callable[[Relea
         progress(_look(line.versions[place], outcomes, None))
 
     script = work.document.script
-    share = script.wrong / script.runs if script else 1.0
+    share = script.wrong / script.runs if script and script.wrong else 1.0
     found = search(line, prober, jobs=work.jobs, share=share, keep=keep, tell=work.tell, seen=seen)
     work.note(releases=_searched(found, []))
     told = [_change(found, change, mixed_of(found, change, prober, work.tell)) for change in found.history.changes()]
