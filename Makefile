@@ -8,7 +8,7 @@ FRAMEWORKS := torch tensorflow jax
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup reproduce verify audit matrix compare nightly drift report reference golden resume recipes check dashboard sync sample \
+.PHONY: help setup reproduce verify audit narrow matrix compare nightly drift report reference golden resume recipes check dashboard sync sample \
   test test-slow bench calibrate lint clean
 
 # What is passed on, when it is given. Also where the verb has no such option: vigil then says so, and nothing is left out in silence.
@@ -47,6 +47,9 @@ verify: $(VENV)/.core $(CHOSEN) ## Hold single training steps of RECIPE against 
 
 audit: $(VENV)/.core $(CHOSEN) ## Hold the public functions of FRAMEWORK against definitions in float64: ARGS='softmax --quick'
 	@$(VIGIL) audit $(CONTEXT) $(call option,fault,FAULT) $(ANSWER)
+
+narrow: $(VENV)/.core $(CHOSEN) ## Which release brought a failure that SCRIPT shows: SCRIPT=my_script.py ARGS=--since
+	@$(VIGIL) narrow '$(SCRIPT)' $(CONTEXT) $(call option,fault,FAULT) $(ANSWER)
 
 matrix: $(VENV)/.core $(CHOSEN) ## Run every context of every installed framework: RECIPE (default: all), PROFILE
 	@$(VIGIL) matrix $(NAMED_RECIPE) $(CONTEXT) $(RUNS)

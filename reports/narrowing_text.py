@@ -42,11 +42,11 @@ def _releases(releases: ReleaseSearch) -> list[str]:
             lines += row("", f"{change.last_before} with {each.package} {each.version}: {each.outcome}")
     held = f", with {', '.join(releases.hold)}" if releases.hold else ""
     lines = row("since", f"{releases.says}{held}") + lines
-    none = [each for each in releases.looks if each.outcome not in ("right", "wrong", "wrong otherwise")]
+    none = [look for look in releases.looks if look.outcome not in ("right", "wrong", "wrong otherwise")]
     looked = f"{len(releases.looks)} of {releases.releases} releases in {releases.rounds} rounds, {duration(releases.seconds)}"
     lines += row("looked at", f"{looked}{f'; {len(none)} gave no evidence' if none else ''}")
-    for each in none[:_MOST]:
-        lines += row("", f"{releases.package} {each.version}: {each.outcome}: {each.says}")
+    for look in none[:_MOST]:
+        lines += row("", f"{releases.package} {look.version}: {look.outcome}: {look.says}")
     return lines
 
 
@@ -61,7 +61,7 @@ def _switches(switches: tuple[SwitchLook, ...]) -> list[str]:
 
 
 def issue_report(document: Narrowing, script: str) -> str:
-    """Return the Markdown that can be sent to the tracker of a framework: what, the script, got, releases, switches, environment."""
+    """Return the Markdown that can be sent to a framework's tracker: what, the script, releases, switches, environment."""
     said = document.script.says if document.script else ""
     lines = [f"# {document.source.what}", "", f"`{said}`", ""]
     if document.fault:
@@ -73,9 +73,8 @@ def issue_report(document: Narrowing, script: str) -> str:
     if releases := document.releases:
         lines += ["## Releases", "", f"{releases.says[:1].upper()}{releases.says[1:]}.", ""]
         lines += [f"| {releases.package} | outcome | runs | it says |", "|---|---|---|---|"]
-        lines += [
-            f"| {each.version} | {each.outcome} | {each.wrong} of {each.runs} wrong | {_cell(each.says)} |" for each in releases.looks
-        ]
+        for look in releases.looks:
+            lines.append(f"| {look.version} | {look.outcome} | {look.wrong} of {look.runs} wrong | {_cell(look.says)} |")
         lines.append("")
         for change in releases.changes:
             for each in change.mixed:
@@ -92,7 +91,8 @@ def issue_report(document: Narrowing, script: str) -> str:
     lines += [f"- {name}: {value}" for name, value in document.environment.items() if name != "cpu_flags"]
     pins = document.release.pins if document.release and document.release.pins else ()
     lines += [f"- packages: {', '.join(pins)}"] if pins else []
-    lines += ["", "## How it was found", "", f"By `{document.command}`, from {document.source.kind} {Path(document.source.path).name}.", ""]
+    lines += ["", "## How it was found", ""]
+    lines += [f"By `{document.command}`, from {document.source.kind} {Path(document.source.path).name}.", ""]
     package = document.releases.package if document.releases else None
     lines += [f"Is it known? [Search]({search_address(document, package)})", ""]
     return "\n".join(lines)

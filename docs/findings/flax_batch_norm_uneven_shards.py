@@ -13,6 +13,11 @@ import numpy as np
 from flax import nnx
 from jax.sharding import Mesh, PartitionSpec
 
+try:
+    from jax import shard_map
+except ImportError:  # before 0.6
+    from jax.experimental.shard_map import shard_map
+
 print("jax", jax.__version__, "flax", flax.__version__)
 random = np.random.default_rng(0)
 x = (random.normal(size=(64, 1)) + np.linspace(0, 2, 64)[:, None]).astype(np.float32)
@@ -28,6 +33,9 @@ def forward(x, mask):
 
 
 mesh, cut, whole = Mesh(np.array(jax.devices()), ("data",)), PartitionSpec("data"), PartitionSpec()
-mean, variance = jax.shard_map(forward, mesh=mesh, in_specs=(cut, cut), out_specs=(whole, whole))(padded, mask)
+mean, variance = shard_map(forward, mesh=mesh, in_specs=(cut, cut), out_specs=(whole, whole))(padded, mask)
 print(f"mean {mean[0]:.4f}, right {x.mean():.4f}; variance {variance[0]:.4f}, right {x.var():.4f}")
 print(f"mean of the two shards' means: {(x[:40].mean() + x[40:].mean()) / 2:.4f}")
+is_right = bool(abs(mean[0] - x.mean()) < 1e-3 and abs(variance[0] - x.var()) < 1e-3)
+print("RIGHT" if is_right else "WRONG", "got", float(mean[0]), "expected", float(x.mean()))
+raise SystemExit(not is_right)

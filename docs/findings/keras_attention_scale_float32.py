@@ -11,10 +11,15 @@ shares = np.exp(scores - scores.max(axis=-1, keepdims=True))
 right = np.einsum("bhqk,bkhd->bqhd", shares / shares.sum(axis=-1, keepdims=True), value)
 
 
-def off(**options) -> str:
+def off(**options) -> tuple[float, str]:
     found = np.asarray(keras.ops.dot_product_attention(query, key, value, **options))
-    return f"{found.dtype}, off by {np.linalg.norm(found - right) / np.linalg.norm(right):.1e} of its norm"
+    error = np.linalg.norm(found - right) / np.linalg.norm(right)
+    return error, f"{found.dtype}, off by {error:.1e} of its norm"
 
 
-print(f"tensorflow {tf.__version__}, keras {keras.__version__}: {off()}")
-print(f"with scale={1 / 32**0.5}: {off(scale=1 / 32**0.5)}; as numpy.float64: {off(scale=1 / np.sqrt(32))}")
+error, told = off()
+print(f"tensorflow {tf.__version__}, keras {keras.__version__}: {told}")
+print(f"with scale={1 / 32**0.5}: {off(scale=1 / 32**0.5)[1]}; as numpy.float64: {off(scale=1 / np.sqrt(32))[1]}")
+is_right = bool(error < 1e-12)
+print("RIGHT" if is_right else "WRONG", "got", error, "expected", 0.0)
+raise SystemExit(not is_right)

@@ -19,4 +19,8 @@ def step():
 
 
 strategy.run(step)
-print(f"tensorflow {tf.__version__}, keras {keras.__version__}: a step of {-float(weight.numpy()[0]):.1f}, right is 1.0")
+found = -float(weight.numpy()[0])
+print(f"tensorflow {tf.__version__}, keras {keras.__version__}: a step of {found:.1f}, right is 1.0")
+is_right = abs(found - 1.0) < 0.1
+print("RIGHT" if is_right else "WRONG", "got", found, "expected", 1.0)
+raise SystemExit(not is_right)

@@ -25,6 +25,9 @@ def step(bad):
     return parameter.numpy()[0], optimizer.dynamic_scale.numpy()
 
 
-for bad in (0, 1):
-    parameter, scale = step(bad)
+found = [step(bad) for bad in (0, 1)]
+for bad, (parameter, scale) in enumerate(found):
     print(f"infinite on device {bad}: parameter {parameter}, scale {scale}")
+is_right = all(parameter == 0.0 and scale == 512.0 for parameter, scale in found)
+print("RIGHT" if is_right else "WRONG", "got", found[1][1], "expected", 512.0)
+raise SystemExit(not is_right)

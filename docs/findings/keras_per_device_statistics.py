@@ -17,4 +17,8 @@ spread = strategy.experimental_distribute_values_from_function(lambda c: shards[
 strategy.run(lambda x: layer(x, training=True), args=(spread,))
 devices = [float(part.numpy()[0]) for part in strategy.experimental_local_results(layer.moving_mean.value)]
 print("tensorflow", tf.__version__, "keras", keras.__version__)
-print("layer.moving_mean =", float(layer.moving_mean.numpy()[0]), "on the devices:", devices)
+found = float(layer.moving_mean.numpy()[0])
+print("layer.moving_mean =", found, "on the devices:", devices)
+is_right = abs(found - 0.5) < 0.1
+print("RIGHT" if is_right else "WRONG", "got", found, "expected", 0.5)
+raise SystemExit(not is_right)

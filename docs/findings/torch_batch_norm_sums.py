@@ -13,3 +13,6 @@ for batch in (4, 32, 256, 1024):
         found = torch.nn.functional.batch_norm(given, None, None, training=True, eps=1e-5).double().numpy()
         errors.append(np.linalg.norm(found - right) / np.linalg.norm(right))
     print(f"{batch * 32 * 32:8d} values a channel: relative error contiguous {errors[0]:.1e}, channels_last {errors[1]:.1e}")
+is_right = bool(errors[1] < 1e-5)
+print("RIGHT" if is_right else "WRONG", f"channels_last, the most values: relative error {errors[1]:.1e}")
+raise SystemExit(not is_right)

@@ -9,4 +9,8 @@ def rounded(x):
 
 x = torch.linspace(1, 2, 1000)
 eager, compiled = rounded(x), torch.compile(rounded)(x)
+off = (eager - compiled).abs().max().item()
 print(torch.__version__, "eager rounds:", bool((eager != x).any()), " compiled rounds:", bool((compiled != x).any()))
+is_right = off < 1e-4
+print("RIGHT" if is_right else "WRONG", "got", off, "expected", 0.0)
+raise SystemExit(not is_right)

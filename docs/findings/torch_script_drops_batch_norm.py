@@ -30,3 +30,6 @@ for name, make in (("eager", lambda module: module), ("script", torch.jit.script
         program(x)
     found, count = module.norm.running_var[0].item(), module.norm.num_batches_tracked.item()
     print(f"{name:6s} running variance {found:.4f} after {count} counted batches, right {right:.4f}")
+is_right = bool(abs(found - right) < 1e-3)
+print("RIGHT" if is_right else "WRONG", "got", found, "expected", right)
+raise SystemExit(not is_right)

@@ -17,5 +17,10 @@ right = x.double() @ y.double()
 with torch.autocast("cpu", torch.bfloat16):
     traced = torch.jit.trace(product, (x, y), check_trace=False)
     eager, within = product(x, y), traced(x, y)
+errors = []
 for name, found in (("eager, under autocast", eager), ("trace, under autocast", within), ("trace, outside of it", traced(x, y))):
-    print(f"{name} {found.dtype!s:15s} largest error {(found.double() - right).abs().max().item():.1e}")
+    errors.append((found.double() - right).abs().max().item())
+    print(f"{name} {found.dtype!s:15s} largest error {errors[-1]:.1e}")
+is_right = max(errors) < 1e-3
+print("RIGHT" if is_right else "WRONG", "got", errors[1], "expected", 0.0)
+raise SystemExit(not is_right)

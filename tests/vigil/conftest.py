@@ -169,5 +169,3 @@ def bring(tmp_path, uri) -> Callable[..., Path]:
         return directory
 
     return one
-
-

@@ -18,7 +18,12 @@ QUIET = Watch()
 def request(*, seeds=(0, 1, 2), profile="smoke", fault=None, verify=False, **context) -> Request:
     """Return a request for resnet_cifar on torch."""
     return Request(
-        recipe=load_recipe("resnet_cifar"), recipe_source="resnet_cifar", profile=profile, fault=fault,
-        seeds=tuple(seeds), context=make_context(**{"framework": "torch", "mode": "eager", **context}),
-        command="vigil reproduce", verify=verify,
+        recipe=load_recipe("resnet_cifar"),
+        recipe_source="resnet_cifar",
+        profile=profile,
+        fault=fault,
+        seeds=tuple(seeds),
+        context=make_context(**{"framework": "torch", "mode": "eager", **context}),
+        command="vigil reproduce",
+        verify=verify,
     )

@@ -222,9 +222,7 @@ def test_missing_data_without_a_network_is_exit_code_3(command, tmp_path, monkey
     assert vigil.data.official.ARCHIVE_MD5 in err
 
 
-@pytest.mark.parametrize(
-    "arguments", [["--help"], ["--version"], *([verb, "--help"] for verb in VERB_NAMES)], ids=" ".join
-)
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], *([verb, "--help"] for verb in VERB_NAMES)], ids=" ".join)
 def test_help_is_exit_code_0(arguments, capsys):
     """Help of the command and of every verb prints and ends well."""
     with pytest.raises(SystemExit) as ended:

@@ -30,18 +30,19 @@ def carried_out(run_directory, **options) -> tuple[Ending, Record, list[dict]]:
     """Execute the fake runner; return its ending, its record and the events that came through."""
     seen: list[dict] = []
     ending = execute(run_directory, "torch", on_event=seen.append, **options)
-    record = make_record(
-        run_directory, invocation_id="i", context=make_context(framework="torch", mode="eager"), ending=ending
-    )
+    record = make_record(run_directory, invocation_id="i", context=make_context(framework="torch", mode="eager"), ending=ending)
     return ending, record, seen
 
 
 def test_a_log_is_its_owners_alone_and_what_is_kept_of_it_has_no_secret(run_directory, fake_runner):
     """What a framework prints may name a store with its password."""
-    fake_runner(STARTED, """
+    fake_runner(
+        STARTED,
+        """
     print("postgresql://anna:s3cret@host/db", flush=True)
     raise SystemExit("HF_TOKEN=s3cret-s3cret")
-    """)
+    """,
+    )
     _, record, _ = carried_out(run_directory)
     log = run_directory / "log.txt"
     assert log.stat().st_mode & 0o077 == 0
@@ -92,11 +93,14 @@ def test_a_runner_starts_in_the_project_with_its_log_and_no_input(fake_runner, r
 
 def test_a_runner_that_exits_without_a_last_event_has_died(fake_runner, run_directory):
     """Exit code 1 after two steps is `died`, with the step, the phase and the end of the log."""
-    fake_runner(STARTED, """
+    fake_runner(
+        STARTED,
+        """
         for line in range(30):
             print("line", line)
         sys.exit(1)
-    """)
+    """,
+    )
     ending, record, _ = carried_out(run_directory)
     assert ending.exit_code == 1
     failure = record.failure
@@ -125,10 +129,13 @@ def test_a_runner_that_cannot_start(fake_runner, run_directory):
 
 def test_a_resumed_runner_that_cannot_start_is_not_taken_for_the_earlier_attempt(fake_runner, run_directory):
     """An interrupted run whose continuation fails at once could not start; it was not interrupted a second time."""
-    fake_runner(STARTED, """
+    fake_runner(
+        STARTED,
+        """
         emit("failed", category="interrupted", message="signal 15", step=2, traceback="")
         sys.exit(3)
-    """)
+    """,
+    )
     _, record, _ = carried_out(run_directory)
     assert record.status == "interrupted"
     fake_runner("import no_such_module")
@@ -148,10 +155,13 @@ def test_a_runner_killed_by_a_signal(fake_runner, run_directory):
 
 def test_what_a_runner_says_of_its_failure_is_taken_over(fake_runner, run_directory):
     """A `failed` event gives category, message, step and phase; the exit code adds nothing."""
-    fake_runner(STARTED, """
+    fake_runner(
+        STARTED,
+        """
         emit("failed", "evaluate", category="out_of_memory", message="MemoryError", step=3, traceback="...")
         sys.exit(3)
-    """)
+    """,
+    )
     _, record, _ = carried_out(run_directory)
     failure = {key: getattr(record.failure, key) for key in ("category", "phase", "step", "message")}
     assert failure == {"category": "out_of_memory", "phase": "evaluate", "step": 3, "message": "MemoryError"}
@@ -169,11 +179,14 @@ def test_a_silent_runner_hangs(fake_runner, run_directory):
 
 def test_a_runner_that_beats_without_progress_hangs(fake_runner, run_directory):
     """Heartbeats whose counter stands still do not count as life for ever."""
-    fake_runner(STARTED, """
+    fake_runner(
+        STARTED,
+        """
         while True:
             emit("heartbeat", progress=5)
             time.sleep(0.05)
-    """)
+    """,
+    )
     ending, record, _ = carried_out(run_directory, progress_timeout=1.0)
     assert ending.hang == "no progress for 1 s in phase train"
     assert record.failure.category == "hang"
@@ -181,11 +194,15 @@ def test_a_runner_that_beats_without_progress_hangs(fake_runner, run_directory):
 
 def test_a_slow_runner_whose_counter_moves_does_not_hang(fake_runner, run_directory):
     """Work that takes longer than the timeout is left alone while it moves."""
-    fake_runner(STARTED, """
+    fake_runner(
+        STARTED,
+        """
         for progress in range(25):
             emit("heartbeat", progress=progress)
             time.sleep(0.08)
-    """, FINISHED)
+    """,
+        FINISHED,
+    )
     ending, record, _ = carried_out(run_directory, heartbeat_timeout=1.5, progress_timeout=1.5)
     assert ending == Ending(0)
     assert record.status == "finished"
@@ -193,11 +210,15 @@ def test_a_slow_runner_whose_counter_moves_does_not_hang(fake_runner, run_direct
 
 def test_children_that_outlive_a_runner_are_ended(fake_runner, run_directory):
     """A child left behind by a runner that has finished is ended with it."""
-    fake_runner(STARTED, """
+    fake_runner(
+        STARTED,
+        """
         child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
         open(os.path.join(directory, "child"), "w").write(str(child.pid))
         child.returncode = 0
-    """, FINISHED)
+    """,
+        FINISHED,
+    )
     carried_out(run_directory)
     assert_ended(int((run_directory / "child").read_text()))
 
@@ -211,7 +232,9 @@ def test_a_child_that_is_left_running_is_caught(fake_runner, run_directory, monk
 
 def test_stopped_by_the_user_a_runner_may_say_its_last_word(fake_runner, run_directory):
     """It writes its own event, after the step or checkpoint that it is in; the record says interrupted, with its step."""
-    fake_runner(STARTED, """
+    fake_runner(
+        STARTED,
+        """
         def end(number, frame):
             time.sleep(2)
             emit("failed", category="interrupted", message="KeyboardInterrupt", step=3, traceback="")
@@ -219,7 +242,8 @@ def test_stopped_by_the_user_a_runner_may_say_its_last_word(fake_runner, run_dir
         signal.signal(signal.SIGTERM, end)
         open(os.path.join(directory, "ready"), "w").close()
         time.sleep(60)
-    """)
+    """,
+    )
     ending, record, _ = carried_out(run_directory, stop=StopWhenThere(run_directory / "ready"))
     assert (ending.exit_code, ending.is_interrupted) == (3, True)
     failure = record.failure
@@ -228,11 +252,15 @@ def test_stopped_by_the_user_a_runner_may_say_its_last_word(fake_runner, run_dir
 
 def test_stopped_by_the_user_a_runner_that_ignores_it_is_killed(fake_runner, run_directory):
     """After the grace period it is ended all the same; what it said on its way out does not hide the reason."""
-    fake_runner("    signal.signal(signal.SIGTERM, signal.SIG_IGN)\n", STARTED, """
+    fake_runner(
+        "    signal.signal(signal.SIGTERM, signal.SIG_IGN)\n",
+        STARTED,
+        """
         emit("failed", category="crash", message="a peer is gone", step=2, traceback="")
         open(os.path.join(directory, "ready"), "w").close()
         time.sleep(60)
-    """)
+    """,
+    )
     ending, record, _ = carried_out(run_directory, stop=StopWhenThere(run_directory / "ready"), grace=0.5)
     assert (ending.exit_code, ending.is_interrupted) == (None, True)
     assert (record.status, record.failure.message) == ("interrupted", "stopped by the user")

@@ -65,9 +65,7 @@ def test_all_runs_finish_and_are_judged_together(scripted, planned):
     assert invocation.tracking.as_json() == {"uri": "u", "experiment": "e", "run_id": "r"}
 
 
-@pytest.mark.parametrize(
-    ("value", "name"), [(80.4, "reproduced"), (60.0, "regressed"), (95.0, "better-than-reference")]
-)
+@pytest.mark.parametrize(("value", "name"), [(80.4, "reproduced"), (60.0, "regressed"), (95.0, "better-than-reference")])
 def test_a_value_is_judged_by_the_reference(reference, scripted, planned, value, name):
     """A value inside the band, far below and far above it get their three verdicts."""
     scripted({0: value})

@@ -14,7 +14,12 @@ def test_the_matrix_is_every_combination_once():
     texts = [context.text for context in matrix_contexts(["torch", "tensorflow", "jax"])]
     assert len(texts) == len(set(texts)) == 36
     assert texts[:5] == [
-        "torch-eager-fp32-x1", "torch-eager-fp32-x2", "torch-eager-bf16-x1", "torch-eager-bf16-x2", "torch-jit-fp32-x1"]
+        "torch-eager-fp32-x1",
+        "torch-eager-fp32-x2",
+        "torch-eager-bf16-x1",
+        "torch-eager-bf16-x2",
+        "torch-jit-fp32-x1",
+    ]
     assert [text.split("-")[0] for text in texts] == ["torch"] * 12 + ["tensorflow"] * 12 + ["jax"] * 12
 
 

@@ -24,16 +24,26 @@ from vigil.recipes.loading import load_recipe
 
 CONTEXT = make_context(framework="torch", mode="eager")
 FINISHED = {
-    "metrics": {"test_accuracy": 81.5, "test_loss": 0.5}, "state_sha256": "ab" * 32, "images_per_second": 900.0,
-    "first_step_seconds": 1.5, "peak_memory_bytes": 5, "cpu_seconds": 7.0,
+    "metrics": {"test_accuracy": 81.5, "test_loss": 0.5},
+    "state_sha256": "ab" * 32,
+    "images_per_second": 900.0,
+    "first_step_seconds": 1.5,
+    "peak_memory_bytes": 5,
+    "cpu_seconds": 7.0,
 }
 
 
 def evaluated(time: float, step: int, accuracy: float) -> dict:
     """Return an `evaluated` event."""
     return {
-        "kind": "evaluated", "time": time, "phase": "evaluate", "step": step, "epoch": step / 8, "train_loss": 1.0,
-        "metrics": {"test_accuracy": accuracy, "test_loss": 0.5}, "images_per_second": 900.0,
+        "kind": "evaluated",
+        "time": time,
+        "phase": "evaluate",
+        "step": step,
+        "epoch": step / 8,
+        "train_loss": 1.0,
+        "metrics": {"test_accuracy": accuracy, "test_loss": 0.5},
+        "images_per_second": 900.0,
     }
 
 
@@ -101,19 +111,48 @@ def test_a_finished_record_is_complete(recorded, run_directory):
     """What architecture.md lists is there, and is what was written to disk."""
     record = recorded(FIRST + SECOND, Ending(0))
     assert set(record.as_json()) == {
-        "schema", "run_id", "invocation_id", "created", "recipe", "context", "seed", "status", "failure", "metric",
-        "curve", "losses", "state_sha256", "timing", "peak_memory_bytes", "fault", "environment", "data", "code",
-        "probed", "verify", "resumed", "files",
+        "schema",
+        "run_id",
+        "invocation_id",
+        "created",
+        "recipe",
+        "context",
+        "seed",
+        "status",
+        "failure",
+        "metric",
+        "curve",
+        "losses",
+        "state_sha256",
+        "timing",
+        "peak_memory_bytes",
+        "fault",
+        "environment",
+        "data",
+        "code",
+        "probed",
+        "verify",
+        "resumed",
+        "files",
     }
     assert record.files == {"events.jsonl": digest_of((run_directory / "events.jsonl").read_bytes())}
     assert record.text() == read_record(run_directory).text() == (run_directory / "record.json").read_text()
     assert record.created == "2023-11-14T22:13:20+00:00"
     assert record.metric.as_json() == {
-        "name": "test_accuracy", "unit": "percent", "direction": "higher", "selection": "last",
-        "chance": 10.0, "value": 81.5}
+        "name": "test_accuracy",
+        "unit": "percent",
+        "direction": "higher",
+        "selection": "last",
+        "chance": 10.0,
+        "value": 81.5,
+    }
     assert (record.status, record.failure, record.fault) == ("finished", None, None)
     assert record.timing.as_json() == {
-        "wall_seconds": 8.5, "cpu_seconds": 7.0, "first_step_seconds": 1.5, "images_per_second": 900.0}
+        "wall_seconds": 8.5,
+        "cpu_seconds": 7.0,
+        "first_step_seconds": 1.5,
+        "images_per_second": 900.0,
+    }
     assert record.data.as_json() == {"name": "generated", "n_train": 512, "n_test": 256, "checksum": "c0ffee"}
     assert record.environment["framework_version"] == "2.13"
     assert record.environment["framework"] == "torch"

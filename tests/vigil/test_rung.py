@@ -56,7 +56,8 @@ def test_one_step_is_verified_before_the_first_seed_and_recorded_everywhere(scri
     directory = planned(seeds=[0, 1], fault=fault, verify=True)
     watch = Watch(
         on_start=lambda *facts: order.append("train"),
-        on_verify=lambda place: order.append(place) or nothing, on_verified=lambda document, place: order.append("verified"),
+        on_verify=lambda place: order.append(place) or nothing,
+        on_verified=lambda document, place: order.append("verified"),
         keep_tensors=True,
     )
     invocation = carry_out(directory, watch=watch).invocation

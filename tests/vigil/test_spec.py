@@ -22,8 +22,14 @@ IDENTITY = Identity(name="resnet_cifar", version=1, hash="ab12", profile="smoke"
 def built(training, *, cores=None, data_directory=None, fault=None, **context) -> RunSpec:
     """Return the spec of seed 3 in a context."""
     return build_spec(
-        run_id="r", recipe=IDENTITY, training=training, seed=3, data_directory=data_directory, fault=fault,
-        cores=cores, context=make_context(**{"framework": "torch", **context}),
+        run_id="r",
+        recipe=IDENTITY,
+        training=training,
+        seed=3,
+        data_directory=data_directory,
+        fault=fault,
+        cores=cores,
+        context=make_context(**{"framework": "torch", **context}),
     )
 
 
@@ -38,7 +44,12 @@ def test_a_spec_survives_its_file(training, tmp_path):
 def test_every_field_of_the_context_reaches_the_spec(training):
     """No field of a context is left at a default of the spec's own."""
     chosen = {
-        "framework": "jax", "mode": "compile", "precision": "fp64", "device": "gpu", "devices": 2, "determinism": "on",
+        "framework": "jax",
+        "mode": "compile",
+        "precision": "fp64",
+        "device": "gpu",
+        "devices": 2,
+        "determinism": "on",
         "randomness": "native",
     }
     spec = built(training, **chosen)

@@ -43,7 +43,11 @@ def test_every_request_is_carried_out_and_returned_in_order(scripted, places, jo
     contexts = matrix_contexts(["torch", "jax"], modes=["eager", "jit"], precisions=["fp32"], devices=[1])
     reported, recorded = [], []
     results = sweep(
-        requests(contexts), places, jobs=jobs, progress_timeout=60.0, on_data=nothing,
+        requests(contexts),
+        places,
+        jobs=jobs,
+        progress_timeout=60.0,
+        on_data=nothing,
         on_end=lambda done, invocation, directory: reported.append(done),
         on_recorded=lambda run: recorded.append(run if (run / "record.json").is_file() else None),
     )

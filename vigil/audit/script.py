@@ -133,7 +133,8 @@ def _body(framework: str, mode: str, question: Question, given: str, quantity: s
         ]  # fmt: skip
     made = "jax.jit(gradient)" if mode != "eager" else "gradient"
     return [
-        *head, f"def gradient({name}):", f"    found, pull = jax.vjp(lambda {name}: [*jax.tree.leaves(work({name}))], {name})",
+        *head, f"def gradient({name}):",
+        f"    found, pull = jax.vjp(lambda {name}: [*jax.tree_util.tree_leaves(work({name}))], {name})",
         "    return pull([jnp.asarray(np.zeros(y.shape) if c is None else c, y.dtype) for y, c in zip(found, cotangents)])[0]",
         f"found = np.asarray({made}({name})).astype(np.float64)",
     ]  # fmt: skip

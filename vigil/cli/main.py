@@ -45,8 +45,8 @@ from vigil.redaction import redact
 from vigil.terminal import plain_streams
 
 VERBS = (
-    reproduce, verify, audit, narrow, init, matrix, compare, nightly, drift, power, resume, reference, golden, recipes, check, schema,
-    data, coco, env, sync, report, dashboard,
+    reproduce, verify, audit, narrow, init, matrix, compare, nightly, drift, power, resume, reference, golden, recipes, check,
+    schema, data, coco, env, sync, report, dashboard,
 )  # fmt: skip
 
 

@@ -15,8 +15,8 @@ from vigil.cli import options
 from vigil.documents.narrowing import NarrowedFrom, ReleaseLook
 from vigil.errors import UsageError
 from vigil.frameworks import TABLE
-from vigil.narrow.narrow import NOT_SHOWN, SCRIPT, begin, since, written_in
-from vigil.narrow.since import line_of
+from vigil.narrow.narrow import NOT_SHOWN, SCRIPT, begin, since, switched, written_in
+from vigil.narrow.since import KEEP, line_of
 from vigil.paths import expanded, runs_directory
 from vigil.process.build_spec import fault_entry
 from vigil.process.environment import require_framework
@@ -37,13 +37,14 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     """Add the verb."""
     parser = subparsers.add_parser(
         "narrow",
-        help="from an alarm to a script, the release that brought it, and the switch that hides it",
+        help="a failure narrowed: the release that brought it, the switch that hides it",
         description="Run a script that shows one failure here, under switches that change how numbers are computed, and on other "
         "releases. The script prints RIGHT or WRONG and ends in exit code 0 or 1; of a run of Vigil it is made.",
         epilog=EXIT_CODES,
     )
     parser.add_argument("target", metavar="TARGET", help="a script, or the directory of an audit or a verification")
     parser.add_argument("--since", action="store_true", help="search the releases for the one that brought it")
+    parser.add_argument("--switches", action="store_true", help="look for switches that hide it, as oneDNN off, or no fusion")
     parser.add_argument("--package", metavar="NAME", help="whose releases (default: that whose calls the script makes)")
     parser.add_argument("--from", dest="oldest", metavar="VERSION", help="the oldest release (default: that can be installed)")
     parser.add_argument("--to", dest="newest", metavar="VERSION", help="the newest release (default: that there is)")
@@ -53,6 +54,9 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     parser.add_argument("--framework", metavar="NAME", help=f"one of {', '.join(TABLE)} (default: that the script imports)")
     parser.add_argument("--python", metavar="PATH", help="the interpreter of an environment in which the failure was seen")
     parser.add_argument("--jobs", metavar="N", help="releases side by side (default: as many as cores)")
+    parser.add_argument(
+        "--keep", metavar="GIB", help=f"what all environments may take; the longest unused go first (default: {KEEP // 2**30})"
+    )
     options.add_release(parser)
     options.add_fault(parser)
     options.add_json(parser)
@@ -70,6 +74,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.release and arguments.python:
         raise UsageError("--python: found with --release, which has an interpreter of its own. Allowed: one of the two.")
     jobs = options.whole_number("--jobs", arguments.jobs or str(len(available_cores())), least=1)
+    keep = 2**30 * options.whole_number("--keep", arguments.keep, least=1) if arguments.keep else KEEP
     release = options.release_of_context(arguments)
     with contextlib.ExitStack() as stack:
         display = stack.enter_context(StageDisplay())
@@ -104,8 +109,10 @@ def run(arguments: argparse.Namespace) -> int:
             jobs=jobs,
             tell=display.say,
         )
+        if work.document.state != NOT_SHOWN and arguments.switches:
+            switched(work, progress=lambda done, total: display.progress("switches", done, total))
         if work.document.state != NOT_SHOWN and line:
-            since(work, line, progress=lambda look: display.say(_told(line.package, look)))
+            since(work, line, keep=keep, progress=lambda look: display.say(_told(line.package, look)))
     replace_text(directory / REPORT, issue_report(work.document, (directory / SCRIPT).read_text(encoding="utf-8")))
     options.write_json(arguments, work.document)
     answered(narrowing_block(work.document, directory=str(directory)))
@@ -113,7 +120,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _told(package: str, look: ReleaseLook) -> str:
-    return f"{package} {look.version}: {look.outcome if look.runs == 1 else f'{look.outcome}, {look.wrong} of {look.runs} runs wrong'}"
+    often = f", {look.wrong} of {look.runs} runs wrong" if look.runs > 1 else ""
+    return f"{package} {look.version}: {look.outcome}{often}"
 
 
 def _title(script: Path) -> str:

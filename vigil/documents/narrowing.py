@@ -37,7 +37,7 @@ class NarrowedScript(Part):
 
 
 class Shrinking(Part):
-    """How a script was made smaller: how much was tried, and what it came down to. needs: what the failure does not show without."""
+    """How a script was made smaller: how much was asked, and what it came down to. needs: without which it does not show."""
 
     asked: int
     before: str

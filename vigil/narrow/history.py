@@ -10,13 +10,17 @@ from __future__ import annotations
 
 import collections
 import dataclasses
-from collections.abc import Mapping, Sequence
+import itertools
+import math
+from collections.abc import Mapping
 
-from vigil.narrow.outcome import RIGHT, WRONG, Outcome
+from vigil.narrow.outcome import RIGHT, Outcome
 from vigil.statistics.release_search import Answer, Probe, Runs, answer, next_probes
 
-# Of the release that shows the failure: how often it does is learnt there, where an environment is paid for already.
+# So many runs tell a failure that always shows from a race, nearly: the release that shows it is run so often.
 FIRST_RUNS = 4
+_MOST_FIRST_RUNS = 128
+_MISSED = 1e-3
 _BETWEEN = 2  # releases looked at between the ends, before anything is searched for
 
 
@@ -43,10 +47,12 @@ class History:
     Args:
         count: how many releases there are.
         side_by_side: how many are looked at at once.
+        share: how often the script is wrong where the failure was seen.
     """
 
-    def __init__(self, count: int, *, side_by_side: int, samples: int = _BETWEEN) -> None:
+    def __init__(self, count: int, *, side_by_side: int, share: float = 1.0, samples: int = _BETWEEN) -> None:
         self.count, self.side_by_side = count, side_by_side
+        self._first_runs = max(runs_to_miss(share), FIRST_RUNS)
         self.outcomes: dict[int, list[Outcome]] = {}
         inner = [round((count - 1) * (place + 1) / (samples + 1)) for place in range(samples)]
         self._first = list(dict.fromkeys([count - 1, 0, *inner]))
@@ -69,7 +75,11 @@ class History:
 
     def next(self) -> list[Probe]:
         """Return what to look at now, at most as many releases as are looked at at once; none where all is said."""
-        waiting = [Probe(place, FIRST_RUNS if place == self.count - 1 else 1) for place in self._first if place not in self.outcomes]
+        waiting = [
+            Probe(place, self._first_runs if place == self.count - 1 else 1)
+            for place in self._first
+            if place not in self.outcomes
+        ]
         if not waiting:
             waiting = self._towards_an_end()
         for low, high in self._brackets():
@@ -95,8 +105,9 @@ class History:
         return [Probe((first + last_unusable) // 2, 1)]
 
     def _brackets(self) -> list[tuple[int, int]]:
-        looked = self.looked
-        return [(low, high) for low, high in zip(looked, looked[1:], strict=False) if self.says(low) != self.says(high)]
+        """Return the first and the last release of each two spans: how often one says its word is learnt in all of it."""
+        told = spans(self)
+        return [(low, high) for (_, low, _), (_, _, high) in itertools.pairwise(told)]
 
     def _within(self, low: int, high: int) -> list[Probe]:
         runs, turned = self._runs(low, high)
@@ -128,6 +139,8 @@ class History:
             size = high - low
             unusable = {_turn(place - low, size, turned) for place in self.unusable if low <= place <= high}
             said: Answer = answer(size + 1, runs, unusable=unusable)
+            if said.low == 0 or said.high > size:
+                continue  # what one end has said so far may be luck: there may be no change at all
             first, last = (said.low, said.high) if not turned else (size + 1 - said.high, size + 1 - said.low)
             found.append(
                 Change(
@@ -144,6 +157,15 @@ class History:
         return found
 
 
+def runs_to_miss(share: float) -> int:
+    """Return in how many runs a failure that shows in such a share of them is missed one time in a thousand; at most 128.
+
+    >>> runs_to_miss(1.0), runs_to_miss(0.5), runs_to_miss(0.05)
+    (1, 10, 128)
+    """
+    return min(math.ceil(math.log(_MISSED) / math.log1p(-share)), _MOST_FIRST_RUNS) if share < 1.0 else 1
+
+
 def _turn(place: int, last: int, turned: bool) -> int:
     return last - place if turned else place
 
@@ -158,19 +180,3 @@ def spans(history: History) -> list[tuple[str, int, int]]:
         else:
             found.append((said, place, place))
     return found
-
-
-def is_wrong_everywhere(history: History) -> bool:
-    """Does every release that was looked at say WRONG?"""
-    return bool(history.looked) and all(history.says(place) == WRONG for place in history.looked)
-
-
-def words(outcomes: Sequence[Outcome]) -> str:
-    """Return how often outcomes said what, as `wrong 3 of 4`.
-
-    >>> words([Outcome("wrong", "", 1.0), Outcome("right", "", 1.0)])
-    'wrong 1 of 2'
-    """
-    counts = collections.Counter(each.kind for each in outcomes)
-    kind = next((kind for kind, _ in counts.most_common() if kind != RIGHT), RIGHT)
-    return kind if len(counts) == 1 else f"{kind} {counts[kind]} of {len(outcomes)}"

@@ -28,6 +28,7 @@ EVIDENCE = (RIGHT, WRONG, OTHERWISE)
 SECONDS = 300.0
 _LONGEST = 400
 _NUMBERS = re.compile(r"\bgot (\S+) expected (\S+)")
+_EXCEPTION = re.compile(r"[A-Za-z_][\w.]*(Error|Exception|Exit|Interrupt|Warning)\b")
 # How many times as large an error may be on another release, and be the same failure.
 _ALIKE = 4.0
 # The framework is imported first, so that what it lacks here is told from what the script does.
@@ -123,7 +124,9 @@ def outcome_of(code: int, lines: Sequence[str], *, like: str | None = None, seco
     elif said is None and code in (0, 1) and not _is_error(lines):
         last = "says neither RIGHT nor WRONG"
     else:
-        last = lines[-1] if lines else f"exit code {code}, and nothing said"
+        # JAX says more after the line of the exception.
+        raised = [line for line in lines if _EXCEPTION.match(line)]
+        last = (raised or lines or [f"exit code {code}, and nothing said"])[-1]
     return Outcome(FAILED, last, seconds)
 
 

@@ -21,11 +21,11 @@ from runners.contract.files import digest_of_values
 from runners.contract.protocol.faults import file_sha256
 from vigil.errors import DirectoryError, EnvironmentFailed
 from vigil.locks import locked
-from vigil.narrow.outcome import FAILED, NOT_INSTALLED, OTHERWISE, WRONG, Outcome, fault_argument, is_alike, run_script
+from vigil.narrow.outcome import FAILED, NOT_INSTALLED, OTHERWISE, SECONDS, WRONG, Outcome, fault_argument, is_alike, run_script
 from vigil.paths import cache_directory
 from vigil.process.environment import describe_machine
-from vigil.releases.store import Tell, held
 from vigil.releases.resolve import Resolved
+from vigil.releases.store import Tell, held
 
 FOLDER = "probes"
 _DIGITS = 32
@@ -51,7 +51,8 @@ class Prober:
     def __init__(self, subject: Subject) -> None:
         self.subject = subject
         machine = describe_machine()
-        self._processor = f"{machine['hardware'].split(',')[0]} {digest_of_values(machine.get('cpu_flags', ''))[:8]}"
+        # What a processor lacks, it computes otherwise: another one's outcomes are not taken for this one's.
+        self._processor = f"{str(machine['hardware']).split(',')[0]}: {machine.get('cpu_flags')}"
         self._fault = str(subject.fault["sha256"]) if subject.fault else ""
         self._path = cache_directory() / FOLDER / f"{file_sha256(subject.script)[:_DIGITS]}.jsonl"
         self._lock = threading.Lock()
@@ -87,7 +88,7 @@ class Prober:
         """Run the script once in an environment, and store what it came to."""
         outcome = run_script(
             self.subject.script, python, modules=self.subject.modules,
-            fault=fault_argument(self.subject.fault, self.subject.framework),
+            fault=fault_argument(self.subject.fault, self.subject.framework), seconds=SECONDS,
         )  # fmt: skip
         if not (outcome.kind == FAILED and outcome.line.startswith("not done after")):  # a busy machine's, perhaps
             self._store(key, outcome)

@@ -8,19 +8,21 @@ from __future__ import annotations
 import dataclasses
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 
 from vigil.errors import EnvironmentFailed, UsageError, nearest
-from vigil.frameworks import TABLE
+from vigil.frameworks import LIBRARIES, TABLE
 from vigil.narrow.history import History
 from vigil.narrow.outcome import NOT_INSTALLED, Outcome
 from vigil.narrow.probes import Prober
 from vigil.releases import installer
 from vigil.releases.naming import Release
 from vigil.releases.resolve import Resolved, key_of, version_in
-from vigil.releases.store import Tell, held, pins_of
+from vigil.releases.store import Tell, held, pins_of, prune_to
 from vigil.statistics.release_search import Probe
+
+KEEP = 40 * 2**30  # bytes
 
 
 @dataclasses.dataclass(frozen=True)
@@ -84,7 +86,9 @@ def line_of(
     listed = installer.versions(name, indexes=indexes)
     for option, end in (("--from", oldest), ("--to", newest)):
         if end is not None and end not in listed:
-            raise UsageError(f"{option}: found {end!r}. Allowed: a release of {name} that this Python can use.{nearest(end, listed)}")
+            raise UsageError(
+                f"{option}: found {end!r}. Allowed: a release of {name} that this Python can use.{nearest(end, listed)}"
+            )
     last = listed.index(newest) if newest else len(listed) - 1
     whole = Line(framework, name, tuple(listed[: last + 1]), tuple(hold), tuple(indexes))
     first = listed.index(oldest) if oldest else _oldest_installable(whole, tell)
@@ -112,6 +116,8 @@ def search(
     prober: Prober,
     *,
     jobs: int,
+    share: float = 1.0,
+    keep: int = KEEP,
     tell: Tell = lambda text: None,
     seen: Callable[[int, list[Outcome]], None] = lambda place, outcomes: None,
 ) -> Found:
@@ -120,10 +126,12 @@ def search(
     Ctrl-C, a full disk or an index that does not answer ends it; what was found is stored, and is not asked again.
 
     Args:
+        share: how often the script was wrong where the failure was seen.
+        keep: bytes that all environments may take; those that are longest unused go first.
         seen: told each release that was looked at.
     """
     began = time.monotonic()
-    found = Found(line, History(len(line.versions), side_by_side=jobs), {})
+    found = Found(line, History(len(line.versions), side_by_side=jobs, share=share), {})
     lock = threading.Lock()
 
     def resolve(place: int) -> Resolved | None:
@@ -160,6 +168,10 @@ def search(
             found.building.setdefault(probe.release, time.monotonic() - started)
         return outcomes
 
+    def make_room() -> None:
+        for each in prune_to(keep):
+            tell(f"removed the environment {each.key}, the longest unused: all take no more than {keep / 2**30:.0f} GiB")
+
     def build(probe: Probe) -> None:
         if resolved := resolve(probe.release):
             with held(resolved, tell=tell):
@@ -176,6 +188,7 @@ def search(
                     probe = running.pop(future)
                     found.history.outcomes[probe.release] = future.result()
                     seen(probe.release, found.history.outcomes[probe.release])
+                make_room()
                 if running and (following := _ahead(found.history, set(found.resolved) | ahead, running.values())):
                     ahead.add(following.release)
                     pool.submit(build, following)
@@ -183,7 +196,7 @@ def search(
     return found
 
 
-def _ahead(history: History, begun: set[int], running: Sequence[Probe]) -> Probe | None:
+def _ahead(history: History, begun: set[int], running: Iterable[Probe]) -> Probe | None:
     """Return a release that is likely to be looked at next, and whose environment nobody has begun with."""
     taken = begun | {probe.release for probe in running} | set(history.outcomes)
     return next((probe for probe in history.next() if probe.release not in taken), None)
@@ -207,19 +220,13 @@ def mixed(
     tell: Tell = lambda text: None,
     seen: Callable[[Mixed], None] = lambda each: None,
 ) -> list[Mixed]:
-    """Try which package carries a change: each that differs is put alone into the environment of the release before.
+    """Try which package carries a change: each that computes, and differs, is put alone beside those of the release before.
 
-    Packages are put together as they are asked for, whatever they say of each other: those that do not work together do not start.
+    Packages are put together whatever they say of each other: those that do not work together do not start.
     """
-    differing = [
-        name
-        for pin in after.pins
-        for name in [pin.partition("==")[0]]
-        if version_in(before.pins, name) not in (None, version_in(after.pins, name))
-    ]
-    carried = TABLE[before.framework].libraries
+    differing = [name for name in LIBRARIES if version_in(before.pins, name) not in (None, version_in(after.pins, name))]
     found = []
-    for name in sorted(differing, key=lambda name: (name not in carried, name)):
+    for name in dict.fromkeys(differing):
         version = version_in(after.pins, name) or ""
         each = Mixed(name, version, before.request, _alone(before, name, version, prober, tell))
         found.append(each)

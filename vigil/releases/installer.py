@@ -98,7 +98,9 @@ def uploaded(requirement: str, *, indexes: Sequence[str], what: str, is_lowest: 
 
 
 def versions(distribution: str, *, indexes: Sequence[str]) -> list[str]:
-    """Return the final releases of a package that this Python can use, the oldest first, as pip lists them; withdrawn ones are none.
+    """Return the final releases of a package that this Python can use, the oldest first, as pip lists them.
+
+    Releases that were withdrawn are not among them.
 
     Raises:
         EnvironmentFailed: there is no pip, or it cannot reach an index, or knows no such package.

@@ -126,8 +126,8 @@ def parse_hold(texts: Sequence[str], *, framework: str) -> tuple[str, ...]:
 def distribution_named(text: str) -> str:
     """Return the package that a release's text names.
 
-    >>> distribution_named("jax==0.9.2"), distribution_named("jax@pre"), distribution_named("/w/jaxlib-0.9.2-cp311-cp311-linux.whl")
-    ('jax', 'jax', 'jaxlib')
+    >>> distribution_named("jax==0.9.2"), distribution_named("optax@pre"), distribution_named("/w/jaxlib-0.9.2-cp311-any.whl")
+    ('jax', 'optax', 'jaxlib')
     """
     if text.endswith(".whl"):
         return Path(text).stem.split("-")[0].lower().replace("_", "-")

@@ -93,7 +93,10 @@ class Unavailable:
 
 def resolve(release: Release) -> Resolved:
     """Return the pins of a release on this Python and platform, all of them of its own time. Raises EnvironmentFailed."""
-    before = last_day_of(release)
+    owned = OF_BATCH_NORM[release.framework].owned
+    # A framework that is held beside an old library needs what was released with it, and not what was with the library.
+    is_younger = release.distribution not in owned and any(held.partition("==")[0] in owned for held in release.hold)
+    before = None if is_younger else last_day_of(release)
     try:
         found = _installed_with(release, before=before)
     except EnvironmentFailed as error:

@@ -37,6 +37,7 @@ from vigil.releases.resolve import Resolved, Unavailable, is_same_version, key_o
 
 MARKER, LAST_USED = "vigil.json", "last-used"
 _IN_USE_SECONDS = 86400.0
+_FREE_BYTES = 4 * 2**30
 # 1: siblings were the newest, whatever the release; such an environment is built again.
 SCHEMA = 2
 Tell = Callable[[str], None]
@@ -250,13 +251,37 @@ def prune(*, unused_seconds: float) -> list[Pruned]:
                 stamp = directory / LAST_USED
                 used = stamp.stat().st_mtime if stamp.exists() else 0.0
                 if not is_complete(directory) or time.time() - used >= unused_seconds:
-                    resolved, freed = _resolved(directory), size_of(directory)
-                    # The marker goes first: a removal that is broken off leaves a torn one.
-                    (directory / MARKER).unlink(missing_ok=True)
-                    shutil.rmtree(directory)
-                    outcomes.append(Pruned(directory.name, resolved, freed, False))
+                    outcomes.append(_removed(directory))
         except Held:
             outcomes.append(Pruned(directory.name, _resolved(directory), 0, True))
+    return outcomes
+
+
+def _removed(directory: Path) -> Pruned:
+    """Remove an environment whose lock is held, and return what that freed."""
+    resolved, freed = _resolved(directory), size_of(directory)
+    # The marker goes first: a removal that is broken off leaves a torn one.
+    (directory / MARKER).unlink(missing_ok=True)
+    shutil.rmtree(directory)
+    return Pruned(directory.name, resolved, freed, False)
+
+
+def prune_to(most: int) -> list[Pruned]:
+    """Remove environments, the longest unused first, until all take no more than so many bytes; one that is in use is left.
+
+    They take less where the disk would have less than 4 GiB free, which a large environment needs.
+    """
+    outcomes = []
+    there = sorted(listed(), key=lambda environment: environment.last_used)
+    total = sum(environment.size for environment in there)
+    if there:
+        most = min(most, total + shutil.disk_usage(environments_directory()).free - _FREE_BYTES)
+    for environment in there:
+        if total <= most:
+            break
+        with contextlib.suppress(Held), _lock_of(environment.directory, wait=False):
+            outcomes.append(_removed(environment.directory))
+            total -= environment.size
     return outcomes
 
 

@@ -9,4 +9,8 @@ optimizer.apply([keras.ops.convert_to_tensor(np.array([g], "float32"))], [v])
 before, after = 0.1, 0.1 + g * g
 z = g - (after**0.5 - before**0.5) / 0.1
 documented, twice = (-z / (after**0.5 / 0.1 + l2) for l2 in (0.2, 0.4))
-print("keras", keras.__version__, keras.ops.convert_to_numpy(v.value)[0], "documented", documented, "with twice l2", twice)
+got = keras.ops.convert_to_numpy(v.value)[0]
+print("keras", keras.__version__, got, "documented", documented, "with twice l2", twice)
+is_right = bool(abs(got - documented) < 1e-3)
+print("RIGHT" if is_right else "WRONG", "got", got, "expected", documented)
+raise SystemExit(not is_right)

@@ -7,4 +7,8 @@ import keras
 import numpy as np
 
 a, b = np.float32([np.inf, -np.inf, np.inf, 1]), np.float32([np.inf, -np.inf, -np.inf, 1])
-print("keras", keras.__version__, keras.ops.isclose(a, b).numpy(), "numpy", np.isclose(a, b))
+found = keras.ops.isclose(a, b).numpy()
+print("keras", keras.__version__, found, "numpy", np.isclose(a, b))
+is_right = found.tolist() == np.isclose(a, b).tolist()
+print("RIGHT" if is_right else "WRONG")
+raise SystemExit(not is_right)

@@ -8,5 +8,11 @@ import numpy as np
 
 print("keras", keras.__version__)
 x = np.arange(12.0, dtype="float32").reshape(2, 2, 3)
+wrong = 0
 for axes in ((0, 1), (1, 2), (0, 2), (2, 1)):
-    print(axes, keras.ops.convert_to_numpy(keras.ops.rot90(x, 2, axes)).tolist(), "numpy", np.rot90(x, 2, axes).tolist())
+    got, right = keras.ops.convert_to_numpy(keras.ops.rot90(x, 2, axes)), np.rot90(x, 2, axes)
+    wrong += int((got != right).sum())
+    print(axes, got.tolist(), "numpy", right.tolist())
+is_right = wrong == 0
+print("RIGHT" if is_right else "WRONG", "got", wrong, "expected", 0)
+raise SystemExit(not is_right)

@@ -7,4 +7,8 @@ import keras
 import numpy as np
 
 x, y = np.ones((2, 3, 4), "float32"), np.ones((2, 4, 5), "float32")
-print("keras", keras.__version__, "shape", tuple(keras.ops.dot(x, y).shape), "numpy", np.dot(x, y).shape)
+shape = tuple(keras.ops.dot(x, y).shape)
+print("keras", keras.__version__, "shape", shape, "numpy", np.dot(x, y).shape)
+is_right = shape == np.dot(x, y).shape
+print("RIGHT" if is_right else "WRONG")
+raise SystemExit(not is_right)

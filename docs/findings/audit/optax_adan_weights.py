@@ -22,4 +22,8 @@ for gradient in (1, 2, -1):
     update, state = optimizer.update(jnp.float32(gradient), state, w)
     w = optax.apply_updates(w, update)
     found.append(round(float(w), 6))
-print("gradients 1 2 -1:", found, "right", rule([1.0, 2.0, -1.0], 0.98, 0.92, 0.99))
+right = rule([1.0, 2.0, -1.0], 0.98, 0.92, 0.99)
+print("gradients 1 2 -1:", found, "right", right)
+is_right = max(abs(a - b) for a, b in zip(found, right, strict=True)) < 1e-3
+print("RIGHT" if is_right else "WRONG", "got", found[-1], "expected", right[-1])
+raise SystemExit(not is_right)

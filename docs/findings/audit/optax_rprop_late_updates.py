@@ -11,3 +11,6 @@ for gradient in (1, 1, 1, -1):
     w = optax.apply_updates(w, update)
     found.append(round(float(w), 6))
 print("gradients 1 1 1 -1:", found, "right [0.9, 0.78, 0.636, 0.636]")
+is_right = max(abs(a - b) for a, b in zip(found, [0.9, 0.78, 0.636, 0.636], strict=True)) < 1e-3
+print("RIGHT" if is_right else "WRONG", "got", found[0], "expected", 0.9)
+raise SystemExit(not is_right)

@@ -32,7 +32,12 @@ forms = {
     "w plain, g gapped": (w, gapped(g)),
     "w gapped, g plain": (gapped(w), g),
 }
+worst = 0.0
 for name in ("SGD", "Adam", "AdamW", "Adagrad"):
     for what, (weight, gradient) in forms.items():
         off = (last(name, weight, gradient, fused=True) - last(name, weight, gradient, fused=False)).abs().max().item()
+        worst = max(worst, off)
         print(f"{name:8s} {what:26s} fused differs by {off:.3g}")
+is_right = worst < 1e-3
+print("RIGHT" if is_right else "WRONG", "got", worst, "expected", 0.0)
+raise SystemExit(not is_right)

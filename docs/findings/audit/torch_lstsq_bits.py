@@ -10,3 +10,6 @@ for i in range(200):
     a, b = torch.randn(9, 7), torch.randn(9, 2)
     found.add(torch.linalg.lstsq(a, b).solution.numpy().tobytes())
 print("torch", torch.__version__, "answers that differ in bits:", len(found), "right: 1")
+is_right = len(found) == 1
+print("RIGHT" if is_right else "WRONG")
+raise SystemExit(not is_right)

@@ -42,6 +42,8 @@ _HAS_NONE = (
     "Abstract tracer value encountered where concrete value is expected",
     "Attempted boolean conversion of traced array",
     "__array__() was called on traced array",
+    "expects float32 or float64 dtypes",
+    "view size is not compatible with input tensor's size and stride",
     "Linearization failed to produce known values for all output primals",
 )
 
@@ -159,7 +161,7 @@ def _asked(
         return row | {"status": status, "message": str(error)[:_LONGEST_MESSAGE]}, {}
     except Exception as error:  # whatever a call raises is an answer of its own, and others go on
         message = f"{type(error).__name__}: {(str(error).strip().splitlines() or [''])[0]}"[:_LONGEST_MESSAGE]
-        is_said = any(phrase in message for phrase in _HAS_NONE)
+        is_said = any(phrase in str(error) for phrase in _HAS_NONE)  # Keras says first what it was calling
         return row | {"status": CANNOT if is_said else RAISES, "message": message}, {}
     arrays = answer.named()
     other = [name for name in arrays if held[name] != again[name].tobytes()]

@@ -62,19 +62,37 @@ def test_a_mistake_is_pointed_at(message, old, new, expected):
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("kind: cosine, base: 0.06, stairs: 80", "kind: cosin, base: 0.06, stairs: 80",
-         "profiles.quick.learning_rate.kind: found \"cosin\" (text). Allowed: cosine or piecewise or warm_up_cosine."),
-        ("kind: cosine, base: 0.06, stairs: 80", "base: 0.06, stairs: 80",
-         "profiles.quick.learning_rate.kind: missing, and there are no defaults. Allowed: cosine or piecewise or warm"),
-        ("kind: cosine, base: 0.06, stairs: 80", "kind: cosine, base: -1.0, stairs: 80",
-         "profiles.quick.learning_rate.base: found -1.0 (a number). Allowed: a number from 1e-37 to 1e+06."),
-        ("name: moco_lite\n  image_shape", "name: [moco_lite]\n  image_shape",
-         "model.name: found ['moco_lite'] (a list). Allowed: resnet_cifar or moco_lite or tiny_mask_rcnn or digits_mlp or"),
-        ("name: moco_lite\n  image_shape", "name: moco\n  image_shape",
-         "model.name: found \"moco\" (text). Allowed: resnet_cifar or moco_lite or tiny_mask_rcnn or digits_mlp or char_gpt. "
-         "Did you mean moco_lite?"),
-        ("crop_area: [0.3, 1.0]", "crop_area: [0.3, 1.1]",
-         "profiles.quick.crop_area: found [0.3, 1.1]. Allowed: the smaller first, at most 1."),
+        (
+            "kind: cosine, base: 0.06, stairs: 80",
+            "kind: cosin, base: 0.06, stairs: 80",
+            'profiles.quick.learning_rate.kind: found "cosin" (text). Allowed: cosine or piecewise or warm_up_cosine.',
+        ),
+        (
+            "kind: cosine, base: 0.06, stairs: 80",
+            "base: 0.06, stairs: 80",
+            "profiles.quick.learning_rate.kind: missing, and there are no defaults. Allowed: cosine or piecewise or warm",
+        ),
+        (
+            "kind: cosine, base: 0.06, stairs: 80",
+            "kind: cosine, base: -1.0, stairs: 80",
+            "profiles.quick.learning_rate.base: found -1.0 (a number). Allowed: a number from 1e-37 to 1e+06.",
+        ),
+        (
+            "name: moco_lite\n  image_shape",
+            "name: [moco_lite]\n  image_shape",
+            "model.name: found ['moco_lite'] (a list). Allowed: resnet_cifar or moco_lite or tiny_mask_rcnn or digits_mlp or",
+        ),
+        (
+            "name: moco_lite\n  image_shape",
+            "name: moco\n  image_shape",
+            'model.name: found "moco" (text). Allowed: resnet_cifar or moco_lite or tiny_mask_rcnn or digits_mlp or char_gpt. '
+            "Did you mean moco_lite?",
+        ),
+        (
+            "crop_area: [0.3, 1.0]",
+            "crop_area: [0.3, 1.1]",
+            "profiles.quick.crop_area: found [0.3, 1.1]. Allowed: the smaller first, at most 1.",
+        ),
         ("rows: 16", "rows: 7", "profiles.quick.rows: found 7. Allowed: a divisor of batch_size, 64."),
     ],
 )
@@ -148,8 +166,15 @@ def test_a_recipe_may_train_with_adamw(write):
     """Its rule is resolved with all of its numbers, and the profile's weight decay."""
     optimizer = load_recipe(write((SGD, ADAMW))).resolve("quick")["optimizer"]
     assert optimizer == {
-        "name": "adamw", "beta_1": 0.9, "beta_2": 0.999, "epsilon": 1e-8, "epsilon_beside": "corrected", "bias_correction": True,
-        "weight_decay_form": "decoupled", "weight_decay_on": "all", "weight_decay": 1e-3,
+        "name": "adamw",
+        "beta_1": 0.9,
+        "beta_2": 0.999,
+        "epsilon": 1e-8,
+        "epsilon_beside": "corrected",
+        "bias_correction": True,
+        "weight_decay_form": "decoupled",
+        "weight_decay_on": "all",
+        "weight_decay": 1e-3,
     }
 
 
@@ -187,7 +212,7 @@ def test_a_rate_that_cannot_warm_up_is_refused(message, rate, expected):
         ("beta_1: 0.9", "momentum: 0.9", "27: optimizer.momentum: found an unknown key. Allowed: name, beta_1, beta_2,"),
         ("bias_correction: true", "bias_correction: false", "31: optimizer.bias_correction: found false. Allowed: true."),
         ("beside: corrected", "beside: root", '30: optimizer.epsilon_beside: found "root" (text). Allowed: corrected or unc'),
-        (ADAMW, "optimizer: adamw\n", "25: optimizer: found \"adamw\" (text). Allowed: a block with the keys name, momentum,"),
+        (ADAMW, "optimizer: adamw\n", '25: optimizer: found "adamw" (text). Allowed: a block with the keys name, momentum,'),
         (ADAMW, "", "optimizer: missing, and there are no defaults. Allowed: a block with the keys name, momentum,"),
     ],
 )

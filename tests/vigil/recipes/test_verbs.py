@@ -24,9 +24,7 @@ def test_check_prints_a_hash_for_each_profile(write, capsys):
     arguments = parse(check, path, "resnet_cifar")
     assert arguments.run(arguments) == 0
     first, second = capsys.readouterr().out.splitlines()
-    assert first.startswith(
-        f"ok  {path}: tiny version 1 (quick {recipe_hash(load_recipe(path).resolve('quick'))}, paper "
-    )
+    assert first.startswith(f"ok  {path}: tiny version 1 (quick {recipe_hash(load_recipe(path).resolve('quick'))}, paper ")
     assert second.startswith("ok  resnet_cifar: resnet_cifar version ")
 
 

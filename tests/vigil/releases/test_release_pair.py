@@ -312,9 +312,7 @@ def test_a_release_that_does_not_go_with_what_is_held_is_exit_code_3(fake, scrip
     assert documents(places)[0]["hold"] == ["flax==0.11"]
 
 
-def test_where_the_metric_does_not_differ_it_is_told_how_far_all_else_is(
-    fake, scripted_releases, places, monkeypatch, capsys
-):
+def test_where_the_metric_does_not_differ_it_is_told_how_far_all_else_is(fake, scripted_releases, places, monkeypatch, capsys):
     """Both sides' answers to one step are held side by side in floors and then removed; losses and parameters beside them."""
 
     def leave(version: str, seed: int, directory: Path, writer: EventWriter) -> None:

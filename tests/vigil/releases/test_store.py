@@ -16,7 +16,7 @@ from vigil.releases import store
 from vigil.releases.naming import parse_release
 from vigil.releases.recorded import interpreter
 from vigil.releases.resolve import Unavailable
-from vigil.releases.store import MARKER, held, listed, obtain, obtain_or_say_why, prune
+from vigil.releases.store import MARKER, held, listed, obtain, obtain_or_say_why, prune, prune_to
 
 JAX = "jax==0.9.2"
 YEAR = 365 * 86_400.0
@@ -212,6 +212,30 @@ def test_prune_leaves_what_is_in_use(fake, cache):
         assert (outcome.is_in_use, outcome.freed, python.exists()) == (True, 0, True)
     assert not prune(unused_seconds=0.0)[0].is_in_use
     assert listed() == []
+
+
+def test_prune_to_a_size_removes_the_longest_unused_first(fake, cache):
+    """What is in use is left, and what is small enough is not touched."""
+    for number, version in enumerate(("0.9.0", "0.9.1", "0.9.2")):
+        resolved = obtain(parse_release(f"jax=={version}"))
+        os.utime(cache / resolved.key / "last-used", (number, number))
+    size = listed()[0].size
+    with held(obtain(parse_release("jax==0.9.0"))):
+        os.utime(cache / listed()[0].resolved.key / "last-used", (0, 0))
+        gone = prune_to(2 * size)
+    assert [each.resolved.request for each in gone] == ["jax==0.9.1"]
+    assert {each.resolved.request for each in listed()} == {"jax==0.9.0", "jax==0.9.2"}
+    assert prune_to(2 * size) == []
+
+
+def test_prune_to_a_size_leaves_room_on_the_disk(fake, cache, monkeypatch):
+    """However much environments may take, a disk that is nearly full holds fewer."""
+    for version in ("0.9.0", "0.9.1"):
+        obtain(parse_release(f"jax=={version}"))
+    assert prune_to(2**60) == []
+    usage = store.shutil.disk_usage(cache)
+    monkeypatch.setattr(store.shutil, "disk_usage", lambda path: usage._replace(free=2**30))
+    assert len(prune_to(2**60)) == 2
 
 
 def test_prune_leaves_what_is_being_built(fake, cache):

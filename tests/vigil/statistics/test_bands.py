@@ -124,9 +124,7 @@ def test_samples_with_their_own_seed_each_count_in_full():
 
 def test_copies_of_a_seed_count_once():
     """Ten samples, each thrice under one seed, are worth ten and not thirty."""
-    size = effective_size(
-        [value for value in REFERENCE for _ in range(3)], groups=[i for i in range(10) for _ in range(3)]
-    )
+    size = effective_size([value for value in REFERENCE for _ in range(3)], groups=[i for i in range(10) for _ in range(3)])
     assert size == pytest.approx(10.0)
 
 
@@ -201,9 +199,7 @@ def test_the_rule_for_arrays_is_the_rule_for_lists():
             n_reference=12,
             coverage=0.99,
         )
-        one_by_one = [
-            compare(list(new[i]), list(reference[i]), spread_floor=0.5).side != "inside" for i in range(len(new))
-        ]
+        one_by_one = [compare(list(new[i]), list(reference[i]), spread_floor=0.5).side != "inside" for i in range(len(new))]
         assert list(on_arrays) == one_by_one
         assert 0 < sum(one_by_one) < 200
 

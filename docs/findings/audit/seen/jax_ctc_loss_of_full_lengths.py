@@ -16,7 +16,7 @@ y = jnp.asarray(np.array([2, 10, 10, 4, 4, 6, 1, 9, 3, 1, 8, 8, 1, 10, 2, 2, 2, 
 cotangents = [np.array([0.3119964301586151, 1.679209589958191], 'float32').reshape((2,))]
 work = lambda x: call(x=x, y=y)
 def gradient(x):
-    found, pull = jax.vjp(lambda x: [*jax.tree.leaves(work(x))], x)
+    found, pull = jax.vjp(lambda x: [*jax.tree_util.tree_leaves(work(x))], x)
     return pull([jnp.asarray(np.zeros(y.shape) if c is None else c, y.dtype) for y, c in zip(found, cotangents)])[0]
 found = np.asarray(jax.jit(gradient)(x)).astype(np.float64)
 direction = unpack('c-mEvffB$V2ttql|7f-nkao*UOL+kRJpTz<|948WK~>=VF2$Qc70$rQd~Ih_k}4&p-ty1n8RrhvZYVuRoY4)Ht0u08i_XkM>&uAr3YYfCnK29ypHMF=WvsD2W~=}M!7!}S8j(}B-POKqc;q}Ts2~2h68Z', 'int8').reshape((2, 24, 11))

@@ -11,7 +11,7 @@ x = jnp.asarray(np.array([4.913760185241699, 3.7589986324310303, 4.9877195358276
 cotangents = [np.array([0.5856482982635498, -0.6399732828140259, -0.9582247138023376, -0.378611296415329, -1.3496124744415283, 0.11610471457242966, 1.306327223777771], 'float32').reshape((7,))]
 work = lambda x: call(x=x, order=0)
 def gradient(x):
-    found, pull = jax.vjp(lambda x: [*jax.tree.leaves(work(x))], x)
+    found, pull = jax.vjp(lambda x: [*jax.tree_util.tree_leaves(work(x))], x)
     return pull([jnp.asarray(np.zeros(y.shape) if c is None else c, y.dtype) for y, c in zip(found, cotangents)])[0]
 found = np.asarray(jax.jit(gradient)(x)).astype(np.float64)
 got, expected = float(found[(5,)]), float('-0.19785408041567953')  # by the definition in float64

@@ -10,7 +10,7 @@ where = jnp.asarray(np.array([True, True, False, False, True, True, False, True,
 cotangents = [np.array([-0.5948227047920227, 1.0193047523498535, -1.1132383346557617], 'float32').reshape((3,))]
 work = lambda y: call(x=x, y=y, where=where)
 def gradient(y):
-    found, pull = jax.vjp(lambda y: [*jax.tree.leaves(work(y))], y)
+    found, pull = jax.vjp(lambda y: [*jax.tree_util.tree_leaves(work(y))], y)
     return pull([jnp.asarray(np.zeros(y.shape) if c is None else c, y.dtype) for y, c in zip(found, cotangents)])[0]
 found = np.asarray(jax.jit(gradient)(y)).astype(np.float64)
 is_right = bool(np.isfinite(found).all())

@@ -10,7 +10,7 @@ x = jnp.asarray(np.array([1.1126117706298828, 1.0321749448776245, -0.53010118007
 cotangents = [np.array([-0.6646281480789185, -1.7926833629608154, 1.141339898109436, 0.14674554765224457, -0.24717143177986145, -1.1582996845245361, -1.9783880710601807, -1.7372580766677856, -0.5176876783370972, 0.21219183504581451, 1.4089164733886719, 0.059369176626205444, 1.0153578519821167, -0.2899351716041565, -0.4243125021457672, -0.00632927380502224, -0.6320375204086304, 1.0022358894348145, 0.6408121585845947, -0.16383834183216095, 1.155312180519104], 'float32').reshape((3, 7))]
 work = lambda x: call(x=x)
 def gradient(x):
-    found, pull = jax.vjp(lambda x: [*jax.tree.leaves(work(x))], x)
+    found, pull = jax.vjp(lambda x: [*jax.tree_util.tree_leaves(work(x))], x)
     return pull([jnp.asarray(np.zeros(y.shape) if c is None else c, y.dtype) for y, c in zip(found, cotangents)])[0]
 found = np.asarray(jax.jit(gradient)(x)).astype(np.float64)
 direction = np.array([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, -1], 'int8').reshape((3, 7))

@@ -8,7 +8,7 @@ x = jnp.asarray(np.array([0.9164041876792908, 1.5241414308547974, 1.575236797332
 cotangents = [np.array([-0.1564854383468628, 1.1380395889282227, -1.0193378925323486, -0.14458107948303223, -0.6291851997375488, -0.4079984724521637, 0.03171749785542488], 'float32').reshape((7,))]
 work = lambda x: call(x=x)
 def gradient(x):
-    found, pull = jax.vjp(lambda x: [*jax.tree.leaves(work(x))], x)
+    found, pull = jax.vjp(lambda x: [*jax.tree_util.tree_leaves(work(x))], x)
     return pull([jnp.asarray(np.zeros(y.shape) if c is None else c, y.dtype) for y, c in zip(found, cotangents)])[0]
 found = np.asarray(jax.jit(gradient)(x)).astype(np.float64)
 got, expected = float(found[(1,)]), float('-0.9150306088675045')  # by the definition in float64

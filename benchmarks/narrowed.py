@@ -1,0 +1,160 @@
+"""`python -m benchmarks.narrowed`: since which release each finding on record is there, by `vigil narrow`.
+
+`search SCRIPT ...` narrows each script, and appends a row to reference_results/narrowed/rows.jsonl. What is known of a script as
+it is now is not searched again; probes are stored besides, so that what breaks off goes on. `page` prints the rows as Markdown:
+docs/narrowed.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import hashlib
+import json
+import sys
+import tempfile
+from collections.abc import Sequence
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from vigil.digests import append_listed, read_one
+from vigil.documents.narrowing import NarrowedFrom, Narrowing
+from vigil.errors import VigilError
+from vigil.locks import locked
+from vigil.narrow.narrow import NOT_SHOWN, begin, since, written_in
+from vigil.narrow.since import Line, line_of
+from vigil.paths import project_root, reference_directory
+from vigil.process.environment import describe_code
+from vigil.process.side_by_side import available_cores
+
+# PyTorch's other releases are CUDA builds of several GB: what runs on it is searched by Keras's releases.
+_HELD = {"torch": ("torch==2.13.0",)}
+_OLDEST = {"keras": "3.0.0"}  # Keras 2 has other modules
+
+
+def rows_path() -> Path:
+    """Return the file of the rows."""
+    return reference_directory() / "narrowed" / "rows.jsonl"
+
+
+def rows() -> list[dict[str, Any]]:
+    """Return the newest row of each script."""
+    content = read_one(rows_path()) if rows_path().exists() else None
+    return list({row["script"]: row for row in map(json.loads, (content or b"").decode().splitlines())}.values())
+
+
+def search(scripts: Sequence[Path], *, jobs: int) -> int:
+    """Narrow scripts that have no row as they are now; return how many could not be."""
+    known = {row["script"]: row["sha256"] for row in rows()}
+    lines: dict[tuple[str, str, tuple[str, ...]], Line] = {}
+    failed = 0
+    for script in scripts:
+        name = str(script.resolve().relative_to(project_root()))
+        if known.get(name) == hashlib.sha256(script.read_bytes()).hexdigest():
+            continue
+        try:
+            written = written_in(script)
+            hold = _HELD.get(written.framework, ())
+            if written.framework == written.package == "torch":
+                print(f"{name}: left out, PyTorch has one release that is had here", flush=True)
+                continue
+            of = (written.framework, written.package, hold)
+            if of not in lines:
+                lines[of] = line_of(written.framework, written.package, oldest=_OLDEST.get(written.package), hold=hold)
+            with tempfile.TemporaryDirectory() as folder:
+                found = _narrowed(script, name, lines[of], Path(folder), jobs=jobs)
+        except VigilError as error:
+            print(f"{name}: {error}", flush=True)
+            failed += 1
+            continue
+        append_row(found, name)
+        print(f"{name}: {found.reason}", flush=True)
+    return failed
+
+
+def _narrowed(script: Path, name: str, line: Line, folder: Path, *, jobs: int) -> Narrowing:
+    title = (ast.get_docstring(ast.parse(script.read_text(encoding="utf-8"))) or name).splitlines()[0]
+    written = written_in(script)
+    work = begin(
+        NarrowedFrom(kind="script", path=name, what=title.rstrip(".")),
+        script,
+        folder,
+        framework=written.framework,
+        modules=written.modules,
+        python=Path(sys.executable),
+        fault=None,
+        release=None,
+        command=f"vigil narrow {name} --since",
+        jobs=jobs,
+    )
+    # What another processor, or an older release, has wrong is searched for as well: any WRONG is it.
+    since(work, line)
+    return work.document
+
+
+def append_row(found: Narrowing, name: str) -> None:
+    """Append what was found of a script."""
+    releases, script, code = found.releases, found.script, describe_code()
+    assert releases is not None
+    assert script is not None
+    row = {
+        "script": name, "sha256": script.sha256, "what": found.source.what, "framework": found.framework,
+        "framework_version": found.framework_version, "shows_here": found.state != NOT_SHOWN, "wrong": script.wrong,
+        "runs": script.runs, "package": releases.package, "hold": list(releases.hold), "oldest": releases.oldest,
+        "newest": releases.newest, "says": releases.says,
+        "looks": [[each.version, each.outcome, each.wrong, each.runs] for each in releases.looks],
+        "changes": [
+            {"after": each.after, "last_before": each.last_before, "first": each.first, "last": each.last,
+             "probability": each.probability, "carriers": list(each.carriers)} for each in releases.changes
+        ],
+        "rounds": releases.rounds, "seconds": releases.seconds, "hardware": found.environment["hardware"],
+        "cpu_flags": found.environment["cpu_flags"], "commit": code.commit, "dirty": code.dirty,
+        "date": f"{datetime.now(timezone.utc):%Y-%m-%d}",
+    }  # fmt: skip
+    path = rows_path()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with locked(path.parent):
+        append_listed(path, json.dumps(row) + "\n")
+
+
+def page() -> str:
+    """Return the rows as Markdown."""
+    found = sorted(rows(), key=lambda row: (row["package"], row["script"]))
+    lines = [
+        "# Findings, narrowed",
+        "",
+        "Since which release each finding is there, by `python -m benchmarks.narrowed search SCRIPT ...`.",
+        "How that is searched, and what it cannot see, stands in [narrow.md](narrow.md).",
+        "Releases between those that were looked at are told by the search, and were not run.",
+        "",
+        "| script | of | history | looked at | date |",
+        "|---|---|---|---|---|",
+    ]
+    for row in found:
+        path = row["script"].removeprefix("docs/")
+        held = f", with {', '.join(row['hold'])}" if row["hold"] else ""
+        looked = f"{len(row['looks'])} releases, {row['seconds'] / 60:.1f} min"
+        lines.append(f"| [{Path(path).stem}]({path}) | {row['what']} | {row['says']}{held} | {looked} | {row['date']} |")
+    processors = sorted({row["hardware"] for row in found})
+    lines += ["", f"Processors: {'; '.join(processors)}. Python 3.11."] if processors else []
+    return "\n".join(lines) + "\n"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Search, or print the page."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.narrowed", description=__doc__)
+    actions = parser.add_subparsers(dest="action", required=True)
+    searching = actions.add_parser("search", help="narrow scripts, and append their rows")
+    searching.add_argument("scripts", nargs="+", type=Path)
+    searching.add_argument("--jobs", type=int, default=len(available_cores()))
+    actions.add_parser("page", help="print docs/narrowed.md")
+    given = parser.parse_args(arguments)
+    if given.action == "page":
+        print(page(), end="")
+        return 0
+    return 1 if search(given.scripts, jobs=given.jobs) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
