@@ -1,6 +1,7 @@
 """JAX: jnp.arccos of complex64 has the real part 0 for large arguments, where it is pi / 2.
 
 https://github.com/jax-ml/jax/issues/17172, seen in 0.4.13.
+WRONG in 0.4.30, RIGHT in 0.4.31 (run on 2026-11-25, AMD EPYC).
 """
 
 import sys

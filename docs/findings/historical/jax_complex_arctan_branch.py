@@ -1,6 +1,7 @@
 """JAX: jnp.arctan of 0-2j has the real part -pi / 2, on the wrong side of the branch cut.
 
 https://github.com/jax-ml/jax/pull/23587 of September 2024: right in jaxlib 0.4.32, which was withdrawn.
+WRONG in 0.4.31, RIGHT in 0.4.35 (run on 2026-11-25, AMD EPYC).
 """
 
 import sys

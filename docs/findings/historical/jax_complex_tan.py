@@ -1,6 +1,7 @@
 """JAX: jnp.tan of complex64 is 0 far from the real axis, where it is -1j.
 
 https://github.com/jax-ml/jax/issues/17172, seen in 0.4.13.
+WRONG in 0.4.26, RIGHT in 0.4.27 (run on 2026-11-25, AMD EPYC).
 """
 
 import sys

@@ -1,6 +1,7 @@
 """JAX: astype(bool) of a complex number looks at its real part alone, so 1j is False.
 
 The change log says of 0.4.27 that it follows NumPy since: https://docs.jax.dev/en/latest/changelog.html
+WRONG in 0.4.26, RIGHT in 0.4.27 (run on 2026-11-25, AMD EPYC).
 """
 
 import sys

@@ -1,6 +1,7 @@
 """JAX: jnp.cumsum with dtype=bool adds integers first and compares with zero afterwards, so -1 + 1 is False.
 
 https://github.com/jax-ml/jax/issues/37991, seen in 0.10.1.dev; https://github.com/jax-ml/jax/pull/38039 mends it.
+WRONG in 0.10.1, RIGHT in 0.10.2 (run on 2026-11-25, AMD EPYC).
 """
 
 import sys

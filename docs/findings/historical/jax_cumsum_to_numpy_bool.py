@@ -1,6 +1,7 @@
 """JAX: jnp.cumsum with dtype=np.bool_ rounds to integers first, so that 0.5 counts as False.
 
 https://github.com/jax-ml/jax/pull/23873 mends it; the change log names 0.4.34.
+WRONG in 0.4.27, RIGHT in 0.4.35 (run on 2026-11-25, AMD EPYC).
 """
 
 import sys

@@ -1,6 +1,7 @@
 """JAX 0.4.2x: jitted gradient of a product that is multiplied by zeros loses the other term.
 
 https://github.com/openxla/xla/issues/13054; the change log of jaxlib 0.4.29: "XLA:CPU miscompiled certain matmul fusions".
+WRONG in 0.4.24 and 0.4.28, RIGHT in 0.4.23 and 0.4.29 (run on 2026-11-25, AMD EPYC).
 """
 
 import sys

@@ -2,6 +2,7 @@
 
 The change log says of 0.4.34: "Edit implementation of jax.numpy.ldexp to get correct gradient."
 https://docs.jax.dev/en/latest/changelog.html
+WRONG in 0.4.31, RIGHT in 0.4.35 (run on 2026-11-25, AMD EPYC).
 """
 
 import sys

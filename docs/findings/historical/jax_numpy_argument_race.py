@@ -2,6 +2,7 @@
 
 https://github.com/jax-ml/jax/issues/37830 tells of the shared memory. The change log says of 0.4.32 that the CPU backend
 dispatches more computations asynchronously: https://docs.jax.dev/en/latest/changelog.html
+WRONG in 0.4.35 and 0.10.2, RIGHT in 0.4.31 (run on 2026-11-25, AMD EPYC).
 """
 
 import sys

@@ -1,6 +1,7 @@
 """JAX: a jitted dynamic_update_slice of a slice of its own operand, then a reshape, reads what it has just written.
 
 https://github.com/openxla/xla/issues/49176 of September 2026.
+WRONG in 0.4.35 and 0.10.2, RIGHT in 0.4.31 (run on 2026-11-25, AMD EPYC).
 """
 
 import sys

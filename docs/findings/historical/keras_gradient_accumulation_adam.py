@@ -1,6 +1,7 @@
 """Keras 3: Adam counts every small batch of gradient_accumulation_steps as a step of its own, so the first update is too short.
 
 https://github.com/keras-team/keras/issues/19990; https://github.com/keras-team/keras/pull/19998 of July 2024 mends it.
+WRONG in 3.4.1, RIGHT in 3.5.0 (run on 2026-11-25, AMD EPYC).
 """
 
 import os
