@@ -156,7 +156,7 @@ def audit(
                 processes += (of_group := _processes(group, ended.result()))
                 rows += _deaths(of_group, group)
                 names = names or _names_of(directory / group.directory)
-                _remove_arrays(directory / group.directory)
+                remove_arrays(directory / group.directory)
         except BaseException:
             started.stop.set()
             raise
@@ -442,7 +442,7 @@ def _names_of(directory: Path) -> dict[str, Any]:
     return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
 
 
-def _remove_arrays(directory: Path) -> None:
+def remove_arrays(directory: Path) -> None:
     """Remove what can be made again from the seed, and takes hundreds of megabytes."""
     for pattern in ("questions-*", "answers-*"):
         for path in directory.glob(pattern):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
@@ -15,9 +17,10 @@ from vigil.audit.entry import Entry
 from vigil.audit.exact import Exact, exact_of
 from vigil.audit.limits import AuditLimits
 from vigil.audit.plan import Trial
-from vigil.audit.sweep import Row, answers_of, read_answers, request_of, rows_of
+from vigil.audit.sweep import Row, answers_of, read_answers, remove_arrays, request_of, rows_of
 from vigil.documents.failure import Failure
 from vigil.narrow.written import Written
+from vigil.process.hosts import hosts
 from vigil.process.side_by_side import available_cores
 from vigil.steps.processes import Started, carried_out
 
@@ -57,7 +60,9 @@ class Asker:
         for trial, seed in trials:
             own = trial._replace(number=len(numbered))
             try:
-                numbered.append((own, seed, own.question(seed)))
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    numbered.append((own, seed, own.question(seed)))
             except Exception:  # sizes that do not go together: whatever the definition raises
                 continue
         if not numbered:
@@ -77,13 +82,16 @@ class Asker:
         self.tell(f"asking {self.started.framework} {len(numbered)} times")
         with ThreadPoolExecutor(max_workers=1) as pool:
             ended = pool.submit(carried_out, self.started, directory, request, option=OPTION)
-            exact = [exact_for(*each) for each in numbered]
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # of what is no number, as a variance of one: it is held to nothing
+                exact = [exact_for(*each) for each in numbered]
             self.failure = ended.result().failure
         self.version = str(ended.result().environment.get("framework_version", "")) or self.version
         told = {}
         for family in families:
             if answers_of(directory, family).exists():
                 told |= read_answers(directory, family)
+        remove_arrays(directory)
         return [
             Answered(trial, seed, question, right, [
                 row for answer, arrays in told.get(question.id, [])
@@ -91,6 +99,16 @@ class Asker:
             ])
             for (trial, seed, question), right in zip(numbered, exact, strict=True)
         ]  # fmt: skip
+
+
+@contextlib.contextmanager
+def forked(started: Started) -> Iterator[Started]:
+    """Yield the same with hosts that fork processes, unless it has some: a framework is imported once for all rounds."""
+    if started.hosts:
+        yield started
+        return
+    with hosts() as opened:
+        yield dataclasses.replace(started, hosts=opened)
 
 
 def exact_for(trial: Trial, seed: int, question: Question) -> Exact:

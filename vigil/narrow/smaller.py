@@ -14,15 +14,18 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from runners.contract.files import replace_text
 from vigil.audit.entry import Entry
+from vigil.audit.exact import Exact
 from vigil.audit.judge import WRONG, Measured
 from vigil.audit.limits import AuditLimits
 from vigil.audit.plan import GIVEN, Trial
 from vigil.audit.script import script_of
 from vigil.audit.sweep import Row
 from vigil.documents.audit import AuditFinding
-from vigil.narrow.ask import Answered, Asker, focused
+from vigil.narrow.ask import Answered, Asker, focused, forked
 from vigil.narrow.outcome import RIGHT, Outcome, fault_argument, is_alike, run_script
 from vigil.narrow.outcome import WRONG as SAYS_WRONG
 from vigil.narrow.source import CannotWrite, call_alone
@@ -34,7 +37,7 @@ SCRIPT = "script.py"
 MOST_LINES = 40
 _MOST_ROUNDS = 10
 _MOST_A_ROUND = 40
-_SEEDS = 3
+_SEEDS = 8  # of which one shows what another's signs hide
 _MOST_SCRIPTS = 4
 # How many times as large an error may be, beside what it is an error of, and be the same failure at other sizes.
 _ALIKE = 100.0
@@ -44,7 +47,7 @@ _MODULES = {"torch": ("torch",), "tensorflow": ("tensorflow",), "jax": ("jax",)}
 class Failing(NamedTuple):
     """A failure, apart from the sizes that it shows at. kind: of what is wrong: how large an error, or what no distance tells.
 
-    error: beside what is right, with the sign of what is right: -0.001 is a number that is a thousandth too near zero.
+    error: beside the size of what is right, away from zero: -0.001 is a number that is a thousandth too near it.
     """
 
     way: str
@@ -62,20 +65,28 @@ class Failing(NamedTuple):
         return one * two > 0 and max(abs(one), abs(two)) <= _ALIKE * min(abs(one), abs(two))
 
 
-def failing_of(row: Row) -> Failing | None:
+def failing_of(row: Row, exact: Exact) -> Failing | None:
     """Return the failure of a row; None for one that is no wrong number."""
     if row.kind != WRONG or row.measured is None or row.quantity is None:
         return None
     measured = row.measured
     kind = "shape" if measured.problem.startswith("gave ") else measured.problem
-    return Failing(row.way, row.quantity, kind, 0.0 if kind else _error(measured))
+    return Failing(row.way, row.quantity, kind, 0.0 if kind else _error(measured, _size(row.quantity, exact)))
 
 
-def _error(measured: Measured) -> float:
+def _error(measured: Measured, size: float) -> float:
     off = measured.got - measured.expected
-    if measured.expected == 0.0:
-        return math.copysign(1.0, off)
-    return off / measured.expected
+    return off / (size or 1.0) * (math.copysign(1.0, measured.expected) if measured.expected else 1.0)
+
+
+def _size(quantity: str, exact: Exact) -> float:
+    """Return how large what is right is: the root mean square of an array, or the largest of its derivatives along directions."""
+    group, _, name = quantity.partition("/")
+    if group == "gradients" and name in exact.directions:
+        return max((abs(each.derivative) for each in exact.directions[name]), default=0.0)
+    held = exact.outputs[int(name)] if group == "outputs" else exact.gradients[name]
+    values = np.asarray(held.values, np.float64)[np.isfinite(held.values)]
+    return float(np.sqrt(np.mean(np.square(values)))) if values.size else 0.0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -140,10 +151,11 @@ def narrow_finding(
         entry, way, mode, trial, quantity, seed: what was wrong: `outputs/<place>` or `gradients/<argument>` of a public name.
         threads: that the framework has.
     """
-    asker = Asker(started=started, directory=directory / "asked", mode=mode, limits=limits, threads=threads, tell=tell)
     own = focused(entry, [quantity])
     first = _Candidate(trial._replace(entry=own), seed)
-    shown = _Search(asker, way, quantity).smallest(first)
+    with forked(started) as hosted:
+        asker = Asker(started=hosted, directory=directory / "asked", mode=mode, limits=limits, threads=threads, tell=tell)
+        shown = _Search(asker, way, quantity).smallest(first)
     for place, answered in enumerate(shown[:_MOST_SCRIPTS]):
         text = text_of(asker, answered, way, quantity)
         if text is None:
@@ -152,8 +164,9 @@ def narrow_finding(
         replace_text(path, text)
         told = _verified(path, started, _wrong_row(answered, way, quantity))
         if told is None:
+            path.unlink()
             continue
-        path = path.rename(directory / SCRIPT)
+        path = path.replace(directory / SCRIPT)
         like, without = told
         return Narrowed(
             script=path, lines=len(text.splitlines()), way=way, mode=mode, quantity=quantity, before=trial,
@@ -234,7 +247,7 @@ class _Search:
         found = []
         for answered in self._asker.ask([(each.trial, each.seed) for each in fresh], [self._way]):
             row = _wrong_row(answered, self._way, self._quantity)
-            failing = row and failing_of(row)
+            failing = row and failing_of(row, answered.exact)
             if failing is None:
                 continue
             if self._failing is None:

@@ -158,7 +158,7 @@ class _Writer:
             name = name or self._free(value.__name__)
             self._names[id(value)] = name
             self._taken.add(name)
-        own = _plain(copy.deepcopy(node))
+        own = _without_checks(_plain(copy.deepcopy(node)), file)
         self._set_defaults(own, value, file)
         cells = zip(value.__code__.co_freevars, value.__closure__ or (), strict=True)
         inner = {each: self._cell(cell, file) for each, cell in cells}
@@ -167,6 +167,7 @@ class _Writer:
         if is_lambda:
             return own
         own.name = name
+        own = _WithoutPass().visit(own)
         self.statements.append(ast.unparse(ast.fix_missing_locations(own)))
         return ast.Name(str(name), ast.Load())
 
@@ -245,16 +246,62 @@ class _Substitution(ast.NodeTransformer):
 
 
 class _Decided(ast.NodeTransformer):
-    """Leaves out what a comparison of two texts decides."""
+    """Leaves out what a constant, or a comparison of two texts, decides."""
+
+    def visit_Compare(self, node: ast.Compare) -> Any:
+        self.generic_visit(node)
+        decided = _decided(node)
+        return node if decided is None else ast.Constant(decided)
+
+    def visit_Call(self, node: ast.Call) -> Any:
+        """Write an attribute whose name is known as one."""
+        self.generic_visit(node)
+        if isinstance(node.func, ast.Name) and node.func.id == "getattr" and len(node.args) == 2:
+            name = node.args[1]
+            if isinstance(name, ast.Constant) and str(name.value).isidentifier():
+                return ast.Attribute(node.args[0], str(name.value), ast.Load())
+        return node
 
     def visit_IfExp(self, node: ast.IfExp) -> Any:
         self.generic_visit(node)
-        test = node.test
-        if isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.ops[0], ast.Eq):
-            sides = test.left, test.comparators[0]
-            if all(isinstance(each, ast.Constant) for each in sides):
-                return node.body if sides[0].value == sides[1].value else node.orelse
-        return node
+        decided = _decided(node.test)
+        return node if decided is None else node.body if decided else node.orelse
+
+    def visit_If(self, node: ast.If) -> Any:
+        self.generic_visit(node)
+        decided = _decided(node.test)
+        return node if decided is None else (node.body if decided else node.orelse) or ast.Pass()
+
+
+def _decided(test: ast.expr) -> bool | None:
+    if isinstance(test, ast.Constant):
+        return bool(test.value)
+    if isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.ops[0], (ast.Eq, ast.NotEq)):
+        left, right = test.left, test.comparators[0]
+        if isinstance(left, ast.Constant) and isinstance(right, ast.Constant):
+            return bool(left.value == right.value) == isinstance(test.ops[0], ast.Eq)
+    return None
+
+
+def _without_checks(node: Any, file: _File) -> Any:
+    """Leave out calls of functions that only check what is asked: of those nothing is left."""
+    idle = {
+        name for name, value in file.globals.items()
+        if isinstance(value, types.FunctionType) and value.__globals__ is file.globals
+        and isinstance(found := file.nodes.get(value.__code__.co_firstlineno), ast.FunctionDef)
+        and all(isinstance(each, ast.Pass) for each in _plain(copy.deepcopy(found)).body)
+    }  # fmt: skip
+    return _WithoutCalls(idle).visit(node) if idle else node
+
+
+class _WithoutCalls(ast.NodeTransformer):
+    def __init__(self, names: set[str]) -> None:
+        self._names = names
+
+    def visit_Expr(self, node: ast.Expr) -> Any:
+        call = node.value
+        is_idle = isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in self._names
+        return ast.Pass() if is_idle else node
 
 
 class _Plain(ast.NodeTransformer):
@@ -263,14 +310,21 @@ class _Plain(ast.NodeTransformer):
     def visit_FunctionDef(self, node: ast.FunctionDef) -> Any:
         node.returns = None
         if ast.get_docstring(node) is not None:
-            node.body = node.body[1:] or [ast.Pass()]
-        return self.generic_visit(node)
+            node.body = node.body[1:]
+        self.generic_visit(node)
+        node.body = node.body or [ast.Pass()]
+        return node
+
+    def visit_For(self, node: ast.For) -> Any:
+        self.generic_visit(node)
+        return node if node.body else None
 
     def visit_If(self, node: ast.If) -> Any:
         is_check = len(node.body) == 1 and isinstance(node.body[0], ast.Raise) and not node.orelse
         if is_check and "Unsupported" in ast.unparse(node.body[0]):
             return None  # what was asked has been answered
-        return self.generic_visit(node)
+        self.generic_visit(node)
+        return node if node.body else None
 
     def visit_arg(self, node: ast.arg) -> Any:
         node.annotation = None
@@ -280,6 +334,15 @@ class _Plain(ast.NodeTransformer):
         if node.value is None:
             return ast.Pass()
         return self.generic_visit(ast.copy_location(ast.Assign([node.target], node.value), node))
+
+
+class _WithoutPass(ast.NodeTransformer):
+    def generic_visit(self, node: ast.AST) -> ast.AST:
+        super().generic_visit(node)
+        body = getattr(node, "body", None)
+        if isinstance(body, list) and len(body) > 1:
+            node.body = [each for each in body if not isinstance(each, ast.Pass)] or [ast.Pass()]  # type: ignore[attr-defined]
+        return node
 
 
 def _plain(node: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from typing import Any
 
 import numpy as np
@@ -126,4 +127,7 @@ def _kind(samples: list[np.ndarray]) -> str:
         return f"random.integers({int(least)}, {int(most) + 1}, {{shape}})"
     if least >= 0.0:
         return "random.uniform(0.1, 0.9, {shape})" if most <= 1.0 else "random.uniform(0.5, 2.0, {shape})"
-    return "random.standard_normal({shape})"
+    # A power of two: what is small, or far out, stays so.
+    size = math.sqrt(sum(float(np.square(each).sum()) for each in samples) / max(1, sum(each.size for each in samples)))
+    scale = 2.0 ** round(math.log2(size)) if size and math.isfinite(size) else 1.0
+    return "random.standard_normal({shape})" if 0.5 <= scale <= 2.0 else f"({scale!r} * random.standard_normal({{shape}}))"
