@@ -152,7 +152,8 @@ def _body(framework: str, mode: str, question: Question, given: str, quantity: s
         return [
             *head, *run, f"{name}.requires_grad_()", f"found = work({name})",
             "found = found if isinstance(found, (tuple, list)) else [found]",
-            f"pairs = [(y, torch.from_numpy(c).to(torch.{kind})) for y, c in zip(found, cotangents) if c is not None and y.requires_grad]",
+            f"pairs = [(y, torch.from_numpy(c).to(torch.{kind})) for y, c in zip(found, cotangents) "
+            "if c is not None and y.requires_grad]",
             "torch.autograd.backward([y for y, _ in pairs], [c for _, c in pairs]) if pairs else None",
             f"found = (torch.zeros_like({name}) if {name}.grad is None else {name}.grad).double().numpy()",
         ]  # fmt: skip
@@ -163,7 +164,8 @@ def _body(framework: str, mode: str, question: Question, given: str, quantity: s
             f"        tape.watch({name})", f"        found = work({name})",
             "        found = found if isinstance(found, (tuple, list)) else [found]",
             "    pairs = [(y, tf.cast(tf.constant(c), y.dtype)) for y, c in zip(found, cotangents) if c is not None]",
-            f"    return tape.gradient([y for y, _ in pairs], {name}, output_gradients=[c for _, c in pairs], unconnected_gradients='zero')",
+            f"    return tape.gradient([y for y, _ in pairs], {name}, output_gradients=[c for _, c in pairs], "
+            "unconnected_gradients='zero')",
             f"found = np.asarray(tf.convert_to_tensor(gradient({name}))).astype(np.float64)",
         ]  # fmt: skip
     made = "jax.jit(gradient)" if mode != "eager" else "gradient"

@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from runners.contract.audit.frame import Question, write_questions
 from runners.contract.audit.request import OPTION
@@ -56,7 +56,7 @@ class Asker:
         Args:
             ways: patterns of public names, or names.
         """
-        numbered = []
+        numbered: list[tuple[Trial, int, Question]] = []
         for trial, seed in trials:
             own = trial._replace(number=len(numbered))
             try:
@@ -87,7 +87,7 @@ class Asker:
                 exact = [exact_for(*each) for each in numbered]
             self.failure = ended.result().failure
         self.version = str(ended.result().environment.get("framework_version", "")) or self.version
-        told = {}
+        told: dict[str, list[Any]] = {}
         for family in families:
             if answers_of(directory, family).exists():
                 told |= read_answers(directory, family)

@@ -24,8 +24,9 @@ from vigil.audit.sweep import Row
 from vigil.documents.context import Context
 from vigil.documents.verification import Origin
 from vigil.narrow.ask import Answered, Asker, focused, forked
-from vigil.narrow.smaller import SCRIPT, Narrowed, failing_of, narrow_finding
+from vigil.narrow.smaller import MOST_LINES, SCRIPT, Narrowed, failing_of, narrow_finding
 from vigil.steps.processes import Started
+from vigil.terminal import some_of
 from vigil.verify.golden import Golden
 from vigil.verify.oracle.outline import LayerForm, Outline
 
@@ -33,13 +34,19 @@ from vigil.verify.oracle.outline import LayerForm, Outline
 WHOLE_MODEL = "the failure needs the whole model"
 DEVICES = "the failure needs {count} devices: on one, the layer alone is right"
 REPETITION = "the failure needs repetition: single calls are right"
-RIGHT_ALONE = "the layer alone is right, by each public call of its operator: the failure needs the whole model, or is the model's own code"
+RIGHT_ALONE = (
+    "the layer alone is right, by each public call of its operator: the failure needs the whole model, or is the model's own code"
+)
+TOO_LONG = f"the layer alone is wrong, and no script of at most {MOST_LINES} lines shows it"
+OTHERWISE = "the layer alone is wrong in another way than in the model"
+RAISED = "the layer alone raises an error, as the model does not"
 NO_OPERATOR = "no operator of the audit is this layer"
 NO_CALL = "no public call of this framework is of this layer's operator"
 ON_CPU = "audits run on the CPU: what a GPU alone computes wrongly is not seen there"
 _PRECISIONS = ("fp32", "fp64", "bf16", "fp16")
 _LIBRARIES = {"torch": ("torch.*",), "tensorflow": ("tensorflow.*", "keras.*"), "jax": ("jax.*", "flax.*", "optax.*")}
 _MOST_TRIED = 3
+_MOST_NAMED = 3
 # As a slope may be read from a gradient of other numbers.
 _SLOPE = 0.25
 
@@ -121,8 +128,8 @@ def narrow_origin(
 
 
 def _narrowed(
-    started: Started, directory: Path, asked: Sequence[Asked], origin: Origin, context: Context, *, limits: AuditLimits, seed: int,
-    threads: int, tell: Callable[[str], None],
+    started: Started, directory: Path, asked: Sequence[Asked], origin: Origin, context: Context, *, limits: AuditLimits,
+    seed: int, threads: int, tell: Callable[[str], None],
 ) -> Narrowed | NotNarrowed:  # fmt: skip
     mode = _mode(context)
     asker = Asker(started=started, directory=directory / "layer", mode=mode, limits=limits, threads=threads, tell=tell)
@@ -199,12 +206,18 @@ def _rank(asked: Asked, row: Row) -> tuple[int, int, float]:
 
 def _reason(answers: Sequence[Answered], context: Context, asker: Asker, *, is_wrong: bool) -> str:
     if is_wrong:
-        return "the layer alone is wrong, and no script of at most 40 lines shows it"
+        return TOO_LONG
     rows = [row for answered in answers for row in answered.rows]
     if asker.failure:
         return f"the process that asked the layer alone failed: {asker.failure.message}"
     if all(row.kind in (frame.ABSENT, frame.CANNOT) for row in rows):
         return NO_CALL
+    wrong = sorted({f"{row.way}: {row.quantity}" for row in rows if row.kind == WRONG})
+    if wrong:
+        return f"{OTHERWISE} ({some_of(wrong, _MOST_NAMED)})"
+    raised = sorted({f"{row.way}: {row.message}" for row in rows if row.kind == frame.RAISES})
+    if raised:
+        return f"{RAISED} ({some_of(raised, _MOST_NAMED)})"
     if context.devices > 1:
         return DEVICES.format(count=context.devices)
     return RIGHT_ALONE
@@ -433,24 +446,18 @@ def _of_update(origin: Origin, rule: Mapping[str, Any]) -> Iterator[_Form]:
         yield _Form("clipped_by_global_norm", {"m": _WEIGHTS, "n": 7}, parameters, _STEPS, usual)
         yield _Form("clipped_by_global_norm", {"m": _WEIGHTS, "n": 7}, parameters | {"epsilon": 0.0}, _STEPS, usual)
         return
-    decay = _decay(rule)
+    rate, decay = 0.0078125, _decay(rule)
     if rule["name"] == "sgd":
-        momentum = {"momentum": rule.get("momentum", 0.0), "dampening": rule["dampening"], "nesterov": rule.get("nesterov", False)}
-        parameters = {"rate": 0.0078125, **momentum, "weight_decay": decay, "maximize": False}
-        usual = ("torch.optim.SGD (foreach)", "torch.optim.SGD (for loop)", "keras.optimizers.SGD", "optax.sgd")
-        yield _Form("sgd", sizes, parameters, _STEPS, usual)
+        named = {name: rule.get(name, usual) for name, usual in (("momentum", 0.0), ("dampening", 0.0), ("nesterov", False))}
+        of_sgd = {"rate": rate, **named, "weight_decay": decay, "maximize": False}
+        yield _Form("sgd", sizes, of_sgd, _STEPS, ("torch.optim.SGD (foreach)", "keras.optimizers.SGD", "optax.sgd"))
     if rule["name"] == "adamw":
-        betas = [rule["beta_1"], rule["beta_2"]]
-        parameters = {
-            "rate": 0.0078125, "betas": betas, "epsilon": rule["epsilon"], "epsilon_root": 0.0, "weight_decay": decay,
-            "decoupled": True, "nesterov": False, "maximize": False,
-        }  # fmt: skip
-        usual = ("torch.optim.AdamW (foreach)", "torch.optim.AdamW (for loop)", "optax.adamw")
-        yield _Form("adam", sizes, parameters, _STEPS, usual)
-        of_keras = {"rate": 0.0078125, "betas": betas, "epsilon": rule["epsilon"], "amsgrad": False, "weight_decay": decay}
-        yield _Form("adam_epsilon_hat", sizes, of_keras, _STEPS, ("keras.optimizers.AdamW",))
+        shared = {"rate": rate, "betas": [rule["beta_1"], rule["beta_2"]], "epsilon": rule["epsilon"], "weight_decay": decay}
+        of_adam = {**shared, "epsilon_root": 0.0, "decoupled": True, "nesterov": False, "maximize": False}
+        yield _Form("adam", sizes, of_adam, _STEPS, ("torch.optim.AdamW (foreach)", "optax.adamw"))
+        yield _Form("adam_epsilon_hat", sizes, {**shared, "amsgrad": False}, _STEPS, ("keras.optimizers.AdamW",))
 
 
 def _decay(rule: Mapping[str, Any]) -> float:
-    """Return weight decay as large as the operator is tried with, where the rule has any: the recipe's own is lost in rounding."""
+    """Return weight decay as large as audits try it, where the rule has any: the recipe's own is lost in rounding."""
     return 0.125 if rule.get("weight_decay") else 0.0

@@ -351,7 +351,7 @@ def _needs(trial: Trial) -> tuple[str, ...]:
     first = trial.entry.parameters[0]
     said = [f"{name}={value}" for name, value in trial.sizes.items() if value > 1]
     said += [f"{name}={value}" for name, value in trial.parameters.items() if name in first and first[name] != value]
-    return tuple([*said, *(each for each in (trial.layout, trial.values) if each not in ("plain", GIVEN))])
+    return (*said, *(each for each in (trial.layout, trial.values) if each not in ("plain", GIVEN)))
 
 
 def text_of(asker: Asker, answered: Answered, way: str, quantity: str) -> str | None:

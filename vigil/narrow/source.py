@@ -1,8 +1,8 @@
 """The text of one public call alone: what a runner's file has of it, and nothing that other calls need.
 
-Files of calls make them in loops and by functions that return functions. So a file is carried out with stand-ins for the libraries
-that it imports, which only remember how they are named, and the function that comes of it is written down: its text, with what it
-holds put in the place of names, and the helpers that it calls.
+Files of calls make them in loops and by functions that return functions. So a file is carried out with stand-ins for the
+libraries that it imports, which only remember how they are named, and the function that comes of it is written down: its text,
+with what it holds put in the place of names, and the helpers that it calls.
 """
 
 from __future__ import annotations
@@ -139,8 +139,9 @@ class _Writer:
         if isinstance(value, type) and value.__name__ == "Unsupported":
             self._note_import("Unsupported = ValueError")
             return ast.Name("Unsupported", ast.Load())
-        if isinstance(value, (types.BuiltinFunctionType, type)) and getattr(builtins, value.__name__, None) is value:
-            return ast.Name(value.__name__, ast.Load())
+        named = getattr(value, "__name__", None)
+        if named and getattr(builtins, named, None) is value:
+            return ast.Name(named, ast.Load())
         raise CannotWrite(f"{value!r}: has no text")
 
     def function(self, value: types.FunctionType, file: _File, *, name: str | None = None) -> ast.expr:
@@ -167,8 +168,7 @@ class _Writer:
         if is_lambda:
             return own
         own.name = name
-        own = _WithoutPass().visit(own)
-        self.statements.append(ast.unparse(ast.fix_missing_locations(own)))
+        self.statements.append(ast.unparse(ast.fix_missing_locations(_short(_WithoutPass().visit(own)))))
         return ast.Name(str(name), ast.Load())
 
     def _cell(self, cell: Any, file: _File) -> ast.expr:
@@ -187,9 +187,7 @@ class _Writer:
                 self._note_import(file.imports[name][0])
             elif isinstance(value, type) and name in file.classes:
                 self._class(name, file)
-            elif isinstance(value, type) and name in file.imports and value.__name__ != "Unsupported":
-                self._note_import(file.imports[name][0])
-            elif isinstance(value, types.FunctionType) and not _is_ours(value):
+            elif name in file.imports and _is_of_a_library(value):
                 self._note_import(file.imports[name][0])
             else:
                 found[name] = self.expression(value, file)
@@ -345,8 +343,22 @@ class _WithoutPass(ast.NodeTransformer):
         return node
 
 
+def _short(node: ast.FunctionDef) -> ast.stmt:
+    """Return a function of one expression as a lambda, which takes one line."""
+    last = node.body[0]
+    if len(node.body) > 1 or not isinstance(last, ast.Return) or last.value is None or node.decorator_list:
+        return node
+    return ast.Assign([ast.Name(node.name, ast.Store())], ast.Lambda(node.args, last.value))
+
+
 def _plain(node: Any) -> Any:
     return ast.fix_missing_locations(_Plain().visit(node))
+
+
+def _is_of_a_library(value: Any) -> bool:
+    if isinstance(value, type):
+        return value.__name__ != "Unsupported"
+    return isinstance(value, types.FunctionType) and not _is_ours(value)
 
 
 def _is_ours(value: types.FunctionType) -> bool:

@@ -1,4 +1,4 @@
-"""Trials whose arguments a script draws itself: from one generator, in one line each, so that no numbers need be written into it."""
+"""Trials whose arguments a script draws itself, in one line each from one generator: no numbers need be written into it."""
 
 from __future__ import annotations
 

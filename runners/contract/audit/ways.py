@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 import functools
+import importlib
 import importlib.metadata
 import importlib.util
 import os
@@ -65,9 +66,21 @@ def named_by(name: str) -> str:
 def found(name: str) -> Any:
     """Return what a public name stands for in what is installed; None where there is no such name."""
     try:
-        return pkgutil.resolve_name(named_by(name))
+        return _resolved(named_by(name))
     except (ImportError, AttributeError):
         return None
+
+
+def _resolved(name: str) -> Any:
+    """Return what a name stands for, each part looked up before it is imported: importing tensorflow.nn makes tf.nn anew."""
+    path, *rest = name.split(".")
+    value: Any = importlib.import_module(path)
+    for part in rest:
+        path = f"{path}.{part}"
+        if not hasattr(value, part):
+            importlib.import_module(path)
+        value = getattr(value, part)
+    return value
 
 
 def called(name: str, call: Callable[..., Any] | None) -> Callable[..., Any]:
