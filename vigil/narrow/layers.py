@@ -446,18 +446,22 @@ def _of_update(origin: Origin, rule: Mapping[str, Any]) -> Iterator[_Form]:
         yield _Form("clipped_by_global_norm", {"m": _WEIGHTS, "n": 7}, parameters, _STEPS, usual)
         yield _Form("clipped_by_global_norm", {"m": _WEIGHTS, "n": 7}, parameters | {"epsilon": 0.0}, _STEPS, usual)
         return
-    rate, decay = 0.0078125, _decay(rule)
+    rate, decays = 0.0078125, _decays(origin, rule)
     if rule["name"] == "sgd":
         named = {name: rule.get(name, usual) for name, usual in (("momentum", 0.0), ("dampening", 0.0), ("nesterov", False))}
-        of_sgd = {"rate": rate, **named, "weight_decay": decay, "maximize": False}
-        yield _Form("sgd", sizes, of_sgd, _STEPS, ("torch.optim.SGD (foreach)", "keras.optimizers.SGD", "optax.sgd"))
+        for decay in decays:
+            of_sgd = {"rate": rate, **named, "weight_decay": decay, "maximize": False}
+            yield _Form("sgd", sizes, of_sgd, _STEPS, ("torch.optim.SGD (foreach)", "keras.optimizers.SGD", "optax.sgd"))
     if rule["name"] == "adamw":
-        shared = {"rate": rate, "betas": [rule["beta_1"], rule["beta_2"]], "epsilon": rule["epsilon"], "weight_decay": decay}
-        of_adam = {**shared, "epsilon_root": 0.0, "decoupled": True, "nesterov": False, "maximize": False}
-        yield _Form("adam", sizes, of_adam, _STEPS, ("torch.optim.AdamW (foreach)", "optax.adamw"))
-        yield _Form("adam_epsilon_hat", sizes, {**shared, "amsgrad": False}, _STEPS, ("keras.optimizers.AdamW",))
+        for decay in decays:
+            shared = {"rate": rate, "betas": [rule["beta_1"], rule["beta_2"]], "epsilon": rule["epsilon"], "weight_decay": decay}
+            of_adam = {**shared, "epsilon_root": 0.0, "decoupled": True, "nesterov": False, "maximize": False}
+            yield _Form("adam", sizes, of_adam, _STEPS, ("torch.optim.AdamW (foreach)", "optax.adamw"))
+            of_keras = {**shared, "amsgrad": False}
+            yield _Form("adam_epsilon_hat", sizes, of_keras, _STEPS, ("keras.optimizers.AdamW",))
 
 
-def _decay(rule: Mapping[str, Any]) -> float:
-    """Return weight decay as large as audits try it, where the rule has any: the recipe's own is lost in rounding."""
-    return 0.125 if rule.get("weight_decay") else 0.0
+def _decays(origin: Origin, rule: Mapping[str, Any]) -> tuple[float, ...]:
+    """Return weight decays to ask with: as large as audits try it, for the recipe's own is lost in rounding, and none."""
+    some = (0.125,) if rule.get("weight_decay") else ()
+    return some if some and origin.quantity == "weight decay" else (0.0, *some)
