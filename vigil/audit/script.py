@@ -266,6 +266,9 @@ def _in_file(path: Path, operator: str, way: str) -> tuple[list[str], list[str]]
     node = value[1]
     if isinstance(node, ast.Constant):
         module, _, name = named_by(way).rpartition(".")
+        if module.startswith("tensorflow."):
+            # Importing tensorflow.nn makes that module anew, without what anyone has put into it.
+            return [], [f"function = tf.{module.removeprefix('tensorflow.')}.{name}", _BY_POSITION]
         return [f"from {module} import {name} as function"], [_BY_POSITION]
     needed = _names(node)
     helpers: list[str] = []

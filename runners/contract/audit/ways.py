@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import fnmatch
 import functools
-import importlib
 import importlib.metadata
 import importlib.util
 import os
@@ -74,12 +73,10 @@ def found(name: str) -> Any:
 def _resolved(name: str) -> Any:
     """Return what a name stands for, each part looked up before it is imported: importing tensorflow.nn makes tf.nn anew."""
     path, *rest = name.split(".")
-    value: Any = importlib.import_module(path)
+    value: Any = pkgutil.resolve_name(path)
     for part in rest:
         path = f"{path}.{part}"
-        if not hasattr(value, part):
-            importlib.import_module(path)
-        value = getattr(value, part)
+        value = getattr(value, part) if hasattr(value, part) else pkgutil.resolve_name(path)
     return value
 
 
