@@ -60,8 +60,16 @@ class Exact(NamedTuple):
     kinks: int
 
 
-def exact_of(trial: Trial, question: Question, seed: int) -> Exact:
-    """Return what is right for a question."""
+Vectors = Callable[[np.ndarray, np.random.Generator], list[np.ndarray]]
+
+
+def exact_of(trial: Trial, question: Question, seed: int, *, vectors: Vectors | None = None) -> Exact:
+    """Return what is right for a question.
+
+    Args:
+        vectors: the directions along which the gradient of an argument is held; None: as audits choose them.
+    """
+    vectors = vectors or _vectors
     entry = trial.entry
     arguments = trial.arguments(seed)
     random = np.random.default_rng((seed, trial.number, 2))
@@ -77,7 +85,7 @@ def exact_of(trial: Trial, question: Question, seed: int) -> Exact:
             kinks += int((~gradients[name].where).sum())
         else:
             found = [
-                _derivative(trial, arguments, question, name, vector, random) for vector in _vectors(arguments[name], random)
+                _derivative(trial, arguments, question, name, vector, random) for vector in vectors(arguments[name], random)
             ]
             directions[name] = [each for each in found if each is not None]
             kinks += len(found) - len(directions[name])

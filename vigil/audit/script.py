@@ -6,8 +6,9 @@ import ast
 import base64
 import math
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -29,6 +30,15 @@ _TO = {
     "tensorflow": "tf.cast(tf.constant({array}), tf.{kind})",
     "jax": "jnp.asarray({array}, jnp.{kind})",
 }
+# As an audit lays tensors of PyTorch out.
+_CHANNELS_LAST = {4: "torch.channels_last", 5: "torch.channels_last_3d"}
+_LAID_OUT = {
+    "plain": "{tensor}",
+    "transposed": "{tensor}.transpose(0, -1).contiguous().transpose(0, -1)",
+    "strided": "{tensor}.repeat_interleave(2, -1)[..., ::2]",
+    "channels_last": "{tensor}.contiguous(memory_format={last})",
+    "offset": "torch.cat([torch.zeros(1), {tensor}.flatten()])[1:].view({shape})",
+}
 _KINDS = {"fp32": "float32", "fp64": "float64", "bf16": "bfloat16", "fp16": "float16"}
 _IMPORTS = {
     "torch": ["import torch"],
@@ -37,20 +47,40 @@ _IMPORTS = {
 }
 
 
+class Drawn(NamedTuple):
+    """Expressions that make what is asked, in the order in which they draw from one generator, `random`, of a seed.
+
+    direction: of a gradient, +1 and -1; it draws from a generator of its own.
+    """
+
+    seed: int
+    arguments: Mapping[str, str]
+    cotangents: Sequence[str | None]
+    direction: str
+
+
 def script_of(
     *, framework: str, framework_version: str | None, family: str, way: str, mode: str, question: Question, exact: Exact,
-    quantity: str, measured: Measured,
+    quantity: str, measured: Measured, drawn: Drawn | None = None, source: tuple[list[str], list[str]] | None = None,
 ) -> str | None:  # fmt: skip
     """Return the script of a finding; None where its arguments are too large to be written down.
 
     It prints RIGHT or WRONG, and ends in exit code 0 or 1.
+
+    Args:
+        drawn: arguments are drawn in the script; None: their numbers are written into it.
+        source: imports, and lines that define `call`; None: as the runner's file has them.
     """
-    source = _call_of(framework, family, question.operator, way)
+    source = source or _call_of(framework, family, question.operator, way)
     if source is None:
         return None
     imports, definition = source
-    arguments = {name: _literal(array) for name, array in question.arguments.items()}
-    cotangents = [None if each is None else _literal(each) for each in question.cotangents]
+    arguments: dict[str, str | None]
+    if drawn:
+        arguments, cotangents = dict(drawn.arguments), list(drawn.cotangents)
+    else:
+        arguments = {name: _literal(array) for name, array in question.arguments.items()}
+        cotangents = [None if each is None else _literal(each) for each in question.cotangents]
     if any(text is None for text in (*arguments.values(), *(each for each in cotangents if each))):
         return None
     is_gradient = quantity.startswith("gradients/")
@@ -68,6 +98,8 @@ def script_of(
     if framework == "jax" and question.precision == "fp64":
         lines.append('jax.config.update("jax_enable_x64", True)')
     lines += definition
+    if drawn:
+        lines.append(f"random = np.random.default_rng({drawn.seed})")
     for name, text in arguments.items():
         lines.append(f"{name} = {_tensor(framework, question, name, text or '')}")
     given = ", ".join(
@@ -78,7 +110,7 @@ def script_of(
         if is_gradient
         else _forward(framework, mode, given, quantity)
     )
-    lines += _check(exact, quantity, measured)
+    lines += _check(exact, quantity, measured, drawn)
     return "\n".join(lines) + "\n"
 
 
@@ -89,7 +121,10 @@ def _tensor(framework: str, question: Question, name: str, text: str) -> str:
         kind = "int64" if framework == "torch" else "int32"
     elif array.dtype.kind == "b":
         kind = "bool" if framework != "jax" else "bool_"
-    return _TO[framework].format(array=text, kind=kind)
+    tensor = _TO[framework].format(array=text, kind=kind)
+    if array.dtype.kind != "f" or array.ndim == 0 or (question.layout == "channels_last" and array.ndim not in _CHANNELS_LAST):
+        return tensor
+    return _LAID_OUT[question.layout].format(tensor=tensor, shape=array.shape, last=_CHANNELS_LAST.get(array.ndim))
 
 
 def _forward(framework: str, mode: str, given: str, quantity: str) -> list[str]:
@@ -117,9 +152,10 @@ def _body(framework: str, mode: str, question: Question, given: str, quantity: s
         return [
             *head, *run, f"{name}.requires_grad_()", f"found = work({name})",
             "found = found if isinstance(found, (tuple, list)) else [found]",
-            f"pairs = [(y, torch.from_numpy(c).to(torch.{kind})) for y, c in zip(found, cotangents) if c is not None]",
-            "torch.autograd.backward([y for y, _ in pairs], [c for _, c in pairs])",
-            f"found = {name}.grad.double().numpy()",
+            f"pairs = [(y, torch.from_numpy(c).to(torch.{kind})) for y, c in zip(found, cotangents) "
+            "if c is not None and y.requires_grad]",
+            "torch.autograd.backward([y for y, _ in pairs], [c for _, c in pairs]) if pairs else None",
+            f"found = (torch.zeros_like({name}) if {name}.grad is None else {name}.grad).double().numpy()",
         ]  # fmt: skip
     if framework == "tensorflow":
         options = {"jit": ["@tf.function"], "compile": ["@tf.function(jit_compile=True)"]}
@@ -128,7 +164,8 @@ def _body(framework: str, mode: str, question: Question, given: str, quantity: s
             f"        tape.watch({name})", f"        found = work({name})",
             "        found = found if isinstance(found, (tuple, list)) else [found]",
             "    pairs = [(y, tf.cast(tf.constant(c), y.dtype)) for y, c in zip(found, cotangents) if c is not None]",
-            f"    return tape.gradient([y for y, _ in pairs], {name}, output_gradients=[c for _, c in pairs])",
+            f"    return tape.gradient([y for y, _ in pairs], {name}, output_gradients=[c for _, c in pairs], "
+            "unconnected_gradients='zero')",
             f"found = np.asarray(tf.convert_to_tensor(gradient({name}))).astype(np.float64)",
         ]  # fmt: skip
     made = "jax.jit(gradient)" if mode != "eager" else "gradient"
@@ -140,7 +177,7 @@ def _body(framework: str, mode: str, question: Question, given: str, quantity: s
     ]  # fmt: skip
 
 
-def _check(exact: Exact, quantity: str, measured: Measured) -> list[str]:
+def _check(exact: Exact, quantity: str, measured: Measured, drawn: Drawn | None) -> list[str]:
     name = quantity.partition("/")[2]
     if measured.problem and not measured.place:
         return _verdict(f"found.shape == {_shape_of(exact, quantity)!r}", "found.shape", repr(_shape_of(exact, quantity)))
@@ -150,12 +187,15 @@ def _check(exact: Exact, quantity: str, measured: Measured) -> list[str]:
         direction = max(
             exact.directions[name], key=lambda each: each.derivative == measured.expected
         )  # the one that was farthest off
-        vector = _literal(direction.vector.astype(np.int8))
         allowed = abs(measured.got - measured.expected) / 2
+        right = f"{measured.expected!r}  # by central differences of the definition in float64"
+        if np.count_nonzero(direction.vector) == 1:
+            got = [f"got, expected = float(found[{tuple(int(each[0]) for each in np.nonzero(direction.vector))!r}]), {right}"]
+        else:
+            vector = drawn.direction if drawn else _literal(direction.vector.astype(np.int8))
+            got = [f"direction = {vector}", f"got, expected = float((found * direction).sum()), {right}"]
         return [
-            f"direction = {vector}",
-            "got, expected = float((found * direction).sum()), "
-            f"{measured.expected!r}  # by central differences of the definition in float64",
+            *got,
             *_verdict(f"abs(got - expected) < {allowed:.3g}", "got", "expected"),
         ]
     allowed = abs(measured.got - measured.expected) / 2
@@ -226,6 +266,9 @@ def _in_file(path: Path, operator: str, way: str) -> tuple[list[str], list[str]]
     node = value[1]
     if isinstance(node, ast.Constant):
         module, _, name = named_by(way).rpartition(".")
+        if module.startswith("tensorflow."):
+            # Importing tensorflow.nn makes that module anew, without what anyone has put into it.
+            return [], [f"function = tf.{module.removeprefix('tensorflow.')}.{name}", _BY_POSITION]
         return [f"from {module} import {name} as function"], [_BY_POSITION]
     needed = _names(node)
     helpers: list[str] = []

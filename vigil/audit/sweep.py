@@ -156,7 +156,7 @@ def audit(
                 processes += (of_group := _processes(group, ended.result()))
                 rows += _deaths(of_group, group)
                 names = names or _names_of(directory / group.directory)
-                _remove_arrays(directory / group.directory)
+                remove_arrays(directory / group.directory)
         except BaseException:
             started.stop.set()
             raise
@@ -201,7 +201,7 @@ def covered(started: Started, directory: Path) -> tuple[AuditCoverage, ...]:
         CannotRun: The process ended without.
     """
     directory.mkdir(exist_ok=True)
-    request = _request(started, mode="eager", cores=available_cores()[:1], tells_names=True)
+    request = request_of(started, mode="eager", cores=available_cores()[:1], tells_names=True)
     ended = carried_out(started, directory, request, option=OPTION)
     if ended.failure:
         said = "".join(f"\n  | {line}" for line in ended.failure.log_tail[-6:])
@@ -210,7 +210,7 @@ def covered(started: Started, directory: Path) -> tuple[AuditCoverage, ...]:
     return tuple(coverage_of(started.framework, names["public"], names["called"]))
 
 
-def _request(
+def request_of(
     started: Started,
     *,
     mode: str,
@@ -222,6 +222,7 @@ def _request(
     tells_names: bool = False,
     is_wide: bool = False,
 ) -> AuditRequest:
+    """Return what one process of the framework is asked."""
     return AuditRequest(
         framework=started.framework,
         mode=mode,
@@ -269,7 +270,7 @@ def _carried_out(started: Started, extent: Extent, group: _Group, directory: Pat
     skipped: list[str] = []
     left = list(group.trials)
     while left and len(ended) <= _MOST_DEATHS:
-        request = _request(
+        request = request_of(
             started,
             mode=group.mode,
             threads=extent.threads,
@@ -346,7 +347,7 @@ def _judged(
             rows: list[Row] = []
             near: list[Near] = []
             for told, arrays in answers.get(question.id, []):
-                more, measured = _rows_of(trial, question, right, told, arrays, group.mode, limits)
+                more, measured = rows_of(trial, question, right, told, arrays, group.mode, limits)
                 rows += more
                 near += measured
             yield _Judged(rows, near), right
@@ -365,7 +366,7 @@ def read_answers(directory: Path, family: str) -> dict[str, list[tuple[dict[str,
     return found
 
 
-def _rows_of(
+def rows_of(
     trial: Trial,
     question: Question,
     exact: Exact,
@@ -374,6 +375,7 @@ def _rows_of(
     mode: str,
     limits: AuditLimits,
 ) -> tuple[list[Row], list[Near]]:
+    """Return what one answer came to: a row for each thing that is wrong with it, or one that says there is none."""
     base = Row(trial, question, told["way"], mode, "fine")
     if told["status"] != frame.ANSWERED:
         return [base._replace(kind=told["status"], message=told["message"])], []
@@ -440,7 +442,7 @@ def _names_of(directory: Path) -> dict[str, Any]:
     return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
 
 
-def _remove_arrays(directory: Path) -> None:
+def remove_arrays(directory: Path) -> None:
     """Remove what can be made again from the seed, and takes hundreds of megabytes."""
     for pattern in ("questions-*", "answers-*"):
         for path in directory.glob(pattern):

@@ -65,9 +65,19 @@ def named_by(name: str) -> str:
 def found(name: str) -> Any:
     """Return what a public name stands for in what is installed; None where there is no such name."""
     try:
-        return pkgutil.resolve_name(named_by(name))
+        return _resolved(named_by(name))
     except (ImportError, AttributeError):
         return None
+
+
+def _resolved(name: str) -> Any:
+    """Return what a name stands for, each part looked up before it is imported: importing tensorflow.nn makes tf.nn anew."""
+    path, *rest = name.split(".")
+    value: Any = pkgutil.resolve_name(path)
+    for part in rest:
+        path = f"{path}.{part}"
+        value = getattr(value, part) if hasattr(value, part) else pkgutil.resolve_name(path)
+    return value
 
 
 def called(name: str, call: Callable[..., Any] | None) -> Callable[..., Any]:

@@ -22,7 +22,7 @@ def _standardize(x: Any, axis: Any, epsilon: float, **more: Any) -> Any:
 _SIGMOID = {"jax.nn.sigmoid": None, "jax.lax.logistic": None, "jax.scipy.special.expit": None}
 
 CALLS = {
-    "relu": {"jax.nn.relu": None, "jax.numpy.maximum": lambda x: jnp.maximum(x, 0.0)},
+    "relu": {"jax.nn.relu": None, "flax.nnx.relu": None, "jax.numpy.maximum": lambda x: jnp.maximum(x, 0.0)},
     "relu6": {"jax.nn.relu6": None},
     "leaky_relu": {"jax.nn.leaky_relu": None},
     "prelu_shared": {
@@ -32,7 +32,7 @@ CALLS = {
     "elu": {"jax.nn.elu": None},
     "celu": {"jax.nn.celu": None},
     "selu": {"jax.nn.selu": None},
-    "gelu": {"jax.nn.gelu": None},
+    "gelu": {"jax.nn.gelu": None, "flax.nnx.gelu": None},
     "gelu_tail": {"jax.nn.gelu": lambda x: jax.nn.gelu(x, approximate=False)},
     "gelu_tanh_tail": {"jax.nn.gelu": None},
     "silu": {"jax.nn.silu": None, "jax.nn.swish": None},

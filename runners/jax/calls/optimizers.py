@@ -53,7 +53,7 @@ def _sgd(
     maximize: bool = False,
 ) -> Any:  # fmt: skip
     _lacks(dampening=(0.0, dampening))
-    found = optax.sgd(rate, momentum or None, nesterov)
+    found = optax.sgd(rate, momentum=momentum or None, nesterov=nesterov)
     return _weights(_penalized(found, weight_decay), w, _ascending(g, maximize))
 
 
@@ -70,7 +70,7 @@ def _adam(make: Callable[..., Any], *, is_nesterov: bool | None = None, is_decou
             more |= {"weight_decay": weight_decay}
         else:
             _lacks(decoupled=(False, decoupled))
-        found = make(rate, betas[0], betas[1], epsilon, epsilon_root, **more)
+        found = make(rate, b1=betas[0], b2=betas[1], eps=epsilon, eps_root=epsilon_root, **more)
         return _weights(found if is_decoupled else _penalized(found, weight_decay), w, _ascending(g, maximize))
 
     return call

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 import torch.nn.functional as F
 from torch import nn
@@ -9,6 +11,11 @@ from torch import nn
 
 def _gelu(approximate: bool) -> str:
     return "tanh" if approximate else "none"
+
+
+def _gelu_as_used(x: Any, approximate: bool) -> Any:
+    """Return what it gives, by its default where that is what is asked."""
+    return F.gelu(x, approximate="tanh") if approximate else F.gelu(x)
 
 
 _SIGMOID = {
@@ -75,7 +82,7 @@ CALLS = {
         "torch.nn.SELU": lambda x: nn.SELU()(x),
     },
     "gelu": {
-        "torch.nn.functional.gelu": lambda x, approximate: F.gelu(x, approximate=_gelu(approximate)),
+        "torch.nn.functional.gelu": _gelu_as_used,
         "torch.nn.GELU": lambda x, approximate: nn.GELU(approximate=_gelu(approximate))(x),
     },
     "gelu_tail": {"torch.nn.functional.gelu": None},

@@ -23,7 +23,7 @@ CALLS = {
     "log1p": {"torch.log1p_": _written("log1p_"), "torch.log1p": None, "torch.special.log1p": None},
     "sqrt": {"torch.sqrt_": _written("sqrt_"), "torch.sqrt": None},
     "rsqrt": {"torch.rsqrt_": _written("rsqrt_"), "torch.rsqrt": None},
-    "square": {"torch.square_": _written("square_"), "torch.square": None},
+    "square": {"torch.square_": _written("square_"), "torch.square": None, "torch.Tensor.square": lambda x: x.square()},
     "reciprocal": {"torch.reciprocal_": _written("reciprocal_"), "torch.reciprocal": None},
     "negative": {
         "torch.negative_": _written("negative_"),

@@ -30,6 +30,7 @@ def objective(graph: Graph, logits: Node, classes: np.ndarray) -> Node:
     """Return the mean over all places of -log softmax(logits)[class]."""
     flat = graph.apply(operations.reshaped, logits, shape=(classes.size, -1), widens=True)
     rounded = graph.rounding.master
+    graph.form("loss", "cross entropy", flat)
     losses = graph.apply(operations.cross_entropy_of_rows, flat, labels=classes.ravel(), rounded=rounded, is_wide=True)
     return graph.apply(operations.mean_of_sums, losses, is_wide=True, terms=(classes.size,))
 

@@ -25,6 +25,7 @@ def forward(
     """
     logits = _logits(Layers(graph, model, statistics, training=True), images)
     rounded = graph.rounding.master
+    graph.form("loss", "cross entropy", logits)
     losses = graph.apply(operations.cross_entropy_of_rows, logits, labels=labels["classes"], rounded=rounded, widens=True)
     return [losses, _penalty(graph, labels["penalty"].astype(np.float64))], labels["weights"].astype(np.float64)
 
@@ -61,5 +62,8 @@ def _penalty(graph: Graph, factor: np.ndarray) -> Node:
 
         return factor * half, backward
 
+    for kernel in kernels:
+        for layer in ("penalty", kernel.layer):
+            graph.form(layer, "half of squares", graph.params[kernel.name])
     node = graph.apply(penalised, Node(factor), params=kernels, is_wide=True, terms=(sum(sizes), 1, len(factor), len(factor)))
     return graph.tap("penalty", node)

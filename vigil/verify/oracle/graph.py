@@ -8,10 +8,11 @@ layers say what their nodes are, so that nobody need read it from a name.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 
-from vigil.verify.oracle.outline import Outline, Parameter, Statistic
+from vigil.verify.oracle.outline import LayerForm, Outline, Parameter, Statistic
 from vigil.verify.oracle.rounding import Rounding
 
 
@@ -60,6 +61,7 @@ class Graph:
         self.statistic_facts: dict[str, Statistic] = {}
         self._operations: list[tuple[Node, list[tuple[Node, Callable, int]], Callable]] = []
         self._work = 0
+        self._forms: dict[str, list[LayerForm]] = {}
 
     def apply(
         self,
@@ -127,6 +129,10 @@ class Graph:
         self._choices[name] = tuple(self._names[id(node)] for node in among)
         return self._leaves.get(name, value)
 
+    def form(self, layer: str, kind: str, x: Node, **facts: Any) -> None:
+        """Note what a layer computes of x, batch first and channels last."""
+        self._forms.setdefault(layer, []).append(LayerForm(kind, tuple(x.value.shape), facts))
+
     def move(self, name: str, value: np.ndarray, statistic: Statistic) -> None:
         """Note what a forward pass moves, and what it is."""
         self.statistics[name], self.statistic_facts[name] = value, statistic
@@ -155,6 +161,7 @@ class Graph:
             users={name: tuple(found) for name, found in users.items()},
             statistics=self.statistic_facts,
             work=self._work,
+            forms={layer: tuple(found) for layer, found in self._forms.items()},
         )
 
     def _readers(self, nodes: Mapping[str, Node]) -> dict[str, list[str]]:

@@ -46,6 +46,7 @@ class Layers:
         function = operations.biased_convolution if len(params) > 1 else operations.convolution
         terms = height * width * n_in, height * width * n_out, *[positions] * len(params)
         padding = self._padding if is_padded else ((0, 0), (0, 0))
+        self.graph.form(name, "convolution", x, kernel=(height, width), out=n_out, stride=stride, padding=padding)
         function = operations.for_regions(function) if of_regions else function
         node = self.graph.apply(function, x, params=tuple(params), casts=True, terms=terms, stride=stride, padding=padding)
         return self.graph.tap(tap or name, node, ends_block=ends_block)
@@ -56,11 +57,14 @@ class Layers:
         side, _, n_in, n_out = self.graph.params[params[0].name].value.shape
         positions = x.value.size // n_in
         terms = n_in, side**2 * n_out, positions, side**2 * positions
+        self.graph.form(name, "transposed convolution", x, kernel=(side, side), out=n_out, stride=side)
         function = operations.for_regions(operations.transposed_convolution)
         return self.graph.tap(name, self.graph.apply(function, x, params=params, casts=True, terms=terms))
 
     def batch_norm(self, name: str, x: Node) -> Node:
         params, epsilon = (Parameter(name, "scale"), Parameter(name, "bias")), self._norm["epsilon"]
+        rows = self._norm.get("rows", 0)
+        self.graph.form(name, "batch norm", x, epsilon=epsilon, share=self._norm["momentum"], rows=rows)
         if not self.training:
             return self.graph.tap(name, self._by_running_statistics(name, x, params, epsilon))
         rows = self._norm.get("rows", len(x.value))
@@ -79,6 +83,7 @@ class Layers:
     def region_batch_norm(self, name: str, x: Node, used: np.ndarray) -> Node:
         """Normalise regions [batch, region, height, width, channel] by the statistics of those in use."""
         params, epsilon = (Parameter(name, "scale"), Parameter(name, "bias")), self._norm["epsilon"]
+        self.graph.form(name, "masked batch norm", x, epsilon=epsilon, share=self._norm["momentum"])
         if not self.training:
             return self.graph.tap(name, self._by_running_statistics(name, x, params, epsilon))
         counted = x.value[used].reshape(-1, x.value.shape[-1])
@@ -93,6 +98,7 @@ class Layers:
         return self.graph.tap(name, self.graph.apply(function, x, params=params, terms=(1, 1, n, n)))
 
     def relu(self, name: str, x: Node, *, ends_block: bool = False) -> Node:
+        self.graph.form(name, "relu", x)
         return self.graph.gate(name, self.graph.apply(operations.relu, x), of=x, ends_block=ends_block)
 
     def add(self, name: str, x: Node, y: Node, *, ends_block: bool = False) -> Node:
@@ -104,6 +110,7 @@ class Layers:
 
     def pool(self, name: str, x: Node) -> Node:
         _, height, width, _ = x.value.shape
+        self.graph.form(name, "mean pool", x)
         return self.graph.tap(name, self.graph.apply(operations.mean_pool, x, terms=(height * width,)), ends_block=True)
 
     def dense(
@@ -114,6 +121,7 @@ class Layers:
         n_in, n_out = self.graph.params[params[0].name].value.shape
         rows = x.value.size // n_in
         terms, function = (n_in, n_out, rows, rows), operations.for_regions(operations.dense) if of_regions else operations.dense
+        self.graph.form(name, "dense", x, out=n_out)
         node = self.graph.apply(function, x, params=params, casts=True, widens=widens, terms=terms)
         return self.graph.tap(tap, node, layer=name, ends_block=ends_block)
 
@@ -125,6 +133,7 @@ class Layers:
         """Return rows [..., in] times a kernel, without a tap."""
         kernel = Parameter(name, "kernel")
         n_in, n_out = self.graph.params[kernel.name].value.shape
+        self.graph.form(name, "linear", x, out=n_out)
         return self.graph.apply(operations.linear, x, params=(kernel,), casts=True, terms=(n_in, n_out, x.value.size // n_in))
 
     def embedding(self, name: str, tokens: np.ndarray, *, of: tuple[str, str]) -> Node:
@@ -133,6 +142,10 @@ class Layers:
         # Nothing comes in that has a gradient; how often a row is used, so many terms its gradient has.
         uses = max(np.bincount(tokens.ravel()).max(), len(tokens))
         function = operations.embedding_sum
+        for parameter in params:
+            rows, width = self.graph.params[parameter.name].value.shape
+            for layer in (name, parameter.layer):
+                self.graph.form(layer, "embedding", Node(tokens), rows=rows, width=width)
         return self.graph.apply(function, Node(tokens), params=params, casts=True, terms=(1, 1, int(uses), len(tokens)))
 
     def tied_dense(self, name: str, x: Node, *, tap: str, ends_block: bool = False) -> Node:
@@ -140,12 +153,15 @@ class Layers:
         kernel = Parameter(name, "embedding")
         n_out, n_in = self.graph.params[kernel.name].value.shape
         terms = n_in, n_out, x.value.size // n_in
+        for layer in (name, tap):
+            self.graph.form(layer, "attend", x, out=n_out)
         node = self.graph.apply(operations.transposed_linear, x, params=(kernel,), casts=True, terms=terms)
         return self.graph.tap(tap, node, layer=tap, ends_block=ends_block)
 
     def layer_norm(self, name: str, x: Node) -> Node:
         """Normalise each row [..., width] by its own mean and variance, and multiply by a scale."""
         params, width = (Parameter(name, "scale"),), x.value.shape[-1]
+        self.graph.form(name, "layer norm", x, epsilon=self._layer_norm["epsilon"])
         rounded = self.graph.rounding.master
         mean = rounded(x.value.mean(axis=-1, keepdims=True), width)
         variance = rounded(x.value.var(axis=-1, keepdims=True), width)
@@ -158,6 +174,7 @@ class Layers:
         return self.graph.tap(name, self.graph.apply(normalise, x, params=params, casts=True, terms=terms))
 
     def gelu(self, name: str, x: Node) -> Node:
+        self.graph.form(name, "gelu", x)
         return self.graph.tap(name, self.graph.apply(operations.gelu, x, rounded=self.graph.rounding.master))
 
     def attention(self, name: str, x: Node, *, heads: int, keeps: np.ndarray | None) -> Node:
@@ -167,6 +184,7 @@ class Layers:
             keeps: what each share of each head is multiplied by, [batch, head, block, block].
         """
         block, of_head = x.value.shape[1], x.value.shape[2] // 3 // heads
+        self.graph.form(name, "causal attention", x, heads=heads)
         # Frameworks add products up in the parameters' type, and take the softmax of those.
         scores = self.graph.apply(operations.attention_scores, x, heads=heads, widens=True, terms=(of_head, block))
         shares = self.graph.apply(operations.causal_softmax, scores, terms=(1, 1))
@@ -197,4 +215,5 @@ class Layers:
 def mean_cross_entropy(graph: Graph, logits: Node, classes: np.ndarray) -> Node:
     """Return the mean over the batch of -log softmax(logits)[class]."""
     terms = (len(classes) + logits.value.shape[1],)
+    graph.form("loss", "cross entropy", logits)
     return graph.apply(operations.softmax_cross_entropy, logits, labels=classes, terms=terms)

@@ -79,5 +79,6 @@ def _features(layers: Layers, images: np.ndarray, model: dict[str, Any]) -> Node
             n_in = n_out
     x = layers.dense("head", layers.pool("pool", x), tap="head")
     terms = model["dimension"], model["dimension"]
+    layers.graph.form("features", "unit rows", x)
     node = layers.graph.apply(operations.normalise_rows, x, widens=True, terms=terms)
     return layers.graph.tap("features", node, ends_block=True)

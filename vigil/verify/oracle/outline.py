@@ -8,7 +8,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 # How the gradient of a layer's part is called.
 GRADIENTS = {"kernel": "weight gradient", "bias": "bias gradient", "scale": "scale gradient", "embedding": "embedding gradient"}
@@ -23,6 +23,14 @@ class Parameter(NamedTuple):
     @property
     def name(self) -> str:
         return f"{self.layer}.{self.part}"
+
+
+class LayerForm(NamedTuple):
+    """What a layer computes: its kind, the shape of what comes in, batch first and channels last, and with what it is made."""
+
+    kind: str
+    shape: tuple[int, ...]
+    facts: Mapping[str, Any]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -64,6 +72,7 @@ class Outline:
     parameters, users: parameter -> what it is, and the taps that are made with it.
     statistics: what a forward pass moves.
     work: how many terms all sums of the forward pass have together.
+    forms: layer -> what it computes; one whose weights are used twice has two, and what is no layer by itself has none.
     """
 
     taps: tuple[str, ...]
@@ -76,6 +85,7 @@ class Outline:
     users: Mapping[str, tuple[str, ...]]
     statistics: Mapping[str, Statistic]
     work: int = 0
+    forms: Mapping[str, tuple[LayerForm, ...]] = dataclasses.field(default_factory=dict)
 
     def family(self, tensor: str) -> str:
         """Return what a tensor is, whichever layer it belongs to."""
