@@ -15,6 +15,7 @@ from vigil.cli import options
 from vigil.documents.narrowing import NarrowedFrom, ReleaseLook
 from vigil.errors import UsageError
 from vigil.frameworks import TABLE
+from vigil.narrow.from_run import alarm_of, script_of_alarm, shrinking_of, where_seen
 from vigil.narrow.narrow import NOT_SHOWN, SCRIPT, begin, since, switched, written_in
 from vigil.narrow.since import KEEP, line_of
 from vigil.paths import expanded, runs_directory
@@ -59,6 +60,9 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     )
     options.add_release(parser)
     options.add_fault(parser)
+    parser.add_argument(
+        "--finding", metavar="N", default="1", help="of an audit: which call that is wrong, the worst first (default: 1)"
+    )
     options.add_json(parser)
     parser.set_defaults(run=run)
 
@@ -78,35 +82,51 @@ def run(arguments: argparse.Namespace) -> int:
     release = options.release_of_context(arguments)
     with contextlib.ExitStack() as stack:
         display = stack.enter_context(StageDisplay())
-        written = written_in(target)
-        if arguments.framework not in (None, written.framework):
-            written = dataclasses.replace(written, framework=arguments.framework)
-        python, recorded = Path(sys.executable), None
-        if release:
-            resolved = obtain(release, tell=display.say)
-            python, recorded = stack.enter_context(held(resolved, tell=display.say)), resolved.named
-        elif arguments.python:
-            python = expanded(arguments.python)
+        alarm = (
+            alarm_of(target, finding=options.whole_number("--finding", arguments.finding, least=1)) if target.is_dir() else None
+        )
+        if alarm:
+            if arguments.fault or arguments.framework or arguments.python:
+                raise UsageError(f"{target}: a run says by itself which fault, framework and interpreter it had. Leave them out.")
+            python, recorded = stack.enter_context(where_seen(alarm.document.release, tell=display.say))
+            directory = new_own_directory(runs_directory(), Path(alarm.framework), "narrow")
+            found = script_of_alarm(alarm, directory, python=python, tell=display.say, progress=display.progress)
+            script, source, smaller, fault = found.script, alarm.source, shrinking_of(found), alarm.fault
+            written = written_in(script)
         else:
-            require_framework(written.framework)
+            script, smaller, fault = target, None, fault_entry(arguments.fault)
+            source = NarrowedFrom(kind="script", path=str(target.resolve()), what=_title(target))
+            written = written_in(target)
+            if arguments.framework:
+                written = dataclasses.replace(written, framework=arguments.framework)
+            python, recorded = Path(sys.executable), None
+            if release:
+                resolved = obtain(release, tell=display.say)
+                python, recorded = stack.enter_context(held(resolved, tell=display.say)), resolved.named
+            elif arguments.python:
+                python = expanded(arguments.python)
+            else:
+                require_framework(written.framework)
+            directory = None
         line = None
         if arguments.since:
             line = line_of(
                 written.framework, arguments.package or written.package, oldest=arguments.oldest, newest=arguments.newest,
                 hold=arguments.hold, indexes=arguments.extra_index, tell=display.say,
             )  # fmt: skip
-        directory = new_own_directory(runs_directory(), target, "narrow")
+        directory = directory or new_own_directory(runs_directory(), target, "narrow")
         work = begin(
-            NarrowedFrom(kind="script", path=str(target.resolve()), what=_title(target)),
-            target,
+            source,
+            script,
             directory,
             framework=written.framework,
             modules=written.modules,
             python=python,
-            fault=fault_entry(arguments.fault),
+            fault=fault,
             release=recorded,
             command=arguments.command,
             jobs=jobs,
+            smaller=smaller,
             tell=display.say,
         )
         if work.document.state != NOT_SHOWN and arguments.switches:
@@ -126,5 +146,8 @@ def _told(package: str, look: ReleaseLook) -> str:
 
 def _title(script: Path) -> str:
     """Return what a script says that it shows: the first line of its docstring, or its name."""
-    said = ast.get_docstring(ast.parse(script.read_text(encoding="utf-8"))) or script.name
+    try:
+        said = ast.get_docstring(ast.parse(script.read_text(encoding="utf-8"))) or script.name
+    except (SyntaxError, ValueError):  # which is refused with its reason when it is read
+        return script.name
     return said.splitlines()[0].rstrip(".")

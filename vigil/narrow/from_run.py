@@ -1,0 +1,148 @@
+"""From the directory of an audit or a verification to a script: what was wrong there, asked alone and made smaller."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from vigil.audit.definitions import catalog
+from vigil.audit.limits import audit_limits
+from vigil.data.official import ensure_data
+from vigil.documents.audit import Audit, AuditFinding
+from vigil.documents.narrowing import NarrowedFrom, Shrinking
+from vigil.documents.provenance import NamedRelease, PlantedFault
+from vigil.documents.verification import Verification
+from vigil.errors import CannotRun, UsageError
+from vigil.narrow.layers import NotNarrowed, narrow_origin
+from vigil.narrow.smaller import MOST_LINES, Narrowed, narrow_audit
+from vigil.process.build_spec import fault_entry
+from vigil.process.consent import FAULTS, is_own
+from vigil.recipes.command_line import fault_in
+from vigil.recipes.loading import load_recipe
+from vigil.releases.recorded import interpreter, named_by_user
+from vigil.releases.store import Tell
+from vigil.steps.processes import Started
+from vigil.verify.golden import load_golden, path_of
+
+
+@dataclasses.dataclass(frozen=True)
+class Alarm:
+    """What a run says is wrong. finding: of an audit, the one that is meant."""
+
+    source: NarrowedFrom
+    document: Audit | Verification
+    framework: str
+    fault: dict[str, str] | None
+    finding: AuditFinding | None = None
+
+
+def alarm_of(directory: Path, *, finding: int = 1) -> Alarm:
+    """Return what the document in a directory says is wrong.
+
+    Args:
+        finding: of an audit, which one, from 1 on, the worst first.
+
+    Raises:
+        UsageError: there is no document that tells of a failure, or the audit has no such finding.
+    """
+    if (directory / Audit.FILE_NAME).exists():
+        audit = Audit.read(directory)
+        wrong = [each for each in audit.findings if each.kind == "wrong"]
+        if not 1 <= finding <= len(wrong):
+            raise UsageError(
+                f"--finding: found {finding}. Allowed: 1 to {len(wrong)}, the calls of {directory.name} that are wrong."
+            )
+        chosen = wrong[finding - 1]
+        what = (
+            f"{chosen.way}, {audit.framework} {audit.framework_version}, {chosen.mode}: {chosen.quantity} in {chosen.precision}"
+        )
+        source = NarrowedFrom(kind="audit", path=str(directory), what=what)
+        return Alarm(source, audit, audit.framework, _fault(audit.fault, audit.command), chosen)
+    if (directory / Verification.FILE_NAME).exists():
+        verification = Verification.read(directory)
+        if verification.origin is None:
+            raise UsageError(f"{directory}: its verification names no origin. Allowed: one that found a wrong tensor.")
+        what = f"{verification.recipe}, {verification.context}: {verification.origin.text}"
+        source = NarrowedFrom(kind="verification", path=str(directory), what=what)
+        fault = _fault(verification.fault, verification.command)
+        return Alarm(source, verification, verification.context.framework, fault)
+    raise UsageError(
+        f"{directory}: holds neither {Audit.FILE_NAME} nor {Verification.FILE_NAME}. Allowed: the directory of an audit or of a "
+        "verification that found something wrong. Of a step or an operator of your own, write a script (docs/narrow.md)."
+    )
+
+
+def _fault(planted: PlantedFault | None, command: str) -> dict[str, str] | None:
+    """Return the fault that was planted, where it is the user's own and as it was. Raises UsageError."""
+    if planted is None:
+        return None
+    if not is_own(FAULTS, planted.sha256):
+        raise UsageError(
+            f"the run has the planted fault {planted.name}, whose file no command of yours has named: it is not run unasked. "
+            "Make the run again with --fault."
+        )
+    fault = fault_entry(fault_in(command))
+    if fault is None or fault["sha256"] != planted.sha256:
+        raise UsageError(f"the planted fault {planted.name} is not the file any more that it was. Make the run again.")
+    return fault
+
+
+@contextlib.contextmanager
+def where_seen(release: NamedRelease | None, *, tell: Tell) -> Iterator[tuple[Path, NamedRelease | None]]:
+    """Yield the interpreter of the release that a run is of. Raises UsageError for one that no command of this user has named."""
+    if release is not None and not named_by_user(release):
+        raise UsageError(f"the run is of {release.request}, which no command of yours has named: give it with --release.")
+    with interpreter(release, tell=tell) as (python, recorded):
+        yield python or Path(sys.executable), recorded
+
+
+def script_of_alarm(
+    alarm: Alarm,
+    directory: Path,
+    *,
+    python: Path,
+    tell: Tell,
+    progress: Callable[[str, int, int], None] = lambda what, done, total: None,
+    data: Callable[[int, int | None], None] = lambda done, total: None,
+) -> Narrowed:
+    """Ask what is wrong alone, make it smaller, and write script.py into the directory.
+
+    Raises:
+        CannotRun: alone it is right, or there is nothing that could be asked, with the reason.
+    """
+    started = Started(framework=alarm.framework, python=python, fault=alarm.fault, progress=progress)
+    limits = audit_limits()
+    document = alarm.document
+    if isinstance(document, Audit):
+        assert alarm.finding is not None
+        entry = catalog()[alarm.finding.operator]
+        found = narrow_audit(started, directory, alarm.finding, entry, limits=limits, threads=document.threads, tell=tell)
+        if found is None:
+            raise CannotRun(
+                f"{alarm.source.what}: asked again alone, it does not show, or no script of at most {MOST_LINES} lines shows it. "
+                f"Its script of the audit, if it has one: {alarm.finding.script}"
+            )
+        return found
+    assert document.origin is not None
+    recipe = load_recipe(document.recipe.name)
+    training = recipe.resolve(document.recipe.profile)
+    tape = load_golden(
+        path_of(document.recipe.name, document.recipe.profile),
+        recipe=document.recipe,
+        data_directory=ensure_data(training, progress=data),
+    )
+    narrowed = narrow_origin(started, directory, document.origin, document.context, tape, limits=limits, tell=tell)
+    if isinstance(narrowed, NotNarrowed):
+        raise CannotRun(
+            f"{alarm.source.what}: no script of one layer shows it: {narrowed.reason}. What shows it is the run itself: "
+            f"{document.command}"
+        )
+    return narrowed
+
+
+def shrinking_of(found: Narrowed) -> Shrinking:
+    """Return how a script was made smaller, as the document tells it."""
+    return Shrinking(asked=found.asked, before=found.before.form, after=found.trial.form, needs=found.needs)
