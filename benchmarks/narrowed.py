@@ -11,6 +11,7 @@ import argparse
 import ast
 import hashlib
 import json
+import re
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -45,9 +46,9 @@ def rows() -> list[dict[str, Any]]:
     return list({row["script"]: row for row in map(json.loads, (content or b"").decode().splitlines())}.values())
 
 
-def search(scripts: Sequence[Path], *, jobs: int) -> int:
-    """Narrow scripts that have no row as they are now; return how many could not be."""
-    known = {row["script"]: row["sha256"] for row in rows()}
+def search(scripts: Sequence[Path], *, jobs: int, again: bool = False) -> int:
+    """Narrow scripts that have no row as they are now, or all of them again; return how many could not be."""
+    known = {} if again else {row["script"]: row["sha256"] for row in rows()}
     lines: dict[tuple[str, str, tuple[str, ...]], Line] = {}
     failed = 0
     for script in scripts:
@@ -91,7 +92,9 @@ def _narrowed(script: Path, name: str, line: Line, folder: Path, *, jobs: int) -
         most_runs=FIRST_RUNS,
     )
     # What another processor, or an older release, has wrong is searched for as well: any WRONG is it.
-    since(work, line)
+    # Of a bug that was mended its docstring says where it was seen.
+    told = re.search(r"WRONG in (?:[a-z-]+ )?(\d+\.\d+[.\d]*\d)", script.read_text(encoding="utf-8"))
+    since(work, line, seen_in=told[1] if told else None)
     return work.document
 
 
@@ -150,12 +153,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     searching = actions.add_parser("search", help="narrow scripts, and append their rows")
     searching.add_argument("scripts", nargs="+", type=Path)
     searching.add_argument("--jobs", type=int, default=len(available_cores()))
+    searching.add_argument("--again", action="store_true", help="those that have a row, too")
     actions.add_parser("page", help="print docs/narrowed.md")
     given = parser.parse_args(arguments)
     if given.action == "page":
         print(page(), end="")
         return 0
-    return 1 if search(given.scripts, jobs=given.jobs) else 0
+    return 1 if search(given.scripts, jobs=given.jobs, again=given.again) else 0
 
 
 if __name__ == "__main__":

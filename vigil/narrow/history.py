@@ -48,14 +48,18 @@ class History:
         count: how many releases there are.
         side_by_side: how many are looked at at once.
         share: how often the script is wrong where the failure was seen.
+        seen: that release, if it is one of them: what was mended since, or is wrong in few releases, is met by no other look.
     """
 
-    def __init__(self, count: int, *, side_by_side: int, share: float = 1.0, samples: int = _BETWEEN) -> None:
+    def __init__(
+        self, count: int, *, side_by_side: int, share: float = 1.0, seen: int | None = None, samples: int = _BETWEEN
+    ) -> None:
         self.count, self.side_by_side = count, side_by_side
+        self._seen = count - 1 if seen is None else seen
         self._first_runs = max(runs_to_miss(share), FIRST_RUNS)
         self.outcomes: dict[int, list[Outcome]] = {}
         inner = [round((count - 1) * (place + 1) / (samples + 1)) for place in range(samples)]
-        self._first = list(dict.fromkeys([count - 1, 0, *inner]))
+        self._first = list(dict.fromkeys([self._seen, count - 1, 0, *inner]))
 
     def says(self, place: int) -> str | None:
         """Return what a release says: what it has said besides RIGHT, if anything; None where it has said nothing that counts."""
@@ -76,9 +80,7 @@ class History:
     def next(self) -> list[Probe]:
         """Return what to look at now, at most as many releases as are looked at at once; none where all is said."""
         waiting = [
-            Probe(place, self._first_runs if place == self.count - 1 else 1)
-            for place in self._first
-            if place not in self.outcomes
+            Probe(place, self._first_runs if place == self._seen else 1) for place in self._first if place not in self.outcomes
         ]
         if not waiting:
             waiting = self._towards_an_end()

@@ -178,8 +178,12 @@ def _reason(outcomes: Sequence[Outcome], wrong: Sequence[Outcome]) -> str:
 
 
 def _version(python: Path, framework: str) -> str | None:
-    names = TABLE[framework].carriers
-    code = f"import importlib.metadata as m; print(next(d.version for d in m.distributions() if d.name in {names}))"
+    return next(filter(None, (_installed(python, name) for name in TABLE[framework].carriers)), None)
+
+
+def _installed(python: Path, package: str) -> str | None:
+    """Return the version of a package that an interpreter has; None where it has none."""
+    code = f"import importlib.metadata as m; print(m.version({package!r}))"
     done = subprocess.run([str(python), "-I", "-c", code], stdin=subprocess.DEVNULL, capture_output=True, text=True)
     return done.stdout.strip() or None if done.returncode == 0 else None
 
@@ -214,8 +218,19 @@ def switched(work: Work, *, progress: Callable[[int, int], None] = lambda done, 
     work.note(switches=tuple(tried), reason=f"{work.document.reason}; {told}")
 
 
-def since(work: Work, line: Line, *, keep: int = KEEP, progress: Callable[[ReleaseLook], None] = lambda look: None) -> None:
-    """Search the releases for what brought the failure, try which package carries it, and write both down."""
+def since(
+    work: Work,
+    line: Line,
+    *,
+    seen_in: str | None = None,
+    keep: int = KEEP,
+    progress: Callable[[ReleaseLook], None] = lambda look: None,
+) -> None:
+    """Search the releases for what brought the failure, try which package carries it, and write both down.
+
+    Args:
+        seen_in: a release that shows it; None: the one of the interpreter.
+    """
     prober = Prober(work.subject)
 
     def seen(place: int, outcomes: list[Outcome]) -> None:
@@ -223,7 +238,8 @@ def since(work: Work, line: Line, *, keep: int = KEEP, progress: Callable[[Relea
 
     script = work.document.script
     share = script.wrong / script.runs if script and script.wrong else 1.0
-    found = search(line, prober, jobs=work.jobs, share=share, keep=keep, tell=work.tell, seen=seen)
+    seen_in = seen_in or _installed(work.python, line.package)
+    found = search(line, prober, jobs=work.jobs, share=share, seen_in=seen_in, keep=keep, tell=work.tell, seen=seen)
     work.note(releases=_searched(found, []))
     told = [_change(found, change, mixed_of(found, change, prober, work.tell)) for change in found.history.changes()]
     releases = _searched(found, told)

@@ -117,6 +117,7 @@ def search(
     *,
     jobs: int,
     share: float = 1.0,
+    seen_in: str | None = None,
     keep: int = KEEP,
     tell: Tell = lambda text: None,
     seen: Callable[[int, list[Outcome]], None] = lambda place, outcomes: None,
@@ -127,11 +128,13 @@ def search(
 
     Args:
         share: how often the script was wrong where the failure was seen.
+        seen_in: the release of the package in which it was.
         keep: bytes that all environments may take; those that are longest unused go first.
         seen: told each release that was looked at.
     """
     began = time.monotonic()
-    found = Found(line, History(len(line.versions), side_by_side=jobs, share=share), {})
+    place = line.versions.index(seen_in) if seen_in in line.versions else None
+    found = Found(line, History(len(line.versions), side_by_side=jobs, share=share, seen=place), {})
     lock = threading.Lock()
 
     def resolve(place: int) -> Resolved | None:

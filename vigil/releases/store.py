@@ -37,7 +37,7 @@ from vigil.releases.resolve import Resolved, Unavailable, is_same_version, key_o
 
 MARKER, LAST_USED = "vigil.json", "last-used"
 _IN_USE_SECONDS = 86400.0
-_FREE_BYTES = 4 * 2**30
+_FREE_BYTES = 8 * 2**30  # two large environments side by side, and what the installer keeps of them
 # 1: siblings were the newest, whatever the release; such an environment is built again.
 SCHEMA = 2
 Tell = Callable[[str], None]
@@ -269,7 +269,7 @@ def _removed(directory: Path) -> Pruned:
 def prune_to(most: int) -> list[Pruned]:
     """Remove environments, the longest unused first, until all take no more than so many bytes; one that is in use is left.
 
-    They take less where the disk would have less than 4 GiB free, which a large environment needs.
+    They take less where the disk would have less than 8 GiB free.
     """
     outcomes = []
     there = sorted(listed(), key=lambda environment: environment.last_used)

@@ -10,9 +10,10 @@ from vigil.narrow.history import History, spans
 from vigil.narrow.outcome import FAILED, NOT_INSTALLED, OTHERWISE, RIGHT, WRONG, Outcome
 
 
-def told(kinds, *, rate: float = 1.0, seed: int = 0, side_by_side: int = 2) -> tuple[History, int, int]:
+def told(kinds, *, rate: float = 1.0, seed: int = 0, side_by_side: int = 2, seen: int | None = None) -> tuple[History, int, int]:
     """Look at releases until nothing is asked; return the history, rounds and releases looked at."""
-    draw, history, rounds = random.Random(seed), History(len(kinds), side_by_side=side_by_side, share=rate), 0
+    draw, rounds = random.Random(seed), 0
+    history = History(len(kinds), side_by_side=side_by_side, share=rate, seen=seen)
     while probes := history.next():
         rounds += 1
         assert len(probes) <= side_by_side
@@ -38,6 +39,14 @@ def test_a_failure_that_was_mended_is_told_too() -> None:
     history, _, _ = told([WRONG] * 13 + [RIGHT] * 20)
     [change] = history.changes()
     assert (change.before, change.after, change.last_before, change.first) == (WRONG, RIGHT, 12, 13)
+
+
+def test_what_is_wrong_in_two_releases_alone_is_found_from_where_it_was_seen() -> None:
+    """No look besides that meets it."""
+    kinds = [RIGHT] * 17 + [WRONG] * 2 + [RIGHT] * 20
+    assert told(kinds)[0].changes() == []
+    found = told(kinds, seen=18)[0].changes()
+    assert [(each.after, each.last_before, each.first) for each in found] == [(WRONG, 16, 17), (RIGHT, 18, 19)]
 
 
 def test_four_changes_are_told_in_order() -> None:
