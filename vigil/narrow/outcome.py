@@ -87,6 +87,8 @@ def run_script(
     """
     own = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV")}
     quiet = {"TF_CPP_MIN_LOG_LEVEL": "3", "JAX_PLATFORMS": "cpu"}
+    # A program from a cache of the user's would show neither the release nor the switch that it is run with.
+    own["JAX_ENABLE_COMPILATION_CACHE"] = "false"
     command = [str(python), "-c", _LAUNCHER, str(script.resolve()), ",".join(modules), prelude, fault]
     began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="vigil-") as folder, open(Path(folder) / "log.txt", "w+", encoding="utf-8") as log:

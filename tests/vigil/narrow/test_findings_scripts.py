@@ -25,7 +25,8 @@ def lacking(text: str) -> list[str]:
         if isinstance(constant, ast.Constant)
     }
     raised = [node.exc for node in nodes if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call)]
-    is_ended = any(isinstance(each.func, ast.Name) and each.func.id == "SystemExit" and each.args for each in raised)
+    called = [node for node in nodes if isinstance(node, ast.Call) and ast.unparse(node.func) == "sys.exit"]
+    is_ended = any(ast.unparse(each.func) == "SystemExit" and each.args for each in raised) or any(each.args for each in called)
     return [word for word in ("RIGHT", "WRONG") if word not in printed] + ([] if is_ended else ["SystemExit"])
 
 
