@@ -108,7 +108,9 @@ def run_script(
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
         log.seek(0)
-        lines = [redact(line.rstrip()[:_LONGEST]) for line in log.read().splitlines() if line.strip()]
+        # Where an environment lies on this machine is nothing that a report should say.
+        home = str(Path(python).absolute().parent.parent)
+        lines = [redact(line.rstrip().replace(home, "...")[:_LONGEST]) for line in log.read().splitlines() if line.strip()]
     return outcome_of(code, lines, like=like, seconds=round(time.monotonic() - began, 2))
 
 

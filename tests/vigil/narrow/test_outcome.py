@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -58,6 +59,13 @@ def test_a_script_is_run_in_a_folder_of_its_own_and_ended_in_time(tmp_path) -> N
     began = time.monotonic()
     assert run_script(script, sys.executable, seconds=1.0)[:2] == (FAILED, "not done after 1 s")
     assert time.monotonic() - began < 20
+
+
+def test_where_an_environment_lies_is_not_told(tmp_path) -> None:
+    """An ImportError names the file that it comes from, which goes into reports."""
+    script = tmp_path / "script.py"
+    script.write_text("import sys; raise ImportError(f'cannot import name x ({sys.prefix}/lib)')")
+    assert run_script(script, Path(sys.executable)).line == "ImportError: cannot import name x (.../lib)"
 
 
 def test_what_does_not_start_is_no_failure_of_the_script(tmp_path) -> None:
