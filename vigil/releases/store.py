@@ -137,6 +137,7 @@ def known(release: Release) -> Resolved | None:
         for environment in listed()
         # What was built for optax has a framework of that release's time, with other libraries than the framework's own release.
         if distribution_named(environment.resolved.request) == release.distribution
+        and environment.resolved.framework == release.framework  # Keras has three
         and environment.resolved.key
         == key_of(environment.resolved.pins, release.shown_indexes)  # of this Python and these indexes
         and is_it(environment.resolved.pins)

@@ -13,7 +13,7 @@ import pytest
 
 from vigil.errors import DirectoryError, EnvironmentFailed
 from vigil.releases import store
-from vigil.releases.naming import parse_release
+from vigil.releases.naming import Release, parse_release
 from vigil.releases.recorded import interpreter
 from vigil.releases.resolve import Unavailable
 from vigil.releases.store import MARKER, held, listed, obtain, obtain_or_say_why, prune, prune_to
@@ -212,6 +212,19 @@ def test_prune_leaves_what_is_in_use(fake, cache):
         assert (outcome.is_in_use, outcome.freed, python.exists()) == (True, 0, True)
     assert not prune(unused_seconds=0.0)[0].is_in_use
     assert listed() == []
+
+
+def test_a_library_on_another_framework_is_another_environment(fake, cache):
+    """What was built for Keras on TensorFlow has no JAX, and what was built for jax has not the Keras of that release."""
+    fake.newest |= {"keras": "3.15.1"}
+    of = {
+        name: Release(text="keras==3.12.0", framework=name, distribution="keras", version="3.12.0")
+        for name in ("tensorflow", "jax")
+    }
+    found = {name: obtain(release) for name, release in of.items()}
+    assert found["tensorflow"].key != found["jax"].key
+    assert {name: obtain(release).key for name, release in of.items()} == {name: each.key for name, each in found.items()}
+    assert obtain(parse_release("jax==0.10.2")).request == "jax==0.10.2"
 
 
 def test_prune_to_a_size_removes_the_longest_unused_first(fake, cache):
