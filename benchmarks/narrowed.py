@@ -1,6 +1,6 @@
 """`python -m benchmarks.narrowed`: since which release each finding on record is there, by `vigil narrow`.
 
-`search SCRIPT ...` narrows each script, and appends a row to reference_results/narrowed/rows.jsonl. What is known of a script as
+`search SCRIPT ...` narrows each script, and appends a row to docs/findings/narrowed/rows.jsonl. What is known of a script as
 it is now is not searched again; probes are stored besides, so that what breaks off goes on. `page` prints the rows as Markdown:
 docs/narrowed.md.
 """
@@ -26,7 +26,7 @@ from vigil.locks import locked
 from vigil.narrow.history import FIRST_RUNS
 from vigil.narrow.narrow import NOT_SHOWN, begin, since, written_in
 from vigil.narrow.since import Line, line_of
-from vigil.paths import project_root, reference_directory
+from vigil.paths import project_root
 from vigil.process.environment import describe_code
 from vigil.process.side_by_side import available_cores
 
@@ -37,7 +37,7 @@ _OLDEST = {"keras": "3.0.0"}  # Keras 2 has other modules
 
 def rows_path() -> Path:
     """Return the file of the rows."""
-    return reference_directory() / "narrowed" / "rows.jsonl"
+    return project_root() / "docs" / "findings" / "narrowed" / "rows.jsonl"
 
 
 def rows() -> list[dict[str, Any]]:
@@ -142,7 +142,7 @@ def page() -> str:
         looked = f"{len(row['looks'])} releases, {row['seconds'] / 60:.1f} min"
         lines.append(f"| [{Path(path).stem}]({path}) | {row['what']} | {row['says']}{held} | {looked} | {row['date']} |")
     processors = sorted({row["hardware"] for row in found})
-    lines += ["", f"Processors: {'; '.join(processors)}. Python 3.11."] if processors else []
+    lines += ["", f"Processors: {'; '.join(processors)}, with Python 3.11."] if processors else []
     return "\n".join(lines) + "\n"
 
 
