@@ -20,6 +20,8 @@ from vigil.progress import duration
 MARKDOWN, JSON, JUNIT = "summary.md", "summary.json", "junit.xml"
 COLUMNS = ("recipe", "framework", "release", "verified", "reproduced", "wrong", "failed", "other", "left")
 STEPS = "steps of your own, and audits of operators"
+NARROWED = "narrowed"
+NARROWED_COLUMNS = ("cause", "state", "found", "directory")
 STEP_COLUMNS = ("what", "context", "verdict", "since", "reason")
 _WORDS = {0: "fine", 1: "wrong", 3: "could not run", 4: "unknown"}
 # XML 1.0, section 2.2: characters that no document may hold, not even escaped.
@@ -47,6 +49,7 @@ def summary(document: Night) -> dict[str, Any]:
     facts["table"] = [dict(zip(COLUMNS, row, strict=True)) for row in table(document)]
     facts |= {"standing": content["standing"], "seconds_lost": seconds_lost(document)}
     facts["steps"] = [row.as_json() for row in document.steps]
+    facts["narrowed"] = [each.as_json() for each in document.narrowed]
     return facts | {"not_fine": [row.as_json() for row in document.rows if row.is_done and not is_fine(row)]}
 
 
@@ -94,6 +97,11 @@ def steps(document: Night) -> list[tuple[str, ...]]:
         (row.recipe, row.context.text, str(row.ended_as or row.status), row.since or "-", _short(row.reason or row.chosen))
         for row in document.steps
     ]
+
+
+def narrowed(document: Night) -> list[tuple[str, ...]]:
+    """Return a row for each cause that was narrowed: what is wrong, how far it came, and what was found."""
+    return [(each.cause, each.state, _short(each.reason), each.directory or "-") for each in document.narrowed]
 
 
 def step_commands(document: Night) -> list[str]:
@@ -215,6 +223,8 @@ def markdown(document: Night) -> str:
     if document.steps:
         lines += [f"## {STEPS.capitalize()}", "", *markdown_table(STEP_COLUMNS, steps(document)), ""]
         lines += [*(f"- `{_inline(line).replace('`', '')}`" for line in step_commands(document)), ""]
+    if document.narrowed:
+        lines += [f"## {NARROWED.capitalize()}", "", *markdown_table(NARROWED_COLUMNS, narrowed(document)), ""]
     if found := not_fine(document):
         lines += ["## What is not fine", "", *markdown_table(NOT_FINE_COLUMNS, found), ""]
     lines += [f"- {_inline(line)}" for line in notes(document)]

@@ -18,6 +18,8 @@ from reports.site.appearance import FAILED, appearance_of
 from reports.site.cell_results import CellResult
 from reports.site.sources import Sources
 from reports.verification_picture import FILE_NAME as PICTURE
+from vigil.documents.document import DocumentError
+from vigil.documents.narrowing import Narrowing, place_of
 from vigil.documents.night import VERIFY
 from vigil.redaction import redact
 
@@ -39,14 +41,32 @@ class OutTensor:
 
 
 @dataclass(frozen=True)
+class Narrowed:
+    """What a narrowing came to: since which release, hidden by which switches; files that say more."""
+
+    document: Narrowing
+    script: Path
+    report: Path
+
+    @property
+    def hidden_by(self) -> Sequence[str]:
+        """Return the switches that hide it."""
+        return [each.name for each in self.document.switches or () if each.outcome == "right"]
+
+
+@dataclass(frozen=True)
 class Evidence:
-    """Files of one result. log, picture: None where they are not on this machine. tail: the last lines of a failure's log."""
+    """Files of one result. log, picture: None where they are not on this machine. tail: the last lines of a failure's log.
+
+    narrowed: what narrowing it came to, and where that lies; None where it was not narrowed.
+    """
 
     log: Path | None
     picture: Path | None
     tail: Sequence[str]
     tensors: Sequence[OutTensor]
     n_out: int
+    narrowed: Narrowed | None = None
 
 
 class Files:
@@ -57,7 +77,7 @@ class Files:
 
     def of(self, result: CellResult) -> Evidence:
         """Return what this machine holds of a result."""
-        directory = self._directory(result)
+        directory = self.directory(result)
         if directory is None:
             return Evidence(None, None, (), (), 0)
         log = directory / _LOG if result.kind != VERIFY else directory / "answers" / _LOG
@@ -70,6 +90,7 @@ class Files:
             tail=_tail(log) if is_failed else (),
             tensors=tensors[:TENSORS],
             n_out=len(tensors),
+            narrowed=_narrowed(directory) if tensors else None,
         )
 
     def link(self, path: Path, root: str) -> str:
@@ -84,7 +105,7 @@ class Files:
             return None
         return f"{self.sources.mlflow}/#/runs/{run}"
 
-    def _directory(self, result: CellResult) -> Path | None:
+    def directory(self, result: CellResult) -> Path | None:
         """Return where the verb left a result; of several runs that which did not end well, else the first."""
         parts = result.identity.split("/")
         if result.runs:
@@ -97,6 +118,17 @@ class Files:
             return directory if directory.is_dir() else None
         except OSError:  # a name may be longer than any file's
             return None
+
+
+def _narrowed(run: Path) -> Narrowed | None:
+    """Return what narrowing a run came to, where a script shows it."""
+    place = place_of(run)
+    try:
+        document = Narrowing.read(place)
+    except (OSError, DocumentError):
+        return None
+    script, report = place / "script.py", place / "report.md"
+    return Narrowed(document, script, report) if script.is_file() and report.is_file() else None
 
 
 def _tail(log: Path) -> list[str]:

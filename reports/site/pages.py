@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import shlex
 import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -161,7 +162,11 @@ class _Site:
         screen.write(self.out)
         (self.out / feed.FILE_NAME).write_bytes(feed.feed_of(screen, self.earlier))
         (self.out / badge.FILE_NAME).write_text(badge.badge_of(screen), encoding="utf-8")
-        own = {"steps": own_steps, "step_commands": step_commands(sources.night) if sources.night else ()}
+        own = {
+            "steps": own_steps,
+            "step_commands": step_commands(sources.night) if sources.night else (),
+            "steps_narrowed": self._steps_narrowed(),
+        }
         if not cells:
             self.write("index.html", "empty.html", **own)
             return
@@ -176,6 +181,7 @@ class _Site:
             seen=seen_drops(cells, self.powers),
             rows=self.rows,
             links={row.anchor: self._row_links(cause, row) for cause, row in zip(self.found.causes, self.rows, strict=True)},
+            narrowed={row.anchor: self._narrowed(row) for row in self.rows},
             found=self.found,
             chance=self.found.by_chance,
             expected=expected_alarms(self.found.judged),
@@ -188,6 +194,14 @@ class _Site:
             left=glance.left_of(sources),
             **own,
         )
+
+    def _steps_narrowed(self) -> dict[str, tuple[str, str | None]]:
+        """Return what narrowing the night's audits came to, by the key of the cell, with the address of its report."""
+        found = {}
+        for each in self.sources.night.narrowed if self.sources.night else ():
+            report = self.sources.runs / each.directory / "report.md" if each.directory else None
+            found[each.key] = (each.reason, self.files.link(report, "") if report and report.is_file() else None)
+        return found
 
     def write_history(self) -> None:
         """Write the pages of nights and releases."""
@@ -265,8 +279,17 @@ class _Site:
             ("one training step against float64, about a minute", verify_command(cell.key, verified, source=source)),
             ("the metric, with five seeds", reproduce_command(cell.key, release, source=source)),
             ("with the release before, seed by seed", compare_command(cell.key, before, release, source=source)),
+            ("the wrong tensor as a script, with its releases and switches", self._narrow_command(newest[VERIFY])),
         ]
         return [(what, text) for what, text in found if text]
+
+    def _narrow_command(self, verified: Sequence[CellResult]) -> str | None:
+        """Return what narrows a cell's wrong step; None where none is wrong, or its run is not on this machine."""
+        if not verified or verified[-1].verdict != Verdict.REGRESSED or (directory := self.files.directory(verified[-1])) is None:
+            return None
+        root = project_root()
+        shown = directory.relative_to(root) if directory.is_relative_to(root) else directory
+        return shlex.join(["vigil", "narrow", str(shown), "--switches", "--since"])
 
     def _siblings(self, cell: ReportedCell) -> list[ReportedCell]:
         """Return the cells of the same recipe that are nearest: the same context in other frameworks, then what is wrong."""
@@ -293,7 +316,11 @@ class _Site:
     def _result_links(self, result: CellResult, root: str) -> list[tuple[str, str]]:
         """Return where a result's log, picture and run in MLflow are, of those that are known."""
         evidence = self.files.of(result)
-        held = (("log", evidence.log), ("verify.png", evidence.picture))
+        narrowed = evidence.narrowed
+        held = (
+            ("log", evidence.log), ("verify.png", evidence.picture),
+            ("script", narrowed.script if narrowed else None), ("narrowed", narrowed.report if narrowed else None),
+        )  # fmt: skip
         files = [(name, self.files.link(path, root)) for name, path in held if path]
         run = self.files.mlflow(result)
         return [*files, *([("MLflow", run)] if run else [])]
@@ -314,9 +341,15 @@ class _Site:
         has_log = newest is not None and appearance_of(newest.verdict).name == FAILED
         log = files.get("log") or (f"{page}#log" if has_log else None)
         links += [("log", log)] if log else []
-        links += [("MLflow", files["MLflow"])] if "MLflow" in files else []
+        links += [(name, files[name]) for name in ("script", "narrowed", "MLflow") if name in files]
         links += [("yesterday", f"nights/{night_page(self.previous)}")] if self.previous else []
         return [*links, *known]
+
+    def _narrowed(self, row: CauseRow) -> str:
+        """Return what narrowing the cell that shows a cause came to; nothing where it was not narrowed."""
+        verified = self.cells[row.key].newest(VERIFY) if row.key is not None else None
+        narrowed = self.files.of(verified).narrowed if verified else None
+        return narrowed.document.reason if narrowed else ""
 
     def _evidence(self, finding: KnownFinding) -> str:
         """Return the address of what shows a finding: a link, or a script in the checkout."""

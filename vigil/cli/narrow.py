@@ -6,14 +6,16 @@ import argparse
 import ast
 import contextlib
 import dataclasses
+import shutil
 import sys
 from pathlib import Path
 
 from reports.narrowing_text import issue_report, narrowing_block
 from runners.contract.files import replace_text
 from vigil.cli import options
-from vigil.documents.narrowing import NarrowedFrom, ReleaseLook
-from vigil.errors import UsageError
+from vigil.documents.narrowing import NarrowedFrom, ReleaseLook, place_of
+from vigil.documents.verification import Verification
+from vigil.errors import DirectoryError, UsageError
 from vigil.frameworks import TABLE
 from vigil.narrow.from_run import alarm_of, script_of_alarm, shrinking_of, where_seen
 from vigil.narrow.narrow import NOT_SHOWN, SCRIPT, begin, since, switched, written_in
@@ -26,6 +28,7 @@ from vigil.progress import StageDisplay
 from vigil.releases.store import held, obtain
 from vigil.steps.verify import new_own_directory
 from vigil.terminal import answered
+from vigil.tracking import upload_or_note
 
 REPORT = "report.md"
 EXIT_CODES = (
@@ -89,7 +92,7 @@ def run(arguments: argparse.Namespace) -> int:
             if arguments.fault or arguments.framework or arguments.python:
                 raise UsageError(f"{target}: a run says by itself which fault, framework and interpreter it had. Leave them out.")
             python, recorded = stack.enter_context(where_seen(alarm.document.release, tell=display.say))
-            directory = new_own_directory(runs_directory(), Path(alarm.framework), "narrow")
+            directory = _emptied(place_of(alarm.directory, alarm.number))
             found = script_of_alarm(alarm, directory, python=python, tell=display.say, progress=display.progress)
             script, source, smaller, fault = found.script, alarm.source, shrinking_of(found), alarm.fault
             written = written_in(script)
@@ -134,9 +137,24 @@ def run(arguments: argparse.Namespace) -> int:
         if work.document.state != NOT_SHOWN and line:
             since(work, line, keep=keep, progress=lambda look: display.say(_told(line.package, look)))
     replace_text(directory / REPORT, issue_report(work.document, (directory / SCRIPT).read_text(encoding="utf-8")))
+    if alarm and isinstance(alarm.document, Verification) and alarm.document.tracking:
+        upload_or_note(alarm.directory)  # anew, with the script
     options.write_json(arguments, work.document)
     answered(narrowing_block(work.document, directory=str(directory)))
     return work.document.exit_code
+
+
+def _emptied(place: Path) -> Path:
+    """Return a directory for the narrowing of a run, without what an earlier one left there. Raises DirectoryError."""
+    try:
+        if place.exists():
+            shutil.rmtree(place)
+        place.mkdir(parents=True)
+    except OSError as error:
+        raise DirectoryError(
+            f"{place}: cannot be written ({error.strerror}). A narrowing lies below the run that it is of."
+        ) from error
+    return place
 
 
 def _told(package: str, look: ReleaseLook) -> str:

@@ -240,6 +240,8 @@ def _end(night: NightFile, runs: Path, arguments: argparse.Namespace) -> int:
     print_notes(report.notes(document))
     if document.steps:
         print_table(report.STEPS, report.STEP_COLUMNS, report.steps(document), notes=report.step_commands(document))
+    if document.narrowed:
+        print_table(report.NARROWED, report.NARROWED_COLUMNS, report.narrowed(document), notes=())
     if rows := report.not_fine(document):
         print_table("what is not fine", report.NOT_FINE_COLUMNS, rows, notes=(f"directories are below {runs}",))
     for remark in remarks:

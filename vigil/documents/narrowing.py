@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import ClassVar
 
 from pydantic import Field
@@ -140,3 +141,12 @@ class Narrowing(Document):
     def exit_code(self) -> int:
         """Return 0 narrowed, 1 it does not show, 4 withheld."""
         return {"narrowed": EXIT_REPRODUCED, "withheld": EXIT_UNKNOWN}.get(self.state, EXIT_OUTSIDE)
+
+
+def place_of(run: Path, finding: int = 1) -> Path:
+    """Return where the narrowing of a run lies: below it, so that whatever shows or uploads the run has it at hand.
+
+    Args:
+        finding: of an audit, which one, from 1 on.
+    """
+    return run / "narrowed" / str(finding)

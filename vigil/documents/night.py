@@ -27,6 +27,7 @@ RUNNING: Literal["running"] = "running"
 DONE: Literal["done"] = "done"
 LEFT: Literal["left"] = "left"
 CellStatus = Literal["pending", "running", "done", "left"]
+NO_TIME = "no time"  # how a narrowing ended that the budget broke off
 
 
 class RecipeMetric(Part):
@@ -164,6 +165,25 @@ class StepRow(CellRow):
     since: str | None = None
 
 
+class NightNarrowing(Part):
+    """What came of narrowing one cause of a night. key: of the cell that was narrowed. cause: framework, and what is wrong.
+
+    directory: of the narrowing, below the folder of runs; None where none was left. state: as in narrow.json, or "no time".
+    """
+
+    key: str
+    cause: str
+    directory: str | None
+    state: str
+    reason: str
+    seconds: float
+
+    @property
+    def is_done(self) -> bool:
+        """Was it carried out to its end, so that no coming night needs to?"""
+        return self.state != NO_TIME
+
+
 class NightVerdict(Part):
     """What a night comes to. judged: how many numbers a band was laid on. by_chance: keys of those outside that do not stand."""
 
@@ -178,7 +198,7 @@ class Night(Document):
     """One night. `id`: its directory. `number`: its step in every timeline. `finished`, `verdict`: null while it is at work.
 
     `token`: tells it from another machine's night of the same id. `covered`: how many cells needed no look.
-    `files`: users' own steps, by their paths. `steps`: their contexts, and audits.
+    `files`: users' own steps, by their paths. `steps`: their contexts, and audits. `narrowed`: what is newly wrong, by cause.
     """
 
     FILE_NAME: ClassVar[str] = "night.json"
@@ -201,6 +221,7 @@ class Night(Document):
     cells: tuple[CellRow, ...]
     files: tuple[str, ...] = ()
     steps: tuple[StepRow, ...] = ()
+    narrowed: tuple[NightNarrowing, ...] = ()
     spent_seconds: float
     finished: str | None
     verdict: NightVerdict | None

@@ -27,16 +27,20 @@ from vigil.releases.store import Tell
 from vigil.steps.processes import Started
 from vigil.verify.golden import load_golden, path_of
 
+_FIRST_RUNG = "verify"  # where a reproduction keeps the verification that came before its first seed
+
 
 @dataclasses.dataclass(frozen=True)
 class Alarm:
-    """What a run says is wrong. finding: of an audit, the one that is meant."""
+    """What a run says is wrong. directory: that holds its document. finding: of an audit, which, and its number."""
 
+    directory: Path
     source: NarrowedFrom
     document: Audit | Verification
     framework: str
     fault: dict[str, str] | None
     finding: AuditFinding | None = None
+    number: int = 1
 
 
 def alarm_of(directory: Path, *, finding: int = 1) -> Alarm:
@@ -60,7 +64,9 @@ def alarm_of(directory: Path, *, finding: int = 1) -> Alarm:
             f"{chosen.way}, {audit.framework} {audit.framework_version}, {chosen.mode}: {chosen.quantity} in {chosen.precision}"
         )
         source = NarrowedFrom(kind="audit", path=str(directory), what=what)
-        return Alarm(source, audit, audit.framework, _fault(audit.fault, audit.command), chosen)
+        return Alarm(directory, source, audit, audit.framework, _fault(audit.fault, audit.command), chosen, finding)
+    if (directory / _FIRST_RUNG / Verification.FILE_NAME).exists():
+        directory = directory / _FIRST_RUNG
     if (directory / Verification.FILE_NAME).exists():
         verification = Verification.read(directory)
         if verification.origin is None:
@@ -68,7 +74,7 @@ def alarm_of(directory: Path, *, finding: int = 1) -> Alarm:
         what = f"{verification.recipe}, {verification.context}: {verification.origin.text}"
         source = NarrowedFrom(kind="verification", path=str(directory), what=what)
         fault = _fault(verification.fault, verification.command)
-        return Alarm(source, verification, verification.context.framework, fault)
+        return Alarm(directory, source, verification, verification.context.framework, fault)
     raise UsageError(
         f"{directory}: holds neither {Audit.FILE_NAME} nor {Verification.FILE_NAME}. Allowed: the directory of an audit or of a "
         "verification that found something wrong. Of a step or an operator of your own, write a script (docs/narrow.md)."

@@ -14,10 +14,11 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from typing import Protocol
 
-from vigil.documents.night import DONE, LEFT, RUNNING, CellRow
+from vigil.documents.night import DONE, LEFT, RUNNING, CellRow, NightNarrowing
 from vigil.documents.verdict import Verdict
 from vigil.errors import DataError, EnvironmentFailed, VigilError
 from vigil.nightly.cells import NightCell
+from vigil.nightly.narrowing import Wrong
 from vigil.nightly.night_file import NightFile
 from vigil.nightly.night_plan import Estimator
 
@@ -43,6 +44,9 @@ class CellWork(Protocol):
 
     def carry_out(self, cell: NightCell, directory: str, cores: Cores, stop: threading.Event) -> CellOutcome:
         """Run a cell in its directory, or go on with what lies there; called on a thread of its own."""
+
+    def narrow(self, wrong: Wrong, seconds: float) -> NightNarrowing:
+        """Narrow what a cell found wrong, and return what came of it; what is not done after so many seconds is ended."""
 
     def close(self) -> None:
         """End what was started for many cells."""
@@ -79,11 +83,13 @@ def run_cells(
     clock: NightClock,
     estimator: Estimator,
     on_end: Callable[[NightCell], None],
+    reserve: Callable[[], float] = lambda: 0.0,
 ) -> None:
     """Start cells in this order, one on each share of the cores, each only where the time that is left is enough for it.
 
-    The first starts whatever it takes, and so does one that an earlier attempt had started. What there is no time for is left. On
-    Ctrl-C the cells that run are ended and stay `running`, to be gone on with; it is raised again.
+    Of that time as many seconds are kept back as `reserve` says. The first starts whatever it takes, and so does one that an
+    earlier attempt had started. What there is no time for is left. On Ctrl-C the cells that run are ended and stay `running`, to
+    be gone on with; it is raised again.
     """
     stop, free = threading.Event(), deque(shares)
     running: dict[Future[CellOutcome], _StartedCell] = {}
@@ -91,7 +97,7 @@ def run_cells(
         try:
             while True:
                 active = {started.cell.key for started in running.values()}
-                while free and (cell := _next(night, order, active, clock=clock, estimator=estimator)):
+                while free and (cell := _next(night, order, active, left=clock.left() - reserve(), estimator=estimator)):
                     cores = free.popleft()
                     if (started := _begin(night, cell, cores, work=work, estimator=estimator, on_end=on_end)) is None:
                         free.append(cores)
@@ -119,10 +125,10 @@ def run_cells(
 
 
 def _next(
-    night: NightFile, order: Sequence[NightCell], active: set[str], *, clock: NightClock, estimator: Estimator
+    night: NightFile, order: Sequence[NightCell], active: set[str], *, left: float, estimator: Estimator
 ) -> NightCell | None:
     """Return the first cell that may start now, if any."""
-    left, is_first = clock.left(), not night.is_begun
+    is_first = not night.is_begun
     for cell in order:
         row = night.cells[cell.key]
         if row.is_done or cell.key in active:

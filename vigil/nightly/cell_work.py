@@ -15,12 +15,13 @@ from vigil.audit.limits import audit_limits
 from vigil.audit.sweep import Extent, audit
 from vigil.data.official import ensure_data
 from vigil.documents.audit import Audit
-from vigil.documents.night import AUDIT, STEP, VERIFY, Night
+from vigil.documents.night import AUDIT, STEP, VERIFY, Night, NightNarrowing
 from vigil.documents.step import StepVerification
 from vigil.documents.verdict import Verdict
 from vigil.documents.verification import Verification
 from vigil.nightly.cell_pool import CellOutcome, Cores
 from vigil.nightly.cells import NightCell
+from vigil.nightly.narrowing import Wrong, narrow_run
 from vigil.process.hosts import Hosts
 from vigil.process.recording import read_record
 from vigil.recipes.loading import Recipe, identity_of
@@ -63,6 +64,17 @@ class CellRunner:
         self._data: dict[str, Path | None] = {}
         self._lock = threading.Lock()
         self._hosts = Hosts()
+
+    def narrow(self, wrong: Wrong, seconds: float) -> NightNarrowing:
+        """Narrow what a cell found wrong, and bring its verification to MLflow anew, with the script.
+
+        What is not done after so many seconds is ended.
+        """
+        assert wrong.row.directory is not None
+        found = narrow_run(wrong, seconds, runs=self._runs)
+        if wrong.row.kind == VERIFY and found.directory:
+            tracking.upload_or_note(self._runs / wrong.row.directory)
+        return found
 
     def close(self) -> None:
         """End the hosts of the frameworks."""

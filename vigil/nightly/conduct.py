@@ -19,6 +19,7 @@ from vigil.documents.night import (
     RUNNING,
     VERIFY,
     Night,
+    NightNarrowing,
     NightRecipe,
     NightRelease,
     StandingFinding,
@@ -29,6 +30,7 @@ from vigil.nightly.basis import Bases
 from vigil.nightly.cell_pool import CellWork, NightClock, run_cells
 from vigil.nightly.cells import NightCell, audit_cells, cell_of, night_cells, row_of, step_cells
 from vigil.nightly.ledger import DueCell, Ledger
+from vigil.nightly.narrowing import Wrong, narrow_all, newly_wrong, reserve
 from vigil.nightly.night_file import NightFile, create_night, next_number
 from vigil.nightly.night_plan import Estimator, make_plan
 from vigil.nightly.night_releases import ReleaseSource, Tell, environments_of, resolve_all
@@ -253,6 +255,7 @@ def _carry_on(
             if due:
                 with contextlib.closing(make_work(night.document, pythons)) as work:
                     _run(night, due, ledger=ledger, cells=cells, clock=clock, work=work, tell=tell)
+                    _narrow(night, ledger=ledger, clock=clock, work=work, tell=tell)
     finally:  # also what went into environments, where building one was broken off
         night.change(spent_seconds=round(clock.spent(), 1))
     finished = datetime.now(timezone.utc).isoformat(timespec="seconds")
@@ -310,7 +313,35 @@ def _run(
 
     order = [*chosen, *(item.cell for item in plan.left)]
     shares = share_cores(cores, jobs)
-    run_cells(night, order, work=work, shares=shares, clock=clock, estimator=estimator, on_end=on_end)
+    # Asked before each cell, while what is wrong changes only when one has ended.
+    kept: dict[int, float] = {}
+
+    def kept_back() -> float:
+        if ended not in kept:
+            kept[ended] = reserve(night.document, ledger, _runs(night))
+        return kept[ended]
+
+    run_cells(night, order, work=work, shares=shares, clock=clock, estimator=estimator, on_end=on_end, reserve=kept_back)
+
+
+def _narrow(night: NightFile, *, ledger: Ledger, clock: NightClock, work: CellWork, tell: Tell) -> None:
+    """Narrow what is newly wrong, one cause after the other, and write down what came of each at once."""
+    found = newly_wrong(night.document, ledger, _runs(night))
+
+    def narrow(wrong: Wrong, seconds: float) -> NightNarrowing:
+        tell(f"narrowing {wrong.cause} ({len(found)} causes, {seconds / 60:.0f} min for this one)")
+        return work.narrow(wrong, seconds)
+
+    def done(each: NightNarrowing) -> None:
+        tell(f"{each.cause}: {each.state}: {each.reason}")
+        before = (one for one in night.document.narrowed if one.cause != each.cause)
+        night.change(narrowed=(*before, each), spent_seconds=round(clock.spent(), 1))
+
+    narrow_all(found, narrow, left=clock.left, done=done)
+
+
+def _runs(night: NightFile) -> Path:
+    return night.directory.parent.parent
 
 
 def _standing(cells: Sequence[NightCell], bases: Bases, ledger: Ledger, due: Sequence[DueCell]) -> tuple[StandingFinding, ...]:

@@ -16,7 +16,10 @@ from vigil.nightly.cells import NightCell
 
 @dataclasses.dataclass(frozen=True)
 class PastResult:
-    """How one night found a cell. `stands`: whether a number outside its band is beyond chance; None where nobody asked."""
+    """How one night found a cell. `stands`: whether a number outside its band is beyond chance; None where nobody asked.
+
+    pins: the packages that it was looked at with.
+    """
 
     night: str
     created: datetime
@@ -24,6 +27,7 @@ class PastResult:
     reason: str
     basis: str
     release: str | None
+    pins: tuple[str, ...] | None
     stands: bool | None
     seconds: float
     peak_memory_bytes: int | None
@@ -42,11 +46,12 @@ class DueCell:
 
 
 class Ledger:
-    """The results of earlier nights, by cell."""
+    """The results of earlier nights, by cell. `narrowed`: the causes that they narrowed."""
 
     def __init__(self, nights: Sequence[Night]) -> None:
         """nights: in their order."""
         self.results: dict[str, list[PastResult]] = {}
+        self.narrowed = {each.cause for night in nights for each in night.narrowed if each.is_done}
         self._waiting: dict[str, datetime] = {}
         self._left: dict[tuple[str, str], datetime] = {}
         for night in nights:
@@ -64,6 +69,10 @@ class Ledger:
         """Return the last result of a cell, or the last one on a basis."""
         results = self.results.get(cell.key, ())
         return next((result for result in reversed(results) if basis in (None, result.basis)), None)
+
+    def last_right(self, cell: NightCell) -> PastResult | None:
+        """Return the last result of a cell that was reproduced."""
+        return next((result for result in reversed(self.results.get(cell.key, ())) if result.verdict is Verdict.REPRODUCED), None)
 
     def is_covered(self, cell: NightCell, basis: str) -> bool:
         """Has the last look on this basis decided? A failure has not, nor has a number outside its band that chance explains."""
@@ -128,6 +137,7 @@ def _result(row: CellRow, verdict: Verdict, night: Night, *, when: datetime) -> 
         reason=row.reason or "",
         basis=row.basis,
         release=night.release_of(row).version,
+        pins=night.release_of(row).pins,
         stands=row.stands,
         seconds=(row.seconds or 0.0) / (max(len(night.seeds), 1) if row.kind == REPRODUCE else 1),
         peak_memory_bytes=row.peak_memory_bytes,

@@ -273,11 +273,14 @@ def parent_entry(
     )
 
 
-def verify_entry(document: Verification, *, text: str, attachments: tuple[Attachment, ...] = ()) -> Entry:
+def verify_entry(
+    document: Verification, *, text: str, attachments: tuple[Attachment, ...] = (), narrowed: str | None = None
+) -> Entry:
     """Return what one verification, a run of its own in MLflow, consists of.
 
     Args:
         text: of its verify.json.
+        narrowed: what narrowing it came to.
     """
     end, _ = _span(document.created, None)  # `created` is when it ended
     name, worst = document.verdict.name, document.worst
@@ -288,6 +291,7 @@ def verify_entry(document: Verification, *, text: str, attachments: tuple[Attach
         "reason": document.verdict.reason,
         "fault": document.fault.name if document.fault else NO_FAULT,
         "form": SHORT if document.is_short else WHOLE,
+        "narrowed": narrowed,
     }
     numbers: dict[str, float | None] = {
         "seconds": document.seconds,
@@ -297,6 +301,7 @@ def verify_entry(document: Verification, *, text: str, attachments: tuple[Attach
         "worst_score": worst.score if worst else None,
     }
     shown_name, note = f"verify {document.context} {document.recipe.profile}", redact(f"**{name}**: {document.verdict.reason}")
+    note += redact(f"\n\n**narrowed**: {narrowed} (see `narrowed/1/report.md` of its artifacts)") if narrowed else ""
     page = report_page(document.recipe, document.context)
     return Entry(
         name=shown_name,

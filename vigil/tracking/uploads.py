@@ -11,7 +11,9 @@ import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 
+from vigil.documents.document import DocumentError
 from vigil.documents.invocation import Invocation, Tracking
+from vigil.documents.narrowing import Narrowing, place_of
 from vigil.documents.record import Record
 from vigil.documents.verification import Verification
 from vigil.errors import CannotRun
@@ -23,6 +25,8 @@ from vigil.tracking.views import RUNS_VIEW
 
 INVOCATION, VERIFICATION = Invocation.FILE_NAME, Verification.FILE_NAME
 PICTURE = "verify.png"
+# Of a verification's narrowing, and of that before a reproduction: what a person sends on.
+NARROWED = tuple(f"narrowed/1/{name}" for name in ("script.py", "report.md", Narrowing.FILE_NAME))
 RUN_PICTURES = ("views.png", "masks.png")
 
 
@@ -101,7 +105,8 @@ def _entries(directory: Path) -> tuple[str, Entry, list[Entry]]:
     text = _read_text(path)
     if path.name == VERIFICATION:
         document = Verification.parse(text, where=str(path))
-        entry = verify_entry(document, text=text, attachments=attachments(directory, [PICTURE]))
+        files = attachments(directory, [PICTURE, *NARROWED])
+        entry = verify_entry(document, text=text, attachments=files, narrowed=_narrowed(directory))
         return document.recipe.name, entry, []
     invocation = Invocation.parse(text, where=str(path))
     if invocation.verdict is None:
@@ -111,7 +116,7 @@ def _entries(directory: Path) -> tuple[str, Entry, list[Entry]]:
     records = [Record.parse(of_run, where=str(place / Record.FILE_NAME)) for place, of_run in zip(places, of_runs, strict=True)]
     for place, record in zip(places, records, strict=True):
         record.require_files(place)
-    files = attachments(directory, [f"verify/{name}" for name in (VERIFICATION, PICTURE)])
+    files = attachments(directory, [f"verify/{name}" for name in (VERIFICATION, PICTURE, *NARROWED)])
     try:
         children = [
             child_entry(record, invocation, text=of_run, attachments=attachments(place, RUN_PICTURES))
@@ -120,6 +125,14 @@ def _entries(directory: Path) -> tuple[str, Entry, list[Entry]]:
         return invocation.recipe.name, parent_entry(invocation, records, text=text, attachments=files), children
     except ValueError as error:
         raise CannotRun(f"{directory}: its documents contradict each other ({error}).") from error
+
+
+def _narrowed(directory: Path) -> str | None:
+    """Return what narrowing a verification came to; None where it was not narrowed."""
+    try:
+        return Narrowing.read(place_of(directory)).reason
+    except (OSError, DocumentError):
+        return None
 
 
 def _unfinished(directory: Path) -> CannotRun:
