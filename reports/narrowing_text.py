@@ -9,6 +9,7 @@ from reports.step_text import row, wrapped
 from vigil.documents.narrowing import Narrowing, ReleaseSearch, SwitchLook
 from vigil.frameworks import trackers
 from vigil.progress import duration
+from vigil.redaction import redact
 
 _MOST = 8
 
@@ -92,7 +93,7 @@ def issue_report(document: Narrowing, script: str) -> str:
     pins = document.release.pins if document.release and document.release.pins else ()
     lines += [f"- packages: {', '.join(pins)}"] if pins else []
     lines += ["", "## How it was found", ""]
-    lines += [f"By `{document.command}`, from {document.source.kind} {Path(document.source.path).name}.", ""]
+    lines += [f"By `{redact(document.command)}`, from {document.source.kind} {Path(document.source.path).name}.", ""]
     package = document.releases.package if document.releases else None
     lines += [f"Is it known? [Search]({search_address(document, package)})", ""]
     return "\n".join(lines)

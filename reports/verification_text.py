@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import shlex
 import textwrap
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
@@ -49,6 +50,8 @@ def verify_block(document: Verification, *, directory: str, source: str | None =
     if onwards := go_on(document, source=source):
         lines += [f"  {'go on with':<{_INDENT - 2}}{onwards[0]}   ({onwards[1]})"]  # unbroken, so that it can be copied
     if verdict.name.is_wrong_step:
+        if document.origin and document.context.devices == 1:
+            lines += [f"  {'narrow it':<{_INDENT - 2}}vigil narrow {shlex.quote(directory)} --switches"]
         lines += _row("read", WHAT_TO_DO)
     return "\n".join(lines)
 

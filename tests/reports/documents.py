@@ -10,6 +10,7 @@ from typing import Any
 from runners.contract.kinds.table import kind_of
 from runners.contract.protocol.spec import SCHEMA, RunSpec, write_spec
 from vigil.documents.context import make_context
+from vigil.documents.narrowing import Narrowing, place_of
 from vigil.documents.verification import Verification
 from vigil.recipes.loading import load_recipe, recipe_hash
 
@@ -114,6 +115,37 @@ def write_verification(directory: Path, document: Verification) -> Path:
     document.write(directory)
     write_spec(directory / "answers", dataclasses.replace(_SPEC, task="verify"))
     return directory
+
+
+def a_narrowing(run: Path, **changes: Any) -> Narrowing:
+    """Return what narrowing a run came to: a release that brought it, and two switches of which one hides it."""
+    search = {
+        "package": "jax", "hold": (), "oldest": "0.9.0", "newest": "0.10.2", "releases": 4, "looks": (), "changes": (),
+        "says": "jax 0.9.0 right, wrong since 0.10.1", "rounds": 2, "seconds": 80.0,
+    }  # fmt: skip
+    switches = [
+        {"name": name, "outcome": outcome, "says": "s", "tells": "fusion does it", "is_workaround": True}
+        for name, outcome in (("no fusion", "right"), ("one thread", "wrong"))
+    ]
+    script = {"path": "script.py", "sha256": "ab" * 32, "lines": 28, "says": "WRONG got 2 expected 1", "wrong": 4, "runs": 4}
+    document = {
+        "schema": 1, "narrow_id": "1", "created": "2026-11-22T10:05:00+00:00", "command": "vigil narrow",
+        "source": {"kind": "verification", "path": str(run), "what": "stem.bn, forward, output"},
+        "framework": "jax", "framework_version": "0.10.2", "release": None, "fault": None, "state": "narrowed",
+        "reason": "WRONG got 2 expected 1; hidden by no fusion; jax 0.9.0 right, wrong since 0.10.1",
+        "script": script, "smaller": None, "releases": search, "switches": switches, "environment": {}, "seconds": 90.0,
+    }  # fmt: skip
+    return Narrowing.model_validate(document | changes)
+
+
+def write_narrowing(run: Path, document: Narrowing | None = None) -> Path:
+    """Write the narrowing of a run below it, with script and report."""
+    place = place_of(run)
+    place.mkdir(parents=True)
+    (document or a_narrowing(run)).write(place)
+    (place / "script.py").write_text("print('WRONG')\n")
+    (place / "report.md").write_text("# It is wrong\n")
+    return place
 
 
 _SPEC = RunSpec(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import html
 import json
 import math
 import re
@@ -15,6 +16,7 @@ from reports.site import pages
 from reports.site.pages import environment, write_site
 from reports.site.words import file_name
 from tests.nightly.nights import a_document, a_release
+from tests.reports.documents import write_narrowing
 from tests.reports.site_frames import (
     HASH,
     HOSTILE,
@@ -42,7 +44,7 @@ from tests.reports.site_pages import (
 from vigil.documents.night import DONE
 from vigil.documents.verdict import Verdict
 from vigil.errors import DirectoryError
-from vigil.nightly.cells import row_of, step_cells
+from vigil.nightly.cells import audit_cells, row_of, step_cells
 
 
 def usual_history():
@@ -322,6 +324,55 @@ def test_a_wrong_step_has_its_tensors_its_picture_and_its_log(tmp_path):
     assert re.findall(r"(..)<span class=.links.>", text) == ["> "]  # apart from the reason before them
     other = read(tmp_path / "out" / "cells" / f"{KEY[0]}-{KEY[1]}-jax-eager-fp32-x1.html")
     assert "This machine does not hold its tensors" in other.text
+
+
+def _words(path: Path) -> str:
+    """Return what a person reads of a page, on one line."""
+    return " ".join(html.unescape(re.sub("<[^>]+>", " ", path.read_text(encoding="utf-8"))).split())
+
+
+def test_what_was_narrowed_is_on_the_first_screen_and_on_the_cells_page(tmp_path):
+    """Since which release, hidden by what, with one click to the script and the report; without it, the command that narrows."""
+    run = tmp_path / "runs" / "check"
+    run.mkdir(parents=True)
+    tensors = [{"case": "early/full", "tensor": "params/head", "ratio": 9.0, "slope": 1.0, "score": 7.5, "problem": None}]
+    (run / "verify.json").write_text(json.dumps({"tensors": tensors}))
+    given = sources(frames([], [verification("check", verdict="regressed", tensors_out=1.0)]), runs=tmp_path / "runs")
+    write_site(given, tmp_path / "before")
+    page = f"cells/{'-'.join(KEY)}.html"
+    assert f"vigil narrow {run} --switches --since" in _words(tmp_path / "before" / page)
+    assert "Narrowed" not in read(tmp_path / "before" / "index.html").text
+    place = write_narrowing(run)
+    write_site(given, tmp_path / "out")
+    shown = _words(tmp_path / "out" / page)
+    assert "jax 0.9.0 right, wrong since 0.10.1" in shown
+    assert "hidden by no fusion" in shown
+    assert "one thread" not in shown
+    for name in ("index.html", page):
+        links = {text: attributes["href"] for _, attributes, text in read(tmp_path / "out" / name).all("a")}
+        folder = (tmp_path / "out" / name).parent
+        assert [(folder / links[text]).resolve() for text in ("script", "narrowed")] == [place / "script.py", place / "report.md"]
+    first = _words(tmp_path / "out" / "index.html")
+    assert "Narrowed: WRONG got 2 expected 1; hidden by no fusion; jax 0.9.0 right, wrong since 0.10.1" in first
+
+
+def test_what_was_narrowed_of_an_audit_stands_with_its_family(tmp_path):
+    """In the table of audits, with its report; what its document says is escaped."""
+    [cell, *_] = audit_cells(["jax"])
+    row = row_of(cell, basis="b", chosen="never looked at")
+    row = row.replace(status=DONE, verdict=Verdict.REGRESSED, stands=True, reason="r", seconds=1.0, since="2026-11-20-1")
+    run = tmp_path / "runs" / "audited"
+    run.mkdir(parents=True)
+    place = write_narrowing(run)
+    told = {"key": row.key, "cause": "jax: c", "directory": str(place.relative_to(tmp_path / "runs")), "state": "narrowed"}
+    document = a_document([], steps=(row,), narrowed=({**told, "reason": "since <b>0.10", "seconds": 9.0},),
+                          releases={"jax": a_release("jax")})  # fmt: skip
+    given = sources(usual_history(), runs=tmp_path / "runs", night=document, night_id=document.id)
+    write_site(given, tmp_path / "out")
+    page = read(tmp_path / "out" / "index.html")
+    assert "Narrowed: since <b>0.10" in _words(tmp_path / "out" / "index.html")
+    links = {text: attributes["href"] for _, attributes, text in page.all("a")}
+    assert (tmp_path / "out" / links["report"]).resolve() == place / "report.md"
 
 
 def test_a_failure_shows_the_end_of_its_log_without_secrets(tmp_path):

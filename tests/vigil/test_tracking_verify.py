@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.reports.documents import ORIGIN, a_document, a_failure, a_regression, write_verification
+from tests.reports.documents import ORIGIN, a_document, a_failure, a_regression, write_narrowing, write_verification
 from tests.vigil.tracked import (
     an_invocation,
     artifact,
@@ -67,6 +67,18 @@ def test_a_second_upload_writes_nothing_and_a_change_replaces_the_run(uri, verif
     (verification / "verify.png").write_bytes(PICTURE + b"2")
     assert upload(verification).run_id != noted["run_id"]
     assert len(runs_in(uri)[0]) == 1
+
+
+def test_what_narrowing_came_to_goes_along(uri, verification):
+    """A verification that was narrowed since is another entry: with script, report and what was found in its description."""
+    upload(verification)
+    write_narrowing(verification)
+    upload(verification)
+    ((run,), _) = runs_in(uri)
+    assert run.data.tags["narrowed"].endswith("jax 0.9.0 right, wrong since 0.10.1")
+    assert "narrowed/1/report.md" in run.data.tags["mlflow.note.content"]
+    files = Path(run.info.artifact_uri.removeprefix("file://")) / "narrowed" / "1"
+    assert sorted(path.name for path in files.iterdir()) == ["narrow.json", "report.md", "script.py"]
 
 
 def test_an_upload_that_was_cut_off_is_completed(uri, verification, monkeypatch):

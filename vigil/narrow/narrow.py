@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 import hashlib
 import re
@@ -72,6 +73,10 @@ def written_in(path: Path) -> Written:
     if framework is None:
         raise UsageError(f"{path}: imports none of {', '.join(TABLE)}. Allowed: a script in one of them, or --framework.")
     library = next((name for name in _LIBRARIES if name in imported), "keras" if is_keras else None)
+    # "jax.nn.dot_product_attention is ...": what the script is about says more than all that it imports.
+    about = re.match(r"\s*(\w+)\.\w", ast.get_docstring(ast.parse(text)) or "")
+    if about and about[1] in (framework, *_LIBRARIES):
+        library = about[1] if about[1] in _LIBRARIES else None
     # Keras reads its backend when it is imported, and a script sets that first: it is left to import Keras itself.
     modules = tuple(name for name in imported if name != "keras") or (framework,)
     return Written(framework, modules, library or TABLE[framework].distribution)

@@ -13,6 +13,7 @@ from tests.vigil.narrow.conftest import RELEASES
 from vigil.cli.main import main
 from vigil.documents.narrowing import Narrowing
 from vigil.errors import EnvironmentFailed
+from vigil.narrow.narrow import written_in
 from vigil.narrow.probes import FOLDER
 from vigil.releases import installer
 
@@ -183,3 +184,20 @@ def test_the_document_is_the_answer(written, narrow, tmp_path) -> None:
     content = json.loads((tmp_path / "answer.json").read_text())
     assert content["script"]["says"] == "WRONG got 2.0 expected 1.0"
     assert (content["script"]["wrong"], content["script"]["runs"]) == (4, 4)
+
+
+@pytest.mark.parametrize(
+    ("about", "imports", "package"),
+    [
+        ("jax.nn.softmax is off.", "import jax\nfrom flax import nnx", "jax"),
+        ("flax.nnx.BatchNorm is off.", "import jax\nfrom flax import nnx", "flax"),
+        ("Keras 3.15.1 on JAX 0.10.2: off.", "import os\nos.environ['KERAS_BACKEND'] = 'jax'\nimport keras, jax", "keras"),
+        ("optax.adam is off.", "import jax, optax", "optax"),
+        ("A race.", "import jax\nimport optax", "optax"),
+    ],
+)
+def test_the_package_that_a_script_is_about_is_searched(tmp_path, about, imports, package) -> None:
+    """By what its first line names, for a script made by an audit imports all that its way of calling does."""
+    script = tmp_path / "script.py"
+    script.write_text(f'"""{about}"""\n{imports}\n')
+    assert written_in(script).package == package
