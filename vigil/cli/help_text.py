@@ -9,7 +9,9 @@ from collections.abc import Iterator
 from vigil.terminal import width
 
 GROUPS = {
-    "Does it compute what it should?": ("reproduce", "verify", "audit", "narrow", "init", "matrix", "compare", "resume"),
+    "Does it compute what it should?": (
+        "reproduce", "verify", "audit", "narrow", "determinism", "init", "matrix", "compare", "resume",
+    ),
     "Night after night": ("nightly", "drift", "report", "dashboard", "sync"),
     "What judges": ("reference", "power", "golden"),
     "Recipes and data of your own": ("recipes", "check", "schema", "data", "coco"),
@@ -20,6 +22,7 @@ EXAMPLES = {
     "verify": "vigil verify resnet_cifar --framework torch --mode compile",
     "audit": "vigil audit softmax convolution --framework torch",
     "narrow": "vigil narrow my_script.py --since",
+    "determinism": "vigil determinism resnet_cifar --framework torch",
     "init": "vigil init torch my_step.py",
     "matrix": "vigil matrix resnet_cifar --profile smoke --jobs 2",
     "compare": "vigil compare resnet_cifar jax==0.9.2 jax==0.10.2",
