@@ -36,7 +36,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     """Add the verb."""
     parser = subparsers.add_parser(
         "determinism",
-        help="is a training bit for bit the same: run to run, over threads, devices, batches; and what does the switch cost",
+        help="is a training bit for bit the same, in what does it part, what does the switch cost",
         description="Train a recipe's short profile again and again in fresh processes, with and without the framework's "
         "determinism, then with one thing changed at a time, and hold the results to each other.",
         epilog=EXIT_CODES,
