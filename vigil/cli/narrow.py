@@ -18,7 +18,7 @@ from vigil.documents.verification import Verification
 from vigil.errors import DirectoryError, UsageError
 from vigil.frameworks import TABLE
 from vigil.narrow.from_run import alarm_of, script_of_alarm, shrinking_of, where_seen
-from vigil.narrow.narrow import NOT_SHOWN, SCRIPT, begin, since, switched, written_in
+from vigil.narrow.narrow import NOT_SHOWN, SCRIPT, Work, begin, since, switched, written_in
 from vigil.narrow.since import KEEP, line_of
 from vigil.paths import expanded, runs_directory
 from vigil.process.build_spec import fault_entry
@@ -132,16 +132,24 @@ def run(arguments: argparse.Namespace) -> int:
             smaller=smaller,
             tell=display.say,
         )
+        _report(work)
         if work.document.state != NOT_SHOWN and arguments.switches:
             switched(work, progress=lambda done, total: display.progress("switches", done, total))
+            _report(work)
         if work.document.state != NOT_SHOWN and line:
             since(work, line, keep=keep, progress=lambda look: display.say(_told(line.package, look)))
-    replace_text(directory / REPORT, issue_report(work.document, (directory / SCRIPT).read_text(encoding="utf-8")))
+            _report(work)
     if alarm and isinstance(alarm.document, Verification) and alarm.document.tracking:
         upload_or_note(alarm.directory)  # anew, with the script
     options.write_json(arguments, work.document)
     answered(narrowing_block(work.document, directory=str(directory)))
     return work.document.exit_code
+
+
+def _report(work: Work) -> None:
+    """Write what can be sent, after each stage: what was found stands when the next one is ended."""
+    script = (work.directory / SCRIPT).read_text(encoding="utf-8")
+    replace_text(work.directory / REPORT, issue_report(work.document, script))
 
 
 def _emptied(place: Path) -> Path:
