@@ -18,7 +18,7 @@ from vigil.documents.determinism import Axis, Determinism
 from vigil.recipes.loading import recipe_names
 
 _COLUMNS = ("recipe", "context", "as it is", "with the switch", "cost of the switch")
-_AXES = ("threads", "even devices", "uneven devices", "resumed", "hash seed", "compilation", "inference", "batch invariance")
+_AXES = ("threads", "even devices", "uneven devices", "resumed", "hash seed", "compilation", "inference", "row alone")
 
 
 def page(documents: Sequence[Determinism]) -> str:

@@ -259,7 +259,7 @@ def _inference(work: _Work) -> Iterator[Axis]:
     yield _rows(work, "inference", what, [(whole, second["batch"])], floor)
     alone = [(whole[[row]], first[f"row {row}"]) for row in range(rows) if f"row {row}" in first]
     if alone:
-        yield _rows(work, "batch invariance", f"a row alone, not among {rows}", alone, floor)
+        yield _rows(work, "row alone", f"a row alone, not among {rows}", alone, floor)
 
 
 def _rows(work: _Work, name: str, what: str, pairs: Sequence[tuple[np.ndarray, np.ndarray]], floor: float) -> Axis:

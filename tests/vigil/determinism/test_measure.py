@@ -148,9 +148,9 @@ def command(tmp_path, monkeypatch):
     """Return a function that runs the verb for real, and returns its exit code and document."""
     monkeypatch.setenv("VIGIL_RUNS_DIR", str(tmp_path / "runs"))
 
-    def run(*more: str) -> tuple[int, Determinism]:
+    def run(*more: str, recipe: str = "digits_mlp") -> tuple[int, Determinism]:
         answer = tmp_path / "answer.json"
-        code = main(["determinism", "digits_mlp", "--runs", "2", "--json", str(answer), *more])
+        code = main(["determinism", recipe, "--runs", "2", "--json", str(answer), *more])
         return code, Determinism.parse(answer.read_text(), where="answer")
 
     return run
@@ -170,7 +170,16 @@ def test_a_training_that_is_right_is_the_same_or_rounding(command, framework) ->
     code, document = command("--framework", framework)
     assert (code, document.is_stable) == (0, True)
     assert set(answers(document).values()) <= {SAME, ROUNDING}
-    assert {"inference", "batch invariance", "resumed", "threads"} <= set(answers(document))
+    assert {"inference", "row alone", "resumed", "threads"} <= set(answers(document))
+
+
+@pytest.mark.slow
+def test_what_is_wrong_on_uneven_devices_is_more_than_rounding(command) -> None:
+    """A planted mean of means in the backward pass of batch norm: right wherever devices have equal parts."""
+    fault = str(FAULTS / "sync_batch_norm_even_shards.py")
+    code, document = command("--framework", "torch", "--mode", "eager", "--fault", fault, recipe="resnet_cifar")
+    assert (code, document.is_stable) == (1, True)
+    assert [name for name, answer in answers(document).items() if answer == DIFFERENT] == ["uneven devices"]
 
 
 def test_what_is_no_document_of_the_same_is_refused(tmp_path, monkeypatch, capsys) -> None:
