@@ -15,11 +15,13 @@ from vigil.documents.audit import Audit, AuditFinding
 from vigil.documents.narrowing import NarrowedFrom, Shrinking
 from vigil.documents.operator import OperatorFinding, OperatorVerification
 from vigil.documents.provenance import NamedRelease, PlantedFault
+from vigil.documents.step import StepContext, StepVerification
 from vigil.documents.verification import Verification
 from vigil.errors import CannotRun, UsageError
 from vigil.narrow.layers import NotNarrowed, narrow_origin
 from vigil.narrow.own_file import OwnNarrowed, OwnText, own_text
 from vigil.narrow.own_operator import finding_of, narrow_operator
+from vigil.narrow.own_step import context_of, narrow_step
 from vigil.narrow.smaller import MOST_LINES, Narrowed, narrow_audit
 from vigil.process.build_spec import fault_entry
 from vigil.process.consent import FAULTS, is_own
@@ -33,13 +35,13 @@ from vigil.verify.golden import load_golden, path_of
 
 @dataclasses.dataclass(frozen=True)
 class Alarm:
-    """What a run says is wrong. finding: of an audit or an operator, the one that is meant. own: the user's file."""
+    """What a run says is wrong. finding: of several, the one that is meant; of a step a context. own: the user's file."""
 
     source: NarrowedFrom
-    document: Audit | Verification | OperatorVerification
+    document: Audit | Verification | OperatorVerification | StepVerification
     framework: str
     fault: dict[str, str] | None
-    finding: AuditFinding | OperatorFinding | None = None
+    finding: AuditFinding | OperatorFinding | StepContext | None = None
     own: OwnText | None = None
 
 
@@ -84,9 +86,17 @@ def alarm_of(directory: Path, *, finding: int = 1) -> Alarm:
         )
         source = NarrowedFrom(kind="operator", path=str(directory), what=what)
         return Alarm(source, operator, operator.context.framework, _fault(operator.fault, operator.command), shown, own)
+    if (directory / StepVerification.FILE_NAME).exists():
+        step = StepVerification.read(directory)
+        context = context_of(step, finding)
+        own = own_text(step.file)
+        where = context.origin.text if context.origin else context.verdict.reason
+        what = f"{own.name}, {context.text}, {step.framework} {step.framework_version}: {where}"
+        source = NarrowedFrom(kind="step", path=str(directory), what=what)
+        return Alarm(source, step, step.framework, _fault(step.fault, step.command), context, own)
     raise UsageError(
-        f"{directory}: holds none of {Audit.FILE_NAME}, {Verification.FILE_NAME} and {OperatorVerification.FILE_NAME}. "
-        "Allowed: the directory of an audit or of a verification that found something wrong."
+        f"{directory}: holds none of {Audit.FILE_NAME}, {Verification.FILE_NAME}, {StepVerification.FILE_NAME} and "
+        f"{OperatorVerification.FILE_NAME}. Allowed: the directory of an audit or of a verification that found something wrong."
     )
 
 
@@ -135,6 +145,13 @@ def script_of_alarm(
         assert isinstance(alarm.finding, OperatorFinding)
         assert alarm.own is not None
         return narrow_operator(started, directory, document, alarm.finding, alarm.own, what=alarm.source.what, tell=tell)
+    if isinstance(document, StepVerification):
+        assert isinstance(alarm.finding, StepContext)
+        assert alarm.own is not None
+        verified = Path(alarm.source.path)
+        return narrow_step(
+            started, directory, verified, document, alarm.finding, alarm.own, what=alarm.source.what, tell=tell
+        )  # fmt: skip
     if isinstance(document, Audit):
         assert isinstance(alarm.finding, AuditFinding)
         entry = catalog()[alarm.finding.operator]

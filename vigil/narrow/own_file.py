@@ -178,7 +178,8 @@ def whole_script(own: OwnText, *, says: Sequence[str], needs: Sequence[str], bef
         or (isinstance(node, ast.ImportFrom) and node.module == "__future__")
     ]  # fmt: skip
     first, lines = max((node.end_lineno or 0 for node in head), default=0), kept.splitlines()
-    function = [f"def {FUNCTION}():", *textwrap.indent(re.sub(r"\n{3,}", "\n\n", body.strip("\n")), "    ").splitlines()]
+    plain = re.sub(r"\n{3,}", "\n\n", needed_of(body, []).strip("\n"))
+    function = [f"def {FUNCTION}():", *textwrap.indent(plain, "    ").splitlines()]
     comments = [each for line in says for each in textwrap.wrap(line, 120, break_long_words=False)]
     text = [*(f"# {each}" for each in comments), *lines[:first], *before, *lines[first:]]
     text += ["", "", *function, "", "", f"{FUNCTION}()"]

@@ -145,6 +145,12 @@ def cases_of(own: OwnFile, batch_of: Callable[[int], Batch], seed: int, draws: i
 
 
 def _cases(own: OwnFile, batches: Callable[[int], Batch], request: StepRequest, seed: int) -> tuple[list[Case], list[str]]:
+    if request.rows is not None:
+        batch = batches(seed)
+        count = row_count(batch)
+        if count is None or not request.rows < count:
+            raise OwnFileError(f"{own.path.name}: batch: found {count or 'no'} rows. Allowed: more than {request.rows}.")
+        return [Case(STEP, [[take_rows(own, batch, range(request.rows))]], draws=request.draws)], []
     if request.looks:
         return [Case(LOOK, batch=batches(seed), draws=request.draws)], []
     return cases_of(own, batches, seed, request.draws)
@@ -285,7 +291,7 @@ def _oracle(
             }
         _probed(events, len(floors), len(cases), case.name, started)
     oracle.under(None)
-    derivative = {} if request.looks or own.stops_gradient else derivatives(oracle, batches(seed))
+    derivative = {} if request.looks or request.rows or own.stops_gradient else derivatives(oracle, batches(seed))
     write_arrays(directory / EXPECTED, expected)
     of_framework = oracle.facts()
     facts = {
