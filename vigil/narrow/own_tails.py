@@ -22,10 +22,12 @@ made = mapped(lambda leaf: leaf.detach().cpu().numpy() if torch.is_tensor(leaf) 
 {taken}
 
 def begun(wide):
+    torch.set_default_dtype(torch.float32)
     torch.manual_seed(0)
     model = build()
     given = mapped(lambda leaf: torch.from_numpy(np.array(leaf)) if isinstance(leaf, np.ndarray) else leaf, made)
     if wide:
+        torch.set_default_dtype(torch.float64)
         model = model.double()
         given = mapped(lambda leaf: leaf.double() if torch.is_tensor(leaf) and leaf.is_floating_point() else leaf, given)
     torch.manual_seed(0)
@@ -41,7 +43,6 @@ def numbers(leaf):
 {work}
 
 def in_float64():
-    torch.set_default_dtype(torch.float64)
     found = carried_out(True)
     torch.set_default_dtype(torch.float32)
     return found
@@ -165,7 +166,8 @@ import numpy as np
 {named}
 
 made = mapped(lambda leaf: np.asarray(jnp.asarray(leaf)) if isinstance(leaf, (np.ndarray, jax.Array)) else leaf, batch({seed}))
-{taken}key = jax.random.fold_in(jax.random.fold_in(jax.random.PRNGKey(0), 0), 0)
+{taken}x64 = jax.enable_x64 if hasattr(jax, "enable_x64") else jax.experimental.enable_x64
+key = jax.random.fold_in(jax.random.fold_in(jax.random.PRNGKey(0), 0), 0)
 
 
 def is_floating(leaf):
@@ -196,10 +198,17 @@ def numbers(leaf):
 def program_of(function, *given):
     return {program}
 
+
+def begun(wide):
+    with x64(False):  # which draws other numbers
+        names, trained, rest_names, rest, model_of, left, tree_of = parted(build())
+    given = mapped(lambda leaf: widened(leaf, wide) if isinstance(leaf, np.ndarray) else leaf, made)
+    return names, [widened(leaf, wide) for leaf in trained], rest_names, rest, model_of, left, tree_of, given
+
 {work}
 
 def in_float64():
-    with (jax.enable_x64 if hasattr(jax, "enable_x64") else jax.experimental.enable_x64)(True):
+    with x64(True):
         return carried_out(True)
 
 
@@ -213,32 +222,40 @@ _JAX_PROGRAMS = {
     "compile": "jax.jit(function).lower(*given).compile()(*given)",
 }
 _JAX_TREE = '''
-def parted(model):  # names and numbers that are trained, all else, a model of these, and what is left in it
+def parted(model):  # names and numbers that are trained, the same of all else, a model of both, what is left in it, and a tree
     leaves, form = jax.tree_util.tree_flatten(model)
-    trained = [leaf for leaf in leaves if is_floating(leaf)]
-    names = [name for name, leaf in with_names(model) if is_floating(leaf)]
     kinds = [is_floating(leaf) for leaf in leaves]
+    names = [name for name, leaf in with_names(model) if is_floating(leaf)]
 
     def whole(some, rest, training):
         of_trained, of_rest = iter(some), iter(rest)
         return jax.tree_util.tree_unflatten(form, [next(of_trained) if kind else next(of_rest) for kind in kinds])
 
+    trained, rest = ([leaf for leaf, kind in zip(leaves, kinds) if kind == wanted] for wanted in (True, False))
     tree_of = lambda some: whole(some, [None] * kinds.count(False), True)
-    return names, trained, [jnp.asarray(leaf) for leaf in leaves if not is_floating(leaf)], whole, lambda model, rest: {}, tree_of
+    return names, trained, [], [jnp.asarray(leaf) for leaf in rest], whole, lambda model: [], tree_of
 '''
 _JAX_MODULE = '''
-def parted(model):  # names and numbers that are trained, all else, a model of these, and what is left in it
+def parted(model):  # names and numbers that are trained, the same of all else, a model of both, what is left in it, and a tree
     if not isinstance(model, nnx.Module):
         return parted_tree(model)
     graphs = {}
     for training in (False, True):
         model.train() if training else model.eval()
         graphs[training], tree, rest = nnx.split(model, nnx.Param, ...)
-    form, names = jax.tree_util.tree_structure(tree), [name for name, _ in with_names(tree)]
+    form, form_of_rest = jax.tree_util.tree_structure(tree), jax.tree_util.tree_structure(rest)
+    named_rest = list(with_names(rest))
     tree_of = lambda some: jax.tree_util.tree_unflatten(form, some)
-    whole = lambda some, rest, training: nnx.merge(graphs[training], tree_of(some), rest)
-    left = lambda model, rest: nnx.split(model, nnx.Param, ...)[2]
-    return names, [leaf for _, leaf in with_names(tree)], rest, whole, left, tree_of
+    whole = lambda some, rest, training: nnx.merge(
+        graphs[training], tree_of(some), jax.tree_util.tree_unflatten(form_of_rest, rest)
+    )
+
+    def left(model):
+        found = dict(with_names(nnx.split(model, nnx.Param, ...)[2]))
+        return [found[name] for name, _ in named_rest]
+
+    names, trained = zip(*with_names(tree))
+    return names, trained, [name for name, _ in named_rest], [leaf for _, leaf in named_rest], whole, left, tree_of
 '''
 _JAX_CAST = {
     (False, False): "model, given = model_of(trained, rest, training), given",
@@ -248,15 +265,8 @@ _JAX_CAST = {
     "    model = model if wide else cast(model, {precision!r}) or model\n"
     "    given = given if wide else mapped(lambda leaf: leaf.astype(jnp.{half}) if is_floating(leaf) else leaf, given)",
 }
-_JAX_STEPPED = '''
-def begun(wide):
-    names, trained, rest, model_of, left, tree_of = parted(build())
-    given = mapped(lambda leaf: widened(leaf, wide) if isinstance(leaf, np.ndarray) else leaf, made)
-    return names, [widened(leaf, wide) for leaf in trained], rest, model_of, left, tree_of, given
-
-
-def stepped(wide):
-    names, trained, rest, model_of, left, _, given = begun(wide)
+_JAX_STEPPED = '''def stepped(wide):
+    names, trained, rest_names, rest, model_of, left, _, given = begun(wide)
     arrays = [leaf for _, leaf in named(given) if isinstance(leaf, jax.Array)]
 
     def step(trained, rest, arrays):
@@ -265,27 +275,27 @@ def stepped(wide):
 
         def scaled(trained):
             value, model, _ = minimised(model_of, trained, rest, given_here, wide, True)
-            return value{times}, (value, left(model, rest))
+            return value{times}, (value, left(model))
 
         gradients, kept = jax.grad(scaled, has_aux=True)(trained)
         return [each{over} for each in gradients], *kept
 
-    return names, *(step(trained, rest, arrays) if wide else program_of(step, trained, rest, arrays))
+    return names, rest_names, *(step(trained, rest, arrays) if wide else program_of(step, trained, rest, arrays))
 
 '''
 _JAX_WORK = {
     STEPPED: _JAX_STEPPED + '''
 def carried_out(wide):
-    names, gradients, value, rest = stepped(wide)
+    names, rest_names, gradients, value, rest = stepped(wide)
     found = {{"loss": numbers(value), **{{f"gradients/{{name}}": numbers(each) for name, each in zip(names, gradients)}}}}
-    found.update({{f"stats/{{name}}": numbers(each) for name, each in with_names(rest) if is_floating(each)}})
+    found.update({{f"stats/{{name}}": numbers(each) for name, each in zip(rest_names, rest) if is_floating(each)}})
     return found
 ''',
     UPDATED: _JAX_STEPPED + '''
 def carried_out(wide):
-    with (jax.enable_x64 if hasattr(jax, "enable_x64") else jax.experimental.enable_x64)(False):
-        gradients = [np.asarray(each) for each in stepped(False)[1]]
-    names, trained, rest, model_of, _, tree_of, _ = begun(wide)
+    with x64(False):
+        gradients = [np.asarray(each) for each in stepped(False)[2]]
+    names, trained, _, rest, model_of, _, tree_of, _ = begun(wide)
     rule = optimizer(model_of(trained, rest, True))
     rule = getattr(rule, "tx", rule)
 
@@ -301,9 +311,7 @@ def carried_out(wide):
 ''',
     EVALUATED: '''
 def carried_out(wide):
-    names, trained, rest, model_of, left, _ = parted(build())
-    trained = [widened(leaf, wide) for leaf in trained]
-    given = mapped(lambda leaf: widened(leaf, wide) if isinstance(leaf, np.ndarray) else leaf, made)
+    _, trained, _, rest, model_of, _, _, given = begun(wide)
     arrays = [leaf for _, leaf in named(given) if isinstance(leaf, jax.Array)]
 
     def evaluated(trained, rest, arrays):

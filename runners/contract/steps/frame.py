@@ -38,6 +38,7 @@ from runners.contract.steps.request import FILE_NAME, StepRequest, read_request
 
 Arrays = dict[str, np.ndarray]
 EXPECTED, FLOORS, ANSWERS, STATES, UPDATES = "expected.npz", "floors.json", "answers.json", "states.npz", "updates.json"
+UPDATED = "updated.npz"  # of a context, what the optimizer should have made of its gradients
 # What is kept for another release: what an oracle began with, and all that a context answered.
 BEGUN, ANSWERED = "begun.npz", "answered.npz"
 _STATES = ("before/", "after/", "gradients/")
@@ -406,6 +407,7 @@ def _updates(oracle: OracleAnswerer, request: StepRequest, events: EventWriter) 
     for place in map(Path, request.expected):
         states = read_arrays(place / STATES)
         found: dict[str, Any] = {}
+        right: Arrays = {}
         for case in sorted({name.split("/")[0] for name in states}):
             of_case = _of_case(states, case)
             before, gradients, after = (_of_case(of_case, group) for group in ("before", "gradients", "after"))
@@ -413,6 +415,7 @@ def _updates(oracle: OracleAnswerer, request: StepRequest, events: EventWriter) 
                 continue
             oracle.under(None)
             exact = oracle.update(before, gradients)
+            right |= {f"{case}/{name}": tensor for name, tensor in exact.items()}
             lines: dict[str, list[Line]] = {name: [] for name in exact}
             for draw in range(_LEAST_DRAWS):
                 oracle.under(draw)
@@ -427,6 +430,7 @@ def _updates(oracle: OracleAnswerer, request: StepRequest, events: EventWriter) 
                     for name in exact
                 },
             }
+        write_arrays(place / UPDATED, right)
         _write_json(place / UPDATES, found)
 
 
