@@ -17,6 +17,7 @@ from runners.contract.operators.request import OPTION, OperatorRequest
 from runners.contract.operators.trials import GIVEN, PLAIN, USUAL
 from vigil.documents.narrowing import Shrinking
 from vigil.documents.operator import Inputs, OperatorFinding, OperatorVerification
+from vigil.documents.step import OwnFileFacts
 from vigil.errors import UsageError
 from vigil.narrow.own_file import (
     NAMED,
@@ -302,7 +303,10 @@ def narrow_operator(
         CannotRun: asked again alone it does not show, or no script shows it.
     """
     tell("asking its inputs again, alone")
-    request = _request(started, document, finding)
+    request = request_of(
+        started, document.file, document.context.mode, finding.smallest, threads=finding.threads,
+        repeats=REPEATS if finding.kind == frame.RACE else 2,
+    )  # fmt: skip
     ended = carried_out(started, directory / "asked", request, option=OPTION)
     if ended.failure:
         raise not_shown(what, f"the process that asked it again failed: {ended.failure.message}", document.command)
@@ -319,7 +323,8 @@ def narrow_operator(
         needs = _needs(mode, finding, inputs)
         words = f"{own.name}: {_in_words(finding)}, shown by {after} in {finding.precision}."
         says = [words, *(f"It needs {each}." for each in needs)]
-        candidates = _candidates(document.context.framework, mode, finding, inputs, answer, ended.directory, own, says)
+        kind, tensor, framework = finding.kind, str(finding.tensor), document.context.framework
+        candidates = scripts_of(framework, mode, kind, tensor, finding.threads, inputs, answer, ended.directory, own, says)
         shown = first_that_shows(candidates, directory, started, runs=_RACE_RUNS if finding.kind == frame.RACE else 1)
         if isinstance(shown, Shown):
             found = shown
@@ -331,23 +336,26 @@ def narrow_operator(
     return OwnNarrowed(found.path, smaller, found.like, found.without)
 
 
-def _request(started: Started, document: OperatorVerification, finding: OperatorFinding) -> OperatorRequest:
+def request_of(
+    started: Started, file: OwnFileFacts, mode: str, inputs: Inputs, *, threads: int, repeats: int = 2
+) -> OperatorRequest:
+    """Return the request that asks these inputs alone."""
     return OperatorRequest(
-        framework=document.context.framework,
-        file=document.file.path,
-        file_sha256=document.file.sha256,
-        mode=document.context.mode,
-        threads=finding.threads,
-        cores=tuple(available_cores()[: finding.threads]),
-        precisions=(finding.precision,),
+        framework=started.framework,
+        file=file.path,
+        file_sha256=file.sha256,
+        mode=mode,
+        threads=threads,
+        cores=tuple(available_cores()[:threads]),
+        precisions=(inputs.precision,),
         seeds=1,
         draws=DRAWS,
-        repeats=REPEATS if finding.kind == frame.RACE else 2,
-        limits=plain_limits(operator_limits(), [finding.precision]),
+        repeats=repeats,
+        limits=plain_limits(operator_limits(), [inputs.precision]),
         reach=reach(),
         fault=started.fault,
         heartbeat_seconds=HEARTBEAT_SECONDS,
-        trial={"group": USUAL, **finding.smallest.model_dump()},
+        trial={"group": USUAL, **inputs.model_dump()},
     )
 
 
@@ -374,32 +382,36 @@ def _needs(mode: str, finding: OperatorFinding, inputs: Inputs) -> tuple[str, ..
     return tuple(found)
 
 
-def _candidates(
-    framework: str, mode: str, finding: OperatorFinding, inputs: Inputs, answer: Mapping[str, Any], directory: Path, own: OwnText,
-    says: list[str],
+def scripts_of(
+    framework: str, mode: str, kind: str, tensor: str, threads: int, inputs: Inputs, answer: Mapping[str, Any], directory: Path,
+    own: OwnText, says: list[str],
 ) -> Iterator[str]:  # fmt: skip
+    """Yield scripts of an operator that may show a failure of a tensor, the likeliest first.
+
+    Args:
+        kind: of the failure. answer, directory: what the process that asked these inputs alone wrote.
+    """
     body = _body(framework, mode, inputs, own)
 
     def script(end: str) -> str:
-        before = threads_of(framework, finding.threads)
+        before = threads_of(framework, threads)
         return whole_script(own, says=says, needs=_NEEDED, before=before, body=body + end.strip("\n"))
 
-    if finding.kind == frame.RAISES:
+    if kind == frame.RAISES:
         yield script(_RAISES)
         return
-    tensor = str(finding.tensor)
-    if finding.kind == frame.WRITES:
+    if kind == frame.WRITES:
         stays = Right(f'found["inputs/{tensor}"]', f'found["before/{tensor}"]', "what it was", "found = in_precision()\n")
         yield script(judged(stays, tensor, 0.0, "nothing"))
         return
-    floor, limit = float(answer["floor"]), float(answer["limit"])
+    floor, limit = float(answer["floors"][tensor]), float(answer["limits"][tensor])
     reason = f"{limit:.3g} times what rounding moves it by, {floor:.3g}, as measured of right operators"
     rights = rights_of(
         read_arrays(directory / frame.RIGHT)[tensor], got=f'in_precision()["{tensor}"]', in_float64=f'in_float64()["{tensor}"]',
         source="`reference` in float64, operator by operator",
     )  # fmt: skip
     for right in rights:
-        yield script(judged(right, tensor, limit * floor, reason, calls=REPEATS if finding.kind == frame.RACE else 1))
+        yield script(judged(right, tensor, limit * floor, reason, calls=REPEATS if kind == frame.RACE else 1))
 
 
 def _body(framework: str, mode: str, inputs: Inputs, own: OwnText) -> str:

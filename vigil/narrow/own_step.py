@@ -33,6 +33,7 @@ from vigil.narrow.own_file import (
     threads_of,
     whole_script,
 )
+from vigil.narrow.own_layer import narrow_layer
 from vigil.narrow.own_tails import EVALUATED, STEPPED, UPDATED, body_of
 from vigil.steps.judge import differences_of
 from vigil.steps.limits import distance_limit, step_limits
@@ -98,6 +99,9 @@ def narrow_step(
     Raises:
         CannotRun: no script shows it.
     """
+    alone = narrow_layer(started, directory, verified, context, own, tell=tell)
+    if alone is not None:
+        return alone
     targets = list(_targets(verified, document, context))
     if not targets:
         cases = sorted({each.case for each in context.out})

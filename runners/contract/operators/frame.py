@@ -35,7 +35,7 @@ from runners.contract.steps.own import Batch, OwnFileError
 
 Arrays = dict[str, np.ndarray]
 ANSWERS = "answers.json"
-RIGHT = "right.npz"  # of a single trial, the tensor that is out as it should be
+RIGHT = "right.npz"  # of a single trial, all tensors as they should be
 # What a trial comes to. `refused`: the inputs, or the reference, have no such size; `unstable`: rounding alone makes of a number
 # one that is not finite, or the reference gives none itself.
 FINE, BUG, KINK, RACE, RAISES, WRITES, REFUSED, UNSTABLE = (
@@ -153,11 +153,10 @@ def _alone(examiner: Examiner, trial: Trial, request: OperatorRequest, directory
     if result["kind"] in WRONG:
         result = examiner.smallest(result, on_call=events.advance)
     right = examiner.right(Trial(**result["trial"]))
-    tensor = result.get("tensor")
     content = {"result": result, "asked": examiner.asked}
-    if right is not None and tensor in right.tensors:
-        write_arrays(directory / RIGHT, {tensor: right.tensors[tensor]})
-        content |= {"floor": right.floors[tensor], "limit": right.limits[tensor]}
+    if right is not None:
+        write_arrays(directory / RIGHT, right.tensors)
+        content |= {"floors": right.floors, "limits": right.limits}
     replace_text(directory / ANSWERS, json.dumps(_plain(content)))
 
 
