@@ -5,12 +5,18 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from runners.contract.arrays import write_arrays
+from runners.contract.operators import frame
 from tests.vigil.narrow.own_runs import operator_run
+from vigil.documents.operator import Inputs
 from vigil.errors import CannotRun, UsageError
 from vigil.narrow.from_run import alarm_of, script_of_alarm
-from vigil.narrow.own_file import OwnNarrowed, needed_of
+from vigil.narrow.outcome import RIGHT, WRONG, run_script
+from vigil.narrow.own_file import OwnNarrowed, OwnText, needed_of
+from vigil.narrow.own_operator import scripts_of
 
 FAULT = '''
 def install_torch():
@@ -92,12 +98,30 @@ def assert_alone(found: OwnNarrowed) -> str:
     return text
 
 
+@pytest.mark.torch
+@pytest.mark.parametrize(("factor", "kind"), [(1.01, WRONG), (1.0, RIGHT)])
+def test_a_script_says_whether_the_operator_is_right(tmp_path, factor, kind) -> None:
+    """In a process of its own, by word and exit code, against the file's own reference in float64."""
+    source = HEAD.format(**TORCH, candidate=f"(x * torch.rsqrt(x) * scale[0]).sum(-1) * scale[1] * {factor}")
+    inputs = Inputs(seed=0, sizes={"rows": 2}, precision="fp32", values="given", layout="plain")
+    write_arrays(tmp_path / frame.RIGHT, {"outputs/0": np.zeros(2)})
+    answer = {"floors": {"outputs/0": 1e-6}, "limits": {"outputs/0": 3.0}}
+    own = OwnText(tmp_path / "my_op.py", source)
+    [first, *_] = scripts_of("torch", "eager", frame.BUG, "outputs/0", 1, inputs, answer, tmp_path, own, ["What it shows."])
+    script = tmp_path / "script.py"
+    script.write_text(first, encoding="utf-8")
+    outcome = run_script(script, Path(sys.executable), modules=("torch",))
+    assert outcome.kind == kind, outcome
+    assert "in outputs/0 [" in outcome.line
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "framework",
     [
         pytest.param("torch", marks=pytest.mark.torch),
-        pytest.param("jax", marks=[pytest.mark.jax, pytest.mark.slow]),
-        pytest.param("tensorflow", marks=[pytest.mark.tensorflow, pytest.mark.slow]),
+        pytest.param("jax", marks=pytest.mark.jax),
+        pytest.param("tensorflow", marks=pytest.mark.tensorflow),
     ],
 )
 def test_a_planted_fault_leads_to_a_script(tmp_path, framework) -> None:
