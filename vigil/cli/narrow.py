@@ -46,7 +46,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
         "releases. The script prints RIGHT or WRONG and ends in exit code 0 or 1; of a run of Vigil it is made.",
         epilog=EXIT_CODES,
     )
-    parser.add_argument("target", metavar="TARGET", help="a script, or the directory of an audit or a verification")
+    parser.add_argument("target", metavar="TARGET", help="a script, or the directory of an audit or verification")
     parser.add_argument("--since", action="store_true", help="search the releases for the one that brought it")
     parser.add_argument("--switches", action="store_true", help="look for switches that hide it, as oneDNN off, or no fusion")
     parser.add_argument("--package", metavar="NAME", help="whose releases (default: that whose calls the script makes)")
@@ -64,7 +64,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     options.add_release(parser)
     options.add_fault(parser)
     parser.add_argument(
-        "--finding", metavar="N", default="1", help="of an audit: which call that is wrong, the worst first (default: 1)"
+        "--finding", metavar="N", default="1", help="of a run: which of several that are wrong, the worst first (default: 1)"
     )
     options.add_json(parser)
     parser.set_defaults(run=run)
