@@ -17,14 +17,14 @@ from vigil.documents.context import FRAMEWORKS
 from vigil.documents.determinism import Axis, Determinism
 from vigil.recipes.loading import recipe_names
 
-_COLUMNS = ("recipe", "context", "as it is", "with the switch", "cost of the switch")
+_COLUMNS = ("recipe", "context", "as it is", "with the switch")
 _AXES = ("threads", "even devices", "uneven devices", "resumed", "hash seed", "compilation", "inference", "row alone")
 
 
 def page(documents: Sequence[Determinism]) -> str:
-    """Return the tables of documents: run to run with the cost, then each axis."""
+    """Return the tables of documents: run to run, then each axis. What the switch costs is for a quiet machine to say."""
     found = sorted(documents, key=lambda each: (each.recipe.name, each.context.text))
-    first = [(each.recipe.name, each.context.text, *_run_to_run(each), _cost(each)) for each in found]
+    first = [(each.recipe.name, each.context.text, *_run_to_run(each)) for each in found]
     second = [(each.recipe.name, each.context.text, *(_axis(each, name) for name in _AXES)) for each in found]
     machines = sorted({f"{each.environment.get('hardware')}, {each.created[:10]}" for each in found})
     releases = sorted({f"{each.context.framework} {each.framework_version}" for each in found})
@@ -36,11 +36,6 @@ def page(documents: Sequence[Determinism]) -> str:
 def _run_to_run(document: Determinism) -> tuple[str, str]:
     off, on = (f"{each.distinct} of {each.runs - each.failed}" for each in document.run_to_run)
     return off, on
-
-
-def _cost(document: Determinism) -> str:
-    cost = document.cost
-    return "-" if cost is None else f"{cost.ratio:.2f} [{cost.low:.2f}, {cost.high:.2f}]"
 
 
 def _axis(document: Determinism, name: str) -> str:
