@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from vigil.terminal import width
 
 GROUPS = {
-    "Does it compute what it should?": ("reproduce", "verify", "audit", "narrow", "init", "matrix", "compare", "resume"),
+    "Does it compute what it should?": ("reproduce", "verify", "audit", "narrow", "trace", "init", "matrix", "compare", "resume"),
     "Night after night": ("nightly", "drift", "report", "dashboard", "sync"),
     "What judges": ("reference", "power", "golden"),
     "Recipes and data of your own": ("recipes", "check", "schema", "data", "coco"),
@@ -20,6 +20,7 @@ EXAMPLES = {
     "verify": "vigil verify resnet_cifar --framework torch --mode compile",
     "audit": "vigil audit softmax convolution --framework torch",
     "narrow": "vigil narrow my_script.py --since",
+    "trace": "vigil trace my_script.py -- --epochs 1",
     "init": "vigil init torch my_step.py",
     "matrix": "vigil matrix resnet_cifar --profile smoke --jobs 2",
     "compare": "vigil compare resnet_cifar jax==0.9.2 jax==0.10.2",
