@@ -8,8 +8,8 @@ FRAMEWORKS := torch tensorflow jax
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup reproduce verify audit narrow matrix compare nightly drift report reference golden resume recipes check dashboard sync sample \
-  test test-slow bench calibrate lint clean
+.PHONY: help setup reproduce verify audit narrow determinism matrix compare nightly drift report reference golden resume recipes check \
+  dashboard sync sample test test-slow bench calibrate lint clean
 
 # What is passed on, when it is given. Also where the verb has no such option: vigil then says so, and nothing is left out in silence.
 option = $(if $($(2)),--$(1)='$($(2))')
@@ -50,6 +50,9 @@ audit: $(VENV)/.core $(CHOSEN) ## Hold the public functions of FRAMEWORK against
 
 narrow: $(VENV)/.core $(CHOSEN) ## Which release brought a failure that SCRIPT shows: SCRIPT=my_script.py ARGS=--since
 	@$(VIGIL) narrow '$(SCRIPT)' $(CONTEXT) $(call option,fault,FAULT) $(ANSWER)
+
+determinism: $(VENV)/.core $(CHOSEN) ## Is a training of RECIPE bit for bit the same, where does it part, what does the switch cost
+	@$(VIGIL) determinism $(NAMED_RECIPE) $(CONTEXT) $(call option,fault,FAULT) $(ANSWER)
 
 matrix: $(VENV)/.core $(CHOSEN) ## Run every context of every installed framework: RECIPE (default: all), PROFILE
 	@$(VIGIL) matrix $(NAMED_RECIPE) $(CONTEXT) $(RUNS)

@@ -2,7 +2,7 @@
 
 `search SCRIPT ...` narrows each script, and appends a row to docs/findings/narrowed/rows.jsonl. What is known of a script as
 it is now is not searched again; probes are stored besides, so that what breaks off goes on. `page` prints the rows as Markdown:
-docs/narrowed.md.
+docs/narrowed.md. `mark docs/findings.md` writes into that page since which release each finding is there.
 """
 
 from __future__ import annotations
@@ -33,6 +33,9 @@ from vigil.process.side_by_side import available_cores
 # PyTorch's other releases are CUDA builds of several GB: what runs on it is searched by Keras's releases.
 _HELD = {"torch": ("torch==2.13.0",)}
 _OLDEST = {"keras": "3.0.0"}  # Keras 2 has other modules
+
+
+_MARK = "Releases: "
 
 
 def rows_path() -> Path:
@@ -146,6 +149,19 @@ def page() -> str:
     return "\n".join(lines) + "\n"
 
 
+def marked(text: str) -> str:
+    """Return a page of findings with a line `Releases: ...` before each line that links to a script whose releases are known."""
+    told = {row["script"]: row["says"] for row in rows()}
+    lines: list[str] = []
+    for line in text.splitlines():
+        if line.startswith(_MARK):
+            continue
+        scripts = [f"docs/{name}" for name in re.findall(r"\]\((findings/[\w/]+\.py)\)", line)]
+        lines += [f"{_MARK}{told[script]} ([narrowed](narrowed.md))." for script in scripts if script in told and "|" not in line]
+        lines.append(line)
+    return "\n".join(lines) + "\n"
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Search, or print the page."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.narrowed", description=__doc__)
@@ -155,9 +171,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     searching.add_argument("--jobs", type=int, default=len(available_cores()))
     searching.add_argument("--again", action="store_true", help="those that have a row, too")
     actions.add_parser("page", help="print docs/narrowed.md")
+    marking = actions.add_parser("mark", help="write into a page of findings since which release each is there")
+    marking.add_argument("file", type=Path)
     given = parser.parse_args(arguments)
     if given.action == "page":
         print(page(), end="")
+        return 0
+    if given.action == "mark":
+        given.file.write_text(marked(given.file.read_text(encoding="utf-8")), encoding="utf-8")
         return 0
     return 1 if search(given.scripts, jobs=given.jobs, again=given.again) else 0
 

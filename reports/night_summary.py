@@ -6,6 +6,7 @@ import json
 import re
 import shlex
 import xml.etree.ElementTree as ElementTree
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,16 @@ from typing import Any
 from reports.tables import markdown_table
 from reports.verification_table import IN_SHORT_FORM, without_answer
 from runners.contract.files import replace_text
-from vigil.documents.night import AUDIT, REPRODUCE, VERIFY, CellRow, Night, NightRelease, NightVerdict
+from vigil.documents.night import (
+    AUDIT,
+    REPRODUCE,
+    SAME_BITS,
+    VERIFY,
+    CellRow,
+    Night,
+    NightRelease,
+    NightVerdict,
+)
 from vigil.documents.verdict import Verdict
 from vigil.progress import duration
 
@@ -171,6 +181,7 @@ def notes(document: Night) -> list[str]:
     if short := sum(row.is_done and row.is_short for row in document.cells):
         lines.append(f"{short} verifications in the short form, {IN_SHORT_FORM}")
         lines += [f"except {each}" for each in _without_answer(document)]
+    lines += _bits(document)
     known = sum(row.ended_as is Verdict.KNOWN_FINDING for row in document.cells)
     lines += [f"{known} known findings, which are no failure"] if known else []
     lost = seconds_lost(document)
@@ -180,6 +191,22 @@ def notes(document: Night) -> list[str]:
         for finding in document.standing
     ]
     return lines
+
+
+def _bits(document: Night) -> list[str]:
+    """Return how many verifications have the bits of an earlier night, and of which release others are beside which."""
+    compared = [(row, row.bits) for row in document.cells if row.bits]
+    if not compared:
+        return []
+    counts = Counter(bits.answer for _, bits in compared)
+    told = ", ".join(f"{count} {answer}" for answer, count in counts.items())
+    lines = [f"verifications beside those of an earlier night on this processor: {told}"]
+    moved = Counter(
+        (row.context.framework, bits.release, document.release_of(row).version)
+        for row, bits in compared
+        if bits.answer != SAME_BITS
+    )
+    return lines + [f"other bits with {name} {now}, beside {before}: {count}" for (name, before, now), count in moved.items()]
 
 
 def _without_answer(document: Night) -> list[str]:

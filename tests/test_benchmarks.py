@@ -15,7 +15,7 @@ from matplotlib.image import imread
 
 import vigil.references.samples
 from benchmarks import __main__ as command_line
-from benchmarks import damage, detection, faults, long_runs, small_tests, where_time_goes
+from benchmarks import damage, detection, faults, long_runs, narrowed, small_tests, where_time_goes
 from benchmarks.detection import ablations
 from benchmarks.throughput import page
 from benchmarks.throughput.alternate import (
@@ -39,6 +39,7 @@ from tests.runners.harness import frameworks
 from vigil.documents.context import FRAMEWORKS, make_context
 from vigil.documents.night import VERIFY
 from vigil.errors import UsageError
+from vigil.paths import project_root
 from vigil.process.environment import is_installed
 from vigil.recipes.loading import identity_of, load_recipe, recipe_hash, recipe_names
 from vigil.verify.golden import load_golden, path_of
@@ -436,3 +437,14 @@ def test_a_reader_that_checks_nothing_is_found(monkeypatch):
     monkeypatch.setattr(vigil.references.samples, "read_listed", read_anything)
     found = damage.try_damages(count=40, seed=1, tell=lambda line: None)
     assert found["reference rows", damage.CHANGED] > 3
+
+
+def test_the_pages_of_findings_say_what_the_record_of_releases_does():
+    """Both are as their commands write them; what is gone from the record goes from the page."""
+    docs = project_root() / "docs"
+    assert (docs / "narrowed.md").read_text(encoding="utf-8") == narrowed.page()
+    findings = (docs / "findings.md").read_text(encoding="utf-8")
+    assert narrowed.marked(findings) == findings
+    of_none = "[Script](findings/no_such_thing.py):\n"
+    assert narrowed.marked(f"Releases: of old.\n{of_none}") == of_none
+    assert findings.count("\nReleases: ") > 3

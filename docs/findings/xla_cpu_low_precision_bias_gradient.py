@@ -1,4 +1,4 @@
-"""On CPUs XLA adds up the gradient of a bfloat16 or float16 layer's bias in that type, until adding changes nothing more."""
+"""jax.grad of a bfloat16 or float16 layer's bias: on CPUs XLA adds it up in that type, until adding changes nothing more."""
 
 import os
 

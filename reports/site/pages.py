@@ -33,7 +33,7 @@ from reports.site.screen import first_screen
 from reports.site.sources import Sources
 from reports.site.standing import ReportedCell, cells_of, public
 from reports.site.timeline import past_nights, past_releases
-from vigil.documents.night import REPRODUCE, VERIFY, CellKind
+from vigil.documents.night import REPRODUCE, VERIFY, Bits, CellKind
 from vigil.documents.verdict import Verdict
 from vigil.documents.verification import KnownFinding
 from vigil.errors import DirectoryError
@@ -252,6 +252,7 @@ class _Site:
             "ratios": charts.ratio_chart(results),
             "n_verified": len(newest[VERIFY]),
             "steps_first": wrong_step is not None,
+            "bits": self._bits(cell),
             "wrong_step": wrong_step,
             "evidence": self.files.of(wrong_step) if wrong_step else None,
             "file": lambda path: self.files.link(path, "../"),
@@ -282,6 +283,11 @@ class _Site:
             ("the wrong tensor as a script, with its releases and switches", self._narrow_command(newest[VERIFY])),
         ]
         return [(what, text) for what, text in found if text]
+
+    def _bits(self, cell: ReportedCell) -> Bits | None:
+        """Return how the bits of the night's verification of a cell are beside those of an earlier night."""
+        rows = self.sources.night.cells if self.sources.night else ()
+        return next((row.bits for row in rows if row.bits and (row.recipe, row.profile, row.context.text) == cell.key), None)
 
     def _narrow_command(self, verified: Sequence[CellResult]) -> str | None:
         """Return what narrows a cell's wrong step; None where none is wrong, or its run is not on this machine."""

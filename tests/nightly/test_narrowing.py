@@ -148,7 +148,7 @@ def test_a_narrowing_that_cannot_be_is_told_by_its_last_line(tmp_path) -> None:
     """The command as it is, on a directory without a document; once with the search of releases, and once without."""
     found = narrow_run(_wrong(tmp_path, "empty", ("--since",)), 100.0, runs=tmp_path)
     assert (found.state, found.directory) == (narrowing.FAILED, None)
-    assert "holds neither" in (tmp_path / "empty" / NARROW_LOG).read_text()
+    assert "holds none of" in (tmp_path / "empty" / NARROW_LOG).read_text()
     assert found.reason.rstrip()
 
 

@@ -9,7 +9,9 @@ from collections.abc import Iterator
 from vigil.terminal import width
 
 GROUPS = {
-    "Does it compute what it should?": ("reproduce", "verify", "audit", "narrow", "trace", "init", "matrix", "compare", "resume"),
+    "Does it compute what it should?": (
+        "reproduce", "verify", "audit", "narrow", "determinism", "trace", "init", "matrix", "compare", "resume",
+    ),
     "Night after night": ("nightly", "drift", "report", "dashboard", "sync"),
     "What judges": ("reference", "power", "golden"),
     "Recipes and data of your own": ("recipes", "check", "schema", "data", "coco"),
@@ -20,6 +22,7 @@ EXAMPLES = {
     "verify": "vigil verify resnet_cifar --framework torch --mode compile",
     "audit": "vigil audit softmax convolution --framework torch",
     "narrow": "vigil narrow my_script.py --since",
+    "determinism": "vigil determinism resnet_cifar --framework torch",
     "trace": "vigil trace my_script.py -- --epochs 1",
     "init": "vigil init torch my_step.py",
     "matrix": "vigil matrix resnet_cifar --profile smoke --jobs 2",
@@ -79,7 +82,7 @@ def _groups(parser: argparse.ArgumentParser) -> str:
     lines = []
     for title, names in GROUPS.items():
         lines += ["", f"{title}"]
-        lines += [_filled(said[name], first=f"  {name:<11}", rest=" " * 13) for name in names]
+        lines += [_filled(said[name], first=f"  {name:<13}", rest=" " * 15) for name in names]
     return "\n".join(lines).strip()
 
 

@@ -21,6 +21,7 @@ from vigil.cli import (
     compare,
     dashboard,
     data,
+    determinism,
     drift,
     env,
     golden,
@@ -46,8 +47,8 @@ from vigil.redaction import redact
 from vigil.terminal import plain_streams
 
 VERBS = (
-    reproduce, verify, audit, narrow, trace, init, matrix, compare, nightly, drift, power, resume, reference, golden, recipes, check,
-    schema, data, coco, env, sync, report, dashboard,
+    reproduce, verify, audit, narrow, determinism, trace, init, matrix, compare, nightly, drift, power, resume, reference, golden,
+    recipes, check, schema, data, coco, env, sync, report, dashboard,
 )  # fmt: skip
 
 

@@ -18,7 +18,7 @@ from vigil.documents.verification import Verification
 from vigil.errors import DirectoryError, UsageError
 from vigil.frameworks import TABLE
 from vigil.narrow.from_run import alarm_of, script_of_alarm, shrinking_of, where_seen
-from vigil.narrow.narrow import NOT_SHOWN, SCRIPT, begin, since, switched, written_in
+from vigil.narrow.narrow import NOT_SHOWN, SCRIPT, Work, begin, since, switched, written_in
 from vigil.narrow.since import KEEP, line_of
 from vigil.paths import expanded, runs_directory
 from vigil.process.build_spec import fault_entry
@@ -46,7 +46,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
         "releases. The script prints RIGHT or WRONG and ends in exit code 0 or 1; of a run of Vigil it is made.",
         epilog=EXIT_CODES,
     )
-    parser.add_argument("target", metavar="TARGET", help="a script, or the directory of an audit or a verification")
+    parser.add_argument("target", metavar="TARGET", help="a script, or the directory of an audit or verification")
     parser.add_argument("--since", action="store_true", help="search the releases for the one that brought it")
     parser.add_argument("--switches", action="store_true", help="look for switches that hide it, as oneDNN off, or no fusion")
     parser.add_argument("--package", metavar="NAME", help="whose releases (default: that whose calls the script makes)")
@@ -64,7 +64,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     options.add_release(parser)
     options.add_fault(parser)
     parser.add_argument(
-        "--finding", metavar="N", default="1", help="of an audit: which call that is wrong, the worst first (default: 1)"
+        "--finding", metavar="N", default="1", help="of a run: which of several that are wrong, the worst first (default: 1)"
     )
     options.add_json(parser)
     parser.set_defaults(run=run)
@@ -132,16 +132,24 @@ def run(arguments: argparse.Namespace) -> int:
             smaller=smaller,
             tell=display.say,
         )
+        _report(work)
         if work.document.state != NOT_SHOWN and arguments.switches:
             switched(work, progress=lambda done, total: display.progress("switches", done, total))
+            _report(work)
         if work.document.state != NOT_SHOWN and line:
             since(work, line, keep=keep, progress=lambda look: display.say(_told(line.package, look)))
-    replace_text(directory / REPORT, issue_report(work.document, (directory / SCRIPT).read_text(encoding="utf-8")))
+            _report(work)
     if alarm and isinstance(alarm.document, Verification) and alarm.document.tracking:
         upload_or_note(alarm.directory)  # anew, with the script
     options.write_json(arguments, work.document)
     answered(narrowing_block(work.document, directory=str(directory)))
     return work.document.exit_code
+
+
+def _report(work: Work) -> None:
+    """Write what can be sent, after each stage: what was found stands when the next one is ended."""
+    script = (work.directory / SCRIPT).read_text(encoding="utf-8")
+    replace_text(work.directory / REPORT, issue_report(work.document, script))
 
 
 def _emptied(place: Path) -> Path:

@@ -27,6 +27,8 @@ RUNNING: Literal["running"] = "running"
 DONE: Literal["done"] = "done"
 LEFT: Literal["left"] = "left"
 CellStatus = Literal["pending", "running", "done", "left"]
+SAME_BITS, SAME_NUMBERS = "same bits", "other bits, same numbers"
+OTHER_BITS, OTHER_NUMBERS = "other bits", "other numbers"
 NO_TIME = "no time"  # how a narrowing ended that the budget broke off
 
 
@@ -104,12 +106,26 @@ class StandingFinding(Part):
     directory: str | None
 
 
+class Bits(Part):
+    """The bits of a verification's answers beside those of an earlier night, on the same processor and golden tape.
+
+    answer: same bits; other bits, same numbers, where both are right; other numbers, where one is wrong; other bits, where both
+    are. night, release: of the earlier one. cases: how many both were asked; same: of how many the bits are equal.
+    """
+
+    answer: str
+    night: str
+    release: str | None
+    cases: int
+    same: int
+
+
 class CellRow(Part):
     """One cell of a night.
 
     is_short: verified by training steps on margin batches alone. basis: the hash of what its verdict stands on. chosen: why it
     was due. directory: below the folder of runs, once it has started. seconds: of all attempts. stands: of a number outside its
-    band, whether it is beyond chance.
+    band, whether it is beyond chance. bits: of a verification, how its bits are beside those of an earlier night.
     """
 
     key: str
@@ -129,6 +145,7 @@ class CellRow(Part):
     reason: str | None = None
     p_value: float | None = None
     stands: bool | None = None
+    bits: Bits | None = None
 
     @model_validator(mode="after")
     def _ended_with_a_verdict(self) -> CellRow:

@@ -118,10 +118,13 @@ class BrokenInvariant(Part):
 
 
 class CaseTime(Part):
-    """One case that was asked; its seconds are null where it was not answered."""
+    """One case that was asked; its seconds are null where it was not answered. sha256: of the bits of its answer."""
+
+    LEFT_OUT_WHEN_NONE: ClassVar[tuple[str, ...]] = ("sha256",)
 
     name: str
     seconds: float | None
+    sha256: str | None = None
 
 
 class KnownFinding(Part):

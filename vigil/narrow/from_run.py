@@ -13,10 +13,15 @@ from vigil.audit.limits import audit_limits
 from vigil.data.official import ensure_data
 from vigil.documents.audit import Audit, AuditFinding
 from vigil.documents.narrowing import NarrowedFrom, Shrinking
+from vigil.documents.operator import OperatorFinding, OperatorVerification
 from vigil.documents.provenance import NamedRelease, PlantedFault
+from vigil.documents.step import StepContext, StepVerification
 from vigil.documents.verification import Verification
 from vigil.errors import CannotRun, UsageError
 from vigil.narrow.layers import NotNarrowed, narrow_origin
+from vigil.narrow.own_file import OwnNarrowed, OwnText, own_text
+from vigil.narrow.own_operator import finding_of, narrow_operator
+from vigil.narrow.own_step import context_of, narrow_step
 from vigil.narrow.smaller import MOST_LINES, Narrowed, narrow_audit
 from vigil.process.build_spec import fault_entry
 from vigil.process.consent import FAULTS, is_own
@@ -32,15 +37,19 @@ _FIRST_RUNG = "verify"  # where a reproduction keeps the verification that came 
 
 @dataclasses.dataclass(frozen=True)
 class Alarm:
-    """What a run says is wrong. directory: that holds its document. finding: of an audit, which, and its number."""
+    """What a run says is wrong. directory: that holds its document. own: the user's file.
+
+    finding: of several, the one that is meant, of a step a context; number: which it is.
+    """
 
     directory: Path
     source: NarrowedFrom
-    document: Audit | Verification
+    document: Audit | Verification | OperatorVerification | StepVerification
     framework: str
     fault: dict[str, str] | None
-    finding: AuditFinding | None = None
+    finding: AuditFinding | OperatorFinding | StepContext | None = None
     number: int = 1
+    own: OwnText | None = None
 
 
 def alarm_of(directory: Path, *, finding: int = 1) -> Alarm:
@@ -75,9 +84,30 @@ def alarm_of(directory: Path, *, finding: int = 1) -> Alarm:
         source = NarrowedFrom(kind="verification", path=str(directory), what=what)
         fault = _fault(verification.fault, verification.command)
         return Alarm(directory, source, verification, verification.context.framework, fault)
+    if (directory / OperatorVerification.FILE_NAME).exists():
+        operator = OperatorVerification.read(directory)
+        shown = finding_of(operator, finding)
+        own = own_text(operator.file)
+        tensor = f": {shown.tensor}" if shown.tensor else ""
+        what = (
+            f"{own.name}, {operator.context.framework} {operator.framework_version}, {operator.context.mode}: "
+            f"{shown.kind}{tensor} in {shown.precision}"
+        )
+        source = NarrowedFrom(kind="operator", path=str(directory), what=what)
+        fault = _fault(operator.fault, operator.command)
+        return Alarm(directory, source, operator, operator.context.framework, fault, shown, finding, own)
+    if (directory / StepVerification.FILE_NAME).exists():
+        step = StepVerification.read(directory)
+        context = context_of(step, finding)
+        own = own_text(step.file)
+        where = context.origin.text if context.origin else context.verdict.reason
+        what = f"{own.name}, {context.text}, {step.framework} {step.framework_version}: {where}"
+        source = NarrowedFrom(kind="step", path=str(directory), what=what)
+        fault = _fault(step.fault, step.command)
+        return Alarm(directory, source, step, step.framework, fault, context, finding, own)
     raise UsageError(
-        f"{directory}: holds neither {Audit.FILE_NAME} nor {Verification.FILE_NAME}. Allowed: the directory of an audit or of a "
-        "verification that found something wrong. Of a step or an operator of your own, write a script (docs/narrow.md)."
+        f"{directory}: holds none of {Audit.FILE_NAME}, {Verification.FILE_NAME}, {StepVerification.FILE_NAME} and "
+        f"{OperatorVerification.FILE_NAME}. Allowed: the directory of an audit or of a verification that found something wrong."
     )
 
 
@@ -113,7 +143,7 @@ def script_of_alarm(
     tell: Tell,
     progress: Callable[[str, int, int], None] = lambda what, done, total: None,
     data: Callable[[int, int | None], None] = lambda done, total: None,
-) -> Narrowed:
+) -> Narrowed | OwnNarrowed:
     """Ask what is wrong alone, make it smaller, and write script.py into the directory.
 
     Raises:
@@ -122,8 +152,19 @@ def script_of_alarm(
     started = Started(framework=alarm.framework, python=python, fault=alarm.fault, progress=progress)
     limits = audit_limits()
     document = alarm.document
+    if isinstance(document, OperatorVerification):
+        assert isinstance(alarm.finding, OperatorFinding)
+        assert alarm.own is not None
+        return narrow_operator(started, directory, document, alarm.finding, alarm.own, what=alarm.source.what, tell=tell)
+    if isinstance(document, StepVerification):
+        assert isinstance(alarm.finding, StepContext)
+        assert alarm.own is not None
+        verified = Path(alarm.source.path)
+        return narrow_step(
+            started, directory, verified, document, alarm.finding, alarm.own, what=alarm.source.what, tell=tell
+        )  # fmt: skip
     if isinstance(document, Audit):
-        assert alarm.finding is not None
+        assert isinstance(alarm.finding, AuditFinding)
         entry = catalog()[alarm.finding.operator]
         found = narrow_audit(started, directory, alarm.finding, entry, limits=limits, threads=document.threads, tell=tell)
         if found is None:
@@ -149,6 +190,8 @@ def script_of_alarm(
     return narrowed
 
 
-def shrinking_of(found: Narrowed) -> Shrinking:
+def shrinking_of(found: Narrowed | OwnNarrowed) -> Shrinking:
     """Return how a script was made smaller, as the document tells it."""
+    if isinstance(found, OwnNarrowed):
+        return found.shrinking
     return Shrinking(asked=found.asked, before=found.before.form, after=found.trial.form, needs=found.needs)

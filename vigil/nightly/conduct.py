@@ -27,6 +27,7 @@ from vigil.documents.night import (
 )
 from vigil.errors import UsageError
 from vigil.nightly.basis import Bases
+from vigil.nightly.bits import bits_of
 from vigil.nightly.cell_pool import CellWork, NightClock, run_cells
 from vigil.nightly.cells import NightCell, audit_cells, cell_of, night_cells, row_of, step_cells
 from vigil.nightly.ledger import DueCell, Ledger
@@ -258,6 +259,9 @@ def _carry_on(
                     _narrow(night, ledger=ledger, clock=clock, work=work, tell=tell)
     finally:  # also what went into environments, where building one was broken off
         night.change(spent_seconds=round(clock.spent(), 1))
+    for row in night.document.cells:
+        if row.bits is None and (bits := bits_of(row, ledger, _runs(night))):
+            night.mark(row.key, bits=bits)
     finished = datetime.now(timezone.utc).isoformat(timespec="seconds")
     night.put(judge_night(night.document, ledger).replace(finished=finished))
 

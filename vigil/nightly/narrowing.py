@@ -21,7 +21,8 @@ from packaging.version import InvalidVersion, Version
 from vigil.documents.audit import Audit
 from vigil.documents.document import DocumentError
 from vigil.documents.narrowing import Narrowing, place_of
-from vigil.documents.night import AUDIT, NO_TIME, VERIFY, CellRow, Night, NightNarrowing, NightRelease
+from vigil.documents.night import AUDIT, NO_TIME, STEP, VERIFY, CellRow, Night, NightNarrowing, NightRelease
+from vigil.documents.step import StepVerification
 from vigil.documents.verdict import Verdict
 from vigil.documents.verification import Verification
 from vigil.frameworks import LIBRARIES, TABLE
@@ -56,7 +57,7 @@ def newly_wrong(night: Night, ledger: Ledger, runs: Path) -> list[Wrong]:
     """Return what is wrong in a night and was narrowed in no night, one cell a cause, the most worth first."""
     done = {each.cause for each in night.narrowed if each.is_done} | ledger.narrowed
     found: dict[str, Wrong] = {}
-    rows = [row for row in night.rows if row.kind in (VERIFY, AUDIT) and row.ended_as is Verdict.REGRESSED]
+    rows = [row for row in night.rows if row.kind in (VERIFY, STEP, AUDIT) and row.ended_as is Verdict.REGRESSED]
     for row in sorted(rows, key=lambda row: (-cell_of(row).value, row.seconds or 0.0, row.key)):
         if (told := _cause_of(row, runs)) is None or told[0] in done or told[0] in found:
             continue
@@ -92,7 +93,7 @@ def narrow_run(wrong: Wrong, seconds: float, *, runs: Path) -> NightNarrowing:
     assert wrong.row.directory is not None
     run, began = runs / wrong.row.directory, time.monotonic()
     place = place_of(run, wrong.finding)
-    which = ["--finding", str(wrong.finding)] if wrong.row.kind == AUDIT else []
+    which = ["--finding", str(wrong.finding)] if wrong.row.kind != VERIFY else []
     for since in dict.fromkeys((wrong.since, ())):
         command = [sys.executable, "-m", "vigil", "narrow", str(run), *which, "--switches", *since]
         log = run / NARROW_LOG
@@ -153,6 +154,9 @@ def _cause_of(row: CellRow, runs: Path) -> tuple[str, int] | None:
         if row.kind == VERIFY:
             origin = Verification.read(runs / row.directory).origin
             return (f"{framework}: {origin.layer}, {origin.phase}, {origin.quantity}", 1) if origin else None
+        if row.kind == STEP:
+            origins = (each.origin for each in StepVerification.read(runs / row.directory).contexts if each.origin)
+            return next(((f"{framework}: {row.recipe}, {each.phase}, {each.where}, {each.tensor}", 1) for each in origins), None)
         wrong = [each for each in Audit.read(runs / row.directory).findings if each.kind == "wrong"]
     except (OSError, DocumentError):  # which the night's cell has told of
         return None

@@ -12,7 +12,7 @@ from pathlib import Path
 from vigil.errors import UsageError, VigilError
 from vigil.paths import cache_directory
 
-FAULTS, RELEASES = "faults", "releases"
+FAULTS, RELEASES, FILES = "faults", "releases", "files"
 
 
 def remember(kind: str, sha256: str) -> None:

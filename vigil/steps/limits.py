@@ -133,6 +133,18 @@ def _unmeasured(what: str) -> CannotRun:
     )
 
 
+def distance_limit(difference: Difference, limits: Limits, precision: str) -> float:
+    """Return how far from what is expected a tensor may be, in the tensor's own numbers.
+
+    Raises CannotRun where no clean program has had such a tensor.
+    """
+    size, floor = size_of(difference.case), difference.floor
+    limit = limits.table.get((precision, size, difference.family, "distance"))
+    if limit is None or floor is None:
+        raise _unmeasured(f"{precision}, {difference.family}")
+    return floor.distance * max(limit.value, floor.reach(FALSE_ORIGINS if "/" in size else FALSE_ALARMS)["distance"])
+
+
 def score_of(difference: Difference, limits: Limits, precision: str) -> float:
     """Return the largest statistic of a difference as a multiple of its limit: above 1, the tensor is out.
 

@@ -100,6 +100,7 @@ def run(
     looks: bool = False,
     seeds: Sequence[int] = (),
     expected: Sequence[Path] = (),
+    rows: int | None = None,
 ) -> Ended:
     """Run one process to its end in a directory of its own."""
     given = given_of(asked, precision)
@@ -121,6 +122,7 @@ def run(
         given=str(given) if given else None,
         fault=asked.fault if task == "context" else None,  # what is expected has none
         heartbeat_seconds=HEARTBEAT_SECONDS,
+        rows=rows,
     )
     return carried_out(asked, directory, request, option=frame.OPTION)
 

@@ -19,6 +19,7 @@ from vigil.documents.verdict import Verdict
 from vigil.documents.verification import LimitFacts, StepVerdict
 from vigil.errors import UsageError
 from vigil.frameworks import FRAMEWORKS, TABLE
+from vigil.process.consent import FILES, remember
 from vigil.process.directories import new_directory, require_writable
 from vigil.process.side_by_side import available_cores, side_by_side
 from vigil.steps.judge import (
@@ -173,8 +174,9 @@ def new_own_directory(runs: Path, file: Path, what: str) -> Path:
 
 
 def asked_of(file: Path, framework: str, **more: object) -> Asked:
-    """Return what is asked of a file as it is now."""
+    """Return what is asked of a file as it is now, which this user has named."""
     digest = hashlib.sha256(file.read_bytes()).hexdigest()
+    remember(FILES, digest)
     return Asked(file=file.resolve(), sha256=digest, framework=framework, **more)  # type: ignore[arg-type]
 
 

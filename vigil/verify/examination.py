@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from runners.contract.arrays import digest_of_arrays
 from runners.contract.protocol.cases import PROBES
 from vigil.documents.context import Context
 from vigil.documents.provenance import NamedRelease, processor_of
@@ -222,7 +223,7 @@ def verify(
         remarks=[*localisation.remarks, *_on_limits(limits, record), *([] if is_whole else [_ON_FULL_BATCHES])],
         broken=found.broken,
         tensors=[document_of(score, each) for score, each in scored],
-        cases=[CaseTime(name=case.name, seconds=found.answers.seconds.get(case.name)) for case in cases],
+        cases=[_answered(case.name, found.answers) for case in cases],
         known=entries,
         environment=record.environment,
         seconds=round(time.monotonic() - started, 1),
@@ -231,6 +232,11 @@ def verify(
     if document.verdict.name is Verdict.REPRODUCED and not keep_tensors:
         remove_tensors(setting.directory)
     return document
+
+
+def _answered(name: str, answers: Answers) -> CaseTime:
+    tensors = answers.tensors.get(name)
+    return CaseTime(name=name, seconds=answers.seconds.get(name), sha256=digest_of_arrays(tensors) if tensors else None)
 
 
 def remove_tensors(directory: Path) -> None:

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from runners.contract.arrays import write_arrays
 from runners.contract.errors import ContractError
 from runners.contract.files import replace_text
 from runners.contract.operators.own import (
@@ -27,13 +28,14 @@ from runners.contract.operators.own import (
     named_leaves,
 )
 from runners.contract.operators.request import FILE_NAME, OPTION, OperatorRequest, read_request
-from runners.contract.operators.trials import UNITS, USUAL, Trial, arranged, plan, rounded
+from runners.contract.operators.trials import GIVEN, PLAIN, UNITS, USUAL, Trial, arranged, plan, rounded
 from runners.contract.protocol.events import EventWriter, encode_float
 from runners.contract.steps import process
 from runners.contract.steps.own import Batch, OwnFileError
 
 Arrays = dict[str, np.ndarray]
 ANSWERS = "answers.json"
+RIGHT = "right.npz"  # of a single trial, all tensors as they should be
 # What a trial comes to. `refused`: the inputs, or the reference, have no such size; `unstable`: rounding alone makes of a number
 # one that is not finite, or the reference gives none itself.
 FINE, BUG, KINK, RACE, RAISES, WRITES, REFUSED, UNSTABLE = (
@@ -113,6 +115,9 @@ def _answer(framework: Framework, request: OperatorRequest, directory: Path, eve
     events.enter("build")
     examiner = Examiner(file, framework.operator(file, request), framework.to_numpy, request)
     events.enter("verify")
+    if request.trial is not None:
+        _alone(examiner, Trial(**request.trial), request, directory, events)
+        return
     precisions = tuple(each for each in request.precisions if each in file.precisions()) or file.precisions()[:1]
     trials = plan(file, precisions=precisions, seeds=request.seeds, has_layouts=examiner.operator.has_layouts)
     results = []
@@ -131,6 +136,27 @@ def _answer(framework: Framework, request: OperatorRequest, directory: Path, eve
         "usual": file.usual, "precisions": precisions, "results": results, "smallest": smallest,
         "tolerances": {precision: each and each._asdict() for precision, each in tolerances.items()},
     }  # fmt: skip
+    replace_text(directory / ANSWERS, json.dumps(_plain(content)))
+
+
+def _alone(examiner: Examiner, trial: Trial, request: OperatorRequest, directory: Path, events: EventWriter) -> None:
+    """Try one set of inputs, then plainer and smaller ones; write what shows the failure, and what is right."""
+    result = examiner.examine(trial, calls=request.repeats)
+    events.advance()
+    for plainer in (trial._replace(layout=PLAIN), trial._replace(layout=PLAIN, values=GIVEN), trial._replace(values=GIVEN)):
+        if result["kind"] not in WRONG or plainer == trial:
+            continue
+        found = examiner.examine(plainer, calls=request.repeats)
+        events.advance()
+        if (found["kind"], found.get("tensor")) == (result["kind"], result.get("tensor")):
+            result = found
+    if result["kind"] in WRONG:
+        result = examiner.smallest(result, on_call=events.advance)
+    right = examiner.right(Trial(**result["trial"]))
+    content = {"result": result, "asked": examiner.asked}
+    if right is not None:
+        write_arrays(directory / RIGHT, right.tensors)
+        content |= {"floors": right.floors, "limits": right.limits}
     replace_text(directory / ANSWERS, json.dumps(_plain(content)))
 
 
@@ -191,9 +217,11 @@ class Examiner:
         self, file: OperatorFile, operator: Operator, to_numpy: Callable[[Batch], Batch], request: OperatorRequest
     ) -> None:
         self.file, self.operator, self._to_numpy, self._request = file, operator, to_numpy, request
+        self.asked = 0
 
     def examine(self, trial: Trial, *, calls: int) -> dict[str, Any]:
         """Return what a trial comes to: its `kind`, and what shows it."""
+        self.asked += 1
         found: dict[str, Any] = {"trial": trial._asdict(), "kind": FINE}
         question = self._question(trial)
         if isinstance(question, str):
@@ -227,6 +255,12 @@ class Examiner:
         if out:
             found |= self._told(question, answers, measured, worst, exact, out)
         return found
+
+    def right(self, trial: Trial) -> _Exact | None:
+        """Return what is right for a trial, and how far rounding moves it; None where nothing can be held to it."""
+        question = self._question(trial)
+        exact = question if isinstance(question, str) else self._exact(question)
+        return None if isinstance(exact, str) else exact
 
     def smallest(self, result: dict[str, Any], *, on_call: Callable[[], None]) -> dict[str, Any]:
         """Return the result of the smallest sizes that still show the same failure of the same tensor."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from runners.contract.files import replace_text
 
@@ -23,6 +23,7 @@ class OperatorRequest:
     limits: by precision and family of tensors, how many floors a large tensor of a correct operator may be off.
     reach: by how much more a tensor may be, by its degrees of freedom, in ascending order.
     fault: a planted fault, as in a run's spec.
+    trial: the only inputs to try, as `Trial` has them: what is right of them is written down, and smaller ones are looked for.
     """
 
     framework: str
@@ -39,6 +40,7 @@ class OperatorRequest:
     reach: tuple[tuple[float, float], ...]
     fault: dict[str, str] | None
     heartbeat_seconds: float
+    trial: dict[str, Any] | None = None
 
     # What a run's spec says as well (`runners.contract.compiled.Compiling`).
     task: ClassVar[str] = "verify"

@@ -38,6 +38,7 @@ from runners.contract.steps.request import FILE_NAME, StepRequest, read_request
 
 Arrays = dict[str, np.ndarray]
 EXPECTED, FLOORS, ANSWERS, STATES, UPDATES = "expected.npz", "floors.json", "answers.json", "states.npz", "updates.json"
+UPDATED = "updated.npz"  # of a context, what the optimizer should have made of its gradients
 # What is kept for another release: what an oracle began with, and all that a context answered.
 BEGUN, ANSWERED = "begun.npz", "answered.npz"
 _STATES = ("before/", "after/", "gradients/")
@@ -145,6 +146,12 @@ def cases_of(own: OwnFile, batch_of: Callable[[int], Batch], seed: int, draws: i
 
 
 def _cases(own: OwnFile, batches: Callable[[int], Batch], request: StepRequest, seed: int) -> tuple[list[Case], list[str]]:
+    if request.rows is not None:
+        batch = batches(seed)
+        count = row_count(batch)
+        if count is None or not request.rows < count:
+            raise OwnFileError(f"{own.path.name}: batch: found {count or 'no'} rows. Allowed: more than {request.rows}.")
+        return [Case(STEP, [[take_rows(own, batch, range(request.rows))]], draws=request.draws)], []
     if request.looks:
         return [Case(LOOK, batch=batches(seed), draws=request.draws)], []
     return cases_of(own, batches, seed, request.draws)
@@ -285,7 +292,7 @@ def _oracle(
             }
         _probed(events, len(floors), len(cases), case.name, started)
     oracle.under(None)
-    derivative = {} if request.looks or own.stops_gradient else derivatives(oracle, batches(seed))
+    derivative = {} if request.looks or request.rows or own.stops_gradient else derivatives(oracle, batches(seed))
     write_arrays(directory / EXPECTED, expected)
     of_framework = oracle.facts()
     facts = {
@@ -400,6 +407,7 @@ def _updates(oracle: OracleAnswerer, request: StepRequest, events: EventWriter) 
     for place in map(Path, request.expected):
         states = read_arrays(place / STATES)
         found: dict[str, Any] = {}
+        right: Arrays = {}
         for case in sorted({name.split("/")[0] for name in states}):
             of_case = _of_case(states, case)
             before, gradients, after = (_of_case(of_case, group) for group in ("before", "gradients", "after"))
@@ -407,6 +415,7 @@ def _updates(oracle: OracleAnswerer, request: StepRequest, events: EventWriter) 
                 continue
             oracle.under(None)
             exact = oracle.update(before, gradients)
+            right |= {f"{case}/{name}": tensor for name, tensor in exact.items()}
             lines: dict[str, list[Line]] = {name: [] for name in exact}
             for draw in range(_LEAST_DRAWS):
                 oracle.under(draw)
@@ -421,6 +430,7 @@ def _updates(oracle: OracleAnswerer, request: StepRequest, events: EventWriter) 
                     for name in exact
                 },
             }
+        write_arrays(place / UPDATED, right)
         _write_json(place / UPDATES, found)
 
 
