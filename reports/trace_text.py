@@ -24,8 +24,9 @@ def trace_block(document: Trace, *, directory: str) -> str:
         lines = wrapped("PARTS at ", document.reason, indent=2)
         lines += row("runs", f"parted from the first in {script.parted} of {script.runs - 1} further runs, unchanged")
     lines += _operator(document)
-    for change in document.changes:
-        lines += row(change.change, f"{change.outcome}{f': {change.says}' if change.says else ''}")
+    for place, change in enumerate(document.changes):
+        told = f"{change.change}: {change.outcome}{f': {change.says}' if change.says else ''}"
+        lines += row("tried" if place == 0 else "", told)
     lines += row("framework", ", ".join(f"{name} {version}" for name, version in document.frameworks.items()) or "none")
     lines += row("took", duration(document.seconds))
     lines += row("run", directory)
@@ -37,7 +38,7 @@ def _operator(document: Trace) -> list[str]:
         what = "draws at random, and is not seeded alike" if operator.is_random else "equal inputs, other output"
         lines = row("operator", f"{operator.name}{f' at {operator.where}' if operator.where else ''}: {what}")
         for trial in document.trials:
-            told = trial.message or f"{trial.results} different results in {trial.calls} calls with the same inputs"
-            lines += row(f"  {trial.what}", told)
+            many = "1 result" if trial.results == 1 else f"{trial.results} different results"
+            lines += row("", f"{trial.what}: {trial.message or f'{many} in {trial.calls} calls with the same inputs'}")
         return lines
     return row("operator", f"none: {document.beyond}") if document.beyond else []

@@ -1,8 +1,8 @@
 """For a training script of one's own: what it computes, written down as it runs under `vigil trace`, and nothing otherwise.
 
-`monitor` takes tensors, and nested containers of them, of any framework and NumPy, and returns them; gradients pass through it and
-are written down too. `torch`, `keras` and `jax` do that for all layers, gradients and trainable variables by one call. Without
-`vigil trace` each returns what it was given. It imports no framework by itself.
+`monitor` takes tensors, and nested containers of them, of any framework and NumPy, and returns them; gradients pass through it
+and are written down too. `torch`, `keras` and `jax` do that for all layers, gradients and trainable variables by one call.
+Without `vigil trace` each returns what it was given. It imports no framework by itself.
 """
 
 from __future__ import annotations

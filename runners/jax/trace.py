@@ -1,7 +1,7 @@
 """What a user's script computes with JAX, written down as it runs: what compiled functions and gradients take and give.
 
-`jax.jit`, `jax.grad` and `jax.value_and_grad` are replaced before the script takes them from the module; within a function that is
-being traced they do what they always do. To look at operators, the function is carried out one by one, without compiling.
+`jax.jit`, `jax.grad` and `jax.value_and_grad` are replaced before the script takes them from the module; within a function that
+is being traced they do what they always do. To look at operators, the function is carried out one by one, without compiling.
 """
 
 from __future__ import annotations
@@ -25,6 +25,12 @@ from runners.contract.trace.where import user_line
 _recorder: Recorder | None = None
 _calls: Counter[str] = Counter()
 _recorded: dict[int, weakref.ref] = {}
+
+
+def _forget(key: int, _: weakref.ref) -> None:
+    _recorded.pop(key, None)
+
+
 _GOLDEN = 0x9E3779B9
 
 
@@ -140,7 +146,7 @@ def _record_tree(recorder: Recorder, tree: Any, name: str, kind: Callable[[Any],
             known = _recorded.get(id(leaf))
             if only_new and known is not None and known() is leaf:
                 continue
-            _recorded[id(leaf)] = weakref.ref(leaf, lambda _, key=id(leaf): _recorded.pop(key, None))
+            _recorded[id(leaf)] = weakref.ref(leaf, functools.partial(_forget, id(leaf)))
             array = _array(leaf)
             recorder.add(
                 name + jax.tree_util.keystr(path), kind(path), str(leaf.dtype), leaf.shape, digest_of_array(array),

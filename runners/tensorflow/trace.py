@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import functools
 import threading
-from collections.abc import Callable
 from typing import Any
 
 import keras
@@ -28,6 +27,7 @@ _state = threading.local()  # is_xla: is what is being traced for XLA? is_own: a
 _installed: set[str] = set()
 _SAME_NUMBERS = {"ReadVariableOp", "Identity", "NoOp", "Const"}
 # What they give is of more than their inputs: they are not called again.
+_RANDOM = ("Random", "Stateful", "Multinomial", "TruncatedNormal")
 _OF_STATE = ("Assign", "Resource", "Iterator", "Dataset", "VarHandleOp", "EagerPyFunc", "PyFunc")
 
 
@@ -112,7 +112,8 @@ def _hook_gradients(recorder: Recorder) -> None:
         found = gradient(tape, target, sources, *args, **kwargs)
         for place, (source, each) in enumerate(zip(tf.nest.flatten(sources), tf.nest.flatten(found), strict=False)):
             if each is not None:
-                name = getattr(source, "path", None) or getattr(source, "name", None) if _is_variable(source) else f"source[{place}]"
+                own = getattr(source, "path", None) or getattr(source, "name", None)
+                name = own if _is_variable(source) else f"source[{place}]"
                 _record(recorder, tf.convert_to_tensor(each), str(name), GRADIENT)
         return found
 
@@ -231,7 +232,7 @@ class _Operators:
         _state.is_own = True
         try:
             given, results = self._told(inputs), self._told(outputs)
-            is_random = any(word in kind for word in ("Random", "Stateful", "Multinomial", "TruncatedNormal")) and "Call" not in kind
+            is_random = any(word in kind for word in _RANDOM) and "Call" not in kind
             number = recorder.add_operator(kind, user_line(), given, results, ["random"] if is_random else [])
             if recorder.ask.experiment == number and not kind.startswith(_OF_STATE):
                 recorder.write_experiment(self._experiments(kind, inputs, attributes, len(outputs)))

@@ -56,7 +56,7 @@ def first_difference(one: Path, other: Path) -> FirstDifference | None:
 class OperatorLine(NamedTuple):
     """An operator as it is written."""
 
-    count: int
+    record: int
     step: int
     name: str
     where: str
@@ -108,8 +108,8 @@ def amount_of(one: np.ndarray, other: np.ndarray, dtype: str) -> Amount | None:
     """Return how far two tensors of one type and shape are apart; None where they are of different shapes."""
     if one.shape != other.shape or one.dtype != other.dtype:
         return None
-    bytes_a, bytes_b = (each.reshape(-1).view(np.uint8).reshape(each.size, -1) for each in map(np.ascontiguousarray, (one, other)))
-    differs = (bytes_a != bytes_b).any(axis=1)
+    first, second = (np.ascontiguousarray(each).reshape(-1).view(np.uint8).reshape(each.size, -1) for each in (one, other))
+    differs = (first != second).any(axis=1)
     rows = np.unravel_index(int(np.argmax(differs)), one.shape)[0] if one.ndim and differs.any() else None
     largest = ulps = None
     if one.dtype.kind in "fiu" and differs.any():

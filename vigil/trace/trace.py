@@ -198,7 +198,7 @@ def _numbers(work: Work, parted: Run, difference: FirstDifference) -> tuple[np.n
 
 def _operators(work: Work, difference: FirstDifference) -> OperatorDifference | None:
     """Return the first operator that differs in runs that are the same up to the step."""
-    ask, found = Ask(window=(difference.first - 1, difference.number)), []
+    ask, found = Ask(window=(difference.first - 1, difference.number)), list[Run]()
     for _ in range(_LOOKS):
         run, other = work.again("a look at the operators", ask)
         if run.problem or (other is not None and other.number < difference.first):
@@ -215,7 +215,8 @@ def _parting(difference: FirstDifference, amount: Amount | None) -> Parting:
     assert line is not None
     is_same = difference.one is not None and difference.other is not None and difference.one.is_of == difference.other.is_of
     other = difference.other
-    told = None if is_same else f"{other.name}, {other.kind}, {other.dtype} {list(other.shape)}" if other else "the end of the run"
+    here = f"{other.name}, {other.kind}, {other.dtype} {list(other.shape)}" if other else "the end of the run"
+    told = None if is_same else here
     if difference.one is None:
         told = "the end of the first run"
     return Parting(
@@ -238,7 +239,7 @@ def _operator(document: Trace, found: OperatorDifference | None, difference: Fir
     """Return what the document says of the operator: that, or why there is none."""
     if found is None:
         if difference is not None and set(document.frameworks) & {"torch", "tensorflow", "keras", "jax"}:
-            return {"beyond": "two runs that part here did not come again while operators were looked at, or none of them differs"}
+            return {"beyond": "while operators were looked at, no two runs parted here, or none of their operators differed"}
         return {"beyond": "no framework computed it"}
     line = found.line
     if found.kind == OUTPUT:

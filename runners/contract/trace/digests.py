@@ -21,24 +21,24 @@ _SEED = 1997
 def digest_of_bytes(flat: np.ndarray) -> int:
     """Return the digest of a flat array of bytes.
 
-    Of a small one it is CRC-32. Of a large one it is a checksum of sums modulo 2^64 of words times odd numbers, which depend on the
-    place, and of the exclusive or of words by their place modulo 509. The sums alone would not see two signs that change: a sign
-    is the highest bit of a word, and an odd number times it is the same wherever it stands.
+    Of a small one it is CRC-32. Of a large one it is a checksum of sums modulo 2^64 of words times odd numbers, which depend on
+    the place, and of the exclusive or of words by their place modulo 509. The sums alone would not see two signs that change: a
+    sign is the highest bit of a word, and an odd number times it is the same wherever it stands.
     """
     if flat.size < _SMALL:
-        return zlib.crc32(flat)
+        return zlib.crc32(flat.data)
     whole = flat.size // 8
     words = flat[: 8 * whole].view(np.int64)
     full = whole // _ROW
     weights = _weights()
-    digest = zlib.crc32(flat[8 * whole :], flat.size)
+    digest = zlib.crc32(flat[8 * whole :].data, flat.size)
     with np.errstate(over="ignore"):
-        digest = zlib.crc32(words[: full * _ROW].reshape(full, _ROW) @ weights, digest)
+        digest = zlib.crc32((words[: full * _ROW].reshape(full, _ROW) @ weights).tobytes(), digest)
         rest = words[full * _ROW :]
         digest = zlib.crc32((rest @ weights[: rest.size]).tobytes(), digest)
     rows = whole // _CLASSES
     mixed = np.bitwise_xor.reduce(words[: rows * _CLASSES].reshape(rows, _CLASSES), axis=0)
-    return zlib.crc32(words[rows * _CLASSES :], zlib.crc32(mixed, digest))
+    return zlib.crc32(words[rows * _CLASSES :].data, zlib.crc32(mixed.tobytes(), digest))
 
 
 def digest_of_array(array: Any) -> int:

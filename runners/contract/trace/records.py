@@ -1,8 +1,8 @@
 """The records of a traced process: one line each, in the order in which they were made.
 
-Two runs of a program that computes the same write the same lines, so that the first line that differs is where they part. What is
-asked of a process lies in `ask.json` of its folder. A later run is told the lines of an earlier one, and keeps the whole tensors of
-the record where it parts from them.
+Two runs of a program that computes the same write the same lines, so that the first line that differs is where they part. What
+is asked of a process lies in `ask.json` of its folder. A later run is told the lines of an earlier one, and keeps the whole
+tensors of the record where it parts from them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ import numpy as np
 
 from runners.contract.trace.digests import digest_of_array
 
-FOLDER = "VIGIL_TRACE"
 ASK, RECORDS, OPERATORS, EXPERIMENT, PARTED, DONE = (
     "ask.json", "records.jsonl", "operators.jsonl", "experiment.json", "parted.npz", "done.json",
 )  # fmt: skip
@@ -122,7 +121,8 @@ class Recorder:
         self._file.close()
         if self._operators:
             self._operators.close()
-        (self.folder / DONE).write_text(json.dumps({"records": self.count, "steps": max(self.step, self._most), "frameworks": self.frameworks}), encoding="utf-8")
+        done = {"records": self.count, "steps": max(self.step, self._most), "frameworks": self.frameworks}
+        (self.folder / DONE).write_text(json.dumps(done), encoding="utf-8")
 
     @property
     def looks(self) -> bool:

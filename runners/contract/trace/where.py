@@ -24,7 +24,7 @@ def user_line() -> str:
     return ""
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def _is_library(file: str) -> bool:
     folder = os.path.dirname(os.path.abspath(file))
     ours = (str(_OURS / "runners"), str(_OURS / "vigil"))
