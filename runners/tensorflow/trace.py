@@ -11,9 +11,9 @@ import functools
 import threading
 from typing import Any
 
-import keras
 import numpy as np
 import tensorflow as tf
+from tensorflow import keras
 from tensorflow.python.eager.execute import quick_execute
 from tensorflow.python.eager.polymorphic_function import polymorphic_function
 from tensorflow.python.framework import op_callbacks

@@ -23,7 +23,7 @@ EXAMPLES = {
     "audit": "vigil audit softmax convolution --framework torch",
     "narrow": "vigil narrow my_script.py --since",
     "determinism": "vigil determinism resnet_cifar --framework torch",
-    "trace": "vigil trace my_script.py -- --epochs 1",
+    "trace": "vigil trace my_script.py --runs 20",
     "init": "vigil init torch my_step.py",
     "matrix": "vigil matrix resnet_cifar --profile smoke --jobs 2",
     "compare": "vigil compare resnet_cifar jax==0.9.2 jax==0.10.2",
