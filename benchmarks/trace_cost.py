@@ -82,7 +82,7 @@ def step():
 
 def measure(framework: str, folder: Path) -> tuple[str, ...]:
     """Return a row: the framework, seconds of a plain step, and the ratio of pairs with its interval."""
-    script = folder / f"{framework}.py"
+    script = folder / f"step_of_{framework}.py"
     script.write_text(_SCRIPTS[framework] + _TIMED.format(steps=_STEPS), encoding="utf-8")
     plain, traced = [], []
     for turn in range(_TURNS):
