@@ -18,7 +18,8 @@ from vigil.recipes.loading import load_recipe, recipe_hash, recipe_names
 
 PAGE = ROOT / "docs" / "json.md"
 WITHOUT = {"schema", "dashboard", "init"}
-KEPT = {"reproduce", "resume", "verify", "audit", "narrow", "compare", "determinism"}  # they write the document that they keep
+# They write the document that they keep.
+KEPT = {"reproduce", "resume", "verify", "audit", "narrow", "compare", "determinism", "trace"}
 
 
 def verbs(parser: argparse.ArgumentParser, name: str = "") -> Iterator[tuple[str, argparse.ArgumentParser]]:

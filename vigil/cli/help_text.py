@@ -10,7 +10,7 @@ from vigil.terminal import width
 
 GROUPS = {
     "Does it compute what it should?": (
-        "reproduce", "verify", "audit", "narrow", "determinism", "init", "matrix", "compare", "resume",
+        "reproduce", "verify", "audit", "narrow", "determinism", "trace", "init", "matrix", "compare", "resume",
     ),
     "Night after night": ("nightly", "drift", "report", "dashboard", "sync"),
     "What judges": ("reference", "power", "golden"),
@@ -23,6 +23,7 @@ EXAMPLES = {
     "audit": "vigil audit softmax convolution --framework torch",
     "narrow": "vigil narrow my_script.py --since",
     "determinism": "vigil determinism resnet_cifar --framework torch",
+    "trace": "vigil trace my_script.py --runs 20",
     "init": "vigil init torch my_step.py",
     "matrix": "vigil matrix resnet_cifar --profile smoke --jobs 2",
     "compare": "vigil compare resnet_cifar jax==0.9.2 jax==0.10.2",

@@ -38,6 +38,7 @@ from vigil.cli import (
     resume,
     schema,
     sync,
+    trace,
     verify,
 )
 from vigil.cli.help_text import complete
@@ -46,7 +47,7 @@ from vigil.redaction import redact
 from vigil.terminal import plain_streams
 
 VERBS = (
-    reproduce, verify, audit, narrow, determinism, init, matrix, compare, nightly, drift, power, resume, reference, golden,
+    reproduce, verify, audit, narrow, determinism, trace, init, matrix, compare, nightly, drift, power, resume, reference, golden,
     recipes, check, schema, data, coco, env, sync, report, dashboard,
 )  # fmt: skip
 
@@ -90,10 +91,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _run(arguments: Sequence[str] | None) -> int:
     given = list(sys.argv[1:] if arguments is None else arguments)
+    own = given[: given.index("--")] if given[:1] == ["trace"] and "--" in given else given
     try:
-        parsed, unknown = build_parser().parse_known_args(given)
+        parsed, unknown = build_parser().parse_known_args(own)
         if unknown:
             _refuse(unknown, given)
+        parsed.of_script = given[len(own) + 1 :]  # what follows --, which only a verb that runs a user's script takes
         parsed.command = redact(shlex.join(["vigil", *given]))  # it is recorded, and an index may have a password
         with options.json_apart(parsed):
             code = parsed.run(parsed)

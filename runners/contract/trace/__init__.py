@@ -1,0 +1,1 @@
+"""What a traced process writes down: records, their digests, and what is asked of it."""

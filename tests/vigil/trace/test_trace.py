@@ -1,0 +1,221 @@
+"""`vigil trace` from end to end: scripts that are the same, and scripts that part in a known place."""
+
+from __future__ import annotations
+
+import os
+import textwrap
+
+import pytest
+
+from vigil.cli.main import main
+from vigil.documents.trace import PARTS, SAME, Trace
+
+NUMPY = """
+import numpy as np
+from vigil import probe
+random = np.random.default_rng(0)
+weights = np.ones(4)
+for step in range(5):
+    batch = {"images": random.normal(size=(3, 4)), "sizes": [3, (4, 5.0)]}
+    probe.monitor(batch, "batch")
+    INJECTED
+    weights = weights - 0.1 * probe.monitor(batch["images"], "images").mean(0)
+    probe.monitor(weights, "weights")
+    probe.step()
+"""
+TORCH = """
+import random
+import torch
+torch.manual_seed(0)
+model = torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.ReLU(), torch.nn.Dropout(0.1), torch.nn.Linear(16, 1))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for step in range(4):
+    x = torch.randn(32, 8)
+    AUGMENTED
+    model.train()
+    loss = model(x).square().mean()
+    optimizer.zero_grad()
+    loss.backward()
+    GRADIENTS
+    optimizer.step()
+    UPDATED
+    model.eval()
+    with torch.no_grad():
+        EVALUATED
+"""
+INDEXED = """
+import torch
+torch.manual_seed(0)
+table = torch.nn.Embedding(50, 64)
+head = torch.nn.Linear(64 * 40, 10)
+optimizer = torch.optim.SGD([*table.parameters(), *head.parameters()], lr=0.1)
+for step in range(6):
+    x = torch.randint(0, 50, (256, 40))
+    loss = head(table.weight[x].flatten(1)).square().mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+KERAS = """
+import numpy as np
+import tensorflow as tf
+tf.keras.utils.set_random_seed(0)
+model = tf.keras.Sequential([tf.keras.layers.Dense(8, activation="relu"), tf.keras.layers.Dense(1)])
+optimizer = tf.keras.optimizers.SGD(0.1)
+random = np.random.default_rng(SEED)
+for step in range(4):
+    x = tf.constant(random.normal(size=(16, 4)), tf.float32)
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(model(x) ** 2)
+    optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+"""
+JAX = """
+import jax
+import jax.numpy as jnp
+words = WORDS
+table = jnp.array([float(ord(word)) for word in words]) / 100
+
+@jax.jit
+def step(weights, x):
+    return weights - 0.1 * jax.grad(lambda w: jnp.sum((w * x - 1) ** 2))(weights)
+
+weights = jnp.ones(8)
+for _ in range(4):
+    weights = step(weights, table)
+"""
+
+
+@pytest.fixture
+def traced(tmp_path, monkeypatch, capfd):
+    """Return a function that traces a script, and returns exit code, document and what was printed."""
+    monkeypatch.setenv("VIGIL_RUNS_DIR", str(tmp_path / "runs"))
+    monkeypatch.delenv("PYTHONHASHSEED", raising=False)
+
+    def run(text: str, *more: str) -> tuple[int, Trace, str]:
+        script, answer = tmp_path / "script.py", tmp_path / "answer.json"
+        script.write_text(text)
+        code = main(["trace", str(script), "--json", str(answer), *more])
+        return code, Trace.parse(answer.read_text(), where="answer"), capfd.readouterr().out
+
+    return run
+
+
+def injected(text: str, **places: str) -> str:
+    """Return a script with lines put in; `pass` where there are none."""
+    for name in ("INJECTED", "AUGMENTED", "GRADIENTS", "UPDATED", "EVALUATED"):
+        line = next(each for each in [*(line for line in text.splitlines() if line.strip() == name), ""])
+        if line:
+            put = textwrap.indent(places.get(name, "pass"), " " * (len(line) - len(name)))
+            text = text.replace(line, put)
+    return text
+
+
+def goes_away_by(document: Trace) -> set[str]:
+    return {each.change for each in document.changes if each.outcome == "goes away"}
+
+
+def test_a_script_that_is_the_same_is_said_to_be_so_with_what_could_be_missed(traced) -> None:
+    code, found, out = traced(injected(NUMPY), "--runs", "3")
+    assert (code, found.state, found.script.runs, found.script.records, found.script.steps) == (0, SAME, 3, 30, 5)
+    assert found.bound.runs == pytest.approx(0.776, abs=1e-3)
+    assert "THE SAME in 3 runs: a difference that shows in more than 78 % of runs" in " ".join(out.split())
+
+
+def test_the_order_of_a_set_parts_two_runs_unless_the_hash_seed_is_set(traced) -> None:
+    order = 'if step == 2:\n    batch["images"][0, 0] = float(ord(min({"a", "b", "c", "d", "e", "f"}, key=hash)))'
+    code, found, _ = traced(injected(NUMPY, INJECTED=order), "--runs", "10")
+    assert (code, found.state) == (1, PARTS)
+    assert (found.parting.step, found.parting.name, found.parting.elements) == (2, "images", 1)
+    assert goes_away_by(found) == {"with PYTHONHASHSEED=0"}
+
+
+def test_an_unseeded_generator_is_told_from_a_seeded_one(traced) -> None:
+    code, found, _ = traced(injected(NUMPY, INJECTED='batch["images"] += np.random.default_rng().normal()'))
+    assert (code, found.parting.step, found.parting.name, found.parting.elements) == (1, 0, "images", 12)
+    assert goes_away_by(found) == {"with every generator seeded"}
+
+
+def test_what_ends_in_an_error_is_no_answer(tmp_path, monkeypatch, capfd) -> None:
+    monkeypatch.setenv("VIGIL_RUNS_DIR", str(tmp_path / "runs"))
+    script = tmp_path / "script.py"
+    script.write_text("import numpy\nraise ValueError('no data')\n")
+    assert main(["trace", str(script)]) == 3
+    assert "no data" in capfd.readouterr().err
+    script.write_text("print('nothing to see')\n")
+    assert main(["trace", str(script)]) == 3
+    assert "found neither torch" in capfd.readouterr().err
+
+
+@pytest.fixture
+def all_cores():
+    """Let what is started have all cores: a worker of pytest-xdist has one, on which threads take turns."""
+    own = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, range(os.cpu_count() or 1))
+    yield
+    os.sched_setaffinity(0, own)
+
+
+@pytest.mark.slow
+@pytest.mark.torch
+@pytest.mark.skipif(os.cpu_count() == 1 or not hasattr(os, "sched_setaffinity"), reason="needs two cores")
+def test_a_race_of_pytorch_is_traced_to_its_operator(traced, all_cores) -> None:
+    """A real one: the backward of an index adds up in any order; on one thread, or with the switch, in one."""
+    code, found, _ = traced(INDEXED, "--runs", "20")
+    assert (code, found.parting.kind) == (1, "gradient")
+    assert (found.operator.name, found.operator.where) == ("aten.index_put.default", "IndexBackward0")
+    results = {trial.what: trial.results for trial in found.trials}
+    assert results["alone"] > 1
+    assert (results["one thread"], results["switch"]) == (1, 1)
+    assert {"on one thread", "with deterministic operators"} <= goes_away_by(found)
+
+
+@pytest.mark.slow
+@pytest.mark.torch
+@pytest.mark.parametrize(
+    ("places", "name", "kind", "step"),
+    [
+        ({"AUGMENTED": "x = x.flip(0) if random.random() < 0.5 else x"}, "Sequential.input", "input", None),
+        ({"AUGMENTED": "x = x + torch.rand((), generator=torch.Generator().manual_seed(torch.seed()))"}, None, None, 0),
+        ({"GRADIENTS": "import time; model[3].bias.grad += 1e-6 * (time.perf_counter_ns() % 97)"}, "Sequential.3.bias",
+         "variable", 0),
+        ({"UPDATED": "import os\nwith torch.no_grad():\n    model[0].weight[0, 0] += os.urandom(1)[0] / 255"}, None, None, None),
+        ({"EVALUATED": "model(x + random.random())"}, "Sequential.input", "input", None),
+    ],
+    ids=["augmentation", "generator", "gradient", "update", "evaluation"],
+)  # fmt: skip
+def test_injections_are_located_to_record_and_step(traced, places, name, kind, step) -> None:
+    code, found, _ = traced(injected(TORCH, **places), "--runs", "10")
+    assert (code, found.state) == (1, PARTS)
+    if name:
+        assert (found.parting.name, found.parting.kind) == (name, kind)
+    if step is not None:
+        assert found.parting.step == step
+
+
+@pytest.mark.slow
+@pytest.mark.torch
+def test_a_script_of_pytorch_that_is_seeded_is_the_same(traced) -> None:
+    code, found, _ = traced(injected(TORCH, EVALUATED="model(x)"))
+    assert (code, found.state, found.script.steps) == (0, SAME, 4)
+
+
+@pytest.mark.slow
+@pytest.mark.tensorflow
+@pytest.mark.parametrize(("seed", "parts"), [("0", False), ("", True)])
+def test_a_loop_of_keras_parts_where_its_numbers_come_from_nowhere(traced, seed, parts) -> None:
+    code, found, _ = traced(KERAS.replace("SEED", seed))
+    assert (code == 1) is parts
+    if parts:
+        assert found.parting.step == 0
+        assert "with every generator seeded" in goes_away_by(found)
+
+
+@pytest.mark.slow
+@pytest.mark.jax
+@pytest.mark.parametrize(("words", "parts"), [("list('abcdefgh')", False), ("list(set('abcdefgh'))", True)])
+def test_a_loop_of_jax_parts_with_the_order_of_a_set(traced, words, parts) -> None:
+    code, found, _ = traced(JAX.replace("WORDS", words), "--runs", "10")
+    assert (code == 1) is parts
+    if parts:
+        assert found.parting.name == "step argument[1]"
+        assert goes_away_by(found) == {"with PYTHONHASHSEED=0"}
