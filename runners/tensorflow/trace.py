@@ -27,7 +27,7 @@ _state = threading.local()  # is_xla: is what is being traced for XLA? is_own: a
 _installed: set[str] = set()
 _SAME_NUMBERS = {"ReadVariableOp", "Identity", "NoOp", "Const"}
 # What they give is of more than their inputs: they are not called again.
-_RANDOM = ("Random", "Stateful", "Multinomial", "TruncatedNormal")
+_RANDOM = ("Random", "Stateful", "Multinomial", "TruncatedNormal", "NonDeterministic")
 _OF_STATE = ("Assign", "Resource", "Iterator", "Dataset", "VarHandleOp", "EagerPyFunc", "PyFunc")
 
 
@@ -224,9 +224,10 @@ class _Operators:
     def __init__(self, recorder: Recorder) -> None:
         self._recorder = recorder
 
-    def called(self, kind: str, inputs: Any, attributes: Any, outputs: Any, op_name: Any = None, graph: Any = None) -> None:
+    def called(self, kind: Any, inputs: Any, attributes: Any, outputs: Any, op_name: Any = None, graph: Any = None) -> None:
         """Be told by TensorFlow of an operator that it has carried out."""
         recorder = self._recorder
+        kind = kind.decode() if isinstance(kind, bytes) else kind
         if graph is not None or getattr(_state, "is_own", False) or not recorder.looks or kind in _SAME_NUMBERS:
             return
         _state.is_own = True
@@ -247,7 +248,7 @@ class _Operators:
 
         found = {"alone": tried(lambda: call(inputs))}
         first = inputs[0] if len(inputs) else None
-        row = recorder_row(self._recorder, first)
+        row = _row(self._recorder, first)
         if row is not None:
             found["the row alone"] = tried(lambda: call([first[row : row + 1], *inputs[1:]]))
         return found
@@ -257,7 +258,7 @@ class _Operators:
         return [[str(each.dtype), list(each.shape), digest_of_array(each)] for each in found]
 
 
-def recorder_row(recorder: Recorder, first: Any) -> int | None:
+def _row(recorder: Recorder, first: Any) -> int | None:
     """Return the row of the first input that belongs to that of the result which differed."""
     row = recorder.ask.row
     is_there = row is not None and _has_numbers(first) and len(first.shape) > 1 and row < first.shape[0]

@@ -196,7 +196,8 @@ class _Operators(TorchDispatchMode):
             name = func._schema.name.partition("::")[2]
             given = [each for each in _tensors((args, kwargs)) if not _is_unseen(each)]
             read = given[1:] if name in _FILLING and args and given and args[0] is given[0] else given
-            digests = [_told(each) for each in read if not any(each is out for out in _outs(func, kwargs))]
+            digests: list[Any] = [_told(each) for each in read if not any(each is out for out in _outs(func, kwargs))]
+            digests += [repr(each) for each in tree_flatten((args, kwargs))[0] if isinstance(each, (int, float, complex, str))]
             number = self._recorder.operators
             is_tried = self._recorder.ask.experiment == number
             copied = tree_map(_copy, (args, kwargs)) if is_tried else None

@@ -33,7 +33,10 @@ class _Watching(MetaPathFinder, Loader):
     """Calls a function when a framework has been imported."""
 
     def __init__(self, imported: Callable[[str], None]) -> None:
-        self._imported, self._loaders = imported, {}  # type: tuple[Callable[[str], None], dict[str, Any]]
+        self._imported = imported
+        self._loaders: dict[str, Any] = {}
+        self._under_way = 0
+        self._waiting: list[str] = []
 
     def find_spec(self, fullname: str, path: Any, target: Any = None) -> Any:
         if fullname not in _HOOKED or fullname in self._loaders:
@@ -51,8 +54,16 @@ class _Watching(MetaPathFinder, Loader):
     def exec_module(self, module: Any) -> None:
         loader = self._loaders[module.__name__]
         module.__spec__.loader = module.__loader__ = loader
-        loader.exec_module(module)
-        self._imported(module.__name__)
+        self._under_way += 1
+        try:
+            loader.exec_module(module)
+        finally:
+            self._under_way -= 1
+        # Keras imports TensorFlow, and both import JAX to see whether it is there: Keras is not whole by then. All are hooked
+        # once all are whole: the script may use whichever of them it names later.
+        self._waiting.append(module.__name__)
+        while self._waiting and not self._under_way:
+            self._imported(self._waiting.pop(0))
 
 
 def run(folder: str, changes: list[str], command: list[str]) -> None:

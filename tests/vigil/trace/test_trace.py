@@ -69,6 +69,46 @@ for step in range(4):
         loss = tf.reduce_mean(model(x) ** 2)
     optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
 """
+RARE = """
+import os
+import torch
+torch.manual_seed(0)
+model = torch.nn.Linear(8, 4)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for step in range(1500):
+    x = torch.randn(16, 8)
+    if step == 1234:
+        x = x + int.from_bytes(os.urandom(4), "little") / 2**32
+    optimizer.zero_grad()
+    model(x).square().mean().backward()
+    optimizer.step()
+"""
+FITTED = """
+import keras
+import numpy as np
+keras.utils.set_random_seed(0)
+model = keras.Sequential([keras.layers.Dense(8, activation="relu"), keras.layers.Dense(1)])
+model.compile("adam", "mse")
+x = np.ones((24, 4), "float32")
+if AUGMENTED:
+    x[16:] += np.random.default_rng().normal(size=(8, 4))
+model.fit(x, np.ones((24, 1), "float32"), batch_size=8, shuffle=False, verbose=0)
+"""
+GRAPH = """
+import tensorflow as tf
+weights = tf.Variable(tf.ones((4, 3)))
+generator = tf.random.Generator.from_non_deterministic_state()
+optimizer = tf.keras.optimizers.SGD(0.1)
+
+@tf.function
+def step(x):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean((tf.tanh(x @ weights) + generator.normal((8, 3))) ** 2)
+    optimizer.apply_gradients([(tape.gradient(loss, weights), weights)])
+
+for _ in range(3):
+    step(tf.ones((8, 4)))
+"""
 JAX = """
 import jax
 import jax.numpy as jnp
@@ -164,7 +204,8 @@ def test_a_race_of_pytorch_is_traced_to_its_operator(traced, all_cores) -> None:
     assert (code, found.parting.kind) == (1, "gradient")
     assert (found.operator.name, found.operator.where) == ("aten.index_put.default", "IndexBackward0")
     results = {trial.what: trial.results for trial in found.trials}
-    assert results["alone"] > 1
+    # Beside other work its threads take turns at times, and sixty calls in a row may agree.
+    assert max(results["alone"], results["in a cold process"]) > 1
     assert (results["one thread"], results["switch"]) == (1, 1)
     assert {"on one thread", "with deterministic operators"} <= goes_away_by(found)
 
@@ -219,3 +260,44 @@ def test_a_loop_of_jax_parts_with_the_order_of_a_set(traced, words, parts) -> No
     if parts:
         assert found.parting.name == "step argument[1]"
         assert goes_away_by(found) == {"with PYTHONHASHSEED=0"}
+
+
+@pytest.mark.slow
+@pytest.mark.tensorflow
+@pytest.mark.parametrize("parts", [False, True])
+def test_a_script_that_imports_keras_first_is_traced_within_fit(traced, parts) -> None:
+    """TensorFlow has been imported before Keras is whole; the third batch is augmented without a seed."""
+    code, found, _ = traced(FITTED.replace("AUGMENTED", str(parts)), "--runs", "3")
+    assert (code == 1) is parts
+    assert found.script.steps == 3
+    if parts:
+        assert (found.parting.step, found.parting.kind) == (2, "input")
+        assert goes_away_by(found) == {"with every generator seeded"}
+
+
+@pytest.mark.slow
+@pytest.mark.tensorflow
+@pytest.mark.jax
+def test_jax_is_seen_where_tensorflow_has_imported_it_before(traced) -> None:
+    """TensorFlow looks whether JAX is there; what the script computes with it parts all the same."""
+    code, found, _ = traced("import tensorflow\n" + JAX.replace("WORDS", "list(set('abcdefgh'))"), "--runs", "10")
+    assert (code, found.parting.name) == (1, "step argument[1]")
+
+
+@pytest.mark.slow
+@pytest.mark.tensorflow
+def test_a_graph_of_tensorflow_is_traced_to_its_operator(traced) -> None:
+    """The state of the generator comes from the system, by an operator that TensorFlow names."""
+    code, found, _ = traced(GRAPH)
+    assert (code, found.parting.step, found.parting.kind) == (1, 0, "gradient")
+    assert (found.operator.name, found.operator.where, found.operator.is_random) == ("NonDeterministicInts", "script.py:4", True)
+
+
+@pytest.mark.slow
+@pytest.mark.torch
+def test_one_step_in_a_thousand_is_found_and_a_number_is_an_input_too(traced) -> None:
+    """The operator adds what it is given: it is Python's number that is another one, and no operator's fault."""
+    code, found, _ = traced(RARE)
+    assert (code, found.parting.step, found.parting.name, found.parting.kind) == (1, 1234, "Linear.input", "input")
+    assert found.operator is None
+    assert found.beyond.startswith("it comes from outside of the framework: aten.add.Tensor at script.py:")
