@@ -27,6 +27,8 @@ def trace_block(document: Trace, *, directory: str) -> str:
     for place, change in enumerate(document.changes):
         told = f"{change.change}: {change.outcome}{f': {change.says}' if change.says else ''}"
         lines += row("tried" if place == 0 else "", told)
+    if document.needed:
+        lines += row("must be set", "; ".join(document.needed))
     lines += row("framework", ", ".join(f"{name} {version}" for name, version in document.frameworks.items()) or "none")
     lines += row("took", duration(document.seconds))
     lines += row("run", directory)

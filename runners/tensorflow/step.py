@@ -18,6 +18,7 @@ from runners.contract.errors import Unsupported
 from runners.contract.steps.frame import Arrays, Framework
 from runners.contract.steps.own import Batch, OwnFile, OwnFileError, leaves, map_leaves
 from runners.contract.steps.request import StepRequest
+from runners.tensorflow import determinism
 from runners.tensorflow.modes import compile_function, trace
 
 _SEED = 0
@@ -39,6 +40,7 @@ def set_threads(threads: int) -> None:
 
 def _set_up(request: StepRequest) -> None:
     set_threads(request.threads)
+    determinism.set_up(request.determinism)
     if request.precision in _POLICIES:
         # Set before the file is imported: layers that a module makes take the policy of that moment.
         _set_policy(request.precision)

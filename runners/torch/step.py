@@ -19,6 +19,7 @@ from runners.contract.errors import ContractError, Unsupported
 from runners.contract.steps.frame import Arrays, Framework
 from runners.contract.steps.own import Batch, OwnFile, OwnFileError, leaves, map_leaves
 from runners.contract.steps.request import StepRequest
+from runners.torch import determinism
 from runners.torch.modes import compile_function, keep_compiled
 from runners.torch.shadows import shadowed
 
@@ -30,6 +31,7 @@ _MARGIN = 4.0  # another order of rows, or another batch, may have gradients tha
 
 def _set_up(request: StepRequest) -> None:
     torch.set_num_threads(request.threads)
+    determinism.set_up(request.determinism)
     keep_compiled(request, run_directory=Path())  # which only ranks of several devices share
 
 

@@ -164,3 +164,38 @@ def test_a_program_that_keeps_state_elsewhere_is_refused(place, capsys):
     (place / "my_step.py").write_text(source, encoding="utf-8")
     assert main(["verify", "my_step.py", "--mode", "eager", "--precision", "fp32", "--threads", "1"]) == 3
     assert "gave other numbers in float64" in " ".join(capsys.readouterr().out.split())
+
+
+RACE = """
+import torch
+
+
+def build():
+    return torch.nn.ModuleDict({"table": torch.nn.Embedding(50, 64), "head": torch.nn.Linear(64 * 40, 10)})
+
+
+def batch(seed):
+    return torch.randint(0, 50, (256, 40), generator=torch.Generator().manual_seed(seed))
+
+
+def loss(model, batch):
+    return model["head"](model["table"].weight[batch].flatten(1)).square().mean()
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.torch
+@pytest.mark.skipif(os.cpu_count() == 1 or not hasattr(os, "sched_setaffinity"), reason="needs two cores")
+def test_a_race_gives_one_result_under_determinism(place, capsys):
+    """A real one: the backward of an index adds up in any order, unless PyTorch's deterministic kernel is asked for."""
+    own = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, range(os.cpu_count() or 1))  # a worker of pytest-xdist has one core, on which threads take turns
+    try:
+        (place / "my_step.py").write_text(RACE, encoding="utf-8")
+        options = ["--mode", "eager", "--precision", "fp32", "--threads", "2", "--determinism", "off,on"]
+        assert main(["verify", "my_step.py", *options]) == 0
+    finally:
+        os.sched_setaffinity(0, own)
+    results = {each.context.text: each.repeated.results for each in the_document(place).contexts}
+    assert results["torch-eager-fp32-x1"] > 1
+    assert results["torch-eager-fp32-x1-det"] == 1

@@ -35,7 +35,7 @@ _METAVARS = {"devices": "N", "shards": "A,B"}
 _MEANINGS = {
     "devices": "how many of them (default: 1)",
     "shards": "images of the global batch on each device (default: even)",
-    "determinism": "{allowed} (default: off, the framework as it is)",
+    "determinism": "{allowed}; of a step of your own both as well: off,on (default: off, the framework as it is)",
     "randomness": "{allowed}: Vigil's weights and order (default), or the framework's own",
     "attention": "its kernel: {allowed} (default: default, what the framework chooses)",
 }

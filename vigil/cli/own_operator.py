@@ -22,7 +22,7 @@ from vigil.terminal import answered
 def run(arguments: argparse.Namespace, file: Path) -> int:
     """Verify the operator, show what was found, return 0 reproduced, 1 wrong, 3 could not run, 4 unknown."""
     framework = framework_of(file)
-    own_step.refuse_others(arguments, file, framework, not_allowed=(*own_step.NOT_ALLOWED, "jobs"))
+    own_step.refuse_others(arguments, file, framework, not_allowed=("determinism", "jobs"))
     mode = arguments.mode or ("jit" if framework == "jax" else "eager")  # as the framework is used
     if mode not in MODES:
         raise UsageError(f"--mode: found {mode!r}. Allowed: one of {', '.join(MODES)}.")

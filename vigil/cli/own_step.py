@@ -10,7 +10,7 @@ from pathlib import Path
 
 from reports.step_text import step_block
 from vigil.cli import options, own_operator
-from vigil.documents.context import MODES
+from vigil.documents.context import DETERMINISM, MODES
 from vigil.documents.provenance import NamedRelease
 from vigil.errors import UsageError
 from vigil.operators.verify import SEEDS, is_operator
@@ -26,7 +26,7 @@ from vigil.steps.verify import PRECISIONS, Setting, asked_of, framework_of, new_
 from vigil.terminal import answered
 
 OPTIONS = ("python", "threads", "seeds")
-NOT_ALLOWED = ("device", "devices", "shards", "determinism", "attention", "markdown")
+NOT_ALLOWED = ("device", "devices", "shards", "attention", "markdown")
 GROUP = "a file of your own"
 
 
@@ -112,7 +112,8 @@ def settings_from(arguments: argparse.Namespace, framework: str) -> list[Setting
         list(PRECISIONS) if arguments.precision is None else options.names("--precision", arguments.precision, PRECISIONS)
     )
     threads = None if arguments.threads is None else options.whole_numbers("--threads", arguments.threads, least=1, most=1024)
-    return settings_of(framework, modes, precisions, threads)
+    determinism = options.names("--determinism", arguments.determinism or "off", DETERMINISM)
+    return settings_of(framework, modes, precisions, threads, determinism=determinism)
 
 
 def jobs_from(arguments: argparse.Namespace) -> int:

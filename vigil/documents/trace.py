@@ -86,7 +86,8 @@ class ScriptTrial(Part):
 class Trace(Document):
     """Runs of one script, held to each other. beyond: why no operator is named, where none is.
 
-    parting: null where the runs are the same, or one of them ended in an error.
+    parting: null where the runs are the same, or one of them ended in an error. needed: where no change alone makes it go
+    away and several together do, the fewest of them.
     """
 
     FILE_NAME: ClassVar[str] = "trace.json"
@@ -105,6 +106,7 @@ class Trace(Document):
     beyond: str | None
     trials: tuple[OperatorTrial, ...]
     changes: tuple[ScriptTrial, ...]
+    needed: tuple[str, ...] = ()
     environment: Environment
     seconds: float
 

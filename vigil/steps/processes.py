@@ -95,6 +95,7 @@ def run(
     task: str,
     mode: str = "eager",
     precision: str,
+    determinism: str = "off",
     threads: int = 1,
     cores: list[int] | None = None,
     looks: bool = False,
@@ -122,6 +123,7 @@ def run(
         given=str(given) if given else None,
         fault=asked.fault if task == "context" else None,  # what is expected has none
         heartbeat_seconds=HEARTBEAT_SECONDS,
+        determinism=determinism,
         rows=rows,
     )
     return carried_out(asked, directory, request, option=frame.OPTION)

@@ -96,13 +96,23 @@ def _imported(node: ast.AST) -> list[str]:
     return [node.module] if isinstance(node, ast.ImportFrom) and node.module else []
 
 
-def settings_of(framework: str, modes: Sequence[str], precisions: Sequence[str], threads: Sequence[int] | None) -> list[Setting]:
+def settings_of(
+    framework: str,
+    modes: Sequence[str],
+    precisions: Sequence[str],
+    threads: Sequence[int] | None,
+    *,
+    determinism: Sequence[str] = ("off",),
+) -> list[Setting]:
     """Return the contexts of these modes and precisions: each on one thread, and those of fp32, or a single one, on two as well.
 
     Args:
         threads: how many, if that is said.
     """
-    contexts = [make_context(framework=framework, mode=mode, precision=each) for each in precisions for mode in modes]
+    contexts = [
+        make_context(framework=framework, mode=mode, precision=each, determinism=switch)
+        for each in precisions for mode in modes for switch in determinism
+    ]  # fmt: skip
     if threads:
         return [Setting(context, count) for count in threads for context in contexts]
     several = min(2, len(available_cores()))
@@ -211,6 +221,7 @@ def _run_all(
             task="context",
             mode=setting.context.mode,
             precision=setting.context.precision,
+            determinism=setting.context.determinism,
             threads=setting.threads,
             cores=cores,
             expected=[oracles[setting.context.precision]],
@@ -310,6 +321,7 @@ def _look(
                 looks=True,
                 mode=context.mode,
                 precision=context.precision,
+                determinism=context.determinism,
                 threads=each.setting.threads,
                 cores=cores,
                 expected=[oracle.directory],

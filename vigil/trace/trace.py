@@ -7,7 +7,7 @@ import hashlib
 import itertools
 import math
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 
@@ -59,6 +59,8 @@ _CHANGES = {
     THREAD: "on one thread",
     SWITCH: "with deterministic operators",
 }
+# In this order they are left out again where only several together help: what costs most is done without first.
+_LEFT_OUT = (THREAD, SWITCH, HASH_SEED, SEEDS)
 
 
 @dataclasses.dataclass
@@ -176,7 +178,7 @@ def _parted(
     document = document.replace(**_operator(document, operators, difference))
     if document.operator:
         document = document.replace(trials=_trials(work, document, operators, row))
-    document = document.replace(changes=tuple(_changed(work, document)))
+    document = document.replace(**_changed(work, document))
     script = document.script.replace(runs=work.runs, parted=work.parted)
     return document.replace(script=script, reason=_reason(document, work))
 
@@ -272,25 +274,40 @@ def _line_of(file: Path, found: OperatorDifference) -> str | None:
     return str(line.results) if line and (line.name, line.given) == (found.line.name, found.line.given) else None
 
 
-def _changed(work: Work, document: Trace) -> Iterable[ScriptTrial]:
-    """Yield what the script came to with each change."""
+def _changed(work: Work, document: Trace) -> dict[str, object]:
+    """Return what the script came to with each change alone and, where none of them helps, the fewest that do together.
+
+    From all together one after the other is left out, for good where it is not missed: one thread may do what deterministic
+    operators do, and then leaving out either says nothing.
+    """
     rate = work.parted / max(1, work.runs - 1)
-    for change, says in _CHANGES.items():
-        if change == SWITCH and not set(document.frameworks) & set(_SWITCHED):
+    chosen = [each for each in _CHANGES if each != SWITCH or set(document.frameworks) & set(_SWITCHED)]
+    trials = [_with(work, document, [each], rate) for each in chosen]
+    if any(each.outcome == GOES for each in trials):
+        return {"changes": tuple(trials)}
+    trials.append(_with(work, document, chosen, rate))
+    if trials[-1].outcome != GOES:
+        return {"changes": tuple(trials)}
+    for each in _LEFT_OUT:
+        fewer = [other for other in chosen if other != each]
+        if len(fewer) in (1, len(chosen)):  # each alone has been tried
             continue
-        yield _with(work, document, change, says, rate)
+        trials.append(_with(work, document, fewer, rate))
+        if trials[-1].outcome == GOES:
+            chosen = fewer
+    return {"changes": tuple(trials), "needed": tuple(_CHANGES[each] for each in chosen)}
 
 
-def _with(work: Work, document: Trace, change: str, says: str, rate: float) -> ScriptTrial:
+def _with(work: Work, document: Trace, changes: Sequence[str], rate: float) -> ScriptTrial:
+    says, name = ", ".join(_CHANGES[each] for each in changes), "+".join(changes).replace(" ", "-")
     runs: list[Run] = []
     for number in range(1 + _comparisons(rate)):
         work.tell(f"{says}: run {number + 1}")
-        folder = work.directory / f"{change.replace(' ', '-')}-{number + 1}"
-        changes = [change] if change != HASH_SEED else []
-        window = None if document.parting else (-1, _WHOLE)
+        window, hash_seed = None if document.parting else (-1, _WHOLE), "0" if HASH_SEED in changes else None
+        own = [each for each in changes if each != HASH_SEED]
         run = run_traced(
-            work.script, folder, Ask(window=window), changes=changes, hash_seed="0" if change == HASH_SEED else None
-        )  # fmt: skip
+            work.script, work.directory / f"{name}-{number + 1}", Ask(window=window), changes=own, hash_seed=hash_seed
+        )
         runs.append(run)
         if run.problem:
             told = next((line for line in reversed(run.log) if "Error" in line), run.problem)

@@ -27,6 +27,7 @@ class StepRequest:
     keeps: all that is answered, and what it began with, for somebody who holds another release to it.
     given: the directory of an oracle that kept these: its batches and its model's first numbers take the place of the file's.
     fault: a planted fault, as in a run's spec.
+    determinism: off, or on: kernels that give the same bits each time, or refuse to run.
     rows: of the batch, its first ones, on which the step alone is asked; None: all of them, and every case.
     """
 
@@ -47,6 +48,7 @@ class StepRequest:
     given: str | None
     fault: dict[str, str] | None
     heartbeat_seconds: float
+    determinism: str = "off"
     rows: int | None = None
 
     # What a run's spec says as well (`runners.contract.compiled.Compiling`).

@@ -123,6 +123,161 @@ weights = jnp.ones(8)
 for _ in range(4):
     weights = step(weights, table)
 """
+TWO_SOURCES = """
+import numpy as np
+from vigil import probe
+random = np.random.default_rng(0)
+weights = np.ones(4)
+for step in range(5):
+    images = probe.monitor(random.normal(size=(3, 4)) + np.random.default_rng().normal(), "images")
+    order = probe.monitor([float(ord(word)) for word in {"a", "b", "c", "d", "e", "f"}], "order")
+    weights = weights - 0.1 * images.mean(0) * order[0]
+    probe.step()
+"""
+PUT = """
+import torch
+torch.manual_seed(0)
+head = torch.nn.Linear(64, 10)
+optimizer = torch.optim.SGD(head.parameters(), lr=0.1)
+for step in range(4):
+    index = torch.randint(0, 50, (20000,))
+    pooled = torch.zeros(50, 64).index_put_((index,), torch.randn(20000, 64), accumulate=True)
+    optimizer.zero_grad()
+    head(pooled).square().mean().backward()
+    optimizer.step()
+"""
+OPTIMIZER = """
+import os
+import torch
+class Noisy(torch.optim.SGD):
+    def step(self, closure=None):
+        super().step(closure)
+        with torch.no_grad():
+            self.param_groups[0]["params"][1].add_(os.urandom(1)[0] / 255)
+torch.manual_seed(0)
+model = torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.ReLU(), torch.nn.Linear(16, 1))
+optimizer = Noisy(model.parameters(), lr=0.1)
+for step in range(4):
+    optimizer.zero_grad()
+    model(torch.randn(32, 8)).square().mean().backward()
+    optimizer.step()
+"""
+LOADER = """
+import numpy as np
+import torch
+class Rows(torch.utils.data.Dataset):
+    def __len__(self):
+        return 64
+    def __getitem__(self, index):
+        row = np.full(8, index, np.float32)
+        return row + np.random.default_rng().normal() if index == 40 else row
+torch.manual_seed(0)
+model = torch.nn.Linear(8, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=1e-4)
+for x in torch.utils.data.DataLoader(Rows(), batch_size=16, num_workers=2):
+    optimizer.zero_grad()
+    model(x.float()).square().mean().backward()
+    optimizer.step()
+"""
+DEVICES = """
+import os
+import time
+from concurrent.futures import ThreadPoolExecutor, as_completed
+import torch
+torch.manual_seed(0)
+weights = torch.nn.Parameter(torch.randn(64, 16))
+optimizer = torch.optim.SGD([weights], lr=0.1)
+def part(x):
+    time.sleep(os.urandom(1)[0] / 2550)
+    return (x @ weights.detach()).tanh().sum(0)
+with ThreadPoolExecutor(4) as devices:
+    for step in range(4):
+        shards = torch.randn(64, 64).chunk(4)
+        total = torch.zeros(16)
+        for done in as_completed([devices.submit(part, shard) for shard in shards]):
+            total = total + done.result()
+        loss = ((torch.cat(shards) @ weights).tanh().sum(0) * total).sum()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+"""
+HASHED = """
+import torch
+torch.manual_seed(hash("digits"))
+model = torch.nn.Linear(8, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for step in range(3):
+    optimizer.zero_grad()
+    model(torch.ones(4, 8)).square().mean().backward()
+    optimizer.step()
+"""
+NESTED_TORCH = """
+import os
+import torch
+from vigil import probe
+torch.manual_seed(0)
+model, head = torch.nn.Linear(8, 16), torch.nn.Linear(16, 1)
+optimizer = torch.optim.Adam([*model.parameters(), *head.parameters()])
+probe.torch(model, optimizer)
+for step in range(3):
+    batch = {"views": [torch.randn(4, 8), (torch.randn(4, 8), 0.5)], "sizes": (4, 8)}
+    if step == 1 and PARTS:
+        batch["views"][1][0][2, 3] += os.urandom(1)[0] / 255 + 1e-3
+    batch = probe.monitor(batch, "batch")
+    one, (other, weight) = batch["views"]
+    features = probe.monitor({"one": model(one), "other": model(other)}, "features")
+    loss = head(features["one"] - weight * features["other"]).square().mean()
+    for accumulated in range(2):
+        (loss / 2).backward(retain_graph=True)
+    optimizer.step()
+    optimizer.zero_grad()
+    probe.step()
+"""
+NESTED_TENSORFLOW = """
+import os
+import tensorflow as tf
+from vigil import probe
+tf.keras.utils.set_random_seed(0)
+model, head = tf.keras.layers.Dense(16), tf.keras.layers.Dense(1)
+optimizer = tf.keras.optimizers.Adam()
+for step in range(3):
+    batch = {"views": [tf.random.normal((4, 8)), (tf.random.normal((4, 8)), 0.5)], "sizes": (4, 8)}
+    if step == 1 and PARTS:
+        other, weight = batch["views"][1]
+        batch["views"][1] = (tf.tensor_scatter_nd_add(other, [[2, 3]], [os.urandom(1)[0] / 255 + 1e-3]), weight)
+    with tf.GradientTape() as tape:
+        one, (other, weight) = probe.monitor(batch, "batch")["views"]
+        features = probe.monitor({"one": model(one), "other": model(other)}, "features")
+        loss = tf.reduce_mean(head(features["one"] - weight * features["other"]) ** 2)
+    if step == 0:
+        probe.keras(model)
+    variables = [*model.trainable_variables, *head.trainable_variables]
+    optimizer.apply_gradients(zip(tape.gradient(loss, variables), variables))
+    probe.step()
+"""
+NESTED_JAX = """
+import os
+import jax
+import jax.numpy as jnp
+from vigil import probe
+def loss(parameters, batch):
+    one, (other, weight) = batch["views"]
+    features = [view @ parameters["model"]["kernel"] + parameters["model"]["bias"] for view in (one, other)]
+    return jnp.mean(((features[0] - weight * features[1]) @ parameters["head"]) ** 2)
+keys = jax.random.split(jax.random.key(0), 8)
+model = {"kernel": jax.random.normal(keys[0], (8, 16)), "bias": jnp.zeros(16)}
+parameters = {"model": model, "head": jax.random.normal(keys[1], (16, 1))}
+gradients = jax.jit(jax.grad(probe.jax(loss)))
+for step in range(3):
+    views = [jax.random.normal(keys[place + step], (4, 8)) for place in (2, 5)]
+    batch = {"views": [views[0], (views[1], 0.5)], "sizes": (4, 8)}
+    if step == 1 and PARTS:
+        other, weight = batch["views"][1]
+        batch["views"][1] = (other.at[2, 3].add(os.urandom(1)[0] / 255 + 1e-3), weight)
+    batch = probe.monitor(batch, "batch")
+    parameters = jax.tree.map(lambda p, g: p - 0.1 * g, parameters, gradients(parameters, batch))
+    probe.step()
+"""
 
 
 @pytest.fixture
@@ -175,6 +330,13 @@ def test_an_unseeded_generator_is_told_from_a_seeded_one(traced) -> None:
     assert goes_away_by(found) == {"with every generator seeded"}
 
 
+def test_where_nothing_alone_helps_the_fewest_that_do_are_told(traced) -> None:
+    code, found, out = traced(TWO_SOURCES)
+    assert (code, found.parting.name) == (1, "images")
+    assert found.needed == ("with every generator seeded", "with PYTHONHASHSEED=0")
+    assert "must be set    with every generator seeded; with PYTHONHASHSEED=0" in out
+
+
 def test_what_ends_in_an_error_is_no_answer(tmp_path, monkeypatch, capfd) -> None:
     monkeypatch.setenv("VIGIL_RUNS_DIR", str(tmp_path / "runs"))
     script = tmp_path / "script.py"
@@ -208,6 +370,63 @@ def test_a_race_of_pytorch_is_traced_to_its_operator(traced, all_cores) -> None:
     assert max(results["alone"], results["in a cold process"]) > 1
     assert (results["one thread"], results["switch"]) == (1, 1)
     assert {"on one thread", "with deterministic operators"} <= goes_away_by(found)
+
+
+@pytest.mark.slow
+@pytest.mark.torch
+@pytest.mark.skipif(os.cpu_count() == 1 or not hasattr(os, "sched_setaffinity"), reason="needs two cores")
+def test_an_accumulating_write_of_pytorch_is_traced_to_its_operator(traced, all_cores) -> None:
+    """The other real one."""
+    code, found, _ = traced(PUT, "--runs", "20")
+    assert (code, found.parting.step, found.parting.name, found.parting.kind) == (1, 0, "Linear.input", "input")
+    assert (found.operator.name, found.operator.where) == ("aten.index_put_.default", "script.py:8")
+    assert {"on one thread", "with deterministic operators"} <= goes_away_by(found)
+
+
+@pytest.mark.slow
+@pytest.mark.torch
+@pytest.mark.parametrize(
+    ("text", "step", "name", "kind", "by"),
+    [
+        (OPTIMIZER, 0, "Sequential.0.bias", "variable", set()),
+        (LOADER, 2, "Linear.input", "input", {"with every generator seeded"}),
+        (DEVICES, 0, "parameter#1", "gradient", set()),
+        (HASHED, 0, "Linear", "forward", {"with PYTHONHASHSEED=0"}),
+    ],
+    ids=["optimizer", "loader", "sum over devices", "hash seed"],
+)
+def test_other_sources_are_located_to_record_and_step(traced, text, step, name, kind, by) -> None:
+    code, found, _ = traced(text, "--runs", "10")
+    assert (code, found.parting.step, found.parting.name, found.parting.kind) == (1, step, name, kind)
+    assert goes_away_by(found) == by
+
+
+@pytest.mark.slow
+@pytest.mark.torch
+def test_a_sum_in_the_order_of_arrival_is_no_operators_fault(traced) -> None:
+    """Each addition is right: it is given another part."""
+    _, found, _ = traced(DEVICES, "--runs", "10")
+    assert found.operator is None
+    assert found.beyond.startswith("it comes from outside of the framework: aten.add.Tensor at script.py:16")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("parts", [False, True])
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param(NESTED_TORCH, marks=pytest.mark.torch, id="torch"),
+        pytest.param(NESTED_TENSORFLOW, marks=pytest.mark.tensorflow, id="tensorflow"),
+        pytest.param(NESTED_JAX, marks=pytest.mark.jax, id="jax"),
+    ],
+)
+def test_a_loop_of_ones_own_is_traced_by_the_documented_lines(traced, text, parts) -> None:
+    """What differs is one element of a tensor in a tuple, in a list, in a dict, at the second step."""
+    code, found, _ = traced(text.replace("PARTS", str(parts)), "--runs", "3")
+    assert (code, found.state, found.script.steps) == ((1, PARTS, 3) if parts else (0, SAME, 3))
+    if parts:
+        parting = found.parting
+        assert (parting.step, parting.name, parting.kind, parting.elements) == (1, "batch['views'][1][0]", "forward", 1)
 
 
 @pytest.mark.slow
