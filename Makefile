@@ -8,7 +8,7 @@ FRAMEWORKS := torch tensorflow jax
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup reproduce verify audit narrow determinism matrix compare nightly drift report reference golden resume recipes check \
+.PHONY: help setup reproduce preflight verify audit narrow determinism matrix compare nightly drift report reference golden resume recipes check \
   dashboard sync sample test test-slow bench calibrate lint clean
 
 # What is passed on, when it is given. Also where the verb has no such option: vigil then says so, and nothing is left out in silence.
@@ -41,6 +41,9 @@ help: ## List the targets
 
 reproduce: $(VENV)/.core $(CHOSEN) ## Train RECIPE on FRAMEWORK and judge the result against its band
 	@$(VIGIL) reproduce '$(RECIPE)' $(CONTEXT) $(RUNS)
+
+preflight: $(VENV)/.core $(CHOSEN) ## Would a run of RECIPE come to its end: try all that it needs, in seconds
+	@$(VIGIL) preflight '$(RECIPE)' $(CONTEXT) $(RUNS)
 
 verify: $(VENV)/.core $(CHOSEN) ## Hold single training steps of RECIPE against the golden tape; every context of all: ARGS=--all
 	@$(VIGIL) verify $(NAMED_RECIPE) $(CONTEXT) $(RUNS)

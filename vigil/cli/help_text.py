@@ -10,7 +10,7 @@ from vigil.terminal import width
 
 GROUPS = {
     "Does it compute what it should?": (
-        "reproduce", "verify", "audit", "narrow", "determinism", "trace", "init", "matrix", "compare", "resume",
+        "reproduce", "preflight", "verify", "audit", "narrow", "determinism", "trace", "init", "matrix", "compare", "resume",
     ),
     "Night after night": ("nightly", "drift", "report", "dashboard", "sync"),
     "What judges": ("reference", "power", "golden"),
@@ -19,6 +19,7 @@ GROUPS = {
 }
 EXAMPLES = {
     "reproduce": "vigil reproduce resnet_cifar --framework jax --mode compile --precision bf16",
+    "preflight": "vigil preflight resnet_cifar --profile paper --framework torch",
     "verify": "vigil verify resnet_cifar --framework torch --mode compile",
     "audit": "vigil audit softmax convolution --framework torch",
     "narrow": "vigil narrow my_script.py --since",

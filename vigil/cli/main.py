@@ -31,6 +31,7 @@ from vigil.cli import (
     nightly,
     options,
     power,
+    preflight,
     recipes,
     reference,
     report,
@@ -47,8 +48,8 @@ from vigil.redaction import redact
 from vigil.terminal import plain_streams
 
 VERBS = (
-    reproduce, verify, audit, narrow, determinism, trace, init, matrix, compare, nightly, drift, power, resume, reference, golden,
-    recipes, check, schema, data, coco, env, sync, report, dashboard,
+    reproduce, preflight, verify, audit, narrow, determinism, trace, init, matrix, compare, nightly, drift, power, resume,
+    reference, golden, recipes, check, schema, data, coco, env, sync, report, dashboard,
 )  # fmt: skip
 
 

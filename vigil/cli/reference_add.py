@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 from pathlib import Path
 
 from reports.run_pictures import draw_pictures
@@ -10,6 +11,7 @@ from reports.verification_picture import draw_picture
 from runners.contract.kinds.table import kind_of
 from vigil.cli import options
 from vigil.cli.answers import AddAnswer, AdmittedContext
+from vigil.cli.preflight import before_long_runs
 from vigil.data.official import ensure_data
 from vigil.documents.context import Context, make_context
 from vigil.documents.invocation import Invocation
@@ -99,6 +101,9 @@ def run(arguments: argparse.Namespace) -> int:
         for seed, context in missing
         if context in notes
     ]
+    own = [[each for each in requests if each.context == context] for context in notes]
+    several = [dataclasses.replace(some[0], seeds=tuple(each.seeds[0] for each in some)) for some in own if some]
+    before_long_runs(several, say, folders=[reference_directory(recipe.source)])
     added, failed = _measure(recipe, requests, notes, jobs=jobs, progress_timeout=progress_timeout)
     for directory in failed:
         print(f"not measured: {directory}")

@@ -10,6 +10,7 @@ from reports.block import verdict_block
 from reports.run_pictures import draw_pictures
 from reports.verification_picture import draw_picture
 from vigil.cli import options
+from vigil.cli.preflight import before_long_runs
 from vigil.documents.verification import Verification
 from vigil.errors import EXIT_COULD_NOT_RUN
 from vigil.paths import runs_directory
@@ -35,6 +36,9 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     options.add_until_decided(parser)
     options.add_fault(parser)
     parser.add_argument("--no-verify", action="store_true", help="train at once, without verifying one training step first")
+    parser.add_argument(
+        "--no-preflight", action="store_true", help="train without a rehearsal, though more than ten minutes are ahead"
+    )
     options.add_json(parser, what="invocation.json")
     options.add_timeouts(parser)
     parser.set_defaults(run=run)
@@ -65,6 +69,8 @@ def run(arguments: argparse.Namespace) -> int:
         data_directory = preflight(request, runs_directory(), on_data=display.data)
         if warning := foreseen(request):
             display.say(warning)
+        if not arguments.no_preflight:
+            before_long_runs([request], display.say)
         directory = plan(request, runs_directory(), data_directory=data_directory)
         result = carry_out(directory, watch=watch(display, progress_timeout=timeout))
     options.write_json(arguments, result.invocation)

@@ -1,0 +1,34 @@
+"""What a preflight ends with, as text: would the runs come to their end, by what would they fail, and what is ahead."""
+
+from __future__ import annotations
+
+from reports.step_text import row, wrapped
+from vigil.documents.preflight import FAILS, HOLDS, Preflight
+from vigil.progress import duration
+
+_MARKS = {HOLDS: "ok", FAILS: "FAILS"}
+
+
+def preflight_block(document: Preflight, *, directory: str) -> str:
+    """Return the block of a preflight, the answer first. Every number in it stands in preflight.json too."""
+    what = f"{document.recipe.name}, profile {document.recipe.profile}, {document.context.text}"
+    failing = document.failing
+    if failing:
+        first = failing[0]
+        lines = wrapped("WOULD FAIL: ", f"{what}: {first.name}, when {first.when}: {first.says.splitlines()[0]}", indent=2)
+    else:
+        lines = wrapped("READY: ", f"{what}: all that it needs until its end was tried, and holds", indent=2)
+    for check in document.checks:
+        first_line, *log = check.says.splitlines() or [""]
+        mark = _MARKS.get(check.outcome, check.outcome)
+        lines += wrapped(f"  {mark:<8}", f"{check.name}{f': {first_line}' if first_line else ''}", indent=10)
+        lines += [f"          {line}" for line in log]
+    if ahead := document.ahead:
+        share = 100.0 * document.seconds / max(ahead.seconds, document.seconds)
+        seeds = "1 seed" if ahead.seeds == 1 else f"{ahead.seeds} seeds"
+        lines += row("ahead", f"about {duration(ahead.seconds)} for {seeds} of {ahead.steps:,} steps")
+        lines += row("took", f"{duration(document.seconds)}, {share:.3g} % of it")
+    else:
+        lines += row("took", duration(document.seconds))
+    lines += row("run", directory)
+    return "\n".join(lines)

@@ -1,0 +1,73 @@
+"""`vigil preflight`: what would fail late is found before; what holds is said to."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from benchmarks.preflight import PLANTS, found_by, preflight_of
+from vigil.cli.main import main
+from vigil.documents.context import make_context
+from vigil.documents.preflight import HOLDS, Preflight
+from vigil.recipes.loading import load_recipe
+from vigil.runs.plan import Request
+from vigil.runs.rehearsal import expected_seconds
+
+RAISES = """
+def install():
+    from runners.torch import train
+    def evaluate(self, batches):
+        raise RuntimeError("stack expects each tensor to be equal size")
+    train.Trainer.evaluate = evaluate
+"""
+
+
+@pytest.mark.torch
+def test_what_holds_is_said_to_with_what_is_ahead(tmp_path) -> None:
+    document = preflight_of(None, tmp_path)
+    assert {each.outcome for each in document.checks} == {HOLDS}, document.checks
+    assert document.exit_code == 0
+    assert (document.ahead.steps, document.ahead.seeds) == (135, 1)
+    assert 0.0 < document.ahead.step_seconds < document.ahead.seconds
+    assert document.ahead.bytes > 10_000
+    assert [each.name for each in (tmp_path / "runs" / "preflight").iterdir()] == [Preflight.FILE_NAME]
+    assert not (tmp_path / "mlflow.db").exists() or (tmp_path / "mlflow.db").stat().st_size == 0
+
+
+@pytest.mark.torch
+def test_a_long_run_that_would_fail_is_not_begun(tmp_path, monkeypatch, capsys) -> None:
+    """Twelve minutes are ahead; evaluation would fail. Nothing is trained, and the line of the log that says why is shown."""
+    monkeypatch.setenv("VIGIL_RUNS_DIR", str(tmp_path / "runs"))
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path / 'mlflow.db'}")
+    fault = tmp_path / "raises.py"
+    fault.write_text(RAISES)
+    code = main(["reproduce", "digits_mlp", "--framework", "torch", "--seeds", "6", "--fault", str(fault)])
+    error = " ".join(capsys.readouterr().err.split())
+    assert code == 3
+    assert "WOULD FAIL: digits_mlp, profile quick, torch-jit-fp32-x1: first steps, when an evaluation" in error
+    assert "stack expects each tensor to be equal size" in error
+    [directory] = (tmp_path / "runs").iterdir()
+    document = Preflight.read(directory)
+    assert [each.name for each in document.failing] == ["first steps"]
+    assert document.ahead is None
+
+
+def test_what_is_ahead_is_what_the_profile_is_for_until_a_run_is_there(tmp_path) -> None:
+    request = Request(
+        recipe=load_recipe("digits_mlp"), recipe_source="digits_mlp", profile="quick", context=make_context(framework="torch"),
+        seeds=(0, 1, 2), fault=None, command="",
+    )  # fmt: skip
+    assert expected_seconds(request, tmp_path) == 360.0
+    assert expected_seconds(dataclasses.replace(request, profile="smoke"), tmp_path) == 30.0
+
+
+@pytest.mark.slow
+@pytest.mark.torch
+@pytest.mark.parametrize("plant", PLANTS, ids=[each.name for each in PLANTS])
+def test_planted_late_failures_are_found_where_they_can_be(tmp_path, plant) -> None:
+    assert found_by(preflight_of(plant, tmp_path)) == plant.found
+
+
+def test_two_of_thirty_cannot_be_found() -> None:
+    assert (len(PLANTS), sum(each.found is None for each in PLANTS)) == (30, 2)
