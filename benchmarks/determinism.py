@@ -17,12 +17,12 @@ from vigil.documents.context import FRAMEWORKS
 from vigil.documents.determinism import Axis, Determinism
 from vigil.recipes.loading import recipe_names
 
-_COLUMNS = ("recipe", "context", "as it is", "with the switch")
+_COLUMNS = ("recipe", "context", "as it is", "with the switch", "a step takes so many times as long with it")
 _AXES = ("threads", "even devices", "uneven devices", "resumed", "hash seed", "compilation", "inference", "row alone")
 
 
 def page(documents: Sequence[Determinism]) -> str:
-    """Return the tables of documents: run to run, then each axis. What the switch costs is for a quiet machine to say."""
+    """Return the tables of documents: run to run with the switch's cost, then each axis."""
     found = sorted(documents, key=lambda each: (each.recipe.name, each.context.text))
     first = [(each.recipe.name, each.context.text, *_run_to_run(each)) for each in found]
     second = [(each.recipe.name, each.context.text, *(_axis(each, name) for name in _AXES)) for each in found]
@@ -33,9 +33,10 @@ def page(documents: Sequence[Determinism]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _run_to_run(document: Determinism) -> tuple[str, str]:
+def _run_to_run(document: Determinism) -> tuple[str, str, str]:
     off, on = (f"{each.distinct} of {each.runs - each.failed}" for each in document.run_to_run)
-    return off, on
+    cost = document.cost
+    return off, on, f"{cost.ratio:.2f} [{cost.low:.2f}, {cost.high:.2f}]" if cost else "-"
 
 
 def _axis(document: Determinism, name: str) -> str:

@@ -223,6 +223,7 @@ batches.Batches._plain = plain
 def preflight_of(plant: Plant | None, folder: Path) -> Preflight:
     """Return the preflight of a run in which something is planted, or nothing."""
     facts, options = plant or Plant("nothing", "never", None), dict(plant.options if plant else ())
+    folder.mkdir(exist_ok=True)
     file = folder / "planted.py"
     lines = (f"    {line}" for line in facts.fault.strip().splitlines())
     file.write_text(_IN_RUNNER + "\n".join(lines) + "\n", encoding="utf-8")

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 
 import pytest
 
-from benchmarks.preflight import PLANTS, found_by, preflight_of
+from benchmarks.preflight import PLANTS, Plant, found_by, preflight_of
 from vigil.cli.main import main
 from vigil.documents.context import make_context
 from vigil.documents.preflight import HOLDS, Preflight
@@ -51,6 +52,27 @@ def test_a_long_run_that_would_fail_is_not_begun(tmp_path, monkeypatch, capsys) 
     document = Preflight.read(directory)
     assert [each.name for each in document.failing] == ["first steps"]
     assert document.ahead is None
+
+
+@pytest.mark.slow
+@pytest.mark.torch
+def test_the_largest_batch_that_would_fit_is_told(tmp_path, monkeypatch) -> None:
+    """A step takes 10 MiB a row more than it should; 200 MiB more are there than a step without rows takes."""
+    plant = Plant("memory by rows", "any step", "memory", """
+own = train.Trainer.train_step
+def train_step(self, images, labels, learning_rate):
+    taken = torch.ones(len(images), 10 * 2**18)
+    return own(self, images, labels, learning_rate) + 0 * taken.sum()
+train.Trainer.train_step = train_step
+""")  # fmt: skip
+    before = preflight_of(None, tmp_path / "before").ahead.peak_bytes
+    rows = load_recipe("digits_mlp").resolve("quick")["batch_size"]
+    has = int(1.1 * (before + 10 * 2**20 * rows / 2))
+    monkeypatch.setattr("vigil.runs.rehearsal.available_memory", lambda: has)
+    [check] = preflight_of(plant, tmp_path / "after").failing
+    told = int(re.search(r"a batch of (\d+) would fit", check.says)[1])
+    assert check.name == "memory"
+    assert abs(told - rows / 2) < rows / 8
 
 
 def test_what_is_ahead_is_what_the_profile_is_for_until_a_run_is_there(tmp_path) -> None:

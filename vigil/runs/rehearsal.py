@@ -28,11 +28,12 @@ from runners.contract.protocol.spec import write_spec
 from runners.contract.schedule import learning_rate
 from vigil.data.official import ensure_data
 from vigil.documents.document import DocumentError
+from vigil.documents.failure import Failure
 from vigil.documents.invocation import Invocation
 from vigil.documents.preflight import FAILS, HOLDS, LEFT_OUT, WARNS, Ahead, Check, Preflight
 from vigil.documents.provenance import PlantedFault
 from vigil.documents.record import Record
-from vigil.errors import VigilError
+from vigil.errors import CannotRun, VigilError
 from vigil.process.build_spec import build_spec, rows_of_part
 from vigil.process.directories import require_writable
 from vigil.process.environment import describe_machine, require_framework
@@ -49,6 +50,8 @@ WORTH_SECONDS = 600.0
 _USUAL_SECONDS = {"smoke": 10.0, "quick": 120.0}
 # A run's peak is that of the rehearsal, which lacks what grows: losses, and what an allocator keeps.
 _MEMORY_MARGIN = 1.1
+# Of the batch, with which it is asked what would fit.
+_PARTS = (4, 8, 16)
 _DISK_MARGIN = 300 * 2**20
 _BYTES_OF_A_STEP, _BYTES_OF_A_SECOND = 24, 400  # of events.jsonl: a loss, and the lines of a second
 _STEPS = 4  # what compiles by parts is done by then
@@ -219,8 +222,7 @@ def _try_request(work: _Rehearsal, training: dict[str, Any]) -> None:
 
 def _try_run(work: _Rehearsal, training: dict[str, Any]) -> None:
     """Take the first steps, and the last one from the checkpoint that they left."""
-    few = {**training["data"], "n_test": training["evaluation_batch_size"]}
-    first = {**training, "data": few, "steps": _STEPS, "evaluate_every_steps": 1, "checkpoint_every_steps": 1}
+    first = _few_steps(training)
     _rehearsed(work, _FIRST, first)
     with work.trying("a checkpoint is read", "resume", goes_on=False) as says:
         state, step = load_state(work.directory / _folder(_FIRST) / CHECKPOINT)
@@ -230,15 +232,36 @@ def _try_run(work: _Rehearsal, training: dict[str, Any]) -> None:
         if bad := [name for name, array in state.items() if array.dtype.kind == "f" and not np.isfinite(array).all()]:
             raise ValueError(f"after step {step} not finite: {', '.join(bad[:3])}")
         says.append(f"{len(state)} tensors, after step {step}")
-    last = {**training, "data": few, "evaluate_every_steps": training["steps"], "checkpoint_every_steps": training["steps"]}
+    last = first | dict.fromkeys(("steps", "evaluate_every_steps", "checkpoint_every_steps"), training["steps"])
     before = work.directory / _folder(_LAST)
     before.mkdir()
     save_state(before / CHECKPOINT, state, step=training["steps"] - 1)
     _rehearsed(work, _LAST, last)
 
 
+def _few_steps(training: dict[str, Any]) -> dict[str, Any]:
+    few = {**training["data"], "n_test": training["evaluation_batch_size"]}
+    return {**training, "data": few, "steps": _STEPS, "evaluate_every_steps": 1, "checkpoint_every_steps": 1}
+
+
 def _rehearsed(work: _Rehearsal, name: str, training: dict[str, Any]) -> None:
     """Run a process to its end, and note it; raise _Failed where it did not come to it."""
+    began = time.monotonic()
+    record = _run(work, name, training)
+    failure, says = record.failure, _DONE[name]
+    if failure:
+        says = f"{failure.message}{_fitting_batch(work, training) if _is_memory(failure) else ''}"
+        says += "".join(f"\n| {line}" for line in failure.log_tail[-_LOG_LINES:])
+    when = _PHASES.get(failure.phase, failure.phase) if failure else "train"
+    seconds = round(time.monotonic() - began, 2)
+    work.checks.append(Check(name=name, when=when, outcome=FAILS if failure else HOLDS, says=says, seconds=seconds))
+    if failure:
+        raise _Failed
+    work.records.append(record)
+
+
+def _run(work: _Rehearsal, name: str, training: dict[str, Any]) -> Record:
+    """Run a process to its end, however it ends."""
     request, run = work.request, work.directory / _folder(name)
     work.tell(name)
     run.mkdir(exist_ok=True)
@@ -253,18 +276,37 @@ def _rehearsed(work: _Rehearsal, name: str, training: dict[str, Any]) -> None:
         cores=request.cores,
     )
     write_spec(run, spec)
-    began = time.monotonic()
     ending = execute(run, request.context.framework, on_event=lambda event: None, python=work.python)
     if ending.is_interrupted:
         raise KeyboardInterrupt
-    record = make_record(run, invocation_id=work.directory.name, context=request.context, ending=ending)
-    failure, seconds = record.failure, round(time.monotonic() - began, 2)
-    says = _DONE[name] if failure is None else failure.message + "".join(f"\n| {line}" for line in failure.log_tail[-_LOG_LINES:])
-    when = _PHASES.get(failure.phase, failure.phase) if failure else "train"
-    work.checks.append(Check(name=name, when=when, outcome=FAILS if failure else HOLDS, says=says, seconds=seconds))
-    if failure:
-        raise _Failed
-    work.records.append(record)
+    return make_record(run, invocation_id=work.directory.name, context=request.context, ending=ending)
+
+
+def _is_memory(failure: Failure) -> bool:
+    return failure.category == "out_of_memory" or (failure.category == "died" and "SIGKILL" in failure.message)
+
+
+def _fitting_batch(work: _Rehearsal, training: dict[str, Any]) -> str:
+    """Return, in words, the largest batch that would fit: peaks of rehearsals with two smaller ones lie on a line."""
+    context, has = work.request.context, available_memory()
+    rows = rows_of_part(training) * context.devices
+    found: list[tuple[int, int]] = []
+    for part in _PARTS if has and context.shards is None else ():
+        size = training["batch_size"] // part // rows * rows
+        evaluated = training["evaluation_batch_size"] // part // context.devices * context.devices
+        if len(found) == 2 or not size or not evaluated:
+            break
+        record = _run(work, f"batch of {size}", _few_steps({**training, "batch_size": size, "evaluation_batch_size": evaluated}))
+        if record.failure is None and record.peak_memory_bytes:
+            found.append((size, record.peak_memory_bytes))
+    if has is None or len(found) < 2:
+        return ""
+    (large, more), (small, less) = found
+    slope = (more - less) / (large - small)
+    most = int((has / _MEMORY_MARGIN - less) / slope + small) // rows * rows if slope > 0.0 else 0
+    if not small <= most < training["batch_size"]:
+        return ""
+    return f"; a batch of {most} would fit, by rehearsals with {large} ({_mib(more)}) and {small} ({_mib(less)})"
 
 
 def _try_end(work: _Rehearsal, training: dict[str, Any], render: Callable[[Invocation, Path], object]) -> Ahead:
@@ -288,7 +330,8 @@ def _try_end(work: _Rehearsal, training: dict[str, Any], render: Callable[[Invoc
     with work.trying("memory", "train") as says:
         if ahead.peak_bytes and ahead.has_bytes:
             if _MEMORY_MARGIN * ahead.peak_bytes > ahead.has_bytes:
-                raise ValueError(f"the rehearsal took {_mib(ahead.peak_bytes)}, {_mib(ahead.has_bytes)} are free")
+                fits = _fitting_batch(work, training)
+                raise CannotRun(f"the rehearsal took {_mib(ahead.peak_bytes)}, {_mib(ahead.has_bytes)} are free{fits}")
             says.append(f"{_mib(ahead.peak_bytes)} of {_mib(ahead.has_bytes)}")
     return ahead
 
