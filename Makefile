@@ -9,7 +9,7 @@ FRAMEWORKS := torch tensorflow jax
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help setup reproduce preflight verify audit narrow determinism matrix compare nightly drift report reference golden resume recipes check \
-  dashboard sync sample test test-slow bench calibrate lint clean
+  dashboard sync sample test test-long test-slow bench calibrate lint clean
 
 # What is passed on, when it is given. Also where the verb has no such option: vigil then says so, and nothing is left out in silence.
 option = $(if $($(2)),--$(1)='$($(2))')
@@ -97,7 +97,10 @@ sync: $(VENV)/.core ## Upload finished runs that the tracking server has not see
 	@$(VIGIL) sync $(ANSWER)
 
 test: $(VENV)/.test $(ALL) ## Run the tests that need neither GPU nor network (all three frameworks)
-	@$(VENV)/bin/python -m pytest -m 'not slow' -n 2 --dist worksteal $(ARGS)
+	@$(VENV)/bin/python -m pytest -m 'not slow and not long' -n 2 --dist worksteal $(ARGS)
+
+test-long: $(VENV)/.test $(ALL) ## Run the tests of tests/long.txt, which take longest; .ci/run does
+	@$(VENV)/bin/python -m pytest -m 'long and not slow' -n 2 --dist worksteal $(ARGS)
 
 test-slow: $(VENV)/.test $(ALL) ## Run the slow tests
 	@$(VENV)/bin/python -m pytest -m slow -n 2 --dist loadfile $(ARGS)

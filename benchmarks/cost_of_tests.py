@@ -2,16 +2,16 @@
 
 `python -m pytest -p benchmarks.cost_of_tests ...` appends a line to `test-cost.csv` (or TEST_COST's path) after each test:
 its name, the seconds of pytest's own process, and those of its children. `python -m benchmarks.cost_of_tests FILE` sums them
-by folder and file.
+by folder and file; with `--long SECONDS` it prints the tests that took longer, as `tests/long.txt` has them.
 """
 
 from __future__ import annotations
 
+import argparse
 import collections
 import contextlib
 import csv
 import os
-import sys
 
 import psutil
 import pytest
@@ -45,19 +45,27 @@ class _Cost:
             csv.writer(file).writerow([nodeid, f"{own:.2f}", f"{children:.2f}"])
 
 
-def main(path: str) -> None:
-    """Print the seconds of each folder and file, the longest first."""
+def main() -> None:
+    """Print the seconds of each folder and file, the longest first, or which tests took longest."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.cost_of_tests", description=__doc__)
+    parser.add_argument("file")
+    parser.add_argument("--long", type=float, metavar="SECONDS")
+    given = parser.parse_args()
+    with open(given.file, newline="", encoding="utf-8") as file:
+        rows = [(nodeid, float(own), float(children)) for nodeid, own, children in csv.reader(file)]
+    if given.long is not None:
+        print("\n".join(sorted(nodeid for nodeid, own, children in rows if own + children > given.long)))
+        return
     sums: dict[str, list[float]] = collections.defaultdict(lambda: [0, 0.0, 0.0])
-    with open(path, newline="", encoding="utf-8") as file:
-        for nodeid, own, children in csv.reader(file):
-            name = nodeid.split("::")[0]
-            for key in ("all", name.rpartition("/")[0] + "/", name):
-                for place, number in enumerate((1, float(own), float(children))):
-                    sums[key][place] += number
+    for nodeid, own, children in rows:
+        name = nodeid.split("::")[0]
+        for key in ("all", name.rpartition("/")[0] + "/", name):
+            for place, number in enumerate((1, own, children)):
+                sums[key][place] += number
     print(f"{'tests':>5} {'own':>8} {'children':>8}")
     for key, (tests, own, children) in sorted(sums.items(), key=lambda item: -sum(item[1][1:])):
         print(f"{tests:5d} {own:8.1f} {children:8.1f}  {key}")
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main()

@@ -33,6 +33,17 @@ _TINY = load_recipe("resnet_cifar").resolve("smoke") | {
 }
 
 
+LONG = Path(__file__).with_name("long.txt")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what is listed as taking longest."""
+    listed = set(LONG.read_text(encoding="utf-8").splitlines())
+    for item in items:
+        if item.nodeid in listed:
+            item.add_marker("long")
+
+
 @pytest.fixture(autouse=True)
 def _no_flush_to_disk(monkeypatch):
     """A test's files need not survive a power cut, and on a busy disk each flush takes seconds."""

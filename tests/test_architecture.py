@@ -148,3 +148,12 @@ def test_runners_have_the_same_files():
     for framework in OWN:
         folder = ROOT / "runners" / framework
         assert listed <= {str(path.relative_to(folder)) for path in folder.rglob("*.py")}, framework
+
+
+def test_every_long_test_is_there():
+    """A test that was renamed would be run by `make test` again, unseen."""
+    lines = (ROOT / "tests" / "long.txt").read_text(encoding="utf-8").splitlines()
+    assert lines == sorted(set(lines))
+    for line in lines:
+        file, name = line.split("[")[0].split("::")
+        assert re.search(rf"^def {name}\(", (ROOT / file).read_text(encoding="utf-8"), re.MULTILINE), line

@@ -27,6 +27,7 @@ from reports.site.commands import compare_command, reproduce_command, verify_com
 from reports.site.comparison_pages import write_comparisons
 from reports.site.evidence import Files
 from reports.site.losses import LEAST, Curve, Envelope, Losses, envelope
+from reports.site.own_pages import write_own
 from reports.site.power_table import RUNS, mean_bands, powers
 from reports.site.published import comparisons
 from reports.site.screen import first_screen
@@ -120,6 +121,7 @@ def _write_pages(sources: Sources, out: Path, *, place: Path) -> tuple[int, int]
     site.write_cells()
     write_comparisons(site.write, site.files, cells=site.cells)
     write_audits(site.write, site.files)
+    write_own(site.write, site.files)
     return site.pages, len(site.cells)
 
 

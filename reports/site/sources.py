@@ -11,10 +11,14 @@ from typing import Any
 import pandas as pd
 
 from vigil.audit.known import known_calls
-from vigil.documents.audit import Audit, read_newest_audits
+from vigil.documents.audit import Audit
 from vigil.documents.comparison import Comparison, read_comparisons
+from vigil.documents.newest import read_newest
 from vigil.documents.night import Night, read_nights
+from vigil.documents.operator import OperatorVerification
 from vigil.documents.reference_row import ReferenceRow
+from vigil.documents.step import StepVerification
+from vigil.documents.step_comparison import StepComparison
 from vigil.documents.verification import KnownFinding
 from vigil.errors import UsageError, VigilError, nearest
 from vigil.recipes.loading import load_recipe, recipe_hash, recipe_names
@@ -25,6 +29,14 @@ from vigil.verify.known_findings import FILE_NAME, load_known
 
 NIGHTS = "nights"
 _AUDITS = 3  # of one framework, or one family of it
+_OWN = 3  # of one file
+# What is told of users' own files, and the word in the names of their directories.
+OwnDocument = StepVerification | OperatorVerification | StepComparison
+OWN_KINDS: Mapping[type[OwnDocument], str] = {
+    StepVerification: "step",
+    OperatorVerification: "operator",
+    StepComparison: "compare",
+}
 
 
 @dataclass(frozen=True)
@@ -55,7 +67,8 @@ class Sources:
     night: the document of the night that is shown, where there is one. night_id: the night that is shown, document or not.
     comparisons: of releases, by `vigil compare`, the oldest first.
     now: the time that ages are counted from. note: stands on every page. mlflow: the address of its pages.
-    known: the findings on record. audits: the newest first. known_calls: the evidence of findings of audits, by their names.
+    known: the findings on record. audits: the newest first. own: of users' own
+    steps and operators, the newest first. known_calls: the evidence of findings of audits, by their names.
     """
 
     history: History
@@ -71,6 +84,7 @@ class Sources:
     known: Sequence[KnownFinding] = ()
     comparisons: Sequence[Comparison] = ()
     audits: Sequence[Audit] = ()
+    own: Sequence[OwnDocument] = ()
     known_calls: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -126,8 +140,13 @@ def gather(
         remarks.append(f"the findings on record are left out: {error}")
     comparisons, unread = read_comparisons(runs)
     remarks += unread
-    audits, unread = read_newest_audits(runs, most=_AUDITS)
+    audits, unread = read_newest(Audit, runs, "audit", most=_AUDITS)
     remarks += unread
+    own: list[OwnDocument] = []
+    for kind, verb in OWN_KINDS.items():
+        some, unread = read_newest(kind, runs, verb, most=_OWN)
+        own += some
+        remarks += unread
     evidence: dict[str, str] = {}
     try:
         evidence = {each.name: each.evidence for each in known_calls()}
@@ -147,8 +166,14 @@ def gather(
         known=findings,
         comparisons=[each for each in comparisons if night_id is None or each.when <= now],
         audits=[each for each in audits if night_id is None or each.when <= now],
+        own=sorted((each for each in own if night_id is None or when_of(each) <= now), key=when_of, reverse=True),
         known_calls=evidence,
     )
+
+
+def when_of(document: OwnDocument) -> datetime:
+    """Return when a document was written."""
+    return datetime.fromisoformat(document.created).astimezone(timezone.utc)
 
 
 def read_recipes() -> tuple[dict[str, RecipeFacts], list[str]]:

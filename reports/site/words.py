@@ -11,6 +11,7 @@ from vigil.paths import file_name as file_name
 
 # Controls, and the characters that turn the direction of the text after them: in a name they can only mislead.
 _TURNS = re.compile(r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]+")
+_TURNS_IN_LINES = re.compile(_TURNS.pattern.replace(r"\x00-\x1f", r"\x00-\x08\x0b-\x1f"))
 
 
 def plain(text: Any) -> str:
@@ -19,8 +20,8 @@ def plain(text: Any) -> str:
 
 
 def without_turns(value: Any) -> Any:
-    """Return what a template shows; a text without what turns the direction of the text after it."""
-    return _TURNS.sub(" ", value) if type(value) is str else value
+    """Return what a template shows; a text, which may have lines, without what turns the direction of the text after it."""
+    return _TURNS_IN_LINES.sub(" ", value) if type(value) is str else value
 
 
 def shortened(text: str, length: int) -> str:

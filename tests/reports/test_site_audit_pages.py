@@ -8,7 +8,8 @@ from reports.site.pages import write_site
 from reports.site.sources import gather
 from tests.reports.site_frames import NOW, frames, sample, sources
 from tests.reports.site_pages import Page, assert_links_lead_somewhere, assert_sound, read
-from vigil.documents.audit import Audit, AuditCoverage, AuditFinding, AuditForm, read_newest_audits
+from vigil.documents.audit import Audit, AuditCoverage, AuditFinding, AuditForm
+from vigil.documents.newest import read_newest
 from vigil.documents.verdict import Verdict
 from vigil.documents.verification import LimitFacts, StepVerdict
 
@@ -70,6 +71,7 @@ def test_each_call_is_told_once_with_its_script(tmp_path):
     assert "812 times what rounding does, of 16 allowed: got 0.25, not 0.5 at [1026]" in told
     assert "and in 1 more" in told
     assert "print('WRONG')" in told
+    assert "<pre>import jax\nprint(" in (tmp_path / "report" / "audits" / f"{NAME}.html").read_text(encoding="utf-8")
     assert known.endswith("On record as jax_relu.")
     assert "scaled_matmul" in page.text
     assert any(text == "94%" for _, _, text in page.all("td"))
@@ -108,7 +110,7 @@ def test_the_newest_of_each_family_are_read(tmp_path):
             place.mkdir()
             audit(place.name, created=f"2026-11-2{day}T00:00:00+00:00").write(place)
     (tmp_path / "20261123-131207-audit-jax-00f3" / Audit.FILE_NAME).write_text("{", encoding="utf-8")
-    found, remarks = read_newest_audits(tmp_path, most=2)
+    found, remarks = read_newest(Audit, tmp_path, "audit", most=2)
     names = [each.audit_id.removesuffix(f"-00f{each.audit_id[7]}").replace("-131207-audit", "") for each in found]
     assert sorted(names) == ["20261122-jax", "20261122-jax-pooling", "20261123-jax-pooling"]
     [remark] = remarks

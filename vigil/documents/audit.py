@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
-import re
 from datetime import datetime, timezone
-from pathlib import Path
 from typing import Any, ClassVar
 
 from pydantic import Field
 
-from vigil.documents.document import Document, DocumentError, Number, Part
+from vigil.documents.document import Document, Number, Part
 from vigil.documents.failure import Failure
 from vigil.documents.provenance import Environment, NamedRelease, PlantedFault
 from vigil.documents.verdict import Verdict
@@ -142,26 +139,3 @@ class Audit(Document):
     def when(self) -> datetime:
         """Return when it was written."""
         return datetime.fromisoformat(self.created).astimezone(timezone.utc)
-
-
-_DIRECTORY = re.compile(r"(?P<when>\d{8}-\d{6})-audit-(?P<of>.+)-[0-9a-f]+")
-
-
-def read_newest_audits(runs: Path, *, most: int) -> tuple[list[Audit], list[str]]:
-    """Return the newest audits below a folder, the newest first, and a remark for each that cannot be read.
-
-    Args:
-        most: of one framework, or one family of it: nights leave dozens each.
-    """
-    named = [(found["of"], found["when"], path) for path in runs.glob(f"*-audit-*/{Audit.FILE_NAME}")
-             if (found := _DIRECTORY.fullmatch(path.parent.name))]  # fmt: skip
-    audits, remarks = [], []
-    for _, group in itertools.groupby(sorted(named), key=lambda each: each[0]):
-        for _, _, path in list(group)[: -most - 1 : -1]:
-            try:
-                audits.append(Audit.read(path.parent))
-            except OSError as error:
-                remarks.append(f"{path}: {error.strerror}. The audit is left out.")
-            except DocumentError as error:
-                remarks.append(f"{error} The audit is left out.")
-    return sorted(audits, key=lambda document: document.when, reverse=True), remarks
