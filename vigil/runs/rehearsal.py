@@ -18,7 +18,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -286,12 +286,47 @@ def _is_memory(failure: Failure) -> bool:
     return failure.category == "out_of_memory" or (failure.category == "died" and "SIGKILL" in failure.message)
 
 
-def _fitting_batch(work: _Rehearsal, training: dict[str, Any]) -> str:
-    """Return, in words, the largest batch that would fit: peaks of rehearsals with two smaller ones lie on a line."""
-    context, has = work.request.context, available_memory()
+class MemoryLine(NamedTuple):
+    """Peaks of two rehearsals, in bytes: memory grows with the batch on a line. rows: that a batch is a multiple of."""
+
+    small: tuple[int, int]
+    large: tuple[int, int]
+    rows: int = 1
+
+    @property
+    def slope(self) -> float:
+        """Return the bytes that a row more takes."""
+        return (self.large[1] - self.small[1]) / (self.large[0] - self.small[0])
+
+    def at(self, batch: int) -> float:
+        """Return the peak with a batch, in bytes."""
+        return self.small[1] + self.slope * (batch - self.small[0])
+
+    def most(self, size: float) -> int | None:
+        """Return the largest batch with a peak of so many bytes; None where memory does not grow with the batch.
+
+        >>> MemoryLine((10, 1000), (20, 2000), rows=8).most(3999)
+        32
+        """
+        if self.slope <= 0.0:
+            return None
+        return int((size - self.small[1]) / self.slope + self.small[0]) // self.rows * self.rows
+
+
+def memory_line(
+    request: Request,
+    directory: Path,
+    *,
+    data_directory: Path | None,
+    python: Path | None = None,
+    tell: Callable[[str], None] = lambda text: None,
+) -> MemoryLine | None:
+    """Rehearse a request with parts of its batch; return its line, None where two of them did not come to their end."""
+    work = _Rehearsal(request, directory, python, tell, data_directory=data_directory)
+    training, context = request.recipe.resolve(request.profile), request.context
     rows = rows_of_part(training) * context.devices
     found: list[tuple[int, int]] = []
-    for part in _PARTS if has and context.shards is None else ():
+    for part in _PARTS if context.shards is None else ():
         size = training["batch_size"] // part // rows * rows
         evaluated = training["evaluation_batch_size"] // part // context.devices * context.devices
         if len(found) == 2 or not size or not evaluated:
@@ -299,13 +334,17 @@ def _fitting_batch(work: _Rehearsal, training: dict[str, Any]) -> str:
         record = _run(work, f"batch of {size}", _few_steps({**training, "batch_size": size, "evaluation_batch_size": evaluated}))
         if record.failure is None and record.peak_memory_bytes:
             found.append((size, record.peak_memory_bytes))
-    if has is None or len(found) < 2:
+    return MemoryLine(found[1], found[0], rows) if len(found) == 2 else None
+
+
+def _fitting_batch(work: _Rehearsal, training: dict[str, Any]) -> str:
+    """Return, in words, the largest batch that would fit."""
+    has = available_memory()
+    line = memory_line(work.request, work.directory, data_directory=work.data_directory, python=work.python, tell=work.tell)
+    most = line.most(has / _MEMORY_MARGIN) if line and has else None
+    if line is None or most is None or not line.small[0] <= most < training["batch_size"]:
         return ""
-    (large, more), (small, less) = found
-    slope = (more - less) / (large - small)
-    most = int((has / _MEMORY_MARGIN - less) / slope + small) // rows * rows if slope > 0.0 else 0
-    if not small <= most < training["batch_size"]:
-        return ""
+    (large, more), (small, less) = line.large, line.small
     return f"; a batch of {most} would fit, by rehearsals with {large} ({_mib(more)}) and {small} ({_mib(less)})"
 
 
