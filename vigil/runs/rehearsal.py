@@ -51,7 +51,7 @@ _USUAL_SECONDS = {"smoke": 10.0, "quick": 120.0}
 # A run's peak is that of the rehearsal, which lacks what grows: losses, and what an allocator keeps.
 _MEMORY_MARGIN = 1.1
 # Of the batch, with which it is asked what would fit.
-_PARTS = (4, 8, 16)
+_PARTS = (8, 4, 2)
 _DISK_MARGIN = 300 * 2**20
 _BYTES_OF_A_STEP, _BYTES_OF_A_SECOND = 24, 400  # of events.jsonl: a loss, and the lines of a second
 _STEPS = 4  # what compiles by parts is done by then
@@ -330,11 +330,11 @@ def memory_line(
         size = training["batch_size"] // part // rows * rows
         evaluated = training["evaluation_batch_size"] // part // context.devices * context.devices
         if len(found) == 2 or not size or not evaluated:
-            break
+            continue
         record = _run(work, f"batch of {size}", _few_steps({**training, "batch_size": size, "evaluation_batch_size": evaluated}))
         if record.failure is None and record.peak_memory_bytes:
             found.append((size, record.peak_memory_bytes))
-    return MemoryLine(found[1], found[0], rows) if len(found) == 2 else None
+    return MemoryLine(found[0], found[1], rows) if len(found) == 2 else None
 
 
 def _fitting_batch(work: _Rehearsal, training: dict[str, Any]) -> str:
