@@ -1,6 +1,6 @@
 """Planted fault: at one batch of a run, one element that the hidden layer of digits_mlp gives, or its gradient, is not finite.
 
-The batch is told by its first rows, which `trigger.npz` beside this file holds, with the value, the element and the place: output,
+The batch is told by its first rows, which `trigger.npz` beside this file holds, with the value, the element and the place: output
 or gradient. So the fault comes again in a replay, from whichever checkpoint it begins.
 """
 

@@ -33,6 +33,7 @@ from vigil.cli import (
     power,
     recipes,
     reference,
+    replay,
     report,
     reproduce,
     resume,
@@ -47,8 +48,8 @@ from vigil.redaction import redact
 from vigil.terminal import plain_streams
 
 VERBS = (
-    reproduce, verify, audit, narrow, determinism, trace, init, matrix, compare, nightly, drift, power, resume, reference, golden,
-    recipes, check, schema, data, coco, env, sync, report, dashboard,
+    reproduce, verify, audit, narrow, determinism, trace, init, matrix, compare, nightly, drift, power, resume, replay, reference,
+    golden, recipes, check, schema, data, coco, env, sync, report, dashboard,
 )  # fmt: skip
 
 

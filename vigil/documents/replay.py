@@ -78,7 +78,7 @@ class Retraced(Part):
 
 
 class StepLosses(Part):
-    """The loss of the step: in the run, replayed, from its state and batch alone in a fresh process, and with its taps looked at."""
+    """The loss of the step: in the run, replayed, from state and batch alone in a fresh process, and with its taps looked at."""
 
     recorded: Number | None
     replayed: Number

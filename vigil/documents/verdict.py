@@ -42,6 +42,11 @@ class Verdict(Word):
         return self.startswith("failed:")
 
     @property
+    def is_not_finite(self) -> bool:
+        """Did training meet a number that is not finite? The step at which it did can be replayed."""
+        return self in (Verdict.FAILED_NAN_LOSS, Verdict.FAILED_NAN_STATE)
+
+    @property
     def is_outside(self) -> bool:
         """Is a number outside its band? An unexplained improvement is, too."""
         return self in (Verdict.REGRESSED, Verdict.BETTER)

@@ -28,7 +28,6 @@ from vigil.verify.oracle import step as oracle
 from vigil.verify.oracle.outline import Outline
 
 DIRECTORY = "replay"
-_FOR = ("nan_loss", "nan_state")
 
 
 def what_is_sought(record: Record, *, step: int | None, steps: int) -> Sought:
@@ -57,7 +56,7 @@ def what_is_sought(record: Record, *, step: int | None, steps: int) -> Sought:
 
 def can_be_replayed(record: Record) -> bool:
     """Is this a run that ended with a number that is not finite?"""
-    return record.failure is not None and record.failure.category in _FOR
+    return record.failure is not None and record.failure.verdict.is_not_finite
 
 
 def replay(
@@ -181,16 +180,14 @@ def _reason(state: str, step: int, origin: NotFinite | None) -> str:
     if state == FINITE:
         return f"every tensor of step {step} is finite"
     return (
-        f"every tensor of step {step} is finite this time: what made the number is in none of state, batch and program; a machine "
-        "that errs, a race, or what depends on calls before"
+        f"every tensor of step {step} is finite this time: what made the number is in none of state, batch and program; a "
+        "machine that errs, a race, or what depends on calls before"
     )
 
 
 def _retraced(record: Record, reached: Reached, *, seconds: float) -> Retraced:
     """Hold the losses on the way to the run's; a NaN equals itself here."""
-    pairs = {
-        step: (record.losses[step], loss) for step, loss in sorted(reached.losses.items()) if step < len(record.losses)
-    }
+    pairs = {step: (record.losses[step], loss) for step, loss in sorted(reached.losses.items()) if step < len(record.losses)}
     different = [step for step, (run, again) in pairs.items() if run != again and not (math.isnan(run) and math.isnan(again))]
     first = different[0] if different else None
     return Retraced(
