@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 
 from reports.replay_text import replay_block
@@ -67,7 +66,7 @@ def run(arguments: argparse.Namespace) -> int:
             directory,
             command=arguments.command,
             step=step,
-            python=python or Path(sys.executable),
+            python=python,
             release=recorded,
             progress_timeout=timeout,
             tell=display.say,

@@ -28,7 +28,9 @@ def tensors_of(looked: Tensors, loss: float, after: Tensors, outline: Outline) -
     seen = {name: array for name, array in looked.items() if name.startswith(("output/", *_BACKWARD))}
     updated = {name: np.asarray(array) for name, array in after.items() if not name.startswith(("scaler/", "replicas/"))}
     whole = {**seen, "loss": np.asarray(loss), **updated}
-    floats = {name: array for name, array in whole.items() if np.asarray(array).dtype.kind == "f"}
+    # A choice has no gradient: nothing reads it that could send one back.
+    chosen = {f"leaf_gradient/{name}" for name in outline.choices}
+    floats = {name: array for name, array in whole.items() if np.asarray(array).dtype.kind == "f" and name not in chosen}
     return {name: floats[name] for name in sorted(floats, key=outline.position)}
 
 
