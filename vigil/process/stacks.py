@@ -79,12 +79,13 @@ def remove_stacks(run_directory: Path) -> None:
 
 def told(processes: Sequence[HungProcess]) -> list[str]:
     """Return what hung processes were doing, a clause each: who waits, who has not come, and who computes."""
-    waits = [each for each in processes if each.collective]
-    return [_clause(each, is_alone=len(processes) == 1, others_wait=bool(waits)) for each in processes]
+    if len(processes) == 1:
+        return [_clause(processes[0].replace(collective=None), who="it", others_wait=False)]
+    waits = any(each.collective for each in processes)
+    return [_clause(each, who=f"rank {each.rank}", others_wait=waits) for each in processes]
 
 
-def _clause(process: HungProcess, *, is_alone: bool, others_wait: bool) -> str:
-    who = "it" if is_alone else f"rank {process.rank}"
+def _clause(process: HungProcess, *, who: str, others_wait: bool) -> str:
     if process.where is None:
         gone = process.cpu_seconds is None
         return f"{who} is gone" if gone else f"{who} gave no stack: it is stopped, or in a call of the kernel"

@@ -38,13 +38,22 @@ def save_checkpoint(directory: Path, state: State, *, step: int, last: int | Non
     if last is not None:
         with contextlib.suppress(OSError):  # it is kept already, or the file system has no second names
             os.link(path, kept_path(directory, last))
+    _save_or_make_room(path, state, step=step)
+    _forget(directory, most=KEPT, most_bytes=min(_KEPT_BYTES, _KEPT_SHARE * shutil.disk_usage(directory).free))
+
+
+def save_final(directory: Path, state: State, *, step: int) -> None:
+    """Write the state that a run ends with; on a full disk the kept checkpoints give way."""
+    _save_or_make_room(directory / FINAL, state, step=step)
+
+
+def _save_or_make_room(path: Path, state: State, *, step: int) -> None:
     try:
         save_state(path, state, step=step)
     except OSError:
-        if not _forget(directory, most=0, most_bytes=0.0):
+        if not _forget(path.parent, most=0, most_bytes=0.0):
             raise
         save_state(path, state, step=step)
-    _forget(directory, most=KEPT, most_bytes=min(_KEPT_BYTES, _KEPT_SHARE * shutil.disk_usage(directory).free))
 
 
 def kept_path(directory: Path, step: int) -> Path:

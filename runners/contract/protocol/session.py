@@ -193,7 +193,7 @@ class Session:
         self.enter("finish")
         if state is not None:
             self._require_finite(state)
-            checkpoint.save_state(self.directory / checkpoint.FINAL, state, step=self.step)
+            checkpoint.save_final(self.directory, state, step=self.step)
         self._events.emit(
             "finished",
             step=self.step,
