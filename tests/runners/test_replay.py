@@ -19,6 +19,7 @@ from runners.contract.protocol.checkpoint import CHECKPOINT, kept_steps, load_st
 from runners.contract.protocol.spec import write_spec
 from tests.runners import fork_server
 from tests.runners.harness import make_spec
+from vigil.cli.main import main
 from vigil.documents.context import make_context
 from vigil.documents.replay import Replay
 from vigil.process.build_spec import fault_entry
@@ -183,3 +184,39 @@ def test_every_kind_of_recipe_is_replayed(tmp_path, recipe):
     found = replayed(tmp_path / "run", step=6)
     assert (found.state, found.retraced.start, found.retraced.first_different) == ("finite", 4, None)
     assert max(each.distance for each in found.tensors if each.distance is not None) < 1e-3
+
+
+RELU = """
+def install():
+    import torch
+
+    original = torch.relu
+
+    def relu(x, inplace=False):
+        return torch.where((x > 0.9) & (x < 0.91), float("nan"), original(x))
+
+    torch.nn.functional.relu = relu
+"""
+
+
+@pytest.mark.torch
+@pytest.mark.slow
+def test_from_a_run_to_a_script(tmp_path, monkeypatch, capsys):
+    """The terminal leads from the verdict to the replay, and from there to a script that shows it without Vigil."""
+    monkeypatch.undo()  # processes of their own, as a user's
+    for name in ("runs", "cache", "data"):
+        monkeypatch.setenv(f"VIGIL_{name.upper()}_DIR", str(tmp_path / name))
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path / 'mlflow.db'}")
+    fault = tmp_path / "relu_nan.py"
+    fault.write_text(RELU)
+    assert main(["reproduce", "digits_mlp", "--framework", "torch", "--no-verify", "--fault", str(fault)]) == 3
+    command = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("replay it"))
+    assert main(command.split()[3:]) == 1
+    told = capsys.readouterr().out
+    assert "NOT FINITE, step 1: PLANTED FAULT, output of relu (relu), forward: nan" in told
+    assert "the loss of the step is the run's, bit for bit" in told
+    following = next(line for line in told.splitlines() if line.startswith("go on with"))
+    assert main(following.split()[4:]) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert "WRONG got nan expected" in told
+    assert "without the planted fault: RIGHT" in told

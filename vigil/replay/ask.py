@@ -23,6 +23,7 @@ from vigil.errors import CannotRun
 from vigil.process.execute import PROGRESS_TIMEOUT_SECONDS, execute
 from vigil.process.recording import make_record
 
+WAY, STEP = "way", "step"
 Tensors = dict[str, np.ndarray]
 
 
@@ -86,7 +87,7 @@ def go_to(runner: Runner, sought: Sought, *, run: Path) -> Reached:
     Raises:
         CannotRun: The runner did not come there, with how it ended.
     """
-    directory = runner.directory / "way"
+    directory = runner.directory / WAY
     directory.mkdir(parents=True)
     begin_from(run, directory, before=sought.before)
     sought.write(directory)
@@ -120,7 +121,7 @@ def look(runner: Runner, reached: Reached, *, rate: float, shapes: Mapping[str, 
     Raises:
         CannotRun: Not even the step alone was taken.
     """
-    directory, spec = runner.directory / "step", runner.spec
+    directory, spec = runner.directory / STEP, runner.spec
     directory.mkdir(parents=True)
     write_spec(directory, dataclasses.replace(spec, task="verify", run_id=f"{spec.run_id}-step"))
     case: dict[str, Any] = {

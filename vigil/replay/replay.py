@@ -13,7 +13,7 @@ import numpy as np
 
 from runners.contract.errors import Unsupported
 from runners.contract.protocol.answers import require_oracle
-from runners.contract.protocol.checkpoint import what_is_not_finite
+from runners.contract.protocol.checkpoint import CHECKPOINT, what_is_not_finite
 from runners.contract.protocol.replaying import Sought
 from runners.contract.schedule import learning_rate
 from vigil.documents.provenance import NamedRelease
@@ -22,7 +22,7 @@ from vigil.documents.replay import FINITE, FOUND, NOT_REPEATED, NotFinite, Repla
 from vigil.errors import UsageError
 from vigil.process.execute import PROGRESS_TIMEOUT_SECONDS
 from vigil.process.recording import read_record, spec_of
-from vigil.replay.ask import Looked, Reached, Runner, go_to, look, scale_of
+from vigil.replay.ask import STEP, WAY, Looked, Reached, Runner, go_to, look, scale_of
 from vigil.replay.locate import beside_float64, dtype_of, first_not_finite, in_float64, tensors_of
 from vigil.verify.oracle import step as oracle
 from vigil.verify.oracle.outline import Outline
@@ -110,6 +110,9 @@ def replay(
         )  # fmt: skip
     document = document.replace(seconds=round(time.monotonic() - started, 1))
     document.write(directory)
+    # State and batch stay in the way's answers; taps of a large model are as large as thousands of states.
+    for path in (*(directory / STEP).glob("*.npz"), directory / WAY / CHECKPOINT):
+        path.unlink(missing_ok=True)
     return document, directory
 
 
