@@ -32,7 +32,7 @@ from vigil.process.recording import make_record
 from vigil.recipes.loading import identity_of, load_recipe, recipe_names
 from vigil.replay.replay import replay
 
-_TURNS, _STEPS, _BAD, _EVERY = 31, 3000, 2501, 100
+_TURNS, _STEPS, _BAD, _EVERY = 31, 3000, 2578, 100
 _FAULT = project_root() / "tests" / "faults" / "nan_at_one_batch.py"
 
 
@@ -77,9 +77,9 @@ def plants(frameworks: list[str]) -> str:
     rows = [
         _planted(framework, place, value)
         for framework in frameworks
-        for place, value in (("output", math.nan), ("output", math.inf), ("gradient", math.nan))
+        for place, value in (("output", math.inf), ("gradient", math.nan))
     ]
-    columns = ("framework", "planted", "the run says", "steps again", "equal losses", "found", "to the step, s", "with all, s")
+    columns = ("context", "planted", "the run says", "steps again", "equal losses", "found", "to the step, s", "with all, s")
     return "\n".join(markdown_table(columns, rows))
 
 
@@ -90,7 +90,8 @@ def _planted(framework: str, place: str, value: float) -> tuple[str, ...]:
         recipe = load_recipe("digits_mlp")
         training: dict[str, Any] = recipe.resolve("quick")
         training |= {"steps": _STEPS, "evaluate_every_steps": 500, "checkpoint_every_steps": _EVERY}
-        context = make_context(framework=framework, mode="jit")
+        # DIFFERS(torch): a trace forgets the hook that the fault puts on a gradient.
+        context = make_context(framework=framework, mode="eager" if framework == "torch" else "jit")
         kind = kind_of(training)
         images, _ = kind.make_batches(kind.load(training["data"], None), training, seed=0).train(_BAD - 1)
         file = Path(shutil.copy(_FAULT, name))
@@ -110,7 +111,7 @@ def _planted(framework: str, place: str, value: float) -> tuple[str, ...]:
         record = make_record(run, invocation_id="benchmark", context=context, ending=ending)
         said = record.failure.message if record.failure else "nothing"
         document, _ = replay(run, command="python -m benchmarks.replay plants")
-        return (framework, f"{value} in the {place}, step {_BAD}", said.partition(":")[0], *_found(document))
+        return (context.text, f"{value} in the {place}, step {_BAD}", said.partition(":")[0], *_found(document))
 
 
 def _found(document: Replay) -> tuple[str, ...]:

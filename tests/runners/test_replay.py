@@ -180,7 +180,9 @@ def test_a_way_that_is_not_the_runs_is_told(tmp_path):
 @pytest.mark.parametrize("recipe", ["resnet_cifar", "moco_lite", "tiny_mask_rcnn", "char_gpt"])
 def test_every_kind_of_recipe_is_replayed(tmp_path, recipe):
     """Statistics, queues, choices and embeddings have their places in the order of a step."""
-    trained(tmp_path / "run", make_spec("torch", recipe, steps=6, checkpoint_every_steps=2))
+    # The narrow model of MoCo does not come back from its backward pass in float32 (PyTorch 2.13.0 on CPUs).
+    precision = "fp64" if recipe == "moco_lite" else "fp32"
+    trained(tmp_path / "run", make_spec("torch", recipe, precision=precision, steps=6, checkpoint_every_steps=2))
     found = replayed(tmp_path / "run", step=6)
     assert (found.state, found.retraced.start, found.retraced.first_different) == ("finite", 4, None)
     assert max(each.distance for each in found.tensors if each.distance is not None) < 1e-3
