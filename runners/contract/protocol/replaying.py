@@ -43,7 +43,7 @@ class Sought:
         return cls(**json.loads((directory / SOUGHT).read_text(encoding="utf-8")))
 
 
-class Trainer(Protocol):
+class SteppingTrainer(Protocol):
     """What a replay needs of a framework's trainer."""
 
     def get_state(self) -> State: ...
@@ -53,7 +53,7 @@ class Trainer(Protocol):
     def train_step(self, images: np.ndarray, labels: Labels, learning_rate: float) -> Any: ...
 
 
-def replay(session: Session, trainer: Trainer, batches: Batches) -> None:
+def replay(session: Session, trainer: SteppingTrainer, batches: Batches) -> None:
     """Go to the step that is sought, take it, and write down its batch, the state before and after it, and its loss.
 
     The losses on the way are told as events, so that whoever asked can hold them to the run's.
@@ -81,7 +81,7 @@ def replay(session: Session, trainer: Trainer, batches: Batches) -> None:
 class _Way:
     """A trainer on its way through the steps of a run. step: how many are done."""
 
-    def __init__(self, session: Session, trainer: Trainer, batches: Batches) -> None:
+    def __init__(self, session: Session, trainer: SteppingTrainer, batches: Batches) -> None:
         self._session, self._trainer, self._batches = session, trainer, batches
         self.step, self.loss = session.step, float("nan")
 
