@@ -48,6 +48,8 @@ def verdict_block(invocation: Invocation, *, directory: str) -> str:
     if failure := judged.failure:
         lines.append(_row("failed", f"{failure.category} in phase {failure.phase}, step {failure.step}, seed {failure.seed}"))
         lines += [] if judged.name is Verdict.UNSUPPORTED else _log(failure.log_tail)
+    if judged.name.is_not_finite:
+        lines.append(f"{'replay it':<15} vigil replay {directory}")
     if judged.name.is_outside:
         lines += [f"{'go on with':<15} {_verify_command(invocation)}", _row("read", WHAT_TO_DO)]
     lines += [

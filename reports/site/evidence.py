@@ -21,6 +21,7 @@ from reports.verification_picture import FILE_NAME as PICTURE
 from vigil.documents.document import DocumentError
 from vigil.documents.narrowing import Narrowing, place_of
 from vigil.documents.night import VERIFY
+from vigil.documents.replay import Replay
 from vigil.redaction import redact
 
 LOG_LINES, TENSORS = 15, 30
@@ -59,6 +60,7 @@ class Evidence:
     """Files of one result. log, picture: None where they are not on this machine. tail: the last lines of a failure's log.
 
     narrowed: what narrowing it came to, and where that lies; None where it was not narrowed.
+    replay: what replaying its step found, where it ended with a number that is not finite and was replayed.
     """
 
     log: Path | None
@@ -67,6 +69,7 @@ class Evidence:
     tensors: Sequence[OutTensor]
     n_out: int
     narrowed: Narrowed | None = None
+    replay: Path | None = None
 
 
 class Files:
@@ -83,7 +86,7 @@ class Files:
         log = directory / _LOG if result.kind != VERIFY else directory / "answers" / _LOG
         is_failed = appearance_of(result.verdict).name == FAILED
         tensors = _out_tensors(directory) if result.kind == VERIFY and result.measured and result.measured.tensors_out else []
-        picture = directory / PICTURE
+        picture, replay = directory / PICTURE, directory / "replay" / Replay.FILE_NAME
         return Evidence(
             log=log if log.is_file() else None,
             picture=picture if result.kind == VERIFY and picture.is_file() else None,
@@ -91,6 +94,7 @@ class Files:
             tensors=tensors[:TENSORS],
             n_out=len(tensors),
             narrowed=_narrowed(directory) if tensors else None,
+            replay=replay if replay.is_file() else None,
         )
 
     def link(self, path: Path, root: str) -> str:

@@ -326,7 +326,7 @@ class _Site:
         evidence = self.files.of(result)
         narrowed = evidence.narrowed
         held = (
-            ("log", evidence.log), ("verify.png", evidence.picture),
+            ("log", evidence.log), ("replay", evidence.replay), ("verify.png", evidence.picture),
             ("script", narrowed.script if narrowed else None), ("narrowed", narrowed.report if narrowed else None),
         )  # fmt: skip
         files = [(name, self.files.link(path, root)) for name, path in held if path]
@@ -349,7 +349,7 @@ class _Site:
         has_log = newest is not None and appearance_of(newest.verdict).name == FAILED
         log = files.get("log") or (f"{page}#log" if has_log else None)
         links += [("log", log)] if log else []
-        links += [(name, files[name]) for name in ("script", "narrowed", "MLflow") if name in files]
+        links += [(name, files[name]) for name in ("replay", "script", "narrowed", "MLflow") if name in files]
         links += [("yesterday", f"nights/{night_page(self.previous)}")] if self.previous else []
         return [*links, *known]
 

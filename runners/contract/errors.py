@@ -36,6 +36,12 @@ class NanLoss(ContractError):
     category = "nan_loss"
 
 
+class NanState(ContractError):
+    """The training state is not finite, although every loss was."""
+
+    category = "nan_state"
+
+
 class NanDetections(ContractError):
     """What a detector found is not finite."""
 

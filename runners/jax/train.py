@@ -22,6 +22,7 @@ from runners.contract.layouts import canonical_axes, native_axes
 from runners.contract.optimizers import COUNTER
 from runners.contract.protocol import faults
 from runners.contract.protocol.checkpoint import State, require_same_names
+from runners.contract.protocol.replaying import replay
 from runners.contract.protocol.session import Session
 from runners.jax import attention, determinism, devices, modes, precision
 from runners.jax.models import char_gpt, digits_mlp, moco_lite, resnet_cifar, tiny_mask_rcnn
@@ -48,6 +49,9 @@ def train(session: Session) -> None:
     if state is not None:
         trainer.set_state(state)
     trainer.prepare(example=batches.train(step))
+    if spec.task == "replay":
+        replay(session, trainer, batches)
+        return
     for images, labels, learning_rate in session.training_batches():
         session.stepped(trainer.train_step(images, labels, learning_rate))
         if session.evaluation_is_due():

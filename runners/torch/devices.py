@@ -24,6 +24,7 @@ from runners.contract.averages import mean_over_devices
 from runners.contract.errors import Unsupported
 from runners.contract.protocol import host
 from runners.contract.protocol.spec import RunSpec
+from runners.contract.protocol.stacks import CONDUCTOR_VARIABLE
 
 PEER = ["-m", "runners.torch.peer"]
 _RENDEZVOUS = "VIGIL_TORCH_RENDEZVOUS"
@@ -70,7 +71,8 @@ def replicas(spec: RunSpec, *, run_directory: Path, rank: int) -> Iterator[Repli
             init_method=f"file://{os.environ[_RENDEZVOUS]}",
             rank=rank,
             world_size=spec.devices,
-            timeout=timedelta(minutes=10),
+            # The conductor ends a hang, and says which rank has not come: a group that gives up before it says neither.
+            timeout=timedelta(days=1) if CONDUCTOR_VARIABLE in os.environ else timedelta(minutes=10),
         )
         _kept.append(dist.group.WORLD)
         yield Replica(rank, spec.devices, device)

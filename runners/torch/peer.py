@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from runners.contract.protocol import launch
+from runners.contract.protocol import launch, stacks
 from runners.contract.protocol.session import Session
 from runners.contract.protocol.spec import read_spec
 from runners.torch.train import train
@@ -11,6 +11,7 @@ from runners.torch.verify import verify
 
 if __name__ == "__main__":
     directory, rank = Path(sys.argv[1]), int(sys.argv[2])
+    stacks.be_ready(directory, rank=rank)
     spec = read_spec(directory)
     (verify if spec.task == "verify" else train)(Session(directory, spec, None), rank=rank)
     launch.leave(launch.EXIT_FINISHED)

@@ -19,6 +19,7 @@ from runners.contract.layouts import canonical_axes, native_axes
 from runners.contract.optimizers import COUNTER, optimizer_of
 from runners.contract.protocol import faults
 from runners.contract.protocol.checkpoint import State, require_same_names
+from runners.contract.protocol.replaying import replay
 from runners.contract.protocol.session import Session
 from runners.torch import attention, determinism, devices, modes, precision
 from runners.torch.models import char_gpt, digits_mlp, moco_lite, resnet_cifar, tiny_mask_rcnn
@@ -44,6 +45,9 @@ def train(session: Session, rank: int = 0) -> None:
         if state is not None:
             trainer.set_state(state)
         trainer.prepare(example=batches.train(step))
+        if spec.task == "replay":
+            replay(session, trainer, batches)
+            return
         for images, labels, learning_rate in session.training_batches():
             session.stepped(trainer.train_step(images, labels, learning_rate))
             if session.evaluation_is_due():

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import io
+import os
+import shutil
 import zipfile
 
 import numpy as np
@@ -10,7 +13,17 @@ import pytest
 
 from runners.contract import files
 from runners.contract.protocol import checkpoint
-from runners.contract.protocol.checkpoint import load_state, require_same_names, save_state, state_sha256
+from runners.contract.protocol.checkpoint import (
+    CHECKPOINT,
+    kept_path,
+    kept_steps,
+    load_state,
+    require_same_names,
+    save_checkpoint,
+    save_state,
+    state_sha256,
+    what_is_not_finite,
+)
 
 
 @pytest.fixture
@@ -162,3 +175,84 @@ def test_a_state_of_another_model_is_refused():
     require_same_names({"a": np.ones(1)}, {"a"})
     with pytest.raises(ValueError, match=r"missing \['b'\], not expected \['c'\]"):
         require_same_names({"a": np.ones(1), "c": np.ones(1)}, {"a", "b"})
+
+
+def state_of(value: float, size: int = 10) -> dict[str, np.ndarray]:
+    return {"params/a": np.full(size, value, np.float32)}
+
+
+def saved(directory, steps, **options) -> None:
+    """Save a checkpoint at each of these steps, as a run does."""
+    last = None
+    for step in steps:
+        save_checkpoint(directory, state_of(step, **options), step=step, last=last)
+        last = step
+
+
+def test_the_few_before_a_checkpoint_are_kept_whole(tmp_path):
+    """Three, the newest; a run goes on from the newest of all."""
+    saved(tmp_path, [10, 20, 30, 40, 50, 60])
+    assert kept_steps(tmp_path) == [30, 40, 50]
+    assert load_state(tmp_path / CHECKPOINT)[1] == 60
+    for step in kept_steps(tmp_path):
+        state, own = load_state(kept_path(tmp_path, step))
+        assert (own, state["params/a"][0]) == (step, step)
+
+
+def test_kept_checkpoints_are_bounded_in_size(tmp_path, monkeypatch):
+    """Two of 40 kB are over 64 kB, and so is one: the oldest go first, also on a disk that is nearly full."""
+    monkeypatch.setattr(checkpoint, "_KEPT_BYTES", 65_536)
+    saved(tmp_path, [10, 20, 30], size=10_000)
+    assert kept_steps(tmp_path) == [20]
+    usage = shutil.disk_usage(tmp_path)
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: usage._replace(free=1000))
+    save_checkpoint(tmp_path, state_of(40.0, size=10_000), step=40, last=30)
+    assert kept_steps(tmp_path) == []
+
+
+def test_on_a_full_disk_kept_checkpoints_give_way(tmp_path, monkeypatch):
+    """The new one is written once they are gone; where that is not enough the old one stays, and the error is told."""
+    saved(tmp_path, [10, 20, 30])
+
+    def full_until_freed(path, state, *, step):
+        if kept_steps(tmp_path):
+            raise OSError(errno.ENOSPC, "No space left on device", str(path))
+        save_state(path, state, step=step)
+
+    monkeypatch.setattr(checkpoint, "save_state", full_until_freed)
+    save_checkpoint(tmp_path, state_of(40.0), step=40, last=30)
+    assert (kept_steps(tmp_path), load_state(tmp_path / CHECKPOINT)[1]) == ([], 40)
+
+    def full(path, state, *, step):
+        raise OSError(errno.ENOSPC, "No space left on device", str(path))
+
+    monkeypatch.setattr(checkpoint, "save_state", full)
+    with pytest.raises(OSError, match="No space left"):
+        save_checkpoint(tmp_path, state_of(50.0), step=50, last=40)
+    assert load_state(tmp_path / CHECKPOINT)[1] == 40
+
+
+def test_a_file_system_without_second_names_keeps_none(tmp_path, monkeypatch):
+    """The checkpoint itself is saved as ever."""
+
+    def refused(*arguments):
+        raise PermissionError("no links here")
+
+    monkeypatch.setattr(os, "link", refused)
+    saved(tmp_path, [10, 20])
+    assert (kept_steps(tmp_path), load_state(tmp_path / CHECKPOINT)[1]) == ([], 20)
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({}, ""),
+        ({"params/a": np.array([1.0, np.nan, np.inf])}, "2 of 3 elements of params/a"),
+        ({"a/b": np.array([-np.inf]), "stats/b": np.array([np.nan])}, "1 of 1 elements of a/b, and of 1 more arrays"),
+        ({"scaler/scale": np.float64(np.inf)}, ""),
+    ],
+)
+def test_what_is_not_finite_is_named(changes, said):
+    """Which array, and how many elements; a loss scale may be infinite, and counts have no such number."""
+    state = {"params/a": np.zeros(3), "optimizer/steps": np.int64(4), "scaler/good_steps": np.int64(1), **changes}
+    assert what_is_not_finite(state) == said

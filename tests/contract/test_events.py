@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import math
 import threading
@@ -187,3 +188,25 @@ def test_events_from_before_there_were_digests_are_read_and_held_from_then_on(tm
     (tmp_path / FILE_NAME).write_bytes((tmp_path / FILE_NAME).read_bytes().replace(b"1.0", b"2.0", 1))
     with pytest.raises(ValueError, match="line 2"):
         read_events(tmp_path)
+
+
+def test_a_disk_that_is_full_for_a_while_does_not_end_the_heartbeat(tmp_path, monkeypatch):
+    """Else a run that goes on once there is room would be silent, and be ended as one that hangs."""
+    is_full = threading.Event()
+    is_full.set()
+    original = EventWriter.emit
+
+    def emit(self, kind, **fields):
+        if is_full.is_set():
+            raise OSError(errno.ENOSPC, "No space left on device")
+        original(self, kind, **fields)
+
+    monkeypatch.setattr(EventWriter, "emit", emit)
+    writer = EventWriter(tmp_path, heartbeat_seconds=0.01)
+    time.sleep(0.2)
+    is_full.clear()
+    deadline = time.monotonic() + 10.0
+    while not read_events(tmp_path) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    writer.close()
+    assert {event["kind"] for event in read_events(tmp_path)} == {"heartbeat"}

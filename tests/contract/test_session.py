@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from runners.contract.data.batches import Batches
-from runners.contract.errors import ContractError, NanLoss
+from runners.contract.errors import ContractError, NanLoss, NanState
 from runners.contract.kinds import weights
 from runners.contract.protocol import session as module
-from runners.contract.protocol.checkpoint import CHECKPOINT, FINAL, load_state, state_sha256
+from runners.contract.protocol.checkpoint import CHECKPOINT, FINAL, kept_steps, load_state, state_sha256
 from runners.contract.protocol.events import EventWriter, read_events
 from runners.contract.protocol.session import Session
 
@@ -136,6 +136,32 @@ def test_a_loss_that_is_not_finite_stops_the_run_and_names_its_step(open_session
         run(open_session(), losses=losses)
     reported = [loss for event in of_kind(tmp_path, "steps") for loss in event["losses"]]
     assert reported[: position + 1] == [*losses[:position], str(float(bad))]
+    assert not of_kind(tmp_path, "finished")
+
+
+def test_a_state_that_is_not_finite_replaces_no_checkpoint(open_session, tmp_path, training, monkeypatch):
+    """All losses may be finite still: the run ends with step and array, and the last finite state stays."""
+    session = open_session(training={**training, "checkpoint_every_steps": 1})
+    good = session.save_checkpoint
+
+    def spoilt(state):
+        good(state if session.step < 3 else {**state, "params/head.bias": np.array([0.0, np.nan, np.inf], np.float32)})
+
+    monkeypatch.setattr(session, "save_checkpoint", spoilt)
+    with pytest.raises(NanState, match=r"the state after step 3 is not finite: 2 of 3 elements of params/head\.bias"):
+        run(session)
+    state, step = load_state(tmp_path / CHECKPOINT)
+    assert (step, kept_steps(tmp_path)) == (2, [1])
+    assert state["params/head.bias"].tolist() == [2.0] * 10
+
+
+def test_a_run_does_not_finish_with_a_state_that_is_not_finite(open_session, tmp_path):
+    """What the last step made of it no loss would ever tell: a metric of such weights is no number of the recipe."""
+    session = open_session()
+    session.step = 4
+    with pytest.raises(NanState, match="the state after step 4 is not finite"):
+        session.finish({"params/a": np.array([np.inf])})
+    assert not (tmp_path / FINAL).exists()
     assert not of_kind(tmp_path, "finished")
 
 

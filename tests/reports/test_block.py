@@ -83,6 +83,15 @@ def test_a_failed_run_shows_where_and_the_end_of_its_log(name, shows_log):
     assert "line 2" not in text
 
 
+@pytest.mark.parametrize(("name", "is_told"), [("failed:nan_loss", True), ("failed:nan_state", True), ("failed:hang", False)])
+def test_a_number_that_is_not_finite_says_how_to_replay_it(name, is_told):
+    """The command stands unbroken; another failure has nothing to replay."""
+    failure = {"seed": 0, "category": name.removeprefix("failed:"), "phase": "train", "step": 3, "log_tail": []}
+    verdict = a_judgement(name=name, values=[], mean=None, band=None, detectable_drop=None, failure=failure)
+    text = block(an_invocation(verdict=verdict))
+    assert any(line.startswith("replay it       vigil replay ") for line in text.splitlines()) is is_told
+
+
 def test_a_planted_fault_is_said():
     """A faulted run cannot be mistaken for a clean one."""
     assert "PLANTED FAULT   no_weight_decay" in block(an_invocation(fault="no_weight_decay"))

@@ -375,6 +375,20 @@ def test_what_was_narrowed_of_an_audit_stands_with_its_family(tmp_path):
     assert (tmp_path / "out" / links["report"]).resolve() == place / "report.md"
 
 
+@pytest.mark.parametrize("is_replayed", [True, False])
+def test_a_run_that_was_replayed_links_to_what_was_found(tmp_path, is_replayed):
+    """Beside its log; a run that was not has no such link."""
+    place = tmp_path / "runs" / "one" / "seed0" / "replay"
+    place.mkdir(parents=True)
+    if is_replayed:
+        (place / "replay.json").touch()
+    write_site(sources(frames([sample(verdict="failed:nan_loss", value=None)], []), runs=tmp_path / "runs"), tmp_path / "out")
+    folder = tmp_path / "out" / "cells"
+    links = {text: attributes["href"] for _, attributes, text in read(folder / f"{'-'.join(KEY)}.html").all("a")}
+    found = (folder / links["replay"]).resolve() if "replay" in links else None
+    assert found == (place / "replay.json" if is_replayed else None)
+
+
 def test_a_failure_shows_the_end_of_its_log_without_secrets(tmp_path):
     """The last lines, and no password of an address."""
     place = tmp_path / "runs" / "one" / "seed0"

@@ -19,7 +19,7 @@ from vigil.recipes.loading import load_recipe, recipe_hash, recipe_names
 PAGE = ROOT / "docs" / "json.md"
 WITHOUT = {"schema", "dashboard", "init"}
 # They write the document that they keep.
-KEPT = {"reproduce", "resume", "verify", "audit", "narrow", "compare", "determinism", "trace", "preflight"}
+KEPT = {"reproduce", "resume", "verify", "audit", "narrow", "compare", "determinism", "trace", "preflight", "replay"}
 
 
 def verbs(parser: argparse.ArgumentParser, name: str = "") -> Iterator[tuple[str, argparse.ArgumentParser]]:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import socket
 import time
 
 import pytest
 
+import vigil.tracking.client
 from tests.vigil.tracked import an_invocation, client_of, closed_port
 from vigil.errors import CannotRun
 from vigil.tracking import TrackingUnavailable, upload
@@ -24,6 +26,18 @@ def test_unreachable_tracker_is_reported_within_seconds_without_its_password(inv
     assert "s3cret" not in str(raised.value)
     assert "anna" not in str(raised.value)
     assert raised.value.exit_code == 3
+
+
+def test_a_tracker_that_answers_no_more_is_reported_within_seconds(invocation_directory, monkeypatch):
+    """A server that takes connections and then hangs, as one does that is dying: no run waits for it, and none is lost."""
+    monkeypatch.setattr(vigil.tracking.client, "ANSWER_SECONDS", 1.0)
+    before = {path: path.read_bytes() for path in invocation_directory.rglob("*") if path.is_file()}
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        started = time.monotonic()
+        with pytest.raises(TrackingUnavailable, match="Nothing is lost"):
+            upload(invocation_directory, uri=f"http://127.0.0.1:{silent.getsockname()[1]}")
+    assert time.monotonic() - started < 5
+    assert {path: path.read_bytes() for path in invocation_directory.rglob("*") if path.is_file()} == before
 
 
 def test_store_that_cannot_be_opened_is_reported_within_seconds(invocation_directory, tmp_path):

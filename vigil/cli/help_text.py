@@ -11,6 +11,7 @@ from vigil.terminal import width
 GROUPS = {
     "Does it compute what it should?": (
         "reproduce", "preflight", "verify", "audit", "narrow", "determinism", "trace", "init", "matrix", "compare", "resume",
+        "replay",
     ),
     "Night after night": ("nightly", "drift", "report", "dashboard", "sync"),
     "What judges": ("reference", "power", "golden"),
@@ -29,6 +30,7 @@ EXAMPLES = {
     "matrix": "vigil matrix resnet_cifar --profile smoke --jobs 2",
     "compare": "vigil compare resnet_cifar jax==0.9.2 jax==0.10.2",
     "resume": "vigil resume runs/DIRECTORY",
+    "replay": "vigil replay runs/DIRECTORY",
     "nightly": "vigil nightly --budget 2h",
     "drift": "vigil drift resnet_cifar --profile quick",
     "report": "vigil report",

@@ -34,6 +34,7 @@ from vigil.cli import (
     preflight,
     recipes,
     reference,
+    replay,
     report,
     reproduce,
     resume,
@@ -49,7 +50,7 @@ from vigil.terminal import plain_streams
 
 VERBS = (
     reproduce, preflight, verify, audit, narrow, determinism, trace, init, matrix, compare, nightly, drift, power, resume,
-    reference, golden, recipes, check, schema, data, coco, env, sync, report, dashboard,
+    replay, reference, golden, recipes, check, schema, data, coco, env, sync, report, dashboard,
 )  # fmt: skip
 
 

@@ -52,13 +52,13 @@ def run(arguments: argparse.Namespace) -> int:
     invocation = read_invocation(directory if (directory / file).exists() else named)
     given = fault_entry(arguments.fault)
     for fault in faults_of(directory, (*run_names(invocation.seeds), *invocation.runs)):
-        _require_fault(fault, given=given, directory=directory)
+        require_fault(fault, given=given, directory=directory)
     if invocation.release is None:
         if arguments.install is not None:
             raise UsageError("--install: these runs name no release: they go on with what is installed here. Leave it out.")
         require_framework(invocation.context.framework)
     elif not is_run(directory, invocation):
-        _require_release(invocation.release, given=arguments.install, directory=directory)
+        require_release(invocation.release, given=arguments.install, directory=directory)
     if any((record := read_record(directory / name)) and record.files is None for name in invocation.runs):
         said = "its records list no digests: they are from before there were any, and what lies beside them is taken as it is"
         print(f"vigil: {directory}: {said}", file=sys.stderr)
@@ -69,7 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
     return report(result, directory)
 
 
-def _require_release(release: NamedRelease, *, given: str | None, directory: Path) -> None:
+def require_release(release: NamedRelease, *, given: str | None, directory: Path, verb: str = "resume") -> None:
     """Ask before packages are installed that no command of this user has named. Raises UsageError unless the answer is yes.
 
     The name of a release says nothing of the packages that a directory lists with it: the digest of them all does.
@@ -79,14 +79,14 @@ def _require_release(release: NamedRelease, *, given: str | None, directory: Pat
         raise UsageError(f"--install: found {given!r}. Allowed: {digest}, of what these runs install: {installed_by(release)}.")
     if given is None and not named_by_user(release):
         require(
-            f"{directory}: resuming installs what no command of yours has named: {installed_by(release)}",
+            f"{directory}: `vigil {verb}` installs what no command of yours has named: {installed_by(release)}",
             question="Install them?",
-            otherwise=f"If you have read this and trust it: vigil resume {directory} --install {digest}",
+            otherwise=f"If you have read this and trust it: vigil {verb} {directory} --install {digest}",
         )
     remember(RELEASES, digest_of_named(release))
 
 
-def _require_fault(fault: Mapping[str, str], *, given: Mapping[str, str] | None, directory: Path) -> None:
+def require_fault(fault: Mapping[str, str], *, given: Mapping[str, str] | None, directory: Path, verb: str = "resume") -> None:
     """Ask before a file is run that no command of this user has named. Raises UsageError unless the answer is yes.
 
     A name that the directory gives is no reason to run a file: the checksum of one that the user named is.
@@ -96,7 +96,7 @@ def _require_fault(fault: Mapping[str, str], *, given: Mapping[str, str] | None,
     if given or is_own(FAULTS, fault["sha256"]):
         return
     require(
-        f"{directory}: resuming runs the Python file {fault['path']}, which no command of yours has named",
+        f"{directory}: `vigil {verb}` runs the Python file {fault['path']}, which no command of yours has named",
         question="Run it?",
-        otherwise=f"If you have read it and trust it: vigil resume {directory} --fault {fault['path']}",
+        otherwise=f"If you have read it and trust it: vigil {verb} {directory} --fault {fault['path']}",
     )

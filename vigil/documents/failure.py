@@ -6,14 +6,32 @@ from vigil.documents.document import Part
 from vigil.documents.verdict import Verdict
 
 
+class HungProcess(Part):
+    """A process of a runner when a hang was ended: what it was doing, and the stacks of its threads.
+
+    collective: what sum or barrier of several devices it is in, as the stack of its main thread says; null where in none.
+    where: the innermost frame of that thread; null where the process is gone or did not answer, as one that is stopped.
+    cpu_seconds: of all its threads, in the `watched_seconds` before it was ended. stacks: lines, cut where they are many.
+    """
+
+    rank: int
+    pid: int
+    collective: str | None
+    where: str | None
+    cpu_seconds: float | None
+    watched_seconds: float
+    stacks: tuple[str, ...]
+
+
 class Failure(Part):
-    """Why a run ended without a number, and the last lines of its log."""
+    """Why a run ended without a number, and the last lines of its log. processes: of a hang, those that hung."""
 
     category: str
     phase: str
     step: int
     message: str
     log_tail: tuple[str, ...]
+    processes: tuple[HungProcess, ...] = ()
 
     @property
     def verdict(self) -> Verdict:

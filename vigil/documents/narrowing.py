@@ -13,7 +13,7 @@ from vigil.errors import EXIT_OUTSIDE, EXIT_REPRODUCED, EXIT_UNKNOWN
 
 
 class NarrowedFrom(Part):
-    """What was narrowed. kind: script, audit, verification, operator or step; the last two are of the user's own file.
+    """What was narrowed. kind: script, audit, verification, replay, operator or step; the last two are of the user's own file.
 
     path: of the script, or of the run. what: the failure, in words.
     """

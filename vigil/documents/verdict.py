@@ -17,6 +17,7 @@ class Verdict(Word):
     UNKNOWN = "unknown"
     UNSUPPORTED = "unsupported"
     FAILED_NAN_LOSS = "failed:nan_loss"
+    FAILED_NAN_STATE = "failed:nan_state"
     FAILED_NAN_DETECTIONS = "failed:nan_detections"
     FAILED_OUT_OF_MEMORY = "failed:out_of_memory"
     FAILED_DATA = "failed:data"
@@ -39,6 +40,11 @@ class Verdict(Word):
     def is_failed(self) -> bool:
         """Did it crash, hang or not start? That is neither a mismatch nor a pass."""
         return self.startswith("failed:")
+
+    @property
+    def is_not_finite(self) -> bool:
+        """Did training meet a number that is not finite? The step at which it did can be replayed."""
+        return self in (Verdict.FAILED_NAN_LOSS, Verdict.FAILED_NAN_STATE)
 
     @property
     def is_outside(self) -> bool:

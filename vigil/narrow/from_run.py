@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import math
+import shlex
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,8 +17,9 @@ from vigil.documents.audit import Audit, AuditFinding
 from vigil.documents.narrowing import NarrowedFrom, Shrinking
 from vigil.documents.operator import OperatorFinding, OperatorVerification
 from vigil.documents.provenance import NamedRelease, PlantedFault
+from vigil.documents.replay import NotFinite, Replay
 from vigil.documents.step import StepContext, StepVerification
-from vigil.documents.verification import Verification
+from vigil.documents.verification import Origin, Verification
 from vigil.errors import CannotRun, UsageError
 from vigil.narrow.layers import NotNarrowed, narrow_origin
 from vigil.narrow.own_file import OwnNarrowed, OwnText, own_text
@@ -25,6 +28,7 @@ from vigil.narrow.own_step import context_of, narrow_step
 from vigil.narrow.smaller import MOST_LINES, Narrowed, narrow_audit
 from vigil.process.build_spec import fault_entry
 from vigil.process.consent import FAULTS, is_own
+from vigil.process.recording import spec_of
 from vigil.recipes.command_line import fault_in
 from vigil.recipes.loading import load_recipe
 from vigil.releases.recorded import interpreter, named_by_user
@@ -44,7 +48,7 @@ class Alarm:
 
     directory: Path
     source: NarrowedFrom
-    document: Audit | Verification | OperatorVerification | StepVerification
+    document: Audit | Verification | OperatorVerification | StepVerification | Replay
     framework: str
     fault: dict[str, str] | None
     finding: AuditFinding | OperatorFinding | StepContext | None = None
@@ -105,9 +109,17 @@ def alarm_of(directory: Path, *, finding: int = 1) -> Alarm:
         source = NarrowedFrom(kind="step", path=str(directory), what=what)
         fault = _fault(step.fault, step.command)
         return Alarm(directory, source, step, step.framework, fault, context, finding, own)
+    if (directory / Replay.FILE_NAME).exists():
+        replay = Replay.read(directory)
+        if replay.origin is None:
+            raise UsageError(f"{directory}: every tensor of its step is finite. Allowed: a replay that found one that is not.")
+        what = f"{replay.recipe}, {replay.context}, step {replay.step}: {replay.reason}"
+        source = NarrowedFrom(kind="replay", path=str(directory), what=what)
+        return Alarm(directory, source, replay, replay.context.framework, _fault_of_run(replay))
     raise UsageError(
-        f"{directory}: holds none of {Audit.FILE_NAME}, {Verification.FILE_NAME}, {StepVerification.FILE_NAME} and "
-        f"{OperatorVerification.FILE_NAME}. Allowed: the directory of an audit or of a verification that found something wrong."
+        f"{directory}: holds none of {Audit.FILE_NAME}, {Verification.FILE_NAME}, {StepVerification.FILE_NAME}, "
+        f"{OperatorVerification.FILE_NAME} and {Replay.FILE_NAME}. Allowed: the directory of an audit, of a verification or of a "
+        "replay that found something wrong."
     )
 
 
@@ -124,6 +136,20 @@ def _fault(planted: PlantedFault | None, command: str) -> dict[str, str] | None:
     if fault is None or fault["sha256"] != planted.sha256:
         raise UsageError(f"the planted fault {planted.name} is not the file any more that it was. Make the run again.")
     return fault
+
+
+def _fault_of_run(replay: Replay) -> dict[str, str] | None:
+    """Return the fault of the run that was replayed, where it is the user's own and as it was. Raises UsageError."""
+    fault = spec_of(Path(replay.run)).fault if replay.fault else None
+    return _fault(replay.fault, f"vigil replay --fault {shlex.quote(fault['path'])}") if fault else None
+
+
+def _origin_of(replay: Replay, found: NotFinite) -> Origin:
+    """Return a tensor that is not finite as the origin that a layer is asked for."""
+    return Origin(
+        layer=found.layer, phase=found.phase, quantity=found.quantity, tensor=found.tensor, case=f"step {replay.step}",
+        ratio=math.inf, slope=math.nan, remark="not finite", is_certain=True,
+    )  # fmt: skip
 
 
 @contextlib.contextmanager
@@ -174,6 +200,7 @@ def script_of_alarm(
             )
         return found
     assert document.origin is not None
+    origin = _origin_of(document, document.origin) if isinstance(document, Replay) else document.origin
     recipe = load_recipe(document.recipe.name)
     training = recipe.resolve(document.recipe.profile)
     tape = load_golden(
@@ -181,7 +208,7 @@ def script_of_alarm(
         recipe=document.recipe,
         data_directory=ensure_data(training, progress=data),
     )
-    narrowed = narrow_origin(started, directory, document.origin, document.context, tape, limits=limits, tell=tell)
+    narrowed = narrow_origin(started, directory, origin, document.context, tape, limits=limits, tell=tell)
     if isinstance(narrowed, NotNarrowed):
         raise CannotRun(
             f"{alarm.source.what}: no script of one layer shows it: {narrowed.reason}. What shows it is the run itself: "

@@ -16,9 +16,11 @@ from pathlib import Path
 from runners.contract.protocol.events import FILE_NAME as EVENTS_NAME
 from runners.contract.protocol.events import EventReader
 from runners.contract.protocol.launch import CONDUCTOR_VARIABLE
+from vigil.documents.failure import HungProcess
 from vigil.paths import project_root
 from vigil.process.environment import environment_of_runners
 from vigil.process.hosts import Forked, Hosts
+from vigil.process.stacks import hung_processes, remove_stacks
 
 HEARTBEAT_TIMEOUT_SECONDS = 120.0
 PROGRESS_TIMEOUT_SECONDS = 900.0
@@ -31,11 +33,13 @@ _GRACE_SECONDS = 10.0
 class Ending:
     """How a runner's process ended: its exit code (negative: a signal), or what made the conductor end it.
 
+    processes: of a hang, what each process was doing.
     earlier_events: how many events were there before it started, those of earlier attempts.
     """
 
     exit_code: int | None
     hang: str | None = None
+    processes: tuple[HungProcess, ...] = ()
     is_interrupted: bool = False
     earlier_events: int = 0
 
@@ -58,8 +62,8 @@ def execute(
     """Run `python -m runners.<framework> RUN_DIR` to its end.
 
     A runner hangs when it has been silent for `heartbeat_timeout` seconds, or has made no progress for `progress_timeout`;
-    it is then ended with all its children. On Ctrl-C, or when `stop` is set (a worker thread sees no Ctrl-C), the runner is
-    asked to end and has `grace` seconds to write its last event.
+    its processes are then asked for their stacks, and it is ended with all its children. On Ctrl-C, or when `stop` is set (a
+    worker thread sees no Ctrl-C), the runner is asked to end and has `grace` seconds to write its last event.
 
     Args:
         python: the interpreter, whose environment has the framework; the one that runs this unless given.
@@ -84,7 +88,7 @@ def execute(
                 watch.see(event)
                 on_event(event)
             if hang := watch.hang():
-                return Ending(None, hang=hang, earlier_events=earlier)
+                return Ending(None, hang=hang, processes=hung_processes(run_directory, group=process.pid), earlier_events=earlier)
             if stop is not None and stop.is_set():
                 raise KeyboardInterrupt
             time.sleep(0.1)
@@ -97,6 +101,7 @@ def execute(
         return Ending(process.poll(), is_interrupted=True, earlier_events=earlier)
     finally:
         _end_group(process)
+        remove_stacks(run_directory)
         for event in reader.new():
             on_event(event)
 

@@ -43,6 +43,7 @@ from vigil.documents.verdict import Verdict
 from vigil.errors import DataError
 from vigil.process.environment import describe_code, describe_machine
 from vigil.process.execute import LOG_NAME, Ending
+from vigil.process.stacks import told
 from vigil.redaction import redact
 
 _LOG_LINES = 20
@@ -207,7 +208,7 @@ def failure_of(run_directory: Path, attempt: list[dict], ending: Ending) -> Fail
     elif last_word:
         category, message = last_word["category"], last_word["message"]
     elif ending.hang:
-        category, message = "hang", f"{ending.hang}; the runner was ended"
+        category, message = "hang", "; ".join([ending.hang, *told(ending.processes), "the runner was ended"])
     elif not attempt:
         category, message = (
             "could_not_start",
@@ -215,7 +216,10 @@ def failure_of(run_directory: Path, attempt: list[dict], ending: Ending) -> Fail
         )
     else:
         category, message = "died", _how_it_died(ending.exit_code)
-    return Failure(category=category, phase=phase, step=step, message=redact(message), log_tail=_log_tail(run_directory))
+    tail = _log_tail(run_directory)
+    return Failure(
+        category=category, phase=phase, step=step, message=redact(message), log_tail=tail, processes=ending.processes
+    )
 
 
 def _failure_of_detections(run_directory: Path, message: str, *, step: int) -> Failure:

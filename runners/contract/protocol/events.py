@@ -7,6 +7,7 @@ lines that are cut off at the end nothing in the file can tell; a checkpoint doe
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import math
@@ -95,7 +96,9 @@ class EventWriter:
 
     def _beat(self, seconds: float) -> None:
         while not self._stop.wait(seconds):
-            self.emit("heartbeat", progress=self._progress)
+            # A disk that is full for a while ends the run only where the work itself has something to write.
+            with contextlib.suppress(OSError):
+                self.emit("heartbeat", progress=self._progress)
 
 
 class EventReader:

@@ -13,14 +13,15 @@ from pathlib import Path
 from typing import NoReturn, Protocol, TypeVar
 
 from runners.contract.errors import ContractError
+from runners.contract.protocol import stacks
 from runners.contract.protocol.events import EventWriter
 from runners.contract.protocol.session import Session
 from runners.contract.protocol.spec import FILE_NAME as SPEC
 from runners.contract.protocol.spec import RunSpec, read_spec
+from runners.contract.protocol.stacks import CONDUCTOR_VARIABLE
 
 EXIT_FINISHED = 0
 EXIT_FAILED = 3
-CONDUCTOR_VARIABLE = "VIGIL_CONDUCTOR_PID"
 _OUT_OF_MEMORY = (
     "out of memory",
     "RESOURCE_EXHAUSTED",
@@ -94,6 +95,7 @@ def conducted(
         os.sched_setaffinity(0, asked.cores)
     signal.signal(signal.SIGTERM, _interrupt)
     _end_with_conductor()
+    stacks.be_ready(directory)
     events = EventWriter(directory, heartbeat_seconds=asked.heartbeat_seconds)
     work, step = begin(directory, asked, events)
     events.emit("started", pid=os.getpid(), framework=framework)

@@ -16,7 +16,7 @@ import numpy as np
 
 from runners.contract.arrays import write_arrays
 from runners.contract.data.batches import Batches, Labels
-from runners.contract.errors import ContractError, NanLoss
+from runners.contract.errors import ContractError, NanLoss, NanState
 from runners.contract.kinds import detections, weights
 from runners.contract.kinds.detections import Detections
 from runners.contract.kinds.table import kind_of
@@ -53,6 +53,7 @@ class Session:
         self._segment_images = 0
         self._segment_losses: list[float] = []
         self._metrics: dict[str, float] = {}
+        self._saved: int | None = None
         self.step = 0
 
     def enter(self, phase: str) -> None:
@@ -85,6 +86,7 @@ class Session:
                 state, self.step = checkpoint.load_state(path)
             except (OSError, ValueError) as error:
                 raise ContractError(f"{path}: the checkpoint cannot be read ({error}); delete it to begin from step 0") from error
+            self._saved = self.step
             if self._events:
                 self._events.emit("resumed", step=self.step)
             return state, self.step
@@ -153,16 +155,24 @@ class Session:
         return self._is_due("checkpoint_every_steps") and self.step < self.spec.training["steps"]
 
     def save_checkpoint(self, state: State) -> None:
-        """Replace the checkpoint by this state."""
+        """Replace the checkpoint by this state, and keep the few before it. Raises NanState for one that is not finite."""
         self._report_losses()
         self._end_segment()
         if self._events:
             self.enter("checkpoint")
+            self._require_finite(state)
             self._events.settle()
-            checkpoint.save_state(self.directory / checkpoint.CHECKPOINT, state, step=self.step)
+            checkpoint.save_checkpoint(self.directory, state, step=self.step, last=self._saved)
+            self._saved = self.step
             self._events.emit("checkpointed", step=self.step)
             self.enter("train")
         self._begin_segment()
+
+    def retraced(self, losses: list[float], *, step: int) -> None:
+        """Write down losses of steps that were taken again, the last of them `step`, whatever they are."""
+        self.step = step
+        if self._events:
+            self._events.emit("steps", step=step, losses=losses)
 
     def called(self) -> None:
         """Note that a case's program has run once more: the work moves, though no step is trained."""
@@ -177,12 +187,13 @@ class Session:
             self._events.emit("probed", index=index, name=name, seconds=seconds)
 
     def finish(self, state: State | None) -> None:
-        """Save the final state, if there is one, and say that the run is done."""
+        """Save the final state, if there is one, and say that the run is done. Raises NanState for one that is not finite."""
         if not self._events:
             return
         self.enter("finish")
         if state is not None:
-            checkpoint.save_state(self.directory / checkpoint.FINAL, state, step=self.step)
+            self._require_finite(state)
+            checkpoint.save_final(self.directory, state, step=self.step)
         self._events.emit(
             "finished",
             step=self.step,
@@ -192,6 +203,10 @@ class Session:
             first_step_seconds=self._first_step_seconds,
             **costs(),
         )
+
+    def _require_finite(self, state: State) -> None:
+        if found := checkpoint.what_is_not_finite(state):
+            raise NanState(f"the state after step {self.step} is not finite: {found}")
 
     def _is_due(self, key: str) -> bool:
         return self.step % self.spec.training[key] == 0 or self.step == self.spec.training["steps"]

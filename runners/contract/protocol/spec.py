@@ -11,7 +11,7 @@ from runners.contract.files import digest_of_values
 
 SCHEMA = 1
 FILE_NAME = "spec.json"
-TASKS = ("train", "verify")
+TASKS = ("train", "verify", "replay")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -23,7 +23,8 @@ class RunSpec:
     cores: the CPU cores that the process binds itself to before the framework starts, or None for all it may use.
     data_directory: folder of official data, or None for an embedded set.
     fault: None, or {"path", "name", "sha256"} of a planted fault.
-    task: train, or verify: answer the cases that lie beside the spec (cases.py).
+    task: train, verify: answer the cases that lie beside the spec (cases.py), or replay: go to the step that is sought
+        (replaying.py).
     attention: by which of its kernels the framework computes attention, or default.
     """
 
