@@ -1,0 +1,184 @@
+"""From an exception to its category: by its type where that says it, else by what its message says.
+
+A type that says it is evidence: `KeyError` is no path that is gone, whatever its key reads like. Types that are raised for anything
+(`RuntimeError`, `ValueError`, `OSError`) are told by rules on their message, the first that fits.
+"""
+
+from __future__ import annotations
+
+import re
+
+from vigil.documents.failure import Basis
+from vigil.failures.tracebacks import Raised
+
+# Whatever their messages say.
+_TYPES = {
+    "FileNotFoundError": "path_not_found",
+    "NotADirectoryError": "path_not_found",
+    "IsADirectoryError": "path_not_found",
+    "ModuleNotFoundError": "library_not_found",
+    "PackageNotFoundError": "library_not_found",
+    "PermissionError": "permission_denied",
+    "KeyError": "key_not_found",
+    "IndexError": "illegal_index",
+    "NameError": "undefined_variable",
+    "UnboundLocalError": "undefined_variable",
+    "ZeroDivisionError": "division_by_zero",
+    "SyntaxError": "syntax_error",
+    "IndentationError": "syntax_error",
+    "TabError": "syntax_error",
+    "UnicodeDecodeError": "unexpected_encoding",
+    "UnicodeEncodeError": "unexpected_encoding",
+    "UnicodeError": "unexpected_encoding",
+    "BadZipFile": "corrupt_data",
+    "BadGzipFile": "corrupt_data",
+    "JSONDecodeError": "corrupt_data",
+    "UnpicklingError": "corrupt_data",
+    "UnidentifiedImageError": "corrupt_data",
+    "ParserError": "corrupt_data",
+    "EOFError": "corrupt_data",
+    "MemoryError": "out_of_memory",
+    "_ArrayMemoryError": "out_of_memory",
+    "OutOfMemoryError": "out_of_memory",
+    "NanLoss": "loss_nan",
+    "NanDetections": "loss_nan",
+    "ConnectionError": "network_unreachable",
+    "ConnectionRefusedError": "network_unreachable",
+    "ConnectionResetError": "network_unreachable",
+    "BrokenPipeError": "network_unreachable",
+    "gaierror": "network_unreachable",
+    "URLError": "network_unreachable",
+    "KeyboardInterrupt": "killed",
+}
+# errno(3), as Linux has them.
+_ERRNO = {
+    **dict.fromkeys((2, 20, 21), "path_not_found"),
+    **dict.fromkeys((1, 13, 30), "permission_denied"),
+    **dict.fromkeys((27, 28, 122), "disk_full"),
+    12: "out_of_memory",
+    **dict.fromkeys((-2, -3, 32, 101, 104, 110, 111, 113), "network_unreachable"),
+}
+_SYSTEM = (
+    ("library_not_found", r"cannot open shared object file|undefined symbol|version `\S+' not found|Could not load this library"),
+    ("permission_denied", r"Permission denied|Read-only file system|Operation not permitted"),
+    (
+        "disk_full",
+        r"No space left on device|File too large|Disk quota exceeded|^\d+ requested and \d+ written|unexpected pos \d+ vs \d+",
+    ),
+    ("out_of_memory", r"[Cc]an(?:no|')t allocate memory|out of memory|bad_alloc|out of shared memory"),
+    ("path_not_found", r"No such file or directory|[Dd]irectory \S+ does not exist"),
+    ("network_unreachable", r"Connection refused|Connection reset|timed out after .* connect|Name or service not known"),
+    ("network_unreachable", r"Max retries exceeded|failed to connect|Temporary failure in name resolution"),
+)
+_NOT_FINITE = r"\b(?:nan|NaN|inf|infinite|non-finite)\b"
+_DEVICE = (
+    r"not compiled with CUDA|No CUDA GPUs are available|Found no NVIDIA driver|invalid device ordinal|driver version is insufficient"
+    r"|CUDA device but torch.cuda.is_available\(\) is False"
+)
+_SHAPES = (
+    r"shapes? .*(?:mismatch|cannot be multiplied|not aligned|incompatible)|could not be broadcast|cannot reshape array"
+    r"|must match exactly|size mismatch|mismatch in its core dimension|The size of tensor a|is invalid for input of size"
+    r"|expected input\[.*\] to have|stack expects each tensor to be equal size|to match target batch_size|[Ss]izes of tensors must match"
+    r"|same dtype|expected scalar type|Expected all tensors to be on the same device|expected m1 and m2"
+)
+_MISUSE = (
+    r"does not require grad|backward through the graph a second time|grad can be implicitly created only for scalar"
+    r"|leaf Variable that requires grad is being used in an in-place|modified by an inplace operation"
+    r"|Can't call numpy\(\) on Tensor that requires grad|Default process group has not been initialized"
+    r"|Inference tensors cannot be saved for backward|Inplace update to inference tensor"
+)
+_ARGUMENTS = r"unexpected keyword argument|missing \d+ required|takes \d+ positional argument|takes from \d+ to \d+ positional"
+# In their order, for exceptions of any type that says nothing by itself.
+_MESSAGES = (
+    *_SYSTEM,
+    ("device_unavailable", _DEVICE),
+    ("hang", r"DataLoader timed out|Watchdog caught collective operation timeout"),
+    ("killed", r"is killed by signal|terminated by signal|was terminated abruptly|exited unexpectedly"),
+    ("framework_api_misuse", _MISUSE),
+    ("tensor_mismatch", _SHAPES),
+    ("division_by_zero", r"^ZeroDivisionError|[Dd]ivision by zero|divide by zero"),
+    ("illegal_index", r"index \S+ is out of bounds|out of bounds for dimension|Assertion `srcIndex < srcSelectDimSize"),
+    ("key_not_found", r"(?:Missing|Unexpected) key\(s\) in state_dict"),
+    ("not_implemented", r"not implemented for|does not support|not yet implemented|is not supported on"),
+    ("corrupt_data", r"PytorchStreamReader failed|[Tt]runcated|[Cc]orrupt|Failed to read all data|incorrect header check"),
+    ("corrupt_data", r"could not convert string .* at row|Error tokenizing data|cannot identify image file"),
+)  # fmt: skip
+_COMPILED = tuple((category, re.compile(pattern)) for category, pattern in _MESSAGES)
+_NONE = re.compile(r"'?NoneType'?")
+# What reads data: a value that it cannot use is the data's fault.
+_READERS = re.compile(r"/(?:numpy/lib/_?(?:npyio|format)|zipfile|gzip|pickle|json/decoder|csv|PIL/|h5py/|pandas/io/|tarfile)")
+
+
+def category_of(raised: Raised) -> tuple[str, Basis] | None:
+    """Return the category of an exception and what decided, or None where neither type nor message says one."""
+    name, message = raised.name, raised.message
+    if name in _TYPES:
+        return _TYPES[name], "evidence"
+    if raised.type == "zlib.error":
+        return "corrupt_data", "evidence"
+    if errno := re.search(r"\[Errno (-?\d+)\]", message):
+        if category := _ERRNO.get(int(errno[1])):
+            return category, "evidence"
+    if name == "NotImplementedError":
+        return "not_implemented", "evidence"
+    if name == "AssertionError":
+        return _of_assertion(message)
+    if name == "ImportError":
+        return "library_not_found", "evidence"
+    if name == "FloatingPointError":
+        return ("division_by_zero" if "divide by zero" in message else "loss_nan"), "evidence"
+    if name in ("TypeError", "AttributeError") and _NONE.search(message):
+        return "null_reference", "evidence"
+    if name == "AttributeError" and "torch._C' has no attribute '_cuda" in message:
+        return "device_unavailable", "rule"  # of a build without CUDA
+    if name == "AttributeError":
+        return "attribute_not_found", "evidence"
+    return _of_message(name, raised)
+
+
+def category_of_line(line: str) -> tuple[str, Basis] | None:
+    """Return the category that a line says which is no exception's: of a shell, a command line, or native code."""
+    for category, pattern in _LINES:
+        if pattern.search(line):
+            return category, "rule"
+    return None
+
+
+_LINES = tuple(
+    (category, re.compile(pattern))
+    for category, pattern in (
+        ("path_not_found", r"can't open file .*\[Errno 2\]|: command not found$|: No such file or directory$"),
+        ("permission_denied", r": Permission denied$"),
+        ("library_not_found", r"error while loading shared libraries|symbol lookup error"),
+        ("illegal_argument", r": error: (?:unrecognized arguments|argument |the following arguments are required)"),
+        ("out_of_memory", r"std::bad_alloc|[Oo]ut of memory: Killed process|oom-kill|Cannot allocate memory"),
+        ("disk_full", r"No space left on device"),
+        ("native_crash", r"^Fatal Python error: |Segmentation fault|^Bus error|^Illegal instruction|\(core dumped\)"),
+        ("killed", r"^Killed$|DUE TO TIME LIMIT|DUE TO PREEMPTION"),
+    )
+)
+
+
+def _of_assertion(message: str) -> tuple[str, Basis]:
+    """Return the category of an assertion: its author's words are no system's, but for what only a framework says."""
+    if re.search(_DEVICE, message):
+        return "device_unavailable", "rule"
+    if re.search(_NOT_FINITE, message) and re.search(r"loss|grad", message):
+        return "loss_nan", "rule"
+    return "illegal_argument", "rule"
+
+
+def _of_message(name: str, raised: Raised) -> tuple[str, Basis] | None:
+    message = raised.message
+    for category, pattern in _COMPILED:
+        if pattern.search(message):
+            return category, "rule"
+    if re.search(r"(?i)\b(?:loss|norm|gradients?)\b.*" + _NOT_FINITE, message) or "returned nan values" in message:
+        return "loss_nan", "rule"
+    if raised.frames and _READERS.search(raised.frames[-1].file):
+        return "corrupt_data", "rule"
+    if name == "TypeError":
+        return ("illegal_argument" if re.search(_ARGUMENTS, message) else "type_mismatch"), "rule"
+    if name in ("ValueError", "OverflowError", "ArgumentError"):
+        return "illegal_argument", "rule"
+    return None
