@@ -43,8 +43,9 @@ _TIMEOUT_SECONDS = 120.0
 class Script:
     """A script that fails, and the category that it is to be told as.
 
-    limits: how it is made to fail, by name: `memory`, `cgroup`, `file` and `tmpfs` in MiB, `timeout` in seconds, the `arguments` of
-    Python; `readonly`: a place `small` that nobody may write to; `locked`: another user's folder, and none of root's rights. is_near_miss: does its log hold the words of another category?
+    limits: how it is made to fail, by name: `memory`, `cgroup`, `file` and `tmpfs` in MiB, `timeout` in seconds, the `arguments`
+    of Python; `readonly`: a place `small` that nobody may write to; `locked`: another user's folder, and none of root's rights.
+    is_near_miss: does its log hold the words of another category?
     """
 
     table: str

@@ -10,9 +10,18 @@ from vigil.terminal import width
 
 GROUPS = {
     "Does it compute what it should?": (
-        "reproduce", "verify", "audit", "narrow", "determinism", "trace", "init", "matrix", "compare", "resume",
+        "reproduce",
+        "verify",
+        "audit",
+        "narrow",
+        "determinism",
+        "trace",
+        "init",
+        "matrix",
+        "compare",
+        "resume",
     ),
-    "Night after night": ("nightly", "drift", "report", "dashboard", "sync"),
+    "Night after night": ("nightly", "triage", "drift", "report", "dashboard", "sync"),
     "What judges": ("reference", "power", "golden"),
     "Recipes and data of your own": ("recipes", "check", "schema", "data", "coco"),
     "Releases": ("env",),
@@ -24,6 +33,7 @@ EXAMPLES = {
     "narrow": "vigil narrow my_script.py --since",
     "determinism": "vigil determinism resnet_cifar --framework torch",
     "trace": "vigil trace my_script.py --runs 20",
+    "triage": "vigil triage runs/DIRECTORY",
     "init": "vigil init torch my_step.py",
     "matrix": "vigil matrix resnet_cifar --profile smoke --jobs 2",
     "compare": "vigil compare resnet_cifar jax==0.9.2 jax==0.10.2",

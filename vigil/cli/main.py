@@ -39,6 +39,7 @@ from vigil.cli import (
     schema,
     sync,
     trace,
+    triage,
     verify,
 )
 from vigil.cli.help_text import complete
@@ -47,8 +48,8 @@ from vigil.redaction import redact
 from vigil.terminal import plain_streams
 
 VERBS = (
-    reproduce, verify, audit, narrow, determinism, trace, init, matrix, compare, nightly, drift, power, resume, reference, golden,
-    recipes, check, schema, data, coco, env, sync, report, dashboard,
+    reproduce, verify, audit, narrow, determinism, trace, triage, init, matrix, compare, nightly, drift, power, resume, reference,
+    golden, recipes, check, schema, data, coco, env, sync, report, dashboard,
 )  # fmt: skip
 
 

@@ -18,8 +18,8 @@ UNKNOWN = "unknown"
 class Category:
     """A sort of failure.
 
-    name: in plain words. repeats: does the same input fail the same way? prior: (a, b) of the Beta distribution of the chance that
-    another try helps, before any was seen: a tries that helped among a + b.
+    name: in plain words. repeats: does the same input fail the same way? prior: (a, b) of the Beta distribution of the chance
+    that another try helps, before any was seen: a tries that helped among a + b.
     """
 
     key: str
@@ -29,8 +29,13 @@ class Category:
     repeats: bool = True
     prior: tuple[float, float] = (0.5, 49.5)
 
+    @property
+    def is_of_program(self) -> bool:
+        """Does it stay until a program changes? What is wrong with a machine or data may be mended beside it."""
+        return self.dimension == CODE or self.key in ("tensor_mismatch", "framework_api_misuse")
 
-_EVEN, _ONE_IN_FOUR, _ONE_IN_TEN = (1.0, 1.0), (0.5, 1.5), (0.2, 1.8)
+
+_EVEN, _ONE_IN_FOUR, _ONE_IN_TEN, _ONE_IN_TWENTY = (1.0, 1.0), (0.5, 1.5), (0.2, 1.8), (0.2, 3.8)
 _TABLE = (
     Category(
         "path_not_found",
@@ -192,7 +197,7 @@ _TABLE = (
         "unknown",
         "Read the log: nothing in it decides.",
         repeats=False,
-        prior=_ONE_IN_TEN,
+        prior=_ONE_IN_TWENTY,
     ),
 )
 CATEGORIES = {category.key: category for category in _TABLE}

@@ -1,7 +1,7 @@
 """Whether another try is worth it: the chance that it helps, by what came of earlier ones, against what it costs.
 
-The chance that another try of a category's failures helps has a Beta distribution: the prior stands with the category, and each try
-that was made adds to it (Gelman et al., Bayesian Data Analysis, 3rd edition, section 2.4). A try is worth it where what it is
+The chance that another try of a category's failures helps has a Beta distribution: the prior stands with the category, and each
+try that was made adds to it (Gelman et al., Bayesian Data Analysis, 3rd edition, section 2.4). A try is worth it where what it is
 expected to win is more than what it is expected to lose, and the chance is one in ten at least.
 """
 

@@ -1,7 +1,7 @@
 """From an exception to its category: by its type where that says it, else by what its message says.
 
-A type that says it is evidence: `KeyError` is no path that is gone, whatever its key reads like. Types that are raised for anything
-(`RuntimeError`, `ValueError`, `OSError`) are told by rules on their message, the first that fits.
+A type that says it is evidence: `KeyError` is no path that is gone, whatever its key reads like. Types that are raised for
+anything (`RuntimeError`, `ValueError`, `OSError`) are told by rules on their message, the first that fits.
 """
 
 from __future__ import annotations
@@ -72,13 +72,14 @@ _SYSTEM = (
 )
 _NOT_FINITE = r"\b(?:nan|NaN|inf|infinite|non-finite)\b"
 _DEVICE = (
-    r"not compiled with CUDA|No CUDA GPUs are available|Found no NVIDIA driver|invalid device ordinal|driver version is insufficient"
-    r"|CUDA device but torch.cuda.is_available\(\) is False"
+    r"not compiled with CUDA|No CUDA GPUs are available|Found no NVIDIA driver|invalid device ordinal"
+    r"|driver version is insufficient|CUDA device but torch.cuda.is_available\(\) is False"
 )
 _SHAPES = (
     r"shapes? .*(?:mismatch|cannot be multiplied|not aligned|incompatible)|could not be broadcast|cannot reshape array"
     r"|must match exactly|size mismatch|mismatch in its core dimension|The size of tensor a|is invalid for input of size"
-    r"|expected input\[.*\] to have|stack expects each tensor to be equal size|to match target batch_size|[Ss]izes of tensors must match"
+    r"|expected input\[.*\] to have|stack expects each tensor to be equal size|to match target batch_size"
+    r"|[Ss]izes of tensors must match"
     r"|same dtype|expected scalar type|Expected all tensors to be on the same device|expected m1 and m2"
 )
 _MISUSE = (
@@ -116,9 +117,8 @@ def category_of(raised: Raised) -> tuple[str, Basis] | None:
         return _TYPES[name], "evidence"
     if raised.type == "zlib.error":
         return "corrupt_data", "evidence"
-    if errno := re.search(r"\[Errno (-?\d+)\]", message):
-        if category := _ERRNO.get(int(errno[1])):
-            return category, "evidence"
+    if (errno := re.search(r"\[Errno (-?\d+)\]", message)) and (category := _ERRNO.get(int(errno[1]))):
+        return category, "evidence"
     if name == "NotImplementedError":
         return "not_implemented", "evidence"
     if name == "AssertionError":
@@ -150,6 +150,8 @@ _LINES = tuple(
         ("path_not_found", r"can't open file .*\[Errno 2\]|: command not found$|: No such file or directory$"),
         ("permission_denied", r": Permission denied$"),
         ("library_not_found", r"error while loading shared libraries|symbol lookup error"),
+        ("network_unreachable", r"Temporary failure in name resolution|Connection refused|Max retries exceeded|[Dd]ns error"),
+        ("library_not_found", r"No matching distribution found|Could not find a version that satisfies|No solution found when"),
         ("illegal_argument", r": error: (?:unrecognized arguments|argument |the following arguments are required)"),
         ("out_of_memory", r"std::bad_alloc|[Oo]ut of memory: Killed process|oom-kill|Cannot allocate memory"),
         ("disk_full", r"No space left on device"),
@@ -177,8 +179,13 @@ def _of_message(name: str, raised: Raised) -> tuple[str, Basis] | None:
         return "loss_nan", "rule"
     if raised.frames and _READERS.search(raised.frames[-1].file):
         return "corrupt_data", "rule"
+    if name == "UnusableData":
+        return "corrupt_data", "evidence"
     if name == "TypeError":
         return ("illegal_argument" if re.search(_ARGUMENTS, message) else "type_mismatch"), "rule"
-    if name in ("ValueError", "OverflowError", "ArgumentError"):
-        return "illegal_argument", "rule"
     return None
+
+
+def hint_of(raised: Raised) -> str | None:
+    """Return the category that is likely of a type that is raised for much, where nothing else in its chain says one."""
+    return "illegal_argument" if raised.name in ("ValueError", "OverflowError", "ArgumentError") else None

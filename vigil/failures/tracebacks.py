@@ -1,8 +1,8 @@
 """The exceptions in a log, in chains as Python prints them, and which of a chain decides.
 
-The cause decides, not what it was wrapped into: the first of `raise ... from ...`, and the innermost that a worker's message holds.
-While one exception was handled another may come: it is a wrapper where the function that handled the first raised it on purpose,
-and else what really failed.
+The cause decides, not what it was wrapped into: the first of `raise ... from ...`, and the innermost that a worker's message
+holds. While one exception was handled another may come: it is a wrapper where the function that handled the first raised it on
+purpose, and else what really failed.
 """
 
 from __future__ import annotations

@@ -11,15 +11,16 @@ import re
 import signal
 from collections.abc import Sequence
 
-from vigil.documents.failure import Basis, Failure, Retry, Triage
+from vigil.documents.failure import Basis, Failure, Triage
 from vigil.failures.categories import CATEGORIES, UNKNOWN
 from vigil.failures.retries import Tries
-from vigil.failures.rules import category_of, category_of_line
-from vigil.failures.tracebacks import deciding
+from vigil.failures.rules import category_of, category_of_line, hint_of
+from vigil.failures.tracebacks import Raised, deciding
 from vigil.redaction import redact
 
 _LONGEST_LINE = 300
 _CRASHES = {signal.SIGSEGV, signal.SIGBUS, signal.SIGILL, signal.SIGFPE, signal.SIGABRT, signal.SIGTRAP, signal.SIGSYS}
+_ENDED_FROM_OUTSIDE = {signal.SIGKILL, signal.SIGTERM, signal.SIGHUP}
 _FULL_BYTES = 2**20
 # Words of runners and the conductor (docs/architecture.md) that say a category; the others say how it ended, and no more.
 _SAID = {
@@ -29,7 +30,7 @@ _SAID = {
     "hang": "hang",
     "interrupted": "killed",
 }
-_FINITE_LOSS = re.compile(r"(?i)\bloss\b.{0,20}?[=: ]\s*[-+]?(?:nan|inf(?:inity)?)\b")
+_NOT_FINITE = re.compile(r"(?i)\bloss\b.{0,20}?[=: ]\s*[-+]?(?:nan|inf(?:inity)?)\b")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -80,10 +81,15 @@ def with_history(found: Triage, earlier: Sequence[Triage], tries: Tries | None =
     if found.category == "killed" and any(each.category == "out_of_memory" for each in earlier):
         return told("out_of_memory", "history", found.line, tries)
     if found.category == UNKNOWN and found.line:
-        same = [each for each in earlier if each.category != UNKNOWN and _alike(each.line, found.line)]
+        same = [each for each in earlier if each.category != UNKNOWN and is_alike(each, found)]
         if same:
             return told(same[0].category, "history", found.line, tries)
     return found
+
+
+def is_alike(one: Triage, other: Triage) -> bool:
+    """Did the same line decide, but for numbers in it?"""
+    return one.line is not None and other.line is not None and re.sub(r"\d+", "0", one.line) == re.sub(r"\d+", "0", other.line)
 
 
 def of_old(failure: Failure, tries: Tries | None = None) -> Triage:
@@ -94,60 +100,61 @@ def of_old(failure: Failure, tries: Tries | None = None) -> Triage:
 
 
 def _decided(evidence: Evidence) -> tuple[str, Basis, str | None]:
-    ended, number = _ended(evidence.exit_code)
-    if evidence.oom_kills and number in (signal.SIGKILL, None):
+    ended, number = _ended(evidence)
+    if number is signal.SIGKILL and evidence.oom_kills:
         return "out_of_memory", "evidence", f"the kernel killed {evidence.oom_kills} of its processes for memory"
     if evidence.said in ("hang", "interrupted"):
         return _SAID[evidence.said], "evidence", evidence.message
     chain = deciding(evidence.log)
-    raised = chain[0] if chain else None
-    if number in (signal.SIGKILL, signal.SIGTERM, signal.SIGHUP) and not (raised and raised.name == "KeyboardInterrupt"):
-        # Whatever was logged before, it did not end the process.
+    if number in _ENDED_FROM_OUTSIDE:  # whatever was logged before, it did not end the process
         return "killed", "evidence", ended
-    if number == signal.SIGXFSZ:
+    if number is signal.SIGXFSZ:
         return "disk_full", "evidence", ended
-    if evidence.said in _SAID:
-        return _not_finite(evidence, *_line_of(evidence, raised.line if raised else None))
+    if evidence.said in ("nan_loss", "nan_detections"):
+        line = _first_not_finite(evidence.log) or (chain[0].line if chain else evidence.message)
+        return _SAID[evidence.said], "evidence", line
     if number in _CRASHES:
         found = _of_lines(evidence.log)
         return found if found and found[0] != "native_crash" else ("native_crash", "evidence", ended)
-    for each in chain:
-        if found_category := category_of(each):
-            category, basis = found_category
-            if category == "killed" and evidence.oom_kills:
-                category = "out_of_memory"
-            return _not_finite(evidence, category, basis, each.line)
+    if found := _of_chain(chain, evidence):
+        return found
     if evidence.free_bytes is not None and evidence.free_bytes < _FULL_BYTES:
         return "disk_full", "evidence", f"{evidence.free_bytes} bytes were left on the disk"
-    if raised is None and (by_line := _of_lines([*evidence.log, *filter(None, [evidence.message])])):
+    message = evidence.message.splitlines() if evidence.message else []
+    if not chain and (by_line := _of_lines([*evidence.log, *message])):
         return by_line
-    if number is not None:
-        return "killed", "evidence", ended
-    return UNKNOWN, "rule", raised.line if raised else evidence.message or _last(evidence.log)
+    line = chain[0].line if chain else evidence.message or _last(evidence.log)
+    return _SAID.get(evidence.said or "", UNKNOWN), "rule", line
 
 
-def _ended(exit_code: int | None) -> tuple[str | None, signal.Signals | None]:
+def _of_chain(chain: Sequence[Raised], evidence: Evidence) -> tuple[str, Basis, str | None] | None:
+    """Return what a chain of exceptions says: the first that says it surely, else the first whose type is a hint."""
+    for each in chain:
+        if found := category_of(each):
+            category, basis = found
+            if category == "loss_nan":
+                return category, basis, _first_not_finite(evidence.log) or each.line
+            is_kill = category == "killed" and evidence.oom_kills
+            return ("out_of_memory" if is_kill else category), basis, each.line
+    return next(((hint, "rule", each.line) for each in chain if (hint := hint_of(each))), None)
+
+
+def _ended(evidence: Evidence) -> tuple[str | None, signal.Signals | None]:
     """Return how a process ended, in words, and the signal that ended it; a shell adds 128 to the signal of its command."""
-    if exit_code is None:
-        return None, None
-    number = -exit_code if exit_code < 0 else exit_code - 128 if 128 < exit_code < 160 else None
-    try:
-        ended = signal.Signals(number) if number is not None else None
-    except ValueError:
-        ended = None
-    return (f"ended by {ended.name}" if ended else f"exit code {exit_code}"), ended
+    code = evidence.exit_code
+    names = {each.name: each for each in signal.Signals}
+    if code is None:  # older documents have the words alone
+        found = re.search(r"killed by (SIG[A-Z0-9]+)", evidence.message or "")
+        ended = names.get(found[1]) if found else None
+    else:
+        number = -code if code < 0 else code - 128
+        ended = next((each for each in signal.Signals if each.value == number), None)
+    return (f"it was ended by {ended.name}" if ended else f"exit code {code}"), ended
 
 
-def _line_of(evidence: Evidence, line: str | None) -> tuple[str, Basis, str | None]:
-    return _SAID[evidence.said or ""], "evidence", line or evidence.message
-
-
-def _not_finite(evidence: Evidence, category: str, basis: Basis, line: str | None) -> tuple[str, Basis, str | None]:
-    """Return the first line of a loss that is not finite in the place of the last: it may have been infinite long before NaN."""
-    if category != "loss_nan":
-        return category, basis, line
-    first = next((each for each in evidence.log if _FINITE_LOSS.search(each)), None)
-    return category, basis, first or line
+def _first_not_finite(log: Sequence[str]) -> str | None:
+    """Return the first line of a loss that is not finite: it may have been infinite long before it was NaN."""
+    return next((line for line in log if _NOT_FINITE.search(line)), None)
 
 
 def _of_lines(lines: Sequence[str]) -> tuple[str, Basis, str] | None:
@@ -159,8 +166,3 @@ def _of_lines(lines: Sequence[str]) -> tuple[str, Basis, str] | None:
 
 def _last(lines: Sequence[str]) -> str | None:
     return next((line for line in reversed(lines) if line.strip()), None)
-
-
-def _alike(one: str | None, other: str) -> bool:
-    """Are two lines the same but for numbers in them?"""
-    return one is not None and re.sub(r"\d+", "0", one) == re.sub(r"\d+", "0", other)

@@ -19,6 +19,7 @@ from runners.contract.protocol.launch import CONDUCTOR_VARIABLE
 from vigil.paths import project_root
 from vigil.process.environment import environment_of_runners
 from vigil.process.hosts import Forked, Hosts
+from vigil.process.memory_kills import memory_kills
 
 HEARTBEAT_TIMEOUT_SECONDS = 120.0
 PROGRESS_TIMEOUT_SECONDS = 900.0
@@ -31,13 +32,15 @@ _GRACE_SECONDS = 10.0
 class Ending:
     """How a runner's process ended: its exit code (negative: a signal), or what made the conductor end it.
 
-    earlier_events: how many events were there before it started, those of earlier attempts.
+    earlier_events: how many events were there before it started, those of earlier attempts. memory_kills: how many processes
+    the kernel killed for memory in this cgroup while it ran, others' beside it too.
     """
 
     exit_code: int | None
     hang: str | None = None
     is_interrupted: bool = False
     earlier_events: int = 0
+    memory_kills: int = 0
 
 
 def execute(
@@ -72,6 +75,7 @@ def execute(
     earlier = len(reader.new())
     for name in (LOG_NAME, EVENTS_NAME):  # what a framework prints, or fails with, may name a store with its password
         (run_directory / name).touch(mode=0o600)
+    kills = memory_kills()
     forked = None
     if hosts:
         log = run_directory / LOG_NAME
@@ -88,7 +92,7 @@ def execute(
             if stop is not None and stop.is_set():
                 raise KeyboardInterrupt
             time.sleep(0.1)
-        return Ending(process.returncode, earlier_events=earlier)
+        return Ending(process.returncode, earlier_events=earlier, memory_kills=memory_kills() - kills)
     except KeyboardInterrupt:
         with contextlib.suppress(ProcessLookupError):
             process.terminate()

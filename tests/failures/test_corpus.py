@@ -1,0 +1,67 @@
+"""The corpus of real failures: what it holds, and how well it is told."""
+
+from collections import Counter
+
+import pytest
+
+from benchmarks.failures import corpus, fail, scripts, told
+from vigil.failures import triage as room
+from vigil.failures.categories import CATEGORIES, OF_THE_STUDY
+
+LEFT = corpus()
+LEAST_RIGHT = 0.95
+
+
+def share_right() -> float:
+    """Return the share of the corpus that is told right."""
+    return sum(told(one).category == one.category for one in LEFT) / len(LEFT)
+
+
+def test_each_category_happened_for_real_in_each_framework_and_without():
+    """At least 120 failures, every category among them, and near misses in all tables."""
+    assert len(LEFT) >= 120
+    assert {one.category for one in LEFT} == set(CATEGORIES)
+    assert len(OF_THE_STUDY) == 20
+    for table in ("torch", "tensorflow", "jax"):
+        assert {each.key for each in OF_THE_STUDY} <= {one.category for one in LEFT if one.table in (table, "plain")}
+        assert Counter(one.table for one in LEFT)[table] >= 40
+    assert {one.table for one in LEFT if one.is_near_miss} == {"plain", "torch", "tensorflow", "jax"}
+
+
+def test_the_corpus_is_told_right():
+    """At least 95 of 100, and each near miss."""
+    assert share_right() >= LEAST_RIGHT
+    assert [one.name for one in LEFT if one.is_near_miss and told(one).category != one.category] == []
+
+
+@pytest.mark.parametrize("blind", ["deciding", "category_of", "category_of_line"])
+def test_a_triage_that_sees_less_is_caught(monkeypatch, blind):
+    """Without chains of exceptions, their types, or what shells and native code say, fewer are told right."""
+    before = share_right()
+    monkeypatch.setattr(room, blind, lambda _: [] if blind == "deciding" else None)
+    assert share_right() < before
+
+
+def test_words_alone_do_not_tell_a_near_miss(monkeypatch):
+    """An exception whose type says what it is is not told by the words of its message: the first rule that fits would be."""
+    monkeypatch.setattr(room, "category_of", lambda raised: room.category_of_line(raised.message) or ("path_not_found", "rule"))
+    assert any(told(one).category != one.category for one in LEFT if one.is_near_miss)
+
+
+def test_the_line_that_decides_is_of_the_log():
+    """Unless it is what the kernel or the conductor said."""
+    for one in LEFT:
+        line = told(one).line
+        said = ("the kernel killed", "it was ended")
+        is_there = line is None or line.startswith(said) or any(line[:60] in each for each in one.log)
+        assert is_there, one.name
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("table", ["plain", "torch", "tensorflow", "jax"])
+def test_a_sample_fails_today_as_it_did(table):
+    """Every ninth script, run again, ends as the corpus has it, and is told the same."""
+    kept = {one.name: one for one in LEFT if one.table == table}
+    for script in [each for each in scripts(table) if not {"tmpfs", "readonly", "cgroup", "locked"} & each.limits.keys()][::9]:
+        again, before = fail(script), kept[script.name]
+        assert (again.exit_code, told(again).category) == (before.exit_code, told(before).category), script.name
