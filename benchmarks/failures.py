@@ -2,12 +2,14 @@
 
     python -m benchmarks.failures produce [plain torch tensorflow jax]   run the scripts and keep what they left
     python -m benchmarks.failures measure                               what the triage says of each, as it is now
+    python -m benchmarks.failures first [fresh]                         keep what is said of those that were never measured
     python -m benchmarks.failures page                                  the tables of docs/failures.md
 
 The scripts lie in benchmarks/failing/, a table of text for each framework, with the category that each is to be told as: written
 down with the script, before it is run. What a script left (exit status, the kernel's count of kills for memory, the end of its
-log) lies in benchmarks/failing/corpus.jsonl, so that tests need no framework. To produce all of it a machine must let one mount,
-and make a cgroup of version 1: as root in a container.
+log) lies in benchmarks/failing/corpus.jsonl, so that tests need no framework; what was said of each when it was first measured,
+in benchmarks/failing/first.json. To produce all of it a machine must let one mount, and make a cgroup of version 1: as root in a
+container.
 """
 
 from __future__ import annotations
@@ -23,16 +25,21 @@ import signal
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+from reports.tables import markdown_table
 from vigil.documents.failure import Triage
+from vigil.failures.categories import CATEGORIES
 from vigil.failures.triage import Evidence, triage
 from vigil.redaction import redact
 
 FOLDER = Path(__file__).parent / "failing"
-CORPUS = FOLDER / "corpus.jsonl"
+CORPUS, FIRST = FOLDER / "corpus.jsonl", FOLDER / "first.json"
+PAGE = Path(__file__).parents[1] / "docs" / "failures.md"
 TABLES = ("plain", "torch", "tensorflow", "jax")
+SEEN = ("plain", "torch")
 _LOG_LINES = 150
 _MIB = 2**20
 _NOBODY = 65534
@@ -45,7 +52,7 @@ class Script:
 
     limits: how it is made to fail, by name: `memory`, `cgroup`, `file` and `tmpfs` in MiB, `timeout` in seconds, the `arguments`
     of Python; `readonly`: a place `small` that nobody may write to; `locked`: another user's folder, and none of root's rights.
-    is_near_miss: does its log hold the words of another category?
+    is_near_miss: does its log hold the words of another category? is_fresh: was it written after the last change of the rules?
     """
 
     table: str
@@ -54,6 +61,7 @@ class Script:
     source: str
     limits: dict[str, str]
     is_near_miss: bool
+    is_fresh: bool
 
 
 @dataclasses.dataclass(frozen=True)
@@ -64,6 +72,7 @@ class Left:
     name: str
     category: str
     is_near_miss: bool
+    is_fresh: bool
     exit_code: int | None
     oom_kills: int | None
     log: tuple[str, ...]
@@ -80,7 +89,8 @@ def scripts(table: str) -> list[Script]:
             raise ValueError(f"{table}.txt: {head!r}: found no `name: category [options]`")
         options = re.findall(r"\[([^\]]+)\]", matched[3])
         limits = dict(option.split("=", 1) for option in options if "=" in option)
-        found.append(Script(table, matched[1], matched[2], source.strip() + "\n", limits, "near miss" in options))
+        flags = ("near miss" in options, "fresh" in options)
+        found.append(Script(table, matched[1], matched[2], source.strip() + "\n", limits, *flags))
     return found
 
 
@@ -107,7 +117,8 @@ def fail(script: Script, python: Path | None = None) -> Left:
     if exit_code == 0:
         raise ValueError(f"{script.table}/{script.name}: it ended with exit code 0")
     lines = tuple(_without_places(redact(log), work).splitlines()[-_LOG_LINES:])
-    return Left(script.table, script.name, script.category, script.is_near_miss, exit_code, kills, lines)
+    flags = (script.is_near_miss, script.is_fresh)
+    return Left(script.table, script.name, script.category, *flags, exit_code, kills, lines)
 
 
 def _run(script: Script, work: Path, python: Path, group: Path | None) -> int | None:
@@ -190,25 +201,25 @@ def _without_places(log: str, work: Path) -> str:
 def corpus() -> list[Left]:
     """Return what all scripts left when they were last run."""
     lines = CORPUS.read_text(encoding="utf-8").splitlines()
-    return [Left(**{**one, "log": tuple(one["log"])}) for one in map(json.loads, lines)]
+    return [Left(**{"is_fresh": False, **one, "log": tuple(one["log"])}) for one in map(json.loads, lines)]
 
 
-def produce(tables: Sequence[str]) -> None:
-    """Run the scripts of these tables, and replace what is kept of them."""
-    kept = {table: [one for one in corpus() if one.table == table] for table in TABLES} if CORPUS.exists() else {}
-    for table in tables:
-        found = []
-        for script in scripts(table):
-            try:
-                found.append(fail(script))
-            except ValueError as error:
-                print(error, file=sys.stderr)
-                continue
-            print(f"{table}/{script.name}: {found[-1].exit_code}: {(found[-1].log or ('',))[-1][:90]}", file=sys.stderr)
-        kept[table] = found
-    with CORPUS.open("w", encoding="utf-8") as file:
-        for table in TABLES:
-            file.writelines(json.dumps(dataclasses.asdict(one)) + "\n" for one in kept.get(table, ()))
+def produce(names: Sequence[str]) -> None:
+    """Run the scripts of these tables, or of these names as `torch/tensor_too_large`, and replace what is kept of them."""
+    kept = {(one.table, one.name): one for one in corpus()} if CORPUS.exists() else {}
+    known = [script for table in TABLES for script in scripts(table)]
+    for script in known:
+        if script.table not in names and f"{script.table}/{script.name}" not in names:
+            continue
+        try:
+            left = fail(script)
+        except ValueError as error:
+            print(error, file=sys.stderr)
+            continue
+        print(f"{script.table}/{script.name}: {left.exit_code}: {(left.log or ('',))[-1][:90]}", file=sys.stderr)
+        kept[script.table, script.name] = left
+    found = [kept[key] for script in known if (key := (script.table, script.name)) in kept]
+    CORPUS.write_text("".join(json.dumps(dataclasses.asdict(one)) + "\n" for one in found), encoding="utf-8")
 
 
 def told(left: Left) -> Triage:
@@ -229,15 +240,75 @@ def measure() -> None:
         print(f"{table}: {right} of {len(found)} told right")
 
 
+def first(is_fresh: bool) -> None:
+    """Keep what is said of each failure that was never measured before: of the held-out tables, or of the fresh scripts."""
+    said = _first()
+    asked = [one for one in corpus() if one.is_fresh == is_fresh and (is_fresh or one.table not in SEEN)]
+    said = {_key(one): told(one).category for one in asked} | said
+    FIRST.write_text(json.dumps(said, indent=1) + "\n", encoding="utf-8")
+
+
+def page() -> None:
+    """Write the tables of docs/failures.md."""
+    found = [(one, told(one).category) for one in corpus()]
+    said = _first()
+    parts = [(table, False) for table in TABLES] + [(table, True) for table in TABLES]
+    rows = []
+    for table, is_fresh in parts:
+        own = [(one, now) for one, now in found if (one.table, one.is_fresh) == (table, is_fresh)]
+        if own:
+            before = [said[_key(one)] == one.category for one, _ in own if _key(one) in said]
+            shown = f"{sum(before)} of {len(before)}" if before else "in sight when rules were written"
+            right = sum(one.category == now for one, now in own)
+            near = sum(one.is_near_miss for one, _ in own)
+            rows.append((f"{table}{', fresh' if is_fresh else ''}", str(len(own)), str(near), shown, f"{right} of {len(own)}"))
+    lines = [*markdown_table(("failures of", "how many", "near misses", "right when first measured", "right now"), rows), ""]
+    by_category = [(row.key, row, [(one, now) for one, now in found if one.category == row.key]) for row in CATEGORIES.values()]
+    lines += markdown_table(
+        ("category", "dimension", "how many", "right now", "told as instead", "right when first measured", "told as instead"),
+        [
+            (
+                row.name,
+                row.dimension,
+                str(len(own)),
+                *_counted([(key, now) for _, now in own]),
+                *_counted([(key, said[_key(one)]) for one, _ in own if _key(one) in said]),
+            )
+            for key, row, own in by_category
+        ],
+    )
+    text = PAGE.read_text(encoding="utf-8")
+    begin, end = "<!-- made by python -m benchmarks.failures page -->\n", "<!-- end -->"
+    before, _, rest = text.partition(begin)
+    PAGE.write_text(before + begin + "\n".join(lines) + "\n" + end + rest.partition(end)[2], encoding="utf-8")
+
+
+def _counted(pairs: Sequence[tuple[str, str]]) -> tuple[str, str]:
+    """Return how many of (is, told as) agree, and what the others are told as."""
+    wrong = Counter(CATEGORIES[said].name for is_, said in pairs if is_ != said)
+    right = sum(is_ == said for is_, said in pairs)
+    return f"{right} of {len(pairs)}" if pairs else "-", ", ".join(f"{count} {name}" for name, count in wrong.items()) or "-"
+
+
+def _first() -> dict[str, str]:
+    return json.loads(FIRST.read_text(encoding="utf-8")) if FIRST.exists() else {}
+
+
+def _key(left: Left) -> str:
+    return f"{left.table}/{left.name}"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("action", choices=["produce", "measure", "page"])
-    parser.add_argument("tables", nargs="*", metavar="TABLE", help=f"of {', '.join(TABLES)} (default: all)")
+    parser.add_argument("action", choices=["produce", "measure", "first", "page"])
+    parser.add_argument("tables", nargs="*", metavar="TABLE", help=f"of {', '.join(TABLES)}, or TABLE/NAME (default: all)")
     given = parser.parse_args()
     if given.action == "produce":
         produce(given.tables or TABLES)
-    elif given.action == "measure":
-        measure()
+    elif given.action == "first":
+        first(given.tables == ["fresh"])
+    else:
+        {"measure": measure, "page": page}[given.action]()
 
 
 if __name__ == "__main__":

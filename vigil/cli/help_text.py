@@ -10,16 +10,7 @@ from vigil.terminal import width
 
 GROUPS = {
     "Does it compute what it should?": (
-        "reproduce",
-        "verify",
-        "audit",
-        "narrow",
-        "determinism",
-        "trace",
-        "init",
-        "matrix",
-        "compare",
-        "resume",
+        "reproduce", "verify", "audit", "narrow", "determinism", "trace", "init", "matrix", "compare", "resume",
     ),
     "Night after night": ("nightly", "triage", "drift", "report", "dashboard", "sync"),
     "What judges": ("reference", "power", "golden"),

@@ -19,7 +19,7 @@ from vigil.failures.past import past_tries
 from vigil.failures.triage import Evidence, of_old, triage
 from vigil.paths import expanded, runs_directory
 from vigil.process.execute import LOG_NAME, Ending
-from vigil.process.recording import failure_of, read_record
+from vigil.process.recording import failure_of, last_lines, read_record
 from vigil.terminal import answered
 
 EXIT_CODES = "exit codes: 0 told, or nothing failed, 2 wrong usage, 3 could not be read, 4 unknown"
@@ -64,7 +64,7 @@ def _block(found: TriagedFailure) -> list[str]:
 
 def _of_log(path: Path) -> TriagedFailure:
     try:
-        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+        lines = last_lines(path)
     except OSError as error:
         raise CannotRun(f"{path}: cannot be read ({error.strerror}).") from error
     return TriagedFailure(where=str(path), triage=triage(Evidence(lines), past_tries(runs_directory())))

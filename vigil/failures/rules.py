@@ -11,6 +11,7 @@ import re
 from vigil.documents.failure import Basis
 from vigil.failures.tracebacks import Raised
 
+_MOST_READ = 4000
 # Whatever their messages say.
 _TYPES = {
     "FileNotFoundError": "path_not_found",
@@ -112,7 +113,7 @@ _READERS = re.compile(r"/(?:numpy/lib/_?(?:npyio|format)|zipfile|gzip|pickle|jso
 
 def category_of(raised: Raised) -> tuple[str, Basis] | None:
     """Return the category of an exception and what decided, or None where neither type nor message says one."""
-    name, message = raised.name, raised.message
+    name, message = raised.name, raised.message[:_MOST_READ]
     if name in _TYPES:
         return _TYPES[name], "evidence"
     if raised.type == "zlib.error":
@@ -133,13 +134,13 @@ def category_of(raised: Raised) -> tuple[str, Basis] | None:
         return "device_unavailable", "rule"  # of a build without CUDA
     if name == "AttributeError":
         return "attribute_not_found", "evidence"
-    return _of_message(name, raised)
+    return _of_message(name, message, raised)
 
 
 def category_of_line(line: str) -> tuple[str, Basis] | None:
     """Return the category that a line says which is no exception's: of a shell, a command line, or native code."""
     for category, pattern in _LINES:
-        if pattern.search(line):
+        if pattern.search(line[:_MOST_READ]):
             return category, "rule"
     return None
 
@@ -170,8 +171,7 @@ def _of_assertion(message: str) -> tuple[str, Basis]:
     return "illegal_argument", "rule"
 
 
-def _of_message(name: str, raised: Raised) -> tuple[str, Basis] | None:
-    message = raised.message
+def _of_message(name: str, message: str, raised: Raised) -> tuple[str, Basis] | None:
     for category, pattern in _COMPILED:
         if pattern.search(message):
             return category, "rule"

@@ -215,7 +215,7 @@ def _end(
     if outcome.verdict is None:
         # Not by us: to go on with it would be to do so for ever.
         outcome = CellOutcome(Verdict.FAILED_INTERRUPTED, "its runner was ended from outside")
-    if outcome.verdict is not None and outcome.verdict.is_failed:
+    if Verdict(outcome.verdict).is_failed:
         triage = again.told(started.cell, outcome)
         outcome = dataclasses.replace(outcome, triage=triage)
         tries = night.cells[started.cell.key].tries

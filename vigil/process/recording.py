@@ -261,14 +261,17 @@ def _status(failure: Failure | None) -> Status:
     return "interrupted" if failure.verdict is Verdict.FAILED_INTERRUPTED else "failed"
 
 
-def _log(run_directory: Path) -> list[str]:
-    """Return the last lines of a run's log, as many as a long chain of exceptions takes."""
-    path = run_directory / LOG_NAME
-    if not path.exists():
-        return []
+def last_lines(path: Path) -> list[str]:
+    """Return the end of a log, as much as the longest chain of exceptions takes. Raises OSError."""
     with path.open("rb") as file:
         file.seek(max(path.stat().st_size - _LOG_BYTES, 0))
         return file.read().decode("utf-8", "replace").splitlines()
+
+
+def _log(run_directory: Path) -> list[str]:
+    """Return the last lines of a run's log; none where it has no log."""
+    path = run_directory / LOG_NAME
+    return last_lines(path) if path.exists() else []
 
 
 def _tail(log: list[str]) -> tuple[str, ...]:
