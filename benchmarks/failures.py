@@ -126,7 +126,7 @@ def _run(script: Script, work: Path, python: Path, group: Path | None) -> int | 
     # Root may do anything, unless it has no capabilities.
     without_rights = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"] if "locked" in script.limits else []
     seconds = float(script.limits.get("timeout", _TIMEOUT_SECONDS))
-    environment = {"PATH": os.environ["PATH"], "HOME": str(work), "TF_CPP_MIN_LOG_LEVEL": "1"}
+    environment = {"PATH": os.environ["PATH"], "HOME": str(work), "TMPDIR": str(work), "TF_CPP_MIN_LOG_LEVEL": "1"}
     with (work / "log.txt").open("wb") as log:
         process = subprocess.Popen(
             [*without_rights, str(python), *arguments],

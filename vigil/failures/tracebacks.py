@@ -20,6 +20,11 @@ _CAUSE = "The above exception was the direct cause of the following exception:"
 _CONTEXT = "During handling of the above exception, another exception occurred:"
 _SYNTAX = re.compile(r"^(SyntaxError|IndentationError|TabError): (.*)$")
 _MOST_LINES_OF_A_MESSAGE = 40
+_COLOURS = re.compile(r"\x1b\[[\d;]*m")
+# What frameworks write around a message: where in a graph it arose, and what called what.
+_AROUND = re.compile(
+    r"\{\{function_node [^}]*\}\} ?|^Exception encountered when calling .*$|^Graph execution error:$", re.MULTILINE
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -67,7 +72,7 @@ def deciding(lines: Sequence[str]) -> list[Raised]:
 
 def exceptions(lines: Sequence[str]) -> list[Raised]:
     """Return every exception in a log, in its order."""
-    lines = [_PREFIX.sub("", line.rstrip("\n")) for line in lines]
+    lines = [_PREFIX.sub("", _COLOURS.sub("", line.rstrip("\n"))) for line in lines]
     found: list[Raised] = []
     number = 0
     while number < len(lines):
@@ -99,12 +104,21 @@ def _read(lines: Sequence[str], start: int, header: re.Match[str], found: Sequen
             while end < len(lines) and len(message) < _MOST_LINES_OF_A_MESSAGE and not _ends_message(lines[end]):
                 message.append(lines[end][indent:])
                 end += 1
-            text = "\n".join(message).strip()
-            return Raised(raised[1], text, frames, relation, owner, number), number + 1
+            text = _said("\n".join(message), type=raised[1])
+            # The message may begin with the traceback of another process.
+            return Raised(raised[1], text, frames, relation, owner, number), number + (not _HEADER.match(lines[number]))
         elif _HEADER.match(line) or line.startswith((_CAUSE, _CONTEXT)):
             break
         number += 1
     return None, number
+
+
+def _said(message: str, *, type: str) -> str:
+    """Return what a message says itself; of code that was compiled, what it was there."""
+    if message.startswith("in user code:"):
+        inner = list(re.finditer(rf"^\s+{re.escape(type.rpartition('.')[2])}: ", message, re.MULTILINE))
+        message = message[inner[-1].end() :] if inner else message
+    return _AROUND.sub("", message).strip()
 
 
 def _relation(lines: Sequence[str], start: int, header: re.Match[str], found: Sequence[Raised]) -> tuple[str, str]:
@@ -126,7 +140,7 @@ def _relation(lines: Sequence[str], start: int, header: re.Match[str], found: Se
 
 
 def _ends_message(line: str) -> bool:
-    return bool(_HEADER.match(line)) or line.strip().startswith((_CAUSE, _CONTEXT, "Exception ignored", '"""'))
+    return bool(_HEADER.match(line)) or line.strip().startswith((_CAUSE, _CONTEXT, "Exception ignored", '"""', "-" * 20))
 
 
 def _is_after_frame(lines: Sequence[str], number: int) -> bool:

@@ -131,11 +131,10 @@ def _of_chain(chain: Sequence[Raised], evidence: Evidence) -> tuple[str, Basis, 
     """Return what a chain of exceptions says: the first that says it surely, else the first whose type is a hint."""
     for each in chain:
         if found := category_of(each):
-            category, basis = found
-            if category == "loss_nan":
-                return category, basis, _first_not_finite(evidence.log) or each.line
-            is_kill = category == "killed" and evidence.oom_kills
-            return ("out_of_memory" if is_kill else category), basis, each.line
+            if found.category == "loss_nan":
+                return found.category, found.basis, _first_not_finite(evidence.log) or found.line
+            is_kill = found.category == "killed" and evidence.oom_kills
+            return ("out_of_memory" if is_kill else found.category), found.basis, found.line
     return next(((hint, "rule", each.line) for each in chain if (hint := hint_of(each))), None)
 
 
