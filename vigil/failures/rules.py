@@ -198,10 +198,10 @@ def _by_type(raised: Raised, name: str, message: str) -> str | None:
 
 
 def _line_at(raised: Raised, message: str, place: int) -> str:
-    """Return the line of a message that a rule found, as Python would print it alone."""
+    """Return the line of a message that a rule found."""
     begin, end = message.rfind("\n", 0, place) + 1, message.find("\n", place)
     line = message[begin : end if end > 0 else len(message)].strip()
-    return f"{raised.type}: {line}" if line else raised.line
+    return line if begin and line else raised.line
 
 
 def hint_of(raised: Raised) -> str | None:
