@@ -114,8 +114,8 @@ def _decided(evidence: Evidence) -> tuple[str, Basis, str | None]:
         line = _first_not_finite(evidence.log) or (chain[0].line if chain else evidence.message)
         return _SAID[evidence.said], "evidence", line
     if number in _CRASHES:
-        found = _of_lines(evidence.log)
-        return found if found and found[0] != "native_crash" else ("native_crash", "evidence", ended)
+        said = _of_lines(evidence.log)
+        return said if said and said[0] != "native_crash" else ("native_crash", "evidence", ended)
     if found := _of_chain(chain, evidence):
         return found
     if evidence.free_bytes is not None and evidence.free_bytes < _FULL_BYTES:
