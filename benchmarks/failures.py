@@ -2,7 +2,7 @@
 
     python -m benchmarks.failures produce [plain torch tensorflow jax]   run the scripts and keep what they left
     python -m benchmarks.failures measure                               what the triage says of each, as it is now
-    python -m benchmarks.failures first [fresh]                         keep what is said of those that were never measured
+    python -m benchmarks.failures first ROUND                           keep what is said of those that were never measured
     python -m benchmarks.failures page                                  the tables of docs/failures.md
 
 The scripts lie in benchmarks/failing/, a table of text for each framework, with the category that each is to be told as: written
@@ -40,7 +40,8 @@ CORPUS, FIRST = FOLDER / "corpus.jsonl", FOLDER / "first.json"
 PAGE = Path(__file__).parents[1] / "docs" / "failures.md"
 TABLES = ("plain", "torch", "tensorflow", "jax")
 SEEN = ("plain", "torch")
-_LOG_LINES = 150
+_ROUNDS = ("first set", "second set", "third set")
+_LOG_LINES = 400
 _MIB = 2**20
 _NOBODY = 65534
 _TIMEOUT_SECONDS = 120.0
@@ -52,7 +53,8 @@ class Script:
 
     limits: how it is made to fail, by name: `memory`, `cgroup`, `file` and `tmpfs` in MiB, `timeout` in seconds, the `arguments`
     of Python; `readonly`: a place `small` that nobody may write to; `locked`: another user's folder, and none of root's rights.
-    is_near_miss: does its log hold the words of another category? is_fresh: was it written after the last change of the rules?
+    is_near_miss: does its log hold the words of another category? round: 0 of the first scripts, n of those that
+    were written, and measured once, before the rules were changed for the n-th time after that.
     """
 
     table: str
@@ -61,7 +63,7 @@ class Script:
     source: str
     limits: dict[str, str]
     is_near_miss: bool
-    is_fresh: bool
+    round: int
 
 
 @dataclasses.dataclass(frozen=True)
@@ -72,7 +74,7 @@ class Left:
     name: str
     category: str
     is_near_miss: bool
-    is_fresh: bool
+    round: int
     exit_code: int | None
     oom_kills: int | None
     log: tuple[str, ...]
@@ -89,8 +91,8 @@ def scripts(table: str) -> list[Script]:
             raise ValueError(f"{table}.txt: {head!r}: found no `name: category [options]`")
         options = re.findall(r"\[([^\]]+)\]", matched[3])
         limits = dict(option.split("=", 1) for option in options if "=" in option)
-        flags = ("near miss" in options, "fresh" in options)
-        found.append(Script(table, matched[1], matched[2], source.strip() + "\n", limits, *flags))
+        facts = (limits, "near miss" in options, int(limits.pop("round", 0)))
+        found.append(Script(table, matched[1], matched[2], source.strip() + "\n", *facts))
     return found
 
 
@@ -117,8 +119,8 @@ def fail(script: Script, python: Path | None = None) -> Left:
     if exit_code == 0:
         raise ValueError(f"{script.table}/{script.name}: it ended with exit code 0")
     lines = tuple(_without_places(redact(log), work).splitlines()[-_LOG_LINES:])
-    flags = (script.is_near_miss, script.is_fresh)
-    return Left(script.table, script.name, script.category, *flags, exit_code, kills, lines)
+    facts = (script.is_near_miss, script.round)
+    return Left(script.table, script.name, script.category, *facts, exit_code, kills, lines)
 
 
 def _run(script: Script, work: Path, python: Path, group: Path | None) -> int | None:
@@ -201,7 +203,7 @@ def _without_places(log: str, work: Path) -> str:
 def corpus() -> list[Left]:
     """Return what all scripts left when they were last run."""
     lines = CORPUS.read_text(encoding="utf-8").splitlines()
-    return [Left(**{"is_fresh": False, **one, "log": tuple(one["log"])}) for one in map(json.loads, lines)]
+    return [Left(**{**one, "log": tuple(one["log"])}) for one in map(json.loads, lines)]
 
 
 def produce(names: Sequence[str]) -> None:
@@ -240,10 +242,10 @@ def measure() -> None:
         print(f"{table}: {right} of {len(found)} told right")
 
 
-def first(is_fresh: bool) -> None:
-    """Keep what is said of each failure that was never measured before: of the held-out tables, or of the fresh scripts."""
+def first(round: int) -> None:
+    """Keep what is said of each failure of a round that was never measured before; of the first, of held-out tables alone."""
     said = _first()
-    asked = [one for one in corpus() if one.is_fresh == is_fresh and (is_fresh or one.table not in SEEN)]
+    asked = [one for one in corpus() if one.round == round and (round or one.table not in SEEN)]
     said = {_key(one): told(one).category for one in asked} | said
     FIRST.write_text(json.dumps(said, indent=1) + "\n", encoding="utf-8")
 
@@ -252,16 +254,16 @@ def page() -> None:
     """Write the tables of docs/failures.md."""
     found = [(one, told(one).category) for one in corpus()]
     said = _first()
-    parts = [(table, False) for table in TABLES] + [(table, True) for table in TABLES]
+    parts = [(table, round) for round in range(3) for table in TABLES]
     rows = []
-    for table, is_fresh in parts:
-        own = [(one, now) for one, now in found if (one.table, one.is_fresh) == (table, is_fresh)]
+    for table, round in parts:
+        own = [(one, now) for one, now in found if (one.table, one.round) == (table, round)]
         if own:
             before = [said[_key(one)] == one.category for one, _ in own if _key(one) in said]
             shown = f"{sum(before)} of {len(before)}" if before else "in sight when rules were written"
             right = sum(one.category == now for one, now in own)
             near = sum(one.is_near_miss for one, _ in own)
-            rows.append((f"{table}{', fresh' if is_fresh else ''}", str(len(own)), str(near), shown, f"{right} of {len(own)}"))
+            rows.append((f"{table}, {_ROUNDS[round]}", str(len(own)), str(near), shown, f"{right} of {len(own)}"))
     lines = [*markdown_table(("failures of", "how many", "near misses", "right when first measured", "right now"), rows), ""]
     by_category = [(row.key, row, [(one, now) for one, now in found if one.category == row.key]) for row in CATEGORIES.values()]
     lines += markdown_table(
@@ -306,7 +308,7 @@ def main() -> None:
     if given.action == "produce":
         produce(given.tables or TABLES)
     elif given.action == "first":
-        first(given.tables == ["fresh"])
+        first(int(given.tables[0]))
     else:
         {"measure": measure, "page": page}[given.action]()
 

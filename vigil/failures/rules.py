@@ -87,7 +87,11 @@ _SYSTEM = (
     ),
     ("out_of_memory", r"[Cc]an(?:no|')t allocate memory|[Oo]ut of memory|bad_alloc|out of shared memory|OOM when"),
     ("out_of_memory", r"^RESOURCE_EXHAUSTED"),
-    ("path_not_found", r"No such file or directory|[Dd]irectory \S+ does not exist|^File not found: "),
+    ("path_not_found", r"No such file or directory|(?i:file not found)|Failed to find any matching files"),
+    (
+        "path_not_found",
+        r"(?i)\b(?:file(?:name)?|directory|folder|path)\b.*\b(?:does(?: not|n't) exist|(?:can|could) ?not be found)",
+    ),
     ("network_unreachable", r"Connection refused|Connection reset|timed out after .* connect|Name or service not known"),
     ("network_unreachable", r"Max retries exceeded|failed to connect|Temporary failure in name resolution"),
 )
@@ -113,7 +117,14 @@ _MISUSE = (
     r"|You must call `compile|compute one set of gradients|singleton tf.Variables|tried to create variables on non-first call"
     r"|KerasTensor cannot be used|'SymbolicTensor' object|immutable and do not support in-place|only defined for scalar-output"
     r"|Non-hashable static|Array has been deleted|Tracer\b"
+    r"|not compatible with input tensor's size and stride|data-dependent expression|on unbound modules"
     r"|Inference tensors cannot be saved for backward|Inplace update to inference tensor"
+)
+# A quantity of tensors, and that it is not as it should be, in one line and in either order.
+_QUANTITY = r"\b(?:shapes?|sizes?|dimensions?|dims?|rank|dtypes?|types)\b"
+_DIFFERS = (
+    r"\b(?:match|mismatch|equal|differ|different|same|incompatible|not compatible|inconsistent|unequal|expected|requested|but got"
+    r"|consistent)\b"
 )
 _ARGUMENTS = r"unexpected keyword argument|missing \d+ required|takes \d+ positional argument|takes from \d+ to \d+ positional"
 # In their order, for exceptions of any type that says nothing by itself.
@@ -126,19 +137,26 @@ _MESSAGES = (
     ("type_mismatch", r"with mixed types|expected to be a string tensor"),
     ("tensor_mismatch", _SHAPES),
     ("division_by_zero", r"^ZeroDivisionError|[Dd]ivision by zero|divide by zero"),
-    ("illegal_index", r"(?:index|axis|Axis) \S+ (?:of dimension \d+ )?(?:is )?out of bounds|\] = \S+ is not in \[0, "
-     r"|out of bounds for dimension|Assertion `srcIndex < srcSelectDimSize"),
-    ("key_not_found", r"(?:Missing|Unexpected) key\(s\) in state_dict"),
-    ("not_implemented", r"not implemented for|does not support|not yet implemented|is not supported on"),
+    (
+        "illegal_index",
+        r"(?i)\b(?:ind(?:ex|ices)|axis|label|target|token|class)\b.*(?:out of (?:bounds|range)|outside|is not in \[)",
+    ),
+    ("illegal_index", r"Assertion `srcIndex < srcSelectDimSize"),
+    ("key_not_found", r"(?i)\bkeys?(?:\(s\))?\W.*(?:not match|not present|not found)|(?:Missing|Unexpected) key\(s\) in"),
+    ("not_implemented", r"not implemented for|does not support|only supports|not yet implemented|not supported (?:on|for)"),
     ("unexpected_encoding", r"[Ii]nvalid formatting on input string"),
-    ("corrupt_data", r"Invalid PNG|Invalid JPEG|Unknown image file format|Expect \d+ fields|incomplete input|[Cc]ould not parse"),
+    ("corrupt_data", r"\[Op:(?:Parse|Decode)|Invalid PNG|Invalid JPEG|Unknown image file format"),
+    ("corrupt_data", r"Expect \d+ fields|incomplete input|[Cc]ould not parse"),
     ("corrupt_data", r"PytorchStreamReader failed|[Tt]runcated|[Cc]orrupt|Failed to read all data|incorrect header check"),
     ("corrupt_data", r"could not convert string .* at row|Error tokenizing data|cannot identify image file"),
 )  # fmt: skip
 _COMPILED = tuple((category, re.compile(pattern, re.MULTILINE)) for category, pattern in _MESSAGES)
 _NOT_FINITE_LOSS = re.compile(
-    r"(?i)\b(?:loss|norm|gradients?)\b.*" + _NOT_FINITE + r"|returned nan values|had (?:nan|-?inf)|Detected Infinity or NaN"
+    r"(?i)\b(?:loss|norm|gradients?)\b.*"
+    + _NOT_FINITE
+    + r"|returned nan values|\bnan\b.*generated|had (?:nan|-?inf)|Detected Infinity or NaN"
 )
+_UNLIKE = re.compile(rf"{_QUANTITY}.*{_DIFFERS}|{_DIFFERS}.*{_QUANTITY}")
 # As TensorFlow's assertions end, which are no assertions of Python's.
 _ASSERTED = re.compile(r"Condition x .* did not hold|assertion failed")
 _NONE = re.compile(r"'?NoneType'?")
@@ -152,6 +170,10 @@ _HINTS = {
     **dict.fromkeys(("ValueError", "OverflowError", "ArgumentError", "InvalidArgumentError"), "illegal_argument"),
     "ResourceExhaustedError": "out_of_memory",  # TensorFlow's word for a full disk, too
 }
+
+# Where frameworks have exceptions of their own for wrong use of them.
+_OWN = ("flax.errors.", "jax.errors.", "torch._dynamo.exc.", "torch.fx.experimental.")
+_OF_TENSORS = re.compile(r"(?i)tensor|autograd|backward|\bgraph\b|\bmodule\b")
 
 
 class Found(NamedTuple):
@@ -176,6 +198,8 @@ def category_of(raised: Raised) -> Found | None:
         return Found("loss_nan", "rule", raised.line)
     if raised.frames and _READERS.search(raised.frames[-1].file):
         return Found("corrupt_data", "rule", raised.line)
+    if _UNLIKE.search(message):
+        return Found("tensor_mismatch", "rule", raised.line)
     if name == "AttributeError":
         return Found("attribute_not_found", "evidence", raised.line)
     if name == "TypeError":
@@ -206,7 +230,13 @@ def _line_at(raised: Raised, message: str, place: int) -> str:
 
 def hint_of(raised: Raised) -> str | None:
     """Return the category that is likely of a type that is raised for much, where nothing else in its chain says one."""
-    return _HINTS.get(raised.name)
+    if hint := _HINTS.get(raised.name):
+        return hint
+    is_native = bool(raised.frames) and not raised.frames[-1].source.startswith("raise")
+    is_own = raised.type.startswith(_OWN) and raised.name != "JaxRuntimeError"  # a status of any kind
+    if is_own or (raised.name == "RuntimeError" and is_native and _OF_TENSORS.search(raised.message)):
+        return "framework_api_misuse"
+    return None
 
 
 def category_of_line(line: str) -> tuple[str, Basis] | None:

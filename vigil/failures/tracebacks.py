@@ -73,6 +73,9 @@ def deciding(lines: Sequence[str]) -> list[Raised]:
 def exceptions(lines: Sequence[str]) -> list[Raised]:
     """Return every exception in a log, in its order."""
     lines = [_PREFIX.sub("", _COLOURS.sub("", line.rstrip("\n"))) for line in lines]
+    first = next((place for place, line in enumerate(lines) if _FRAME.match(line) or _HEADER.match(line)), None)
+    if first is not None and not _HEADER.match(lines[first]):  # the log begins within a traceback, or one has no head
+        lines.insert(first, "Traceback (most recent call last):")
     found: list[Raised] = []
     number = 0
     while number < len(lines):
