@@ -68,6 +68,7 @@ _TYPES = {
     "UnexpectedTracerError": "framework_api_misuse",
     "KeyReuseError": "framework_api_misuse",
     "ScopeParamShapeError": "tensor_mismatch",
+    "ScopeParamNotFoundError": "key_not_found",
     "KeyboardInterrupt": "killed",
 }
 # errno(3), as Linux has them.
@@ -117,6 +118,7 @@ _MISUSE = (
     r"|You must call `compile|compute one set of gradients|singleton tf.Variables|tried to create variables on non-first call"
     r"|KerasTensor cannot be used|'SymbolicTensor' object|immutable and do not support in-place|only defined for scalar-output"
     r"|Non-hashable static|Array has been deleted|Tracer\b"
+    r"|not (?:yet )?been (?:built|compiled|initialized)"
     r"|not compatible with input tensor's size and stride|data-dependent expression|on unbound modules"
     r"|Inference tensors cannot be saved for backward|Inplace update to inference tensor"
 )
@@ -141,9 +143,10 @@ _MESSAGES = (
         "illegal_index",
         r"(?i)\b(?:ind(?:ex|ices)|axis|label|target|token|class)\b.*(?:out of (?:bounds|range)|outside|is not in \[)",
     ),
-    ("illegal_index", r"Assertion `srcIndex < srcSelectDimSize"),
+    ("illegal_index", r"[Cc]lass values must be|Invalid reduction dimension|Assertion `srcIndex < srcSelectDimSize"),
     ("key_not_found", r"(?i)\bkeys?(?:\(s\))?\W.*(?:not match|not present|not found)|(?:Missing|Unexpected) key\(s\) in"),
-    ("not_implemented", r"not implemented for|does not support|only supports|not yet implemented|not supported (?:on|for)"),
+    ("not_implemented", r"not implemented for|does not support (?!item)|only supports|not yet implemented"),
+    ("not_implemented", r"not supported (?:on|for)"),
     ("unexpected_encoding", r"[Ii]nvalid formatting on input string"),
     ("corrupt_data", r"\[Op:(?:Parse|Decode)|Invalid PNG|Invalid JPEG|Unknown image file format"),
     ("corrupt_data", r"Expect \d+ fields|incomplete input|[Cc]ould not parse"),
@@ -156,13 +159,17 @@ _NOT_FINITE_LOSS = re.compile(
     + _NOT_FINITE
     + r"|returned nan values|\bnan\b.*generated|had (?:nan|-?inf)|Detected Infinity or NaN"
 )
-_UNLIKE = re.compile(rf"{_QUANTITY}.*{_DIFFERS}|{_DIFFERS}.*{_QUANTITY}")
+_UNLIKE = re.compile(
+    rf"(?i){_QUANTITY}.*{_DIFFERS}|{_DIFFERS}.*{_QUANTITY}|must be a \dD tensor|must be broadcastable|structure error"
+    r"|greater than actual input size"
+)
 # As TensorFlow's assertions end, which are no assertions of Python's.
 _ASSERTED = re.compile(r"Condition x .* did not hold|assertion failed")
 _NONE = re.compile(r"'?NoneType'?")
 # What reads data: a value that it cannot use is the data's fault.
 _READERS = re.compile(
-    r"/(?:numpy/lib/_?(?:npyio|format)|zipfile|gzip|pickle|json/decoder|csv|PIL/|h5py/|pandas/io/|tarfile|msgpack)"
+    r"/(?:numpy/lib/_?(?:npyio|format)|zipfile|gzip|pickle|json/decoder|csv|PIL/|h5py/|pandas/io/|tarfile|msgpack"
+    r"|torch/_weights_only_unpickler)"
 )
 
 
@@ -187,6 +194,9 @@ class Found(NamedTuple):
 def category_of(raised: Raised) -> Found | None:
     """Return the category of an exception, or None where neither type nor message says one."""
     name, message = raised.name, raised.message[:_MOST_READ]
+    is_read = bool(raised.frames) and _READERS.search(raised.frames[-1].file) is not None
+    if name in ("IndexError", "KeyError") and is_read:  # of what was read, and no container of the program's
+        return Found("corrupt_data", "evidence", raised.line)
     if category := _by_type(raised, name, message):
         return Found(category, "evidence", raised.line)
     if name == "AssertionError" or _ASSERTED.search(message):
@@ -196,7 +206,7 @@ def category_of(raised: Raised) -> Found | None:
             return Found(category, "rule", _line_at(raised, message, found.start()))
     if _NOT_FINITE_LOSS.search(message):
         return Found("loss_nan", "rule", raised.line)
-    if raised.frames and _READERS.search(raised.frames[-1].file):
+    if is_read:
         return Found("corrupt_data", "rule", raised.line)
     if _UNLIKE.search(message):
         return Found("tensor_mismatch", "rule", raised.line)
