@@ -12,8 +12,8 @@ import re
 from collections.abc import Sequence
 
 _HEADER = re.compile(r"^(.*?)((?:Original )?Traceback \(most recent call last\):)\s*$")
-# What torchrun, Ray and pods put before each line.
-_PREFIX = re.compile(r"^\[?\(?(?:default|rank|pid=|worker)\s?\d+(?:, ip=[\d.]+)?\]?\)?:?\s")
+# What torchrun, Ray, groups of exceptions and quotations put before each line.
+_PREFIX = re.compile(r"^(?:\[?\(?(?:default|rank|pid=|worker)\s?\d+(?:, ip=[\d.]+)?\]?\)?:?\s|\s*\|\s?)")
 _FRAME = re.compile(r'^\s*File "(.+?)", line (\d+)(?:, in (.+))?$')
 _RAISED = re.compile(r"^((?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*)(?::\s?(.*))?$")
 _CAUSE = "The above exception was the direct cause of the following exception:"
