@@ -265,6 +265,7 @@ def page() -> None:
             near = sum(one.is_near_miss for one, _ in own)
             rows.append((f"{table}, {_ROUNDS[round]}", str(len(own)), str(near), shown, f"{right} of {len(own)}"))
     lines = [*markdown_table(("failures of", "how many", "near misses", "right when first measured", "right now"), rows), ""]
+    lines += [f"{sum(one.category == now for one, now in found)} of {len(found)} are told right now.", ""]
     by_category = [(row.key, row, [(one, now) for one, now in found if one.category == row.key]) for row in CATEGORIES.values()]
     lines += markdown_table(
         ("category", "dimension", "how many", "right now", "told as instead", "right when first measured", "told as instead"),

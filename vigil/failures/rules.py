@@ -180,6 +180,7 @@ _HINTS = {
 
 # Where frameworks have exceptions of their own for wrong use of them.
 _OWN = ("flax.errors.", "jax.errors.", "torch._dynamo.exc.", "torch.fx.experimental.")
+_FRAMEWORKS = re.compile(r"/site-packages/(?:torch|tensorflow|keras|jax|flax|optax)/")
 _OF_TENSORS = re.compile(r"(?i)tensor|autograd|backward|\bgraph\b|\bmodule\b")
 
 
@@ -242,9 +243,10 @@ def hint_of(raised: Raised) -> str | None:
     """Return the category that is likely of a type that is raised for much, where nothing else in its chain says one."""
     if hint := _HINTS.get(raised.name):
         return hint
-    is_native = bool(raised.frames) and not raised.frames[-1].source.startswith("raise")
+    last = raised.frames[-1] if raised.frames else None
+    is_theirs = last is not None and (not last.source.startswith("raise") or _FRAMEWORKS.search(last.file) is not None)
     is_own = raised.type.startswith(_OWN) and raised.name != "JaxRuntimeError"  # a status of any kind
-    if is_own or (raised.name == "RuntimeError" and is_native and _OF_TENSORS.search(raised.message)):
+    if is_own or (raised.name == "RuntimeError" and is_theirs and _OF_TENSORS.search(raised.message)):
         return "framework_api_misuse"
     return None
 
