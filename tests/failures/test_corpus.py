@@ -1,5 +1,6 @@
 """The corpus of real failures: what it holds, and how well it is told."""
 
+import random
 from collections import Counter
 
 import pytest
@@ -8,6 +9,7 @@ from benchmarks.failures import corpus, fail, scripts, told
 from vigil.failures import rules
 from vigil.failures import triage as room
 from vigil.failures.categories import CATEGORIES, OF_THE_STUDY
+from vigil.failures.triage import Evidence, triage
 
 LEFT = corpus()
 LEAST_RIGHT = 0.95
@@ -63,6 +65,16 @@ def test_the_line_that_decides_is_of_the_log():
         words = (line or "").rpartition("Error: ")[2][:60]
         is_there = line is None or line.startswith(said) or any(words in each for each in one.log)
         assert is_there, one.name
+
+
+def test_no_log_breaks_the_triage():
+    """Lines of all logs in any order, cut anywhere: a category comes of each, for a record must be made of every run."""
+    numbers = random.Random(0)
+    lines = [line for one in LEFT for line in one.log]
+    for _ in range(300):
+        log = [line[: numbers.randrange(len(line) + 1)] for line in numbers.sample(lines, 40)]
+        exit_code = numbers.choice([None, -99, -11, -9, 0, 1, 137, 200, 255])
+        assert triage(Evidence(log, exit_code=exit_code, said=numbers.choice([None, "crash", "died"]))).category in CATEGORIES
 
 
 @pytest.mark.slow

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from runners.contract.steps.frame import NOT_ASKED
 from tests.vigil.json_answer import answer_of
 from tests.vigil.test_record import FIRST, SECOND, event
 from vigil.cli.answers import TriageAnswer
@@ -56,6 +57,15 @@ def test_every_failure_below_a_directory_is_told(tmp_path, capsys):
     [found] = answer.failures
     assert (found.where, found.said, found.phase, found.step) == (str(tmp_path / "command" / "seed1"), "crash", "train", 3)
     assert (found.triage.category, found.triage.line) == ("key_not_found", "KeyError: 'a'")
+
+
+def test_what_follows_from_another_failure_is_passed_over(tmp_path, capsys):
+    """A context of a step that was not asked, because the float64 program failed."""
+    for name, message in (("oracle", "KeyError: 'a'"), ("context", NOT_ASKED)):
+        facts = {"message": message, "step": 0, "traceback": f"{TRACEBACK}ContractError: {message}"}
+        a_run(tmp_path / "step" / name, [*FIRST, event("failed", 1_700_000_005.0, category="crash", **facts)])
+    answer = answer_of(capsys, TriageAnswer, "triage", str(tmp_path / "step"))
+    assert [each.where for each in answer.failures] == [str(tmp_path / "step" / "oracle")]
 
 
 def test_a_directory_where_nothing_failed_says_so(tmp_path, capsys):

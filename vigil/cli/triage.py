@@ -10,6 +10,7 @@ from reports.failure_text import triage_rows
 from reports.step_text import row
 from runners.contract.protocol.events import FILE_NAME as EVENTS
 from runners.contract.protocol.events import read_events
+from runners.contract.steps.frame import NOT_ASKED
 from vigil.cli import options
 from vigil.cli.answers import TriageAnswer, TriagedFailure
 from vigil.documents.failure import Failure
@@ -81,8 +82,8 @@ def _failures(directory: Path) -> Iterator[TriagedFailure]:
     tries = past_tries(runs_directory())
     for run in runs:
         failure = _failure(run)
-        if failure is None or failure.category == "unsupported":
-            continue
+        if failure is None or failure.category == "unsupported" or failure.message == NOT_ASKED:
+            continue  # the last follows from another one here
         found = of_old(failure, tries)
         yield TriagedFailure(
             where=str(run),
