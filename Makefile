@@ -8,7 +8,7 @@ FRAMEWORKS := torch tensorflow jax
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup reproduce preflight verify audit narrow determinism matrix compare nightly drift report reference golden resume recipes check \
+.PHONY: help setup reproduce preflight verify audit narrow determinism triage matrix compare nightly drift report reference golden resume recipes check \
   dashboard sync sample test test-long test-slow bench calibrate lint clean
 
 # What is passed on, when it is given. Also where the verb has no such option: vigil then says so, and nothing is left out in silence.
@@ -56,6 +56,9 @@ narrow: $(VENV)/.core $(CHOSEN) ## Which release brought a failure that SCRIPT s
 
 determinism: $(VENV)/.core $(CHOSEN) ## Is a training of RECIPE bit for bit the same, where does it part, what does the switch cost
 	@$(VIGIL) determinism $(NAMED_RECIPE) $(CONTEXT) $(call option,fault,FAULT) $(ANSWER)
+
+triage: $(VENV)/.core ## What sort of failure the log of a training job ended with: LOG=train.log
+	@$(VIGIL) triage '$(LOG)' $(ANSWER)
 
 matrix: $(VENV)/.core $(CHOSEN) ## Run every context of every installed framework: RECIPE (default: all), PROFILE
 	@$(VIGIL) matrix $(NAMED_RECIPE) $(CONTEXT) $(RUNS)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import collections
 
-from reports.step_text import row, wrapped
+from reports.step_text import row, triaged, wrapped
 from vigil.documents.audit import Audit, AuditCoverage, AuditFinding
 from vigil.documents.verdict import Verdict
 from vigil.progress import duration
@@ -38,6 +38,7 @@ def audit_block(document: Audit, *, directory: str) -> str:
     for process in document.processes:
         if process.failure:
             lines += row("failed", f"{process.directory}: {process.failure.category}: {process.failure.message}")
+            lines += triaged(process.failure.triage)
             lines += [f"      | {line}" for line in process.failure.log_tail[-6:]]
     asked = f"{document.operators:,} operators by {document.ways:,} public calls, {document.forms:,} sets of arguments"
     lines += row("asked", f"{asked}, seed {document.seed}{', quick' if document.is_quick else ''}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import string
 import textwrap
 
-from reports.step_text import row, wrapped
+from reports.step_text import row, triaged, wrapped
 from reports.tables import markdown_table
 from vigil.documents.batch_norm import BatchNormsOf, BatchNormTable
 from vigil.documents.verdict import Verdict
@@ -42,6 +42,7 @@ def _block(each: BatchNormsOf, questions: dict[str, str]) -> list[str]:
     if each.failure:
         return [
             f"  failed: {each.failure.category}: {each.failure.message}",
+            *triaged(each.failure.triage),
             *(f"  | {line}" for line in each.failure.log_tail[-6:]),
         ]
     letters = dict(zip(each.answers, string.ascii_lowercase, strict=False))

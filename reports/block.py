@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 
+from reports.failure_text import triage_rows
 from reports.verification_text import WHAT_TO_DO
 from vigil.documents.invocation import FirstRung, Invocation, Tracking
 from vigil.documents.judgement import JudgedTarget, Judgement, RunBand, SequentialEvidence, shown
@@ -47,6 +48,7 @@ def verdict_block(invocation: Invocation, *, directory: str) -> str:
     lines += [_row("published", _target(target)) for target in exact or judged.targets]
     if failure := judged.failure:
         lines.append(_row("failed", f"{failure.category} in phase {failure.phase}, step {failure.step}, seed {failure.seed}"))
+        lines += [_row(name, text) for name, text in triage_rows(failure.triage)]
         lines += [] if judged.name is Verdict.UNSUPPORTED else _log(failure.log_tail)
     if judged.name.is_not_finite:
         lines.append(f"{'replay it':<15} vigil replay {directory}")
@@ -144,7 +146,9 @@ def _first_rung(rung: FirstRung | None) -> list[str]:
         return []
     spent = f", {duration(rung.seconds)}" if rung.seconds is not None else ""
     line = _row("verify", f"{_shown(rung.verdict.name)}: {rung.text}{spent}")
-    return [line, *(_log(rung.failure.log_tail) if rung.failure else [])]
+    if rung.failure is None:
+        return [line]
+    return [line, *(_row(name, text) for name, text in triage_rows(rung.failure.triage)), *_log(rung.failure.log_tail)]
 
 
 def _verify_command(invocation: Invocation) -> str:

@@ -32,6 +32,8 @@ COLUMNS = ("recipe", "framework", "release", "verified", "reproduced", "wrong", 
 STEPS = "steps of your own, and audits of operators"
 NARROWED = "narrowed"
 NARROWED_COLUMNS = ("cause", "state", "found", "directory")
+LOST = "time lost to failures"
+LOST_COLUMNS = ("category", "failures", "time lost", "tries again", "of those useless")
 STEP_COLUMNS = ("what", "context", "verdict", "since", "reason")
 _WORDS = {0: "fine", 1: "wrong", 3: "could not run", 4: "unknown"}
 # XML 1.0, section 2.2: characters that no document may hold, not even escaped.
@@ -58,6 +60,7 @@ def summary(document: Night) -> dict[str, Any]:
     facts = {key: content[key] for key in (*keys, "releases", "covered", "verdict")}
     facts["table"] = [dict(zip(COLUMNS, row, strict=True)) for row in table(document)]
     facts |= {"standing": content["standing"], "seconds_lost": seconds_lost(document)}
+    facts["lost"] = [each.as_json() for each in document.lost]
     facts["steps"] = [row.as_json() for row in document.steps]
     facts["narrowed"] = [each.as_json() for each in document.narrowed]
     return facts | {"not_fine": [row.as_json() for row in document.rows if row.is_done and not is_fine(row)]}
@@ -114,6 +117,11 @@ def narrowed(document: Night) -> list[tuple[str, ...]]:
     return [(each.cause, each.state, _short(each.reason), each.directory or "-") for each in document.narrowed]
 
 
+def lost(document: Night) -> list[tuple[str, ...]]:
+    """Return a row for each category of failures, what cost most first: that is what to fix first."""
+    return [(each.name, str(each.failures), duration(each.seconds), str(each.tries), str(each.useless)) for each in document.lost]
+
+
 def step_commands(document: Night) -> list[str]:
     """Return the commands that show steps of a user's own, and audits, again which are not fine."""
     files = {Path(path).name: path for path in document.files}
@@ -148,6 +156,8 @@ def not_fine(document: Night) -> list[tuple[str, ...]]:
         verdict = str(row.verdict)
         if row.stands is False:
             verdict = f"outside its band, not beyond chance among {_verdict(document).judged} cells ({verdict})"
+        if row.triage:
+            verdict += f" ({row.triage.name})"
         name = f"{row.kind} {row.recipe} {row.context}"
         where = row.context.framework if row.directory is None else row.key
         groups.setdefault((verdict, _short(row.reason), row.directory or "-", where), []).append(name)
@@ -159,7 +169,7 @@ def not_fine(document: Night) -> list[tuple[str, ...]]:
 
 def seconds_lost(document: Night) -> float:
     """Return the seconds that went into cells that failed, and into environments that could not be built."""
-    failed = [row.seconds or 0.0 for row in document.rows if row.is_failed]
+    failed = [row.seconds or 0.0 if row.is_failed else sum(each.seconds for each in row.tries) for row in document.rows]
     builds = [release.error.seconds for release in document.releases.values() if release.error]
     return round(sum(failed) + sum(builds), 1)
 
@@ -252,6 +262,8 @@ def markdown(document: Night) -> str:
         lines += [*(f"- `{_inline(line).replace('`', '')}`" for line in step_commands(document)), ""]
     if document.narrowed:
         lines += [f"## {NARROWED.capitalize()}", "", *markdown_table(NARROWED_COLUMNS, narrowed(document)), ""]
+    if document.lost:
+        lines += [f"## {LOST.capitalize()}", "", *markdown_table(LOST_COLUMNS, lost(document)), ""]
     if found := not_fine(document):
         lines += ["## What is not fine", "", *markdown_table(NOT_FINE_COLUMNS, found), ""]
     lines += [f"- {_inline(line)}" for line in notes(document)]

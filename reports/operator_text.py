@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reports.step_text import row, wrapped
+from reports.step_text import row, triaged, wrapped
 from vigil.documents.operator import OperatorFinding, OperatorVerification, OwnTest, Rate
 from vigil.documents.verdict import Verdict
 from vigil.documents.verification import times
@@ -28,6 +28,7 @@ def operator_block(document: OperatorVerification, *, directory: str) -> str:
         where = f"{process.threads} thread{'s' if process.threads > 1 else ''}"
         if process.failure:
             lines += row(where, f"{process.failure.category} in phase {process.failure.phase}: {process.failure.message}")
+            lines += triaged(process.failure.triage)
             lines += [f"      | {line}" for line in process.failure.log_tail[-_LOG_LINES:]]
             continue
         tried = sum(process.trials.values())

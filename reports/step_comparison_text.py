@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reports.step_text import DEEP, row, wrapped
+from reports.step_text import DEEP, row, triaged, wrapped
 from vigil.documents.step_comparison import ContextMoved, ExactMoved, SidesVerdict, StepComparison, StepSide, far
 from vigil.documents.verification import StepVerdict
 from vigil.errors import EXIT_OUTSIDE
@@ -76,6 +76,7 @@ def _failures(context: ContextMoved) -> list[str]:
     for name, side in (("OLD", context.old), ("NEW", context.new)):
         if side.failure and not context.is_left_out:
             lines += wrapped(f"  {context.text}: ", f"{name}, {side.failure.phase}: {side.failure.message}", indent=DEEP)
+            lines += triaged(side.failure.triage)
             lines += [f"{' ' * DEEP}| {line}" for line in side.failure.log_tail[-_LOG_LINES:]]
     return lines
 

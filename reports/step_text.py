@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import textwrap
 
+from reports.failure_text import triage_rows
 from reports.verification_text import worst_text
+from vigil.documents.failure import Triage
 from vigil.documents.step import OracleFacts, StepContext, StepVerification
 from vigil.documents.verdict import Verdict
 from vigil.documents.verification import times
@@ -30,6 +32,7 @@ def step_block(document: StepVerification, *, directory: str) -> str:
         lines += _details(each)
     for oracle in document.oracles:
         lines += row(f"float64, {oracle.precision}", _oracle(oracle))
+        lines += triaged(oracle.failure.triage) if oracle.failure else []
         for remark in oracle.remarks:
             lines += row("", remark)
     lines += row("not seen", "; ".join(document.not_seen))
@@ -75,6 +78,7 @@ def _details(context: StepContext) -> list[str]:
             lines += wrapped(" " * DEEP, worst_text(each), indent=DEEP + 2)
     if failure := context.verdict.failure:
         lines += wrapped(f"  {context.text}: ", f"{failure.category} in phase {failure.phase}", indent=DEEP)
+        lines += triaged(failure.triage)
         lines += [f"{' ' * DEEP}| {line}" for line in failure.log_tail[-_LOG_LINES:]]
     return lines
 
@@ -89,6 +93,11 @@ def _oracle(oracle: OracleFacts) -> str:
         whole = oracle.derivatives[0]
         text += f"; derivative along random signs {whole.gradients:.7g}, by central differences {whole.central:.7g}"
     return text
+
+
+def triaged(triage: Triage | None) -> list[str]:
+    """Return the rows on a failure, below what failed."""
+    return [line for name, text in triage_rows(triage) for line in wrapped(f"{' ' * DEEP}{name}: ", text, indent=DEEP + 2)]
 
 
 def row(label: str, text: str) -> list[str]:

@@ -9,6 +9,7 @@ import textwrap
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
+from reports.failure_text import triage_rows
 from vigil.documents.context import FRAMEWORKS
 from vigil.documents.verdict import Verdict
 from vigil.documents.verification import BrokenInvariant, InsideLook, StepVerdict, TensorDifference, Verification, times
@@ -37,6 +38,7 @@ def verify_block(document: Verification, *, directory: str, source: str | None =
     lines += _rows("known", dict.fromkeys(f"{entry.name}: {entry.evidence}" for entry in document.known))
     if failure := verdict.failure:
         lines += _row("failed", f"{failure.category} in phase {failure.phase}")
+        lines += [line for name, text in triage_rows(failure.triage) for line in _row(name, text)]
         lines += [f"    | {line}" for line in failure.log_tail[-_LOG_LINES:]]
     if document.worst:
         lines += _row("worst", worst_text(document.worst))

@@ -19,6 +19,7 @@ from reports.site.cell_results import CellResult
 from reports.site.sources import Sources
 from reports.verification_picture import FILE_NAME as PICTURE
 from vigil.documents.document import DocumentError
+from vigil.documents.failure import Triage
 from vigil.documents.narrowing import Narrowing, place_of
 from vigil.documents.night import VERIFY
 from vigil.documents.replay import Replay
@@ -58,6 +59,7 @@ class Narrowed:
 @dataclass(frozen=True)
 class Evidence:
     """Files of one result. log, picture: None where they are not on this machine. tail: the last lines of a failure's log.
+    triage: of a failure, where it has one.
 
     narrowed: what narrowing it came to, and where that lies; None where it was not narrowed.
     replay: what replaying its step found, where it ended with a number that is not finite and was replayed.
@@ -70,6 +72,7 @@ class Evidence:
     n_out: int
     narrowed: Narrowed | None = None
     replay: Path | None = None
+    triage: Triage | None = None
 
 
 class Files:
@@ -95,6 +98,7 @@ class Files:
             n_out=len(tensors),
             narrowed=_narrowed(directory) if tensors else None,
             replay=replay if replay.is_file() else None,
+            triage=_triage(directory) if is_failed else None,
         )
 
     def link(self, path: Path, root: str) -> str:
@@ -133,6 +137,18 @@ def _narrowed(run: Path) -> Narrowed | None:
         return None
     script, report = place / "script.py", place / "report.md"
     return Narrowed(document, script, report) if script.is_file() and report.is_file() else None
+
+
+def _triage(directory: Path) -> Triage | None:
+    """Return what sort of failure a run or a verification ended with, where its document says it."""
+    for name in ("verify.json", "record.json"):
+        try:
+            content = json.loads((directory / name).read_text(encoding="utf-8"))
+            failure = (content["verdict"] if name == "verify.json" else content)["failure"]
+            return Triage.model_validate(failure["triage"])
+        except (OSError, ValueError, KeyError, TypeError):
+            continue
+    return None
 
 
 def _tail(log: Path) -> list[str]:

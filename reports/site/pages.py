@@ -15,6 +15,7 @@ from typing import Any
 
 import jinja2
 
+from reports.failure_text import triage_rows
 from reports.night_summary import step_commands
 from reports.site import badge, charts, feed, glance, words
 from reports.site.answer import CauseRow, Teller, answer_of, night_counts, seen_drops, source_of, tiles_of, with_own_steps
@@ -96,6 +97,7 @@ def environment() -> jinja2.Environment:
         "count": words.count, "shortened": words.shortened, "appearance": appearance_of, "word": word_of,
     }  # fmt: skip
     made.globals |= {"page_name": page_name, "night_page": night_page, "KINDS": KINDS, "APPEARANCES": APPEARANCES}
+    made.globals |= {"triage_rows": triage_rows}
     return made
 
 
@@ -193,6 +195,7 @@ class _Site:
             drifts=self.drifts,
             failures=failures,
             failed_seconds=math.fsum(ended.seconds or 0.0 for ended in failures),
+            lost=sources.night.lost if sources.night else (),
             left=glance.left_of(sources),
             **own,
         )
@@ -216,7 +219,9 @@ class _Site:
         names = [night.name for night in nights]
         for night, earlier, later in zip(nights, [None, *names], [*names[1:], None], strict=False):
             page = f"nights/{night_page(night.name)}"
-            self.write(page, "night.html", night=night, earlier=earlier, later=later, shown=shown, most=_WRONG)
+            of_tonight = self.sources.night if self.sources.night and self.sources.night.id == night.name else None
+            lost = of_tonight.lost if of_tonight else ()
+            self.write(page, "night.html", night=night, earlier=earlier, later=later, shown=shown, most=_WRONG, lost=lost)
 
     def write_cells(self) -> None:
         """Write a page for each cell; those of causes first, for they have the pictures."""

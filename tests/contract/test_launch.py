@@ -27,6 +27,7 @@ FAILURES = [
     (Unsupported("no fp16 on this CPU"), "unsupported", "no fp16 on this CPU"),
     (ContractError("the checkpoint cannot be read"), "crash", "the checkpoint cannot be read"),
     (MemoryError(), "out_of_memory", "MemoryError"),
+    (AssertionError("out of memory bounds"), "crash", "AssertionError: out of memory bounds"),
     (XlaRuntimeError("RESOURCE_EXHAUSTED: Out of memory allocating 17 bytes.\nmore"), "out_of_memory",
      "XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory allocating 17 bytes."),
     (RuntimeError("[enforce fail] DefaultCPUAllocator: can't allocate memory: you tried 8 bytes"), "out_of_memory",

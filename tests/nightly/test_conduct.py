@@ -10,6 +10,7 @@ import pytest
 from tests.nightly.bench import N_CELLS, Bench, small_budget, statuses
 from tests.nightly.nights import RECIPE, FakeReleases, FakeWork, a_cell, a_document, a_row
 from vigil.documents.night import DONE, LEFT, REPRODUCE, Night
+from vigil.documents.verdict import Verdict
 from vigil.errors import CannotRun
 from vigil.nightly import conduct
 from vigil.nightly.cell_pool import CellOutcome
@@ -92,7 +93,7 @@ def test_a_cell_that_crashes_takes_no_other_with_it(bench):
 def test_a_wrong_number_is_never_silent(bench):
     """It fails its night, and a second run that finds nothing new says it still; the night after looks at nothing else."""
     key = "verify resnet_cifar quick jax-jit-fp32-x2"
-    night = bench.begin(FakeWork({key: CellOutcome("regressed", "3 of 824 tensors are out")}))
+    night = bench.begin(FakeWork({key: CellOutcome(Verdict.REGRESSED, "3 of 824 tensors are out")}))
     assert night.document.verdict.exit_code == 1
     second = bench.begin(FakeWork(), when=1)
     assert [finding.key for finding in second.standing] == [key]
@@ -101,11 +102,11 @@ def test_a_wrong_number_is_never_silent(bench):
 def test_a_number_that_chance_explains_is_looked_at_first_next_night(whole):
     """One of twelve at p 0.008 does not stand; the next night looks at it alone, with another seed."""
     key = "reproduce resnet_cifar quick jax-jit-fp32-x1"
-    outcomes = {f"reproduce resnet_cifar quick {row.context.text}": CellOutcome("reproduced", "", p_value=0.5)
+    outcomes = {f"reproduce resnet_cifar quick {row.context.text}": CellOutcome(Verdict.REPRODUCED, "", p_value=0.5)
                 for row in conduct.night_cells(RECIPE, "quick", frameworks=["jax"]) if row.kind == REPRODUCE}  # fmt: skip
-    night = whole.begin(FakeWork(outcomes | {key: CellOutcome("regressed", "low", p_value=0.008)}))
+    night = whole.begin(FakeWork(outcomes | {key: CellOutcome(Verdict.REGRESSED, "low", p_value=0.008)}))
     assert (night.cells[key].stands, night.document.verdict.exit_code) == (False, 0)
-    again = whole.begin(FakeWork(outcomes | {key: CellOutcome("regressed", "low", p_value=0.008)}), when=1)
+    again = whole.begin(FakeWork(outcomes | {key: CellOutcome(Verdict.REGRESSED, "low", p_value=0.008)}), when=1)
     assert [row.key for row in again.document.cells] == [key]
     assert again.document.seeds != night.document.seeds
     assert (again.cells[key].stands, again.document.verdict.exit_code) == (True, 1)

@@ -44,6 +44,7 @@ from tests.reports.site_pages import (
 from vigil.documents.night import DONE
 from vigil.documents.verdict import Verdict
 from vigil.errors import DirectoryError
+from vigil.failures.triage import told
 from vigil.nightly.cells import audit_cells, row_of, step_cells
 
 
@@ -70,6 +71,22 @@ def test_steps_of_ones_own_have_a_table(tmp_path, history):
     assert "2026-11-20-1" in table
     assert "pending" in table
     assert any(text.startswith("vigil verify") for _, _, text in page.all("code"))
+
+
+def test_a_night_says_what_failures_took(tmp_path):
+    """By category, on the first page and on the night's, where a try that failed was made good too."""
+    name = "<script>path</script>"
+    lost = {"category": "hang", "name": name, "failures": 2, "seconds": 90.0, "tries": 1, "useless": 0}
+    document = night(night_row("verify"), lost=[lost])
+    write_site(sources(usual_history(), night=document, night_id="2026-11-22-1"), tmp_path)
+    for place in ("index.html", "nights/2026-11-22-1.html"):
+        page = read(tmp_path / place)
+        assert_sound(page)
+        [row] = [text for _, _, text in page.all("tr") if name in text]
+        assert "90 s" in row
+    plain = write_site(sources(usual_history(), night=night(night_row("verify")), night_id="2026-11-22-1"), tmp_path / "plain")
+    assert plain
+    assert "Time lost" not in (tmp_path / "plain" / "nights" / "2026-11-22-1.html").read_text()
 
 
 def test_every_page_is_sound_and_every_link_leads_somewhere(tmp_path):
@@ -397,3 +414,18 @@ def test_a_failure_shows_the_end_of_its_log_without_secrets(tmp_path):
     write_site(sources(frames([sample(verdict="failed:crash", value=None)], []), runs=tmp_path / "runs"), tmp_path / "out")
     [(_, _, tail)] = read(tmp_path / "out" / "cells" / f"{'-'.join(KEY)}.html").all("pre")
     assert ("line 39" in tail, "line 10 " in tail, "secret" in tail) == (True, False, False)
+
+
+def test_a_page_says_why_its_run_failed(tmp_path):
+    """Sort, line, what to do, and whether another try helps; of an older record the end of its log alone."""
+    place = tmp_path / "runs" / "one" / "seed0"
+    place.mkdir(parents=True)
+    triage = told("path_not_found", "evidence", "FileNotFoundError: '<b>gone</b>'").as_json()
+    failed = sources(frames([sample(verdict="failed:crash", value=None)], []), runs=tmp_path / "runs")
+    for failure, is_told in (({"triage": triage}, True), ({"category": "crash"}, False), ({"triage": {"category": 3}}, False)):
+        (place / "record.json").write_text(json.dumps({"failure": failure}))
+        write_site(failed, tmp_path / "out")
+        page = (tmp_path / "out" / "cells" / "resnet_cifar-quick-jax-jit-fp32-x1.html").read_text()
+        assert ("path not found (environment), by evidence" in page) is is_told
+        assert ("FileNotFoundError: &#39;&lt;b&gt;gone&lt;/b&gt;&#39;" in page) is is_told
+        assert ("cannot help: the same input fails the same way" in page) is is_told

@@ -185,6 +185,36 @@ def test_status_words(recorded, last, ending, status, category):
     assert record.state_sha256 is None
 
 
+@pytest.mark.parametrize(
+    ("ending", "log", "category", "line"),
+    [
+        (Ending(-9, memory_kills=1), "", "out_of_memory", "the kernel killed 1 of its processes for memory"),
+        (Ending(-9), "MemoryError", "killed", "it was ended by SIGKILL"),
+        (Ending(-11), "", "native_crash", "it was ended by SIGSEGV"),
+        (Ending(None, hang="no sign of life for 120 s"), "", "hang", "no sign of life for 120 s; the runner was ended"),
+        (Ending(1), "python: error while loading shared libraries: libcuda.so.1", "library_not_found", None),
+    ],
+)
+def test_a_failure_is_triaged_by_evidence_first(recorded, run_directory, ending, log, category, line):
+    """What the kernel counted, the signal, and last the log."""
+    (run_directory / "log.txt").write_text(log)
+    triage = recorded(FIRST, ending).failure.triage
+    assert (triage.category, triage.line) == (category, line or log)
+
+
+def test_the_traceback_of_the_last_event_decides(recorded):
+    """Its cause, not the message of what wrapped it; a refusal is no failure."""
+    frame = '  File "step.py", line 3, in step\n    load()\n'
+    cause = f"Traceback (most recent call last):\n{frame}FileNotFoundError: [Errno 2] No such file or directory: 'a'\n"
+    said = "The above exception was the direct cause of the following exception:"
+    text = f"{cause}\n{said}\n\nTraceback (most recent call last):\n{frame}ValueError: bad step"
+    facts = {"message": "ValueError: bad step", "step": 3, "traceback": text}
+    failed = event("failed", 1_700_000_005.0, category="crash", **facts)
+    assert recorded([*FIRST, failed], Ending(3)).failure.triage.category == "path_not_found"
+    refused = event("failed", 1_700_000_005.0, category="unsupported", **facts)
+    assert recorded([*FIRST, refused], Ending(3)).failure.triage is None
+
+
 def test_a_failure_of_an_earlier_attempt_is_forgotten(recorded):
     """A run that was interrupted and then finished is finished."""
     told = event("failed", 1_700_000_005.0, category="interrupted", message="m", step=3, traceback="")

@@ -14,9 +14,9 @@ from tests.nightly.acted import INSTALLS, N_CELLS, NIGHTLY, act, nightly_of_its_
 from tests.vigil.test_server import serving
 from tests.vigil.tracked import client_of, closed_port
 from vigil.cli.main import main
-from vigil.documents.night import DONE
+from vigil.documents.night import DONE, nights_directory
 from vigil.errors import EXIT_UNKNOWN
-from vigil.nightly.night_file import nights_directory, read_night_files
+from vigil.nightly.night_file import read_night_files
 from vigil.tracking import read_document
 from vigil.tracking.client import Store
 from vigil.tracking.history import load_history

@@ -12,6 +12,7 @@ from pydantic import Field
 from vigil.documents.audit import AuditCoverage
 from vigil.documents.context import Context
 from vigil.documents.document import Document, Part
+from vigil.documents.failure import Triage
 from vigil.documents.identity import Identity
 from vigil.documents.invocation import Invocation, PublishedTarget
 from vigil.documents.judgement import JudgingBand
@@ -51,6 +52,24 @@ class CoverageAnswer(Answer):
     verb: Literal["audit"] = "audit"
     framework: str
     coverage: tuple[AuditCoverage, ...]
+
+
+class TriagedFailure(Part):
+    """A failure. where: the directory of the run, or the log. said: the runner's or conductor's own word, None of a log."""
+
+    where: str
+    said: str | None = None
+    phase: str | None = None
+    step: int | None = None
+    triage: Triage
+
+
+class TriageAnswer(Answer):
+    """Every failure below a place."""
+
+    verb: Literal["triage"] = "triage"
+    place: str
+    failures: tuple[TriagedFailure, ...]
 
 
 class NothingNewTonight(Part):

@@ -41,6 +41,7 @@ from vigil.cli import (
     schema,
     sync,
     trace,
+    triage,
     verify,
 )
 from vigil.cli.help_text import complete
@@ -49,8 +50,8 @@ from vigil.redaction import redact
 from vigil.terminal import plain_streams
 
 VERBS = (
-    reproduce, preflight, verify, audit, narrow, determinism, trace, init, matrix, compare, nightly, drift, power, resume,
-    replay, reference, golden, recipes, check, schema, data, coco, env, sync, report, dashboard,
+    reproduce, preflight, verify, audit, narrow, determinism, trace, triage, init, matrix, compare, nightly, drift, power,
+    resume, replay, reference, golden, recipes, check, schema, data, coco, env, sync, report, dashboard,
 )  # fmt: skip
 
 

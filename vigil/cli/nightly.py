@@ -17,12 +17,12 @@ from vigil.cli import options
 from vigil.cli.answers import NightlyAnswer, NothingNewTonight
 from vigil.cli.drift import bring_drift
 from vigil.documents.context import FRAMEWORKS
-from vigil.documents.night import AUDIT, Night
+from vigil.documents.night import AUDIT, Night, nights_directory
 from vigil.documents.verification import Verification
 from vigil.errors import EXIT_COULD_NOT_RUN, UsageError
 from vigil.nightly.cell_work import CellRunner
 from vigil.nightly.conduct import SEEDS, MakeWork, NightOrder, NothingNew, begin, resume
-from vigil.nightly.night_file import NightFile, alone, nights_directory, read_night_files
+from vigil.nightly.night_file import NightFile, alone, read_night_files
 from vigil.nightly.night_releases import NewestReleases
 from vigil.nightly.night_tracking import bring_all
 from vigil.nightly.night_verdict import standing_code, worst
@@ -242,6 +242,8 @@ def _end(night: NightFile, runs: Path, arguments: argparse.Namespace) -> int:
         print_table(report.STEPS, report.STEP_COLUMNS, report.steps(document), notes=report.step_commands(document))
     if document.narrowed:
         print_table(report.NARROWED, report.NARROWED_COLUMNS, report.narrowed(document), notes=())
+    if document.lost:
+        print_table(report.LOST, report.LOST_COLUMNS, report.lost(document), notes=())
     if rows := report.not_fine(document):
         print_table("what is not fine", report.NOT_FINE_COLUMNS, rows, notes=(f"directories are below {runs}",))
     for remark in remarks:

@@ -12,9 +12,10 @@ from vigil.cli import options
 from vigil.cli.answers import SyncAnswer, SyncedDirectory
 from vigil.cli.nightly import bring_nights
 from vigil.documents.invocation import Tracking
+from vigil.documents.night import nights_directory
 from vigil.documents.verdict import Verdict
 from vigil.errors import EXIT_COULD_NOT_RUN, EXIT_REPRODUCED, CannotRun, UsageError
-from vigil.nightly.night_file import alone, nights_directory, read_night_files
+from vigil.nightly.night_file import alone, read_night_files
 from vigil.paths import runs_directory
 from vigil.tracking import (
     INVOCATION,

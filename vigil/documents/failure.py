@@ -2,8 +2,38 @@
 
 from __future__ import annotations
 
+from typing import ClassVar, Literal
+
 from vigil.documents.document import Part
 from vigil.documents.verdict import Verdict
+
+Basis = Literal["evidence", "history", "rule"]
+
+
+class Retry(Part):
+    """Whether another try helps, by what came of earlier ones: the posterior, and the chance below which it lies to 95 %."""
+
+    helped: int
+    tried: int
+    chance: float
+    below: float
+
+
+class Triage(Part):
+    """What sort of failure it is (vigil/failures/categories.py), and what to do.
+
+    line: of the log, or what the kernel or the conductor said. basis: what decided: evidence, earlier failures, or a rule on
+    words. repeats: the same input fails the same way.
+    """
+
+    category: str
+    dimension: str
+    name: str
+    line: str | None
+    advice: str
+    basis: Basis
+    repeats: bool
+    retry: Retry
 
 
 class HungProcess(Part):
@@ -24,7 +54,12 @@ class HungProcess(Part):
 
 
 class Failure(Part):
-    """Why a run ended without a number, and the last lines of its log. processes: of a hang, those that hung."""
+    """Why a run ended without a number, and the last lines of its log.
+
+    processes: of a hang, those that hung. triage: older documents have none.
+    """
+
+    LEFT_OUT_WHEN_NONE: ClassVar[tuple[str, ...]] = ("triage",)
 
     category: str
     phase: str
@@ -32,6 +67,7 @@ class Failure(Part):
     message: str
     log_tail: tuple[str, ...]
     processes: tuple[HungProcess, ...] = ()
+    triage: Triage | None = None
 
     @property
     def verdict(self) -> Verdict:

@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Literal
 
 from runners.contract.kinds.table import kind_of
 from vigil.documents.document import Number, Part
+from vigil.documents.failure import Triage
 from vigil.documents.verdict import Verdict
 
 NOT_JUDGED = "not judged"
@@ -140,11 +141,14 @@ class JudgedTarget(Part):
 class RunFailure(Part):
     """The run that decided an invocation by failing or being refused."""
 
+    LEFT_OUT_WHEN_NONE: ClassVar[tuple[str, ...]] = ("triage",)
+
     seed: int
     category: str
     phase: str
     step: int
     log_tail: tuple[str, ...]
+    triage: Triage | None = None
 
 
 class Judgement(Part):

@@ -14,6 +14,7 @@ from pydantic import Field, field_validator, model_validator
 
 from vigil.documents.context import Context
 from vigil.documents.document import Document, DocumentError, Part
+from vigil.documents.failure import Triage
 from vigil.documents.invocation import NamedRelease, Tracking
 from vigil.documents.verdict import Verdict
 
@@ -120,13 +121,37 @@ class Bits(Part):
     same: int
 
 
+class FailedTry(Part):
+    """A try of a cell that failed, and was made again in the same night."""
+
+    verdict: Verdict
+    reason: str
+    triage: Triage
+    seconds: float
+    directory: str | None
+
+
+class LostTime(Part):
+    """What failures of one category took from a night: their seconds, tries again, and how many of these failed too."""
+
+    category: str
+    name: str
+    failures: int
+    seconds: float
+    tries: int
+    useless: int
+
+
 class CellRow(Part):
     """One cell of a night.
 
     is_short: verified by training steps on margin batches alone. basis: the hash of what its verdict stands on. chosen: why it
     was due. directory: below the folder of runs, once it has started. seconds: of all attempts. stands: of a number outside its
-    band, whether it is beyond chance. bits: of a verification, how its bits are beside those of an earlier night.
+    band, whether it is beyond chance. bits: of a verification, how its bits are beside those of an earlier night. tries: those
+    that failed before the last. triage: of the last, where that failed too.
     """
+
+    LEFT_OUT_WHEN_NONE: ClassVar[tuple[str, ...]] = ("triage",)
 
     key: str
     kind: CellKind
@@ -146,6 +171,8 @@ class CellRow(Part):
     p_value: float | None = None
     stands: bool | None = None
     bits: Bits | None = None
+    tries: tuple[FailedTry, ...] = ()
+    triage: Triage | None = None
 
     @model_validator(mode="after")
     def _ended_with_a_verdict(self) -> CellRow:
@@ -216,6 +243,7 @@ class Night(Document):
 
     `token`: tells it from another machine's night of the same id. `covered`: how many cells needed no look.
     `files`: users' own steps, by their paths. `steps`: their contexts, and audits. `narrowed`: what is newly wrong, by cause.
+    `lost`: the time that went into failures, by category, what cost most first.
     """
 
     FILE_NAME: ClassVar[str] = "night.json"
@@ -239,6 +267,7 @@ class Night(Document):
     files: tuple[str, ...] = ()
     steps: tuple[StepRow, ...] = ()
     narrowed: tuple[NightNarrowing, ...] = ()
+    lost: tuple[LostTime, ...] = ()
     spent_seconds: float
     finished: str | None
     verdict: NightVerdict | None
@@ -290,11 +319,20 @@ class Night(Document):
         return rest.replace('\n "cells": []', '\n "cells": [\n  ' + ",\n  ".join(rows) + "\n ]", 1) + "\n"
 
 
-def read_nights(nights: Path) -> tuple[dict[Path, Night], list[str]]:
-    """Return the nights below a folder in the order of their numbers, by directory, and a remark for each that cannot be read."""
+def nights_directory(runs: Path) -> Path:
+    """Return the folder of nights in a folder of runs."""
+    return runs / "nights"
+
+
+def read_nights(nights: Path, *, newest: int | None = None) -> tuple[dict[Path, Night], list[str]]:
+    """Return the nights below a folder in the order of their numbers, by directory, and a remark for each that cannot be read.
+
+    Args:
+        newest: so many of them, by date; all unless given.
+    """
     documents: dict[Path, Night] = {}
     remarks = []
-    for directory in sorted(path for path in nights.glob("*") if path.is_dir()):
+    for directory in sorted(path for path in nights.glob("*") if path.is_dir())[-(newest or 0) :]:
         try:
             documents[directory] = Night.read(directory)
         except OSError as error:

@@ -14,7 +14,8 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from typing import Protocol
 
-from vigil.documents.night import DONE, LEFT, RUNNING, CellRow, NightNarrowing
+from vigil.documents.failure import Triage
+from vigil.documents.night import DONE, LEFT, PENDING, RUNNING, CellRow, FailedTry, NightNarrowing
 from vigil.documents.verdict import Verdict
 from vigil.errors import DataError, EnvironmentFailed, VigilError
 from vigil.nightly.cells import NightCell
@@ -28,12 +29,16 @@ Cores = list[int] | None
 
 @dataclasses.dataclass(frozen=True)
 class CellOutcome:
-    """How a cell ended. verdict: None for one that was interrupted, which is gone on with when the night is resumed."""
+    """How a cell ended. verdict: None for one that was interrupted, which is gone on with when the night is resumed.
+
+    triage: of a failure, where one was made.
+    """
 
     verdict: Verdict | None
     reason: str = ""
     p_value: float | None = None
     peak_memory_bytes: int | None = None
+    triage: Triage | None = None
 
 
 class CellWork(Protocol):
@@ -50,6 +55,16 @@ class CellWork(Protocol):
 
     def close(self) -> None:
         """End what was started for many cells."""
+
+
+class TryAgain(Protocol):
+    """What says whether a cell that failed is tried once more."""
+
+    def told(self, cell: NightCell, outcome: CellOutcome) -> Triage:
+        """Return the triage of a failure, with what is known of earlier ones."""
+
+    def is_worth_it(self, cell: NightCell, triage: Triage, *, seconds: float, tries: int) -> bool:
+        """Is another try worth it? seconds: of the one that failed. tries: how many there were, this one included."""
 
 
 class NightClock:
@@ -83,13 +98,15 @@ def run_cells(
     clock: NightClock,
     estimator: Estimator,
     on_end: Callable[[NightCell], None],
+    again: TryAgain,
     reserve: Callable[[], float] = lambda: 0.0,
 ) -> None:
     """Start cells in this order, one on each share of the cores, each only where the time that is left is enough for it.
 
-    Of that time as many seconds are kept back as `reserve` says. The first starts whatever it takes, and so does one that an
-    earlier attempt had started. What there is no time for is left. On Ctrl-C the cells that run are ended and stay `running`, to
-    be gone on with; it is raised again.
+    One that failed is tried again where that is worth it, when all others have had their first look. Of that time as many seconds
+    are kept back as `reserve` says. The first starts whatever it takes, and so does one that an earlier attempt had started. What
+    there is no time for is left. On Ctrl-C the cells that run are ended and stay `running`, to be gone on with; it is raised
+    again.
     """
     stop, free = threading.Event(), deque(shares)
     running: dict[Future[CellOutcome], _StartedCell] = {}
@@ -99,7 +116,9 @@ def run_cells(
                 active = {started.cell.key for started in running.values()}
                 while free and (cell := _next(night, order, active, left=clock.left() - reserve(), estimator=estimator)):
                     cores = free.popleft()
-                    if (started := _begin(night, cell, cores, work=work, estimator=estimator, on_end=on_end)) is None:
+                    if (
+                        started := _begin(night, cell, cores, work=work, estimator=estimator, on_end=on_end, again=again)
+                    ) is None:
                         free.append(cores)
                         continue
                     running[pool.submit(work.carry_out, cell, started.directory, cores, stop)] = started
@@ -109,19 +128,31 @@ def run_cells(
                 for future in wait(running, timeout=TICK_SECONDS, return_when=FIRST_COMPLETED).done:
                     started = running.pop(future)
                     free.append(started.cores)
-                    _end(night, started, _result(future), is_stopped=stop.is_set(), estimator=estimator, on_end=on_end)
+                    _end(
+                        night, started, _result(future), is_stopped=stop.is_set(), estimator=estimator, on_end=on_end, again=again
+                    )
                 night.change(spent_seconds=round(clock.spent(), 1))
         except BaseException:
             stop.set()
             wait(running)
             for future, started in running.items():
-                _end(night, started, _result(future), is_stopped=stop.is_set(), estimator=estimator, on_end=on_end)
+                _end(night, started, _result(future), is_stopped=True, estimator=estimator, on_end=on_end, again=again)
             night.change(spent_seconds=round(clock.spent(), 1))
             raise
     for key, row in night.cells.items():
         if not row.is_done:
-            night.mark(key, status=LEFT)
+            _leave(night, key, row)
     night.save()
+
+
+def _leave(night: NightFile, key: str, row: CellRow) -> None:
+    """Leave a cell to coming nights; one that failed, and for whose next try there was no time, has failed."""
+    if not row.tries:
+        night.mark(key, status=LEFT)
+        return
+    *before, last = row.tries
+    facts = {name: getattr(last, name) for name in ("verdict", "reason", "triage", "directory")}
+    night.mark(key, status=DONE, tries=tuple(before), **facts)
 
 
 def _next(
@@ -129,7 +160,7 @@ def _next(
 ) -> NightCell | None:
     """Return the first cell that may start now, if any."""
     is_first = not night.is_begun
-    for cell in order:
+    for cell in sorted(order, key=lambda cell: len(night.cells[cell.key].tries)):  # what failed before comes last
         row = night.cells[cell.key]
         if row.is_done or cell.key in active:
             continue
@@ -142,7 +173,14 @@ def _next(
 
 
 def _begin(
-    night: NightFile, cell: NightCell, cores: Cores, *, work: CellWork, estimator: Estimator, on_end: Callable[[NightCell], None]
+    night: NightFile,
+    cell: NightCell,
+    cores: Cores,
+    *,
+    work: CellWork,
+    estimator: Estimator,
+    on_end: Callable[[NightCell], None],
+    again: TryAgain,
 ) -> _StartedCell | None:
     """Write down that a cell starts, and where; None for one that cannot."""
     row = night.cells[cell.key]
@@ -151,7 +189,9 @@ def _begin(
         try:
             directory = work.prepare(cell, cores)
         except Exception as error:
-            _close(night, cell, failure_of(error), seconds=0.0)
+            outcome = failure_of(error)
+            triage = again.told(cell, outcome)
+            _close(night, cell, dataclasses.replace(outcome, triage=triage), seconds=row.seconds or 0.0)
             on_end(cell)
             return None
     night.update(cell.key, status=RUNNING, directory=directory, estimate_seconds=round(estimator.seconds(cell), 1))
@@ -166,6 +206,7 @@ def _end(
     is_stopped: bool,
     estimator: Estimator,
     on_end: Callable[[NightCell], None],
+    again: TryAgain,
 ) -> None:
     seconds = round(started.earlier + time.monotonic() - started.at, 1)
     if outcome.verdict is None and is_stopped:
@@ -174,6 +215,17 @@ def _end(
     if outcome.verdict is None:
         # Not by us: to go on with it would be to do so for ever.
         outcome = CellOutcome(Verdict.FAILED_INTERRUPTED, "its runner was ended from outside")
+    if Verdict(outcome.verdict).is_failed:
+        triage = again.told(started.cell, outcome)
+        outcome = dataclasses.replace(outcome, triage=triage)
+        tries = night.cells[started.cell.key].tries
+        own = round(seconds - sum(each.seconds for each in tries), 1)
+        if not is_stopped and again.is_worth_it(started.cell, triage, seconds=own, tries=len(tries) + 1):
+            failed = FailedTry(
+                verdict=outcome.verdict, reason=outcome.reason, triage=triage, seconds=own, directory=started.directory
+            )
+            night.update(started.cell.key, status=PENDING, directory=None, seconds=seconds, tries=(*tries, failed))
+            return
     row = _close(night, started.cell, outcome, seconds=seconds)
     if row.verdict is not None:
         estimator.see(started.cell, seconds, row.verdict)
@@ -181,7 +233,8 @@ def _end(
 
 
 def _close(night: NightFile, cell: NightCell, outcome: CellOutcome, *, seconds: float) -> CellRow:
-    return night.update(cell.key, status=DONE, seconds=seconds, **dataclasses.asdict(outcome))
+    facts = {field.name: getattr(outcome, field.name) for field in dataclasses.fields(outcome)}
+    return night.update(cell.key, status=DONE, seconds=seconds, **facts)
 
 
 def _result(future: Future[CellOutcome]) -> CellOutcome:

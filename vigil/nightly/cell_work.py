@@ -15,6 +15,8 @@ from vigil.audit.limits import audit_limits
 from vigil.audit.sweep import Extent, audit
 from vigil.data.official import ensure_data
 from vigil.documents.audit import Audit
+from vigil.documents.failure import Failure, Triage
+from vigil.documents.judgement import RunFailure
 from vigil.documents.night import AUDIT, STEP, VERIFY, Night, NightNarrowing
 from vigil.documents.step import StepVerification
 from vigil.documents.verdict import Verdict
@@ -140,7 +142,8 @@ class CellRunner:
         if not document.tracking:
             self._draw_verification(place)
             tracking.upload_or_note(place)
-        return CellOutcome(verdict.name, verdict.reason, peak_memory_bytes=_peak([place / RUNNER]))
+        peak = _peak([place / RUNNER])
+        return CellOutcome(verdict.name, verdict.reason, peak_memory_bytes=peak, triage=_triage(verdict.failure))
 
     def _step(self, cell: NightCell, place: Path, stop: threading.Event) -> CellOutcome:
         document = StepVerification.read(place) if (place / StepVerification.FILE_NAME).is_file() else None
@@ -165,7 +168,7 @@ class CellRunner:
         verdict = document.verdict
         if verdict.name is Verdict.FAILED_INTERRUPTED:
             return CellOutcome(None)
-        return CellOutcome(verdict.name, verdict.reason)
+        return CellOutcome(verdict.name, verdict.reason, triage=_triage(verdict.failure))
 
     def _audit(self, cell: NightCell, place: Path, cores: Cores, stop: threading.Event) -> CellOutcome:
         document = Audit.read(place) if (place / Audit.FILE_NAME).is_file() else None
@@ -192,7 +195,7 @@ class CellRunner:
                 # What a process that was ended had not answered is missing.
                 (place / Audit.FILE_NAME).unlink()
                 return CellOutcome(None)
-        return CellOutcome(document.verdict.name, document.verdict.reason)
+        return CellOutcome(document.verdict.name, document.verdict.reason, triage=_triage(document.verdict.failure))
 
     def _reproduce(self, place: Path, stop: threading.Event) -> CellOutcome:
         result = carry_out(place, watch=Watch(stop=stop, on_recorded=self._draw_run))
@@ -200,7 +203,8 @@ class CellRunner:
         if result.interruption or verdict is None:
             return CellOutcome(None)
         peak = _peak([place / name for name in result.invocation.runs])
-        return CellOutcome(verdict.name, verdict.reason, p_value=verdict.p_value, peak_memory_bytes=peak)
+        triage = _triage(verdict.failure)
+        return CellOutcome(verdict.name, verdict.reason, p_value=verdict.p_value, peak_memory_bytes=peak, triage=triage)
 
     def _resolved(self, cell: NightCell) -> Resolved:
         return Resolved.from_named(self._night.releases[cell.framework].named)
@@ -222,6 +226,10 @@ class CellRunner:
             _, recipe = self._recipes[cell.recipe]
             self._data[cell.recipe] = ensure_data(recipe.resolve(cell.profile), progress=ignore)
         return self._data[cell.recipe]
+
+
+def _triage(failure: Failure | RunFailure | None) -> Triage | None:
+    return failure.triage if failure else None
 
 
 def _peak(directories: list[Path]) -> int | None:

@@ -26,6 +26,7 @@ from vigil.documents.night import (
     StepRow,
 )
 from vigil.errors import UsageError
+from vigil.nightly.again import Again
 from vigil.nightly.basis import Bases
 from vigil.nightly.bits import bits_of
 from vigil.nightly.cell_pool import CellWork, NightClock, run_cells
@@ -313,7 +314,9 @@ def _run(
         ended += 1
         row = night.cells[cell.key]
         shown = f"{cell.kind} {cell.recipe} {cell.context}"
-        tell(f"[{ended}/{max(ended, len(chosen))}] {shown}: {row.verdict} ({row.seconds or 0.0:.0f} s)")
+        tries = f", try {len(row.tries) + 1}" if row.tries else ""
+        why = f": {row.triage.name}" if row.triage else ""
+        tell(f"[{ended}/{max(ended, len(chosen))}] {shown}: {row.verdict}{why} ({row.seconds or 0.0:.0f} s{tries})")
 
     order = [*chosen, *(item.cell for item in plan.left)]
     shares = share_cores(cores, jobs)
@@ -325,7 +328,18 @@ def _run(
             kept[ended] = reserve(night.document, ledger, _runs(night))
         return kept[ended]
 
-    run_cells(night, order, work=work, shares=shares, clock=clock, estimator=estimator, on_end=on_end, reserve=kept_back)
+    again = Again(night, ledger, estimator=estimator, left=lambda: clock.left() - kept_back())
+    run_cells(
+        night,
+        order,
+        work=work,
+        shares=shares,
+        clock=clock,
+        estimator=estimator,
+        on_end=on_end,
+        again=again,
+        reserve=kept_back,
+    )
 
 
 def _narrow(night: NightFile, *, ledger: Ledger, clock: NightClock, work: CellWork, tell: Tell) -> None:
@@ -357,7 +371,7 @@ def _standing(cells: Sequence[NightCell], bases: Bases, ledger: Ledger, due: Seq
         if cell.key in due_keys or result is None:
             continue
         verdict = result.verdict
-        if verdict.is_undecided or (verdict.is_outside and (result.stands or cell.kind == VERIFY)):
+        if verdict.is_undecided or verdict.is_failed or (verdict.is_outside and (result.stands or cell.kind == VERIFY)):
             standing.append(
                 StandingFinding(
                     key=cell.key, night=result.night, verdict=verdict, reason=result.reason, directory=result.directory

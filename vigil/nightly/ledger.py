@@ -9,8 +9,12 @@ import dataclasses
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
+from vigil.documents.failure import Triage
 from vigil.documents.night import LEFT, REPRODUCE, CellRow, Night
 from vigil.documents.verdict import Verdict
+from vigil.failures.categories import CATEGORIES
+from vigil.failures.past import triage_of
+from vigil.failures.triage import is_alike
 from vigil.nightly.cells import NightCell
 
 
@@ -18,7 +22,7 @@ from vigil.nightly.cells import NightCell
 class PastResult:
     """How one night found a cell. `stands`: whether a number outside its band is beyond chance; None where nobody asked.
 
-    pins: the packages that it was looked at with.
+    pins: the packages that it was looked at with. triage: of a failure.
     """
 
     night: str
@@ -32,6 +36,7 @@ class PastResult:
     seconds: float
     peak_memory_bytes: int | None
     directory: str | None
+    triage: Triage | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,10 +51,11 @@ class DueCell:
 
 
 class Ledger:
-    """The results of earlier nights, by cell. `narrowed`: the causes that they narrowed."""
+    """The results of earlier nights, by cell. `nights`: they themselves. `narrowed`: the causes that they narrowed."""
 
     def __init__(self, nights: Sequence[Night]) -> None:
         """nights: in their order."""
+        self.nights = tuple(nights)
         self.results: dict[str, list[PastResult]] = {}
         self.narrowed = {each.cause for night in nights for each in night.narrowed if each.is_done}
         self._waiting: dict[str, datetime] = {}
@@ -75,11 +81,23 @@ class Ledger:
         return next((result for result in reversed(self.results.get(cell.key, ())) if result.verdict is Verdict.REPRODUCED), None)
 
     def is_covered(self, cell: NightCell, basis: str) -> bool:
-        """Has the last look on this basis decided? A failure has not, nor has a number outside its band that chance explains."""
+        """Has the last look on this basis decided?
+
+        A failure has not, unless the program failed so before; nor has a number outside its band that chance explains.
+        """
         result = self.last(cell, basis=basis)
-        if result is None or result.verdict.is_failed:
+        if result is None:
             return False
+        if result.verdict.is_failed:
+            return self._fails_always(cell, basis)
         return not (cell.kind == REPRODUCE and result.verdict.is_outside and result.stands is not True)
+
+    def _fails_always(self, cell: NightCell, basis: str) -> bool:
+        """Did the last two looks on this basis fail by the same line, of a program that has not changed?"""
+        last = [result.triage for result in self.results[cell.key] if result.basis == basis][-2:]
+        if len(last) < 2 or last[0] is None or last[1] is None:
+            return False
+        return CATEGORIES[last[1].category].is_of_program and is_alike(last[0], last[1])
 
     def due(self, cell: NightCell, basis: str, *, when: datetime) -> DueCell | None:
         """Return why and since when a cell is due, or None for one that is covered."""
@@ -142,4 +160,5 @@ def _result(row: CellRow, verdict: Verdict, night: Night, *, when: datetime) -> 
         seconds=(row.seconds or 0.0) / (max(len(night.seeds), 1) if row.kind == REPRODUCE else 1),
         peak_memory_bytes=row.peak_memory_bytes,
         directory=row.directory,
+        triage=triage_of(row) if row.is_failed else None,
     )

@@ -50,7 +50,7 @@ class NightFile:
     @property
     def is_begun(self) -> bool:
         """Has any cell been started?"""
-        return any(row.directory for row in self.cells.values())
+        return any(row.directory or row.tries for row in self.cells.values())
 
     def mark(self, key: str, **facts: Any) -> CellRow:
         """Change what stands in a cell's row, and return it. Nothing is written."""
@@ -77,10 +77,6 @@ class NightFile:
     def save(self) -> None:
         """Replace night.json as a whole."""
         self.document.write(self.directory)
-
-
-def nights_directory(runs: Path) -> Path:
-    return runs / "nights"
 
 
 def next_number(nights: Path, earlier: Sequence[Night], *, when: datetime) -> int:

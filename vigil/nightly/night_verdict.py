@@ -12,9 +12,11 @@ from collections.abc import Iterable
 
 import scipy
 
-from vigil.documents.night import LEFT, REPRODUCE, CellRow, Night, NightVerdict, StepRow
+from vigil.documents.night import LEFT, REPRODUCE, CellRow, LostTime, Night, NightVerdict, StepRow
 from vigil.documents.verdict import Verdict
 from vigil.errors import EXIT_COULD_NOT_RUN, EXIT_OUTSIDE, EXIT_REPRODUCED, EXIT_UNKNOWN
+from vigil.failures.categories import CATEGORIES
+from vigil.failures.past import triage_of
 from vigil.nightly.cells import cell_of
 from vigil.nightly.ledger import Ledger
 
@@ -58,7 +60,44 @@ def judge_night(night: Night, ledger: Ledger) -> Night:
         false_alarms_expected=round(FALSE_ALARMS * len(p_values), 2),
         by_chance=tuple(row.key for row in rows if row.stands is False),
     )
-    return night.replace(cells=cells, verdict=verdict, **({"steps": steps} if steps else {}))
+    facts = {"steps": steps} if steps else {}
+    lost = lost_time(rows, ledger)
+    return night.replace(cells=cells, verdict=verdict, **facts, **({"lost": lost} if lost else {}))
+
+
+def lost_time(rows: Iterable[CellRow], ledger: Ledger) -> tuple[LostTime, ...]:
+    """Return what failures took, by category: what cost most first.
+
+    Each try that failed is a failure. A try again is one after a failure on the same basis, in this night or the one before; it
+    stands with the category of that failure, and was useless where it failed too.
+    """
+    failures: dict[str, list[float]] = {}
+    again: dict[str, list[bool]] = {}
+    for row in rows:
+        before = ledger.last(cell_of(row), basis=row.basis)
+        category = before.triage.category if before and before.triage else None
+        ends: list[tuple[str | None, float]] = [(each.triage.category, each.seconds) for each in row.tries]
+        if row.is_done:
+            own = (row.seconds or 0.0) - sum(each.seconds for each in row.tries)
+            ends.append((triage_of(row).category if row.is_failed else None, own))
+        for end, seconds in ends:
+            if category is not None:
+                again.setdefault(category, []).append(end is not None)
+            if end is not None:
+                failures.setdefault(end, []).append(seconds)
+            category = end
+    lost = [
+        LostTime(
+            category=category,
+            name=CATEGORIES[category].name,
+            failures=len(failures.get(category, ())),
+            seconds=round(sum(failures.get(category, ())), 1),
+            tries=len(again.get(category, ())),
+            useless=sum(again.get(category, ())),
+        )
+        for category in failures.keys() | again.keys()
+    ]
+    return tuple(sorted(lost, key=lambda each: (-each.seconds, -each.failures, each.category)))
 
 
 def worst(codes: Iterable[int]) -> int:
@@ -69,6 +108,8 @@ def worst(codes: Iterable[int]) -> int:
 
 def standing_code(verdict: Verdict) -> int:
     """Return the exit code of what an earlier night has found and nothing has changed since."""
+    if verdict.is_failed:
+        return EXIT_COULD_NOT_RUN
     return EXIT_UNKNOWN if verdict.is_undecided else EXIT_OUTSIDE
 
 

@@ -20,6 +20,7 @@ from vigil.documents.failure import HungProcess
 from vigil.paths import project_root
 from vigil.process.environment import environment_of_runners
 from vigil.process.hosts import Forked, Hosts
+from vigil.process.memory_kills import memory_kills
 from vigil.process.stacks import hung_processes, remove_stacks
 
 HEARTBEAT_TIMEOUT_SECONDS = 120.0
@@ -33,8 +34,9 @@ _GRACE_SECONDS = 10.0
 class Ending:
     """How a runner's process ended: its exit code (negative: a signal), or what made the conductor end it.
 
-    processes: of a hang, what each process was doing.
-    earlier_events: how many events were there before it started, those of earlier attempts.
+    processes: of a hang, what each process was doing. earlier_events: how many events were there before it started, those of
+    earlier attempts. memory_kills: how many processes the kernel killed for memory in this cgroup while it ran, others' beside it
+    too.
     """
 
     exit_code: int | None
@@ -42,6 +44,7 @@ class Ending:
     processes: tuple[HungProcess, ...] = ()
     is_interrupted: bool = False
     earlier_events: int = 0
+    memory_kills: int = 0
 
 
 def execute(
@@ -76,6 +79,7 @@ def execute(
     earlier = len(reader.new())
     for name in (LOG_NAME, EVENTS_NAME):  # what a framework prints, or fails with, may name a store with its password
         (run_directory / name).touch(mode=0o600)
+    kills = memory_kills()
     forked = None
     if hosts:
         log = run_directory / LOG_NAME
@@ -92,7 +96,7 @@ def execute(
             if stop is not None and stop.is_set():
                 raise KeyboardInterrupt
             time.sleep(0.1)
-        return Ending(process.returncode, earlier_events=earlier)
+        return Ending(process.returncode, earlier_events=earlier, memory_kills=memory_kills() - kills)
     except KeyboardInterrupt:
         with contextlib.suppress(ProcessLookupError):
             process.terminate()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import signal
 import time
 from datetime import datetime, timezone
@@ -41,12 +42,15 @@ from vigil.documents.record import (
 )
 from vigil.documents.verdict import Verdict
 from vigil.errors import DataError
+from vigil.failures.past import past_tries
+from vigil.failures.triage import Evidence, told, triage
+from vigil.paths import runs_directory
 from vigil.process.environment import describe_code, describe_machine
 from vigil.process.execute import LOG_NAME, Ending
-from vigil.process.stacks import told
+from vigil.process.stacks import told as told_of_hang
 from vigil.redaction import redact
 
-_LOG_LINES = 20
+_LOG_LINES, _LOG_BYTES = 20, 2**18
 
 
 def write_json(path: Path, content: dict[str, Any]) -> None:
@@ -208,7 +212,7 @@ def failure_of(run_directory: Path, attempt: list[dict], ending: Ending) -> Fail
     elif last_word:
         category, message = last_word["category"], last_word["message"]
     elif ending.hang:
-        category, message = "hang", "; ".join([ending.hang, *told(ending.processes), "the runner was ended"])
+        category, message = "hang", "; ".join([ending.hang, *told_of_hang(ending.processes), "the runner was ended"])
     elif not attempt:
         category, message = (
             "could_not_start",
@@ -216,16 +220,31 @@ def failure_of(run_directory: Path, attempt: list[dict], ending: Ending) -> Fail
         )
     else:
         category, message = "died", _how_it_died(ending.exit_code)
-    tail = _log_tail(run_directory)
+    log = _log(run_directory)
+    evidence = Evidence(
+        [*log, *(last_word.get("traceback", "").splitlines() if last_word else [])],
+        exit_code=ending.exit_code,
+        said=category,
+        message=message,
+        oom_kills=ending.memory_kills,
+        free_bytes=shutil.disk_usage(run_directory).free,
+    )
     return Failure(
-        category=category, phase=phase, step=step, message=redact(message), log_tail=tail, processes=ending.processes
+        category=category,
+        phase=phase,
+        step=step,
+        message=redact(message),
+        log_tail=_tail(log),
+        triage=None if category == "unsupported" else triage(evidence, past_tries(runs_directory())),
+        processes=ending.processes,
     )
 
 
 def _failure_of_detections(run_directory: Path, message: str, *, step: int) -> Failure:
     """Return the failure of a run whose detections cannot be measured, although its runner finished."""
-    tail = _log_tail(run_directory)
-    return Failure(category="detections", phase="evaluate", step=step, message=message, log_tail=tail)
+    tail = _tail(_log(run_directory))
+    found = told("corrupt_data", "evidence", message, past_tries(runs_directory()))
+    return Failure(category="detections", phase="evaluate", step=step, message=message, log_tail=tail, triage=found)
 
 
 def _how_it_died(exit_code: int | None) -> str:
@@ -244,10 +263,21 @@ def _status(failure: Failure | None) -> Status:
     return "interrupted" if failure.verdict is Verdict.FAILED_INTERRUPTED else "failed"
 
 
-def _log_tail(run_directory: Path) -> tuple[str, ...]:
+def last_lines(path: Path) -> list[str]:
+    """Return the end of a log, as much as the longest chain of exceptions takes. Raises OSError."""
+    with path.open("rb") as file:
+        file.seek(max(path.stat().st_size - _LOG_BYTES, 0))
+        return file.read().decode("utf-8", "replace").splitlines()
+
+
+def _log(run_directory: Path) -> list[str]:
+    """Return the last lines of a run's log; none where it has no log."""
     path = run_directory / LOG_NAME
-    text = path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
-    return tuple(redact("\n".join(text.splitlines()[-_LOG_LINES:])).splitlines())
+    return last_lines(path) if path.exists() else []
+
+
+def _tail(log: list[str]) -> tuple[str, ...]:
+    return tuple(redact("\n".join(log[-_LOG_LINES:])).splitlines())
 
 
 def _curve(events: list[dict]) -> tuple[CurvePoint, ...]:

@@ -81,7 +81,12 @@ def failed(failure: Failure, *, metric: Metric, seed: int, values: Sequence[Seed
     verdict = without_band(failure.verdict, failure.message, metric=metric, values=values)
     return verdict.replace(
         failure=RunFailure(
-            seed=seed, category=failure.category, phase=failure.phase, step=failure.step, log_tail=failure.log_tail
+            seed=seed,
+            category=failure.category,
+            phase=failure.phase,
+            step=failure.step,
+            log_tail=failure.log_tail,
+            triage=failure.triage,
         ),
     )
 

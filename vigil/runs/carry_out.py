@@ -22,7 +22,9 @@ from vigil.documents.record import Record
 from vigil.documents.verdict import Verdict
 from vigil.documents.verification import StepVerdict
 from vigil.errors import CannotRun, EnvironmentFailed, UsageError
-from vigil.paths import reference_directory
+from vigil.failures.past import past_tries
+from vigil.failures.triage import Evidence, triage
+from vigil.paths import reference_directory, runs_directory
 from vigil.process.directories import alone_in
 from vigil.process.execute import execute
 from vigil.process.planted import with_mark
@@ -187,7 +189,15 @@ def give_up(directory: Path, error: EnvironmentFailed) -> Invocation:
     invocation = read_invocation(directory)
     names = run_names(invocation.seeds)
     metric = Metric.of(spec_of(directory / names[0]).training)
-    failure = Failure(category="environment", phase="start", step=0, message=error.reason, log_tail=tuple(error.log_tail))
+    said = Evidence([*error.log_tail, error.reason], said="environment", message=error.reason)
+    failure = Failure(
+        category="environment",
+        phase="start",
+        step=0,
+        message=error.reason,
+        log_tail=tuple(error.log_tail),
+        triage=triage(said, past_tries(runs_directory())),
+    )
     if invocation.is_to_be_verified:
         unverified = FirstRung.not_climbed(StepVerdict(name=failure.verdict, reason=error.reason))
         invocation = invocation.replace(verify=unverified)

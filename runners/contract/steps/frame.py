@@ -51,6 +51,7 @@ STEP, ROWS, STEPS, EVALUATION, SINGLE, REPEAT = "step", "rows", "steps", "evalua
 LOOK = "look"
 _BATCH = "batch_sha256"
 FAILED = "failed"  # in the directory of an oracle that came to nothing
+NOT_ASKED = "the oracle came to nothing; this context was not asked"
 OPTION = "--step"
 
 
@@ -490,7 +491,7 @@ def _await_facts(directory: Path, events: EventWriter) -> dict[str, Any]:
     """Return what the oracle tells contexts, which start beside it."""
     while not (directory / FLOORS).exists():
         if (directory / FAILED).exists():
-            raise ContractError("the oracle came to nothing; this context was not asked")
+            raise ContractError(NOT_ASKED)
         events.advance()
         time.sleep(0.2)
     return json.loads((directory / FLOORS).read_text(encoding="utf-8"))["facts"]
