@@ -28,6 +28,7 @@ def log_of(line: str) -> list[str]:
         ({"said": "hang", "message": "no progress"}, "hang"),
         ({"said": "interrupted", "message": "stopped by the user"}, "killed"),
         ({"said": "nan_loss", "exit_code": 3}, "loss_nan"),
+        ({"said": "nan_state", "exit_code": 3}, "loss_nan"),
         ({"said": "died", "message": "the runner was killed by SIGKILL (the kernel does this)"}, "killed"),
         ({"exit_code": 1}, "key_not_found"),
         ({"exit_code": 1, "oom_kills": 1}, "key_not_found"),  # another process of the cgroup was killed

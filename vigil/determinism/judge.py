@@ -15,7 +15,7 @@ import scipy
 
 from vigil.documents.determinism import DIFFERENT, ROUNDING, SAME, Cost
 
-# A run rounds in every operator of every step, a twin once, in its weights: right ones lie at 4.3 floors at most, a planted error
+# A run rounds in every operator of every step, a twin once, in its weights: right ones lie at 11 floors at most, a planted error
 # that is seen on uneven devices alone at 260 (docs/determinism.md).
 MARGIN = 30.0
 _ROUNDOFF = {"fp64": 2.0**-53, "fp32": 2.0**-24, "fp16": 2.0**-11, "bf16": 2.0**-8, "tf32": 2.0**-11}

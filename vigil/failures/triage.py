@@ -26,6 +26,7 @@ _FULL_BYTES = 2**20
 _SAID = {
     "nan_loss": "loss_nan",
     "nan_detections": "loss_nan",
+    "nan_state": "loss_nan",
     "out_of_memory": "out_of_memory",
     "hang": "hang",
     "interrupted": "killed",
@@ -110,7 +111,7 @@ def _decided(evidence: Evidence) -> tuple[str, Basis, str | None]:
         return "killed", "evidence", ended
     if number is signal.SIGXFSZ:
         return "disk_full", "evidence", ended
-    if evidence.said in ("nan_loss", "nan_detections"):
+    if evidence.said and _SAID.get(evidence.said) == "loss_nan":
         line = _first_not_finite(evidence.log) or (chain[0].line if chain else evidence.message)
         return _SAID[evidence.said], "evidence", line
     if number in _CRASHES:
