@@ -48,6 +48,7 @@ def test_a_long_run_that_would_fail_is_not_begun(tmp_path, monkeypatch, capsys) 
     assert code == 3
     assert "WOULD FAIL: digits_mlp, profile quick, torch-jit-fp32-x1: first steps, when an evaluation" in error
     assert "stack expects each tensor to be equal size" in error
+    assert "tensor mismatch (deep learning): Compare the shapes" in error
     [directory] = (tmp_path / "runs").iterdir()
     document = Preflight.read(directory)
     assert [each.name for each in document.failing] == ["first steps"]

@@ -252,6 +252,8 @@ def _rehearsed(work: _Rehearsal, name: str, training: dict[str, Any]) -> None:
     if failure:
         says = f"{failure.message}{_fitting_batch(work, training) if _is_memory(failure) else ''}"
         says += "".join(f"\n| {line}" for line in failure.log_tail[-_LOG_LINES:])
+        if failure.triage:
+            says += f"\n{failure.triage.name} ({failure.triage.dimension}): {failure.triage.advice}"
     when = _PHASES.get(failure.phase, failure.phase) if failure else "train"
     seconds = round(time.monotonic() - began, 2)
     work.checks.append(Check(name=name, when=when, outcome=FAILS if failure else HOLDS, says=says, seconds=seconds))
