@@ -6,6 +6,7 @@ from reports.step_text import row, wrapped
 from vigil.documents.preflight import FAILS, HOLDS, Preflight
 from vigil.progress import duration
 
+_INDENT = 11
 _MARKS = {HOLDS: "ok", FAILS: "FAILS"}
 
 
@@ -21,8 +22,9 @@ def preflight_block(document: Preflight, *, directory: str) -> str:
     for check in document.checks:
         first_line, *log = check.says.splitlines() or [""]
         mark = _MARKS.get(check.outcome, check.outcome)
-        lines += wrapped(f"  {mark:<8}", f"{check.name}{f': {first_line}' if first_line else ''}", indent=10)
-        lines += [f"          {line}" for line in log]
+        lines += wrapped(f"  {mark:<9}", f"{check.name}{f': {first_line}' if first_line else ''}", indent=_INDENT)
+        for line in log:
+            lines += [" " * _INDENT + line] if line.startswith("|") else wrapped(" " * _INDENT, line, indent=_INDENT)
     if ahead := document.ahead:
         share = 100.0 * document.seconds / max(ahead.seconds, document.seconds)
         seeds = "1 seed" if ahead.seeds == 1 else f"{ahead.seeds} seeds"
