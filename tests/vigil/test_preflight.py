@@ -13,7 +13,7 @@ from vigil.documents.context import make_context
 from vigil.documents.preflight import HOLDS, Preflight
 from vigil.recipes.loading import load_recipe
 from vigil.runs.plan import Request
-from vigil.runs.rehearsal import expected_seconds
+from vigil.runs.rehearsal import available_memory, expected_seconds
 
 RAISES = """
 def install():
@@ -53,6 +53,22 @@ def test_a_long_run_that_would_fail_is_not_begun(tmp_path, monkeypatch, capsys) 
     document = Preflight.read(directory)
     assert [each.name for each in document.failing] == ["first steps"]
     assert document.ahead is None
+
+
+@pytest.mark.parametrize(("limit", "expected"), [("max", 900 * 1024), ("700000\n", 350_000), ("9999999\n", 900 * 1024)])
+def test_what_a_group_keeps_of_files_counts_as_free(tmp_path, limit, expected) -> None:
+    """Else every container that has read a data set would be short of memory."""
+    files = {
+        "proc/meminfo": "MemTotal: 1000 kB\nMemAvailable: 900 kB\n",
+        "sys/fs/cgroup/memory.max": limit,
+        "sys/fs/cgroup/memory.current": "650000\n",
+        "sys/fs/cgroup/memory.stat": "anon 350000\ninactive_file 200000\nactive_file 100000\n",
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    assert available_memory(tmp_path) == expected
+    assert available_memory(tmp_path / "nothing") is None
 
 
 @pytest.mark.slow

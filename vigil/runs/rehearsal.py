@@ -428,17 +428,23 @@ def _median(events: Sequence[dict], *, since: tuple[str, str], until: tuple[str,
     return statistics.median(found[leave_out:] or found) if found else 0.0
 
 
-def available_memory() -> int | None:
-    """Return how many bytes of memory can still be had: of the machine, or of the control group that this process is in."""
-    found = []
-    with contextlib.suppress(OSError, ValueError, StopIteration):
-        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
-        found.append(1024 * int(next(line.split()[1] for line in lines if line.startswith("MemAvailable:"))))
-    with contextlib.suppress(OSError, ValueError):
-        limit = Path("/sys/fs/cgroup/memory.max").read_text(encoding="ascii").strip()
-        used = Path("/sys/fs/cgroup/memory.current").read_text(encoding="ascii").strip()
-        found.append(int(limit) - int(used))
+def available_memory(root: Path = Path("/")) -> int | None:
+    """Return how many bytes of memory can still be had: of the machine, or of the control group that this process is in.
+
+    What a group keeps of files it gives back when memory is short, so it counts as free. None where neither is told.
+    """
+    found, group = [], root / "sys" / "fs" / "cgroup"
+    with contextlib.suppress(OSError, ValueError, KeyError):
+        found.append(1024 * _fields(root / "proc" / "meminfo")["MemAvailable:"])
+    with contextlib.suppress(OSError, ValueError, KeyError):  # without a limit it reads `max`
+        limit, used = (int((group / name).read_text(encoding="ascii")) for name in ("memory.max", "memory.current"))
+        kept = _fields(group / "memory.stat")
+        found.append(limit - used + kept["inactive_file"] + kept["active_file"])
     return min(found, default=None)
+
+
+def _fields(file: Path) -> dict[str, int]:
+    return {words[0]: int(words[1]) for line in file.read_text(encoding="ascii").splitlines() if len(words := line.split()) > 1}
 
 
 def _folder(name: str) -> str:
