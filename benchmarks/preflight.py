@@ -139,13 +139,12 @@ def save_state(path, state, *, step):
 checkpoint.save_state = save_state
 """),
     Plant("a checkpoint cannot be loaded into the model", "resume", _LAST, """
-if os.path.basename(os.getcwd()) is not None:
-    own = train.Trainer.set_state
-    def set_state(self, state):
-        if any(np.abs(each).max() > 0 for name, each in state.items() if not name.startswith(("params", "stats")) and each.size):
-            raise RuntimeError("Error(s) in loading state_dict")
-        own(self, state)
-    train.Trainer.set_state = set_state
+own = train.Trainer.set_state
+def set_state(self, state):
+    if any(np.abs(each).max() > 0 for name, each in state.items() if not name.startswith(("params", "stats")) and each.size):
+        raise RuntimeError("Error(s) in loading state_dict")
+    own(self, state)
+train.Trainer.set_state = set_state
 """),
     Plant("the final state cannot be saved", "the end", _FIRST, """
 def save_state(path, state, *, step):

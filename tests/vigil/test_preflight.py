@@ -71,6 +71,13 @@ def test_what_a_group_keeps_of_files_counts_as_free(tmp_path, limit, expected) -
     assert available_memory(tmp_path / "nothing") is None
 
 
+@pytest.mark.torch
+def test_a_learning_rate_that_is_no_number_from_the_first_step_on_is_found(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr("vigil.runs.rehearsal.learning_rate", lambda schedule, step: float("inf"))
+    [check] = preflight_of(None, tmp_path).failing
+    assert (check.name, check.says) == ("learning rate", "ValueError: at step 0 it is inf")
+
+
 @pytest.mark.slow
 @pytest.mark.torch
 def test_the_largest_batch_that_would_fit_is_told(tmp_path, monkeypatch) -> None:

@@ -215,8 +215,8 @@ def _try_request(work: _Rehearsal, training: dict[str, Any]) -> None:
         says.append("verified by checksum" if work.data_directory else "embedded")
     with work.trying("learning rate", "train") as says:
         rates = [learning_rate(training["learning_rate"], step) for step in range(training["steps"])]
-        if wrong := next((step for step, rate in enumerate(rates) if not math.isfinite(rate)), None):
-            raise ValueError(f"at step {wrong} it is {rates[wrong]}")
+        if wrong := [step for step, rate in enumerate(rates) if not math.isfinite(rate)]:
+            raise ValueError(f"at step {wrong[0]} it is {rates[wrong[0]]}")
         says.append(f"finite at each of {len(rates):,} steps, from {min(rates):.3g} to {max(rates):.3g}")
 
 
