@@ -261,17 +261,17 @@ def test_a_file_that_cannot_be_written_after_the_work_is_a_line(command, scripte
 )
 def test_what_the_system_refuses_is_a_line(monkeypatch, capsys, number, said):
     """With the place and what to do; a loop of links is one as well."""
-    monkeypatch.setattr(vigil.cli.main.reproduce, "load_recipe", Mock(side_effect=OSError(number, os.strerror(number), "runs/x")))
+    monkeypatch.setattr(vigil.cli.options, "load_recipe", Mock(side_effect=OSError(number, os.strerror(number), "runs/x")))
     assert main(REPRODUCE) == 3
     assert f"vigil: {said}" in capsys.readouterr().err
-    monkeypatch.setattr(vigil.cli.main.reproduce, "load_recipe", Mock(side_effect=RuntimeError("Symlink loop from 'x'")))
+    monkeypatch.setattr(vigil.cli.options, "load_recipe", Mock(side_effect=RuntimeError("Symlink loop from 'x'")))
     assert main(REPRODUCE) == 3
     assert capsys.readouterr().err == "vigil: Symlink loop from 'x'.\n"
 
 
 def test_an_error_that_nobody_foresaw_is_no_number_outside_its_band(monkeypatch, capsys):
     """It keeps its traceback, and ends in 3: Python's own 1 would say that a number is outside its band."""
-    monkeypatch.setattr(vigil.cli.main.reproduce, "load_recipe", lambda name: 1 / 0)
+    monkeypatch.setattr(vigil.cli.options, "load_recipe", lambda name: 1 / 0)
     assert main(REPRODUCE) == 3
     assert "ZeroDivisionError" in capsys.readouterr().err
 
@@ -293,7 +293,7 @@ def test_ctrl_c_outside_a_run_is_a_line(command, monkeypatch):
     def press(name: str) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(vigil.cli.main.reproduce, "load_recipe", press)
+    monkeypatch.setattr(vigil.cli.options, "load_recipe", press)
     assert command(*REPRODUCE) == (3, "", "vigil: interrupted\n")
 
 

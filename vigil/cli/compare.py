@@ -19,11 +19,10 @@ from vigil.documents.record import Record
 from vigil.documents.verification import Verification
 from vigil.errors import UsageError
 from vigil.paths import runs_directory
-from vigil.process.build_spec import fault_entry
 from vigil.process.directories import new_directory, require_writable
 from vigil.process.side_by_side import available_cores, share_cores, side_by_side
 from vigil.progress import RunDisplay, duration
-from vigil.recipes.loading import DEFAULT_PROFILE, identity_of, load_recipe
+from vigil.recipes.loading import DEFAULT_PROFILE, identity_of
 from vigil.releases.naming import ALLOWED, Release, parse_hold, parse_release
 from vigil.releases.release_pair import judge, read_side, unavailable_side
 from vigil.releases.resolve import Resolved
@@ -76,22 +75,11 @@ def run(arguments: argparse.Namespace) -> int:
         return own_comparison.run(arguments, of_recipes=of_recipes)
     if arguments.threads is not None:
         raise UsageError("--threads: allowed for a file of your own alone, as in `vigil compare my_step.py OLD NEW --threads 1`.")
-    recipe = load_recipe(arguments.recipe)
-    recipe.profile(arguments.profile)
     options.check_file("--markdown", arguments.markdown)
     releases = _releases(arguments)
     jobs = options.whole_number("--jobs", arguments.jobs or "1", least=1, most=len(NAMES))
     timeout = options.seconds("--hang-timeout", arguments.hang_timeout)
-    request = Request(
-        recipe=recipe,
-        recipe_source=arguments.recipe,
-        profile=arguments.profile,
-        context=options.context_from(arguments),
-        seeds=options.seeds_from(arguments),
-        fault=fault_entry(arguments.fault),
-        command=arguments.command,
-        verify=True,
-    )
+    request = options.request_from(arguments, verify=True)
     display, runs = RunDisplay(), runs_directory()
     require_writable(runs)
     if warning := foreseen_pair(request):

@@ -18,10 +18,12 @@ from vigil.documents.context import FRAMEWORKS, Context, make_context
 from vigil.documents.document import Document
 from vigil.documents.invocation import SequentialRule
 from vigil.errors import DirectoryError, FrameworkMissing, UsageError, nearest
+from vigil.process.build_spec import fault_entry
 from vigil.process.environment import installed_frameworks
 from vigil.recipes.blocks import OWN_DATA
 from vigil.recipes.loading import DEFAULT_PROFILE, Recipe, load_recipe, recipe_names
 from vigil.releases.naming import Release, parse_release
+from vigil.runs.plan import Request
 from vigil.runs.until_decided import rule
 from vigil.statistics.sequential import CAP, DELTA
 
@@ -44,6 +46,26 @@ _MEANINGS = {
 def group(parser: argparse.ArgumentParser, title: str) -> argparse._ArgumentGroup:
     """Return the group of options with this title, which is made where there is none."""
     return next((each for each in parser._action_groups if each.title == title), None) or parser.add_argument_group(title)
+
+
+def request_from(arguments: argparse.Namespace, **more: Any) -> Request:
+    """Return what is asked of one recipe, in one context, by every verb that trains it. Raises UsageError.
+
+    Args:
+        more: fields of the request that a verb has options of its own for.
+    """
+    recipe = load_recipe(arguments.recipe)
+    recipe.profile(arguments.profile)
+    return Request(
+        recipe=recipe,
+        recipe_source=arguments.recipe,
+        profile=arguments.profile,
+        context=context_from(arguments),
+        seeds=seeds_from(arguments),
+        fault=fault_entry(arguments.fault),
+        command=arguments.command,
+        **more,
+    )
 
 
 def add_recipe(parser: argparse.ArgumentParser, *, or_all: str | None = None, or_step: bool = False) -> None:

@@ -16,10 +16,8 @@ from vigil.documents.invocation import Invocation
 from vigil.documents.preflight import Preflight
 from vigil.errors import CannotRun
 from vigil.paths import runs_directory
-from vigil.process.build_spec import fault_entry
 from vigil.process.directories import require_writable
 from vigil.progress import StageDisplay, duration
-from vigil.recipes.loading import load_recipe
 from vigil.releases.recorded import interpreter
 from vigil.releases.store import obtain
 from vigil.runs.plan import Request
@@ -51,19 +49,9 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Try everything, show what was found, return 0 it holds, 3 a run would fail."""
-    recipe = load_recipe(arguments.recipe)
-    recipe.profile(arguments.profile)
     release = options.release_of_context(arguments)
     options.require_framework_named(arguments)
-    request = Request(
-        recipe=recipe,
-        recipe_source=arguments.recipe,
-        profile=arguments.profile,
-        context=options.context_from(arguments),
-        seeds=options.seeds_from(arguments),
-        fault=fault_entry(arguments.fault),
-        command=arguments.command,
-    )
+    request = options.request_from(arguments)
     with StageDisplay() as display:
         if release:
             request = dataclasses.replace(request, release=obtain(release, tell=display.say))

@@ -14,13 +14,11 @@ from vigil.cli.preflight import before_long_runs
 from vigil.documents.verification import Verification
 from vigil.errors import EXIT_COULD_NOT_RUN
 from vigil.paths import runs_directory
-from vigil.process.build_spec import fault_entry
 from vigil.progress import RunDisplay
-from vigil.recipes.loading import load_recipe
 from vigil.releases.store import obtain
 from vigil.runs.carry_out import CarriedOut, carry_out
 from vigil.runs.foresee import foreseen
-from vigil.runs.plan import Request, plan, preflight
+from vigil.runs.plan import plan, preflight
 from vigil.runs.watch import Watch
 from vigil.terminal import answered
 
@@ -46,22 +44,10 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Reproduce, print the verdict block, return the verdict's exit code."""
-    recipe = load_recipe(arguments.recipe)
-    recipe.profile(arguments.profile)
     sequential = options.sequential_from(arguments)
     release = options.release_of_context(arguments)
     options.require_framework_named(arguments)
-    request = Request(
-        recipe=recipe,
-        recipe_source=arguments.recipe,
-        profile=arguments.profile,
-        context=options.context_from(arguments),
-        seeds=options.seeds_from(arguments),
-        fault=fault_entry(arguments.fault),
-        command=arguments.command,
-        verify=not arguments.no_verify,
-        sequential=sequential,
-    )
+    request = options.request_from(arguments, verify=not arguments.no_verify, sequential=sequential)
     timeout = options.seconds("--hang-timeout", arguments.hang_timeout)
     with RunDisplay() as display:
         if release:
