@@ -1,6 +1,10 @@
 """`vigil triage`: of a run's directory, of one that a kill left, and of any log."""
 
 import json
+import os
+import subprocess
+import sys
+import time
 
 import pytest
 
@@ -66,6 +70,18 @@ def test_what_follows_from_another_failure_is_passed_over(tmp_path, capsys):
         a_run(tmp_path / "step" / name, [*FIRST, event("failed", 1_700_000_005.0, category="crash", **facts)])
     answer = answer_of(capsys, TriageAnswer, "triage", str(tmp_path / "step"))
     assert [each.where for each in answer.failures] == [str(tmp_path / "step" / "oracle")]
+
+
+def test_a_run_that_is_under_way_has_not_failed(tmp_path, capsys):
+    """Its process is there and was heard a moment ago; one that is gone, or was silent for long, has died."""
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    for name, pid, ago in (("runs", os.getpid(), 1.0), ("killed", gone.pid, 1.0), ("silent", os.getpid(), 3600.0)):
+        heard = event("heartbeat", time.time() - ago, progress=3)
+        a_run(tmp_path / "command" / name, [{**FIRST[0], "pid": pid}, *FIRST[1:], heard])
+    answer = answer_of(capsys, TriageAnswer, "triage", str(tmp_path / "command"))
+    assert answer.running == (str(tmp_path / "command" / "runs"),)
+    assert {each.where.rpartition("/")[2]: each.said for each in answer.failures} == {"killed": "died", "silent": "died"}
 
 
 def test_a_directory_where_nothing_failed_says_so(tmp_path, capsys):

@@ -65,11 +65,12 @@ class TriagedFailure(Part):
 
 
 class TriageAnswer(Answer):
-    """Every failure below a place."""
+    """Every failure below a place. running: the runs of which nothing can be said yet."""
 
     verb: Literal["triage"] = "triage"
     place: str
     failures: tuple[TriagedFailure, ...]
+    running: tuple[str, ...] = ()
 
 
 class NothingNewTonight(Part):

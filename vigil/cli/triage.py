@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import time
 from collections.abc import Iterator
 from pathlib import Path
+
+import psutil
 
 from reports.failure_text import triage_rows
 from reports.step_text import row
@@ -19,7 +22,7 @@ from vigil.failures.categories import UNKNOWN
 from vigil.failures.past import past_tries
 from vigil.failures.triage import Evidence, of_old, triage
 from vigil.paths import expanded, runs_directory
-from vigil.process.execute import LOG_NAME, Ending
+from vigil.process.execute import HEARTBEAT_TIMEOUT_SECONDS, LOG_NAME, Ending
 from vigil.process.recording import failure_of, last_lines, read_record
 from vigil.terminal import answered
 
@@ -42,17 +45,19 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Show each failure, return 4 where one is unknown."""
-    place = expanded(arguments.place)
+    place, running = expanded(arguments.place), list[str]()
     if place.is_dir():
-        found = list(_failures(place))
+        found = list(_failures(place, running))
     elif place.is_file():
         found = [_of_log(place)]
     else:
         raise UsageError(f"{arguments.place}: no such file or directory. Allowed: a directory of runs, or a log.")
     is_unknown = any(each.triage.category == UNKNOWN for each in found)
     exit_code = EXIT_UNKNOWN if is_unknown else EXIT_REPRODUCED
-    options.write_json(arguments, TriageAnswer(exit_code=exit_code, place=str(place), failures=tuple(found)))
-    answered("\n".join(line for each in found for line in _block(each)) or f"{place}: nothing failed")
+    answer = TriageAnswer(exit_code=exit_code, place=str(place), failures=tuple(found), running=tuple(running))
+    options.write_json(arguments, answer)
+    lines = [line for each in found for line in _block(each)] or [f"{place}: nothing {'has failed yet' if running else 'failed'}"]
+    answered("\n".join([*lines, *(f"still running: {each}" for each in running)]))
     return exit_code
 
 
@@ -71,8 +76,8 @@ def _of_log(path: Path) -> TriagedFailure:
     return TriagedFailure(where=str(path), triage=triage(Evidence(lines), past_tries(runs_directory())))
 
 
-def _failures(directory: Path) -> Iterator[TriagedFailure]:
-    """Yield the failures below a directory. Raises UsageError where no run and no log is."""
+def _failures(directory: Path, running: list[str]) -> Iterator[TriagedFailure]:
+    """Yield the failures below a directory, and list the runs that are under way. Raises UsageError where there is nothing."""
     runs = sorted(path.parent for path in directory.rglob(EVENTS))
     if not runs and (directory / LOG_NAME).is_file():
         yield _of_log(directory / LOG_NAME)
@@ -81,6 +86,9 @@ def _failures(directory: Path) -> Iterator[TriagedFailure]:
         raise UsageError(f"{directory}: holds no run ({EVENTS}) and no {LOG_NAME}. Name a directory of runs, or a log.")
     tries = past_tries(runs_directory())
     for run in runs:
+        if _is_running(run):
+            running.append(str(run))
+            continue
         failure = _failure(run)
         if failure is None or failure.category == "unsupported" or failure.message == NOT_ASKED:
             continue  # the last follows from another one here
@@ -98,10 +106,23 @@ def _failure(run: Path) -> Failure | None:
     """Return why a run failed, by its record; by its events where it has none, as the processes of verifications have."""
     if record := read_record(run):
         return record.failure
-    try:
-        events = read_events(run)
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise CannotRun(f"{run / EVENTS}: cannot be read ({type(error).__name__}: {error}).") from error
+    events = _events(run)
     if any(event["kind"] == "finished" for event in events):
         return None
     return failure_of(run, events, Ending(None))
+
+
+def _is_running(run: Path) -> bool:
+    """Is its process there, and was it heard a short while ago? A runner's heart beats every few seconds."""
+    events = _events(run)
+    pid = next((event["pid"] for event in reversed(events) if event["kind"] == "started"), None)
+    if pid is None or events[-1]["kind"] in ("finished", "failed"):
+        return False
+    return psutil.pid_exists(pid) and time.time() - events[-1]["time"] < HEARTBEAT_TIMEOUT_SECONDS
+
+
+def _events(run: Path) -> list[dict]:
+    try:
+        return read_events(run)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise CannotRun(f"{run / EVENTS}: cannot be read ({type(error).__name__}: {error}).") from error
