@@ -407,7 +407,7 @@ def test_a_sum_in_the_order_of_arrival_is_no_operators_fault(traced) -> None:
     """Each addition is right: it is given another part."""
     _, found, _ = traced(DEVICES, "--runs", "10")
     assert found.operator is None
-    assert found.beyond.startswith("it comes from outside of the framework: aten.add.Tensor at script.py:16")
+    assert found.beyond.startswith("it comes from outside of the framework: aten.add.Tensor at script.py:17")
 
 
 @pytest.mark.slow
