@@ -8,6 +8,7 @@ from reports.step_text import row, triaged, wrapped
 from vigil.documents.audit import Audit, AuditCoverage, AuditFinding
 from vigil.documents.verdict import Verdict
 from vigil.progress import duration
+from vigil.terminal import some_of
 
 _MOST = 12
 _MOST_NAMES = 8
@@ -85,12 +86,13 @@ def share_of(coverage: AuditCoverage) -> str:
 
 
 def coverage_block(coverage: tuple[AuditCoverage, ...]) -> str:
-    """Return which public names of each namespace are audited, as a table, with those that nobody has looked at."""
-    lines = [f"{'namespace':<28} {'names':>6} {'audited':>8} {'gaps':>6} {'of numeric':>11}  looked at by nobody"]
+    """Return how much of the public names of each namespace is audited, the sum first, and what nobody has looked at."""
+    lines = [f"audited: {_covered(coverage)}", f"  {'namespace':<26} {'names':>6} {'audited':>8} {'gaps':>6} {'of numeric':>11}"]
     for each in coverage:
-        share = share_of(each)
-        short = [name.rpartition(".")[2] for name in each.unseen]
-        more = f" and {len(short) - _MOST_NAMES} more" if len(short) > _MOST_NAMES else ""
-        unseen = f"{', '.join(short[:_MOST_NAMES])}{more}"
-        lines.append(f"{each.namespace:<28} {each.names:>6} {each.audited:>8} {each.gaps:>6} {share:>11}  {unseen}")
+        lines.append(f"  {each.namespace:<26} {each.names:>6} {each.audited:>8} {each.gaps:>6} {share_of(each):>11}")
+    if unseen := [each for each in coverage if each.unseen]:
+        lines.append("looked at by nobody (all of them with --json FILE)")
+    for each in unseen:
+        names = some_of([name.rpartition(".")[2] for name in each.unseen], _MOST_NAMES)
+        lines += wrapped(f"  {each.namespace}: ", names, indent=4)
     return "\n".join(lines)

@@ -66,13 +66,18 @@ def test_two_processes_side_by_side_find_what_one_does(tmp_path):
     assert one.verdict.name == "regressed"
 
 
-def test_what_is_covered_is_told_without_an_audit(tmp_path):
+def test_what_is_covered_is_told_without_an_audit(tmp_path, monkeypatch):
     """Each public name is audited, a gap, or listed as looked at by nobody; without the definitions there is nothing to tell."""
     found = {each.namespace: each for each in covered(Started(framework="torch"), tmp_path)}
     assert found["torch.nn.functional"].audited > 100
     assert all(each.audited + each.gaps + len(each.unseen) == each.names for each in found.values())
-    lines = coverage_block(tuple(found.values())).splitlines()
-    assert [line.split()[0] for line in lines] == ["namespace", *found]
+    monkeypatch.setenv("COLUMNS", "80")
+    first, _, *lines = coverage_block(tuple(found.values())).splitlines()
+    assert first.startswith("audited: ")
+    assert [line.split()[0] for line in lines[: len(found)]] == list(found)
+    unseen = next(each for each in found.values() if each.unseen)
+    assert any(line.startswith(f"  {unseen.namespace}: {unseen.unseen[0].rpartition('.')[2]}") for line in lines[len(found) :])
+    assert max(map(len, lines)) <= 80
     (tmp_path / "python").write_text("#!/bin/sh\necho no module named numpy\nexit 1\n")
     (tmp_path / "python").chmod(0o755)
     with pytest.raises(CannotRun, match="no module named numpy"):
