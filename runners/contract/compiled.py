@@ -28,6 +28,7 @@ class Compiling(Protocol):
     framework: str
     task: str
     mode: str
+    precision: str
     fault: dict[str, str] | None
     attention: str
     devices: int

@@ -29,7 +29,9 @@ def keep_compiled(spec: compiled.Compiling, *, run_directory: Path) -> None:
     folder = compiled.directory_for(spec, version=torch.__version__, libraries=libraries, distribution="torch")
     if folder is None or spec.mode != "compile":
         return
-    os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", str(folder))
+    # The key of a cached program leaves out to which type autocast casts, before 2.13 (pytorch/pytorch#181564): a step in
+    # float16 would run what was compiled for bfloat16.
+    os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", str(folder / spec.precision))
     _link_fast(folder)
     # Other ranks are forked from the first one, and come here as well.
     _turn[:] = [run_directory / _TURN] if spec.devices > 1 and len(set(spec.shards)) == 1 else []

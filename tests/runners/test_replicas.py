@@ -107,6 +107,7 @@ def in_a_fork(work, *arguments):
 
 def rank(directory, is_first):
     modes.keep_compiled(read_spec(directory), run_directory=directory)
+    kept = Path(os.environ.get("TORCHINDUCTOR_CACHE_DIR", "nowhere")).name
     if is_first:  # it forks the others
         return in_a_fork(rank, directory, False)
     seen = []
@@ -119,7 +120,7 @@ def rank(directory, is_first):
         modes.forget_compiled("compile")
         torch.compile(lambda x: x + 1, backend=backend)(torch.ones(size))
         seen.append(is_free(directory / "compiling"))
-    print(directory.name, *seen, flush=True)
+    print(directory.name, *seen, kept, flush=True)
 
 for directory in sys.argv[1:]:
     in_a_fork(rank, Path(directory), True)
@@ -128,11 +129,15 @@ for directory in sys.argv[1:]:
 
 @pytest.mark.torch
 def test_ranks_that_compile_the_same_graph_take_turns(tmp_path):
-    """The lock is held while one compiles, also after all was forgotten, and only then; other graphs wait for nobody."""
+    """The lock is held while one compiles, also after all was forgotten, and only then; other graphs wait for nobody.
+
+    A precision never runs what was compiled for another one, and training keeps nothing.
+    """
     specs = {
         "alike": {"shards": (6, 6), "task": "verify"},
         "uneven": {"shards": (7, 5), "task": "verify"},
         "alone": {"task": "verify"},
+        "low": {"task": "verify", "precision": "bf16"},
         "trained": {"shards": (6, 6)},
     }
     for name, changes in specs.items():
@@ -143,5 +148,7 @@ def test_ranks_that_compile_the_same_graph_take_turns(tmp_path):
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
     # Is it free while rank 1 compiles, and after? Two times.
     free = {name: "False True" if name == "alike" else "True True" for name in specs}
-    assert done.stdout.splitlines() == [f"{name} {free[name]} {free[name]}" for name in specs], done.stderr
+    kept = {"low": "bf16", "trained": "nowhere"}
+    expected = [f"{name} {free[name]} {free[name]} {kept.get(name, 'fp32')}" for name in specs]
+    assert done.stdout.splitlines() == expected, done.stderr
     assert done.returncode == 0
