@@ -38,7 +38,8 @@ class Prober(Trainer):
         """Make the programs of this context's mode; those that training has no use for are traced when first called."""
         super().prepare(example=example)
         self.forward = self._program(self._training_forward, updates=False)
-        self.step_of_many = self._program(self._accumulate, updates=True)
+        self.gradients_of_part = self._program(self.differentiate, updates=True)
+        self.update_by_mean = self._program(self._update_by_mean, updates=True)
 
     def training_forward(self, images: np.ndarray, labels: Labels) -> tf.Tensor:
         """Make one forward pass in training mode, of which only the running statistics are left; return the loss."""
@@ -50,7 +51,9 @@ class Prober(Trainer):
         self.optimizer.use_rate(learning_rate)
         shards = self.spec.shards
         placed = [(self._images(images, shards), self.replica.place(labels, shards)) for images, labels in batches]
-        return devices.sum_over_replicas(self.step_of_many(placed), replica=self.replica)
+        # One program, called for each: of all of them together it would be as many times as large to compile.
+        found = [self.gradients_of_part(*part) for part in placed]
+        return devices.sum_over_replicas(self.update_by_mean(found), replica=self.replica)
 
     def replica_spread(self) -> dict[str, float]:
         """Return how far apart devices hold what they should hold alike: the largest difference of params, momentum and stats."""
@@ -124,8 +127,7 @@ class Prober(Trainer):
         arguments, classes = self.architecture.arguments(images, labels)
         return self._loss(self.model(*arguments, training=True), classes)
 
-    def _accumulate(self, batches):
-        found = [self.differentiate(images, labels) for images, labels in batches]
+    def _update_by_mean(self, found):
         of_each_variable = zip(*(gradients for _, gradients in found), strict=True)
         # Divided before they are added: the sum of scaled gradients could leave float32's range where their mean does not.
         self.update([tf.add_n([gradient / len(found) for gradient in gradients]) for gradients in of_each_variable])
