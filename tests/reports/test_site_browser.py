@@ -92,6 +92,20 @@ def test_no_page_is_wider_than_a_phone(report, name, scheme):
     assert errors == []
 
 
+@pytest.mark.parametrize("name", [*PAGES, f"cells/{CELL}.html"])
+@pytest.mark.parametrize("width", [1280, 1440])
+def test_no_table_is_cut_off_on_a_laptop(report, name, width):
+    """On a common screen every column is seen without scrolling sideways; a column that may not wrap would be found."""
+    page, _, index = report
+    page.set_viewport_size({"width": width, "height": 900})
+    page.goto((index.parent / name).as_uri())
+    cut = "[...document.querySelectorAll('.scroll')].filter(box => box.scrollWidth > box.clientWidth + 1).length"
+    assert page.evaluate(cut) == 0
+    page.add_style_tag(content="td, th { white-space: nowrap !important; }")
+    if name == "index.html":
+        assert page.evaluate(cut) > 0
+
+
 def test_a_chart_has_the_colours_of_the_page(report):
     """In dark mode the text of a chart is light, and it changes with the page."""
     page, _, index = report
