@@ -67,13 +67,17 @@ def test_a_known_finding_is_that_release_and_context_only():
     assert matching([known()], record(fault={"name": "x", "sha256": "0" * 64})) == []
 
 
+PLAIN, WIDE, HALF = "avx avx2 fma sse4_1", "avx avx2 avx512f fma sse4_1", "amx_bf16 avx avx2 avx512_fp16 avx512f fma sse4_1"
+
+
 @pytest.mark.parametrize(
-    ("flags", "applies"),
-    [("avx avx2 fma sse4_1", True), ("avx avx2 avx512f fma sse4_1", False), ("asimd sve", False), (None, False)],
+    ("patterns", "those"),
+    [(("avx avx2 fma *",), (PLAIN,)), (("!*avx512_fp16*",), (PLAIN, WIDE, "asimd sve", None)), (("*avx512f*", "!amx*"), (WIDE,))],
 )
-def test_a_finding_of_a_processor_is_not_looked_for_on_another(flags, applies):
-    """It is the processor that ran that counts; one that is not known has no such entry, neither an excuse nor an error."""
-    entry = known(cpu_flags=("avx avx2 fma *",))
+@pytest.mark.parametrize("flags", [PLAIN, WIDE, HALF, "asimd sve", None])
+def test_a_finding_of_a_processor_is_not_looked_for_on_another(patterns, those, flags):
+    """It is the processor that ran that counts, by what it has, and by what it has not."""
+    entry, applies = known(cpu_flags=patterns), flags in those
     environment = {"framework_version": "2.13.0"} | ({} if flags is None else {"cpu_flags": flags})
     of_run = a_record(recipe=RECIPE, context=parse_context("torch-jit-bf16-x1"), environment=environment)
     assert known_findings.matching([entry], of_run) == ([entry] if applies else [])

@@ -132,7 +132,7 @@ class KnownFinding(Part):
 
     releases: framework versions it is in. contexts: patterns of short context forms, as `tensorflow-*-bf16-x1`.
     layers: patterns of the origin's layer; quantity: of what it gets wrong. evidence: a script in docs/findings/, or a link.
-    cpu_flags: patterns of what an environment says of its processor; None where any has it.
+    cpu_flags: patterns of what an environment says of its processor, with ! those that must not match; None where any has it.
     """
 
     LEFT_OUT_WHEN_NONE: ClassVar[tuple[str, ...]] = ("cpu_flags",)

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 FILE_NAME = "known_findings.yaml"
 _LISTS = ("releases", "contexts", "layers", "cpu_flags")
+_NOT = "!"
 
 
 def explains(entry: KnownFinding, origin: Origin) -> bool:
@@ -140,5 +141,13 @@ def matching(known: Sequence[KnownFinding], record: Record) -> list[KnownFinding
         and entry.framework == record.context.framework
         and version in entry.releases
         and any(fnmatch.fnmatch(record.context.text, pattern) for pattern in entry.contexts)
-        and (entry.cpu_flags is None or any(fnmatch.fnmatch(flags, pattern) for pattern in entry.cpu_flags))
+        and (entry.cpu_flags is None or _is_such_a_processor(flags, entry.cpu_flags))
     ]
+
+
+def _is_such_a_processor(flags: str, patterns: Sequence[str]) -> bool:
+    """Do the flags match one of the patterns, as far as there are any, and none of those that begin with `!`?"""
+    wanted = [pattern for pattern in patterns if not pattern.startswith(_NOT)]
+    refused = [pattern.removeprefix(_NOT) for pattern in patterns if pattern.startswith(_NOT)]
+    is_one = any(fnmatch.fnmatch(flags, pattern) for pattern in wanted) or not wanted
+    return is_one and not any(fnmatch.fnmatch(flags, pattern) for pattern in refused)
