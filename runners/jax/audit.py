@@ -88,7 +88,7 @@ class Adapter:
             return outputs, gradients
 
         function: Callable[..., Any] = work
-        if self._mode != "eager":
+        if self._mode != "eager" and not question.is_program:
             function = jax.jit(work)
             if self._mode == "compile":
                 function = compile_ahead(function, chosen, rest, cotangents)

@@ -89,7 +89,7 @@ class Adapter:
             return outputs, [tf.convert_to_tensor(each) for each in gradients]
 
         function: Callable[..., Any] = work
-        if self._mode != "eager":
+        if self._mode != "eager" and not question.is_program:
             function = (compile_function if self._mode == "compile" else trace)(work)
 
         def made() -> Answer:

@@ -68,7 +68,7 @@ class Adapter:
 
     def prepared(self, call: Call, question: Question) -> Callable[[], Answer]:
         function: Callable[..., Any] = call
-        if self._mode == "compile":
+        if self._mode == "compile" and not question.is_program:
             function = compile_function(lambda **arguments: call(**arguments), dynamic=False)
         return lambda: self._answer(function, question)
 

@@ -13,7 +13,7 @@ from reports.audit_text import audit_block, coverage_block
 from runners.contract.files import replace_text
 from tests.test_architecture import ROOT
 from vigil.audit.definitions import catalog
-from vigil.audit.known import KnownCall
+from vigil.audit.known import KnownCall, of_processor
 from vigil.audit.limits import AuditLimits
 from vigil.audit.sweep import Extent, audit, covered
 from vigil.cli.main import main
@@ -219,6 +219,13 @@ def test_a_known_finding_is_of_its_releases_and_modes(more, is_covered):
     """A release that it was not seen in has none."""
     assert known_call(**more).covers(framework="torch", release="2.13.0", mode="eager") is is_covered
     assert not known_call(**more).covers(framework="jax", release="2.13.0", mode="eager")
+
+
+def test_a_known_finding_is_of_its_processors():
+    """On a processor that lacks what it needs, a finding neither excuses anything nor is missed."""
+    wide, plain = known_call(cpu_flags=["*avx512f*"]), known_call(name="plain")
+    assert of_processor([wide, plain], "avx avx2 avx512f fma") == [wide, plain]
+    assert of_processor([wide, plain], "avx avx2 fma") == [plain]
 
 
 def test_a_known_finding_that_no_longer_shows_is_told(tmp_path):

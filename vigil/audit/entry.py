@@ -37,6 +37,7 @@ class Entry:
     is_elementwise: one element of what it gives depends on one element of each argument, all of one shape.
     takes_any: NaN and infinities are tried as well; they go where the definition has them go.
     kept: arguments that stay in float32 where the others are in a reduced precision.
+    is_program: it is a whole program, which compiles what it compiles: no mode applies to it.
     """
 
     name: str
@@ -50,6 +51,7 @@ class Entry:
     is_elementwise: bool = False
     takes_any: bool = False
     kept: tuple[str, ...] = ()
+    is_program: bool = False
 
     @property
     def differentiated(self) -> tuple[str, ...]:
@@ -90,6 +92,7 @@ def operator(
     is_elementwise: bool = False,
     takes_any: bool = False,
     kept: Sequence[str] = (),
+    is_program: bool = False,
     **arguments: Argument,
 ) -> Callable[[Definition], Definition]:
     """Return a decorator that enters a definition into the catalog: the family is the name of its module."""
@@ -104,7 +107,7 @@ def operator(
             Entry(
                 name=name, family=definition.__module__.rsplit(".", 1)[-1], definition=definition, arguments=dict(arguments),
                 sizes=tuple(sizes), parameters=tuple(parameters), source=source, precisions=tuple(precisions),
-                is_elementwise=is_elementwise, takes_any=takes_any, kept=tuple(kept),
+                is_elementwise=is_elementwise, takes_any=takes_any, kept=tuple(kept), is_program=is_program,
             )
         )  # fmt: skip
         return definition

@@ -18,6 +18,7 @@ from vigil.digests import read_one
 from vigil.documents.document import Part
 from vigil.errors import DataError
 from vigil.paths import reference_directory
+from vigil.verify.known_findings import is_such_a_processor
 
 FILE_NAME = "known_findings.yaml"
 
@@ -26,7 +27,7 @@ class KnownCall(Part):
     """One known finding. All but `most` are patterns, or lists of them.
 
     kinds: of findings. quantities: `gradients/*`. most: floors beyond which it is another finding; left out where numbers are
-    wrong. evidence: a script below docs/findings/, or a link.
+    wrong. evidence: a script below docs/findings/, or a link. cpu_flags: of the processor, as in `verify.known_findings`.
     """
 
     name: str
@@ -39,6 +40,7 @@ class KnownCall(Part):
     precisions: tuple[str, ...] = ("*",)
     modes: tuple[str, ...] = ("*",)
     most: float = Field(default=float("inf"), gt=0)
+    cpu_flags: tuple[str, ...] = ()
     evidence: str
 
     def covers(self, *, framework: str, release: str, mode: str) -> bool:
@@ -55,6 +57,11 @@ class KnownCall(Part):
         """Is a finding this one?"""
         placed = _any(kind, self.kinds) and _any(quantity or "", self.quantities) and _any(precision, self.precisions)
         return self.names(operator, way) and placed and not (ratio or 0.0) > self.most
+
+
+def of_processor(known: Sequence[KnownCall], flags: str) -> list[KnownCall]:
+    """Return the known findings that a processor with these flags has."""
+    return [each for each in known if is_such_a_processor(flags, each.cpu_flags)]
 
 
 def _any(value: str, patterns: Sequence[str]) -> bool:

@@ -81,6 +81,7 @@ class Trial(NamedTuple):
             cotangents=cotangents,
             precision=self.precision,
             layout=self.layout,
+            is_program=self.entry.is_program,
         )
 
 
@@ -111,7 +112,7 @@ def plan(entry: Entry, *, is_quick: bool = False, has_layouts: bool = False, pre
             tried.append((entry.sizes[min(2, len(entry.sizes) - 1)], entry.parameters[0], "fp32", "plain", ANY))
     if not is_quick:
         middle = entry.sizes[min(2, len(entry.sizes) - 1)]
-        if has_layouts and "fp32" in allowed:
+        if has_layouts and "fp32" in allowed and not entry.is_program:
             tried += [(middle, entry.parameters[0], "fp32", each, GIVEN) for each in LAYOUTS]
         large = entry.sizes[min(3, len(entry.sizes) - 1)]
         for precision in allowed:

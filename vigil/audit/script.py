@@ -6,7 +6,7 @@ import ast
 import base64
 import math
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -272,10 +272,11 @@ def _in_file(path: Path, operator: str, way: str) -> tuple[list[str], list[str]]
         return [f"from {module} import {name} as function"], [_BY_POSITION]
     needed = _names(node)
     helpers: list[str] = []
-    defined = {each.name: each for each in tree.body if isinstance(each, ast.FunctionDef)}
+    body = [*_imported_from_runners(tree), *tree.body]
+    defined = {each.name: each for each in body if isinstance(each, ast.FunctionDef)}
     assigned = {
         name.id: each
-        for each in tree.body
+        for each in body
         if isinstance(each, (ast.Assign, ast.AnnAssign))
         for name in ast.walk(each.targets[0] if isinstance(each, ast.Assign) else each.target)
         if isinstance(name, ast.Name)
@@ -294,7 +295,7 @@ def _in_file(path: Path, operator: str, way: str) -> tuple[list[str], list[str]]
         needed |= more
         waiting += more
     imports = []
-    for each in tree.body:
+    for each in body:
         if isinstance(each, (ast.Import, ast.ImportFrom)) and getattr(each, "module", "") != "__future__":
             kept = [alias for alias in each.names if (alias.asname or alias.name.split(".")[0]) in needed]
             if kept and not str(getattr(each, "module", "")).startswith("runners"):
@@ -304,6 +305,14 @@ def _in_file(path: Path, operator: str, way: str) -> tuple[list[str], list[str]]
         imports.append("Unsupported = ValueError")
     lines = [line for helper in helpers for line in helper.splitlines()]
     return imports, [*lines, f"call = {ast.unparse(node)}"]
+
+
+def _imported_from_runners(tree: ast.Module) -> Iterator[ast.stmt]:
+    """Yield what stands in other files of Keras's calls that a file takes something from."""
+    for each in tree.body:
+        if isinstance(each, ast.ImportFrom) and str(each.module).startswith("runners.keras."):
+            path = project_root() / f"{str(each.module).replace('.', '/')}.py"
+            yield from ast.parse(path.read_text(encoding="utf-8")).body
 
 
 def _dictionary(tree: ast.Module, operator: str) -> Iterable[tuple[str, ast.expr]]:

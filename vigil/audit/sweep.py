@@ -27,7 +27,7 @@ from vigil.audit.coverage import coverage_of
 from vigil.audit.entry import Entry
 from vigil.audit.exact import Exact, exact_of
 from vigil.audit.judge import BITS, MOVES, RAISES, WRITES, WRONG, Measured, measure
-from vigil.audit.known import KnownCall
+from vigil.audit.known import KnownCall, of_processor
 from vigil.audit.limits import AuditLimits, key_of
 from vigil.audit.plan import Trial, plan
 from vigil.audit.script import script_of
@@ -38,6 +38,7 @@ from vigil.documents.verdict import Verdict
 from vigil.documents.verification import StepVerdict
 from vigil.errors import CannotRun
 from vigil.process.build_spec import HEARTBEAT_SECONDS
+from vigil.process.environment import describe_machine
 from vigil.process.side_by_side import available_cores, share_cores
 from vigil.steps.processes import Ended, Started, carried_out
 
@@ -120,6 +121,7 @@ def audit(
         cores: those that it may use; None: all.
     """
     began = time.monotonic()
+    known = of_processor(known, str(describe_machine()["cpu_flags"]))
     rows: list[Row] = []
     worst: dict[str, dict[str, float]] = {}
     processes: list[AuditProcess] = []

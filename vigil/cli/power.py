@@ -21,6 +21,7 @@ from vigil.statistics.finite import BandUndefined
 from vigil.statistics.metric import amount
 from vigil.statistics.paired import prefers_pairs
 from vigil.statistics.power import MOST_SEEDS, Basis, Power, power, seeds_needed
+from vigil.terminal import answer
 
 _COLUMNS = {
     "against_reference": "against the reference",
@@ -60,7 +61,7 @@ def run(arguments: argparse.Namespace) -> int:
     facts = {"recipe": identity, "metric": metric, "unit": unit, "reason": problem, "rows": len(rows), "seeds": n_seeds}
     found = PowerAnswer(exit_code=EXIT_UNKNOWN, sees=(), **facts, **nothing)
     if known is None:
-        print(f"unknown: {problem}")
+        answer(f"unknown: {problem}")
         options.write_json(arguments, found)
         return EXIT_UNKNOWN
     learned = Metric.of(training).learned(statistics.fmean(row.value for row in rows)) or 0.0

@@ -141,11 +141,11 @@ def matching(known: Sequence[KnownFinding], record: Record) -> list[KnownFinding
         and entry.framework == record.context.framework
         and version in entry.releases
         and any(fnmatch.fnmatch(record.context.text, pattern) for pattern in entry.contexts)
-        and (entry.cpu_flags is None or _is_such_a_processor(flags, entry.cpu_flags))
+        and (entry.cpu_flags is None or is_such_a_processor(flags, entry.cpu_flags))
     ]
 
 
-def _is_such_a_processor(flags: str, patterns: Sequence[str]) -> bool:
+def is_such_a_processor(flags: str, patterns: Sequence[str]) -> bool:
     """Do the flags match one of the patterns, as far as there are any, and none of those that begin with `!`?"""
     wanted = [pattern for pattern in patterns if not pattern.startswith(_NOT)]
     refused = [pattern.removeprefix(_NOT) for pattern in patterns if pattern.startswith(_NOT)]

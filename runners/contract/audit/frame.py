@@ -54,6 +54,7 @@ class Question(NamedTuple):
     arguments: NumPy arrays, float32 (float64 in fp64) where they are floating, of numbers that the precision has.
     cotangents: the gradients of what the operator gives, None where an output is not floating.
     kept: arguments that stay in float32.
+    is_program: the call is a whole program, and no mode applies to it.
     """
 
     id: str
@@ -65,6 +66,7 @@ class Question(NamedTuple):
     cotangents: tuple[np.ndarray | None, ...]
     precision: str
     layout: str
+    is_program: bool = False
 
 
 class Answer(NamedTuple):
