@@ -75,6 +75,13 @@ RUNS_VIEW = View(
     },
     order_by="attributes.start_time",
 )  # fmt: skip
+LOOKS_VIEW = View(
+    name="What is wrong, the worst first",
+    columns={
+        "verdict": 110, "wrong_first": 430, "release": 90, "mode": 80, "precision": 80, "since": 125, "night": 110, "reason": 400,
+    },
+    order_by="tags.`vigil.order`",
+)  # fmt: skip
 NIGHTS_VIEW = View(
     name="Counts and releases, the newest night first",
     columns={"verdict": 90, "verdicts": 330, "release_torch": 110, "release_tensorflow": 130, "release_jax": 110},
