@@ -2,25 +2,40 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import math
 import re
+import shutil
 import typing
+import zlib
 from pathlib import Path
 
 import pytest
 
+from tests.nightly.nights import a_document, a_release, day
 from tests.reports.documents import write_narrowing
 from tests.steps.compared import WRONG
+from tests.vigil.json_answer import answer_of
 from tests.vigil.looked import AUDITED, COMPARED, OPERATOR, STEP, TABLE, a_family, a_step, an_audit, write_look
 from tests.vigil.tracked import client_of, closed_port, interrupt_after, synchronise
+from vigil.cli.answers import DriftAnswer
+from vigil.cli.main import main
+from vigil.documents.context import make_context
 from vigil.documents.document import Document
 from vigil.documents.failure import Failure
+from vigil.documents.night import DONE
 from vigil.documents.step_comparison import SidesVerdict
 from vigil.documents.verdict import Verdict
 from vigil.documents.verification import StepVerdict
+from vigil.nightly.cells import NightCell, row_of
+from vigil.nightly.ledger import Ledger
+from vigil.nightly.night_file import NightFile
+from vigil.nightly.night_tracking import bring_all
+from vigil.nightly.night_verdict import judge_night
 from vigil.recipes.blocks import Name
 from vigil.tracking import EXPERIMENTS, TrackingUnavailable, read_document, upload, upload_or_note
+from vigil.tracking.client import Store
 from vigil.tracking.history import load_history
 from vigil.tracking.looks import KINDS, look_entries
 from vigil.tracking.views import LOOKS_VIEW
@@ -248,8 +263,6 @@ def test_history_takes_no_row_of_them_and_reads_none(uri, runs, bring, what, mon
     """Nights leave hundreds: MLflow, which takes its time to tell each, is not asked for them."""
     upload(write_look(runs, what))
     bring("first")
-    from vigil.tracking.client import Store
-
     asked: list[str] = []
     real = Store.runs
 
@@ -280,3 +293,86 @@ def test_each_kind_says_what_its_numbers_are(runs):
         parent, children = entries_of(read_document(write_look(runs, what)))
         for name, *_ in (point for entry in (parent, *children) for point in entry.metrics):
             assert f"`{name}`" in note or name == "seconds", (experiment, name)
+
+
+def a_finished_night(runs: Path) -> NightFile:
+    """Return a night that verified a step and audited a family, the second wrong since the night before."""
+    family = a_family("activations", "relu", "softmax", verdict=WRONG)
+    looks = {"step": a_step("jit", night="2026-11-02-2"), "audit": an_audit(family, night="2026-11-02-2")}
+    rows = []
+    for kind, document in looks.items():
+        (runs / kind).mkdir(parents=True)
+        document.write(runs / kind)
+        cell = NightCell(kind, "my_step.py" if kind == "step" else "activations", "quick", make_context(framework="jax"))
+        ended = {"status": DONE, "verdict": "regressed", "reason": "out", "seconds": 3.0, "directory": kind}
+        rows.append(row_of(cell, basis="b", chosen="never looked at").replace(**ended))
+    releases = {"jax": a_release("jax")}
+    earlier = a_document([], steps=(rows[1],), when=day(0), files=("/ours/my_step.py",), releases=releases)
+    night = a_document([], steps=rows, number=2, when=day(1), files=("/ours/my_step.py",), releases=releases)
+    night = judge_night(night, Ledger([earlier]))
+    directory = runs / "nights" / night.id
+    directory.mkdir(parents=True)
+    (directory / "summary.md").write_text("# a night\n", encoding="utf-8")
+    night.write(directory)
+    return NightFile(directory, night)
+
+
+@pytest.mark.parametrize("is_there", [False, True])
+def test_a_night_brings_its_steps_and_audits_and_says_since_when(uri, runs, is_there):
+    """Also where they were uploaded as they ended, when no night knew it yet; each is there once."""
+    night = a_finished_night(runs)
+    if is_there:
+        for kind in ("step", "audit"):
+            upload_or_note(runs / kind)
+    assert bring_all([night], runs) == []
+    assert bring_all([night], runs, is_check=True) == []
+    for experiment, kind, since in (("own-steps", "step", "2026-11-02-2"), ("call-audits", "audit", "2026-11-01-1")):
+        [run], _ = runs_of(uri, experiment)
+        assert (run.data.tags["night"], run.data.tags["since"]) == ("2026-11-02-2", since)
+        assert read_document(runs / kind).tracking.run_id == run.info.run_id
+
+
+def test_a_store_that_was_made_anew_gets_since_when_again(uri, runs, empty_store, tmp_path, monkeypatch):
+    """The runs from their directories, the rest from the night."""
+    night = a_finished_night(runs)
+    assert bring_all([night], runs) == []
+    (tmp_path / "another").mkdir()
+    another = f"sqlite:///{shutil.copy(empty_store, tmp_path / 'another')}"
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", another)
+    assert synchronise(runs) == 0
+    [run], _ = runs_of(another, "call-audits")
+    assert run.data.tags["since"] == "2026-11-01-1"
+
+
+def test_the_view_shows_what_is_wrong_by_how_much_and_since_when(uri, runs):
+    """Saved in the experiment, as those of recipes: the verdict, what is wrong first and the release, sorted by how wrong."""
+    upload(write_look(runs, "audit"))
+    tags = client_of(uri).get_experiment_by_name("call-audits").tags
+    saved = json.loads(tags["mlflow.sharedViewState.vigil"])["state"].removeprefix("deflate;")
+    state = json.loads(zlib.decompress(base64.b64decode(saved)))
+    assert state["selectedColumns"][:3] == ["tags.`verdict`", "tags.`wrong_first`", "tags.`release`"]
+    assert (state["orderByKey"], state["orderByAsc"]) == ("tags.`vigil.order`", False)
+    assert EXPERIMENTS["call-audits"].note == tags["mlflow.note.content"]
+
+
+@pytest.mark.parametrize("where", ["nowhere", "here", "in MLflow"])
+def test_drift_says_that_they_are_no_part_of_it_where_there_are_any(uri, runs, bring, monkeypatch, capsys, where):
+    """One line, and in the answer; without such documents not a word."""
+    monkeypatch.setenv("VIGIL_RUNS_DIR", str(runs))
+    bring("first")
+    if where != "nowhere":
+        directory = write_look(runs, "step")
+        if where == "in MLflow":
+            upload(directory)
+            shutil.rmtree(directory)
+    answer = answer_of(capsys, DriftAnswer, "drift", "--all-runs")
+    said = [remark for remark in answer.remarks if "no part of drift" in remark]
+    assert len(said) == (0 if where == "nowhere" else 1)
+
+
+def test_drift_of_nothing_but_steps_says_why_there_is_none(uri, runs, monkeypatch, capsys):
+    """Nobody is to think that a step that drifts would be told."""
+    monkeypatch.setenv("VIGIL_RUNS_DIR", str(runs))
+    upload(write_look(runs, "step"))
+    assert main(["drift"]) == 3
+    assert "Steps and operators of your own, and audits, are no part of drift" in " ".join(capsys.readouterr().err.split())
