@@ -97,7 +97,7 @@ def test_a_look_is_a_run_with_what_is_wrong_first(uri, runs, what):
 @pytest.mark.parametrize(
     ("what", "words"),
     [
-        ("step", "blocks.1.mlp, backward: gradients/w in case step, 30x its limit, in torch-jit-fp32-x1"),
+        ("step", "blocks.1.mlp, backward: gradients/w 30x its limit (case step), in torch-jit-fp32-x1"),
         ("operator", "bug outputs/0 in fp32: 3,333x its limit, by inputs(0)"),
         ("audit", "jax.nn.softmax: wrong outputs/0 in fp32, 50.8x its limit"),
         ("table", "nnx.BatchNorm: its momentum: 0.9, not 0.99"),
@@ -350,7 +350,11 @@ def test_the_view_shows_what_is_wrong_by_how_much_and_since_when(uri, runs):
     tags = client_of(uri).get_experiment_by_name("call-audits").tags
     saved = json.loads(tags["mlflow.sharedViewState.vigil"])["state"].removeprefix("deflate;")
     state = json.loads(zlib.decompress(base64.b64decode(saved)))
-    assert state["selectedColumns"][:3] == ["tags.`verdict`", "tags.`wrong_first`", "tags.`release`"]
+    assert state["selectedColumns"][:3] == ["tags.`verdict`", "tags.`release`", "tags.`wrong_first`"]
+    found, parts = runs_of(uri, "call-audits")
+    shown = client_of(uri).search_runs([found[0].info.experiment_id], filter_string=state["searchFilter"])
+    assert parts
+    assert [run.info.run_id for run in shown] == [run.info.run_id for run in found]
     assert (state["orderByKey"], state["orderByAsc"]) == ("tags.`vigil.order`", False)
     assert EXPERIMENTS["call-audits"].note == tags["mlflow.note.content"]
 

@@ -28,7 +28,6 @@ from vigil.tracking.run_entry import (
     NO_FAULT,
     NOTE,
     ORDER,
-    PARENT_RUN,
     RUN_NAME,
     Attachment,
     Entry,
@@ -40,8 +39,9 @@ from vigil.tracking.run_entry import (
     span,
     texts,
 )
+from vigil.tracking.views import PART, WHOLE
 
-LOOK_ID, PART = "vigil.look_id", "vigil.part"
+LOOK_ID = "vigil.look_id"
 SINCE, WRONG_FIRST = "since", "wrong_first"
 PART_FILE = "part.json"
 AnyLook = StepVerification | OperatorVerification | StepComparison | Audit | BatchNormTable
@@ -61,7 +61,7 @@ _SIDES = {
 class Told:
     """What is told of a look, or of one of its parts.
 
-    name: in the table, and of a part what it is known by. wrong: what is wrong first, in words. labels: what is filtered by.
+    name: in the table. part: what a part is known by. wrong: what is wrong first, in words. labels: what is filtered by.
     numbers: under the same names in every release. score: how far the farthest is, in limits. content: of a part, its document.
     """
 
@@ -72,6 +72,7 @@ class Told:
     labels: Mapping[str, Label]
     numbers: Mapping[str, float | None]
     score: float | None
+    part: str = WHOLE
     content: Any = None
 
     @property
@@ -122,16 +123,16 @@ def look_entries(
     common = {"night": getattr(document, "night", None), "fault": fault.name if fault else NO_FAULT}
     page = f"{kind.pages}/{file_name(kind.id_of(document))}.html" if kind.pages else None
 
-    def entry(told: Told, part: str, file: str, content: str, files: tuple[Attachment, ...]) -> Entry:
+    def entry(told: Told, file: str, content: str, files: tuple[Attachment, ...] = ()) -> Entry:
         labels = {**common, **told.labels, "verdict": str(told.verdict), "reason": told.reason}
         numbers = {"worst_score": told.score, **told.numbers}
-        if part == PARENT_RUN:
+        if told is whole:
             labels["narrowed"] = "; ".join(narrowed) or None
             numbers["seconds"] = seconds
         note = redact(f"**{told.verdict}**: {told.reason}")
         return Entry(
             name=told.name,
-            identity={LOOK_ID: kind.id_of(document), PART: part},
+            identity={LOOK_ID: kind.id_of(document), PART: told.part},
             labels=texts(labels),
             note=note,
             metrics=at_the_end(numbers, end),
@@ -141,13 +142,11 @@ def look_entries(
             artifact=file,
             text=content,
             attachments=files,
-            shown=_shown(told, note, document.command, page, narrowed if part == PARENT_RUN else ()),
+            shown=_shown(told, note, document.command, page, narrowed if told is whole else ()),
         )
 
-    whole_entry = entry(whole, PARENT_RUN, document.FILE_NAME, sent_text(text, indent=1), attachments)
-    return whole_entry, [
-        entry(part, part.name, PART_FILE, sent_text(json.dumps(part.content), indent=1), ()) for part in parts
-    ]
+    nested = [entry(part, PART_FILE, sent_text(json.dumps(part.content), indent=1)) for part in parts]
+    return entry(whole, document.FILE_NAME, sent_text(text, indent=1), attachments), nested
 
 
 def _shown(told: Told, note: str, command: str, page: str | None, narrowed: Sequence[str]) -> dict[str, str]:
@@ -202,7 +201,8 @@ def _step_context(document: StepVerification, context: StepContext) -> Told:
     worst, verdict = context.worst, context.verdict
     is_wrong = verdict.name is Verdict.REGRESSED
     return Told(
-        name=context.text,
+        name=f"{_file(document)} {context.text}",
+        part=context.text,
         verdict=verdict.name,
         reason=verdict.reason,
         wrong=_step_wrong(context) if is_wrong else _unless_fine(verdict),
@@ -339,7 +339,8 @@ def _family(document: Audit, family: AuditFamily) -> Told:
     names = set(family.operators)
     findings = [each for each in document.findings if each.operator in names]
     return Told(
-        name=family.name,
+        name=f"audit {document.framework} {family.name}",
+        part=family.name,
         verdict=family.verdict.name,
         reason=family.verdict.reason,
         wrong=_calls_wrong(findings) or _unless_fine(family.verdict),
@@ -418,7 +419,8 @@ def _batch_norms(of: BatchNormsOf, document: BatchNormTable) -> Told:
     layers = f"{len(of.answers)} batch norms"
     reason = f"{len(of.findings)} answers of {layers}" if of.findings else of.failure.message if of.failure else layers
     return Told(
-        name=of.framework,
+        name=f"batch norms of {of.framework}",
+        part=of.framework,
         verdict=verdict,
         reason=reason,
         wrong=wrong or (of.failure.message if of.failure else None),
@@ -458,7 +460,7 @@ def _unless_fine(verdict: StepVerdict) -> str | None:
 
 def _far(difference: TensorDifference) -> str:
     off = difference.problem or f"{times(difference.score)} its limit"
-    return f"{difference.tensor} in case {difference.case}, {off}"
+    return f"{difference.tensor} {off} (case {difference.case})"
 
 
 def _beyond(ratio: float | None, limit: float | None) -> str | None:
