@@ -154,4 +154,4 @@ def test_steps_of_ones_own_and_audits_have_a_view_of_what_is_wrong(page, address
         assert all(head and head["x"] + 0.5 * min(head["width"], 200) < edge for head in heads)
     page.get_by_text("✗ audit jax quick").first.click()
     page.get_by_text("wrong first").first.wait_for()
-    assert page.get_by_role("link", name="✗ audit jax activations").first.is_visible()
+    page.get_by_role("link", name="✗ audit jax activations").first.wait_for()

@@ -57,7 +57,7 @@ def own_command(night: Night, kind: str, name: str, context: Context) -> str:
     options = ["--release", release.request if is_named else f"{package}=={release.version}", "--mode", context.mode]
     if kind == AUDIT:
         return shlex.join(["vigil", "audit", name, "--framework", context.framework, *options, "--quick"])
-    file = next(path for path in night.files if Path(path).name == name)
+    file = next((path for path in night.files if Path(path).name == name), name)
     return shlex.join(["vigil", "verify", file, *options, "--precision", context.precision])
 
 
