@@ -34,7 +34,7 @@ def a_comparison() -> Document:
     return document.replace(compare_id=COMPARED, created=CREATED)
 
 
-def a_family(name: str, *operators: str, verdict: Verdict = RIGHT, score: float = 0.4) -> AuditFamily:
+def a_family(name: str, *operators: str, verdict: Verdict = RIGHT, score: float | None = 0.4) -> AuditFamily:
     said = StepVerdict(name=verdict, reason=f"{name}: {verdict}")
     return AuditFamily(name=name, operators=operators, ways=3, forms=40, worst_score=score, verdict=said)
 

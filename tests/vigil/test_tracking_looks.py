@@ -173,6 +173,32 @@ def test_families_have_numbers_of_their_own(runs):
     assert [each["operator"] for each in json.loads(activations.text)["findings"]] == ["softmax", "relu"]
 
 
+def test_what_is_known_and_farther_off_puts_no_audit_on_top():
+    """The order goes by what is new; the farthest of all is a number of its own."""
+    document = an_audit()
+    known = document.findings[1].replace(ratio=1e6)
+    whole, (activations, _) = entries_of(document.replace(findings=(document.findings[0], known)))
+    assert whole.shown["vigil.order"] == activations.shown["vigil.order"] == "4-00050.750"
+    assert {name: value for name, value, _, _ in whole.metrics}["worst_score"] == 1e6 / 16.0
+
+
+def test_a_family_of_which_nothing_was_measured_has_no_distance():
+    """None at all would look as if all were well."""
+    _, parts = entries_of(an_audit(a_family("a", "x", verdict=Verdict.UNKNOWN, score=None), a_family("b", "y")))
+    assert ["worst_score" in {name for name, *_ in part.metrics} for part in parts] == [False, True]
+    assert [part.shown["mlflow.runName"][0] for part in parts] == ["?", "a"]
+
+
+def test_gradients_that_are_no_derivative_are_wrong_before_any_context(runs):
+    """That is what the verdict says as well."""
+    document = a_step()
+    [oracle] = document.oracles
+    wrong = oracle.derivatives[0].replace(gradients=7.0)
+    verdict = document.verdict.replace(reason="the gradients are not the derivative of the loss")
+    parent, _ = entries_of(document.replace(oracles=(oracle.replace(derivatives=(wrong,)),), verdict=verdict))
+    assert parent.shown["wrong_first"] == "the gradients are not the derivative of the loss"
+
+
 def test_a_look_of_one_part_has_no_run_nested_in_it():
     """One context, one family: the run is that part's, and is filtered by the same tags."""
     whole, parts = entries_of(a_step("compile"))

@@ -62,7 +62,8 @@ class Told:
     """What is told of a look, or of one of its parts.
 
     name: in the table. part: what a part is known by. wrong: what is wrong first, in words. labels: what is filtered by.
-    numbers: under the same names in every release. score: how far the farthest is, in limits. content: of a part, its document.
+    numbers: under the same names in every release. score: how far the farthest is, in limits. size: the same of
+    what is not on record, where there is such. content: of a part, its document.
     """
 
     name: str
@@ -72,6 +73,7 @@ class Told:
     labels: Mapping[str, Label]
     numbers: Mapping[str, float | None]
     score: float | None
+    size: float | None = None
     part: str = WHOLE
     content: Any = None
 
@@ -158,7 +160,7 @@ def _shown(told: Told, note: str, command: str, page: str | None, narrowed: Sequ
     known: dict[str, Label] = {
         RUN_NAME: told.standing.mark + told.name,
         NOTE: "\n".join([*lines, f"- command: `{command}`"]),
-        ORDER: told.standing.order(told.score or 0.0),
+        ORDER: told.standing.order((told.score if told.size is None else told.size) or 0.0),
         WRONG_FIRST: told.wrong,
         "command": command,
         "report": page,
@@ -168,13 +170,15 @@ def _shown(told: Told, note: str, command: str, page: str | None, narrowed: Sequ
 
 def _step(document: StepVerification) -> tuple[Told, list[Told]]:
     contexts = document.contexts
-    wrong = max((each for each in contexts if each.verdict.name is Verdict.REGRESSED), key=_step_score, default=None)
     verdict = document.verdict
+    wrong = max((each for each in contexts if each.verdict.name is Verdict.REGRESSED), key=_step_score, default=None)
+    # Gradients that are no derivative of the loss are wrong before any context is.
+    if any(each.derivatives[0].differs for each in document.oracles if each.derivatives):
+        wrong = None
     whole = Told(
         name=f"{_file(document)} {contexts[0].text if len(contexts) == 1 else document.framework}",
         verdict=verdict.name,
         reason=verdict.reason,
-        # Where every tensor is right, gradients may still be no derivative of the loss.
         wrong=f"{_step_wrong(wrong)}, in {wrong.text}" if wrong else _unless_fine(verdict),
         labels={
             **_of_contexts([each.context for each in contexts], document.framework),
@@ -216,15 +220,15 @@ def _step_context(document: StepVerification, context: StepContext) -> Told:
         numbers={
             "tensors": context.tensors or None,
             "tensors_out": context.tensors_out if context.tensors else None,
-            "worst_ratio": _largest([worst.ratio] if worst else []),
+            "worst_ratio": _largest(_given(worst and worst.ratio)),
         },
-        score=_largest([worst.score] if worst else []),
+        score=_largest(_given(worst and worst.score)),
         content=context.as_json(),
     )
 
 
 def _step_score(context: StepContext) -> float:
-    return _largest([context.worst.score] if context.worst else []) or 0.0
+    return _largest(_given(context.worst and context.worst.score)) or 0.0
 
 
 def _step_wrong(context: StepContext) -> str:
@@ -310,7 +314,7 @@ def _audit(document: Audit) -> tuple[Told, list[Told]]:
     families = [each.name for each in document.families] or named
     coverage = document.coverage
     numeric = sum(each.names - each.gaps for each in coverage)
-    scores = [each.worst_score for each in document.families if each.worst_score is not None]
+    scores = [score for each in document.families for score in _given(each.worst_score)]
     whole = Told(
         name=f"audit {document.framework} {families[0] if len(families) == 1 else 'quick' if document.is_quick else 'whole'}",
         verdict=document.verdict.name,
@@ -331,6 +335,7 @@ def _audit(document: Audit) -> tuple[Told, list[Told]]:
             "names_unseen": sum(len(each.unseen) for each in coverage) if coverage else None,
         },
         score=_largest([*scores, *_call_scores(document.findings)]),
+        size=_new_score(document.findings),
     )
     return whole, parts
 
@@ -351,7 +356,8 @@ def _family(document: Audit, family: AuditFamily) -> Told:
             "forms": family.forms,
             **_of_calls(document, names),
         },
-        score=_largest([family.worst_score or 0.0, *_call_scores(findings)]) if family.forms else None,
+        score=_largest([*_given(family.worst_score), *_call_scores(findings)]),
+        size=_new_score(findings),
         content={"family": family.as_json(), "findings": [each.as_json() for each in findings]},
     )
 
@@ -391,6 +397,11 @@ def _calls_wrong(findings: Iterable[AuditFinding]) -> str | None:
 
 def _call_scores(findings: Iterable[AuditFinding]) -> list[float]:
     return [each.ratio / each.limit for each in findings if each.ratio is not None and each.limit]
+
+
+def _new_score(findings: Iterable[AuditFinding]) -> float | None:
+    """Return how far the farthest is that is not on record; None where there is none."""
+    return _largest(_call_scores(each for each in findings if each.known is None))
 
 
 def _table(document: BatchNormTable) -> tuple[Told, list[Told]]:
@@ -470,6 +481,10 @@ def _beyond(ratio: float | None, limit: float | None) -> str | None:
 def _largest(numbers: Iterable[float]) -> float | None:
     """Return the largest number; what is none counts as infinite."""
     return max((math.inf if math.isnan(each) else float(each) for each in numbers), default=None)
+
+
+def _given(number: float | None) -> list[float]:
+    return [] if number is None else [number]
 
 
 def _list(values: Iterable[object]) -> str | None:
