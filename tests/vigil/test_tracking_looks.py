@@ -25,6 +25,7 @@ from vigil.documents.context import make_context
 from vigil.documents.document import Document
 from vigil.documents.failure import Failure
 from vigil.documents.night import DONE
+from vigil.documents.provenance import PlantedFault
 from vigil.documents.step_comparison import SidesVerdict
 from vigil.documents.verdict import Verdict
 from vigil.documents.verification import StepVerdict
@@ -197,6 +198,15 @@ def test_gradients_that_are_no_derivative_are_wrong_before_any_context(runs):
     verdict = document.verdict.replace(reason="the gradients are not the derivative of the loss")
     parent, _ = entries_of(document.replace(oracles=(oracle.replace(derivatives=(wrong,)),), verdict=verdict))
     assert parent.shown["wrong_first"] == "the gradients are not the derivative of the loss"
+
+
+def test_a_planted_fault_is_told_as_one():
+    """Nobody is to take what was planted on purpose for what is wrong with a framework."""
+    parent, (wrong, right) = entries_of(a_step(fault=PlantedFault(name="gelu_scaled", sha256="99")))
+    assert {each.labels["fault"] for each in (parent, wrong, right)} == {"gelu_scaled"}
+    assert parent.shown["wrong_first"].startswith("PLANTED FAULT gelu_scaled: blocks.1.mlp")
+    assert wrong.shown["wrong_first"].startswith("PLANTED FAULT")
+    assert "wrong_first" not in right.shown
 
 
 def test_a_look_of_one_part_has_no_run_nested_in_it():

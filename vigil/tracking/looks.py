@@ -123,6 +123,7 @@ def look_entries(
     seconds = sum(each.seconds for each in document.frameworks) if seconds is None else seconds
     fault = getattr(document, "fault", None)
     common = {"night": getattr(document, "night", None), "fault": fault.name if fault else NO_FAULT}
+    planted = f"PLANTED FAULT {fault.name}: " if fault else ""
     page = f"{kind.pages}/{file_name(kind.id_of(document))}.html" if kind.pages else None
 
     def entry(told: Told, file: str, content: str, files: tuple[Attachment, ...] = ()) -> Entry:
@@ -144,24 +145,25 @@ def look_entries(
             artifact=file,
             text=content,
             attachments=files,
-            shown=_shown(told, note, document.command, page, narrowed if told is whole else ()),
+            shown=_shown(told, note, document.command, page, narrowed if told is whole else (), planted),
         )
 
     nested = [entry(part, PART_FILE, sent_text(json.dumps(part.content), indent=1)) for part in parts]
     return entry(whole, document.FILE_NAME, sent_text(text, indent=1), attachments), nested
 
 
-def _shown(told: Told, note: str, command: str, page: str | None, narrowed: Sequence[str]) -> dict[str, str]:
+def _shown(told: Told, note: str, command: str, page: str | None, narrowed: Sequence[str], planted: str) -> dict[str, str]:
     """Return what a person sees of a run: MLflow shows the first four lines of a note."""
     lines = [f"{report_link(page)} (while `vigil dashboard` runs)", ""] if page else []
     lines += [note, ""]
-    lines += [f"- wrong first: {told.wrong}"] if told.wrong else []
+    wrong = f"{planted}{told.wrong}" if told.wrong else None
+    lines += [f"- wrong first: {wrong}"] if wrong else []
     lines += [f"- narrowed: {each} (see `narrowed/` of its artifacts)" for each in narrowed]
     known: dict[str, Label] = {
         RUN_NAME: told.standing.mark + told.name,
         NOTE: "\n".join([*lines, f"- command: `{command}`"]),
         ORDER: told.standing.order((told.score if told.size is None else told.size) or 0.0),
-        WRONG_FIRST: told.wrong,
+        WRONG_FIRST: wrong,
         "command": command,
         "report": page,
     }
@@ -390,7 +392,7 @@ def _calls_wrong(findings: Iterable[AuditFinding]) -> str | None:
     if not new:
         return None
     first = new[0]
-    said = ", ".join(each for each in (_beyond(first.ratio, first.limit), first.problem) if each)
+    said = first.problem or _beyond(first.ratio, first.limit)
     what = " ".join(each for each in (first.kind, first.quantity, "in", first.precision) if each)
     return f"{first.way or first.operator}: {what}{f', {said}' if said else ''}"
 
