@@ -209,6 +209,25 @@ def test_a_planted_fault_is_told_as_one():
     assert "wrong_first" not in right.shown
 
 
+@pytest.mark.parametrize(
+    ("what", "nothing"),
+    [
+        ("step", {"contexts": (), "oracles": ()}),
+        ("operator", {"findings": (), "processes": (), "precisions": ()}),
+        ("comparison", {"contexts": ()}),
+        ("audit", {"families": (), "findings": (), "worst": {}, "coverage": ()}),
+        ("table", {"frameworks": ()}),
+    ],
+)
+def test_what_came_to_nothing_is_a_run_too(runs, what, nothing):
+    """A verb has worked for minutes: what it wrote is told, however little that is."""
+    document = read_document(write_look(runs, what)).replace(**nothing)
+    parent, parts = entries_of(document)
+    assert (parent.status, parts) == ("FAILED", [])
+    assert parent.labels["verdict"] == str(document.verdict.name)
+    assert "worst_score" not in {name for name, *_ in parent.metrics}
+
+
 def test_a_look_of_one_part_has_no_run_nested_in_it():
     """One context, one family: the run is that part's, and is filtered by the same tags."""
     whole, parts = entries_of(a_step("compile"))

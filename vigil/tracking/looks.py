@@ -222,15 +222,15 @@ def _step_context(document: StepVerification, context: StepContext) -> Told:
         numbers={
             "tensors": context.tensors or None,
             "tensors_out": context.tensors_out if context.tensors else None,
-            "worst_ratio": _largest(_given(worst and worst.ratio)),
+            "worst_ratio": _largest(_given(worst.ratio if worst else None)),
         },
-        score=_largest(_given(worst and worst.score)),
+        score=_largest(_given(worst.score if worst else None)),
         content=context.as_json(),
     )
 
 
 def _step_score(context: StepContext) -> float:
-    return _largest(_given(context.worst and context.worst.score)) or 0.0
+    return _largest(_given(context.worst.score if context.worst else None)) or 0.0
 
 
 def _step_wrong(context: StepContext) -> str:
