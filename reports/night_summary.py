@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shlex
 import xml.etree.ElementTree as ElementTree
 from collections import Counter
 from collections.abc import Sequence
@@ -15,17 +14,16 @@ from reports.tables import markdown_table
 from reports.verification_table import IN_SHORT_FORM, without_answer
 from runners.contract.files import replace_text
 from vigil.documents.night import (
-    AUDIT,
     REPRODUCE,
     SAME_BITS,
     VERIFY,
     CellRow,
     Night,
-    NightRelease,
     NightVerdict,
 )
 from vigil.documents.verdict import Verdict
 from vigil.progress import duration
+from vigil.recipes.command_line import own_command
 
 MARKDOWN, JSON, JUNIT = "summary.md", "summary.json", "junit.xml"
 COLUMNS = ("recipe", "framework", "release", "verified", "reproduced", "wrong", "failed", "other", "left")
@@ -124,22 +122,9 @@ def lost(document: Night) -> list[tuple[str, ...]]:
 
 def step_commands(document: Night) -> list[str]:
     """Return the commands that show steps of a user's own, and audits, again which are not fine."""
-    files = {Path(path).name: path for path in document.files}
-
-    def command(row: CellRow) -> list[str]:
-        release = ["--release", _exactly(document.release_of(row)), "--mode", row.context.mode]
-        if row.kind == AUDIT:
-            return ["vigil", "audit", row.recipe, "--framework", row.context.framework, *release, "--quick"]
-        return ["vigil", "verify", files[row.recipe], *release, "--precision", row.context.precision]
-
-    return [shlex.join(command(row)) for row in document.steps if row.is_done and not is_fine(row)]
-
-
-def _exactly(release: NightRelease) -> str:
-    """Return the release of a night as it is asked for again: the newest is another one tomorrow."""
-    name = re.split("==|@", release.request)[0]
-    is_wheel = release.request.endswith(".whl") or release.version is None
-    return release.request if is_wheel else f"{name}=={release.version}"
+    return [
+        own_command(document, row.kind, row.recipe, row.context) for row in document.steps if row.is_done and not is_fine(row)
+    ]
 
 
 def is_fine(row: CellRow) -> bool:

@@ -85,6 +85,14 @@ def empty_store(once) -> Path:
 
 
 @pytest.fixture(scope="session", autouse=True)
+def _no_tracker():
+    """What a test runs is uploaded only where that test chooses a store: this one is refused at once."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MLFLOW_TRACKING_URI", "sqlite://")
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
 def _made_once(once, pytestconfig):
     """What one process makes from a seed, or XLA compiles for it, is read by the next: both are most of a tiny run.
 

@@ -64,6 +64,12 @@ def test_two_processes_side_by_side_find_what_one_does(tmp_path):
     assert sorted(family for each in two.processes for family in each.families) == sorted(one.processes[0].families)
     assert (one.findings, one.worst, one.forms) == (two.findings, two.worst, two.forms)
     assert one.verdict.name == "regressed"
+    assert {each.name: each for each in one.families} == {each.name: each for each in two.families}
+    wrong, *right = (catalog()[name].family for name in ("exp", "relu", "sum"))
+    verdicts = {each.name: str(each.verdict.name) for each in one.families}
+    assert verdicts == {wrong: "regressed", **dict.fromkeys(right, "reproduced")}
+    assert all((each.worst_score > 1.0) == (each.name == wrong) for each in one.families)
+    assert sum(each.forms for each in one.families) == one.forms
 
 
 def test_what_is_covered_is_told_without_an_audit(tmp_path, monkeypatch):
@@ -140,11 +146,13 @@ def test_a_script_is_right_where_the_framework_is(tmp_path):
 
 def test_a_call_that_kills_its_process_costs_one_operator(tmp_path):
     """The others are asked again in another process, and are answered as if nothing had been."""
-    found = audited(tmp_path, "exp", "tanh", fault="exp_kills")
+    found = audited(tmp_path, "exp", "tanh", "relu", fault="exp_kills")
     alone = audited(tmp_path / "alone", "tanh", fault="exp_kills")
     assert [(each.kind, each.operator) for each in found.findings] == [("died", "exp")]
     assert found.verdict.name == "failed:died"
     assert found.worst["tanh"] == alone.worst["tanh"]
+    by_family = {each.name: str(each.verdict.name) for each in found.families}
+    assert by_family == {catalog()["exp"].family: "failed:died", catalog()["relu"].family: "reproduced"}
 
 
 def test_written_arguments_and_bits_that_vary_are_told_apart(tmp_path):

@@ -94,11 +94,12 @@ def test_what_an_audit_is_made_of_is_its_basis(tmp_path, name, moves):
 @pytest.mark.parametrize("is_stopped", [False, True])
 def test_an_audit_is_carried_out_on_the_release_of_the_night(tmp_path, monkeypatch, is_stopped):
     """Its verdict is the cell's; what was answered until it was ended has none, and is begun anew when the night goes on."""
-    asked, stop = [], threading.Event()
+    asked, said, stop = [], [], threading.Event()
 
     def audited(started, extent, directory, *rest, **facts):
         families = {entry.family for entry in extent.entries}
         asked.append((started.python, families, extent.modes, extent.is_quick, facts["cores"]))
+        said.append((facts["night"], facts["command"]))
         document = an_audit()
         document.write(directory)
         if is_stopped and len(asked) == 1:
@@ -114,3 +115,6 @@ def test_an_audit_is_carried_out_on_the_release_of_the_night(tmp_path, monkeypat
     assert outcome == (CellOutcome(None) if is_stopped else WRONG)
     assert runner.carry_out(CELL, directory, None, threading.Event()) == WRONG
     assert len(asked) == (2 if is_stopped else 1)
+    command = "vigil audit pooling --framework jax --release jax==1.0 --mode jit --quick"
+    assert set(said) == {(document.id, command)}, "the command of this cell alone"
+    assert "keeps nothing" in Audit.read(tmp_path / directory).tracking.error, "it is brought to MLflow as soon as it ends"

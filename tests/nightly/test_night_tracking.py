@@ -152,7 +152,7 @@ def test_runs_that_no_upload_has_completed_come_with_their_night(tmp_path, sent,
     }
     uploaded = []
 
-    def upload(directory, *, uri):
+    def upload(directory, *, uri, shown):
         uploaded.append(directory.name)
         if directory.name == "damaged":
             raise CannotRun("a record is missing")

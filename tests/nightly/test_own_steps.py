@@ -11,6 +11,7 @@ from tests.nightly.nights import RECIPE, FakeReleases, FakeWork, a_document, a_r
 from tests.reports.test_step_text import context as a_step_context
 from tests.reports.test_step_text import document as a_step
 from vigil.documents.night import DONE, LEFT, RUNNING, STEP, Night, StepRow
+from vigil.documents.step import StepVerification
 from vigil.documents.verdict import Verdict
 from vigil.documents.verification import StepVerdict
 from vigil.nightly import cell_work, conduct
@@ -143,7 +144,7 @@ def verified(monkeypatch):
 
 @pytest.fixture
 def runner(tmp_path, file):
-    document = a_document([], releases={"jax": a_release("jax")})
+    document = a_document([], releases={"jax": a_release("jax")}, files=(str(file),))
     return CellRunner(document, {"jax": Path("/env/python")}, recipes={}, files={file.name: file}, runs=tmp_path / "runs")
 
 
@@ -154,6 +155,10 @@ def test_a_step_is_verified_with_the_release_of_the_night(runner, verified, tmp_
     assert runner.carry_out(CELL, directory, None, threading.Event()) == CellOutcome(Verdict.REPRODUCED, "1 of 1 contexts")
     [(asked, settings, options)] = verified
     assert (asked.file, asked.python, options["release"].key) == (file, Path("/env/python"), "jax-1.0")
+    told = f"vigil verify {file} --release jax==1.0 --mode jit --precision bf16"
+    assert (options["night"], options["command"]) == ("2026-11-01-1", told)
+    noted = StepVerification.read(tmp_path / "runs" / directory).tracking
+    assert "keeps nothing" in noted.error, "it is brought to MLflow as soon as it ends"
     assert {setting.context.text for setting in settings} == {"jax-jit-bf16-x1"}
     assert runner.carry_out(CELL, directory, None, threading.Event()).verdict is Verdict.REPRODUCED
     assert len(verified) == 1

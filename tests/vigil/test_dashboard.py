@@ -68,8 +68,9 @@ def an_experiment(identity: str, name: str, *, is_ours: bool = True) -> dict:
 
 
 def test_dashboard_says_first_where_drift_is_seen(monkeypatch, capsys, answering):
-    """The saved view of the timelines, then its chart, the nights and the recipes; what is not Vigil's is not named."""
-    found = [an_experiment("3", "digits_mlp"), an_experiment("0", "Default", is_ours=False), an_experiment("7", "timelines"),
+    """The timelines, their chart, the nights, the recipes, then own files and audits; what is not Vigil's is not named."""
+    found = [an_experiment("4", "call-audits"), an_experiment("3", "digits_mlp"), an_experiment("0", "Default", is_ours=False),
+             an_experiment("7", "timelines"), an_experiment("5", "own-steps"), an_experiment("6", "batch-norms", is_ours=False),
              an_experiment("8", "nights")]  # fmt: skip
     port = answering(200, json.dumps({"experiments": found}))
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"http://anna:s3cret@127.0.0.1:{port}")
@@ -77,8 +78,9 @@ def test_dashboard_says_first_where_drift_is_seen(monkeypatch, capsys, answering
     out = capsys.readouterr().out
     assert "s3cret" not in out
     addresses = [line.strip() for line in out.splitlines() if line.startswith("  ")]
-    timelines, nights, recipe = (PAGE.format(port=port, id=identity) + "&viewStateShareKey=vigil" for identity in (7, 8, 3))
-    assert addresses == [timelines, f"{timelines}&compareRunsMode=CHART", nights, recipe]
+    timelines, *others = (PAGE.format(port=port, id=identity) + "&viewStateShareKey=vigil" for identity in (7, 8, 3, 5, 4))
+    assert addresses == [timelines, f"{timelines}&compareRunsMode=CHART", *others]
+    assert "Steps of your own, the worst first:\n" in out
     assert out.splitlines()[0] == "What drifts or is wrong, the worst first:"
 
 

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import pytest
 
 from benchmarks.browser import browser, find_chromium
 from benchmarks.synthetic_timelines import dashboard, fill
+from tests.vigil.looked import write_look
 from tests.vigil.tracked import assert_closes
 from vigil.cli.report_server import serve_report
-from vigil.tracking import REPORT_PORT, PooledDrift, record_drift
+from vigil.tracking import REPORT_PORT, PooledDrift, record_drift, upload
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: make setup does")
 pytestmark = [
@@ -39,6 +40,8 @@ def addresses(tmp_path_factory, empty_store):
         patch.setenv("VIGIL_CACHE_DIR", str(folder / "cache"))
         fill(store, nights=12, every=3, first_wrong=6)
         record_drift(store, {}, pools=[POOL])
+        for what in ("step", "audit"):
+            upload(write_look(folder / "runs", what), uri=store)
     with dashboard(store) as printed:
         yield printed
     assert_closes(int(printed[0].split("/")[2].split(":")[1]))
@@ -52,11 +55,11 @@ def page():
         yield opened
 
 
-def row(page, place: int) -> tuple[str, str]:
-    """Return the name, and what drifts, of a row of the table: MLflow draws what is pinned, and what scrolls, apart."""
+def row(page, place: int, *, columns: Sequence[str] = COLUMNS) -> tuple[str, str]:
+    """Return the name, and what columns say, of a row of the table: MLflow draws what is pinned, and what scrolls, apart."""
     name = page.locator(f".ag-pinned-left-cols-container .ag-row[row-index='{place}'] a").first.inner_text()
     cells = page.locator(f".ag-center-cols-container .ag-row[row-index='{place}']")
-    return name, " ".join(cells.locator(f"[col-id='tags.`{column}`']").inner_text().strip() for column in COLUMNS)
+    return name, " ".join(cells.locator(f"[col-id='tags.`{column}`']").inner_text().strip() for column in columns)
 
 
 @contextmanager
@@ -129,3 +132,26 @@ def test_the_second_address_draws_every_wrong_cell_in_its_band(page, addresses):
     page.locator("[data-testid*='chart'] .scatterlayer .trace, .scatterlayer .trace").first.wait_for()
     assert page.get_by_text("-1 to 1 is within the band").first.is_visible()
     assert page.get_by_text("band_position", exact=True).first.is_visible()
+
+
+def test_steps_of_ones_own_and_audits_have_a_view_of_what_is_wrong(page, addresses):
+    """Behind those of recipes: a row each, marked, with verdict, release and what is wrong; its page names the family."""
+    step, audit = addresses[3:5]
+    found = ((step, "✗ my_step.py torch", "blocks.1.mlp, backward"), (audit, "✗ audit jax quick", "jax.nn.softmax"))
+    for address, name, told in found:
+        page.goto("about:blank")
+        page.goto(address)
+        page.get_by_text(name).first.wait_for()
+        columns = ("verdict", "release", "wrong_first")
+        shown, cells = row(page, 0, columns=columns)
+        assert shown == name
+        assert cells.startswith("regressed")
+        assert told in cells
+        assert page.locator(".ag-pinned-left-cols-container .ag-row").count() == 1
+        panel = page.get_by_text("MLflow Assistant").bounding_box()
+        edge = DESKTOP["width"] if panel is None else panel["x"]
+        heads = [page.locator(f".ag-header-cell[col-id='tags.`{column}`']").bounding_box() for column in columns]
+        assert all(head and head["x"] + 0.5 * min(head["width"], 200) < edge for head in heads)
+    page.get_by_text("✗ audit jax quick").first.click()
+    page.get_by_text("wrong first").first.wait_for()
+    page.get_by_role("link", name="✗ audit jax activations").first.wait_for()

@@ -31,7 +31,7 @@ from vigil.audit.known import KnownCall, of_processor
 from vigil.audit.limits import AuditLimits, key_of
 from vigil.audit.plan import Trial, plan
 from vigil.audit.script import script_of
-from vigil.documents.audit import Audit, AuditCoverage, AuditFinding, AuditForm, AuditGap, AuditProcess
+from vigil.documents.audit import Audit, AuditCoverage, AuditFamily, AuditFinding, AuditForm, AuditGap, AuditProcess
 from vigil.documents.failure import Failure
 from vigil.documents.provenance import NamedRelease, PlantedFault
 from vigil.documents.verdict import Verdict
@@ -112,6 +112,7 @@ def audit(
     release: NamedRelease | None = None,
     jobs: int = 1,
     cores: Sequence[int] | None = None,
+    night: str | None = None,
     tell: Callable[[str], None] = lambda text: None,
 ) -> Audit:
     """Audit a framework, write audit.json into the directory, and return it. An error, or Ctrl-C, ends what runs.
@@ -119,11 +120,14 @@ def audit(
     Args:
         jobs: processes of the framework side by side, each with its families and its share of the cores.
         cores: those that it may use; None: all.
+        night: that it is part of.
     """
     began = time.monotonic()
     known = of_processor(known, str(describe_machine()["cpu_flags"]))
     rows: list[Row] = []
     worst: dict[str, dict[str, float]] = {}
+    scores: dict[str, float] = {}
+    lost: dict[str, list[Failure]] = {}
     processes: list[AuditProcess] = []
     scripts: dict[tuple, str] = {}
     names: Mapping[str, Any] = {}
@@ -152,11 +156,13 @@ def audit(
                     kinks += exact.kinks
                     forms += 1
                     _note_worst(worst, each)
+                    _note_scores(scores, each)
                     version = version or _version_of(directory / group.directory)
                     for row in _firsts(each.rows, scripts):
                         scripts[_key(row)] = _script(directory, started.framework, version, row, exact, number=len(scripts)) or ""
                 processes += (of_group := _processes(group, ended.result()))
                 rows += _deaths(of_group, group)
+                _note_lost(lost, of_group, group, directory / group.directory)
                 names = names or _names_of(directory / group.directory)
                 remove_arrays(directory / group.directory)
         except BaseException:
@@ -170,6 +176,7 @@ def audit(
         audit_id=directory.name,
         created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
         command=command,
+        night=night,
         framework=started.framework,
         framework_version=version,
         release=release,
@@ -178,7 +185,7 @@ def audit(
         threads=extent.threads,
         seed=extent.seed,
         is_quick=extent.is_quick,
-        verdict=_verdict(processes, findings, fixed, rows),
+        verdict=_verdict([each.failure for each in processes if each.failure], findings, fixed, rows),
         operators=len({row.trial.entry.name for row in rows if row.kind not in (frame.ABSENT, frame.CANNOT)}),
         ways=len({row.way for row in rows if row.kind not in (frame.ABSENT, frame.CANNOT)}),
         forms=forms,
@@ -190,6 +197,7 @@ def audit(
         worst=worst,
         processes=tuple(processes),
         limits=limits.facts,
+        families=tuple(_families(extent, known, started.framework, version or "", rows, findings, scores, lost)),
         seconds=round(time.monotonic() - began, 1),
     )
     document.write(directory)
@@ -405,6 +413,25 @@ def _note_worst(worst: dict[str, dict[str, float]], judged: _Judged) -> None:
             of[key] = max(of.get(key, 0.0), round(measured.ratio, 3))
 
 
+def _note_scores(scores: dict[str, float], judged: _Judged) -> None:
+    """Note by operator how far the farthest call was of all, in limits."""
+    for operator, _, measured, limit in judged.measured:
+        score = measured.ratio / limit if limit > 0.0 else math.inf
+        scores[operator] = max(scores.get(operator, 0.0), math.inf if math.isnan(score) else score)
+
+
+def _note_lost(lost: dict[str, list[Failure]], processes: Sequence[AuditProcess], group: _Group, directory: Path) -> None:
+    """Note by family what failed in it: a process that died of one of its operators, or ended before it was answered."""
+    failures = [each.failure for each in processes if each.failure]
+    for family, trials in group.trials.items():
+        names = {trial.entry.name for trial in trials}
+        own = [each for each in failures if each.message.partition(": ")[0] in names]
+        if not answers_of(directory, family).exists():
+            own = own or failures[-1:]
+        if own:
+            lost.setdefault(family, []).extend(own)
+
+
 def _key(row: Row) -> tuple:
     family = (row.quantity or "").partition("/")[0]
     return row.trial.entry.name, row.way, row.mode, row.kind, family, row.question.precision
@@ -580,12 +607,41 @@ def _gaps(rows: Sequence[Row]) -> Iterator[AuditGap]:
         yield AuditGap(operator=operator, way=way, mode=mode, status=status, count=count, message=message)
 
 
+def _families(
+    extent: Extent,
+    known: Sequence[KnownCall],
+    framework: str,
+    release: str,
+    rows: Sequence[Row],
+    findings: Sequence[AuditFinding],
+    scores: Mapping[str, float],
+    lost: Mapping[str, Sequence[Failure]],
+) -> Iterator[AuditFamily]:
+    """Yield each family by itself, with the verdict that it would have alone; those that nothing was asked of are left out."""
+    for family, entries in extent.families().items():
+        names = {entry.name for entry in entries}
+        own, failures = [row for row in rows if row.trial.entry.name in names], lost.get(family, ())
+        if not own and not failures:
+            continue
+        found = [each for each in findings if each.operator in names]
+        # What is known may be of calls of several families: it is fixed where no family shows it.
+        fixed = _fixed(known, findings, extent, framework, release, own)
+        yield AuditFamily(
+            name=family,
+            operators=tuple(sorted({row.trial.entry.name for row in own})),
+            ways=len({row.way for row in own if row.kind not in (frame.ABSENT, frame.CANNOT)}),
+            forms=len({(row.mode, row.trial.id) for row in own}),
+            worst_score=max((scores[name] for name in names & scores.keys()), default=None),
+            verdict=_verdict(failures, found, fixed, own),
+        )
+
+
 def _verdict(
-    processes: Sequence[AuditProcess], findings: Sequence[AuditFinding], fixed: Sequence[str], rows: Sequence[Row]
+    failures: Sequence[Failure], findings: Sequence[AuditFinding], fixed: Sequence[str], rows: Sequence[Row]
 ) -> StepVerdict:
     new = [each for each in findings if each.known is None]
     wrong = [each for each in new if each.kind in (WRONG, BITS, MOVES, WRITES)]
-    failure: Failure | None = next((each.failure for each in processes if each.failure), None)
+    failure = next(iter(failures), None)
     calls = len({(row.trial.entry.name, row.way) for row in rows if row.kind not in (frame.ABSENT, frame.CANNOT)})
     if wrong:
         ways = len({(each.operator, each.way) for each in wrong})

@@ -558,7 +558,7 @@ class EnvPruneAnswer(Answer):
 
 
 class SyncedDirectory(Part):
-    """What became of an invocation or verification. outcome: uploaded, already in MLflow, skipped or failed."""
+    """What became of a directory with a document. outcome: uploaded, already in MLflow, skipped or failed."""
 
     directory: str
     outcome: str

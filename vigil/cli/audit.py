@@ -16,6 +16,7 @@ from vigil.audit.limits import audit_limits
 from vigil.audit.sweep import USUAL_MODES, Extent, audit, covered
 from vigil.cli import batch_norm, options, own_step
 from vigil.cli.answers import CoverageAnswer
+from vigil.documents.audit import Audit
 from vigil.documents.context import MODES
 from vigil.errors import UsageError, nearest
 from vigil.paths import runs_directory
@@ -25,6 +26,7 @@ from vigil.progress import StageDisplay
 from vigil.steps.processes import Started
 from vigil.steps.verify import new_own_directory
 from vigil.terminal import answered
+from vigil.tracking import upload_or_note
 
 EXIT_CODES = (
     "exit codes: 0 reproduced, 1 a call computes what it should not (known findings too), 2 wrong usage, "
@@ -119,10 +121,11 @@ def run(arguments: argparse.Namespace) -> int:
             options.write_json(arguments, CoverageAnswer(exit_code=0, framework=framework, coverage=coverage))
             answered(coverage_block(coverage))
             return 0
-        document = audit(
+        directory = new_own_directory(runs_directory(), Path(framework), "audit")
+        audit(
             started,
             extent,
-            new_own_directory(runs_directory(), Path(framework), "audit"),
+            directory,
             limits,
             known,
             command=arguments.command,
@@ -130,9 +133,10 @@ def run(arguments: argparse.Namespace) -> int:
             jobs=jobs,
             tell=display.say,
         )
+    upload_or_note(directory)
+    document = Audit.read(directory)  # with where in MLflow it is
     options.write_json(arguments, document)
-    directory = str(runs_directory() / document.audit_id)
-    answered(audit_block(document, directory=directory))
+    answered(audit_block(document, directory=str(directory)))
     return document.exit_code
 
 

@@ -10,7 +10,7 @@ from reports.batch_norm_text import batch_norm_block, batch_norm_markdown
 from vigil.audit.batch_norm import NAME
 from vigil.audit.batch_norm_table import batch_norm_table, batch_norms
 from vigil.cli import options, own_step
-from vigil.documents.batch_norm import BatchNormsOf
+from vigil.documents.batch_norm import BatchNormsOf, BatchNormTable
 from vigil.errors import FrameworkMissing, UsageError, nearest
 from vigil.frameworks import OF_BATCH_NORM
 from vigil.paths import runs_directory
@@ -19,6 +19,7 @@ from vigil.progress import StageDisplay
 from vigil.steps.processes import Started
 from vigil.steps.verify import new_own_directory
 from vigil.terminal import answered
+from vigil.tracking import upload_or_note
 
 # All forms of a layer are in the table.
 _NOT_ALLOWED = ("calls", "mode", "precision", "quick", "threads", "seed", "list", "coverage", "fault")
@@ -46,7 +47,9 @@ def run(arguments: argparse.Namespace) -> int:
                 progress=display.progress,
             )
             found.append(batch_norms(started, directory / framework, release=recorded))
-    document = batch_norm_table(found, directory, command=arguments.command)
+    batch_norm_table(found, directory, command=arguments.command)
+    upload_or_note(directory)
+    document = BatchNormTable.read(directory)  # with where in MLflow it is
     options.write_json(arguments, document)
     options.write_file("--markdown", arguments.markdown, batch_norm_markdown(document))
     answered(batch_norm_block(document, directory=str(directory)))

@@ -20,6 +20,7 @@ from vigil.paths import report_directory
 from vigil.process import guard
 from vigil.redaction import redact
 from vigil.tracking import (
+    EXPERIMENTS,
     NIGHTS,
     REPORT_PORT,
     TIMELINES,
@@ -91,6 +92,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _say_where_to_look(server: str) -> None:
     """Name the pages, the one first that shows what drifts or is wrong."""
     pages = experiment_pages(server)
+    own = {kind.title: pages.pop(name) for name, kind in EXPERIMENTS.items() if VIEW_PARAMETER in pages.get(name, "")}
     if timelines := pages.pop(TIMELINES, None):
         print(f"What drifts or is wrong, the worst first:\n  {timelines}")
         print(f"The ten worst as a chart over the nights, each within its band:\n  {timelines}{CHARTS}")
@@ -99,6 +101,8 @@ def _say_where_to_look(server: str) -> None:
     recipes = {name: page for name, page in pages.items() if VIEW_PARAMETER in page}
     for name in list(recipes)[:SHOWN_RECIPES]:
         print(f"Runs of {name}:\n  {recipes[name]}")
+    for title, page in own.items():
+        print(f"{title}, the worst first:\n  {page}")
     sys.stdout.flush()
 
 

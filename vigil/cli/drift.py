@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from vigil.cli import options
 from vigil.cli.answers import DriftAnswer
 from vigil.errors import EXIT_OUTSIDE, EXIT_REPRODUCED, EXIT_UNKNOWN, CannotRun, UsageError, nearest
-from vigil.paths import chosen_reference_directory, reference_directory
-from vigil.tracking import record_drift, tracking_uri
+from vigil.paths import chosen_reference_directory, reference_directory, runs_directory
+from vigil.tracking import EXPERIMENTS, TrackingUnavailable, held_looks, record_drift, tracking_uri
 
 if TYPE_CHECKING:
     from vigil.drift.findings import DriftReport
@@ -54,19 +54,32 @@ def run(arguments: argparse.Namespace) -> int:
         include_faults=arguments.include_faults,
         all_runs=arguments.all_runs,
     )
+    beside = _beside()
     if not report.looked_at["cells"]:
-        raise CannotRun(_no_history(report.looked_at))
+        raise CannotRun(" ".join([_no_history(report.looked_at), *(f"{each[0].upper()}{each[1:]}." for each in beside)]))
     as_of = [] if history.as_of is None else [f"history as of {history.as_of}"]
     skipped = [f"{history.skipped} runs left out: a value in the tracker is not what it should be"] if history.skipped else []
     title = " ".join(["drift", *filter(None, (arguments.recipe, arguments.profile))])
-    show(report, title=title, remarks=[*as_of, *skipped, *history.remarks])
+    show(report, title=title, remarks=[*as_of, *skipped, *history.remarks, *beside])
     code = EXIT_UNKNOWN if report.gaps or not report.looked_at["tested"] else EXIT_REPRODUCED
     code = EXIT_OUTSIDE if something_drifts(report) else code
-    kept_at, remarks = None if history.as_of is None else str(history.as_of), (*skipped, *history.remarks)
+    kept_at, remarks = None if history.as_of is None else str(history.as_of), (*skipped, *history.remarks, *beside)
     options.write_json(arguments, DriftAnswer(exit_code=code, as_of=kept_at, remarks=remarks, **report.as_json()))
     if not (arguments.recipe or arguments.profile or arguments.all_runs or arguments.include_faults):
         print("".join(f"{remark}\n" for remark in _tell_timelines(report)), end="")
     return code
+
+
+def _beside() -> list[str]:
+    """Return that users' own files and audits are no part of drift, where there are any: here, or in MLflow."""
+    try:
+        held = held_looks(tracking_uri())
+    except TrackingUnavailable:  # what is cached is shown then
+        held = set()
+    runs = runs_directory()
+    if not held and not any(any(runs.glob(f"*/{kind.document.FILE_NAME}")) for kind in EXPERIMENTS.values()):
+        return []
+    return ["steps and operators of your own, and audits, are no part of drift: `vigil dashboard` and `vigil report` show them"]
 
 
 def bring_drift() -> list[str]:

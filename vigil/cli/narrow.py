@@ -14,7 +14,7 @@ from reports.narrowing_text import issue_report, narrowing_block
 from runners.contract.files import replace_text
 from vigil.cli import options
 from vigil.documents.narrowing import NarrowedFrom, ReleaseLook, place_of
-from vigil.documents.verification import Verification
+from vigil.documents.replay import Replay
 from vigil.errors import DirectoryError, UsageError
 from vigil.frameworks import TABLE
 from vigil.narrow.from_run import alarm_of, script_of_alarm, shrinking_of, where_seen
@@ -139,7 +139,7 @@ def run(arguments: argparse.Namespace) -> int:
         if work.document.state != NOT_SHOWN and line:
             since(work, line, keep=keep, progress=lambda look: display.say(_told(line.package, look)))
             _report(work)
-    if alarm and isinstance(alarm.document, Verification) and alarm.document.tracking:
+    if alarm and not isinstance(alarm.document, Replay) and alarm.document.tracking:
         upload_or_note(alarm.directory)  # anew, with the script
     options.write_json(arguments, work.document)
     answered(narrowing_block(work.document, directory=str(directory)))

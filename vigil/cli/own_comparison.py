@@ -11,6 +11,7 @@ from pathlib import Path
 
 from reports.step_comparison_text import comparison_block
 from vigil.cli import options, own_step
+from vigil.documents.step_comparison import StepComparison
 from vigil.errors import UsageError
 from vigil.operators.verify import refuse_operator
 from vigil.paths import expanded, runs_directory
@@ -22,6 +23,7 @@ from vigil.steps.compare import Side, compare_step
 from vigil.steps.limits import step_limits
 from vigil.steps.verify import asked_of, framework_of
 from vigil.terminal import answered
+from vigil.tracking import upload_or_note
 
 _NAMES = ("OLD", "NEW")
 
@@ -70,8 +72,12 @@ def run(arguments: argparse.Namespace, *, of_recipes: Mapping[str, str]) -> int:
             jobs=jobs,
             tell=display.say,
         )
+    directory = runs_directory() / document.compare_id
+    for name in (document.old.verification, document.new.verification, document.compare_id):
+        upload_or_note(runs_directory() / name)
+    document = StepComparison.read(directory)  # with where in MLflow it is
     options.write_json(arguments, document)
-    answered(comparison_block(document, directory=str(runs_directory() / document.compare_id)))
+    answered(comparison_block(document, directory=str(directory)))
     return document.verdict.exit_code
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from reports.operator_text import operator_block
 from vigil.cli import options, own_step
 from vigil.documents.context import MODES, make_context
+from vigil.documents.operator import OperatorVerification
 from vigil.errors import UsageError
 from vigil.operators.limits import operator_limits
 from vigil.operators.verify import SEEDS, verify_operator
@@ -17,6 +18,7 @@ from vigil.process.side_by_side import available_cores
 from vigil.progress import StageDisplay
 from vigil.steps.verify import PRECISIONS, framework_of, new_own_directory
 from vigil.terminal import answered
+from vigil.tracking import upload_or_note
 
 
 def run(arguments: argparse.Namespace, file: Path) -> int:
@@ -37,10 +39,11 @@ def run(arguments: argparse.Namespace, file: Path) -> int:
         display = stack.enter_context(StageDisplay())
         python, recorded = own_step.environment_of(arguments, framework, stack, display)
         asked = own_step.asked_from(arguments, file, framework, python, display)
-        document = verify_operator(
+        directory = new_own_directory(runs_directory(), file, "operator")
+        verify_operator(
             asked,
             make_context(framework=framework, mode=mode, precision=precisions[0]),
-            new_own_directory(runs_directory(), file, "operator"),
+            directory,
             limits,
             precisions=precisions,
             threads=threads,
@@ -49,6 +52,8 @@ def run(arguments: argparse.Namespace, file: Path) -> int:
             release=recorded,
             tell=display.say,
         )
+    upload_or_note(directory)
+    document = OperatorVerification.read(directory)  # with where in MLflow it is
     options.write_json(arguments, document)
-    answered(operator_block(document, directory=str(runs_directory() / document.operator_id)))
+    answered(operator_block(document, directory=str(directory)))
     return document.exit_code

@@ -12,6 +12,7 @@ from reports.step_text import step_block
 from vigil.cli import options, own_operator
 from vigil.documents.context import DETERMINISM, MODES
 from vigil.documents.provenance import NamedRelease
+from vigil.documents.step import StepVerification
 from vigil.errors import UsageError
 from vigil.operators.verify import SEEDS, is_operator
 from vigil.paths import expanded, runs_directory
@@ -24,6 +25,7 @@ from vigil.steps.limits import step_limits
 from vigil.steps.processes import Asked
 from vigil.steps.verify import PRECISIONS, Setting, asked_of, framework_of, new_own_directory, settings_of, verify_step
 from vigil.terminal import answered
+from vigil.tracking import upload_or_note
 
 OPTIONS = ("python", "threads", "seeds")
 NOT_ALLOWED = ("device", "devices", "shards", "attention", "markdown")
@@ -59,18 +61,21 @@ def run(arguments: argparse.Namespace) -> int:
         display = stack.enter_context(StageDisplay())
         python, recorded = environment_of(arguments, framework, stack, display)
         asked = asked_from(arguments, file, framework, python, display)
-        document = verify_step(
+        directory = new_own_directory(runs_directory(), file, "step")
+        verify_step(
             asked,
             settings,
-            new_own_directory(runs_directory(), file, "step"),
+            directory,
             limits,
             command=arguments.command,
             jobs=jobs,
             release=recorded,
             tell=display.say,
         )
+    upload_or_note(directory)
+    document = StepVerification.read(directory)  # with where in MLflow it is
     options.write_json(arguments, document)
-    answered(step_block(document, directory=str(runs_directory() / document.step_id)))
+    answered(step_block(document, directory=str(directory)))
     return document.exit_code
 
 

@@ -1,4 +1,4 @@
-"""`vigil sync`: bring MLflow to hold every finished invocation and verification, once each, after a tracker was down."""
+"""`vigil sync`: bring MLflow to hold every finished run, verification and audit, once each, after a tracker was down."""
 
 from __future__ import annotations
 
@@ -18,8 +18,7 @@ from vigil.errors import EXIT_COULD_NOT_RUN, EXIT_REPRODUCED, CannotRun, UsageEr
 from vigil.nightly.night_file import alone, read_night_files
 from vigil.paths import runs_directory
 from vigil.tracking import (
-    INVOCATION,
-    VERIFICATION,
+    DOCUMENTS,
     TrackingUnavailable,
     check_reachable,
     document_path,
@@ -95,7 +94,7 @@ def _noted(directory: Path) -> str | None:
 
 
 def sync_one(directory: Path, *, uri: str, held: Collection[str]) -> tuple[str, str]:
-    """Upload one invocation or verification if that is due; return the outcome and what else a person should know.
+    """Upload what a directory holds if that is due; return the outcome and what else a person should know.
 
     Args:
         held: the MLflow runs that this store has seen; what is none of them is looked up, and uploaded where it is missing.
@@ -119,16 +118,17 @@ def sync_one(directory: Path, *, uri: str, held: Collection[str]) -> tuple[str, 
 
 
 def find_documents(directory: Path) -> Iterator[Path]:
-    """Yield each directory that holds an invocation.json or a verify.json, or a run that has started towards the first.
+    """Yield each directory that holds a document to upload, or a run that has started towards an invocation.json.
 
-    A verification that has no document was broken off, and cannot be continued: there is nothing to upload.
+    Anything else that has no document was broken off, and cannot be continued: there is nothing to upload.
     """
     for place, names, files in os.walk(directory):
         here = Path(place)
-        tasks = [] if INVOCATION in files or VERIFICATION in files else _tasks(here, names)
-        if INVOCATION in files or VERIFICATION in files or "train" in tasks:
+        has_document = not DOCUMENTS.keys().isdisjoint(files)
+        tasks = [] if has_document else _tasks(here, names)
+        if has_document or "train" in tasks:
             yield here
-        if INVOCATION in files or VERIFICATION in files or tasks:
+        if has_document or tasks:
             names.clear()
 
 

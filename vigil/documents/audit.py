@@ -9,7 +9,7 @@ from pydantic import Field
 
 from vigil.documents.document import Document, Number, Part
 from vigil.documents.failure import Failure
-from vigil.documents.provenance import Environment, NamedRelease, PlantedFault
+from vigil.documents.provenance import Environment, NamedRelease, PlantedFault, Tracking
 from vigil.documents.verdict import Verdict
 from vigil.documents.verification import LimitFacts, StepVerdict
 
@@ -95,20 +95,38 @@ class AuditCoverage(Part):
     unseen: tuple[str, ...]
 
 
+class AuditFamily(Part):
+    """One family of operators, by itself.
+
+    operators: that were asked about. ways: public calls of them that were made. forms: how many sets of arguments were tried.
+    worst_score: how far the farthest call was, in limits; None where nothing was held to any.
+    """
+
+    name: str
+    operators: tuple[str, ...]
+    ways: int
+    forms: int
+    worst_score: Number | None
+    verdict: StepVerdict
+
+
 class Audit(Document):
     """An audit of one framework.
 
-    seed: of all arguments. is_quick: the sizes that find most, in fp32. fixed: known findings that no longer show.
+    night: that made it. seed: of all arguments. is_quick: the sizes that find most, in fp32. fixed: known findings that no longer
+    show.
     worst: by operator, quantity and precision, how far the farthest call was, in floors: what limits are made of.
+    families: none in audits from before they had verdicts of their own.
     """
 
-    LEFT_OUT_WHEN_NONE: ClassVar[tuple[str, ...]] = ()
+    LEFT_OUT_WHEN_NONE: ClassVar[tuple[str, ...]] = ("tracking",)
     FILE_NAME: ClassVar[str] = "audit.json"
 
     schema_: int = Field(1, alias="schema")
     audit_id: str
     created: str
     command: str
+    night: str | None = None
     framework: str
     framework_version: str | None
     release: NamedRelease | None
@@ -129,7 +147,9 @@ class Audit(Document):
     worst: dict[str, dict[str, Number]]
     processes: tuple[AuditProcess, ...]
     limits: LimitFacts
+    families: tuple[AuditFamily, ...] = ()
     seconds: float
+    tracking: Tracking | None = None
 
     @property
     def exit_code(self) -> int:

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from vigil.documents.document import Document, Part
 from vigil.documents.failure import Failure
-from vigil.documents.provenance import Environment, NamedRelease
+from vigil.documents.provenance import Environment, NamedRelease, Tracking
 from vigil.documents.verification import StepVerdict
 
 
@@ -44,6 +44,7 @@ class BatchNormsOf(Part):
 class BatchNormTable(Document):
     """The table of batch norms. questions: as they are worded, by the name that answers have them under."""
 
+    LEFT_OUT_WHEN_NONE: ClassVar[tuple[str, ...]] = ("tracking",)
     FILE_NAME: ClassVar[str] = "batch_norm.json"
 
     schema_: int = Field(1, alias="schema")
@@ -53,6 +54,7 @@ class BatchNormTable(Document):
     verdict: StepVerdict
     questions: dict[str, str]
     frameworks: tuple[BatchNormsOf, ...]
+    tracking: Tracking | None = None
 
     @property
     def exit_code(self) -> int:

@@ -9,7 +9,7 @@ from pydantic import Field
 from vigil.documents.context import Context
 from vigil.documents.document import Document, Number, Part
 from vigil.documents.failure import Failure
-from vigil.documents.provenance import Environment, NamedRelease, PlantedFault
+from vigil.documents.provenance import Environment, NamedRelease, PlantedFault, Tracking
 from vigil.documents.step import OwnFileFacts
 from vigil.documents.verdict import Verdict
 from vigil.documents.verification import LimitFacts, StepVerdict
@@ -117,7 +117,7 @@ class OperatorProcess(Part):
 class OperatorVerification(Document):
     """A user's operator, verified. not_seen: what this verification cannot see, in words."""
 
-    LEFT_OUT_WHEN_NONE: ClassVar[tuple[str, ...]] = ()
+    LEFT_OUT_WHEN_NONE: ClassVar[tuple[str, ...]] = ("tracking",)
     FILE_NAME: ClassVar[str] = "operator.json"
 
     schema_: int = Field(1, alias="schema")
@@ -138,6 +138,7 @@ class OperatorVerification(Document):
     limits: LimitFacts
     not_seen: tuple[str, ...]
     seconds: float
+    tracking: Tracking | None = None
 
     @property
     def exit_code(self) -> int:

@@ -9,7 +9,7 @@ from pydantic import Field
 from vigil.documents.context import Context
 from vigil.documents.document import Document, Number, Part
 from vigil.documents.failure import Failure
-from vigil.documents.provenance import Environment, NamedRelease, PlantedFault
+from vigil.documents.provenance import Environment, NamedRelease, PlantedFault, Tracking
 from vigil.documents.verdict import Verdict
 from vigil.documents.verification import LimitFacts, StepVerdict, TensorDifference
 
@@ -108,15 +108,16 @@ class StepContext(Part):
 
 
 class StepVerification(Document):
-    """A user's file, verified. not_seen: what this verification cannot see, in words."""
+    """A user's file, verified. night: that verified it. not_seen: what this verification cannot see, in words."""
 
-    LEFT_OUT_WHEN_NONE: ClassVar[tuple[str, ...]] = ()
+    LEFT_OUT_WHEN_NONE: ClassVar[tuple[str, ...]] = ("tracking",)
     FILE_NAME: ClassVar[str] = "step.json"
 
     schema_: int = Field(1, alias="schema")
     step_id: str
     created: str
     command: str
+    night: str | None = None
     file: OwnFileFacts
     framework: str
     framework_version: str | None
@@ -128,6 +129,7 @@ class StepVerification(Document):
     limits: LimitFacts
     not_seen: tuple[str, ...]
     seconds: float
+    tracking: Tracking | None = None
 
     @property
     def exit_code(self) -> int:

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from vigil.documents.context import Context
 from vigil.documents.document import Document, Part
-from vigil.documents.provenance import NamedRelease, PlantedFault
+from vigil.documents.provenance import NamedRelease, PlantedFault, Tracking
 from vigil.documents.step import OwnFileFacts, Repeated, StepOrigin, in_short
 from vigil.documents.verdict import Verdict
 from vigil.documents.verification import LimitFacts, StepVerdict, TensorDifference, times
@@ -138,7 +138,7 @@ class StepComparison(Document):
     not_seen: what this comparison cannot see, in words.
     """
 
-    LEFT_OUT_WHEN_NONE: ClassVar[tuple[str, ...]] = ()
+    LEFT_OUT_WHEN_NONE: ClassVar[tuple[str, ...]] = ("tracking",)
     FILE_NAME: ClassVar[str] = "compare-step.json"
 
     schema_: int = Field(1, alias="schema")
@@ -156,3 +156,4 @@ class StepComparison(Document):
     limits: LimitFacts
     not_seen: tuple[str, ...]
     seconds: float
+    tracking: Tracking | None = None

@@ -26,6 +26,7 @@ from vigil.nightly.cells import NightCell
 from vigil.nightly.narrowing import Wrong, narrow_run
 from vigil.process.hosts import Hosts
 from vigil.process.recording import read_record
+from vigil.recipes.command_line import own_command
 from vigil.recipes.loading import Recipe, identity_of
 from vigil.releases.resolve import Resolved
 from vigil.runs.carry_out import carry_out
@@ -68,13 +69,13 @@ class CellRunner:
         self._hosts = Hosts()
 
     def narrow(self, wrong: Wrong, seconds: float) -> NightNarrowing:
-        """Narrow what a cell found wrong, and bring its verification to MLflow anew, with the script.
+        """Narrow what a cell found wrong, and bring it to MLflow anew, with the script.
 
         What is not done after so many seconds is ended.
         """
         assert wrong.row.directory is not None
         found = narrow_run(wrong, seconds, runs=self._runs)
-        if wrong.row.kind == VERIFY and found.directory:
+        if found.directory:
             tracking.upload_or_note(self._runs / wrong.row.directory)
         return found
 
@@ -157,9 +158,10 @@ class CellRunner:
                     settings_of(cell.framework, [cell.context.mode], [cell.context.precision], None),
                     place,
                     step_limits(),
-                    command=self._night.command,
+                    command=own_command(self._night, cell.kind, cell.recipe, cell.context),
                     jobs=1,
                     release=self._night.releases[cell.framework].named,
+                    night=self._night.id,
                 )
             except Exception:
                 if stop.is_set():  # what was not begun any more is missing
@@ -168,6 +170,8 @@ class CellRunner:
         verdict = document.verdict
         if verdict.name is Verdict.FAILED_INTERRUPTED:
             return CellOutcome(None)
+        if not document.tracking:
+            tracking.upload_or_note(place)
         return CellOutcome(verdict.name, verdict.reason, triage=_triage(verdict.failure))
 
     def _audit(self, cell: NightCell, place: Path, cores: Cores, stop: threading.Event) -> CellOutcome:
@@ -183,9 +187,10 @@ class CellRunner:
                     place,
                     audit_limits(),
                     known_calls(),
-                    command=self._night.command,
+                    command=own_command(self._night, cell.kind, cell.recipe, cell.context),
                     release=self._night.releases[cell.framework].named,
                     cores=cores,
+                    night=self._night.id,
                 )
             except Exception:
                 if stop.is_set():
@@ -195,6 +200,8 @@ class CellRunner:
                 # What a process that was ended had not answered is missing.
                 (place / Audit.FILE_NAME).unlink()
                 return CellOutcome(None)
+        if not document.tracking:
+            tracking.upload_or_note(place)
         return CellOutcome(document.verdict.name, document.verdict.reason, triage=_triage(document.verdict.failure))
 
     def _reproduce(self, place: Path, stop: threading.Event) -> CellOutcome:

@@ -10,14 +10,16 @@ from pathlib import Path
 
 from vigil.documents.identity import Identity
 from vigil.documents.invocation import Invocation
-from vigil.documents.night import REPRODUCE, VERIFY, CellKind, CellRow, Night
+from vigil.documents.night import REPRODUCE, VERIFY, CellKind, CellRow, Night, StepRow
 from vigil.documents.verdict import Verdict
 from vigil.documents.verification import Verification
 from vigil.errors import EXIT_COULD_NOT_RUN, EXIT_OUTSIDE, EXIT_REPRODUCED, EXIT_UNKNOWN, CannotRun
 from vigil.nightly.night_file import NightFile
 from vigil.redaction import redact
 from vigil.tracking import (
+    SINCE,
     NightPoint,
+    TrackedDocument,
     TrackingUnavailable,
     read_document,
     record_night,
@@ -68,16 +70,18 @@ def _bring_runs(night: Night, runs: Path, *, uri: str) -> None:
     Raises:
         TrackingUnavailable: MLflow could not be reached, or refused.
     """
-    for row in night.cells:
+    for row in night.rows:
         document = _document_of(row if row.is_done else None, runs)
         if row.directory is None or document is None or document.verdict is None:
             continue
         if document.verdict.name is Verdict.FAILED_INTERRUPTED:
             continue
-        if document.tracking and document.tracking.run_id:
+        # Since when it is so the night knows at its end alone, when the run has been uploaded.
+        since = {SINCE: row.since} if isinstance(row, StepRow) and row.since else {}
+        if document.tracking and document.tracking.run_id and not since:
             continue
         try:
-            record_tracking(runs / row.directory, upload(runs / row.directory, uri=uri))
+            record_tracking(runs / row.directory, upload(runs / row.directory, uri=uri, shown=since))
         except TrackingUnavailable:
             raise
         except CannotRun:  # `vigil sync` says what is wrong with it
@@ -132,7 +136,7 @@ def _decisive(rows: Mapping[CellKind, CellRow]) -> CellRow:
     return step if is_bad and number.ended_as in (Verdict.REPRODUCED, Verdict.RAN, Verdict.UNKNOWN) else number
 
 
-def _document_of(row: CellRow | None, runs: Path) -> Invocation | Verification | None:
+def _document_of(row: CellRow | None, runs: Path) -> TrackedDocument | None:
     """Return the document that a cell's directory holds; a folder that was removed since has none."""
     if row is None or row.directory is None:
         return None

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import re
 import shlex
 from collections.abc import Sequence
+from pathlib import Path
 
 from vigil.documents.context import Context
+from vigil.documents.night import AUDIT, Night
 from vigil.recipes.recipe import DEFAULT_PROFILE, in_command
 
 
@@ -41,6 +44,21 @@ def cell_command(
     words += ["--fault", fault] if fault else []
     words += ["--seeds", str(seeds)] if seeds else []
     return f"vigil {verb} {in_command(recipe, source)} {shlex.join(words)}"
+
+
+def own_command(night: Night, kind: str, name: str, context: Context) -> str:
+    """Return the command that looks again at a cell of a night that is no recipe's: a user's own step, or a family's audit.
+
+    The release is the night's: the newest is another one tomorrow.
+    """
+    release = night.releases[context.framework]
+    package = re.split("==|@", release.request)[0]
+    is_named = release.request.endswith(".whl") or release.version is None
+    options = ["--release", release.request if is_named else f"{package}=={release.version}", "--mode", context.mode]
+    if kind == AUDIT:
+        return shlex.join(["vigil", "audit", name, "--framework", context.framework, *options, "--quick"])
+    file = next((path for path in night.files if Path(path).name == name), name)
+    return shlex.join(["vigil", "verify", file, *options, "--precision", context.precision])
 
 
 def fault_in(command: str) -> str | None:

@@ -139,6 +139,7 @@ def verify_step(
     command: str,
     jobs: int,
     release: NamedRelease | None = None,
+    night: str | None = None,
     tell: Callable[[str], None] = lambda text: None,
 ) -> StepVerification:
     """Verify a user's file in contexts, write step.json into the directory, and return it.
@@ -160,6 +161,7 @@ def verify_step(
         step_id=directory.name,
         created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
         command=command,
+        night=night,
         file=OwnFileFacts(path=str(asked.file), sha256=asked.sha256),
         framework=asked.framework,
         framework_version=next((str(each.environment["framework_version"]) for each in ended.values()

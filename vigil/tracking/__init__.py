@@ -13,6 +13,7 @@ from vigil.tracking.client import (
     make_tables,
     tracking_uri,
 )
+from vigil.tracking.looks import EXPERIMENTS, SINCE
 from vigil.tracking.run_entry import REPORT_PORT
 from vigil.tracking.timeline import (
     NIGHTS,
@@ -24,10 +25,13 @@ from vigil.tracking.timeline import (
     record_night_summary,
 )
 from vigil.tracking.uploads import (
+    DOCUMENTS,
     INVOCATION,
     RUN_PICTURES,
     VERIFICATION,
+    TrackedDocument,
     document_path,
+    held_looks,
     held_runs,
     read_document,
     record_tracking,
@@ -36,20 +40,25 @@ from vigil.tracking.uploads import (
 )
 
 __all__ = [
+    "DOCUMENTS",
+    "EXPERIMENTS",
     "INVOCATION",
     "NIGHTS",
     "REPORT_PORT",
     "RUN_PICTURES",
+    "SINCE",
     "TIMELINES",
     "VERIFICATION",
     "VIEW_PARAMETER",
     "NightPoint",
     "PooledDrift",
+    "TrackedDocument",
     "TrackingUnavailable",
     "artifact_directory",
     "check_reachable",
     "document_path",
     "experiment_pages",
+    "held_looks",
     "held_runs",
     "make_tables",
     "read_document",

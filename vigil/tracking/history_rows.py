@@ -21,6 +21,7 @@ import pyarrow as pa
 
 from vigil.documents.verification import SHORT, WHOLE
 from vigil.tracking.client import UPLOADED, UPLOADED_AT, Store, TrackedRun, check_reachable, failures_named
+from vigil.tracking.looks import EXPERIMENTS
 from vigil.tracking.run_entry import INVOCATION_ID, PARENT_RUN, RUN_ID, VERIFY_ID
 
 RUNG = "verify"  # of a first rung, added to its invocation's id
@@ -155,6 +156,8 @@ class BrokenValue(ValueError):
 def experiments_of(store: Store) -> dict[str, str]:
     """Return id -> what an experiment is known again by. One of another store has other times, whatever its name.
 
+    Those of users' own files and of audits hold no rows, and thousands of runs.
+
     Raises:
         TrackingUnavailable: MLflow could not be reached, or refused.
     """
@@ -162,6 +165,7 @@ def experiments_of(store: Store) -> dict[str, str]:
         return {
             experiment.experiment_id: f"{experiment.experiment_id} {experiment.name} {experiment.created}"
             for experiment in store.experiments()
+            if experiment.name not in EXPERIMENTS
         }
 
 

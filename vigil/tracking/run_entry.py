@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
+from enum import IntEnum
 from typing import Literal
 from urllib.parse import quote
 
@@ -32,12 +34,51 @@ RUN_ID = "vigil.run_id"
 VERIFY_ID = "vigil.verify_id"
 PARENT_RUN = "none"  # what a parent's `vigil.run_id` says
 NO_FAULT = "none"
+ORDER = "vigil.order"  # what a table is sorted by, the largest first
 REPORT_PORT = 5001  # notes are written long before they are read: a fixed one
 LOSS_POINTS = 1000  # a chart shows no more; the record, attached as an artifact, has every step
 STATUSES = {"finished": "FINISHED", "failed": "FAILED", "unsupported": "FAILED", "interrupted": "KILLED"}
 
 Label = str | int | tuple[int, ...] | None
 Point = tuple[str, float, int, int]  # name, value, time in milliseconds, step
+
+
+_LARGEST = 99_999.0
+
+
+class Standing(IntEnum):
+    """How a timeline or a look stands: the larger, the sooner a person must look. MOVED: nobody said which way is better."""
+
+    FINE = 0
+    OPEN = 1
+    MOVED = 2
+    FAILED = 3
+    WRONG = 4
+
+    @classmethod
+    def of(cls, verdict: Verdict) -> Standing:
+        """Return how something with a verdict stands. What is unsupported, or a known finding, is nothing to look at."""
+        if verdict is Verdict.REGRESSED:
+            return cls.WRONG
+        if verdict.is_failed:
+            return cls.FAILED
+        if verdict.is_outside:
+            return cls.MOVED
+        return cls.OPEN if verdict.is_undecided else cls.FINE
+
+    @property
+    def mark(self) -> str:
+        """Return what stands in front of its name."""
+        return ("", "? ", "~ ", "! ", "✗ ")[self]
+
+    @property
+    def status(self) -> str:
+        """Return MLflow's status for it: what is wrong has a red cross."""
+        return "FAILED" if self >= Standing.FAILED else "FINISHED"
+
+    def order(self, size: float) -> str:
+        """Return the text that it is sorted by. size: how far off it is, among those that stand alike."""
+        return f"{int(self)}-{min(_LARGEST if math.isnan(size) else abs(size), _LARGEST):09.3f}"
 
 
 @dataclass(frozen=True)
@@ -168,7 +209,7 @@ def child_entry(record: Record, invocation: Invocation, *, text: str, attachment
     Raises:
         ValueError: The invocation has no verdict, or the run failed in a category that there is not.
     """
-    start, end = _span(record.created, record.timing.wall_seconds)
+    start, end = span(record.created, record.timing.wall_seconds)
     judgement = _judged(invocation)
     verdict, failure, fault = _child_verdict(record, judgement), record.failure, record.fault
     labels = cell_tags(record.recipe, record.context) | {
@@ -222,7 +263,7 @@ def parent_entry(
     Raises:
         ValueError: It has no verdict.
     """
-    start, end = _span(invocation.created, invocation.wall_seconds)
+    start, end = span(invocation.created, invocation.wall_seconds)
     judgement = _judged(invocation)
     releases = sorted({release for record in records if (release := release_of(record.environment))})
     faults = sorted({record.fault.name for record in records if record.fault})
@@ -255,7 +296,7 @@ def parent_entry(
         identity={INVOCATION_ID: invocation.invocation_id, RUN_ID: PARENT_RUN},
         labels=texts(labels),
         note=note,
-        metrics=_at_the_end(numbers, end),
+        metrics=at_the_end(numbers, end),
         status=next(status for status in ("KILLED", "FAILED", "FINISHED") if status in statuses),
         start=start,
         end=end,
@@ -282,7 +323,7 @@ def verify_entry(
         text: of its verify.json.
         narrowed: what narrowing it came to.
     """
-    end, _ = _span(document.created, None)  # `created` is when it ended
+    end, _ = span(document.created, None)  # `created` is when it ended
     name, worst = document.verdict.name, document.worst
     labels = cell_tags(document.recipe, document.context) | {
         "release": release_of(document.environment),
@@ -308,7 +349,7 @@ def verify_entry(
         identity={VERIFY_ID: document.verify_id},
         labels=texts(labels | _origin_labels(document.origin)),
         note=note,
-        metrics=_at_the_end(numbers, end),
+        metrics=at_the_end(numbers, end),
         status="FAILED" if name.is_failed or name is Verdict.UNSUPPORTED else "FINISHED",
         start=end - round(1000 * document.seconds),
         end=end,
@@ -347,7 +388,8 @@ def _rung_numbers(rung: FirstRung) -> dict[str, float | None]:
     }
 
 
-def _at_the_end(numbers: Mapping[str, float | None], end: int) -> tuple[Point, ...]:
+def at_the_end(numbers: Mapping[str, float | None], end: int) -> tuple[Point, ...]:
+    """Return numbers as metrics at a time; those that are None are left out."""
     return tuple((name, float(value), end, 0) for name, value in numbers.items() if value is not None)
 
 
@@ -386,7 +428,7 @@ def _child_metrics(record: Record, band: RunBand | None, *, start: int, end: int
             yield name, float(value), end, last_step
 
 
-def _span(created: str, seconds: float | None) -> tuple[int, int]:
+def span(created: str, seconds: float | None) -> tuple[int, int]:
     """Return start and end in milliseconds since 1970."""
     start = round(datetime.fromisoformat(created.replace("Z", "+00:00")).timestamp() * 1000)
     return start, start + round((seconds or 0.0) * 1000)

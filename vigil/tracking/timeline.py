@@ -22,7 +22,7 @@ from urllib.parse import quote
 from vigil.documents.context import Context
 from vigil.documents.identity import Identity
 from vigil.documents.verdict import Verdict
-from vigil.errors import EXIT_UNKNOWN, CannotRun
+from vigil.errors import CannotRun
 from vigil.locks import locked
 from vigil.paths import cache_directory
 from vigil.recipes.command_line import cell_command
@@ -31,10 +31,12 @@ from vigil.tracking.client import Store, TrackedRun, check_reachable, failures_n
 from vigil.tracking.run_entry import (
     NIGHTS_NOTE,
     NOTE,
+    ORDER,
     RUN_NAME,
     TIMELINES_NOTE,
     Entry,
     Point,
+    Standing,
     cell_tags,
     number_texts,
     report_link,
@@ -49,18 +51,14 @@ TIMELINE = "vigil.timeline"
 NIGHT, NUMBER = "night", "number"
 NIGHT_ID, TOKEN = "vigil.night", "vigil.night_token"
 SUMMARY = "summary.md"
-ORDER = "vigil.order"
 NONE, WORSE, BETTER, MOVED, NO_VALUE = "none", "worse", "better", "moved", "no value"  # of the tag `drift`
 POSITION = "band_position"
 POOL, POOLED = "vigil.pool", "pooled"
 DRIFT_TAGS = ("drift", "drift_size", "drift_since", "drift_release", "drift_q", "drift_sd", "drift_as_of")
 ENDED = "ended"
 Cell = tuple[str, str, str]  # recipe, profile, context
-_FINE, _OPEN, _MOVED, _FAILED, _WRONG = range(5)
-_MARKS = ("", "? ", "~ ", "! ", "✗ ")
 # What half a band is taken for in the order of the wrong ones, where others are known by their drift: of 99 % it is 2.6 to 3.
 _HALF_BAND_SD = 3.0
-_LARGEST = 99_999.0
 
 
 @dataclass(frozen=True)
@@ -239,7 +237,7 @@ class PooledDrift:
         return Entry(
             name=self.name,
             identity={POOL: self.framework},
-            labels=texts({**labels, **self.tags, "reason": reason, ORDER: f"{_MOVED}-{min(size, _LARGEST):09.3f}"}),
+            labels=texts({**labels, **self.tags, "reason": reason, ORDER: Standing.MOVED.order(size)}),
             note=f"{_drift_told(self.tags)}: {reason}.\n",
             metrics=points,
             status="FINISHED",
@@ -247,7 +245,7 @@ class PooledDrift:
             end=points[-1][2] if points else 0,
             artifact=f"{POOLED}.json",
             text=json.dumps({"cells": self.name, "tags": dict(self.tags), "values": dict(self.values)}, indent=1) + "\n",
-            shown={RUN_NAME: _MARKS[_MOVED] + self.name, "command": "vigil drift", "report": "index.html"},
+            shown={RUN_NAME: Standing.MOVED.mark + self.name, "command": "vigil drift", "report": "index.html"},
         )
 
 
@@ -367,35 +365,27 @@ def _tell(
     """Write new tags, and what all tags together make of a timeline: its name, note, place in the table, and status."""
     before = timeline.tags if timeline else {}
     known = {**before, **tags}
-    kind = _kind(known)
+    standing = _standing(known)
     known |= {
-        RUN_NAME: _MARKS[kind] + _cell_name(known),
+        RUN_NAME: standing.mark + _cell_name(known),
         NOTE: _note(experiment_id, run_id, known),
-        ORDER: f"{kind}-{_size(known, position):09.3f}",
+        ORDER: standing.order(_size(known, position)),
     }
     if changed := {key: value for key, value in known.items() if before.get(key) != value}:
         store.log(run_id, tags=changed)
-    status = "FAILED" if kind >= _FAILED else "FINISHED"
-    if timeline is None or timeline.status != status:
-        store.end_run(run_id, end=end or (timeline.end if timeline else None), status=status)
+    if timeline is None or timeline.status != standing.status:
+        store.end_run(run_id, end=end or (timeline.end if timeline else None), status=standing.status)
 
 
-def _kind(tags: Mapping[str, str]) -> int:
-    """Return how a cell stands: the larger, the sooner a person must look."""
+def _standing(tags: Mapping[str, str]) -> Standing:
+    """Return how a cell stands."""
     drift, word = tags.get("drift", NONE), tags["verdict"]
     # A word of a later version may say anything but that all is well; that it failed it says by how it begins.
     known = Verdict.FAILED_CRASH if word.startswith("failed:") else Verdict.UNKNOWN
     with contextlib.suppress(ValueError):
         known = Verdict(word)
-    if tags.get(ENDED):
-        return _FINE
-    if known is Verdict.REGRESSED or drift == WORSE:
-        return _WRONG
-    if known.is_failed:
-        return _FAILED
-    if known.is_outside or drift in (BETTER, MOVED):
-        return _MOVED
-    return _OPEN if known.exit_code == EXIT_UNKNOWN or drift == NO_VALUE else _FINE
+    by_drift = {WORSE: Standing.WRONG, BETTER: Standing.MOVED, MOVED: Standing.MOVED, NO_VALUE: Standing.OPEN}
+    return Standing.FINE if tags.get(ENDED) else max(Standing.of(known), by_drift.get(drift, Standing.FINE))
 
 
 def _size(tags: Mapping[str, str], position: float | None) -> float:
@@ -405,7 +395,7 @@ def _size(tags: Mapping[str, str], position: float | None) -> float:
     except ValueError:
         drift = 0.0
     place = 0.0 if position is None else _HALF_BAND_SD * abs(position)
-    return min(max(size for size in (drift, place) if not math.isnan(size)), _LARGEST)
+    return max(size for size in (drift, place) if not math.isnan(size))
 
 
 def _cell_name(tags: Mapping[str, str]) -> str:

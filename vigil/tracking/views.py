@@ -15,6 +15,7 @@ from typing import Any
 
 TAG = "mlflow.sharedViewState."
 KEY = "vigil"  # of the one view that each experiment has
+PART, WHOLE = "vigil.part", "none"  # of a look: which part of it a run is of
 # The page puts a column of an attribute, which cannot be left out, first; of the date its icon is enough: the status.
 _RUN_NAME, _DATE, _DURATION = "attributes.`Run Name`", "runDateAndNestInfo", "duration"
 _NAME_WIDTH, _STATUS_WIDTH = 265, 52
@@ -24,11 +25,15 @@ _WRITTEN = 1_764_000_000_000  # any time: another one each time would be another
 
 @dataclass(frozen=True)
 class View:
-    """What a page shows: tags as columns with their widths in pixels, what it is sorted by, and one chart over the steps."""
+    """What a page shows: tags as columns with their widths in pixels, what it is sorted by, and one chart over the steps.
+
+    search: what stands in its search box. MLflow nests runs only where they are sorted by their time.
+    """
 
     name: str
     columns: Mapping[str, int]
     order_by: str
+    search: str = ""
     chart: str | None = None
     chart_title: str = ""
 
@@ -42,7 +47,7 @@ class View:
         columns = [_tag(name) for name in self.columns]
         widths = {_tag(name): width for name, width in self.columns.items()}
         found = {
-            "searchFilter": "",
+            "searchFilter": self.search,
             "orderByKey": self.order_by,
             "orderByAsc": False,
             "startTime": "ALL",
@@ -74,6 +79,14 @@ RUNS_VIEW = View(
         "verdict": 110, "value": 110, "band": 110, "release": 90, "night": 110, "fault": 90, "origin_layer": 150, "reason": 400,
     },
     order_by="attributes.start_time",
+)  # fmt: skip
+LOOKS_VIEW = View(
+    name="What is wrong, the worst first",
+    columns={
+        "verdict": 100, "release": 80, "wrong_first": 430, "since": 125, "night": 110, "mode": 80, "precision": 80, "reason": 400,
+    },
+    order_by="tags.`vigil.order`",
+    search=f"tags.`{PART}` = '{WHOLE}'",
 )  # fmt: skip
 NIGHTS_VIEW = View(
     name="Counts and releases, the newest night first",
