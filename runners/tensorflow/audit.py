@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from runners.contract.audit.frame import Answer, Call, Framework, Question
+from runners.contract.audit.derivatives import Derived, tried
+from runners.contract.audit.frame import HAS_NONE, Answer, Call, Framework, Question
 from runners.contract.audit.request import AuditRequest
 from runners.contract.audit.ways import use_keras
+from runners.tensorflow.derivatives import ways_of
 from runners.tensorflow.modes import compile_function, trace
 from runners.tensorflow.step import describe, set_threads
 
@@ -102,6 +104,21 @@ class Adapter:
             return Answer(read(), {name: _read(each) for name, each in named}, read)
 
         return made
+
+    def derived(self, call: Call, question: Question) -> Derived:
+        # DIFFERS(tensorflow): forward mode itself makes functions of what it meets, so that these are eager's in every mode.
+        given = {name: _tensor(name, array, question) for name, array in question.arguments.items()}
+        chosen = {name: given[name] for name in question.differentiated}
+        directions = [{name: tf.constant(array) for name, array in each.items()} for each in question.directions]
+        cotangents = [None if each is None else tf.constant(each) for each in question.cotangents]
+
+        def forward(tensors: Any) -> list[Any]:
+            found = call(**{name: tensors.get(name, given[name]) for name in given}, **question.parameters)
+            return [tf.convert_to_tensor(each) for each in (found if isinstance(found, (tuple, list)) else (found,))]
+
+        gave, derived = tried(ways_of(forward, chosen, cotangents, *directions), refusals=HAS_NONE)
+        arrays = {name: _read(each) for found in gave.values() for name, each in found.items()}
+        return derived._replace(arrays=arrays)
 
     def forget(self) -> None:
         """Functions go with the question that they were traced for."""

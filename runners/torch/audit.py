@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 import torch
 
-from runners.contract.audit.frame import Answer, Call, Framework, Question
+from runners.contract.audit.derivatives import Derived, tried
+from runners.contract.audit.frame import HAS_NONE, Answer, Call, Framework, Question
 from runners.contract.audit.request import AuditRequest
 from runners.contract.audit.ways import use_keras
 from runners.contract.errors import Unsupported
+from runners.torch.derivatives import ways_of
 from runners.torch.modes import compile_function, keep_compiled
 from runners.torch.step import describe
 
@@ -94,6 +96,21 @@ class Adapter:
             return [_read(each) for each in outputs]
 
         return Answer(read(), gradients, read, changed)
+
+    def derived(self, call: Call, question: Question) -> Derived:
+        # DIFFERS(torch): of a compiled function there is no second derivative, so that these are eager's in every mode.
+        given = {name: self._leaf(name, array, question).detach() for name, array in question.arguments.items()}
+        chosen = {name: given[name] for name in question.differentiated}
+        directions = [{name: torch.from_numpy(array) for name, array in each.items()} for each in question.directions]
+        cotangents = [None if each is None else torch.as_tensor(each) for each in question.cotangents]
+
+        def forward(tensors: Any) -> list[Any]:
+            found = call(**{name: tensors.get(name, given[name]) for name in given}, **question.parameters)
+            return list(found) if isinstance(found, (tuple, list)) else [found]
+
+        gave, derived = tried(ways_of(forward, chosen, cotangents, *directions), refusals=HAS_NONE)
+        arrays = {name: _read(each) for found in gave.values() for name, each in found.items()}
+        return derived._replace(arrays=arrays)
 
     def forget(self) -> None:
         if self._mode == "compile":

@@ -72,6 +72,7 @@ class Trial(NamedTuple):
             for each in outputs
         )
         return Question(
+            directions=self._directions(seed, arguments, differentiated) if any(each is not None for each in cotangents) else (),
             id=self.id,
             operator=self.entry.name,
             parameters=dict(self.parameters),
@@ -82,6 +83,16 @@ class Trial(NamedTuple):
             precision=self.precision,
             layout=self.layout,
         )
+
+
+    def _directions(
+        self, seed: int, arguments: Mapping[str, np.ndarray], differentiated: Sequence[str]
+    ) -> tuple[dict[str, np.ndarray], ...]:
+        """Return two directions in float64, where nothing of a formula hides behind rounding; in other precisions none."""
+        if self.precision != "fp64" or not sum(arguments[name].size for name in differentiated):
+            return ()
+        random = np.random.default_rng((seed, zlib.crc32(self.id.encode()), 4))
+        return tuple({name: random.choice((-1.0, 1.0), arguments[name].shape) for name in differentiated} for _ in range(2))
 
 
 def _with_any(random: np.random.Generator, array: np.ndarray) -> np.ndarray:
@@ -116,8 +127,11 @@ def plan(entry: Entry, *, is_quick: bool = False, has_layouts: bool = False, pre
         large = entry.sizes[min(3, len(entry.sizes) - 1)]
         for precision in allowed:
             if precision != "fp32":
+                # Formulas of derivatives are told apart in float64, and each set of parameters has its own.
+                some = [(first, each) for each in entry.parameters[:-1]] if precision == "fp64" else []
                 sizes = [first, middle] if precision == "fp64" else [middle, large]
-                tried += [(size, entry.parameters[-1], precision, "plain", GIVEN) for size in sizes]
+                some += [(size, entry.parameters[-1]) for size in sizes]
+                tried += [(size, parameters, precision, "plain", GIVEN) for size, parameters in some]
     return [Trial(entry, number, *each) for number, each in enumerate(tried)]
 
 
