@@ -12,6 +12,7 @@ from runners.contract.audit.derivatives import (
     FORWARD,
     FORWARD_OVER_FORWARD,
     FORWARD_OVER_REVERSE,
+    REVERSE_OVER_FORWARD,
     REVERSE_OVER_REVERSE,
     by_cotangent,
     first_of,
@@ -58,6 +59,12 @@ def ways_of(call: Callable[[Arrays], Sequence[Any]], cotangents: Sequence[Any], 
         _, found = jax.jvp(lambda arrays: gradient_of(arrays, pulled), (arrays,), (first,))
         return {second_of(FORWARD_OVER_REVERSE): along(found, second)}
 
+    def reverse_over_forward(arrays: Arrays, pulled: Mapping[int, Any]) -> dict[str, Any]:
+        def whole(arrays: Arrays) -> Any:
+            return sum(jnp.sum(each * pulled[place]) for place, each in pushed(arrays).items())
+
+        return {second_of(REVERSE_OVER_FORWARD): along(jax.grad(whole)(arrays), second)}
+
     def reverse_over_reverse(arrays: Arrays, pulled: Mapping[int, Any]) -> dict[str, Any]:
         def whole(arrays: Arrays, pulled: Mapping[int, Any]) -> Any:
             return along(gradient_of(arrays, pulled), first)
@@ -71,5 +78,6 @@ def ways_of(call: Callable[[Arrays], Sequence[Any]], cotangents: Sequence[Any], 
         FORWARD: forward,
         FORWARD_OVER_FORWARD: forward_over_forward,
         FORWARD_OVER_REVERSE: forward_over_reverse,
+        REVERSE_OVER_FORWARD: reverse_over_forward,
         REVERSE_OVER_REVERSE: reverse_over_reverse,
     }

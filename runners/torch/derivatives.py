@@ -12,6 +12,7 @@ from runners.contract.audit.derivatives import (
     FORWARD,
     FORWARD_OVER_FORWARD,
     FORWARD_OVER_REVERSE,
+    REVERSE_OVER_FORWARD,
     REVERSE_OVER_REVERSE,
     by_cotangent,
     first_of,
@@ -61,7 +62,8 @@ def ways_of(
         with forward_ad.dual_level():
             outputs = outputs_of(duals({name: leaf.detach().clone() for name, leaf in leaves.items()}))
             tangents = {place: forward_ad.unpack_dual(each).tangent for place, each in outputs.items()}
-        return {first_of(place): zeros[place] if each is None else each for place, each in tangents.items()}
+            # Adding makes numbers of a tensor that only says that it is zero.
+            return {first_of(place): zeros[place] if each is None else zeros[place] + each for place, each in tangents.items()}
 
     def forward_over_reverse() -> dict[str, Any]:
         with forward_ad.dual_level():
@@ -83,25 +85,37 @@ def ways_of(
             by_cotangent(place): zeros[place] if each is None else each for place, each in of_pulled.items()
         }
 
+    # Of forward mode a second time, and of the reverse of it, torch.func alone is capable.
+    names = list(leaves)
+    places: list[int] = []
+
+    def outputs(*values: Any) -> tuple[Any, ...]:
+        found = outputs_of(dict(zip(names, values, strict=True)))
+        places[:] = found
+        return tuple(found.values())
+
+    def pushed(*values: Any) -> tuple[Any, ...]:
+        return tuple(torch.func.jvp(outputs, values, tuple(first[name] for name in names))[1])
+
+    given = tuple(leaves[name].detach().clone() for name in names)
+
     def forward_over_forward() -> dict[str, Any]:
-        names = list(leaves)
-        places: list[int] = []
+        _, found = torch.func.jvp(pushed, given, tuple(second[name] for name in names))
+        return {second_of(FORWARD_OVER_FORWARD, place): zeros[place] + each for place, each in zip(places, found, strict=True)}
 
-        def outputs(*values: Any) -> tuple[Any, ...]:
-            found = outputs_of(dict(zip(names, values, strict=True)))
-            places[:] = found
-            return tuple(found.values())
+    def reverse_over_forward() -> dict[str, Any]:
+        def whole(*values: Any) -> Any:
+            once = pushed(*values)
+            return along({str(place): each for place, each in zip(places, once, strict=True)}, pulled)
 
-        def once(*values: Any) -> tuple[Any, ...]:
-            return tuple(torch.func.jvp(outputs, values, tuple(first[name] for name in names))[1])
-
-        given = tuple(leaves[name].detach().clone() for name in names)
-        _, found = torch.func.jvp(once, given, tuple(second[name] for name in names))
-        return {second_of(FORWARD_OVER_FORWARD, place): each for place, each in zip(places, found, strict=True)}
+        pulled = {str(place): each for place, each in enumerate(cotangents) if each is not None}
+        found = torch.func.grad(whole, tuple(range(len(given))))(*given)
+        return {second_of(REVERSE_OVER_FORWARD): along(dict(zip(names, found, strict=True)), second)}
 
     return {
         FORWARD: forward,
         FORWARD_OVER_FORWARD: forward_over_forward,
         FORWARD_OVER_REVERSE: forward_over_reverse,
+        REVERSE_OVER_FORWARD: reverse_over_forward,
         REVERSE_OVER_REVERSE: reverse_over_reverse,
     }

@@ -10,8 +10,7 @@ import numpy as np
 
 from runners.contract.audit.derivatives import (
     FORWARD_OVER_FORWARD,
-    FORWARD_OVER_REVERSE,
-    REVERSE_OVER_REVERSE,
+    PULLED,
     WAYS,
     by_cotangent,
     first_of,
@@ -69,7 +68,7 @@ def measure(
 
 def _derivatives(right: Derivatives) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     """Return what is right of each quantity that a way of deriving gives, and its floors."""
-    found = {second_of(way): right.pulled for way in (FORWARD_OVER_REVERSE, REVERSE_OVER_REVERSE)}
+    found = {second_of(way): right.pulled for way in PULLED}
     for place, (first, second) in enumerate(zip(right.first, right.second, strict=True)):
         if first and second:
             found |= {first_of(place): first, by_cotangent(place): first, second_of(FORWARD_OVER_FORWARD, place): second}

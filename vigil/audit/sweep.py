@@ -140,7 +140,7 @@ def audit(
             free.put(own)
 
     with ThreadPoolExecutor(max_workers=jobs) as pool:
-        groups = _groups(extent, has_layouts=started.framework == "torch", parts=jobs)
+        groups = _groups(extent, is_eager=started.framework == "torch", parts=jobs)
         running = [(group, pool.submit(carry_out, group)) for group in groups]
         try:
             for group, ended in running:
@@ -239,8 +239,12 @@ def request_of(
     )
 
 
-def _groups(extent: Extent, *, has_layouts: bool, parts: int) -> list[_Group]:
-    """Return what each process is asked: of each mode and width as many as there are parts, with about as many questions each."""
+def _groups(extent: Extent, *, is_eager: bool, parts: int) -> list[_Group]:
+    """Return what each process is asked: of each mode and width as many as there are parts, with about as many questions each.
+
+    Args:
+        is_eager: layouts are tried, and derivatives beyond the least sizes, since nothing is traced or compiled for each.
+    """
     groups = []
     for mode, is_wide in itertools.product(extent.modes, (False, True)):
         trials: dict[str, list[Trial]] = {}
@@ -248,7 +252,8 @@ def _groups(extent: Extent, *, has_layouts: bool, parts: int) -> list[_Group]:
             planned = [
                 trial
                 for entry in entries
-                for trial in plan(entry, is_quick=extent.is_quick, has_layouts=has_layouts, precisions=extent.precisions)
+                for trial in plan(entry, is_quick=extent.is_quick, has_layouts=is_eager, derives_largely=is_eager,
+                                  precisions=extent.precisions)
                 if (trial.precision == "fp64") == is_wide
             ]
             if planned:

@@ -15,8 +15,11 @@ import numpy as np
 FORWARD = "forward"  # of y along d
 FORWARD_OVER_FORWARD = "forward over forward"  # of that, along e
 FORWARD_OVER_REVERSE = "forward over reverse"  # of g along d, then the sum of it times e
+REVERSE_OVER_FORWARD = "reverse over forward"  # the gradient of the derivative of y along d, by x, then the sum of it times e
 REVERSE_OVER_REVERSE = "reverse over reverse"  # the gradient of the sum of g times d, by x, then the sum of it times e; and by c
-WAYS = (FORWARD, FORWARD_OVER_FORWARD, FORWARD_OVER_REVERSE, REVERSE_OVER_REVERSE)
+WAYS = (FORWARD, FORWARD_OVER_FORWARD, FORWARD_OVER_REVERSE, REVERSE_OVER_FORWARD, REVERSE_OVER_REVERSE)
+# Those that give a second derivative of all outputs times their cotangents.
+PULLED = (FORWARD_OVER_REVERSE, REVERSE_OVER_FORWARD, REVERSE_OVER_REVERSE)
 _LONGEST_MESSAGE = 300
 
 
