@@ -85,8 +85,8 @@ class Trial(NamedTuple):
             cotangents=cotangents,
             precision=self.precision,
             layout=self.layout,
+            directions=self._directions(seed, arguments, differentiated) if any(each is not None for each in cotangents) else (),
         )
-
 
     def _directions(
         self, seed: int, arguments: Mapping[str, np.ndarray], differentiated: Sequence[str]
