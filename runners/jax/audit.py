@@ -109,7 +109,9 @@ class Adapter:
     def derived(self, call: Call, question: Question) -> Derived:
         given = {name: _array(name, each, question) for name, each in question.arguments.items()}
         chosen = {name: given[name] for name in question.differentiated}
-        first, second = ({name: jnp.asarray(each) for name, each in direction.items()} for direction in question.directions)
+        first, second = (
+            {name: jnp.asarray(each, given[name].dtype) for name, each in direction.items()} for direction in question.directions
+        )
         cotangents = [None if each is None else jnp.asarray(each) for each in question.cotangents]
         pulled = {place: each for place, each in enumerate(cotangents) if each is not None}
 
@@ -136,6 +138,7 @@ class Adapter:
             gave, alone = tried({name: functools.partial(run, ways[name]) for name in traced}, refusals=HAS_NONE)
         return Derived(
             {name: each for found in gave.values() for name, each in found.items()},
+            alone.answered,
             derived.refused | alone.refused,
             derived.raised | alone.raised,
         )

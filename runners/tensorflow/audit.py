@@ -109,7 +109,9 @@ class Adapter:
         # DIFFERS(tensorflow): forward mode itself makes functions of what it meets, so that these are eager's in every mode.
         given = {name: _tensor(name, array, question) for name, array in question.arguments.items()}
         chosen = {name: given[name] for name in question.differentiated}
-        directions = [{name: tf.constant(array) for name, array in each.items()} for each in question.directions]
+        directions = [
+            {name: tf.constant(array, given[name].dtype) for name, array in each.items()} for each in question.directions
+        ]
         cotangents = [None if each is None else tf.constant(each) for each in question.cotangents]
 
         def forward(tensors: Any) -> list[Any]:

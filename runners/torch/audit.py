@@ -101,7 +101,9 @@ class Adapter:
         # DIFFERS(torch): of a compiled function there is no second derivative, so that these are eager's in every mode.
         given = {name: self._leaf(name, array, question).detach() for name, array in question.arguments.items()}
         chosen = {name: given[name] for name in question.differentiated}
-        directions = [{name: torch.from_numpy(array) for name, array in each.items()} for each in question.directions]
+        directions = [
+            {name: torch.from_numpy(array).to(given[name].dtype) for name, array in each.items()} for each in question.directions
+        ]
         cotangents = [None if each is None else torch.as_tensor(each) for each in question.cotangents]
 
         def forward(tensors: Any) -> list[Any]:

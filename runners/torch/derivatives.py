@@ -50,9 +50,7 @@ def ways_of(
         if not outputs:
             return {}
         given = [pulled[place].to(each.dtype) for place, each in outputs.items()]
-        found = torch.autograd.grad(
-            list(outputs.values()), list(tensors.values()), given, create_graph=True, allow_unused=True
-        )
+        found = torch.autograd.grad(list(outputs.values()), list(tensors.values()), given, create_graph=True, allow_unused=True)
         return {name: each for name, each in zip(tensors, found, strict=True) if each is not None}
 
     def along(gradients: Tensors, direction: Tensors) -> Any:

@@ -120,14 +120,18 @@ def _combined(one: Difference, other: Difference, weight: float, more: float) ->
 def _on_line(middle: np.ndarray, at: Mapping[float, tuple[np.ndarray, np.ndarray]]) -> tuple[Difference, Difference]:
     """Return the first and the second derivative at the middle of a line, from values on both of its sides."""
     first, coarse_first, again_first = _extrapolated([(up - down) / (2 * step) for step, (up, down) in at.items()])
-    second, coarse_second, again_second = _extrapolated([(up - middle - (middle - down)) / step**2 for step, (up, down) in at.items()])
+    second, coarse_second, again_second = _extrapolated(
+        [(up - middle - (middle - down)) / step**2 for step, (up, down) in at.items()]
+    )
     size = max((float(np.max(np.abs(each), initial=0.0)) for pair in at.values() for each in pair), default=0.0)
     noise = _ROUNDING * size / _STEP**2
     of_first, of_second = _sizes(first), _sizes(second)
     is_finite = np.isfinite(first) & np.isfinite(second)
     # By the extrapolations a jump of y' by 1 makes y'' differ by some 1/h, and one of y'' by 1 makes y' differ by h/6.
     gap, own_gap = np.abs(coarse_second - again_second), np.abs(coarse_first - again_first)
-    first_is_smooth = is_finite & (_STEP * gap <= _JUMP * of_first + _STEP * noise) & (own_gap <= _JUMP * of_first + _STEP * noise)
+    first_is_smooth = (
+        is_finite & (_STEP * gap <= _JUMP * of_first + _STEP * noise) & (own_gap <= _JUMP * of_first + _STEP * noise)
+    )
     second_is_smooth = is_finite & (gap <= _JUMP * of_second + noise) & (6 * own_gap / _STEP <= _JUMP * of_second + noise)
     return (
         Difference(first, np.abs(first - coarse_first), first_is_smooth),

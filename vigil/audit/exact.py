@@ -89,9 +89,7 @@ def exact_of(trial: Trial, question: Question, seed: int, *, vectors: Vectors | 
             gradients[name] = _elements_gradient(trial, arguments, question, name, random)
             kinks += int((~gradients[name].where).sum())
         else:
-            found = [
-                _derivative(trial, arguments, question, name, vector, random) for vector in vectors(arguments[name], random)
-            ]
+            found = [_derivative(trial, arguments, question, name, vector, random) for vector in vectors(arguments[name], random)]
             directions[name] = [each for each in found if each is not None]
             kinks += len(found) - len(directions[name])
     derivatives = None

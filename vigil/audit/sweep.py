@@ -19,6 +19,7 @@ import numpy as np
 
 from runners.contract.arrays import read_arrays
 from runners.contract.audit import frame
+from runners.contract.audit.derivatives import WAYS, way_of
 from runners.contract.audit.frame import Question, write_questions
 from runners.contract.audit.request import OPTION, AuditRequest
 from runners.contract.files import replace_text
@@ -26,12 +27,12 @@ from runners.contract.protocol.events import read_events
 from vigil.audit.coverage import coverage_of
 from vigil.audit.entry import Entry
 from vigil.audit.exact import Exact, exact_of
-from vigil.audit.judge import BITS, MOVES, RAISES, WRITES, WRONG, Measured, measure
+from vigil.audit.judge import BITS, MOVES, RAISES, REFUSED, WRITES, WRONG, Measured, measure
 from vigil.audit.known import KnownCall
 from vigil.audit.limits import AuditLimits, key_of
 from vigil.audit.plan import Trial, plan
 from vigil.audit.script import script_of
-from vigil.documents.audit import Audit, AuditCoverage, AuditFinding, AuditForm, AuditGap, AuditProcess
+from vigil.documents.audit import Audit, AuditCoverage, AuditDerivative, AuditFinding, AuditForm, AuditGap, AuditProcess
 from vigil.documents.failure import Failure
 from vigil.documents.provenance import NamedRelease, PlantedFault
 from vigil.documents.verdict import Verdict
@@ -125,6 +126,7 @@ def audit(
     processes: list[AuditProcess] = []
     scripts: dict[tuple, str] = {}
     names: Mapping[str, Any] = {}
+    derived: dict[str, set[tuple[str, str]]] = {way: set() for way in WAYS}
     kinks = forms = 0
     version: str | None = None
     free: queue.SimpleQueue[Sequence[int]] = queue.SimpleQueue()
@@ -150,6 +152,8 @@ def audit(
                     kinks += exact.kinks
                     forms += 1
                     _note_worst(worst, each)
+                    for way, call in each.derived:
+                        derived[way].add(call)
                     version = version or _version_of(directory / group.directory)
                     for row in _firsts(each.rows, scripts):
                         scripts[_key(row)] = _script(directory, started.framework, version, row, exact, number=len(scripts)) or ""
@@ -184,6 +188,7 @@ def audit(
         findings=tuple(findings),
         fixed=tuple(fixed),
         gaps=tuple(_gaps(rows)),
+        derivatives=tuple(_derivatives(derived, rows)),
         coverage=tuple(coverage_of(started.framework, names["public"], names["called"])) if names else (),
         worst=worst,
         processes=tuple(processes),
@@ -252,8 +257,9 @@ def _groups(extent: Extent, *, is_eager: bool, parts: int) -> list[_Group]:
             planned = [
                 trial
                 for entry in entries
-                for trial in plan(entry, is_quick=extent.is_quick, has_layouts=is_eager, derives_largely=is_eager,
-                                  precisions=extent.precisions)
+                for trial in plan(
+                    entry, is_quick=extent.is_quick, has_layouts=is_eager, derives_largely=is_eager, precisions=extent.precisions
+                )
                 if (trial.precision == "fp64") == is_wide
             ]
             if planned:
@@ -325,8 +331,11 @@ class Near(NamedTuple):
 
 
 class _Judged(NamedTuple):
+    """What a question came to. derived: by way, the public calls that were asked for such a derivative."""
+
     rows: list[Row]
     measured: list[Near]
+    derived: list[tuple[str, tuple[str, str]]]
 
 
 def _judged(
@@ -349,13 +358,14 @@ def _judged(
             continue
         answers = read_answers(directory, family)
         for trial, question, right in exact:
-            rows: list[Row] = []
-            near: list[Near] = []
+            judged = _Judged([], [], [])
             for told, arrays in answers.get(question.id, []):
                 more, measured = rows_of(trial, question, right, told, arrays, group.mode, limits)
-                rows += more
-                near += measured
-            yield _Judged(rows, near), right
+                judged.rows.extend(more)
+                judged.measured.extend(measured)
+                asked = [way for key in ("derived", "refused", "raised") for way in told.get(key, ())]
+                judged.derived.extend((way, (trial.entry.name, told["way"])) for way in asked)
+            yield judged, right
 
 
 def read_answers(directory: Path, family: str) -> dict[str, list[tuple[dict[str, Any], dict[str, np.ndarray]]]]:
@@ -391,8 +401,12 @@ def rows_of(
     ]
     rows += [base._replace(kind=MOVES, quantity=name, message="what a call gave changes when it is called again")
              for name in told["moved"]]  # fmt: skip
+    rows += [base._replace(kind=REFUSED, quantity=way, message=f"{way}: {said}")
+             for way, said in told.get("refused", {}).items()]  # fmt: skip
+    rows += [base._replace(kind=RAISES, quantity=way, message=f"{way}: {said}")
+             for way, said in told.get("raised", {}).items()]  # fmt: skip
     near = []
-    for quantity, measured in measure(question, exact, arrays).items():
+    for quantity, measured in measure(question, exact, arrays, ways=told.get("derived", ())).items():
         limit = limits.of(trial.entry.name, quantity, question.precision)
         if not measured.ratio <= limit:
             rows.append(base._replace(kind=WRONG, quantity=quantity, measured=measured, limit=limit, message=measured.problem))
@@ -577,10 +591,23 @@ def _fixed(
 def _gaps(rows: Sequence[Row]) -> Iterator[AuditGap]:
     counts: collections.Counter = collections.Counter()
     for row in rows:
-        if row.kind in (frame.ABSENT, frame.CANNOT):
+        if row.kind in (frame.ABSENT, frame.CANNOT, REFUSED):
             counts[row.trial.entry.name, row.way, row.mode, row.kind, row.message] += 1
     for (operator, way, mode, status, message), count in sorted(counts.items()):
         yield AuditGap(operator=operator, way=way, mode=mode, status=status, count=count, message=message)
+
+
+def _derivatives(derived: Mapping[str, set[tuple[str, str]]], rows: Sequence[Row]) -> Iterator[AuditDerivative]:
+    """Yield what was asked of each way of deriving, and how many calls refused, raised an error, or gave a wrong number."""
+    calls: dict[tuple[str, str], set[tuple[str, str]]] = {}
+    for row in rows:
+        way = way_of(row.quantity or "") if row.kind == WRONG else row.quantity
+        if row.kind in (WRONG, REFUSED, RAISES) and way in derived:
+            calls.setdefault((way, row.kind), set()).add((row.trial.entry.name, row.way))
+    for way, asked in derived.items():
+        if asked:
+            refused, raised, wrong = (len(calls.get((way, kind), ())) for kind in (REFUSED, RAISES, WRONG))
+            yield AuditDerivative(way=way, calls=len(asked), refused=refused, raised=raised, wrong=wrong)
 
 
 def _verdict(

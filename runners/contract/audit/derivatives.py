@@ -21,6 +21,17 @@ WAYS = (FORWARD, FORWARD_OVER_FORWARD, FORWARD_OVER_REVERSE, REVERSE_OVER_FORWAR
 # Those that give a second derivative of all outputs times their cotangents.
 PULLED = (FORWARD_OVER_REVERSE, REVERSE_OVER_FORWARD, REVERSE_OVER_REVERSE)
 _LONGEST_MESSAGE = 300
+_REFUSALS = (
+    "don't support automatic differentiation",
+    "inside of a function being transformed",
+    "inside functorch transform is not allowed",
+    "unless it is captured completely with torch.compile",
+    "marked with @once_differentiable",
+    "Forward-mode differentiation",
+    "forward-mode autodiff",
+    "Reverse-mode differentiation does not work",
+    "can't apply forward-mode differentiation",
+)
 
 
 def first_of(place: int) -> str:
@@ -51,17 +62,22 @@ def way_of(quantity: str) -> str | None:
 
 
 class Derived(NamedTuple):
-    """What the ways came to: arrays by quantity. refused, raised: by way, what the framework said."""
+    """What the ways came to: arrays by quantity. answered: those that gave any. refused, raised: by way, what was said."""
 
     arrays: dict[str, np.ndarray]
+    answered: tuple[str, ...]
     refused: dict[str, str]
     raised: dict[str, str]
 
 
 def tried(ways: Mapping[str, Callable[[], Any]], *, refusals: Iterable[str]) -> tuple[dict[str, Any], Derived]:
-    """Return what each way gave, and of the others what they said: `refusals` are what is said of a rule that there is not."""
+    """Return what each way gave, and of the others what they said.
+
+    Args:
+        refusals: what frameworks say of a rule that there is not, besides `_REFUSALS`.
+    """
     gave, refused, raised = {}, {}, {}
-    phrases = tuple(refusals)
+    phrases = (*refusals, *_REFUSALS)
     for way, work in ways.items():
         try:
             gave[way] = work()
@@ -69,4 +85,4 @@ def tried(ways: Mapping[str, Callable[[], Any]], *, refusals: Iterable[str]) -> 
             message = f"{type(error).__name__}: {(str(error).strip().splitlines() or [''])[0]}"[:_LONGEST_MESSAGE]
             is_said = isinstance(error, NotImplementedError) or any(phrase in str(error) for phrase in phrases)
             (refused if is_said else raised)[way] = message
-    return gave, Derived({}, refused, raised)
+    return gave, Derived({}, tuple(gave), refused, raised)

@@ -176,7 +176,7 @@ def _asked(
     if question.directions:
         derived = adapter.derived(call, question)
         arrays |= derived.arrays
-        row |= {"refused": derived.refused, "raised": derived.raised}
+        row |= {"derived": derived.answered, "refused": derived.refused, "raised": derived.raised}
     return row, arrays
 
 
