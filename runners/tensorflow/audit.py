@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -118,9 +119,9 @@ class Adapter:
             found = call(**{name: tensors.get(name, given[name]) for name in given}, **question.parameters)
             return [tf.convert_to_tensor(each) for each in (found if isinstance(found, (tuple, list)) else (found,))]
 
-        gave, derived = tried(ways_of(forward, chosen, cotangents, *directions), refusals=HAS_NONE)
-        arrays = {name: _read(each) for found in gave.values() for name, each in found.items()}
-        return derived._replace(arrays=arrays)
+        ways = ways_of(forward, chosen, cotangents, *directions)
+        gave, derived = tried({way: functools.partial(_read_all, work) for way, work in ways.items()}, refusals=HAS_NONE)
+        return derived._replace(arrays={name: each for found in gave.values() for name, each in found.items()})
 
     def forget(self) -> None:
         """Functions go with the question that they were traced for."""
@@ -132,6 +133,10 @@ def _tensor(name: str, array: np.ndarray, question: Question) -> Any:
     if array.dtype.kind == "b":
         return tf.constant(array)
     return tf.cast(tf.constant(array), tf.float32 if name in question.kept else _TYPES[question.precision])
+
+
+def _read_all(work: Callable[[], dict[str, Any]]) -> dict[str, np.ndarray]:
+    return {name: _read(each) for name, each in work().items()}
 
 
 def _read(value: Any) -> np.ndarray:

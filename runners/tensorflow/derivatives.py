@@ -62,7 +62,7 @@ def ways_of(
         """Return the derivatives of the outputs along the first direction."""
         with accumulator(tensors, first) as inner:
             outputs = outputs_of(tensors)
-        return {place: inner.jvp(each, unconnected_gradients=_ZERO) for place, each in outputs.items()}
+        return {place: tf.convert_to_tensor(inner.jvp(each, unconnected_gradients=_ZERO)) for place, each in outputs.items()}
 
     def forward() -> dict[str, Any]:
         return {first_of(place): each for place, each in pushed(own()).items()}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -110,9 +111,9 @@ class Adapter:
             found = call(**{name: tensors.get(name, given[name]) for name in given}, **question.parameters)
             return list(found) if isinstance(found, (tuple, list)) else [found]
 
-        gave, derived = tried(ways_of(forward, chosen, cotangents, *directions), refusals=HAS_NONE)
-        arrays = {name: _read(each) for found in gave.values() for name, each in found.items()}
-        return derived._replace(arrays=arrays)
+        ways = ways_of(forward, chosen, cotangents, *directions)
+        gave, derived = tried({way: functools.partial(_read_all, work) for way, work in ways.items()}, refusals=HAS_NONE)
+        return derived._replace(arrays={name: each for found in gave.values() for name, each in found.items()})
 
     def forget(self) -> None:
         if self._mode == "compile":
@@ -140,6 +141,10 @@ def _laid_out(leaf: Any, layout: str) -> Any:
         kinds = {4: torch.channels_last, 5: torch.channels_last_3d}
         return leaf.contiguous(memory_format=kinds[leaf.ndim]) if leaf.ndim in kinds else leaf
     return torch.cat([leaf.new_zeros(1), leaf.flatten()])[1:].view(leaf.shape)
+
+
+def _read_all(work: Callable[[], dict[str, Any]]) -> dict[str, np.ndarray]:
+    return {name: _read(each) for name, each in work().items()}
 
 
 def _read(value: Any) -> np.ndarray:

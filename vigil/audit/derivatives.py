@@ -6,9 +6,10 @@ difference of y''. Both are taken from the definition and not from the framework
 cannot make its derivative right, and what is right is known without the framework. Float64 leaves about nine digits of a second
 difference at this step, and a formula that is wrong is rarely right in two.
 
-On each line the definition is evaluated at h, 2h and 4h on both sides. The differences are extrapolated twice (Richardson); by how
-much the last extrapolation moves them is their uncertainty. Odd and even differences tell jumps apart that one alone does not see:
-where y' jumps, y'' grows as 1/h; where y'' jumps, and be it at the very middle, y' is off by as much as h. There nothing is held.
+On each line the definition is evaluated at h, 2h and 4h on both sides. The differences are extrapolated twice (Richardson).
+By how much the last extrapolation moves them is their uncertainty. Odd and even differences tell jumps that one alone does not
+see: where y' jumps, y'' grows as 1/h; where y'' jumps, and be it at the very middle, y' is off by as much as h. There nothing is
+held.
 """
 
 from __future__ import annotations
@@ -72,7 +73,7 @@ def derivatives_of(question: Question, arguments: Arguments, *, evaluate: Evalua
         [_held(differences[key], [draw[order][key] for draw in drawn]) for key in (*places, -1)]
         for order, differences in enumerate(plain)
     ]
-    first, second = ({key: each for key, each in zip((*places, -1), order, strict=True)} for order in held)
+    first, second = (dict(zip((*places, -1), order, strict=True)) for order in held)
     # Of a sum nothing is left to hold where one of its terms jumps.
     values, floors = second[-1]
     if any(not plain[1][place].is_smooth.all() for place in places):

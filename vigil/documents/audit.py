@@ -38,7 +38,8 @@ class AuditFinding(Part):
     again), writes (it changes an argument), died (of a signal;
     then `way` is None: which call it was is not known).
     quantity: `outputs/<place>`, `gradients/<argument>`, or of a derivative by another way (AuditDerivative): `forward/<place>`,
-    `cotangent/<place>` (the gradient's by what it is pulled back from) or `second/<way>`. count: forms that show it, of so many. smallest: of them.
+    `cotangent/<place>` (the gradient's by what it is pulled back from) or `second/<way>`.
+    count: forms that show it, of so many. smallest: of them.
     ratio: how far it is off, in floors; limit: how far a correct one may be. index: of the worst element, empty where a
     gradient was held along a direction. problem: what no distance tells. known: the entry of the list that explains it.
     script: a file beside audit.json that shows it without Vigil.

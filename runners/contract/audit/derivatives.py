@@ -1,7 +1,7 @@
 """Derivatives by the other ways that a framework offers: forward mode, and the second derivative along two directions.
 
-A gradient by reverse mode has a formula of its own in a framework, and so has each of these: one may be wrong where the others are
-right. A call that has no such rule says so, and is held to nothing.
+A gradient by reverse mode has a formula of its own in a framework, and so has each of these.
+One may be wrong where the others are right. A call that has no such rule says so, and is held to nothing.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ PULLED = (FORWARD_OVER_REVERSE, REVERSE_OVER_FORWARD, REVERSE_OVER_REVERSE)
 _LONGEST_MESSAGE = 300
 _REFUSALS = (
     "don't support automatic differentiation",
+    "autograd.Function with functorch transforms",
     "inside of a function being transformed",
     "inside functorch transform is not allowed",
     "unless it is captured completely with torch.compile",
