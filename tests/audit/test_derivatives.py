@@ -217,7 +217,10 @@ def test_forward_mode_that_is_slightly_wrong_is_found(tmp_path):
     assert first_of(0) in {each.quantity for each in wrong}
     assert "outputs/0" not in {each.quantity for each in wrong}
     assert not any((each.quantity or "").startswith("gradients") for each in wrong)
-    assert any(each.kind == "raises" and "a state that was never met" in each.problem for each in found.findings)
+    assert {each.kind for each in found.findings} == {"wrong"}
+    raised = [each for each in found.gaps if each.status == "raised"]
+    assert any("a state that was never met" in each.message for each in raised)
+    assert sum(each.raised for each in found.derivatives) == len(raised)
     first = next(each for each in wrong if each.quantity == first_of(0))
     assert "derivative by forward mode of output 0" in finding_text(first)
     assert first.got / first.expected == pytest.approx(1.001, abs=1e-6)

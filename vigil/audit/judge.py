@@ -24,7 +24,9 @@ from vigil.audit.exact import GRADIENT_SHARE, UNITS, Exact, Held
 # What a row comes to. bits: two calls with the same arguments gave other bits. writes: the call changed an argument. moves: what
 # it gave changes when it is called again, as memory does that is given back too early.
 FINE, WRONG, RAISES, BITS, WRITES, MOVES = "fine", "wrong", "raises", "bits", "writes", "moves"
-ABSENT, CANNOT, REFUSED = "absent", "cannot", "refused"
+ABSENT, CANNOT = "absent", "cannot"
+# Of a derivative by another way than reverse mode: the framework says that it has none, or raises another error.
+REFUSED, RAISED = "refused", "raised"
 
 
 class Measured(NamedTuple):

@@ -27,7 +27,7 @@ from runners.contract.protocol.events import read_events
 from vigil.audit.coverage import coverage_of
 from vigil.audit.entry import Entry
 from vigil.audit.exact import Exact, exact_of
-from vigil.audit.judge import BITS, MOVES, RAISES, REFUSED, WRITES, WRONG, Measured, measure
+from vigil.audit.judge import BITS, MOVES, RAISED, RAISES, REFUSED, WRITES, WRONG, Measured, measure
 from vigil.audit.known import KnownCall
 from vigil.audit.limits import AuditLimits, key_of
 from vigil.audit.plan import Trial, plan
@@ -363,7 +363,7 @@ def _judged(
                 more, measured = rows_of(trial, question, right, told, arrays, group.mode, limits)
                 judged.rows.extend(more)
                 judged.measured.extend(measured)
-                asked = [way for key in ("derived", "refused", "raised") for way in told.get(key, ())]
+                asked = [way for key in ("derived", REFUSED, RAISED) for way in told.get(key, ())]
                 judged.derived.extend((way, (trial.entry.name, told["way"])) for way in asked)
             yield judged, right
 
@@ -401,10 +401,8 @@ def rows_of(
     ]
     rows += [base._replace(kind=MOVES, quantity=name, message="what a call gave changes when it is called again")
              for name in told["moved"]]  # fmt: skip
-    rows += [base._replace(kind=REFUSED, quantity=way, message=f"{way}: {said}")
-             for way, said in told.get("refused", {}).items()]  # fmt: skip
-    rows += [base._replace(kind=RAISES, quantity=way, message=f"{way}: {said}")
-             for way, said in told.get("raised", {}).items()]  # fmt: skip
+    for kind in (REFUSED, RAISED):
+        rows += [base._replace(kind=kind, quantity=way, message=f"{way}: {said}") for way, said in told.get(kind, {}).items()]
     near = []
     for quantity, measured in measure(question, exact, arrays, ways=told.get("derived", ())).items():
         limit = limits.of(trial.entry.name, quantity, question.precision)
@@ -591,7 +589,7 @@ def _fixed(
 def _gaps(rows: Sequence[Row]) -> Iterator[AuditGap]:
     counts: collections.Counter = collections.Counter()
     for row in rows:
-        if row.kind in (frame.ABSENT, frame.CANNOT, REFUSED):
+        if row.kind in (frame.ABSENT, frame.CANNOT, REFUSED, RAISED):
             counts[row.trial.entry.name, row.way, row.mode, row.kind, row.message] += 1
     for (operator, way, mode, status, message), count in sorted(counts.items()):
         yield AuditGap(operator=operator, way=way, mode=mode, status=status, count=count, message=message)
@@ -602,11 +600,11 @@ def _derivatives(derived: Mapping[str, set[tuple[str, str]]], rows: Sequence[Row
     calls: dict[tuple[str, str], set[tuple[str, str]]] = {}
     for row in rows:
         way = way_of(row.quantity or "") if row.kind == WRONG else row.quantity
-        if row.kind in (WRONG, REFUSED, RAISES) and way in derived:
+        if row.kind in (WRONG, REFUSED, RAISED) and way in derived:
             calls.setdefault((way, row.kind), set()).add((row.trial.entry.name, row.way))
     for way, asked in derived.items():
         if asked:
-            refused, raised, wrong = (len(calls.get((way, kind), ())) for kind in (REFUSED, RAISES, WRONG))
+            refused, raised, wrong = (len(calls.get((way, kind), ())) for kind in (REFUSED, RAISED, WRONG))
             yield AuditDerivative(way=way, calls=len(asked), refused=refused, raised=raised, wrong=wrong)
 
 

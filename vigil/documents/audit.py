@@ -67,7 +67,8 @@ class AuditFinding(Part):
 class AuditGap(Part):
     """Calls that were not held to anything: how many forms, and what the framework said.
 
-    status: absent (the release has no such name), cannot (no such form), refused (no derivative by a way, which it says).
+    status: absent (the release has no such name), cannot (no such form), refused, raised (no derivative by
+    a way: the framework says that it has none, or raises another error).
     """
 
     operator: str

@@ -28,6 +28,7 @@ _REFUSALS = (
     "inside functorch transform is not allowed",
     "unless it is captured completely with torch.compile",
     "marked with @once_differentiable",
+    "Gradient explicitly disabled",
     "Forward-mode differentiation",
     "forward-mode autodiff",
     "Reverse-mode differentiation does not work",
