@@ -143,6 +143,10 @@ class Adapter:
             derived.raised | alone.raised,
         )
 
+    def elsewhere(self, call: Call, question: Question) -> list[np.ndarray] | None:
+        """DIFFERS(jax): the default device is a setting of JAX that no function of Python looks at."""
+        return None
+
     def forget(self) -> None:
         if self._mode != "eager":
             jax.clear_caches()

@@ -123,6 +123,10 @@ class Adapter:
         gave, derived = tried({way: functools.partial(_read_all, work) for way, work in ways.items()}, refusals=HAS_NONE)
         return derived._replace(arrays={name: each for found in gave.values() for name, each in found.items()})
 
+    def elsewhere(self, call: Call, question: Question) -> list[np.ndarray] | None:
+        """DIFFERS(tensorflow): tf.device is no path of its own through Python."""
+        return None
+
     def forget(self) -> None:
         """Functions go with the question that they were traced for."""
 

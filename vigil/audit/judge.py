@@ -22,8 +22,9 @@ from vigil.audit.derivatives import Derivatives
 from vigil.audit.exact import GRADIENT_SHARE, UNITS, Exact, Held
 
 # What a row comes to. bits: two calls with the same arguments gave other bits. writes: the call changed an argument. moves: what
-# it gave changes when it is called again, as memory does that is given back too early.
-FINE, WRONG, RAISES, BITS, WRITES, MOVES = "fine", "wrong", "raises", "bits", "writes", "moves"
+# it gave changes when it is called again, as memory does that is given back too early. device: a default device that is set, and
+# is the same, changes what it gives.
+FINE, WRONG, RAISES, BITS, WRITES, MOVES, DEVICE = "fine", "wrong", "raises", "bits", "writes", "moves", "device"
 ABSENT, CANNOT = "absent", "cannot"
 # Of a derivative by another way than reverse mode: the framework says that it has none, or raises another error.
 REFUSED, RAISED = "refused", "raised"

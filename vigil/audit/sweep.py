@@ -27,7 +27,7 @@ from runners.contract.protocol.events import read_events
 from vigil.audit.coverage import coverage_of
 from vigil.audit.entry import Entry
 from vigil.audit.exact import Exact, exact_of
-from vigil.audit.judge import BITS, MOVES, RAISED, RAISES, REFUSED, WRITES, WRONG, Measured, measure
+from vigil.audit.judge import BITS, DEVICE, MOVES, RAISED, RAISES, REFUSED, WRITES, WRONG, Measured, measure
 from vigil.audit.known import KnownCall
 from vigil.audit.limits import AuditLimits, key_of
 from vigil.audit.plan import Trial, plan
@@ -47,7 +47,7 @@ USUAL_MODES = {"torch": "eager", "tensorflow": "eager", "jax": "jit"}
 DIED = "died"
 _MOST_DEATHS = 20
 _POLL_SECONDS = 0.2
-_WORST_FIRST = (WRONG, BITS, MOVES, WRITES, DIED, RAISES)
+_WORST_FIRST = (WRONG, DEVICE, BITS, MOVES, WRITES, DIED, RAISES)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -401,6 +401,8 @@ def rows_of(
     ]
     rows += [base._replace(kind=MOVES, quantity=name, message="what a call gave changes when it is called again")
              for name in told["moved"]]  # fmt: skip
+    rows += [base._replace(kind=DEVICE, quantity=name, message="a default device that is set changes what the call gives")
+             for name in told.get("elsewhere", ())]  # fmt: skip
     for kind in (REFUSED, RAISED):
         rows += [base._replace(kind=kind, quantity=way, message=f"{way}: {said}") for way, said in told.get(kind, {}).items()]
     near = []
@@ -612,7 +614,7 @@ def _verdict(
     processes: Sequence[AuditProcess], findings: Sequence[AuditFinding], fixed: Sequence[str], rows: Sequence[Row]
 ) -> StepVerdict:
     new = [each for each in findings if each.known is None]
-    wrong = [each for each in new if each.kind in (WRONG, BITS, MOVES, WRITES)]
+    wrong = [each for each in new if each.kind in (WRONG, DEVICE, BITS, MOVES, WRITES)]
     failure: Failure | None = next((each.failure for each in processes if each.failure), None)
     calls = len({(row.trial.entry.name, row.way) for row in rows if row.kind not in (frame.ABSENT, frame.CANNOT)})
     if wrong:

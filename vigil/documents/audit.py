@@ -35,7 +35,7 @@ class AuditFinding(Part):
     """One thing that is wrong with a public call.
 
     kind: wrong (beyond its limit), raises, bits (two calls gave other bits), moves (what it gave changes when it is called
-    again), writes (it changes an argument), died (of a signal;
+    again), writes (it changes an argument), device (a default device that is set changes what it gives), died (of a signal;
     then `way` is None: which call it was is not known).
     quantity: `outputs/<place>`, `gradients/<argument>`, or of a derivative by another way (AuditDerivative): `forward/<place>`,
     `cotangent/<place>` (the gradient's by what it is pulled back from) or `second/<way>`.

@@ -98,6 +98,9 @@ class Adapter(Protocol):
     def derived(self, call: Call, question: Question) -> Derived:
         """Return the derivatives that a question asks for, by each way that the call has."""
 
+    def elsewhere(self, call: Call, question: Question) -> list[np.ndarray] | None:
+        """Return the outputs where the device is the default one by name, which changes no number; None: there is no such way."""
+
     def forget(self) -> None:
         """Drop what was compiled for an operator: thousands of programs would fill the memory."""
 
@@ -162,6 +165,7 @@ def _asked(
         held = {name: array.tobytes() for name, array in answer.named().items()}
         again = made().named()
         later = [each.tobytes() for each in answer.later()]
+        elsewhere = adapter.elsewhere(call, question) or []
     except ContractError as error:
         status = CANNOT if error.category == "unsupported" else RAISES
         return row | {"status": status, "message": str(error)[:_LONGEST_MESSAGE]}, {}
@@ -173,6 +177,9 @@ def _asked(
     other = [name for name in arrays if held[name] != again[name].tobytes()]
     moved = [f"outputs/{place}" for place, each in enumerate(later) if each != held[f"outputs/{place}"]]
     row |= {"changed": list(answer.changed), "other_bits": other, "moved": moved}
+    # What varies anyway says nothing of the device.
+    places = {f"outputs/{place}": each for place, each in enumerate(elsewhere) if f"outputs/{place}" not in (*other, *moved)}
+    row["elsewhere"] = [name for name, each in places.items() if each.tobytes() != held[name]]
     if question.directions:
         derived = adapter.derived(call, question)
         arrays |= derived.arrays
