@@ -436,7 +436,7 @@ def _in_file(path: Path, operator: str, way: str) -> tuple[list[str], list[str]]
         return [f"from {module} import {name} as function"], [_BY_POSITION]
     needed = _names(node)
     helpers: list[str] = []
-    defined = {each.name: each for each in tree.body if isinstance(each, ast.FunctionDef)}
+    defined = {each.name: each for each in tree.body if isinstance(each, (ast.FunctionDef, ast.ClassDef))}
     assigned = {
         name.id: each
         for each in tree.body
