@@ -11,6 +11,7 @@ from vigil.progress import duration
 
 _MOST = 12
 _MOST_NAMES = 8
+_LONGEST_RATIO = 1e12  # above it an exponent says more than digits
 
 
 def audit_block(document: Audit, *, directory: str) -> str:
@@ -66,7 +67,9 @@ def finding_text(finding: AuditFinding) -> str:
     if finding.kind != "wrong":
         return f"{finding.problem} ({shown})"
     what = _quantity_text(finding.quantity or "")
-    off = finding.problem or f"{finding.ratio:,.0f} times what rounding does, of {finding.limit:,.0f} allowed"
+    ratio = finding.ratio or 0.0
+    far = f"{ratio:,.0f}" if ratio < _LONGEST_RATIO else f"{ratio:.1e}"
+    off = finding.problem or f"{far} times what rounding does, of {finding.limit:,.0f} allowed"
     where = f" at {list(finding.index)}" if finding.index else ""
     has_numbers = None not in (finding.got, finding.expected)
     numbers = f": got {finding.got:.9g}, not {finding.expected:.9g}{where}" if has_numbers else where
