@@ -69,6 +69,14 @@ def measure(
     return found
 
 
+def apart(exact: Exact, arrays: Mapping[str, np.ndarray], quantity: str) -> Measured:
+    """Return how far an output within a default device is from that without, in floors of what is right."""
+    held, plain = exact.outputs[int(quantity.partition("/")[2])], arrays[quantity]
+    if plain.shape != held.values.shape:
+        return Measured(0.0)  # that is wrong anyway
+    return _element(arrays[f"elsewhere/{quantity}"], held._replace(values=plain))
+
+
 def _derivatives(right: Derivatives) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     """Return what is right of each quantity that a way of deriving gives, and its floors."""
     found = {second_of(way): right.pulled for way in PULLED}

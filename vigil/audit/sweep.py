@@ -27,7 +27,7 @@ from runners.contract.protocol.events import read_events
 from vigil.audit.coverage import coverage_of
 from vigil.audit.entry import Entry
 from vigil.audit.exact import Exact, exact_of
-from vigil.audit.judge import BITS, DEVICE, MOVES, RAISED, RAISES, REFUSED, WRITES, WRONG, Measured, measure
+from vigil.audit.judge import BITS, DEVICE, MOVES, RAISED, RAISES, REFUSED, WRITES, WRONG, Measured, apart, measure
 from vigil.audit.known import KnownCall
 from vigil.audit.limits import AuditLimits, key_of
 from vigil.audit.plan import Trial, plan
@@ -401,8 +401,11 @@ def rows_of(
     ]
     rows += [base._replace(kind=MOVES, quantity=name, message="what a call gave changes when it is called again")
              for name in told["moved"]]  # fmt: skip
-    rows += [base._replace(kind=DEVICE, quantity=name, message="a default device that is set changes what the call gives")
-             for name in told.get("elsewhere", ())]  # fmt: skip
+    for name in told.get("elsewhere", ()):
+        distance, limit = apart(exact, arrays, name), limits.of(trial.entry.name, name, question.precision)
+        if not distance.ratio <= limit:
+            said = distance.problem or "a default device that is set changes what the call gives"
+            rows.append(base._replace(kind=DEVICE, quantity=name, measured=distance, limit=limit, message=said))
     for kind in (REFUSED, RAISED):
         rows += [base._replace(kind=kind, quantity=way, message=f"{way}: {said}") for way, said in told.get(kind, {}).items()]
     near = []

