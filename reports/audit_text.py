@@ -12,6 +12,7 @@ from vigil.terminal import some_of
 
 _MOST = 12
 _MOST_NAMES = 8
+_LONGEST_RATIO = 1e12  # above it an exponent says more than digits
 
 
 def audit_block(document: Audit, *, directory: str) -> str:
@@ -48,6 +49,9 @@ def audit_block(document: Audit, *, directory: str) -> str:
         absent = {each.way for each in document.gaps if each.status == "absent"}
         cannot = {(each.way, each.message) for each in document.gaps if each.status == "cannot"}
         lines += row("not asked", f"{len(absent)} names that this release lacks; {len(cannot)} forms that a call does not have")
+    for each in document.derivatives:
+        raised = f", {each.raised:,} raise an error" if each.raised else ""
+        lines += row("derived", f"{each.way}: {each.calls:,} calls; {each.refused:,} refuse{raised}, {each.wrong:,} are wrong")
     if document.kinks:
         lines += row("left out", f"{document.kinks:,} directions and elements where the derivative jumps")
     if document.coverage:
@@ -63,13 +67,29 @@ def finding_text(finding: AuditFinding) -> str:
     shown = f"{finding.count} of {finding.of} forms, the smallest {finding.smallest.text}"
     if finding.kind != "wrong":
         return f"{finding.problem} ({shown})"
-    of = finding.quantity or ""
-    what = f"output {of.partition('/')[2]}" if of.startswith("outputs") else f"gradient of {of.partition('/')[2]}"
-    off = finding.problem or f"{finding.ratio:,.0f} times what rounding does, of {finding.limit:,.0f} allowed"
+    what = _quantity_text(finding.quantity or "")
+    ratio = finding.ratio or 0.0
+    far = f"{ratio:,.0f}" if ratio < _LONGEST_RATIO else f"{ratio:.1e}"
+    off = finding.problem or f"{far} times what rounding does, of {finding.limit:,.0f} allowed"
     where = f" at {list(finding.index)}" if finding.index else ""
     has_numbers = None not in (finding.got, finding.expected)
     numbers = f": got {finding.got:.9g}, not {finding.expected:.9g}{where}" if has_numbers else where
     return f"{what} in {finding.precision}, {off}{numbers} ({shown})"
+
+
+def _quantity_text(quantity: str) -> str:
+    """Return which tensor is meant.
+
+    >>> _quantity_text("second/forward over forward/0")
+    'second derivative of output 0, forward over forward,'
+    """
+    group, _, name = quantity.partition("/")
+    if group == "second":
+        way, _, place = name.partition("/")
+        return f"second derivative{f' of output {place}' if place else ''}, {way},"
+    what = {"outputs": "output", "gradients": "gradient of", "forward": "derivative by forward mode of output",
+            "cotangent": "derivative by what is pulled back of output"}  # fmt: skip
+    return f"{what[group]} {name}"
 
 
 def _covered(coverage: tuple[AuditCoverage, ...]) -> str:

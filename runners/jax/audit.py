@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -9,9 +10,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from runners.contract.audit.frame import Answer, Call, Framework, Question
+from runners.contract.audit.derivatives import Derived, tried
+from runners.contract.audit.frame import HAS_NONE, Answer, Call, Framework, Question
 from runners.contract.audit.request import AuditRequest
 from runners.contract.audit.ways import use_keras
+from runners.jax.derivatives import ways_of
 from runners.jax.modes import compile_ahead
 from runners.jax.step import describe, set_up
 
@@ -102,6 +105,47 @@ class Adapter:
             return Answer(read(), {name: _read(gradients[name]) for name in question.differentiated}, read)
 
         return made
+
+    def derived(self, call: Call, question: Question) -> Derived:
+        given = {name: _array(name, each, question) for name, each in question.arguments.items()}
+        chosen = {name: given[name] for name in question.differentiated}
+        first, second = (
+            {name: jnp.asarray(each, given[name].dtype) for name, each in direction.items()} for direction in question.directions
+        )
+        cotangents = [None if each is None else jnp.asarray(each) for each in question.cotangents]
+        pulled = {place: each for place, each in enumerate(cotangents) if each is not None}
+
+        def forward(arrays: Any) -> list[Any]:
+            found = call(**{name: arrays.get(name, given[name]) for name in given}, **question.parameters)
+            return [jnp.asarray(each) for each in (found if isinstance(found, (tuple, list)) else (found,))]
+
+        ways = ways_of(forward, cotangents, first, second)
+        # What a way refuses it refuses as it is traced; all that are left are one program, and alone where that raises.
+        traced, derived = tried(
+            {name: functools.partial(jax.eval_shape, way, chosen, pulled) for name, way in ways.items()}, refusals=HAS_NONE
+        )
+
+        def all_of(chosen: Any, pulled: Any) -> dict[str, Any]:
+            return {name: each for way in traced for name, each in ways[way](chosen, pulled).items()}
+
+        def run(work: Callable[..., dict[str, Any]]) -> dict[str, np.ndarray]:
+            found = (work if self._mode == "eager" else jax.jit(work))(chosen, pulled)
+            return {name: _read(each) for name, each in found.items()}
+
+        try:
+            return derived._replace(arrays=run(all_of) if traced else {})
+        except Exception:  # which way it was, and what it said, is told below
+            gave, alone = tried({name: functools.partial(run, ways[name]) for name in traced}, refusals=HAS_NONE)
+        return Derived(
+            {name: each for found in gave.values() for name, each in found.items()},
+            alone.answered,
+            derived.refused | alone.refused,
+            derived.raised | alone.raised,
+        )
+
+    def elsewhere(self, call: Call, question: Question) -> list[np.ndarray] | None:
+        """DIFFERS(jax): the default device is a setting of JAX that no function of Python looks at."""
+        return None
 
     def forget(self) -> None:
         if self._mode != "eager":

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import tensorflow as tf
 
-from runners.contract.audit.frame import Answer, Call, Framework, Question
+from runners.contract.audit.derivatives import Derived, tried
+from runners.contract.audit.frame import HAS_NONE, Answer, Call, Framework, Question
 from runners.contract.audit.request import AuditRequest
 from runners.contract.audit.ways import use_keras
+from runners.tensorflow.derivatives import ways_of
 from runners.tensorflow.modes import compile_function, trace
 from runners.tensorflow.step import describe, set_threads
 
@@ -103,6 +106,27 @@ class Adapter:
 
         return made
 
+    def derived(self, call: Call, question: Question) -> Derived:
+        # DIFFERS(tensorflow): forward mode itself makes functions of what it meets, so that these are eager's in every mode.
+        given = {name: _tensor(name, array, question) for name, array in question.arguments.items()}
+        chosen = {name: given[name] for name in question.differentiated}
+        directions = [
+            {name: tf.constant(array, given[name].dtype) for name, array in each.items()} for each in question.directions
+        ]
+        cotangents = [None if each is None else tf.constant(each) for each in question.cotangents]
+
+        def forward(tensors: Any) -> list[Any]:
+            found = call(**{name: tensors.get(name, given[name]) for name in given}, **question.parameters)
+            return [tf.convert_to_tensor(each) for each in (found if isinstance(found, (tuple, list)) else (found,))]
+
+        ways = ways_of(forward, chosen, cotangents, *directions)
+        gave, derived = tried({way: functools.partial(_read_all, work) for way, work in ways.items()}, refusals=HAS_NONE)
+        return derived._replace(arrays={name: each for found in gave.values() for name, each in found.items()})
+
+    def elsewhere(self, call: Call, question: Question) -> list[np.ndarray] | None:
+        """DIFFERS(tensorflow): tf.device is no path of its own through Python."""
+        return None
+
     def forget(self) -> None:
         """Functions go with the question that they were traced for."""
 
@@ -113,6 +137,10 @@ def _tensor(name: str, array: np.ndarray, question: Question) -> Any:
     if array.dtype.kind == "b":
         return tf.constant(array)
     return tf.cast(tf.constant(array), tf.float32 if name in question.kept else _TYPES[question.precision])
+
+
+def _read_all(work: Callable[[], dict[str, Any]]) -> dict[str, np.ndarray]:
+    return {name: _read(each) for name, each in work().items()}
 
 
 def _read(value: Any) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,10 +10,12 @@ from typing import Any
 import numpy as np
 import torch
 
-from runners.contract.audit.frame import Answer, Call, Framework, Question
+from runners.contract.audit.derivatives import Derived, tried
+from runners.contract.audit.frame import HAS_NONE, Answer, Call, Framework, Question
 from runners.contract.audit.request import AuditRequest
 from runners.contract.audit.ways import use_keras
 from runners.contract.errors import Unsupported
+from runners.torch.derivatives import ways_of
 from runners.torch.modes import compile_function, keep_compiled
 from runners.torch.step import describe
 
@@ -95,6 +98,32 @@ class Adapter:
 
         return Answer(read(), gradients, read, changed)
 
+    def derived(self, call: Call, question: Question) -> Derived:
+        # DIFFERS(torch): of a compiled function there is no second derivative, so that these are eager's in every mode.
+        given = {name: self._leaf(name, array, question).detach() for name, array in question.arguments.items()}
+        chosen = {name: given[name] for name in question.differentiated}
+        directions = [
+            {name: torch.from_numpy(array).to(given[name].dtype) for name, array in each.items()} for each in question.directions
+        ]
+        cotangents = [None if each is None else torch.as_tensor(each) for each in question.cotangents]
+
+        def forward(tensors: Any) -> list[Any]:
+            found = call(**{name: tensors.get(name, given[name]) for name in given}, **question.parameters)
+            return list(found) if isinstance(found, (tuple, list)) else [found]
+
+        ways = ways_of(forward, chosen, cotangents, *directions)
+        gave, derived = tried({way: functools.partial(_read_all, work) for way, work in ways.items()}, refusals=HAS_NONE)
+        return derived._replace(arrays={name: each for found in gave.values() for name, each in found.items()})
+
+    def elsewhere(self, call: Call, question: Question) -> list[np.ndarray] | None:
+        # Within a device every function goes by another path of Python, which has to hand on all arguments.
+        if self._mode != "eager" or not hasattr(torch.device, "__enter__"):
+            return None
+        leaves = {name: self._leaf(name, array, question) for name, array in question.arguments.items()}
+        with torch.device("cpu"):
+            found = call(**{name: _laid_out(leaf, question.layout) for name, leaf in leaves.items()}, **question.parameters)
+        return [_read(each) for each in (found if isinstance(found, (tuple, list)) else [found])]
+
     def forget(self) -> None:
         if self._mode == "compile":
             torch._dynamo.reset()
@@ -121,6 +150,10 @@ def _laid_out(leaf: Any, layout: str) -> Any:
         kinds = {4: torch.channels_last, 5: torch.channels_last_3d}
         return leaf.contiguous(memory_format=kinds[leaf.ndim]) if leaf.ndim in kinds else leaf
     return torch.cat([leaf.new_zeros(1), leaf.flatten()])[1:].view(leaf.shape)
+
+
+def _read_all(work: Callable[[], dict[str, Any]]) -> dict[str, np.ndarray]:
+    return {name: _read(each) for name, each in work().items()}
 
 
 def _read(value: Any) -> np.ndarray:

@@ -170,6 +170,13 @@ def test_memory_that_is_given_back_too_early_is_told(tmp_path):
     assert found.verdict.name == "regressed"
 
 
+def test_a_default_device_that_changes_numbers_is_told(tmp_path):
+    """The numbers are right without one, and the same within it where the function is."""
+    found = audited(tmp_path, "square", "exp", fault="square_by_device", ways=["torch.square", "torch.exp"])
+    assert {(each.way, each.kind, each.quantity) for each in found.findings} == {("torch.square", "device", "outputs/0")}
+    assert found.verdict.name == "regressed"
+
+
 def test_an_error_is_neither_a_mismatch_nor_a_pass(tmp_path):
     """Exit code 3, with what was raised."""
     found = audited(tmp_path, "sin", fault="sin_raises")

@@ -18,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from runners.contract.audit.frame import Question
+from vigil.audit.derivatives import Derivatives, derivatives_of
 from vigil.audit.plan import Trial
 
 # Half of the distance from 1 to the next number. Float64 is held to what float32 within it would miss by far: the definition
@@ -52,12 +53,16 @@ class Direction(NamedTuple):
 
 
 class Exact(NamedTuple):
-    """What is right for one question. kinks: directions, and elements, that nothing is held to."""
+    """What is right for one question. kinks: directions, and elements, that nothing is held to.
+
+    derivatives: those by other ways than reverse mode, where they are asked for.
+    """
 
     outputs: list[Held]
     gradients: dict[str, Held]
     directions: dict[str, list[Direction]]
     kinks: int
+    derivatives: Derivatives | None = None
 
 
 Vectors = Callable[[np.ndarray, np.random.Generator], list[np.ndarray]]
@@ -84,12 +89,17 @@ def exact_of(trial: Trial, question: Question, seed: int, *, vectors: Vectors | 
             gradients[name] = _elements_gradient(trial, arguments, question, name, random)
             kinks += int((~gradients[name].where).sum())
         else:
-            found = [
-                _derivative(trial, arguments, question, name, vector, random) for vector in vectors(arguments[name], random)
-            ]
+            found = [_derivative(trial, arguments, question, name, vector, random) for vector in vectors(arguments[name], random)]
             directions[name] = [each for each in found if each is not None]
             kinks += len(found) - len(directions[name])
-    return Exact(held, gradients, directions, kinks)
+    derivatives = None
+    if question.directions:
+        derivatives = derivatives_of(
+            question, arguments, evaluate=lambda some: entry.evaluate(some, trial.parameters),
+            moved=lambda some: _moved(some, question, random),
+        )  # fmt: skip
+        kinks += derivatives.jumps
+    return Exact(held, gradients, directions, kinks, derivatives)
 
 
 def _moved(arguments: Mapping[str, np.ndarray], question: Question, random: np.random.Generator) -> dict[str, np.ndarray]:

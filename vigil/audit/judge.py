@@ -3,18 +3,31 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
 import numpy as np
 
+from runners.contract.audit.derivatives import (
+    FORWARD_OVER_FORWARD,
+    PULLED,
+    WAYS,
+    by_cotangent,
+    first_of,
+    second_of,
+    way_of,
+)
 from runners.contract.audit.frame import Question
+from vigil.audit.derivatives import Derivatives
 from vigil.audit.exact import GRADIENT_SHARE, UNITS, Exact, Held
 
 # What a row comes to. bits: two calls with the same arguments gave other bits. writes: the call changed an argument. moves: what
-# it gave changes when it is called again, as memory does that is given back too early.
-FINE, WRONG, RAISES, BITS, WRITES, MOVES = "fine", "wrong", "raises", "bits", "writes", "moves"
+# it gave changes when it is called again, as memory does that is given back too early. device: a default device that is set, and
+# is the same, changes what it gives.
+FINE, WRONG, RAISES, BITS, WRITES, MOVES, DEVICE = "fine", "wrong", "raises", "bits", "writes", "moves", "device"
 ABSENT, CANNOT = "absent", "cannot"
+# Of a derivative by another way than reverse mode: the framework says that it has none, or raises another error.
+REFUSED, RAISED = "refused", "raised"
 
 
 class Measured(NamedTuple):
@@ -30,8 +43,14 @@ class Measured(NamedTuple):
     problem: str = ""
 
 
-def measure(question: Question, exact: Exact, arrays: Mapping[str, np.ndarray]) -> dict[str, Measured]:
-    """Return how far each output and each gradient is off: `outputs/<place>`, `gradients/<argument>`."""
+def measure(
+    question: Question, exact: Exact, arrays: Mapping[str, np.ndarray], *, ways: Collection[str] = WAYS
+) -> dict[str, Measured]:
+    """Return how far each output and each gradient is off: `outputs/<place>`, `gradients/<argument>`.
+
+    Args:
+        ways: those by which the call has further derivatives, where they are asked for.
+    """
     found = {}
     for place, held in enumerate(exact.outputs):
         name = f"outputs/{place}"
@@ -41,6 +60,29 @@ def measure(question: Question, exact: Exact, arrays: Mapping[str, np.ndarray]) 
     for argument in exact.directions:
         name = f"gradients/{argument}"
         found[name] = _along(arrays.get(name), question, exact, argument)
+    if exact.derivatives:
+        found |= {
+            quantity: _element(arrays.get(quantity), Held(values, floors, ~np.isnan(floors)))
+            for quantity, (values, floors) in _derivatives(exact.derivatives).items()
+            if way_of(quantity) in ways
+        }
+    return found
+
+
+def apart(exact: Exact, arrays: Mapping[str, np.ndarray], quantity: str) -> Measured:
+    """Return how far an output within a default device is from that without, in floors of what is right."""
+    held, plain = exact.outputs[int(quantity.partition("/")[2])], arrays[quantity]
+    if plain.shape != held.values.shape:
+        return Measured(0.0)  # that is wrong anyway
+    return _element(arrays[f"elsewhere/{quantity}"], held._replace(values=plain))
+
+
+def _derivatives(right: Derivatives) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """Return what is right of each quantity that a way of deriving gives, and its floors."""
+    found = {second_of(way): right.pulled for way in PULLED}
+    for place, (first, second) in enumerate(zip(right.first, right.second, strict=True)):
+        if first and second:
+            found |= {first_of(place): first, by_cotangent(place): first, second_of(FORWARD_OVER_FORWARD, place): second}
     return found
 
 

@@ -21,7 +21,10 @@ _QUICK_SIZES = 3  # the least, one that no vector divides, and the first beyond 
 
 
 class Trial(NamedTuple):
-    """One set of arguments of an operator: `draw` makes them, and the same ones each time."""
+    """One set of arguments of an operator: `draw` makes them, and the same ones each time.
+
+    derives: derivatives by other ways than reverse mode are asked for.
+    """
 
     entry: Entry
     number: int
@@ -30,6 +33,7 @@ class Trial(NamedTuple):
     precision: str
     layout: str = "plain"
     values: str = GIVEN
+    derives: bool = False
 
     @property
     def id(self) -> str:
@@ -82,7 +86,17 @@ class Trial(NamedTuple):
             precision=self.precision,
             layout=self.layout,
             is_program=self.entry.is_program,
+            directions=self._directions(seed, arguments, differentiated) if any(each is not None for each in cotangents) else (),
         )
+
+    def _directions(
+        self, seed: int, arguments: Mapping[str, np.ndarray], differentiated: Sequence[str]
+    ) -> tuple[dict[str, np.ndarray], ...]:
+        """Return two directions, in each of which every element moves; none where nothing is asked along them."""
+        if not self.derives or not sum(arguments[name].size for name in differentiated):
+            return ()
+        random = np.random.default_rng((seed, zlib.crc32(self.id.encode()), 4))
+        return tuple({name: random.choice((-1.0, 1.0), arguments[name].shape) for name in differentiated} for _ in range(2))
 
 
 def _with_any(random: np.random.Generator, array: np.ndarray) -> np.ndarray:
@@ -93,32 +107,38 @@ def _with_any(random: np.random.Generator, array: np.ndarray) -> np.ndarray:
     return flat.reshape(array.shape)
 
 
-def plan(entry: Entry, *, is_quick: bool = False, has_layouts: bool = False, precisions: Sequence[str] = ()) -> list[Trial]:
+def plan(
+    entry: Entry, *, is_quick: bool = False, has_layouts: bool = False, derives_largely: bool = False,
+    precisions: Sequence[str] = (),
+) -> list[Trial]:  # fmt: skip
     """Return what is tried, the smallest first.
 
     Args:
         is_quick: the sizes that find most, in fp32, without layouts.
+        derives_largely: further derivatives are asked for beyond the least sizes too.
         precisions: those that are asked for; empty: all of the entry's.
     """
     allowed = [each for each in entry.precisions if not precisions or each in precisions]
     first = entry.sizes[0]
     forms: list[tuple[Mapping[str, int], Mapping[str, Any]]] = [(first, each) for each in entry.parameters]
     forms += [(size, entry.parameters[place % len(entry.parameters)]) for place, size in enumerate(entry.sizes) if place]
-    tried: list[tuple[Mapping[str, int], Mapping[str, Any], str, str, str]] = []
+    tried: list[tuple[Mapping[str, int], Mapping[str, Any], str, str, str, bool]] = []
     if "fp32" in allowed:
         kept = _quick(entry, forms) if is_quick else forms
-        tried += [(size, parameters, "fp32", "plain", GIVEN) for size, parameters in kept]
+        tried += [(size, parameters, "fp32", "plain", GIVEN, False) for size, parameters in kept]
         if entry.takes_any:
-            tried.append((entry.sizes[min(2, len(entry.sizes) - 1)], entry.parameters[0], "fp32", "plain", ANY))
+            tried.append((entry.sizes[min(2, len(entry.sizes) - 1)], entry.parameters[0], "fp32", "plain", ANY, False))
     if not is_quick:
-        middle = entry.sizes[min(2, len(entry.sizes) - 1)]
+        middle, large = (entry.sizes[min(place, len(entry.sizes) - 1)] for place in (2, 3))
         if has_layouts and "fp32" in allowed and not entry.is_program:
-            tried += [(middle, entry.parameters[0], "fp32", each, GIVEN) for each in LAYOUTS]
-        large = entry.sizes[min(3, len(entry.sizes) - 1)]
+            tried += [(middle, entry.parameters[0], "fp32", each, GIVEN, False) for each in LAYOUTS]
         for precision in allowed:
-            if precision != "fp32":
-                sizes = [first, middle] if precision == "fp64" else [middle, large]
-                tried += [(size, entry.parameters[-1], precision, "plain", GIVEN) for size in sizes]
+            if precision == "fp64":
+                # In float64 nothing of a derivative's formula hides behind rounding; each set of parameters may have its own.
+                tried += [(first, each, precision, "plain", GIVEN, True) for each in entry.parameters]
+                tried.append((middle, entry.parameters[-1], precision, "plain", GIVEN, derives_largely))
+            elif precision != "fp32":
+                tried += [(size, entry.parameters[-1], precision, "plain", GIVEN, False) for size in (middle, large)]
     return [Trial(entry, number, *each) for number, each in enumerate(tried)]
 
 

@@ -12,6 +12,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+from runners.contract.audit.derivatives import (
+    FORWARD,
+    FORWARD_OVER_FORWARD,
+    FORWARD_OVER_REVERSE,
+    REVERSE_OVER_FORWARD,
+    REVERSE_OVER_REVERSE,
+    way_of,
+)
 from runners.contract.audit.frame import Question
 from runners.contract.audit.ways import named_by
 from vigil.audit.exact import Exact
@@ -105,6 +113,12 @@ def script_of(
     given = ", ".join(
         [f"{name}={name}" for name in arguments] + [f"{key}={value!r}" for key, value in question.parameters.items()]
     )
+    if way_of(quantity):
+        lines += [
+            *_derivative(framework, mode, question, given, quantity, cotangents),
+            *_derivative_check(exact, quantity, measured),
+        ]
+        return "\n".join(lines) + "\n"
     lines += (
         _body(framework, mode, question, given, quantity, cotangents)
         if is_gradient
@@ -177,6 +191,153 @@ def _body(framework: str, mode: str, question: Question, given: str, quantity: s
     ]  # fmt: skip
 
 
+# What each way comes to: of `outputs`, a function of the tensors that derivatives are of (`leaves`), along `first` and `second`.
+_DERIVATIVES = {
+    "torch": {
+        FORWARD: [
+            "with forward_ad.dual_level():",
+            "    found = outputs(*[forward_ad.make_dual(leaf, d) for leaf, d in zip(leaves, first)])",
+            "    found = [(y, forward_ad.unpack_dual(y).tangent) for y in found]",
+            "    found = [torch.zeros_like(y) + (0 if t is None else t) for y, t in found]",
+        ],
+        FORWARD_OVER_FORWARD: [
+            "found = torch.func.jvp(lambda *some: torch.func.jvp(outputs, some, first)[1], leaves, second)[1]",
+        ],
+        FORWARD_OVER_REVERSE: [
+            "with forward_ad.dual_level():",
+            "    duals = [forward_ad.make_dual(leaf.requires_grad_(), d) for leaf, d in zip(leaves, first)]",
+            "    pulled = torch.autograd.grad(outputs(*duals), duals, cotangents, create_graph=True, allow_unused=True)",
+            "    found = [None if g is None else forward_ad.unpack_dual(g).tangent for g in pulled]",
+        ],
+        REVERSE_OVER_FORWARD: [
+            "pushed = lambda *some: torch.func.jvp(outputs, some, first)[1]",
+            "whole = lambda *some: sum((y * c).sum() for y, c in zip(pushed(*some), cotangents))",
+            "found = torch.func.grad(whole, tuple(range(len(leaves))))(*leaves)",
+        ],
+        REVERSE_OVER_REVERSE: [
+            "leaves, cotangents = ([each.requires_grad_() for each in some] for some in (leaves, cotangents))",
+            "pulled = torch.autograd.grad(outputs(*leaves), leaves, cotangents, create_graph=True, allow_unused=True)",
+            "whole = sum((g * d).sum() for g, d in zip(pulled, first) if g is not None)",
+            "found = torch.autograd.grad(whole, [*leaves, *cotangents], allow_unused=True)",
+            "by_leaves, by_cotangents = found[: len(leaves)], found[len(leaves) :]",
+        ],
+    },
+    "jax": {
+        FORWARD: ["work = lambda leaves: jax.jvp(outputs, leaves, first)[1]"],
+        FORWARD_OVER_FORWARD: [
+            "pushed = lambda *some: jax.jvp(outputs, some, first)[1]",
+            "work = lambda leaves: jax.jvp(pushed, leaves, second)[1]",
+        ],
+        FORWARD_OVER_REVERSE: [
+            "pulled = lambda *some: jax.vjp(outputs, *some)[1](cotangents)",
+            "work = lambda leaves: jax.jvp(pulled, leaves, first)[1]",
+        ],
+        REVERSE_OVER_FORWARD: [
+            "pushed = lambda some: jax.jvp(outputs, some, first)[1]",
+            "work = jax.grad(lambda some: sum((y * c).sum() for y, c in zip(pushed(some), cotangents)))",
+        ],
+        REVERSE_OVER_REVERSE: [
+            "pulled = lambda some, given: jax.vjp(outputs, *some)[1](given)",
+            "whole = lambda some, given: sum((g * d).sum() for g, d in zip(pulled(some, given), first))",
+            "work = lambda leaves: jax.grad(whole, (0, 1))(leaves, cotangents)",
+        ],
+    },
+    "tensorflow": {
+        FORWARD: [
+            "with tf.autodiff.ForwardAccumulator(leaves, first) as pushed:",
+            "    found = outputs(*leaves)",
+            "found = [pushed.jvp(y, unconnected_gradients='zero') for y in found]",
+        ],
+        FORWARD_OVER_REVERSE: [
+            "with tf.autodiff.ForwardAccumulator(leaves, first) as pushed:",
+            "    with tf.GradientTape() as tape:",
+            "        tape.watch(leaves)",
+            "        found = outputs(*leaves)",
+            "    found = tape.gradient(found, leaves, output_gradients=cotangents, unconnected_gradients='zero')",
+            "found = [pushed.jvp(g, unconnected_gradients='zero') for g in found]",
+        ],
+        REVERSE_OVER_FORWARD: [
+            "with tf.GradientTape() as tape:",
+            "    tape.watch(leaves)",
+            "    with tf.autodiff.ForwardAccumulator(leaves, first) as pushed:",
+            "        found = outputs(*leaves)",
+            "    found = [pushed.jvp(y, unconnected_gradients='zero') for y in found]",
+            "    whole = tf.add_n([tf.reduce_sum(y * c) for y, c in zip(found, cotangents)])",
+            "found = tape.gradient(whole, leaves, unconnected_gradients='zero')",
+        ],
+        REVERSE_OVER_REVERSE: [
+            "with tf.GradientTape() as outer:",
+            "    outer.watch([leaves, cotangents])",
+            "    with tf.GradientTape() as tape:",
+            "        tape.watch(leaves)",
+            "        found = outputs(*leaves)",
+            "    pulled = tape.gradient(found, leaves, output_gradients=cotangents, unconnected_gradients='zero')",
+            "    whole = tf.add_n([tf.reduce_sum(g * d) for g, d in zip(pulled, first)])",
+            "by_leaves, by_cotangents = outer.gradient(whole, (leaves, cotangents), unconnected_gradients='zero')",
+        ],
+    },
+}  # fmt: skip
+
+
+def _derivative(
+    framework: str, mode: str, question: Question, given: str, quantity: str, cotangents: list[str | None]
+) -> list[str]:
+    """Return what finds a derivative by another way than reverse mode: one number of it, as `found`."""
+    way = str(way_of(quantity))
+    group, _, rest = quantity.partition("/")
+    place = rest.rpartition("/")[2]
+    names = question.differentiated
+    own = _KINDS[question.precision]
+
+    def tensors(arrays: Iterable[tuple[str | None, str]]) -> str:
+        return f"({', '.join(_TO[framework].format(array=text, kind=kind) for text, kind in arrays)},)"
+
+    kinds = {name: _KINDS["fp32"] if name in question.kept else own for name in names}
+    first, second = (
+        tensors((_literal(each[name].astype(np.int8)), kinds[name]) for name in names) for each in question.directions
+    )
+    held = [at for at, each in enumerate(cotangents) if each is not None]
+    lines = ["from torch.autograd import forward_ad"] if framework == "torch" and way in (FORWARD, FORWARD_OVER_REVERSE) else []
+    lines += [
+        f"def outputs({', '.join(names)}):",
+        f"    found = call({given})",
+        "    found = found if isinstance(found, (tuple, list)) else [found]",
+        f"    return tuple(found[place] for place in {held!r})",
+        f"leaves = ({', '.join(names)},)",
+        f"first = {first}",
+        f"second = {second}",
+        f"cotangents = {tensors((each, own) for each in cotangents if each is not None)}",
+        *_DERIVATIVES[framework][way],
+    ]
+    if framework == "jax":
+        lines.append(f"found = {'work' if mode == 'eager' else 'jax.jit(work)'}(leaves)")
+        if way == REVERSE_OVER_REVERSE:
+            lines.append("by_leaves, by_cotangents = found")
+    if group == "cotangent":
+        lines.append("found = by_cotangents")
+    elif way == REVERSE_OVER_REVERSE:
+        lines.append("found = by_leaves")
+    if place.isdigit():
+        lines.append(f"found = found[{held.index(int(place))}]")
+    else:
+        sums = {"torch": "(t * e).sum()", "jax": "(t * e).sum()", "tensorflow": "tf.reduce_sum(t * e)"}[framework]
+        lines.append(f"found = sum({sums} for t, e in zip(found, second) if t is not None)")
+    read = {"torch": "torch.as_tensor(found).detach().double().numpy()"}.get(framework, "found")
+    return [*lines, f"found = np.asarray({read}).astype(np.float64)"]
+
+
+def _derivative_check(exact: Exact, quantity: str, measured: Measured) -> list[str]:
+    if measured.problem.startswith("gave "):
+        shape = _shape_of(exact, quantity)
+        return _verdict(f"found.shape == {shape!r}", "found.shape", repr(shape))
+    off = abs(measured.got - measured.expected)
+    allowed = off / 2 if math.isfinite(off) else 1e-6 * (1.0 + abs(measured.expected))
+    return [
+        f"got, expected = float(found[{measured.place!r}]), {measured.expected!r}  # by differences of the definition in float64",
+        *_verdict(f"abs(got - expected) < {allowed:.3g}", "got", "expected"),
+    ]
+
+
 def _check(exact: Exact, quantity: str, measured: Measured, drawn: Drawn | None) -> list[str]:
     name = quantity.partition("/")[2]
     if measured.problem and not measured.place:
@@ -222,6 +383,9 @@ def _shape_of(exact: Exact, quantity: str) -> tuple[int, ...]:
     family, _, name = quantity.partition("/")
     if family == "outputs":
         return exact.outputs[int(name)].values.shape
+    if way_of(quantity):
+        place = name.rpartition("/")[2]
+        return exact.outputs[int(place)].values.shape if place.isdigit() else ()
     return exact.gradients[name].values.shape if name in exact.gradients else exact.directions[name][0].vector.shape
 
 
@@ -273,7 +437,7 @@ def _in_file(path: Path, operator: str, way: str) -> tuple[list[str], list[str]]
     needed = _names(node)
     helpers: list[str] = []
     body = [*_imported_from_runners(tree), *tree.body]
-    defined = {each.name: each for each in body if isinstance(each, ast.FunctionDef)}
+    defined = {each.name: each for each in body if isinstance(each, (ast.FunctionDef, ast.ClassDef))}
     assigned = {
         name.id: each
         for each in body

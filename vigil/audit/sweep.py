@@ -19,6 +19,7 @@ import numpy as np
 
 from runners.contract.arrays import read_arrays
 from runners.contract.audit import frame
+from runners.contract.audit.derivatives import WAYS, way_of
 from runners.contract.audit.frame import Question, write_questions
 from runners.contract.audit.request import OPTION, AuditRequest
 from runners.contract.files import replace_text
@@ -26,12 +27,21 @@ from runners.contract.protocol.events import read_events
 from vigil.audit.coverage import coverage_of
 from vigil.audit.entry import Entry
 from vigil.audit.exact import Exact, exact_of
-from vigil.audit.judge import BITS, MOVES, RAISES, WRITES, WRONG, Measured, measure
+from vigil.audit.judge import BITS, DEVICE, MOVES, RAISED, RAISES, REFUSED, WRITES, WRONG, Measured, apart, measure
 from vigil.audit.known import KnownCall, of_processor
 from vigil.audit.limits import AuditLimits, key_of
 from vigil.audit.plan import Trial, plan
 from vigil.audit.script import script_of
-from vigil.documents.audit import Audit, AuditCoverage, AuditFamily, AuditFinding, AuditForm, AuditGap, AuditProcess
+from vigil.documents.audit import (
+    Audit,
+    AuditCoverage,
+    AuditDerivative,
+    AuditFamily,
+    AuditFinding,
+    AuditForm,
+    AuditGap,
+    AuditProcess,
+)
 from vigil.documents.failure import Failure
 from vigil.documents.provenance import NamedRelease, PlantedFault
 from vigil.documents.verdict import Verdict
@@ -47,7 +57,7 @@ USUAL_MODES = {"torch": "eager", "tensorflow": "eager", "jax": "jit"}
 DIED = "died"
 _MOST_DEATHS = 20
 _POLL_SECONDS = 0.2
-_WORST_FIRST = (WRONG, BITS, MOVES, WRITES, DIED, RAISES)
+_WORST_FIRST = (WRONG, DEVICE, BITS, MOVES, WRITES, DIED, RAISES)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -131,6 +141,7 @@ def audit(
     processes: list[AuditProcess] = []
     scripts: dict[tuple, str] = {}
     names: Mapping[str, Any] = {}
+    derived: dict[str, set[tuple[str, str]]] = {way: set() for way in WAYS}
     kinks = forms = 0
     version: str | None = None
     free: queue.SimpleQueue[Sequence[int]] = queue.SimpleQueue()
@@ -146,7 +157,7 @@ def audit(
             free.put(own)
 
     with ThreadPoolExecutor(max_workers=jobs) as pool:
-        groups = _groups(extent, has_layouts=started.framework == "torch", parts=jobs)
+        groups = _groups(extent, is_eager=started.framework == "torch", parts=jobs)
         running = [(group, pool.submit(carry_out, group)) for group in groups]
         try:
             for group, ended in running:
@@ -157,6 +168,8 @@ def audit(
                     forms += 1
                     _note_worst(worst, each)
                     _note_scores(scores, each)
+                    for way, call in each.derived:
+                        derived[way].add(call)
                     version = version or _version_of(directory / group.directory)
                     for row in _firsts(each.rows, scripts):
                         scripts[_key(row)] = _script(directory, started.framework, version, row, exact, number=len(scripts)) or ""
@@ -193,6 +206,7 @@ def audit(
         findings=tuple(findings),
         fixed=tuple(fixed),
         gaps=tuple(_gaps(rows)),
+        derivatives=tuple(_derivatives(derived, rows)),
         coverage=tuple(coverage_of(started.framework, names["public"], names["called"])) if names else (),
         worst=worst,
         processes=tuple(processes),
@@ -249,8 +263,12 @@ def request_of(
     )
 
 
-def _groups(extent: Extent, *, has_layouts: bool, parts: int) -> list[_Group]:
-    """Return what each process is asked: of each mode and width as many as there are parts, with about as many questions each."""
+def _groups(extent: Extent, *, is_eager: bool, parts: int) -> list[_Group]:
+    """Return what each process is asked: of each mode and width as many as there are parts, with about as many questions each.
+
+    Args:
+        is_eager: layouts are tried, and derivatives beyond the least sizes, since nothing is traced or compiled for each.
+    """
     groups = []
     for mode, is_wide in itertools.product(extent.modes, (False, True)):
         trials: dict[str, list[Trial]] = {}
@@ -258,7 +276,9 @@ def _groups(extent: Extent, *, has_layouts: bool, parts: int) -> list[_Group]:
             planned = [
                 trial
                 for entry in entries
-                for trial in plan(entry, is_quick=extent.is_quick, has_layouts=has_layouts, precisions=extent.precisions)
+                for trial in plan(
+                    entry, is_quick=extent.is_quick, has_layouts=is_eager, derives_largely=is_eager, precisions=extent.precisions
+                )
                 if (trial.precision == "fp64") == is_wide
             ]
             if planned:
@@ -330,8 +350,11 @@ class Near(NamedTuple):
 
 
 class _Judged(NamedTuple):
+    """What a question came to. derived: by way, the public calls that were asked for such a derivative."""
+
     rows: list[Row]
     measured: list[Near]
+    derived: list[tuple[str, tuple[str, str]]]
 
 
 def _judged(
@@ -354,13 +377,14 @@ def _judged(
             continue
         answers = read_answers(directory, family)
         for trial, question, right in exact:
-            rows: list[Row] = []
-            near: list[Near] = []
+            judged = _Judged([], [], [])
             for told, arrays in answers.get(question.id, []):
                 more, measured = rows_of(trial, question, right, told, arrays, group.mode, limits)
-                rows += more
-                near += measured
-            yield _Judged(rows, near), right
+                judged.rows.extend(more)
+                judged.measured.extend(measured)
+                asked = [way for key in ("derived", REFUSED, RAISED) for way in told.get(key, ())]
+                judged.derived.extend((way, (trial.entry.name, told["way"])) for way in asked)
+            yield judged, right
 
 
 def read_answers(directory: Path, family: str) -> dict[str, list[tuple[dict[str, Any], dict[str, np.ndarray]]]]:
@@ -396,8 +420,15 @@ def rows_of(
     ]
     rows += [base._replace(kind=MOVES, quantity=name, message="what a call gave changes when it is called again")
              for name in told["moved"]]  # fmt: skip
+    for name in told.get("elsewhere", ()):
+        distance, limit = apart(exact, arrays, name), limits.of(trial.entry.name, name, question.precision)
+        if not distance.ratio <= limit:
+            said = distance.problem or "a default device that is set changes what the call gives"
+            rows.append(base._replace(kind=DEVICE, quantity=name, measured=distance, limit=limit, message=said))
+    for kind in (REFUSED, RAISED):
+        rows += [base._replace(kind=kind, quantity=way, message=f"{way}: {said}") for way, said in told.get(kind, {}).items()]
     near = []
-    for quantity, measured in measure(question, exact, arrays).items():
+    for quantity, measured in measure(question, exact, arrays, ways=told.get("derived", ())).items():
         limit = limits.of(trial.entry.name, quantity, question.precision)
         if not measured.ratio <= limit:
             rows.append(base._replace(kind=WRONG, quantity=quantity, measured=measured, limit=limit, message=measured.problem))
@@ -601,7 +632,7 @@ def _fixed(
 def _gaps(rows: Sequence[Row]) -> Iterator[AuditGap]:
     counts: collections.Counter = collections.Counter()
     for row in rows:
-        if row.kind in (frame.ABSENT, frame.CANNOT):
+        if row.kind in (frame.ABSENT, frame.CANNOT, REFUSED, RAISED):
             counts[row.trial.entry.name, row.way, row.mode, row.kind, row.message] += 1
     for (operator, way, mode, status, message), count in sorted(counts.items()):
         yield AuditGap(operator=operator, way=way, mode=mode, status=status, count=count, message=message)
@@ -636,11 +667,24 @@ def _families(
         )
 
 
+def _derivatives(derived: Mapping[str, set[tuple[str, str]]], rows: Sequence[Row]) -> Iterator[AuditDerivative]:
+    """Yield what was asked of each way of deriving, and how many calls refused, raised an error, or gave a wrong number."""
+    calls: dict[tuple[str, str], set[tuple[str, str]]] = {}
+    for row in rows:
+        way = way_of(row.quantity or "") if row.kind == WRONG else row.quantity
+        if row.kind in (WRONG, REFUSED, RAISED) and way in derived:
+            calls.setdefault((way, row.kind), set()).add((row.trial.entry.name, row.way))
+    for way, asked in derived.items():
+        if asked:
+            refused, raised, wrong = (len(calls.get((way, kind), ())) for kind in (REFUSED, RAISED, WRONG))
+            yield AuditDerivative(way=way, calls=len(asked), refused=refused, raised=raised, wrong=wrong)
+
+
 def _verdict(
     failures: Sequence[Failure], findings: Sequence[AuditFinding], fixed: Sequence[str], rows: Sequence[Row]
 ) -> StepVerdict:
     new = [each for each in findings if each.known is None]
-    wrong = [each for each in new if each.kind in (WRONG, BITS, MOVES, WRITES)]
+    wrong = [each for each in new if each.kind in (WRONG, DEVICE, BITS, MOVES, WRITES)]
     failure = next(iter(failures), None)
     calls = len({(row.trial.entry.name, row.way) for row in rows if row.kind not in (frame.ABSENT, frame.CANNOT)})
     if wrong:

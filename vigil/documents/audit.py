@@ -35,9 +35,11 @@ class AuditFinding(Part):
     """One thing that is wrong with a public call.
 
     kind: wrong (beyond its limit), raises, bits (two calls gave other bits), moves (what it gave changes when it is called
-    again), writes (it changes an argument), died (of a signal;
+    again), writes (it changes an argument), device (a default device that is set changes what it gives), died (of a signal;
     then `way` is None: which call it was is not known).
-    quantity: `outputs/<place>` or `gradients/<argument>`. count: forms that show it, of so many. smallest: of them.
+    quantity: `outputs/<place>`, `gradients/<argument>`, or of a derivative by another way (AuditDerivative): `forward/<place>`,
+    `cotangent/<place>` (the gradient's by what it is pulled back from) or `second/<way>`.
+    count: forms that show it, of so many. smallest: of them.
     ratio: how far it is off, in floors; limit: how far a correct one may be. index: of the worst element, empty where a
     gradient was held along a direction. problem: what no distance tells. known: the entry of the list that explains it.
     script: a file beside audit.json that shows it without Vigil.
@@ -63,7 +65,11 @@ class AuditFinding(Part):
 
 
 class AuditGap(Part):
-    """Calls that were not held to anything: how many forms, and what the framework said."""
+    """Calls that were not held to anything: how many forms, and what the framework said.
+
+    status: absent (the release has no such name), cannot (no such form), refused, raised (no derivative by
+    a way: the framework says that it has none, or raises another error).
+    """
 
     operator: str
     way: str
@@ -71,6 +77,16 @@ class AuditGap(Part):
     status: str
     count: int
     message: str
+
+
+class AuditDerivative(Part):
+    """A way of deriving: of how many public calls it was asked, how many refused or raised an error, and gave a wrong number."""
+
+    way: str
+    calls: int
+    refused: int
+    raised: int
+    wrong: int
 
 
 class AuditProcess(Part):
@@ -143,6 +159,7 @@ class Audit(Document):
     findings: tuple[AuditFinding, ...]
     fixed: tuple[str, ...]
     gaps: tuple[AuditGap, ...]
+    derivatives: tuple[AuditDerivative, ...] = ()
     coverage: tuple[AuditCoverage, ...]
     worst: dict[str, dict[str, Number]]
     processes: tuple[AuditProcess, ...]

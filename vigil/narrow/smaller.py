@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from runners.contract.audit.derivatives import way_of
 from runners.contract.files import replace_text
 from vigil.audit.entry import Entry
 from vigil.audit.exact import Exact
@@ -187,8 +188,8 @@ def narrow_audit(
     tell: Callable[[str], None] = lambda text: None,
 ) -> Narrowed | None:
     """Make a finding of an audit smaller; None where alone it does not show, or it is no wrong number of one call."""
-    if finding.kind != WRONG or finding.way is None or finding.quantity is None:
-        return None
+    if finding.kind != WRONG or finding.way is None or finding.quantity is None or way_of(finding.quantity):
+        return None  # a derivative by another way than reverse mode stays as the audit's own script has it
     form = finding.smallest
     trial = Trial(entry, 0, form.sizes, form.parameters, form.precision, form.layout, form.values)
     return narrow_finding(

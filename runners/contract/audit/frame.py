@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from runners.contract.arrays import read_arrays, write_arrays
+from runners.contract.audit.derivatives import Derived
 from runners.contract.audit.mutants import MUTANTS, Tools, has_effect
 from runners.contract.audit.request import FILE_NAME, OPTION, AuditRequest, read_request
 from runners.contract.audit.ways import Call, all_ways, called, calls_of, found, public_names
@@ -26,7 +27,7 @@ ANSWERED, RAISES, ABSENT, CANNOT = "answered", "raises", "absent", "cannot"
 NAMES = "names.json"  # what is public in each namespace that is audited, and what is called
 _LONGEST_MESSAGE = 300
 # What frameworks say of a type of numbers, a derivative or a mode that they do not have.
-_HAS_NONE = (
+HAS_NONE = (
     "not implemented for",
     "is not implemented",
     "No OpKernel was registered",
@@ -67,6 +68,8 @@ class Question(NamedTuple):
     precision: str
     layout: str
     is_program: bool = False
+    # Two of the differentiated arguments; none: derivatives by other ways than reverse mode are not asked for.
+    directions: tuple[dict[str, np.ndarray], ...] = ()
 
 
 class Answer(NamedTuple):
@@ -93,6 +96,12 @@ class Adapter(Protocol):
 
     def prepared(self, call: Call, question: Question) -> Callable[[], Answer]:
         """Return what makes the call for a question, with the gradients that it asks for: compiled once, for every time."""
+
+    def derived(self, call: Call, question: Question) -> Derived:
+        """Return the derivatives that a question asks for, by each way that the call has."""
+
+    def elsewhere(self, call: Call, question: Question) -> list[np.ndarray] | None:
+        """Return the outputs where the device is the default one by name, which changes no number; None: there is no such way."""
 
     def forget(self) -> None:
         """Drop what was compiled for an operator: thousands of programs would fill the memory."""
@@ -158,17 +167,28 @@ def _asked(
         held = {name: array.tobytes() for name, array in answer.named().items()}
         again = made().named()
         later = [each.tobytes() for each in answer.later()]
+        elsewhere = adapter.elsewhere(call, question) or []
     except ContractError as error:
         status = CANNOT if error.category == "unsupported" else RAISES
         return row | {"status": status, "message": str(error)[:_LONGEST_MESSAGE]}, {}
     except Exception as error:  # whatever a call raises is an answer of its own, and others go on
         message = f"{type(error).__name__}: {(str(error).strip().splitlines() or [''])[0]}"[:_LONGEST_MESSAGE]
-        is_said = any(phrase in str(error) for phrase in _HAS_NONE)  # Keras says first what it was calling
+        is_said = any(phrase in str(error) for phrase in HAS_NONE)  # Keras says first what it was calling
         return row | {"status": CANNOT if is_said else RAISES, "message": message}, {}
     arrays = answer.named()
     other = [name for name in arrays if held[name] != again[name].tobytes()]
     moved = [f"outputs/{place}" for place, each in enumerate(later) if each != held[f"outputs/{place}"]]
-    return row | {"changed": list(answer.changed), "other_bits": other, "moved": moved}, arrays
+    row |= {"changed": list(answer.changed), "other_bits": other, "moved": moved}
+    # What varies anyway says nothing of the device. How far other bits are, which another kernel gives, is judged.
+    apart = {f"outputs/{place}": each for place, each in enumerate(elsewhere) if f"outputs/{place}" not in (*other, *moved)}
+    apart = {name: each for name, each in apart.items() if each.tobytes() != held[name]}
+    row["elsewhere"] = list(apart)
+    arrays |= {f"elsewhere/{name}": each for name, each in apart.items()}
+    if question.directions:
+        derived = adapter.derived(call, question)
+        arrays |= derived.arrays
+        row |= {"derived": derived.answered, "refused": derived.refused, "raised": derived.raised}
+    return row, arrays
 
 
 def write_questions(directory: Path, family: str, questions: list[Question]) -> None:
@@ -178,7 +198,13 @@ def write_questions(directory: Path, family: str, questions: list[Question]) -> 
     for place, each in enumerate(questions):
         arrays |= {f"{place}/arguments/{name}": array for name, array in each.arguments.items()}
         arrays |= {f"{place}/cotangents/{at}": array for at, array in enumerate(each.cotangents) if array is not None}
-        plain = {"arguments": list(each.arguments), "cotangents": [array is not None for array in each.cotangents]}
+        for at, direction in enumerate(each.directions):
+            arrays |= {f"{place}/directions/{at}/{name}": array for name, array in direction.items()}
+        plain = {
+            "arguments": list(each.arguments),
+            "cotangents": [array is not None for array in each.cotangents],
+            "directions": [list(direction) for direction in each.directions],
+        }
         rows.append(each._asdict() | plain)
     write_arrays(directory / f"questions-{family}.npz", arrays)
     replace_text(directory / f"questions-{family}.json", json.dumps(rows))
@@ -191,8 +217,12 @@ def read_questions(directory: Path, family: str) -> list[Question]:
     for place, row in enumerate(_rows_of(directory, family)):
         cotangents = [arrays[f"{place}/cotangents/{at}"] if there else None for at, there in enumerate(row["cotangents"])]
         arguments = {name: arrays[f"{place}/arguments/{name}"] for name in row["arguments"]}
+        directions = tuple(
+            {name: arrays[f"{place}/directions/{at}/{name}"] for name in names} for at, names in enumerate(row["directions"])
+        )
         tuples = {name: tuple(row[name]) for name in ("differentiated", "kept")}
-        questions.append(Question(**row | tuples | {"arguments": arguments, "cotangents": tuple(cotangents)}))
+        read = {"arguments": arguments, "cotangents": tuple(cotangents), "directions": directions}
+        questions.append(Question(**row | tuples | read))
     return questions
 
 
