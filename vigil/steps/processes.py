@@ -66,6 +66,7 @@ class Ended:
     failure: Failure | None
     environment: Environment
     seconds: float
+    peak_memory_bytes: int | None = None
 
     def read(self, name: str) -> Any:
         """Return what it wrote in a JSON file of this name."""
@@ -121,7 +122,7 @@ def run(
         expected=tuple(map(str, expected)),
         keeps=asked.keeps and not looks,
         given=str(given) if given else None,
-        fault=asked.fault if task == "context" else None,  # what is expected has none
+        fault=asked.fault if task in ("context", "rehearsal") else None,  # what is expected has none
         heartbeat_seconds=HEARTBEAT_SECONDS,
         determinism=determinism,
         rows=rows,
@@ -153,11 +154,12 @@ def carried_out(
         cores=request.cores,
     )
     events = read_events(directory)
-    has_finished = any(event["kind"] == "finished" for event in events)
+    finished = next((event for event in events if event["kind"] == "finished"), None)
     inside: Environment = next((event["environment"] for event in events if event["kind"] == "environment"), {})
     return Ended(
         directory,
-        None if has_finished else failure_of(directory, events, ending),
+        None if finished else failure_of(directory, events, ending),
         {**describe_machine(), "framework": asked.framework, **inside},
         round(events[-1]["time"] - events[0]["time"], 3) if events else 0.0,
+        finished["peak_memory_bytes"] if finished else None,
     )

@@ -11,8 +11,8 @@ from runners.contract.files import replace_text
 
 FILE_NAME = "request.json"
 # What one process is asked: what is expected, with its floors; answers in one context, which are held to it; and what contexts
-# made of the gradients that they computed.
-TASKS = ("oracle", "context", "updates")
+# made of the gradients that they computed. Or a few steps in one context, held to nothing, to see what they take.
+TASKS = ("oracle", "context", "updates", "rehearsal")
 
 
 @dataclasses.dataclass(frozen=True)
