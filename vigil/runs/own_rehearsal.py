@@ -9,13 +9,24 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from runners.contract.steps import frame
+from vigil.documents.context import Context
 from vigil.documents.preflight import LEFT_OUT, Check, Preflight
 from vigil.documents.provenance import NamedRelease, PlantedFault
 from vigil.documents.step import OwnFileFacts
 from vigil.errors import CannotRun
 from vigil.process.environment import describe_machine
 from vigil.runs.checks import CannotGoOn, Checks, try_places
-from vigil.runs.memory import MARGIN, MemoryLine, available_memory, fitting, is_of_memory, line_through, mib, parts_of
+from vigil.runs.memory import (
+    MARGIN,
+    MemoryLine,
+    available_memory,
+    before_it_runs,
+    fitting,
+    is_of_memory,
+    mib,
+    parts_of,
+    told_line,
+)
 from vigil.steps.processes import Asked, Ended, run
 from vigil.steps.verify import Setting
 
@@ -35,12 +46,18 @@ class _OwnRehearsal:
 
     def take_steps(self, name: str, rows: int | None = None) -> Ended:
         """Take a few steps on the first rows of the file's batch, or on all, in a process of their own."""
+        return self._run(name, "rehearsal", self.setting.context, rows)
+
+    def compile_steps(self, name: str, rows: int | None = None) -> Ended:
+        """Compile a step and an evaluation ahead, on such rows, and take none."""
+        return self._run(name, "sizes", dataclasses.replace(self.setting.context, mode="compile"), rows)
+
+    def _run(self, name: str, task: str, context: Context, rows: int | None) -> Ended:
         self.checks.tell(name)
-        context = self.setting.context
         return run(
             self.asked,
             self.directory / name.replace(" ", "-"),
-            task="rehearsal",
+            task=task,
             mode=context.mode,
             precision=context.precision,
             determinism=context.determinism,
@@ -97,14 +114,31 @@ def rehearse_step(
 def step_line(
     asked: Asked, setting: Setting, directory: Path, rows: int, *, tell: Callable[[str], None] = lambda text: None
 ) -> MemoryLine | None:
-    """Take steps on parts of a batch of so many rows; return their line, None where two of them did not come to their end."""
-    work = _OwnRehearsal(asked, setting, directory, Checks(tell))
+    """Return a line that tells the memory of a step on any part of a batch of so many rows; None where there is none.
 
-    def peak_of(size: int) -> int | None:
+    Where compiled programs say what they take, by compiling those of the whole batch and of a part; else by taking steps on two.
+    """
+    work = _OwnRehearsal(asked, setting, directory, Checks(tell))
+    parts = list(parts_of(rows, least=LEAST_ROWS))
+
+    def stepped(size: int) -> int | None:
         ended = work.take_steps(f"{size} rows", size)
         return ended.peak_memory_bytes if ended.failure is None else None
 
-    return line_through(list(parts_of(rows, least=LEAST_ROWS)), peak_of)
+    def compiled(size: int) -> int | None:
+        ended = work.compile_steps(f"compiled for {size} rows", size if size < rows else None)
+        if ended.failure or ended.peak_memory_bytes is None:
+            return None
+        programs = ended.read(frame.REHEARSED)["program_bytes"]
+        return None if programs is None else before_it_runs(ended.peak_memory_bytes, programs)
+
+    return told_line(setting.context, rows, parts, compiled=compiled, taken=stepped)
+
+
+def rehearsed_step(asked: Asked, setting: Setting, directory: Path) -> tuple[int | None, int | None]:
+    """Return how many rows the batch has, and the peak memory of a few steps; None for what is not known."""
+    ended = _OwnRehearsal(asked, setting, directory, Checks(lambda text: None)).take_steps(_STEPS)
+    return (ended.read(frame.REHEARSED)["rows"], ended.peak_memory_bytes) if ended.failure is None else (None, None)
 
 
 def _try_steps(work: _OwnRehearsal) -> Ended:

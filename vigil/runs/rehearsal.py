@@ -25,6 +25,7 @@ from runners.contract.protocol.events import read_events
 from runners.contract.protocol.spec import write_spec
 from runners.contract.schedule import learning_rate
 from vigil.data.official import ensure_data
+from vigil.documents.context import Context
 from vigil.documents.document import DocumentError
 from vigil.documents.invocation import Invocation
 from vigil.documents.preflight import Ahead, Preflight
@@ -33,12 +34,22 @@ from vigil.documents.record import Record
 from vigil.errors import CannotRun
 from vigil.process.build_spec import build_spec, rows_of_part
 from vigil.process.environment import describe_machine, require_framework
-from vigil.process.execute import execute
+from vigil.process.execute import Ending, execute
 from vigil.process.recording import make_record
 from vigil.recipes.loading import identity_of
 from vigil.runs.carry_out import judge_records
 from vigil.runs.checks import CannotGoOn, Checks, try_places
-from vigil.runs.memory import MARGIN, MemoryLine, available_memory, fitting, is_of_memory, line_through, mib, parts_of
+from vigil.runs.memory import (
+    MARGIN,
+    MemoryLine,
+    available_memory,
+    before_it_runs,
+    fitting,
+    is_of_memory,
+    mib,
+    parts_of,
+    told_line,
+)
 from vigil.runs.plan import Request, targets_of
 
 # A run is rehearsed where more than this is ahead of it.
@@ -181,6 +192,12 @@ def _rehearsed(work: _Rehearsal, name: str, training: dict[str, Any]) -> None:
 
 def _run(work: _Rehearsal, name: str, training: dict[str, Any]) -> Record:
     """Run a process to its end, however it ends."""
+    context, run = work.request.context, work.directory / _folder(name)
+    return make_record(run, invocation_id=work.directory.name, context=context, ending=_end_of(work, name, training, context))
+
+
+def _end_of(work: _Rehearsal, name: str, training: dict[str, Any], context: Context) -> Ending:
+    """Return how a process ended that was run in a context."""
     request, run = work.request, work.directory / _folder(name)
     work.checks.tell(name)
     run.mkdir(exist_ok=True)
@@ -188,17 +205,17 @@ def _run(work: _Rehearsal, name: str, training: dict[str, Any]) -> Record:
         run_id=f"{work.directory.name}-{run.name}",
         recipe=identity_of(request.recipe, request.profile),
         training=training,
-        context=request.context,
+        context=context,
         seed=request.seeds[0],
         data_directory=work.data_directory,
         fault=request.fault,
         cores=request.cores,
     )
     write_spec(run, spec)
-    ending = execute(run, request.context.framework, on_event=lambda event: None, python=work.python)
+    ending = execute(run, context.framework, on_event=lambda event: None, python=work.python)
     if ending.is_interrupted:
         raise KeyboardInterrupt
-    return make_record(run, invocation_id=work.directory.name, context=request.context, ending=ending)
+    return ending
 
 
 def memory_line(
@@ -209,20 +226,42 @@ def memory_line(
     python: Path | None = None,
     tell: Callable[[str], None] = lambda text: None,
 ) -> MemoryLine | None:
-    """Rehearse a request with parts of its batch; return its line, None where two of them did not come to their end."""
-    work = _Rehearsal(request, directory, python, Checks(tell), data_directory=data_directory)
-    training, devices = request.recipe.resolve(request.profile), request.context.devices
-    if request.context.shards is not None:
-        return None
-    rows = rows_of_part(training) * devices
+    """Return a line that tells the memory with any batch; None where there is none.
 
-    def peak_of(size: int) -> int | None:
-        evaluated = max(1, training["evaluation_batch_size"] * size // training["batch_size"] // devices) * devices
-        few = _few_steps({**training, "batch_size": size, "evaluation_batch_size": evaluated})
-        record = _run(work, f"batch of {size}", few)
+    Where compiled programs say what they take, by compiling those of the whole batch and of a part; else, or where these do not
+    say it, by rehearsing two parts.
+    """
+    work = _Rehearsal(request, directory, python, Checks(tell), data_directory=data_directory)
+    training, context = request.recipe.resolve(request.profile), request.context
+    if context.shards is not None:
+        return None
+    rows = rows_of_part(training) * context.devices
+    batch = training["batch_size"]
+    parts = list(parts_of(batch, least=rows, rows=rows))
+
+    def with_batch(size: int) -> dict[str, Any]:
+        evaluated = max(1, training["evaluation_batch_size"] * size // batch // context.devices) * context.devices
+        return _few_steps({**training, "batch_size": size, "evaluation_batch_size": evaluated})
+
+    def rehearsed(size: int) -> int | None:
+        record = _run(work, f"batch of {size}", with_batch(size))
         return record.peak_memory_bytes if record.failure is None else None
 
-    return line_through(list(parts_of(training["batch_size"], least=rows, rows=rows)), peak_of, rows=rows)
+    def compiled(size: int) -> int | None:
+        name = f"compiled for {size}"
+        _end_of(work, name, {**with_batch(size), "steps": 0}, dataclasses.replace(context, mode="compile"))
+        events = {event["kind"]: event for event in read_events(directory / _folder(name))}
+        if "programs" not in events or "finished" not in events:
+            return None
+        return before_it_runs(events["finished"]["peak_memory_bytes"], events["programs"]["bytes"])
+
+    return told_line(context, batch, parts, compiled=compiled, taken=rehearsed, rows=rows)
+
+
+def rehearsed_peak(request: Request, directory: Path, *, data_directory: Path | None) -> int | None:
+    """Return the peak memory of the first steps of a request's runs, None where they did not come to their end."""
+    work = _Rehearsal(request, directory, None, Checks(lambda text: None), data_directory=data_directory)
+    return _run(work, _FIRST, _few_steps(request.recipe.resolve(request.profile))).peak_memory_bytes
 
 
 def _fitting_batch(work: _Rehearsal, training: dict[str, Any]) -> str:
