@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from vigil.documents.context import Context
 from vigil.documents.failure import Failure
-from vigil.frameworks import TABLE
 
 # A rehearsal lacks what grows: losses, and what an allocator keeps. 24 runs of resnet_cifar in PyTorch took 0.87 to 1.16 times as
 # much as one (docs/preflight.md).
 MARGIN = 1.25
 
 
-# What compiled programs tell of themselves leaves out what their operators take for a while, and what an allocator keeps between
-# two of them. Four recipes took 1.06 to 1.80 times as much beyond 15 MiB, which the first call of any program takes: fp32, their
-# quick batch and four times it (docs/preflight.md).
-_OF_PROGRAMS, _FIRST_CALL = 1.4, 15 * 2**20
+# What is smaller than this glibc may keep when it is freed; the rest it gives back at once. DEFAULT_MMAP_THRESHOLD_MAX in
+# https://sourceware.org/git/?p=glibc.git;a=blob;f=malloc/malloc.c;hb=glibc-2.36
+_KEPT_BELOW = 32 * 2**20
+_TUNABLES = "GLIBC_TUNABLES"
+_MOST_TRIES = 3
 
 
 class MemoryLine(NamedTuple):
@@ -83,39 +83,33 @@ def line_through(parts: Sequence[int], peak_of: Callable[[int], int | None], *, 
     return None
 
 
-def told_line(
-    context: Context,
-    batch: int,
-    parts: Sequence[int],
-    *,
-    compiled: Callable[[int], int | None],
-    taken: Callable[[int], int | None],
-    rows: int = 1,
-) -> MemoryLine | None:
-    """Return the line of a context: by what programs say of the whole batch and a part, or by rehearsals of two parts.
+def allocator_of(part: int, batch: int) -> dict[str, str]:
+    """Return variables under which glibc keeps, of a part of a batch, what it would keep of the whole.
+
+    Half a batch has tensors of half the size. Where these are kept, and those of the whole are not, it takes more than the whole.
+    """
+    if _TUNABLES in os.environ:  # the user's own, which runs have too
+        return {}
+    size = max(_KEPT_BELOW * part // batch, 2**12)
+    return {_TUNABLES: f"glibc.malloc.mmap_threshold={size}:glibc.malloc.trim_threshold={2 * size}"}
+
+
+def fitting(line: MemoryLine | None, batch: int, has: int | None, peak_of: Callable[[int], int | None]) -> str:
+    """Return, in words, a batch that fits into the memory that there is, the largest by the line; nothing where there is none.
 
     Args:
-        compiled: returns the peak with a batch by what its compiled programs say; None where they do not.
-        taken: rehearses it, and returns the peak; None where it did not come to its end.
+        peak_of: rehearses a batch, as it would be in a run; returns its peak in bytes, None where it did not come to its end.
     """
-    line = None
-    if context.mode in TABLE[context.framework].sized and parts[0] < batch:
-        line = line_through([batch, parts[0]], compiled, rows=rows)
-    return line or line_through(parts, taken, rows=rows)
-
-
-def before_it_runs(compiled: int, programs: int) -> int:
-    """Return the peak of a run by that of a process which has compiled its programs, and by what these say that they take."""
-    return compiled + _FIRST_CALL + int(_OF_PROGRAMS * programs)
-
-
-def fitting(line: MemoryLine | None, batch: int, has: int | None) -> str:
-    """Return, in words, the largest batch that would fit into the memory that there is; nothing where that cannot be told."""
-    most = line.most(has / MARGIN) if line and has else None
-    if line is None or most is None or not line.small[0] <= most < batch:
-        return ""
-    (large, more), (small, less) = line.large, line.small
-    return f"; a batch of {most} would fit, by what {large} ({mib(more)}) and {small} ({mib(less)}) take"
+    for _ in range(_MOST_TRIES if line and has else 0):
+        most = line.most(has / MARGIN)
+        if most is None or not line.small[0] < most < batch:
+            break
+        if (peak := peak_of(most)) is None:
+            break
+        if MARGIN * peak <= has:
+            return f"; a batch of {most} would fit, of which a rehearsal took {mib(peak)}"
+        line, batch = line._replace(large=(most, peak)), most
+    return ""
 
 
 def is_of_memory(failure: Failure) -> bool:

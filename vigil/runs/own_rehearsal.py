@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime, timezone
 from pathlib import Path
 
 from runners.contract.steps import frame
-from vigil.documents.context import Context
 from vigil.documents.preflight import LEFT_OUT, Check, Preflight
 from vigil.documents.provenance import NamedRelease, PlantedFault
 from vigil.documents.step import OwnFileFacts
@@ -19,13 +18,13 @@ from vigil.runs.checks import CannotGoOn, Checks, try_places
 from vigil.runs.memory import (
     MARGIN,
     MemoryLine,
+    allocator_of,
     available_memory,
-    before_it_runs,
     fitting,
     is_of_memory,
+    line_through,
     mib,
     parts_of,
-    told_line,
 )
 from vigil.steps.processes import Asked, Ended, run
 from vigil.steps.verify import Setting
@@ -44,26 +43,26 @@ class _OwnRehearsal:
     directory: Path
     checks: Checks
 
-    def take_steps(self, name: str, rows: int | None = None) -> Ended:
+    def take_steps(self, name: str, rows: int | None = None, variables: Mapping[str, str] | None = None) -> Ended:
         """Take a few steps on the first rows of the file's batch, or on all, in a process of their own."""
-        return self._run(name, "rehearsal", self.setting.context, rows)
-
-    def compile_steps(self, name: str, rows: int | None = None) -> Ended:
-        """Compile a step and an evaluation ahead, on such rows, and take none."""
-        return self._run(name, "sizes", dataclasses.replace(self.setting.context, mode="compile"), rows)
-
-    def _run(self, name: str, task: str, context: Context, rows: int | None) -> Ended:
         self.checks.tell(name)
+        context = self.setting.context
         return run(
             self.asked,
-            self.directory / name.replace(" ", "-"),
-            task=task,
+            self.directory / name.replace(",", "").replace(" ", "-"),
+            task="rehearsal",
             mode=context.mode,
             precision=context.precision,
             determinism=context.determinism,
             threads=self.setting.threads,
             rows=rows,
+            variables=variables,
         )
+
+    def peak_of(self, rows: int, variables: Mapping[str, str] | None = None) -> int | None:
+        """Return the peak of a few steps on so many rows, None where they did not come to their end."""
+        ended = self.take_steps(f"batch of {rows}{', in small' if variables else ''}", rows, variables)
+        return ended.peak_memory_bytes if ended.failure is None else None
 
 
 def rehearse_step(
@@ -114,25 +113,9 @@ def rehearse_step(
 def step_line(
     asked: Asked, setting: Setting, directory: Path, rows: int, *, tell: Callable[[str], None] = lambda text: None
 ) -> MemoryLine | None:
-    """Return a line that tells the memory of a step on any part of a batch of so many rows; None where there is none.
-
-    Where compiled programs say what they take, by compiling those of the whole batch and of a part; else by taking steps on two.
-    """
+    """Take steps on parts of a batch of so many rows; return their line, None where two of them did not come to their end."""
     work = _OwnRehearsal(asked, setting, directory, Checks(tell))
-    parts = list(parts_of(rows, least=LEAST_ROWS))
-
-    def stepped(size: int) -> int | None:
-        ended = work.take_steps(f"{size} rows", size)
-        return ended.peak_memory_bytes if ended.failure is None else None
-
-    def compiled(size: int) -> int | None:
-        ended = work.compile_steps(f"compiled for {size} rows", size if size < rows else None)
-        if ended.failure or ended.peak_memory_bytes is None:
-            return None
-        programs = ended.read(frame.REHEARSED)["program_bytes"]
-        return None if programs is None else before_it_runs(ended.peak_memory_bytes, programs)
-
-    return told_line(setting.context, rows, parts, compiled=compiled, taken=stepped)
+    return line_through(list(parts_of(rows, least=LEAST_ROWS)), lambda size: work.peak_of(size, allocator_of(size, rows)))
 
 
 def rehearsed_step(asked: Asked, setting: Setting, directory: Path) -> tuple[int | None, int | None]:
@@ -181,4 +164,5 @@ def _fitting_rows(work: _OwnRehearsal, ended: Ended) -> str:
     rows, has = ended.read(frame.REHEARSED)["rows"], available_memory()
     if rows is None:
         return ""
-    return fitting(step_line(work.asked, work.setting, work.directory, rows, tell=work.checks.tell), rows, has)
+    line = step_line(work.asked, work.setting, work.directory, rows, tell=work.checks.tell)
+    return fitting(line, rows, has, work.peak_of)

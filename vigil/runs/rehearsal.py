@@ -13,7 +13,7 @@ import math
 import shutil
 import statistics
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,6 @@ from runners.contract.protocol.events import read_events
 from runners.contract.protocol.spec import write_spec
 from runners.contract.schedule import learning_rate
 from vigil.data.official import ensure_data
-from vigil.documents.context import Context
 from vigil.documents.document import DocumentError
 from vigil.documents.invocation import Invocation
 from vigil.documents.preflight import Ahead, Preflight
@@ -34,7 +33,7 @@ from vigil.documents.record import Record
 from vigil.errors import CannotRun
 from vigil.process.build_spec import build_spec, rows_of_part
 from vigil.process.environment import describe_machine, require_framework
-from vigil.process.execute import Ending, execute
+from vigil.process.execute import execute
 from vigil.process.recording import make_record
 from vigil.recipes.loading import identity_of
 from vigil.runs.carry_out import judge_records
@@ -42,13 +41,13 @@ from vigil.runs.checks import CannotGoOn, Checks, try_places
 from vigil.runs.memory import (
     MARGIN,
     MemoryLine,
+    allocator_of,
     available_memory,
-    before_it_runs,
     fitting,
     is_of_memory,
+    line_through,
     mib,
     parts_of,
-    told_line,
 )
 from vigil.runs.plan import Request, targets_of
 
@@ -190,14 +189,8 @@ def _rehearsed(work: _Rehearsal, name: str, training: dict[str, Any]) -> None:
     work.records.append(record)
 
 
-def _run(work: _Rehearsal, name: str, training: dict[str, Any]) -> Record:
-    """Run a process to its end, however it ends."""
-    context, run = work.request.context, work.directory / _folder(name)
-    return make_record(run, invocation_id=work.directory.name, context=context, ending=_end_of(work, name, training, context))
-
-
-def _end_of(work: _Rehearsal, name: str, training: dict[str, Any], context: Context) -> Ending:
-    """Return how a process ended that was run in a context."""
+def _run(work: _Rehearsal, name: str, training: dict[str, Any], variables: Mapping[str, str] | None = None) -> Record:
+    """Run a process to its end, however it ends, with such variables in its environment."""
     request, run = work.request, work.directory / _folder(name)
     work.checks.tell(name)
     run.mkdir(exist_ok=True)
@@ -205,17 +198,17 @@ def _end_of(work: _Rehearsal, name: str, training: dict[str, Any], context: Cont
         run_id=f"{work.directory.name}-{run.name}",
         recipe=identity_of(request.recipe, request.profile),
         training=training,
-        context=context,
+        context=request.context,
         seed=request.seeds[0],
         data_directory=work.data_directory,
         fault=request.fault,
         cores=request.cores,
     )
     write_spec(run, spec)
-    ending = execute(run, context.framework, on_event=lambda event: None, python=work.python)
+    ending = execute(run, request.context.framework, on_event=lambda event: None, python=work.python, variables=variables)
     if ending.is_interrupted:
         raise KeyboardInterrupt
-    return ending
+    return make_record(run, invocation_id=work.directory.name, context=request.context, ending=ending)
 
 
 def memory_line(
@@ -226,36 +219,26 @@ def memory_line(
     python: Path | None = None,
     tell: Callable[[str], None] = lambda text: None,
 ) -> MemoryLine | None:
-    """Return a line that tells the memory with any batch; None where there is none.
-
-    Where compiled programs say what they take, by compiling those of the whole batch and of a part; else, or where these do not
-    say it, by rehearsing two parts.
-    """
+    """Rehearse a request with parts of its batch; return its line, None where two of them did not come to their end."""
     work = _Rehearsal(request, directory, python, Checks(tell), data_directory=data_directory)
-    training, context = request.recipe.resolve(request.profile), request.context
-    if context.shards is not None:
+    batch, rows = request.recipe.resolve(request.profile)["batch_size"], _least_batch(request)
+    if request.context.shards is not None:
         return None
-    rows = rows_of_part(training) * context.devices
-    batch = training["batch_size"]
     parts = list(parts_of(batch, least=rows, rows=rows))
+    return line_through(parts, lambda size: _peak_of(work, size, allocator_of(size, batch)), rows=rows)
 
-    def with_batch(size: int) -> dict[str, Any]:
-        evaluated = max(1, training["evaluation_batch_size"] * size // batch // context.devices) * context.devices
-        return _few_steps({**training, "batch_size": size, "evaluation_batch_size": evaluated})
 
-    def rehearsed(size: int) -> int | None:
-        record = _run(work, f"batch of {size}", with_batch(size))
-        return record.peak_memory_bytes if record.failure is None else None
+def _least_batch(request: Request) -> int:
+    return rows_of_part(request.recipe.resolve(request.profile)) * request.context.devices
 
-    def compiled(size: int) -> int | None:
-        name = f"compiled for {size}"
-        _end_of(work, name, {**with_batch(size), "steps": 0}, dataclasses.replace(context, mode="compile"))
-        events = {event["kind"]: event for event in read_events(directory / _folder(name))}
-        if "programs" not in events or "finished" not in events:
-            return None
-        return before_it_runs(events["finished"]["peak_memory_bytes"], events["programs"]["bytes"])
 
-    return told_line(context, batch, parts, compiled=compiled, taken=rehearsed, rows=rows)
+def _peak_of(work: _Rehearsal, size: int, variables: Mapping[str, str] | None = None) -> int | None:
+    """Return the peak of the first steps with a batch of this size, None where they did not come to their end."""
+    training, devices = work.request.recipe.resolve(work.request.profile), work.request.context.devices
+    evaluated = max(1, training["evaluation_batch_size"] * size // training["batch_size"] // devices) * devices
+    few = _few_steps({**training, "batch_size": size, "evaluation_batch_size": evaluated})
+    record = _run(work, f"batch of {size}{', in small' if variables else ''}", few, variables)
+    return record.peak_memory_bytes if record.failure is None else None
 
 
 def rehearsed_peak(request: Request, directory: Path, *, data_directory: Path | None) -> int | None:
@@ -268,7 +251,8 @@ def _fitting_batch(work: _Rehearsal, training: dict[str, Any]) -> str:
     """Return, in words, the largest batch that would fit."""
     has, tell = available_memory(), work.checks.tell
     line = memory_line(work.request, work.directory, data_directory=work.data_directory, python=work.python, tell=tell)
-    return fitting(line, training["batch_size"], has)
+    found = fitting(line, training["batch_size"], has, lambda size: _peak_of(work, size))
+    return found and f"{found}, with its evaluation batch in proportion"
 
 
 def _try_end(work: _Rehearsal, training: dict[str, Any], render: Callable[[Invocation, Path], object]) -> Ahead:
@@ -351,4 +335,4 @@ def _median(events: Sequence[dict], *, since: tuple[str, str], until: tuple[str,
 
 
 def _folder(name: str) -> str:
-    return name.replace(" ", "-")
+    return name.replace(",", "").replace(" ", "-")

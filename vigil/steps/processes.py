@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -103,8 +103,9 @@ def run(
     seeds: Sequence[int] = (),
     expected: Sequence[Path] = (),
     rows: int | None = None,
+    variables: Mapping[str, str] | None = None,
 ) -> Ended:
-    """Run one process to its end in a directory of its own."""
+    """Run one process to its end in a directory of its own, with such variables in its environment."""
     given = given_of(asked, precision)
     request = StepRequest(
         framework=asked.framework,
@@ -122,16 +123,21 @@ def run(
         expected=tuple(map(str, expected)),
         keeps=asked.keeps and not looks,
         given=str(given) if given else None,
-        fault=asked.fault if task not in ("oracle", "updates") else None,  # what is expected has none
+        fault=asked.fault if task in ("context", "rehearsal") else None,  # what is expected has none
         heartbeat_seconds=HEARTBEAT_SECONDS,
         determinism=determinism,
         rows=rows,
     )
-    return carried_out(asked, directory, request, option=frame.OPTION)
+    return carried_out(asked, directory, request, option=frame.OPTION, variables=variables)
 
 
 def carried_out(
-    asked: Started, directory: Path, request: StepRequest | OperatorRequest | AuditRequest | TableRequest, *, option: str
+    asked: Started,
+    directory: Path,
+    request: StepRequest | OperatorRequest | AuditRequest | TableRequest,
+    *,
+    option: str,
+    variables: Mapping[str, str] | None = None,
 ) -> Ended:
     """Have a runner do what a request asks, in a directory of its own; return how it ended."""
     directory.mkdir(parents=True, exist_ok=True)
@@ -145,7 +151,8 @@ def carried_out(
         directory,
         asked.framework,
         options=[option],
-        variables={"OPENBLAS_NUM_THREADS": "1"},  # NumPy's, which the oracle of JAX computes with: it has one core
+        # NumPy's, which the oracle of JAX computes with: it has one core
+        variables={"OPENBLAS_NUM_THREADS": "1", **(variables or {})},
         on_event=on_event,
         progress_timeout=asked.progress_timeout,
         stop=asked.stop,

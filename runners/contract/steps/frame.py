@@ -79,10 +79,6 @@ class Answerer(Protocol):
         """
 
 
-    def program_bytes(self, batch: Batch) -> int | None:
-        """Return the memory that the compiled programs of a step and an evaluation take; None where that cannot be told."""
-
-
 class OracleAnswerer(Answerer, Protocol):
     """The program in float64."""
 
@@ -181,7 +177,7 @@ def _answer(framework: Framework, request: StepRequest, directory: Path, events:
     own.given = _of_case(given, "state")
     batches = _Batches(own, framework.to_numpy, _of_case(given, "batch"))
     events.enter("build")
-    if request.task in ("rehearsal", "sizes"):
+    if request.task == "rehearsal":
         _rehearse(own, batches, framework.program(own, request, {}), request, directory, events)
     elif request.task == "updates":
         _updates(framework.oracle(own, request), request, events)
@@ -204,18 +200,12 @@ def _answer(framework: Framework, request: StepRequest, directory: Path, events:
 def _rehearse(
     own: OwnFile, batches: _Batches, program: Answerer, request: StepRequest, directory: Path, events: EventWriter
 ) -> None:
-    """Take a few steps, the first of which compiles, and evaluate; on some rows of a batch, or all. Write what they took.
-
-    Asked for sizes alone, take none, and write what the compiled programs say.
-    """
+    """Take a few steps, the first of which compiles, and evaluate; on some rows of a batch, or all. Write what they took."""
     batch = batches(0)
     rows = row_count(batch)
     if request.rows is not None:
         batch = take_rows(own, batch, range(request.rows))
     _write_json(directory / REHEARSED, {"rows": rows})  # which must be known, too, of a process that is killed
-    if request.task == "sizes":
-        _write_json(directory / REHEARSED, {"rows": rows, "program_bytes": program.program_bytes(batch)})
-        return
     events.enter("train")
     seconds = []
     for steps in (1, _REHEARSED_STEPS):
