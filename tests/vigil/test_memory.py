@@ -13,13 +13,13 @@ from vigil.runs.memory import MemoryLine, allocator_of, fitting, line_through, p
 
 MIB = 2**20
 BASE, OF_A_ROW = 400 * MIB, 3 * MIB
-# Forward and backward hold four tensors of 1 MiB a row at once, so that 48 rows take 192 MiB besides the framework itself.
+# Forward and backward hold four tensors of 1 MiB a row at once, so that 96 rows take 384 MiB besides the framework itself.
 STEP = """
 import torch
 def build():
     return torch.nn.Linear(4, 1)
 def batch(seed):
-    return torch.randn(48, 4, generator=torch.Generator().manual_seed(seed))
+    return torch.randn(96, 4, generator=torch.Generator().manual_seed(seed))
 def loss(model, batch):
     wide = (model(batch) * torch.ones(1, 2**18)).exp()
     return (wide * wide).mean()
@@ -150,15 +150,14 @@ def test_a_step_of_ones_own_is_tried(step, capsys) -> None:
 @pytest.mark.slow
 @pytest.mark.torch
 def test_the_largest_batch_of_a_step_is_told(step, monkeypatch) -> None:
-    """There is as much as the framework and half of the rows take."""
+    """There is a byte less than it took. A fifth of it is left free; the framework takes more than half, and the rows the rest."""
     _, document = preflight_of(step)
     took = MIB * int(next(each for each in document.checks if each.name == "memory").says.split()[0].replace(",", ""))
-    has = int(memory.MARGIN * (took - 24 * 4 * MIB))
-    monkeypatch.setattr("vigil.runs.own_rehearsal.available_memory", lambda: min(has, took - 1))
+    monkeypatch.setattr("vigil.runs.own_rehearsal.available_memory", lambda: took - MIB)
     code, document = preflight_of(step)
     [check] = document.failing
     assert (code, check.name) == (3, "memory")
-    assert 18 <= int(re.search(r"a batch of (\d+) would fit", check.says)[1]) <= 30
+    assert 36 <= int(re.search(r"a batch of (\d+) would fit", check.says)[1]) <= 66
 
 
 @pytest.mark.torch

@@ -100,7 +100,9 @@ def fitting(line: MemoryLine | None, batch: int, has: int | None, peak_of: Calla
     Args:
         peak_of: rehearses a batch, as it would be in a run; returns its peak in bytes, None where it did not come to its end.
     """
-    for _ in range(_MOST_TRIES if line and has else 0):
+    if line is None or has is None:
+        return ""
+    for _ in range(_MOST_TRIES):
         most = line.most(has / MARGIN)
         if most is None or not line.small[0] < most < batch:
             break
