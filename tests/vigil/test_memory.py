@@ -6,10 +6,14 @@ import re
 
 import pytest
 
+from runners.contract.protocol.events import read_events
 from vigil.cli.main import main
+from vigil.documents.context import make_context
 from vigil.documents.preflight import HOLDS, LEFT_OUT, Preflight
 from vigil.runs import memory
-from vigil.runs.memory import MemoryLine, allocator_of, fitting, line_through, parts_of
+from vigil.runs.memory import MemoryLine, allocator_of, before_it_runs, fitting, line_through, parts_of, told_line
+from vigil.runs.own_rehearsal import rehearsed_step, step_line
+from vigil.steps.verify import Setting, asked_of
 
 MIB = 2**20
 BASE, OF_A_ROW = 400 * MIB, 3 * MIB
@@ -23,6 +27,17 @@ def batch(seed):
 def loss(model, batch):
     wide = (model(batch) * torch.ones(1, 2**18)).exp()
     return (wide * wide).mean()
+"""
+WIDE_IN_JAX = """
+import jax
+import jax.numpy as jnp
+def build():
+    return {"w": jnp.full((4, 1), 0.1)}
+def batch(seed):
+    return jax.random.normal(jax.random.key(seed), (64, 4))
+def loss(model, batch):
+    wide = jnp.sort((batch @ model["w"]) * jnp.linspace(0.0, 1.0, 2**18), axis=1)
+    return (wide * wide[::-1]).mean()
 """
 
 
@@ -67,6 +82,60 @@ def test_a_peak_that_falls_tells_no_less_than_was_measured() -> None:
     line = MemoryLine((1, 700 * MIB), (16, 650 * MIB))
     assert line.at(32) == 650 * MIB
     assert line.most(10 * MIB) is None
+
+
+@pytest.mark.parametrize(("framework", "mode", "asked"), [
+    ("jax", "jit", "compiled"), ("jax", "compile", "compiled"), ("jax", "eager", "taken"), ("torch", "compile", "taken"),
+    ("tensorflow", "jit", "taken"),
+])  # fmt: skip
+def test_programs_are_asked_where_they_tell(framework, mode, asked) -> None:
+    found: list[str] = []
+
+    def one(name: str):
+        return lambda size: found.append(name) or growing(size)
+
+    told_line(make_context(framework=framework, mode=mode), 32, [16, 8, 1], compiled=one("compiled"), taken=one("taken"))
+    assert found == [asked, asked]
+
+
+def test_programs_that_tell_nothing_are_rehearsed() -> None:
+    line = told_line(make_context(framework="jax", mode="jit"), 32, [16, 8, 1], compiled=lambda size: None, taken=growing)
+    assert line == MemoryLine((1, growing(1)), (16, growing(16)))
+
+
+def test_an_estimate_that_forgets_what_programs_take_is_too_low() -> None:
+    """moco_lite with a batch of 256 in JAX, as measured: 508 MiB when compiled, 380 MiB by XLA's word, 957 MiB at its peak."""
+    told, forgetful = before_it_runs(508 * MIB, 380 * MIB), before_it_runs(508 * MIB, 0)
+    assert abs(told / (957 * MIB) - 1.0) < 0.15
+    assert forgetful / (957 * MIB) - 1.0 < -0.4
+
+
+@pytest.mark.jax
+def test_a_programs_temporaries_are_in_what_it_tells() -> None:
+    """Of rows times rows numbers nothing is given or returned: they are there only while it runs."""
+    jax = pytest.importorskip("jax")
+    from runners.jax.modes import bytes_of, compile_ahead
+
+    rows = 1024
+    program = compile_ahead(jax.jit(lambda x: jax.numpy.sort(x @ x.T).sum()), jax.ShapeDtypeStruct((rows, 8), "float32"))
+    given = 4 * (rows * 8 + 1)
+    assert 4 * rows * rows <= bytes_of(program) - given <= 5 * 4 * rows * rows
+    assert bytes_of(lambda x: x) is None  # a release that tells nothing
+
+
+@pytest.mark.slow
+@pytest.mark.jax
+def test_the_memory_of_jax_is_told_before_a_step_is_taken(tmp_path) -> None:
+    """What XLA says of a step with wide temporaries is no less than it takes; without them it would be told far too little."""
+    file = tmp_path / "wide.py"
+    file.write_text(WIDE_IN_JAX, encoding="utf-8")
+    asked, setting = asked_of(file, "jax"), Setting(make_context(framework="jax"), 1)
+    rows, peak = rehearsed_step(asked, setting, tmp_path)
+    line = step_line(asked, setting, tmp_path, rows)
+    assert (line.large[0], line.small[0], rows) == (64, 32, 64)
+    assert line.at(rows) / peak - 1.0 > -0.1
+    compiled = read_events(tmp_path / "compiled-for-64")[-1]["peak_memory_bytes"]
+    assert before_it_runs(compiled, 0) / peak - 1.0 < -0.15
 
 
 def peak_under(size: int, kept_below: int) -> int:
@@ -150,7 +219,7 @@ def test_a_step_of_ones_own_is_tried(step, capsys) -> None:
 @pytest.mark.slow
 @pytest.mark.torch
 def test_the_largest_batch_of_a_step_is_told(step, monkeypatch) -> None:
-    """There is a byte less than it took. A fifth of it is left free; the framework takes more than half, and the rows the rest."""
+    """There is 1 MiB less than it took, of which a fifth is left free; the framework itself takes more than half."""
     _, document = preflight_of(step)
     took = MIB * int(next(each for each in document.checks if each.name == "memory").says.split()[0].replace(",", ""))
     monkeypatch.setattr("vigil.runs.own_rehearsal.available_memory", lambda: took - MIB)

@@ -8,7 +8,9 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from vigil.documents.context import Context
 from vigil.documents.failure import Failure
+from vigil.frameworks import TABLE
 
 # A rehearsal lacks what grows: losses, and what an allocator keeps. 24 runs of resnet_cifar in PyTorch took 0.87 to 1.16 times as
 # much as one (docs/preflight.md).
@@ -20,6 +22,10 @@ MARGIN = 1.25
 _KEPT_BELOW = 32 * 2**20
 _TUNABLES = "GLIBC_TUNABLES"
 _MOST_TRIES = 3
+# What compiled programs tell of themselves leaves out what their operators take for a while, and what an allocator keeps between
+# two of them. Four recipes took 1.06 to 1.80 times as much beyond 15 MiB, which the first call of any program takes: fp32, their
+# quick batch and four times it (docs/preflight.md).
+_OF_PROGRAMS, _FIRST_CALL = 1.5, 15 * 2**20
 
 
 class MemoryLine(NamedTuple):
@@ -81,6 +87,32 @@ def line_through(parts: Sequence[int], peak_of: Callable[[int], int | None], *, 
             small = peak_of(least)
             return MemoryLine((least, small), (size, large), rows) if small is not None else None
     return None
+
+
+def told_line(
+    context: Context,
+    batch: int,
+    parts: Sequence[int],
+    *,
+    compiled: Callable[[int], int | None],
+    taken: Callable[[int], int | None],
+    rows: int = 1,
+) -> MemoryLine | None:
+    """Return the line of a context: by what programs say of the whole batch and a part, or by rehearsals of two parts.
+
+    Args:
+        compiled: returns the peak with a batch by what its compiled programs say; None where they do not.
+        taken: rehearses it, and returns the peak; None where it did not come to its end.
+    """
+    line = None
+    if context.mode in TABLE[context.framework].sized and parts[0] < batch:
+        line = line_through([batch, parts[0]], compiled, rows=rows)
+    return line or line_through(parts, taken, rows=rows)
+
+
+def before_it_runs(compiled: int, programs: int) -> int:
+    """Return the peak of a run by that of a process which has compiled its programs, and by what these say that they take."""
+    return compiled + _FIRST_CALL + int(_OF_PROGRAMS * programs)
 
 
 def allocator_of(part: int, batch: int) -> dict[str, str]:

@@ -9,6 +9,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from runners.contract.steps import frame
+from vigil.documents.context import Context
 from vigil.documents.preflight import LEFT_OUT, Check, Preflight
 from vigil.documents.provenance import NamedRelease, PlantedFault
 from vigil.documents.step import OwnFileFacts
@@ -20,11 +21,12 @@ from vigil.runs.memory import (
     MemoryLine,
     allocator_of,
     available_memory,
+    before_it_runs,
     fitting,
     is_of_memory,
-    line_through,
     mib,
     parts_of,
+    told_line,
 )
 from vigil.steps.processes import Asked, Ended, run
 from vigil.steps.verify import Setting
@@ -45,12 +47,28 @@ class _OwnRehearsal:
 
     def take_steps(self, name: str, rows: int | None = None, variables: Mapping[str, str] | None = None) -> Ended:
         """Take a few steps on the first rows of the file's batch, or on all, in a process of their own."""
+        return self._run(name, "rehearsal", self.setting.context, rows, variables)
+
+    def peak_of(self, rows: int, variables: Mapping[str, str] | None = None) -> int | None:
+        """Return the peak of a few steps on so many rows, None where they did not come to their end."""
+        ended = self.take_steps(f"batch of {rows}{', in small' if variables else ''}", rows, variables)
+        return ended.peak_memory_bytes if ended.failure is None else None
+
+    def compiled_peak(self, rows: int, batch: int) -> int | None:
+        """Return the peak on so many rows of a batch by what compiled programs say; None where they do not. No step is taken."""
+        context = dataclasses.replace(self.setting.context, mode="compile")
+        ended = self._run(f"compiled for {rows}", "sizes", context, rows if rows < batch else None)
+        if ended.failure or ended.peak_memory_bytes is None:
+            return None
+        programs = ended.read(frame.REHEARSED)["program_bytes"]
+        return None if programs is None else before_it_runs(ended.peak_memory_bytes, programs)
+
+    def _run(self, name: str, task: str, context: Context, rows: int | None, variables: Mapping[str, str] | None = None) -> Ended:
         self.checks.tell(name)
-        context = self.setting.context
         return run(
             self.asked,
             self.directory / name.replace(",", "").replace(" ", "-"),
-            task="rehearsal",
+            task=task,
             mode=context.mode,
             precision=context.precision,
             determinism=context.determinism,
@@ -58,11 +76,6 @@ class _OwnRehearsal:
             rows=rows,
             variables=variables,
         )
-
-    def peak_of(self, rows: int, variables: Mapping[str, str] | None = None) -> int | None:
-        """Return the peak of a few steps on so many rows, None where they did not come to their end."""
-        ended = self.take_steps(f"batch of {rows}{', in small' if variables else ''}", rows, variables)
-        return ended.peak_memory_bytes if ended.failure is None else None
 
 
 def rehearse_step(
@@ -113,9 +126,18 @@ def rehearse_step(
 def step_line(
     asked: Asked, setting: Setting, directory: Path, rows: int, *, tell: Callable[[str], None] = lambda text: None
 ) -> MemoryLine | None:
-    """Take steps on parts of a batch of so many rows; return their line, None where two of them did not come to their end."""
+    """Return a line that tells the memory of a step on any part of a batch of so many rows; None where there is none.
+
+    Where compiled programs say what they take, by compiling those of the whole batch and of a part; else by taking steps on two.
+    """
     work = _OwnRehearsal(asked, setting, directory, Checks(tell))
-    return line_through(list(parts_of(rows, least=LEAST_ROWS)), lambda size: work.peak_of(size, allocator_of(size, rows)))
+    return told_line(
+        setting.context,
+        rows,
+        list(parts_of(rows, least=LEAST_ROWS)),
+        compiled=lambda size: work.compiled_peak(size, rows),
+        taken=lambda size: work.peak_of(size, allocator_of(size, rows)),
+    )
 
 
 def rehearsed_step(asked: Asked, setting: Setting, directory: Path) -> tuple[int | None, int | None]:

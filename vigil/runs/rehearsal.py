@@ -25,6 +25,7 @@ from runners.contract.protocol.events import read_events
 from runners.contract.protocol.spec import write_spec
 from runners.contract.schedule import learning_rate
 from vigil.data.official import ensure_data
+from vigil.documents.context import Context
 from vigil.documents.document import DocumentError
 from vigil.documents.invocation import Invocation
 from vigil.documents.preflight import Ahead, Preflight
@@ -33,7 +34,7 @@ from vigil.documents.record import Record
 from vigil.errors import CannotRun
 from vigil.process.build_spec import build_spec, rows_of_part
 from vigil.process.environment import describe_machine, require_framework
-from vigil.process.execute import execute
+from vigil.process.execute import Ending, execute
 from vigil.process.recording import make_record
 from vigil.recipes.loading import identity_of
 from vigil.runs.carry_out import judge_records
@@ -43,11 +44,12 @@ from vigil.runs.memory import (
     MemoryLine,
     allocator_of,
     available_memory,
+    before_it_runs,
     fitting,
     is_of_memory,
-    line_through,
     mib,
     parts_of,
+    told_line,
 )
 from vigil.runs.plan import Request, targets_of
 
@@ -191,6 +193,15 @@ def _rehearsed(work: _Rehearsal, name: str, training: dict[str, Any]) -> None:
 
 def _run(work: _Rehearsal, name: str, training: dict[str, Any], variables: Mapping[str, str] | None = None) -> Record:
     """Run a process to its end, however it ends, with such variables in its environment."""
+    context, run = work.request.context, work.directory / _folder(name)
+    ending = _end_of(work, name, training, context, variables)
+    return make_record(run, invocation_id=work.directory.name, context=context, ending=ending)
+
+
+def _end_of(
+    work: _Rehearsal, name: str, training: dict[str, Any], context: Context, variables: Mapping[str, str] | None = None
+) -> Ending:
+    """Return how a process ended that was run in a context."""
     request, run = work.request, work.directory / _folder(name)
     work.checks.tell(name)
     run.mkdir(exist_ok=True)
@@ -198,17 +209,17 @@ def _run(work: _Rehearsal, name: str, training: dict[str, Any], variables: Mappi
         run_id=f"{work.directory.name}-{run.name}",
         recipe=identity_of(request.recipe, request.profile),
         training=training,
-        context=request.context,
+        context=context,
         seed=request.seeds[0],
         data_directory=work.data_directory,
         fault=request.fault,
         cores=request.cores,
     )
     write_spec(run, spec)
-    ending = execute(run, request.context.framework, on_event=lambda event: None, python=work.python, variables=variables)
+    ending = execute(run, context.framework, on_event=lambda event: None, python=work.python, variables=variables)
     if ending.is_interrupted:
         raise KeyboardInterrupt
-    return make_record(run, invocation_id=work.directory.name, context=request.context, ending=ending)
+    return ending
 
 
 def memory_line(
@@ -219,26 +230,47 @@ def memory_line(
     python: Path | None = None,
     tell: Callable[[str], None] = lambda text: None,
 ) -> MemoryLine | None:
-    """Rehearse a request with parts of its batch; return its line, None where two of them did not come to their end."""
-    work = _Rehearsal(request, directory, python, Checks(tell), data_directory=data_directory)
-    batch, rows = request.recipe.resolve(request.profile)["batch_size"], _least_batch(request)
+    """Return a line that tells the memory with any batch; None where there is none.
+
+    Where compiled programs say what they take, by compiling those of the whole batch and of a part; else, or where these do not
+    say it, by rehearsing two parts.
+    """
     if request.context.shards is not None:
         return None
-    parts = list(parts_of(batch, least=rows, rows=rows))
-    return line_through(parts, lambda size: _peak_of(work, size, allocator_of(size, batch)), rows=rows)
-
-
-def _least_batch(request: Request) -> int:
-    return rows_of_part(request.recipe.resolve(request.profile)) * request.context.devices
+    work = _Rehearsal(request, directory, python, Checks(tell), data_directory=data_directory)
+    training = request.recipe.resolve(request.profile)
+    batch, rows = training["batch_size"], rows_of_part(training) * request.context.devices
+    return told_line(
+        request.context,
+        batch,
+        list(parts_of(batch, least=rows, rows=rows)),
+        compiled=lambda size: _compiled_peak(work, size),
+        taken=lambda size: _peak_of(work, size, allocator_of(size, batch)),
+        rows=rows,
+    )
 
 
 def _peak_of(work: _Rehearsal, size: int, variables: Mapping[str, str] | None = None) -> int | None:
     """Return the peak of the first steps with a batch of this size, None where they did not come to their end."""
+    record = _run(work, f"batch of {size}{', in small' if variables else ''}", _with_batch(work, size), variables)
+    return record.peak_memory_bytes if record.failure is None else None
+
+
+def _compiled_peak(work: _Rehearsal, size: int) -> int | None:
+    """Return the peak with a batch of this size by what its compiled programs say; None where they do not. No step is taken."""
+    name, context = f"compiled for {size}", dataclasses.replace(work.request.context, mode="compile")
+    _end_of(work, name, {**_with_batch(work, size), "steps": 0}, context)
+    events = {event["kind"]: event for event in read_events(work.directory / _folder(name))}
+    if "programs" not in events or "finished" not in events:
+        return None
+    return before_it_runs(events["finished"]["peak_memory_bytes"], events["programs"]["bytes"])
+
+
+def _with_batch(work: _Rehearsal, size: int) -> dict[str, Any]:
+    """Return a training of a few steps with another batch, and one of evaluation in proportion."""
     training, devices = work.request.recipe.resolve(work.request.profile), work.request.context.devices
     evaluated = max(1, training["evaluation_batch_size"] * size // training["batch_size"] // devices) * devices
-    few = _few_steps({**training, "batch_size": size, "evaluation_batch_size": evaluated})
-    record = _run(work, f"batch of {size}{', in small' if variables else ''}", few, variables)
-    return record.peak_memory_bytes if record.failure is None else None
+    return _few_steps({**training, "batch_size": size, "evaluation_batch_size": evaluated})
 
 
 def rehearsed_peak(request: Request, directory: Path, *, data_directory: Path | None) -> int | None:

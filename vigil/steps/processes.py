@@ -123,7 +123,7 @@ def run(
         expected=tuple(map(str, expected)),
         keeps=asked.keeps and not looks,
         given=str(given) if given else None,
-        fault=asked.fault if task in ("context", "rehearsal") else None,  # what is expected has none
+        fault=asked.fault if task not in ("oracle", "updates") else None,  # what is expected has none
         heartbeat_seconds=HEARTBEAT_SECONDS,
         determinism=determinism,
         rows=rows,

@@ -177,7 +177,7 @@ def _answer(framework: Framework, request: StepRequest, directory: Path, events:
     own.given = _of_case(given, "state")
     batches = _Batches(own, framework.to_numpy, _of_case(given, "batch"))
     events.enter("build")
-    if request.task == "rehearsal":
+    if request.task in ("rehearsal", "sizes"):
         _rehearse(own, batches, framework.program(own, request, {}), request, directory, events)
     elif request.task == "updates":
         _updates(framework.oracle(own, request), request, events)
@@ -200,12 +200,19 @@ def _answer(framework: Framework, request: StepRequest, directory: Path, events:
 def _rehearse(
     own: OwnFile, batches: _Batches, program: Answerer, request: StepRequest, directory: Path, events: EventWriter
 ) -> None:
-    """Take a few steps, the first of which compiles, and evaluate; on some rows of a batch, or all. Write what they took."""
+    """Take a few steps, the first of which compiles, and evaluate; on some rows of a batch, or all. Write what they took.
+
+    Asked for sizes alone, take none, and write what the compiled programs say.
+    """
     batch = batches(0)
     rows = row_count(batch)
     if request.rows is not None:
         batch = take_rows(own, batch, range(request.rows))
     _write_json(directory / REHEARSED, {"rows": rows})  # which must be known, too, of a process that is killed
+    if request.task == "sizes":
+        tell = getattr(program, "program_bytes", None)  # which a framework has whose compiler knows it
+        _write_json(directory / REHEARSED, {"rows": rows, "program_bytes": tell(batch) if tell else None})
+        return
     events.enter("train")
     seconds = []
     for steps in (1, _REHEARSED_STEPS):
