@@ -194,7 +194,7 @@ session.Session.stepped = stepped
     Plant("memory is short", "any step", "memory",
           patched=(("vigil.runs.rehearsal.available_memory", lambda: 64 * 2**20),)),
     Plant("the temporary folder is none", "where it is needed", "places that are written",
-          patched=(("vigil.runs.rehearsal.tempfile.gettempdir", lambda: "/dev/null/tmp"),)),
+          patched=(("vigil.runs.checks.tempfile.gettempdir", lambda: "/dev/null/tmp"),)),
     Plant("references may not be written", "after the first run", "places that are written",
           options=(("folders", (Path("/proc/vigil"),)),)),
     Plant("the tracker does not answer", "after the last run", "tracker",

@@ -12,13 +12,13 @@ _MARKS = {HOLDS: "ok", FAILS: "FAILS"}
 
 def preflight_block(document: Preflight, *, directory: str) -> str:
     """Return the block of a preflight, the answer first. Every number in it stands in preflight.json too."""
-    what = f"{document.recipe.name}, profile {document.recipe.profile}, {document.context.text}"
-    failing = document.failing
+    what, failing = document.what, document.failing
     if failing:
         first = failing[0]
         lines = wrapped("WOULD FAIL: ", f"{what}: {first.name}, when {first.when}: {first.says.splitlines()[0]}", indent=2)
     else:
-        lines = wrapped("READY: ", f"{what}: all that it needs until its end was tried, and holds", indent=2)
+        all_of_it = "all that it needs until its end" if document.recipe else "a step, and its program in float64,"
+        lines = wrapped("READY: ", f"{what}: {all_of_it} was tried, and holds", indent=2)
     for check in document.checks:
         first_line, *log = check.says.splitlines() or [""]
         mark = _MARKS.get(check.outcome, check.outcome)

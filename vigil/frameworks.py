@@ -35,6 +35,7 @@ class Framework:
     costs: by mode.
     audit: seconds of a family of operators in the quick form of an audit, as the framework is used (docs/audit.md).
     beside: packages that every environment of it has at one version, since it works with no newer ones.
+    sized: modes of which the compiled programs tell, before they run, what memory they take.
     """
 
     name: str
@@ -46,6 +47,7 @@ class Framework:
     costs: dict[str, ModeCost]
     audit: float
     beside: tuple[str, ...] = ()
+    sized: tuple[str, ...] = ()
 
     @property
     def owned(self) -> tuple[str, ...]:
@@ -117,6 +119,7 @@ TABLE: dict[str, Framework] = {
                 "compile": ModeCost((8.3, 4.4), 135.0),
             },
             audit=39.0,
+            sized=("jit", "compile"),
         ),
     )
 }

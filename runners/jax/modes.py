@@ -41,3 +41,13 @@ def jit(function: Callable, *, donate: tuple[int, ...], sharding: jax.sharding.S
 def compile_ahead(jitted: Callable, *arguments) -> Callable:
     """Return the program for the shapes, types and shardings of these arguments, compiled now."""
     return jitted.lower(*arguments).compile()
+
+
+def bytes_of(program: Callable) -> int | None:
+    """Return the memory that a compiled program takes on each device while it runs; None where this release cannot tell."""
+    tell = getattr(program, "memory_analysis", None)  # which old releases have not
+    found = tell() if tell else None
+    if found is None:
+        return None
+    given = found.argument_size_in_bytes + found.output_size_in_bytes - found.alias_size_in_bytes
+    return given + found.temp_size_in_bytes

@@ -25,7 +25,7 @@ from runners.contract.steps.own import Batch, OwnFile, OwnFileError, leaves, map
 from runners.contract.steps.request import StepRequest
 from runners.jax.devices import add_xla_flags
 from runners.jax.interpreter import Flat, Interpreter, evaluate, flatten, is_shown
-from runners.jax.modes import compile_ahead, keep_compiled
+from runners.jax.modes import bytes_of, compile_ahead, keep_compiled
 
 _SEED = 0
 _HALVES = {"bf16": jnp.bfloat16, "fp16": jnp.float16}
@@ -330,6 +330,13 @@ class Program(_Step):
         arrays, whole = _parted(arguments)
         program = jax.jit(lambda *given: function(*whole(given)))
         return compile_ahead(program, *map(_to_jax, arrays)) if self._mode == "compile" else program
+
+    def program_bytes(self, batch: Batch) -> int | None:
+        """Return the memory that the compiled programs of a step and an evaluation take, before they run."""
+        trained, rest, slots = self.first
+        step = self._program(self.step, trained, rest, slots, [batch], [_key(0, 0)], np.float32(self.scale))
+        sizes = [bytes_of(each) for each in (step, self._program(self.evaluation, trained, rest, batch, _key(0, 0)))]
+        return None if None in sizes else sum(sizes)
 
     def taps(self, batch: Batch) -> Arrays:
         flat, form, given, names = self.look(batch)

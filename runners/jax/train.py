@@ -49,6 +49,8 @@ def train(session: Session) -> None:
     if state is not None:
         trainer.set_state(state)
     trainer.prepare(example=batches.train(step))
+    if spec.mode == "compile":  # DIFFERS(jax): XLA tells what memory its programs take before they run
+        session.report_programs(trainer.program_bytes())
     if spec.task == "replay":
         replay(session, trainer, batches)
         return
@@ -119,6 +121,11 @@ class Trainer:
         images = self.kind.blank(self.spec.training["model"], sum(self.spec.evaluation_shards))
         arguments = self.state.params, self.state.statistics, self._evaluation_images(images)
         self.evaluation = self._program(self._evaluate, *arguments)
+
+    def program_bytes(self) -> int | None:
+        """Return the memory that the two compiled programs take, on all devices; None where that cannot be told."""
+        sizes = [modes.bytes_of(program) for program in (self.step, self.evaluation)]
+        return None if None in sizes else self.spec.devices * sum(sizes)
 
     def train_step(self, images: np.ndarray, labels: Labels, learning_rate: float) -> jax.Array:
         """Take one step on a global batch; return the loss, a scalar."""

@@ -32,7 +32,8 @@ MODELS = {name: load_recipe(name).resolve("quick")["model"] for name in KINDS}
 
 # A pure step needs its state as one value, and its optimizer made for a rate that is an argument; where parameters are a tree,
 # the names are those of its leaves. Keras's SGD keeps another number than the buffer, and its decay is a part of the loss.
-# Keras's optimizers clip within their step. flax's batch norm has a mask, and XLA sums over devices.
+# Keras's optimizers clip within their step. flax's batch norm has a mask, and XLA sums over devices. XLA tells what its programs
+# take.
 _REGION_NORM = ("RegionBatchNorm", "RegionBatchNorm.of_all_devices")
 ONLY_IN = {
     "torch": (
@@ -45,7 +46,7 @@ ONLY_IN = {
         *("Sgd.use_rate", "Sgd.native_slots", "Sgd.get_slots", "Sgd.set_slots", "Sgd.decayed"),
     ),
     "jax": (
-        *("NativeOptimizer.clip", "NativeOptimizer.decays"),
+        *("NativeOptimizer.clip", "NativeOptimizer.decays", "Trainer.program_bytes"),
         *("TrainState", "by_name", "Prober.prepare", "split_norm", "Rules", "dense", "flattened", "unflattened"),
         *(f"{owner}.transformation" for owner in ("NativeOptimizer", "Sgd", "AdamW")),
         *(f"{owner}.{verb}_slots" for owner in ("Sgd", "AdamW") for verb in ("get", "set")),

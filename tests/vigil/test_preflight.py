@@ -12,8 +12,9 @@ from vigil.cli.main import main
 from vigil.documents.context import make_context
 from vigil.documents.preflight import FAILS, HOLDS, WARNS, Preflight
 from vigil.recipes.loading import load_recipe
+from vigil.runs.memory import available_memory
 from vigil.runs.plan import Request
-from vigil.runs.rehearsal import available_memory, expected_seconds
+from vigil.runs.rehearsal import expected_seconds
 
 RAISES = """
 def install():

@@ -34,13 +34,18 @@ GROUP = "a file of your own"
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add what only a user's file takes."""
-    options.group(parser, GROUP).add_argument(
-        "--python", metavar="PATH", help="the interpreter of an environment that has the framework and what the file needs"
-    )
+    add_python(parser)
     options.group(parser, GROUP).add_argument(
         "--seeds", metavar="N", help=f"of an operator: how many inputs of its usual sizes (default: {SEEDS})"
     )
     add_threads(parser)
+
+
+def add_python(parser: argparse.ArgumentParser) -> None:
+    """Add the interpreter that a user's file is asked about with."""
+    options.group(parser, GROUP).add_argument(
+        "--python", metavar="PATH", help="the interpreter of an environment that has the framework and what the file needs"
+    )
 
 
 def add_threads(parser: argparse.ArgumentParser) -> None:
@@ -106,7 +111,7 @@ def environment_of(
 def refuse_options_of_recipes(arguments: argparse.Namespace, *more: str) -> None:
     """Raise UsageError for an option that means nothing beside a user's file."""
     for name in (*NOT_ALLOWED, *more):
-        if getattr(arguments, name) is not None:
+        if getattr(arguments, name, None) is not None:
             raise UsageError(f"--{name}: not allowed with a file of your own: leave it out.")
 
 

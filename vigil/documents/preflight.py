@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import ClassVar
 
 from pydantic import Field
@@ -10,6 +11,7 @@ from vigil.documents.context import Context
 from vigil.documents.document import Document, Number, Part
 from vigil.documents.identity import Identity
 from vigil.documents.provenance import Environment, NamedRelease, PlantedFault
+from vigil.documents.step import OwnFileFacts
 from vigil.errors import EXIT_COULD_NOT_RUN, EXIT_REPRODUCED
 
 # How a check ends. A warning is of what costs a run nothing that was finished.
@@ -43,7 +45,10 @@ class Ahead(Part):
 
 
 class Preflight(Document):
-    """What was tried, in the order in which a run needs it. ahead: null where the rehearsal did not come to its end."""
+    """What was tried, in the order in which a run needs it. ahead: null where the rehearsal did not come to its end.
+
+    file: a user's own step, of which there is no recipe, and of which nobody knows how many steps are ahead.
+    """
 
     LEFT_OUT_WHEN_NONE: ClassVar[tuple[str, ...]] = ()
     FILE_NAME: ClassVar[str] = "preflight.json"
@@ -52,7 +57,8 @@ class Preflight(Document):
     preflight_id: str
     created: str
     command: str
-    recipe: Identity
+    recipe: Identity | None
+    file: OwnFileFacts | None = None
     context: Context
     release: NamedRelease | None
     fault: PlantedFault | None
@@ -60,6 +66,13 @@ class Preflight(Document):
     ahead: Ahead | None
     environment: Environment
     seconds: float
+
+    @property
+    def what(self) -> str:
+        """Return what was tried, in words."""
+        if self.recipe is None:
+            return f"{Path(self.file.path).name if self.file else '-'}, {self.context.text}"
+        return f"{self.recipe.name}, profile {self.recipe.profile}, {self.context.text}"
 
     @property
     def failing(self) -> tuple[Check, ...]:

@@ -10,15 +10,13 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import math
-import os
 import shutil
 import statistics
-import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -27,50 +25,46 @@ from runners.contract.protocol.events import read_events
 from runners.contract.protocol.spec import write_spec
 from runners.contract.schedule import learning_rate
 from vigil.data.official import ensure_data
+from vigil.documents.context import Context
 from vigil.documents.document import DocumentError
-from vigil.documents.failure import Failure
 from vigil.documents.invocation import Invocation
-from vigil.documents.preflight import FAILS, HOLDS, LEFT_OUT, WARNS, Ahead, Check, Preflight
+from vigil.documents.preflight import Ahead, Preflight
 from vigil.documents.provenance import PlantedFault
 from vigil.documents.record import Record
-from vigil.errors import CannotRun, VigilError
+from vigil.errors import CannotRun
 from vigil.process.build_spec import build_spec, rows_of_part
-from vigil.process.directories import require_writable
 from vigil.process.environment import describe_machine, require_framework
-from vigil.process.execute import execute
+from vigil.process.execute import Ending, execute
 from vigil.process.recording import make_record
 from vigil.recipes.loading import identity_of
 from vigil.runs.carry_out import judge_records
+from vigil.runs.checks import CannotGoOn, Checks, try_places
+from vigil.runs.memory import (
+    MARGIN,
+    MemoryLine,
+    allocator_of,
+    available_memory,
+    before_it_runs,
+    fitting,
+    is_of_memory,
+    mib,
+    parts_of,
+    told_line,
+)
 from vigil.runs.plan import Request, targets_of
-from vigil.tracking import artifact_directory, check_reachable, tracking_uri
 
 # A run is rehearsed where more than this is ahead of it.
 WORTH_SECONDS = 600.0
 # Until runs of a cell are on this disk: what a profile is for (docs/recipes.md).
 _USUAL_SECONDS = {"smoke": 10.0, "quick": 120.0}
-# A rehearsal lacks what grows: losses, and what an allocator keeps. 24 runs of resnet_cifar in PyTorch took 0.87 to 1.16 times as
-# much as one (docs/preflight.md).
-_MEMORY_MARGIN = 1.25
-# Of the batch, with which it is asked what would fit.
-_PARTS = (8, 4, 2)
 _DISK_MARGIN = 300 * 2**20
 _BYTES_OF_A_STEP, _BYTES_OF_A_SECOND = 24, 400  # of events.jsonl: a loss, and the lines of a second
 _STEPS = 4  # what compiles by parts is done by then
 _FIRST, _LAST = "first steps", "last step"
-_LOG_LINES = 6
 _DONE = {
     _FIRST: "with an evaluation of one batch and a checkpoint after each, and the final state",
     _LAST: "from the last checkpoint, with its evaluation and the final state",
 }
-_PHASES = {
-    "start": "the process starts", "import": "imports", "set_up": "the context is set up", "data": "data are loaded",
-    "build": "the model is built", "train": "a step is taken", "evaluate": "an evaluation", "checkpoint": "a checkpoint is saved",
-    "finish": "the final state is saved",
-}  # fmt: skip
-
-
-class _Failed(Exception):
-    """What follows cannot be tried."""
 
 
 @dataclasses.dataclass
@@ -80,33 +74,9 @@ class _Rehearsal:
     request: Request
     directory: Path
     python: Path | None
-    tell: Callable[[str], None]
-    checks: list[Check] = dataclasses.field(default_factory=list)
+    checks: Checks
     data_directory: Path | None = None
     records: list[Record] = dataclasses.field(default_factory=list)
-
-    @contextlib.contextmanager
-    def trying(self, name: str, when: str, *, is_needed: bool = True, goes_on: bool = True) -> Iterator[list[str]]:
-        """Note how a check ends; what is put into the list is what it says.
-
-        Args:
-            is_needed: whether a run fails without it; else it is warned of.
-            goes_on: whether anything can be tried after it has failed.
-
-        Raises:
-            _Failed: it failed, and nothing else can be tried.
-        """
-        self.tell(name)
-        began, says = time.monotonic(), list[str]()
-        try:
-            yield says
-            outcome, told = HOLDS, "; ".join(says)
-        except (VigilError, OSError, ValueError, KeyError, TypeError, ArithmeticError) as error:
-            outcome = FAILS if is_needed else WARNS
-            told = str(error) if isinstance(error, VigilError) else _said(error)
-        self.checks.append(Check(name=name, when=when, outcome=outcome, says=told, seconds=round(time.monotonic() - began, 2)))
-        if outcome == FAILS and not goes_on:
-            raise _Failed
 
 
 def rehearse(
@@ -127,17 +97,16 @@ def rehearse(
         render: shows the invocation, and draws the pictures of the run directory, as at the end.
     """
     began = time.monotonic()
-    work = _Rehearsal(request, directory, python, tell)
+    work = _Rehearsal(request, directory, python, Checks(tell))
     training = request.recipe.resolve(request.profile)
     ahead = None
     try:
-        _try_places(work, folders)
+        try_places(work.checks, directory, folders)
         _try_request(work, training)
         _try_run(work, training)
         ahead = _try_end(work, training, render)
-    except _Failed:
-        for name in ("what runs leave behind", "room for all of it"):
-            work.checks.append(Check(name=name, when="-", outcome=LEFT_OUT, says="nothing could be tried any more", seconds=0.0))
+    except CannotGoOn:
+        work.checks.leave_out("what runs leave behind", "room for all of it")
     fault = request.fault
     document = Preflight(
         preflight_id=directory.name,
@@ -147,7 +116,7 @@ def rehearse(
         context=request.context,
         release=request.release.named if request.release else None,
         fault=PlantedFault(name=fault["name"], sha256=fault["sha256"]) if fault else None,
-        checks=tuple(work.checks),
+        checks=tuple(work.checks.made),
         ahead=ahead,
         environment={**describe_machine(), **(work.records[-1].environment if work.records else {})},
         seconds=round(time.monotonic() - began, 1),
@@ -172,49 +141,17 @@ def expected_seconds(request: Request, runs: Path) -> float:
     return seconds * len(request.seeds)
 
 
-def _try_places(work: _Rehearsal, folders: Sequence[Path]) -> None:
-    with work.trying("places that are written", "all", goes_on=False) as says:
-        require_writable(work.directory.parent)
-        places = (work.directory.parent, Path(tempfile.gettempdir()), *folders)
-        for folder in (work.directory, *places):
-            folder.mkdir(parents=True, exist_ok=True)
-            _write_and_remove(folder)
-        says.append(", ".join(map(str, places)))
-    with work.trying("tracker", "after the last run", is_needed=False) as says:
-        uri = tracking_uri()
-        check_reachable(uri)
-        if artifacts := artifact_directory(uri):
-            artifacts.mkdir(parents=True, exist_ok=True)
-            _write_and_remove(artifacts)
-        says.append("it can be written")
-
-
-def _write_and_remove(folder: Path) -> None:
-    """Write a file as runners do: beside its place, flushed, moved there."""
-    beside, place = folder / f".preflight-{os.getpid()}.part", folder / f".preflight-{os.getpid()}"
-    try:
-        with open(beside, "wb") as file:
-            file.write(b"vigil" * 1000)
-            file.flush()
-            os.fsync(file.fileno())
-        beside.replace(place)
-    finally:
-        for each in (beside, place):
-            with contextlib.suppress(OSError):
-                each.unlink(missing_ok=True)
-
-
 def _try_request(work: _Rehearsal, training: dict[str, Any]) -> None:
     request = work.request
-    with work.trying("context and batch", "set_up", goes_on=False):
+    with work.checks.trying("context and batch", "set_up", goes_on=False):
         request.context.shard_sizes(training["batch_size"], rows=rows_of_part(training))
         request.context.evaluation_shards(training["evaluation_batch_size"])
         if request.release is None:
             require_framework(request.context.framework)
-    with work.trying("data", "data", goes_on=False) as says:
+    with work.checks.trying("data", "data", goes_on=False) as says:
         work.data_directory = ensure_data(training, progress=lambda done, total: None)
         says.append("verified by checksum" if work.data_directory else "embedded")
-    with work.trying("learning rate", "train") as says:
+    with work.checks.trying("learning rate", "train") as says:
         rates = [learning_rate(training["learning_rate"], step) for step in range(training["steps"])]
         if wrong := [step for step, rate in enumerate(rates) if not math.isfinite(rate)]:
             raise ValueError(f"at step {wrong[0]} it is {rates[wrong[0]]}")
@@ -225,7 +162,7 @@ def _try_run(work: _Rehearsal, training: dict[str, Any]) -> None:
     """Take the first steps, and the last one from the checkpoint that they left."""
     first = _few_steps(training)
     _rehearsed(work, _FIRST, first)
-    with work.trying("a checkpoint is read", "resume", goes_on=False) as says:
+    with work.checks.trying("a checkpoint is read", "resume", goes_on=False) as says:
         state, step = load_state(work.directory / _folder(_FIRST) / CHECKPOINT)
         final, _ = load_state(work.directory / _folder(_FIRST) / FINAL)
         if set(state) != set(final) or any(state[name].shape != final[name].shape for name in state):
@@ -246,74 +183,43 @@ def _few_steps(training: dict[str, Any]) -> dict[str, Any]:
 
 
 def _rehearsed(work: _Rehearsal, name: str, training: dict[str, Any]) -> None:
-    """Run a process to its end, and note it; raise _Failed where it did not come to it."""
+    """Run a process to its end, and note it. Raises CannotGoOn where it did not come to it."""
     began = time.monotonic()
     record = _run(work, name, training)
-    failure, says = record.failure, _DONE[name]
-    if failure:
-        says = f"{failure.message}{_fitting_batch(work, training) if _is_memory(failure) else ''}"
-        says += "".join(f"\n| {line}" for line in failure.log_tail[-_LOG_LINES:])
-        if failure.triage:
-            says += f"\n{failure.triage.name} ({failure.triage.dimension}): {failure.triage.advice}"
-    when = _PHASES.get(failure.phase, failure.phase) if failure else "train"
-    seconds = round(time.monotonic() - began, 2)
-    work.checks.append(Check(name=name, when=when, outcome=FAILS if failure else HOLDS, says=says, seconds=seconds))
-    if failure:
-        raise _Failed
+    more = _fitting_batch(work, training) if record.failure and is_of_memory(record.failure) else ""
+    work.checks.note(name, record.failure, done=_DONE[name], more=more, began=began)
     work.records.append(record)
 
 
-def _run(work: _Rehearsal, name: str, training: dict[str, Any]) -> Record:
-    """Run a process to its end, however it ends."""
+def _run(work: _Rehearsal, name: str, training: dict[str, Any], variables: Mapping[str, str] | None = None) -> Record:
+    """Run a process to its end, however it ends, with such variables in its environment."""
+    context, run = work.request.context, work.directory / _folder(name)
+    ending = _end_of(work, name, training, context, variables)
+    return make_record(run, invocation_id=work.directory.name, context=context, ending=ending)
+
+
+def _end_of(
+    work: _Rehearsal, name: str, training: dict[str, Any], context: Context, variables: Mapping[str, str] | None = None
+) -> Ending:
+    """Return how a process ended that was run in a context."""
     request, run = work.request, work.directory / _folder(name)
-    work.tell(name)
+    work.checks.tell(name)
     run.mkdir(exist_ok=True)
     spec = build_spec(
         run_id=f"{work.directory.name}-{run.name}",
         recipe=identity_of(request.recipe, request.profile),
         training=training,
-        context=request.context,
+        context=context,
         seed=request.seeds[0],
         data_directory=work.data_directory,
         fault=request.fault,
         cores=request.cores,
     )
     write_spec(run, spec)
-    ending = execute(run, request.context.framework, on_event=lambda event: None, python=work.python)
+    ending = execute(run, context.framework, on_event=lambda event: None, python=work.python, variables=variables)
     if ending.is_interrupted:
         raise KeyboardInterrupt
-    return make_record(run, invocation_id=work.directory.name, context=request.context, ending=ending)
-
-
-def _is_memory(failure: Failure) -> bool:
-    return failure.category == "out_of_memory" or (failure.category == "died" and "SIGKILL" in failure.message)
-
-
-class MemoryLine(NamedTuple):
-    """Peaks of two rehearsals, in bytes: memory grows with the batch on a line. rows: that a batch is a multiple of."""
-
-    small: tuple[int, int]
-    large: tuple[int, int]
-    rows: int = 1
-
-    @property
-    def slope(self) -> float:
-        """Return the bytes that a row more takes."""
-        return (self.large[1] - self.small[1]) / (self.large[0] - self.small[0])
-
-    def at(self, batch: int) -> float:
-        """Return the peak with a batch, in bytes."""
-        return self.small[1] + self.slope * (batch - self.small[0])
-
-    def most(self, size: float) -> int | None:
-        """Return the largest batch with a peak of so many bytes; None where memory does not grow with the batch.
-
-        >>> MemoryLine((10, 1000), (20, 2000), rows=8).most(3999)
-        32
-        """
-        if self.slope <= 0.0:
-            return None
-        return int((size - self.small[1]) / self.slope + self.small[0]) // self.rows * self.rows
+    return ending
 
 
 def memory_line(
@@ -324,58 +230,88 @@ def memory_line(
     python: Path | None = None,
     tell: Callable[[str], None] = lambda text: None,
 ) -> MemoryLine | None:
-    """Rehearse a request with parts of its batch; return its line, None where two of them did not come to their end."""
-    work = _Rehearsal(request, directory, python, tell, data_directory=data_directory)
-    training, context = request.recipe.resolve(request.profile), request.context
-    rows = rows_of_part(training) * context.devices
-    found: list[tuple[int, int]] = []
-    for part in _PARTS if context.shards is None else ():
-        size = training["batch_size"] // part // rows * rows
-        evaluated = training["evaluation_batch_size"] // part // context.devices * context.devices
-        if len(found) == 2 or not size or not evaluated:
-            continue
-        record = _run(work, f"batch of {size}", _few_steps({**training, "batch_size": size, "evaluation_batch_size": evaluated}))
-        if record.failure is None and record.peak_memory_bytes:
-            found.append((size, record.peak_memory_bytes))
-    return MemoryLine(found[0], found[1], rows) if len(found) == 2 else None
+    """Return a line that tells the memory with any batch; None where there is none.
+
+    Where compiled programs say what they take, by compiling those of the whole batch and of a part; else, or where these do not
+    say it, by rehearsing two parts.
+    """
+    if request.context.shards is not None:
+        return None
+    work = _Rehearsal(request, directory, python, Checks(tell), data_directory=data_directory)
+    training = request.recipe.resolve(request.profile)
+    batch, rows = training["batch_size"], rows_of_part(training) * request.context.devices
+    return told_line(
+        request.context,
+        batch,
+        list(parts_of(batch, least=rows, rows=rows)),
+        compiled=lambda size: _compiled_peak(work, size),
+        taken=lambda size: _peak_of(work, size, allocator_of(size, batch)),
+        rows=rows,
+    )
+
+
+def _peak_of(work: _Rehearsal, size: int, variables: Mapping[str, str] | None = None) -> int | None:
+    """Return the peak of the first steps with a batch of this size, None where they did not come to their end."""
+    record = _run(work, f"batch of {size}{', in small' if variables else ''}", _with_batch(work, size), variables)
+    return record.peak_memory_bytes if record.failure is None else None
+
+
+def _compiled_peak(work: _Rehearsal, size: int) -> int | None:
+    """Return the peak with a batch of this size by what its compiled programs say; None where they do not. No step is taken."""
+    name, context = f"compiled for {size}", dataclasses.replace(work.request.context, mode="compile")
+    _end_of(work, name, {**_with_batch(work, size), "steps": 0}, context)
+    events = {event["kind"]: event for event in read_events(work.directory / _folder(name))}
+    if "programs" not in events or "finished" not in events:
+        return None
+    return before_it_runs(events["finished"]["peak_memory_bytes"], events["programs"]["bytes"])
+
+
+def _with_batch(work: _Rehearsal, size: int) -> dict[str, Any]:
+    """Return a training of a few steps with another batch, and one of evaluation in proportion."""
+    training, devices = work.request.recipe.resolve(work.request.profile), work.request.context.devices
+    evaluated = max(1, training["evaluation_batch_size"] * size // training["batch_size"] // devices) * devices
+    return _few_steps({**training, "batch_size": size, "evaluation_batch_size": evaluated})
+
+
+def rehearsed_peak(request: Request, directory: Path, *, data_directory: Path | None) -> int | None:
+    """Return the peak memory of the first steps of a request's runs, None where they did not come to their end."""
+    work = _Rehearsal(request, directory, None, Checks(lambda text: None), data_directory=data_directory)
+    return _run(work, _FIRST, _few_steps(request.recipe.resolve(request.profile))).peak_memory_bytes
 
 
 def _fitting_batch(work: _Rehearsal, training: dict[str, Any]) -> str:
     """Return, in words, the largest batch that would fit."""
-    has = available_memory()
-    line = memory_line(work.request, work.directory, data_directory=work.data_directory, python=work.python, tell=work.tell)
-    most = line.most(has / _MEMORY_MARGIN) if line and has else None
-    if line is None or most is None or not line.small[0] <= most < training["batch_size"]:
-        return ""
-    (large, more), (small, less) = line.large, line.small
-    return f"; a batch of {most} would fit, by rehearsals with {large} ({_mib(more)}) and {small} ({_mib(less)})"
+    has, tell = available_memory(), work.checks.tell
+    line = memory_line(work.request, work.directory, data_directory=work.data_directory, python=work.python, tell=tell)
+    found = fitting(line, training["batch_size"], has, lambda size: _peak_of(work, size))
+    return found and f"{found}, with its evaluation batch in proportion"
 
 
 def _try_end(work: _Rehearsal, training: dict[str, Any], render: Callable[[Invocation, Path], object]) -> Ahead:
     """Judge what the rehearsal left, show it, and hold what the runs need to what is there."""
     record, run = work.records[-1], work.directory / _folder(_LAST)
-    with work.trying("metric", "evaluate") as says:
+    with work.checks.trying("metric", "evaluate") as says:
         value = record.metric.value
         if value is None or not math.isfinite(value):
             raise ValueError(f"{record.metric.name} of the rehearsal is {value}")
         says.append(f"{record.metric.name} is a number")
-    with work.trying("judgement and report", "after the last run"):
+    with work.checks.trying("judgement and report", "after the last run"):
         invocation = _invocation(work, run)
         invocation = invocation.replace(verdict=judge_records(invocation, [record]))
         render(invocation, run)
     ahead = _ahead(work, training)
-    with work.trying("room for all of it", "checkpoint") as says:
+    with work.checks.trying("room for all of it", "checkpoint") as says:
         needed = ahead.bytes + _DISK_MARGIN
         if needed > ahead.free_bytes:
-            raise OSError(28, f"{_mib(needed)} are needed, {_mib(ahead.free_bytes)} are free", str(work.directory.parent))
-        says.append(f"{_mib(ahead.bytes)} of {_mib(ahead.free_bytes)}")
+            raise OSError(28, f"{mib(needed)} are needed, {mib(ahead.free_bytes)} are free", str(work.directory.parent))
+        says.append(f"{mib(ahead.bytes)} of {mib(ahead.free_bytes)}")
     took, has = ahead.peak_bytes, ahead.has_bytes
     if took is None or has is None:
         return ahead
-    with work.trying("memory", "train", is_needed=took > has) as says:
-        if _MEMORY_MARGIN * took > has:
-            raise CannotRun(f"the rehearsal took {_mib(took)}, {_mib(has)} are free{_fitting_batch(work, training)}")
-        says.append(f"{_mib(took)} of {_mib(has)}")
+    with work.checks.trying("memory", "train", is_needed=took > has) as says:
+        if MARGIN * took > has:
+            raise CannotRun(f"the rehearsal took {mib(took)}, {mib(has)} are free{_fitting_batch(work, training)}")
+        says.append(f"{mib(took)} of {mib(has)}")
     return ahead
 
 
@@ -430,34 +366,5 @@ def _median(events: Sequence[dict], *, since: tuple[str, str], until: tuple[str,
     return statistics.median(found[leave_out:] or found) if found else 0.0
 
 
-def available_memory(root: Path = Path("/")) -> int | None:
-    """Return how many bytes of memory can still be had: of the machine, or of the control group that this process is in.
-
-    What a group keeps of files it gives back when memory is short, so it counts as free. None where neither is told.
-    """
-    found, group = [], root / "sys" / "fs" / "cgroup"
-    with contextlib.suppress(OSError, ValueError, KeyError):
-        found.append(1024 * _fields(root / "proc" / "meminfo")["MemAvailable:"])
-    with contextlib.suppress(OSError, ValueError, KeyError):  # without a limit it reads `max`
-        limit, used = (int((group / name).read_text(encoding="ascii")) for name in ("memory.max", "memory.current"))
-        kept = _fields(group / "memory.stat")
-        found.append(limit - used + kept["inactive_file"] + kept["active_file"])
-    return min(found, default=None)
-
-
-def _fields(file: Path) -> dict[str, int]:
-    return {words[0]: int(words[1]) for line in file.read_text(encoding="ascii").splitlines() if len(words := line.split()) > 1}
-
-
 def _folder(name: str) -> str:
-    return name.replace(" ", "-")
-
-
-def _mib(size: float) -> str:
-    return f"{size / 2**20:,.0f} MiB"
-
-
-def _said(error: Exception) -> str:
-    if isinstance(error, OSError) and error.strerror:
-        return f"{f'{error.filename}: ' if error.filename else ''}{error.strerror}"
-    return f"{type(error).__name__}: {error}"
+    return name.replace(",", "").replace(" ", "-")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +66,7 @@ class Ended:
     failure: Failure | None
     environment: Environment
     seconds: float
+    peak_memory_bytes: int | None = None
 
     def read(self, name: str) -> Any:
         """Return what it wrote in a JSON file of this name."""
@@ -102,8 +103,9 @@ def run(
     seeds: Sequence[int] = (),
     expected: Sequence[Path] = (),
     rows: int | None = None,
+    variables: Mapping[str, str] | None = None,
 ) -> Ended:
-    """Run one process to its end in a directory of its own."""
+    """Run one process to its end in a directory of its own, with such variables in its environment."""
     given = given_of(asked, precision)
     request = StepRequest(
         framework=asked.framework,
@@ -121,16 +123,21 @@ def run(
         expected=tuple(map(str, expected)),
         keeps=asked.keeps and not looks,
         given=str(given) if given else None,
-        fault=asked.fault if task == "context" else None,  # what is expected has none
+        fault=asked.fault if task not in ("oracle", "updates") else None,  # what is expected has none
         heartbeat_seconds=HEARTBEAT_SECONDS,
         determinism=determinism,
         rows=rows,
     )
-    return carried_out(asked, directory, request, option=frame.OPTION)
+    return carried_out(asked, directory, request, option=frame.OPTION, variables=variables)
 
 
 def carried_out(
-    asked: Started, directory: Path, request: StepRequest | OperatorRequest | AuditRequest | TableRequest, *, option: str
+    asked: Started,
+    directory: Path,
+    request: StepRequest | OperatorRequest | AuditRequest | TableRequest,
+    *,
+    option: str,
+    variables: Mapping[str, str] | None = None,
 ) -> Ended:
     """Have a runner do what a request asks, in a directory of its own; return how it ended."""
     directory.mkdir(parents=True, exist_ok=True)
@@ -144,7 +151,8 @@ def carried_out(
         directory,
         asked.framework,
         options=[option],
-        variables={"OPENBLAS_NUM_THREADS": "1"},  # NumPy's, which the oracle of JAX computes with: it has one core
+        # NumPy's, which the oracle of JAX computes with: it has one core
+        variables={"OPENBLAS_NUM_THREADS": "1", **(variables or {})},
         on_event=on_event,
         progress_timeout=asked.progress_timeout,
         stop=asked.stop,
@@ -153,11 +161,12 @@ def carried_out(
         cores=request.cores,
     )
     events = read_events(directory)
-    has_finished = any(event["kind"] == "finished" for event in events)
+    finished = next((event for event in events if event["kind"] == "finished"), None)
     inside: Environment = next((event["environment"] for event in events if event["kind"] == "environment"), {})
     return Ended(
         directory,
-        None if has_finished else failure_of(directory, events, ending),
+        None if finished else failure_of(directory, events, ending),
         {**describe_machine(), "framework": asked.framework, **inside},
         round(events[-1]["time"] - events[0]["time"], 3) if events else 0.0,
+        finished["peak_memory_bytes"] if finished else None,
     )

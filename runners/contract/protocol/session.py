@@ -66,6 +66,11 @@ class Session:
         if self._events:
             self._events.emit("environment", environment={"python": platform.python_version(), **environment})
 
+    def report_programs(self, size: int | None) -> None:
+        """Record the memory that compiled programs will take, in bytes, where it is known before they run."""
+        if self._events and size is not None:
+            self._events.emit("programs", bytes=size)
+
     def load_batches(self, order=None) -> Batches:
         """Load the data set and return its batches. `order`: epoch -> index array, under native randomness."""
         self.enter("data")

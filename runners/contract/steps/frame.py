@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -41,11 +42,13 @@ EXPECTED, FLOORS, ANSWERS, STATES, UPDATES = "expected.npz", "floors.json", "ans
 UPDATED = "updated.npz"  # of a context, what the optimizer should have made of its gradients
 # What is kept for another release: what an oracle began with, and all that a context answered.
 BEGUN, ANSWERED = "begun.npz", "answered.npz"
+REHEARSED = "rehearsed.json"  # what a few steps took
 _STATES = ("before/", "after/", "gradients/")
 CANDIDATES = 4
 _CANDIDATE_DRAWS = 1
 _CANDIDATE_SECONDS = 20.0
 _LEAST_DRAWS = 6
+_REHEARSED_STEPS = 4
 # Cases, in the order in which they are asked. The first is the first call of its process.
 STEP, ROWS, STEPS, EVALUATION, SINGLE, REPEAT = "step", "rows", "steps", "evaluation", "single", "repeat"
 LOOK = "look"
@@ -174,7 +177,9 @@ def _answer(framework: Framework, request: StepRequest, directory: Path, events:
     own.given = _of_case(given, "state")
     batches = _Batches(own, framework.to_numpy, _of_case(given, "batch"))
     events.enter("build")
-    if request.task == "updates":
+    if request.task in ("rehearsal", "sizes"):
+        _rehearse(own, batches, framework.program(own, request, {}), request, directory, events)
+    elif request.task == "updates":
         _updates(framework.oracle(own, request), request, events)
     elif request.task == "oracle":
         oracle = framework.oracle(own, request)
@@ -190,6 +195,37 @@ def _answer(framework: Framework, request: StepRequest, directory: Path, events:
             place = directory / expected.name if len(request.expected) > 1 else directory
             place.mkdir(exist_ok=True)
             _context(own, batches, program, request, expected, place, events)
+
+
+def _rehearse(
+    own: OwnFile, batches: _Batches, program: Answerer, request: StepRequest, directory: Path, events: EventWriter
+) -> None:
+    """Take a few steps, the first of which compiles, and evaluate; on some rows of a batch, or all. Write what they took.
+
+    Asked for sizes alone, take none, and write what the compiled programs say.
+    """
+    batch = batches(0)
+    rows = row_count(batch)
+    if request.rows is not None:
+        batch = take_rows(own, batch, range(request.rows))
+    _write_json(directory / REHEARSED, {"rows": rows})  # which must be known, too, of a process that is killed
+    if request.task == "sizes":
+        tell = getattr(program, "program_bytes", None)  # which a framework has whose compiler knows it
+        _write_json(directory / REHEARSED, {"rows": rows, "program_bytes": tell(batch) if tell else None})
+        return
+    events.enter("train")
+    seconds = []
+    for steps in (1, _REHEARSED_STEPS):
+        started = time.monotonic()
+        answer = program.train([[batch]] * steps)
+        seconds.append((time.monotonic() - started) / steps)
+        events.advance()
+    loss = float(answer["loss"])
+    if not math.isfinite(loss):
+        raise OwnFileError(f"{own.path.name}: loss: {loss} after {_REHEARSED_STEPS} steps on one batch.")
+    events.enter("evaluate")
+    program.evaluate(batch)
+    _write_json(directory / REHEARSED, {"rows": rows, "first_seconds": seconds[0], "step_seconds": seconds[1], "loss": loss})
 
 
 class _Batches:

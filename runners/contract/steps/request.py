@@ -11,8 +11,9 @@ from runners.contract.files import replace_text
 
 FILE_NAME = "request.json"
 # What one process is asked: what is expected, with its floors; answers in one context, which are held to it; and what contexts
-# made of the gradients that they computed.
-TASKS = ("oracle", "context", "updates")
+# made of the gradients that they computed. Or, held to nothing, a few steps in one context, to see what they take; and what the
+# programs of such steps say that they will, where a framework compiles ahead.
+TASKS = ("oracle", "context", "updates", "rehearsal", "sizes")
 
 
 @dataclasses.dataclass(frozen=True)
