@@ -49,9 +49,10 @@ def audit_block(document: Audit, *, directory: str) -> str:
         absent = {each.way for each in document.gaps if each.status == "absent"}
         cannot = {(each.way, each.message) for each in document.gaps if each.status == "cannot"}
         lines += row("not asked", f"{len(absent)} names that this release lacks; {len(cannot)} forms that a call does not have")
-    for each in document.derivatives:
-        raised = f", {each.raised:,} raise an error" if each.raised else ""
-        lines += row("derived", f"{each.way}: {each.calls:,} calls; {each.refused:,} refuse{raised}, {each.wrong:,} are wrong")
+    for derived in document.derivatives:
+        raised = f", {derived.raised:,} raise an error" if derived.raised else ""
+        said = f"{derived.calls:,} calls; {derived.refused:,} refuse{raised}, {derived.wrong:,} are wrong"
+        lines += row("derived", f"{derived.way}: {said}")
     if document.kinks:
         lines += row("left out", f"{document.kinks:,} directions and elements where the derivative jumps")
     if document.coverage:

@@ -671,7 +671,7 @@ def _derivatives(derived: Mapping[str, set[tuple[str, str]]], rows: Sequence[Row
     """Yield what was asked of each way of deriving, and how many calls refused, raised an error, or gave a wrong number."""
     calls: dict[tuple[str, str], set[tuple[str, str]]] = {}
     for row in rows:
-        way = way_of(row.quantity or "") if row.kind == WRONG else row.quantity
+        way = (way_of(row.quantity or "") if row.kind == WRONG else row.quantity) or ""
         if row.kind in (WRONG, REFUSED, RAISED) and way in derived:
             calls.setdefault((way, row.kind), set()).add((row.trial.entry.name, row.way))
     for way, asked in derived.items():

@@ -78,7 +78,9 @@ def tried(ways: Mapping[str, Callable[[], Any]], *, refusals: Iterable[str]) -> 
     Args:
         refusals: what frameworks say of a rule that there is not, besides `_REFUSALS`.
     """
-    gave, refused, raised = {}, {}, {}
+    gave: dict[str, Any] = {}
+    refused: dict[str, str] = {}
+    raised: dict[str, str] = {}
     phrases = (*refusals, *_REFUSALS)
     for way, work in ways.items():
         try:

@@ -245,7 +245,8 @@ def fitted_and_validated(
     validated = []
 
     def after_epoch(weights: list[np.ndarray]) -> None:
-        validated.append(np.mean(_squares(*weights, x[first:], y[first:], s[first:])[0]))
+        now_w, now_b = weights
+        validated.append(np.mean(_squares(now_w, now_b, x[first:], y[first:], s[first:])[0]))
 
     found = _descended(w, b, x[:first], y[:first], s[:first], rate=rate, epochs=epochs, after_epoch=after_epoch)
     return (*found, np.asarray(validated))
