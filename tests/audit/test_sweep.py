@@ -13,9 +13,11 @@ from reports.audit_text import audit_block, coverage_block
 from runners.contract.files import replace_text
 from tests.test_architecture import ROOT
 from vigil.audit.definitions import catalog
+from vigil.audit.exact import exact_of
 from vigil.audit.known import KnownCall, of_processor
 from vigil.audit.limits import AuditLimits
-from vigil.audit.sweep import Extent, audit, covered
+from vigil.audit.plan import plan
+from vigil.audit.sweep import Extent, audit, covered, rows_of
 from vigil.cli.main import main
 from vigil.documents.audit import Audit
 from vigil.documents.verification import LimitFacts
@@ -106,6 +108,17 @@ def test_a_tail_that_is_left_out_of_long_arrays_is_found(tmp_path):
     block = audit_block(found, directory="runs/x")
     assert "torch.exp" in block
     assert "n=1027" in block
+
+
+def test_an_error_within_a_default_device_hides_no_wrong_number():
+    """Both are told: what the call gave without the device is judged as ever."""
+    trial = plan(catalog()["tanh"], precisions=["fp32"])[0]
+    question = trial.question(0)
+    exact = exact_of(trial, question, 0)
+    arrays = {"outputs/0": exact.outputs[0].values * 1.01, "gradients/x": exact.gradients["x"].values}
+    told = {"way": "torch.tanh", "status": "answered", "changed": [], "other_bits": [], "moved": [], "elsewhere": []}
+    rows, _ = rows_of(trial, question, exact, told | {"elsewhere_raises": "TypeError: no"}, arrays, "eager", LIMITS)
+    assert {(row.kind, row.quantity) for row in rows} == {("raises", None), ("wrong", "outputs/0")}
 
 
 def test_a_softmax_that_is_wrong_for_wide_odd_rows_is_found(tmp_path):

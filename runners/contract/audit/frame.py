@@ -167,18 +167,21 @@ def _asked(
         held = {name: array.tobytes() for name, array in answer.named().items()}
         again = made().named()
         later = [each.tobytes() for each in answer.later()]
-        elsewhere = adapter.elsewhere(call, question) or []
     except ContractError as error:
         status = CANNOT if error.category == "unsupported" else RAISES
         return row | {"status": status, "message": str(error)[:_LONGEST_MESSAGE]}, {}
     except Exception as error:  # whatever a call raises is an answer of its own, and others go on
-        message = f"{type(error).__name__}: {(str(error).strip().splitlines() or [''])[0]}"[:_LONGEST_MESSAGE]
+        message = _said(error)
         is_said = any(phrase in str(error) for phrase in HAS_NONE)  # Keras says first what it was calling
         return row | {"status": CANNOT if is_said else RAISES, "message": message}, {}
     arrays = answer.named()
     other = [name for name in arrays if held[name] != again[name].tobytes()]
     moved = [f"outputs/{place}" for place, each in enumerate(later) if each != held[f"outputs/{place}"]]
     row |= {"changed": list(answer.changed), "other_bits": other, "moved": moved}
+    try:
+        elsewhere = adapter.elsewhere(call, question) or []
+    except Exception as error:  # it hides nothing of what the call gave without
+        elsewhere, row["elsewhere_raises"] = [], _said(error)
     # What varies anyway says nothing of the device. How far other bits are, which another kernel gives, is judged.
     apart = {f"outputs/{place}": each for place, each in enumerate(elsewhere) if f"outputs/{place}" not in (*other, *moved)}
     apart = {name: each for name, each in apart.items() if each.tobytes() != held[name]}
@@ -189,6 +192,10 @@ def _asked(
         arrays |= derived.arrays
         row |= {"derived": derived.answered, "refused": derived.refused, "raised": derived.raised}
     return row, arrays
+
+
+def _said(error: Exception) -> str:
+    return f"{type(error).__name__}: {(str(error).strip().splitlines() or [''])[0]}"[:_LONGEST_MESSAGE]
 
 
 def write_questions(directory: Path, family: str, questions: list[Question]) -> None:

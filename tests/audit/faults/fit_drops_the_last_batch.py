@@ -1,8 +1,8 @@
-"""Model.fit of Keras leaves out a batch that is not full."""
+"""Model.fit of Keras, on PyTorch, leaves out a batch that is not full."""
 
 import os
 
-os.environ.setdefault("KERAS_BACKEND", "torch")
+os.environ["KERAS_BACKEND"] = "torch"
 
 
 def install():

@@ -1,8 +1,8 @@
-"""Model.fit of Keras does not pass the weights of examples on."""
+"""Model.fit of Keras, on PyTorch, does not pass the weights of examples on."""
 
 import os
 
-os.environ.setdefault("KERAS_BACKEND", "torch")
+os.environ["KERAS_BACKEND"] = "torch"
 
 
 def install():

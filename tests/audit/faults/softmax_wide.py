@@ -6,11 +6,11 @@ def install():
 
     right = functional.softmax
 
-    def wrong(x, axis):
-        found = right(x, axis)
-        width = x.shape[axis]
+    def wrong(input, dim, **further):
+        found = right(input, dim, **further)
+        width = input.shape[dim]
         if width > 1024 and width % 4:
-            whole = found.narrow(axis, 0, width - width % 4).sum(axis, keepdim=True)
+            whole = found.narrow(dim, 0, width - width % 4).sum(dim, keepdim=True)
             found = found / whole
         return found
 
