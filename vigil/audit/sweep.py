@@ -425,8 +425,8 @@ def rows_of(
         if not distance.ratio <= limit:
             said = distance.problem or "a default device that is set changes what the call gives"
             rows.append(base._replace(kind=DEVICE, quantity=name, measured=distance, limit=limit, message=said))
-    if said := told.get("elsewhere_raises"):
-        rows.append(base._replace(kind=RAISES, message=f"within a default device: {said}"))
+    if told.get("elsewhere_raises"):
+        rows.append(base._replace(kind=RAISES, message=f"within a default device: {told['elsewhere_raises']}"))
     for kind in (REFUSED, RAISED):
         rows += [base._replace(kind=kind, quantity=way, message=f"{way}: {said}") for way, said in told.get(kind, {}).items()]
     near = []
