@@ -209,6 +209,8 @@ def rows_of(
         "hardware": describe_machine()["hardware"], "instructions": instructions_of(describe_machine()),
         "date": date.today().isoformat(), **code.as_json(),
     }  # fmt: skip
+    if context.device == "gpu":
+        facts["gpu"] = answers.record.environment["gpu"]
     rows = []
     for case in cases:
         found = differences_in(case, tape, answers.tensors[case.name], context=context)

@@ -1,6 +1,6 @@
 """Multi-scale deformable attention as a Triton kernel, for `vigil verify`. Without a GPU Triton's interpreter runs it.
 
-    TRITON_INTERPRET=1 vigil verify examples/operator_triton.py
+TRITON_INTERPRET=1 vigil verify examples/operator_triton.py
 """
 
 import os
@@ -45,7 +45,7 @@ class Sampling(torch.autograd.Function):
         context.save_for_backward(value, locations, weights)
         batch, heads, channels, height, width = value.shape
         queries, points = weights.shape[1], weights.shape[3]
-        result = torch.empty(batch, queries, heads, channels, dtype=value.dtype)
+        result = torch.empty(batch, queries, heads, channels, dtype=value.dtype, device=value.device)
         _forward[(batch * heads, triton.cdiv(queries, TILE))](
             value, locations, weights, result, queries, heads, channels, height, width, points,
             TILE, triton.next_power_of_2(channels),
@@ -57,7 +57,7 @@ class Sampling(torch.autograd.Function):
         value, locations, weights = context.saved_tensors
         batch, heads, channels, height, width = value.shape
         queries, points = weights.shape[1], weights.shape[3]
-        of_value = torch.zeros(value.shape, dtype=torch.float32)
+        of_value = torch.zeros(value.shape, dtype=torch.float32, device=value.device)
         of_locations, of_weights = torch.empty_like(locations), torch.empty_like(weights)
         _backward[(batch * heads, triton.cdiv(queries, TILE))](
             value, locations, weights, gradient.contiguous(), of_value, of_locations, of_weights,

@@ -22,6 +22,7 @@ from benchmarks.own_steps.measure import MODES, PRECISIONS, REPEATS, rows_of_pro
 from benchmarks.own_steps.plant import PLANTS, PROGRAMS
 from runners.contract.steps import frame
 from vigil.digests import append_listed, read_listed
+from vigil.documents.context import DEVICES
 from vigil.paths import reference_directory
 from vigil.process.environment import describe_machine
 from vigil.process.hosts import Hosts, hosts
@@ -47,15 +48,22 @@ def clean_rows() -> list[dict[str, Any]]:
 
 
 def measure(
-    programs: Sequence[Path], *, seeds: Sequence[int], precisions: Sequence[str], modes: Sequence[str], jobs: int
+    programs: Sequence[Path], *, seeds: Sequence[int], precisions: Sequence[str], modes: Sequence[str], device: str, jobs: int
 ) -> None:
     """Measure programs and append their rows, a program and precision at a time."""
     with hosts() as opened:
-        _measure(programs, opened, seeds=seeds, precisions=precisions, modes=modes, jobs=jobs)
+        _measure(programs, opened, seeds=seeds, precisions=precisions, modes=modes, device=device, jobs=jobs)
 
 
 def _measure(
-    programs: Sequence[Path], opened: Hosts, *, seeds: Sequence[int], precisions: Sequence[str], modes: Sequence[str], jobs: int
+    programs: Sequence[Path],
+    opened: Hosts,
+    *,
+    seeds: Sequence[int],
+    precisions: Sequence[str],
+    modes: Sequence[str],
+    device: str,
+    jobs: int,
 ) -> None:
     stop, lock = threading.Event(), threading.Lock()
     # What is inside is looked at in float32 alone: limits are in floors of a precision's own.
@@ -73,6 +81,7 @@ def _measure(
                     seeds=seeds[:1] if looks else seeds,
                     modes=[mode for mode in modes if not (looks and mode == "jit")],
                     precision=precision,
+                    device=device,
                     looks=looks,
                     cores=cores or available_cores()[:1],
                 )
@@ -157,6 +166,7 @@ def main() -> None:
     measuring.add_argument("--seeds", default="0,1,2,3")
     measuring.add_argument("--precisions", default=",".join(PRECISIONS))
     measuring.add_argument("--modes", default=",".join(MODES))
+    measuring.add_argument("--device", default="cpu", choices=DEVICES)
     measuring.add_argument("--jobs", type=int, default=len(available_cores()))
     actions.add_parser("count", help="count false alarms, each program by limits of the others")
     planting = actions.add_parser("faults", help="plant faults, and print how many are caught and told with their origin")
@@ -174,6 +184,7 @@ def main() -> None:
             seeds=[int(seed) for seed in given.seeds.split(",")],
             precisions=given.precisions.split(","),
             modes=given.modes.split(","),
+            device=given.device,
             jobs=given.jobs,
         )
         return

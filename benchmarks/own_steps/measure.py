@@ -38,7 +38,15 @@ MODES, PRECISIONS = ("eager", "jit", "compile"), ("fp32", "bf16", "fp16")
 
 
 def rows_of_program(
-    asked: Asked, directory: Path, *, seeds: Sequence[int], modes: Sequence[str], precision: str, looks: bool, cores: list[int]
+    asked: Asked,
+    directory: Path,
+    *,
+    seeds: Sequence[int],
+    modes: Sequence[str],
+    precision: str,
+    device: str,
+    looks: bool,
+    cores: list[int],
 ) -> Iterator[dict[str, Any]]:
     """Yield the clean rows of a program in one precision: one for each context, seed and case; remove what was written."""
     places = [directory / f"oracle-{looks}" / str(seed) if len(seeds) > 1 else directory / f"oracle-{looks}" for seed in seeds]
@@ -47,8 +55,8 @@ def rows_of_program(
     contexts: dict[str, Ended] = {}
     for mode in modes:
         ended = run(
-            asked, directory / f"{mode}-{looks}", task="context", mode=mode, precision=precision, looks=looks, expected=places,
-            cores=cores,
+            asked, directory / f"{mode}-{looks}", task="context", mode=mode, precision=precision, device=device, looks=looks,
+            expected=places, cores=cores,
         )  # fmt: skip
         if ended.failure:
             print(f"{asked.file.stem} {mode} {precision}: {ended.failure.category}: {ended.failure.message}", flush=True)
@@ -60,7 +68,7 @@ def rows_of_program(
             run(asked, directory / "updates", task="updates", precision=precision, expected=list(answered.values()), cores=cores)
         )
     for (mode, seed), place in answered.items():
-        context = make_context(framework=asked.framework, mode=mode, precision=precision)
+        context = make_context(framework=asked.framework, mode=mode, precision=precision, device=device)
         floors = _read(places[list(seeds).index(seed)] / frame.FLOORS)["floors"]
         updates = _read(place / frame.UPDATES) if not looks else {}
         differences = differences_of(_read(place / frame.ANSWERS), floors, updates)
@@ -86,6 +94,7 @@ def _row(asked: Asked, context: Context, ended: Ended, *, seed: int, case: str, 
         framework_version=ended.environment["framework_version"],
         hardware=ended.environment["hardware"],
         cpu_flags=ended.environment["cpu_flags"],
+        **({"gpu": ended.environment["gpu"]} if context.device == "gpu" else {}),
         commit=code.commit,
         dirty=code.dirty,
         date=f"{datetime.now(timezone.utc):%Y-%m-%d}",

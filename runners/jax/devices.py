@@ -22,6 +22,8 @@ _EAGER_THREADS = 4
 
 def set_up(spec: RunSpec) -> None:
     """Choose the platform, and make a CPU show as many devices as asked for: to be called before the backend starts."""
+    if spec.device == "gpu" and spec.task != "train":
+        share_gpu()
     if spec.device == "cpu":
         jax.config.update("jax_platforms", "cpu")
         add_xla_flags(f"--xla_force_host_platform_device_count={spec.devices}")
@@ -32,6 +34,11 @@ def set_up(spec: RunSpec) -> None:
             os.environ["NPROC"] = str(max(os.cpu_count() or 1, _EAGER_THREADS * spec.devices))
 
 
+def share_gpu() -> None:
+    """Take of a GPU's memory only what is used, since others compute on it side by side; what the user has set stays."""
+    os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
+
+
 def add_xla_flags(*flags: str) -> None:
     """Append to what XLA reads once, when its backend starts; what the user has set stays."""
     os.environ["XLA_FLAGS"] = " ".join([os.environ.get("XLA_FLAGS", ""), *flags]).strip()
@@ -39,13 +46,18 @@ def add_xla_flags(*flags: str) -> None:
 
 def mesh(spec: RunSpec) -> Mesh:
     """Return the run's devices in a row. Raises Unsupported for devices that are not there."""
+    return Mesh(np.array(devices_of(spec.device, count=spec.devices)), (AXIS,))
+
+
+def devices_of(kind: str, *, count: int = 1) -> list[jax.Device]:
+    """Return so many devices of a kind. Raises Unsupported for devices that are not there."""
     try:
-        present = jax.devices(spec.device)
+        present = jax.devices(kind)
     except RuntimeError as error:
-        raise Unsupported(f"{spec.devices} {spec.device.upper()}(s) asked for; jax sees {_seen()} ({error})") from error
-    if len(present) < spec.devices:
-        raise Unsupported(f"{spec.devices} {spec.device.upper()}(s) asked for; jax sees {len(present)}")
-    return Mesh(np.array(present[: spec.devices]), (AXIS,))
+        raise Unsupported(f"{count} {kind.upper()}(s) asked for; jax sees {_seen()} ({error})") from error
+    if len(present) < count:
+        raise Unsupported(f"{count} {kind.upper()}(s) asked for; jax sees {len(present)}")
+    return present[:count]
 
 
 def replicated(mesh: Mesh) -> NamedSharding:

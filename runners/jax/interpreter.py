@@ -24,6 +24,7 @@ import numpy as np
 from runners.contract.errors import Unsupported
 from runners.jax.operators import OPERATORS
 
+_TF32 = 2.0**-11  # to which a GPU rounds what it multiplies, where that is allowed
 _ACCUMULATION = 2.0**-24  # what is added up in halves is held in float32, but for `_ADD_IN_TYPE`
 _SEED = 1997
 _POOL = 2**20 + 7
@@ -56,6 +57,7 @@ _ADDING = {
 }  # fmt: skip
 # They add up in the type of their result, as XLA does on a CPU: 8,192 ones in bfloat16 make 256.
 _ADD_IN_TYPE = {"scatter-add", "scatter_add", "reduce_window_sum", "select_and_scatter_add", "reduce_window"}
+_PRODUCTS = {"dot_general", "conv_general_dilated"}
 _SCALING = {"mul", "div"}
 _COMPARING = {"eq", "ne", "lt", "le", "gt", "ge"}
 # Rounding may flip what they choose: a result above another, or not.
@@ -270,12 +272,14 @@ class Interpreter:
 
     Args:
         draw: the number of a draw of rounding; None for none.
+        is_tf32: products of float32 round what they multiply as TF32 does.
 
     `choices`: of each equation that chose, in order, where it is and a checksum of what it chose.
     `overflows`: how many equations gave a finite number that the program's type cannot hold.
     """
 
-    def __init__(self, *, draw: int | None = None) -> None:
+    def __init__(self, *, draw: int | None = None, is_tf32: bool = False) -> None:
+        self._is_tf32 = is_tf32
         self.choices: list[tuple[str, int]] = []
         self.overflows = 0
         self._random: np.random.Generator | None = None
@@ -309,7 +313,8 @@ class Interpreter:
         if equation.name in _LOOPS:
             return getattr(self, f"_{equation.name}")(equation, values)
         if self._random is not None and equation.accumulation:
-            values = [self._jittered(value, equation.accumulation) for value in values]
+            unit = _TF32 if self._is_tf32 and equation.name in _PRODUCTS else equation.accumulation
+            values = [self._jittered(value, unit) for value in values]
         results = _results(equation, values)
         for place, (result, aval) in enumerate(zip(results, equation.results, strict=True)):
             if equation.units[place] and result.size:

@@ -15,7 +15,7 @@ from runners.contract.operators.request import OperatorRequest
 from runners.contract.steps.own import Batch, OwnFileError, map_leaves
 from runners.jax.interpreter import Flat, Interpreter, flatten
 from runners.jax.modes import compile_ahead
-from runners.jax.step import describe, read, set_up, to_numpy
+from runners.jax.step import describe, placed, read, set_up_file, to_numpy
 
 _TYPES = {"fp32": jnp.float32, "bf16": jnp.bfloat16, "fp16": jnp.float16}
 
@@ -26,7 +26,7 @@ class Operator:
     has_layouts = False
 
     def __init__(self, file: OperatorFile, request: OperatorRequest) -> None:
-        self._file, self._mode = file, request.mode
+        self._file, self._mode, self._device = file, request.mode, request.device
         self._choices: list[tuple[str, int]] = []
         self._flat: dict[tuple, Flat] = {}
         self._forms: dict[tuple, list[tuple[str, Any]]] = {}
@@ -34,7 +34,7 @@ class Operator:
 
     def candidate(self, question: Question) -> tuple[Arrays, Batch]:
         work, arrays, names = self._differentiated(CANDIDATE, question)
-        given = [jnp.asarray(each) for each in arrays]
+        given = placed(arrays, self._device)
         key = self._key(question, arrays)
         if self._mode != "eager" and key not in self._programs:
             program = jax.jit(work)
@@ -128,4 +128,4 @@ def _typed(leaf: np.ndarray, precision: str) -> Any:
     return leaf.astype(_TYPES[precision]) if leaf.dtype.kind == "f" else np.asarray(jnp.asarray(leaf))
 
 
-FRAMEWORK = Framework("jax", set_up, describe, to_numpy, Operator)
+FRAMEWORK = Framework("jax", set_up_file, describe, to_numpy, Operator)

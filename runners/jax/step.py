@@ -18,14 +18,17 @@ import jax.numpy as jnp
 import jaxlib
 import numpy as np
 
+from runners.contract.audit.request import AuditRequest
 from runners.contract.errors import ContractError, Unsupported
 from runners.contract.operators.request import OperatorRequest
 from runners.contract.steps.frame import Arrays, Framework
 from runners.contract.steps.own import Batch, OwnFile, OwnFileError, leaves, map_leaves
 from runners.contract.steps.request import StepRequest
-from runners.jax.devices import add_xla_flags
+from runners.jax import determinism
+from runners.jax.devices import add_xla_flags, devices_of, share_gpu
 from runners.jax.interpreter import Flat, Interpreter, evaluate, flatten, is_shown
 from runners.jax.modes import bytes_of, compile_ahead, keep_compiled
+from runners.jax.precision import set_up as set_up_precision
 
 _SEED = 0
 _HALVES = {"bf16": jnp.bfloat16, "fp16": jnp.float16}
@@ -37,18 +40,34 @@ _SHOWN = 8192
 _LARGEST_SHOWN = 2**22
 
 
-def set_up(request: StepRequest | OperatorRequest) -> None:
+def set_up(request: StepRequest | OperatorRequest | AuditRequest) -> None:
     """Configure JAX for what a process is asked."""
     keep_compiled(request)
-    jax.config.update("jax_platforms", "cpu")
+    if request.device == "gpu":
+        share_gpu()
+        determinism.set_up(request.determinism, device=request.device)
+        set_up_precision(request.precision, device=request.device)
+    else:
+        jax.config.update("jax_platforms", "cpu")
     os.environ["NPROC"] = str(request.threads)  # where XLA reads the size of its pools
     if request.threads == 1:
         add_xla_flags("--xla_cpu_multi_thread_eigen=false")
+    if request.device == "gpu":
+        devices_of("gpu")
+
+
+def set_up_file(request: StepRequest | OperatorRequest) -> None:
+    """Configure JAX for what a process is asked about a user's file."""
+    set_up(request)
+    if request.device == "gpu":
+        # What the file builds and draws has the same numbers everywhere; what is given to a program is put on the GPU.
+        jax.config.update("jax_default_device", jax.devices("cpu")[0])
 
 
 def describe() -> dict[str, Any]:
     """Return what a record says of the framework."""
-    return {
+    gpu = {"gpu": jax.devices("gpu")[0].device_kind} if jax.config.jax_platforms != "cpu" else {}
+    return gpu | {
         "framework_version": jax.__version__,
         "framework_path": jax.__file__,
         "jaxlib_version": jaxlib.__version__,
@@ -60,6 +79,12 @@ def describe() -> dict[str, Any]:
 def to_numpy(batch: Batch) -> Batch:
     """Return a batch with its tensors as NumPy arrays."""
     return map_leaves(lambda leaf: np.asarray(jnp.asarray(leaf)) if isinstance(leaf, (np.ndarray, jax.Array)) else leaf, batch)
+
+
+def placed(arrays: Sequence[Any], device: str) -> list[Any]:
+    """Return arrays of JAX, on a GPU where that is the device."""
+    found = [_to_jax(each) for each in arrays]
+    return found if device == "cpu" else jax.device_put(found, devices_of(device)[0])
 
 
 class _Model:
@@ -119,8 +144,8 @@ class _Step(abc.ABC):
 
     def __init__(self, own: OwnFile, precision: str) -> None:
         self.own, self.precision = own, precision
-        if precision not in ("fp32", *_HALVES):
-            raise Unsupported(f"{precision}: needs a GPU. On a CPU a step is verified in fp32, bf16 and fp16.")
+        if precision not in ("fp32", "tf32", *_HALVES):
+            raise Unsupported(f"{precision}: a step is verified in fp32, bf16 and fp16, on a GPU in tf32 as well")
         self.model = _Model(own.call("build"), own.path)
         self._check_model(_Model(own.call("build"), own.path))
         self.model.trained = [_begun(own, *each) for each in zip(self.model.names, self.model.trained, strict=True)]
@@ -311,11 +336,11 @@ class Program(_Step):
     def __init__(self, own: OwnFile, request: StepRequest, facts: dict[str, Any]) -> None:
         super().__init__(own, request.precision)
         self.scale = facts.get(_SCALE, 1.0)
-        self._mode = request.mode
+        self._mode, self._device = request.mode, request.device
         self._compiled: dict[tuple, Callable] = {}
 
     def carry_out(self, function: Callable, *arguments: Any) -> Any:
-        arrays = [_to_jax(each) for each in _parted(arguments)[0]]
+        arrays = placed(_parted(arguments)[0], self._device)
         key = _kind(function, *arguments)
         if key not in self._compiled:
             self._compiled[key] = self._program(function, *arguments)
@@ -329,7 +354,7 @@ class Program(_Step):
             return lambda *given: jax.tree_util.tree_unflatten(form, evaluate(flat, given))
         arrays, whole = _parted(arguments)
         program = jax.jit(lambda *given: function(*whole(given)))
-        return compile_ahead(program, *map(_to_jax, arrays)) if self._mode == "compile" else program
+        return compile_ahead(program, *placed(arrays, self._device)) if self._mode == "compile" else program
 
     def program_bytes(self, batch: Batch) -> int | None:
         """Return the memory that the compiled programs of a step and an evaluation take, before they run."""
@@ -349,7 +374,7 @@ class Program(_Step):
 
             return evaluate(flat, given, show), shown
 
-        given = [_to_jax(each) for each in given]
+        given = placed(given, self._device)
         if self._mode == "eager":
             results, shown = tapped(*given)
         else:
@@ -436,7 +461,7 @@ class Oracle(_Step):
         return self.loss(trained, rest, batch, key, training=True)
 
     def _run(self, flat: Flat, values: Sequence[Any], show: Callable[[int, list[Any]], None] | None = None) -> list[Any]:
-        interpreter = Interpreter(draw=self._draw)
+        interpreter = Interpreter(draw=self._draw, is_tf32=self.precision == "tf32")
         results = interpreter.run(flat, values, show)
         self._choices, self._overflows = interpreter.choices, interpreter.overflows
         self._operators = max(self._operators, flat.count())
@@ -536,4 +561,4 @@ def _shown(value: Any) -> str:
     return type(value).__name__ if shape is None else f"an array of shape {list(shape)}"
 
 
-FRAMEWORK = Framework("jax", set_up, describe, to_numpy, Program, Oracle)
+FRAMEWORK = Framework("jax", set_up_file, describe, to_numpy, Program, Oracle)

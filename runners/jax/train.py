@@ -311,7 +311,8 @@ def native_order(spec):
 
 def environment() -> dict:
     """Return what only this process can see of its framework."""
-    return {
+    gpu = {"gpu": jax.devices()[0].device_kind} if jax.default_backend() == "gpu" else {}
+    return gpu | {
         "framework_version": jax.__version__,
         "framework_path": os.path.dirname(jax.__file__),
         "numpy": np.__version__,

@@ -15,12 +15,13 @@ from runners.contract.audit.request import AuditRequest
 from runners.contract.audit.ways import use_keras
 from runners.tensorflow.derivatives import ways_of
 from runners.tensorflow.modes import compile_function, trace
-from runners.tensorflow.step import describe, set_threads
+from runners.tensorflow.step import describe, require_cpu, set_threads
 
 _TYPES = {"fp32": tf.float32, "bf16": tf.bfloat16, "fp16": tf.float16, "fp64": tf.float64}
 
 
 def _set_up(request: AuditRequest) -> None:
+    require_cpu(request.device)
     set_threads(request.threads)
     use_keras("tensorflow")
 

@@ -14,7 +14,7 @@ from runners.contract.operators.request import OperatorRequest
 from runners.contract.steps.own import Batch, OwnFileError, map_leaves
 from runners.tensorflow.interpreter import Interpreter, Traced
 from runners.tensorflow.modes import compile_function, trace
-from runners.tensorflow.step import describe, set_threads, to_numpy
+from runners.tensorflow.step import describe, require_cpu, set_threads, to_numpy
 
 _TYPES = {"fp32": tf.float32, "bf16": tf.bfloat16, "fp16": tf.float16}
 
@@ -137,6 +137,7 @@ def _read(tensor: Any) -> np.ndarray:
 
 
 def _set_up(request: OperatorRequest) -> None:
+    require_cpu(request.device)
     set_threads(request.threads)
 
 

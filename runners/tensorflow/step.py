@@ -38,7 +38,14 @@ def set_threads(threads: int) -> None:
     tf.config.threading.set_inter_op_parallelism_threads(threads)
 
 
+def require_cpu(device: str) -> None:
+    """Raise Unsupported for a GPU."""
+    if device != "cpu":
+        raise Unsupported("a file of TensorFlow is verified on the CPU alone; those of PyTorch and JAX on a GPU as well")
+
+
 def _set_up(request: StepRequest) -> None:
+    require_cpu(request.device)
     set_threads(request.threads)
     determinism.set_up(request.determinism)
     if request.precision in _POLICIES:
@@ -83,7 +90,7 @@ class _Step(abc.ABC):
     def __init__(self, own: OwnFile, precision: str, scale: float) -> None:
         self.own, self.precision, self.scale = own, precision, scale
         if precision not in _POLICIES:
-            raise Unsupported(f"{precision}: needs a GPU. On a CPU a step is verified in fp32, bf16 and fp16.")
+            raise Unsupported(f"{precision}: a step is verified in fp32, bf16 and fp16")
         self.remarks: list[str] = []
         self._first_batch = to_numpy(own.call("batch", 0))
         first = {name: variable.numpy() for name, variable in _named_variables(self._build())}

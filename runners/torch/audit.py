@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from collections.abc import Callable
 from pathlib import Path
@@ -16,7 +17,9 @@ from runners.contract.audit.request import AuditRequest
 from runners.contract.audit.ways import use_keras
 from runners.contract.errors import Unsupported
 from runners.torch.derivatives import ways_of
+from runners.torch.devices import device_of
 from runners.torch.modes import compile_function, keep_compiled
+from runners.torch.precision import set_up as set_up_precision
 from runners.torch.step import describe
 
 _TYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16, "fp64": torch.float64}
@@ -24,6 +27,9 @@ _TYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16, 
 
 def _set_up(request: AuditRequest) -> None:
     torch.set_num_threads(request.threads)
+    if request.device == "gpu":
+        set_up_precision("fp32", device=request.device)
+        torch.cuda.set_device(device_of(request.device))
     keep_compiled(request, run_directory=Path())
     use_keras("torch")
 
@@ -67,7 +73,7 @@ class Adapter:
     def __init__(self, request: AuditRequest) -> None:
         if request.mode == "jit":
             raise Unsupported("jit: torch.jit has no way to take a function with any arguments. Allowed: eager, compile.")
-        self._mode = request.mode
+        self._mode, self._device = request.mode, device_of(request.device)
 
     def prepared(self, call: Call, question: Question) -> Callable[[], Answer]:
         function: Callable[..., Any] = call
@@ -78,10 +84,11 @@ class Adapter:
     def _answer(self, function: Callable[..., Any], question: Question) -> Answer:
         leaves = {name: self._leaf(name, array, question) for name, array in question.arguments.items()}
         before = {name: _read(leaf).tobytes() for name, leaf in leaves.items()}
-        found = function(**{name: _laid_out(leaf, question.layout) for name, leaf in leaves.items()}, **question.parameters)
+        with self._within():
+            found = function(**{name: _laid_out(leaf, question.layout) for name, leaf in leaves.items()}, **question.parameters)
         outputs = list(found) if isinstance(found, (tuple, list)) else [found]
         pairs = [
-            (each, _laid_out(torch.as_tensor(cotangent).to(each.dtype), question.layout))
+            (each, _laid_out(torch.as_tensor(cotangent).to(each.device, each.dtype), question.layout))
             for each, cotangent in zip(outputs, question.cotangents, strict=False)
             if cotangent is not None and each.requires_grad and tuple(each.shape) == cotangent.shape
         ]
@@ -103,12 +110,14 @@ class Adapter:
         given = {name: self._leaf(name, array, question).detach() for name, array in question.arguments.items()}
         chosen = {name: given[name] for name in question.differentiated}
         directions = [
-            {name: torch.from_numpy(array).to(given[name].dtype) for name, array in each.items()} for each in question.directions
+            {name: torch.from_numpy(array).to(self._device, given[name].dtype) for name, array in each.items()}
+            for each in question.directions
         ]
-        cotangents = [None if each is None else torch.as_tensor(each) for each in question.cotangents]
+        cotangents = [None if each is None else torch.as_tensor(each).to(self._device) for each in question.cotangents]
 
         def forward(tensors: Any) -> list[Any]:
-            found = call(**{name: tensors.get(name, given[name]) for name in given}, **question.parameters)
+            with self._within():
+                found = call(**{name: tensors.get(name, given[name]) for name in given}, **question.parameters)
             return list(found) if isinstance(found, (tuple, list)) else [found]
 
         ways = ways_of(forward, chosen, cotangents, *directions)
@@ -117,12 +126,16 @@ class Adapter:
 
     def elsewhere(self, call: Call, question: Question) -> list[np.ndarray] | None:
         # Within a device every function goes by another path of Python, which has to hand on all arguments.
-        if self._mode != "eager" or not hasattr(torch.device, "__enter__"):
+        if self._device.type != "cpu" or self._mode != "eager" or not hasattr(torch.device, "__enter__"):
             return None
         leaves = {name: self._leaf(name, array, question) for name, array in question.arguments.items()}
         with torch.device("cpu"):
             found = call(**{name: _laid_out(leaf, question.layout) for name, leaf in leaves.items()}, **question.parameters)
         return [_read(each) for each in (found if isinstance(found, (tuple, list)) else [found])]
+
+    def _within(self) -> contextlib.AbstractContextManager:
+        """Let what a call makes, layers and constants among it, be on the GPU, where its arguments are."""
+        return contextlib.nullcontext() if self._device.type == "cpu" else self._device
 
     def forget(self) -> None:
         if self._mode == "compile":
@@ -130,8 +143,8 @@ class Adapter:
 
     def _leaf(self, name: str, array: np.ndarray, question: Question) -> Any:
         if array.dtype.kind in "iu":
-            return torch.from_numpy(array.astype(np.int64))
-        found = torch.from_numpy(array.copy())
+            return torch.from_numpy(array.astype(np.int64)).to(self._device)
+        found = torch.from_numpy(array.copy()).to(self._device)
         if array.dtype.kind == "b":
             return found
         kind = torch.float32 if name in question.kept else _TYPES[question.precision]
@@ -161,7 +174,7 @@ def _read(value: Any) -> np.ndarray:
         return np.asarray(value)
     value = value.detach()
     narrow = value.is_floating_point() and value.dtype != torch.float64
-    return (value.float() if narrow else value).contiguous().numpy().copy()
+    return (value.float() if narrow else value).contiguous().cpu().numpy().copy()
 
 
 FRAMEWORK = Framework("torch", _set_up, describe, Adapter)

@@ -46,12 +46,19 @@ class Replica:
         return self.world == 1
 
 
+def device_of(kind: str, *, count: int = 1, rank: int = 0) -> torch.device:
+    """Return the device of a rank, of so many. Raises Unsupported for GPUs that are not there."""
+    if kind == "cpu":
+        return torch.device("cpu")
+    if torch.cuda.device_count() < count:
+        raise Unsupported(f"{count} GPU(s) asked for; torch sees {torch.cuda.device_count()}")
+    return torch.device("cuda", rank)
+
+
 @contextlib.contextmanager
 def replicas(spec: RunSpec, *, run_directory: Path, rank: int) -> Iterator[Replica]:
     """Join the process group, starting the other ranks if this is rank 0. Raises Unsupported for devices that are not there."""
-    if spec.device == "gpu" and torch.cuda.device_count() < spec.devices:
-        raise Unsupported(f"{spec.devices} GPU(s) asked for; torch sees {torch.cuda.device_count()}")
-    device = torch.device("cuda", rank) if spec.device == "gpu" else torch.device("cpu")
+    device = device_of(spec.device, count=spec.devices, rank=rank)
     torch.set_num_threads(max(1, spec.threads // spec.devices))
     if spec.devices == 1:
         yield Replica(0, 1, device)

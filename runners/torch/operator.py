@@ -14,15 +14,21 @@ from runners.contract.operators.frame import Arrays, Framework, Question
 from runners.contract.operators.own import CANDIDATE, REFERENCE, OperatorFile, named_leaves
 from runners.contract.operators.request import OperatorRequest
 from runners.contract.steps.own import Batch, OwnFileError, map_leaves
+from runners.torch.devices import device_of
 from runners.torch.modes import compile_function, keep_compiled
+from runners.torch.precision import set_up as set_up_precision
 from runners.torch.shadows import shadowed
 from runners.torch.step import describe, to_numpy
 
 _TYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
+_CPU = torch.device("cpu")
 
 
 def _set_up(request: OperatorRequest) -> None:
     torch.set_num_threads(request.threads)
+    if request.device == "gpu":
+        set_up_precision("fp32", device=request.device)
+        torch.cuda.set_device(device_of(request.device))
     keep_compiled(request, run_directory=Path())
 
 
@@ -32,7 +38,7 @@ class Operator:
     has_layouts = True
 
     def __init__(self, file: OperatorFile, request: OperatorRequest) -> None:
-        self._file, self._choices = file, []
+        self._file, self._device, self._choices = file, device_of(request.device), []
         self._candidate: Callable[[Batch], Any] = lambda arguments: file.call(CANDIDATE, arguments)
         self._reference: Callable[[Batch], Any] = lambda arguments: file.call(REFERENCE, arguments)
         if request.mode == "jit":
@@ -41,7 +47,7 @@ class Operator:
             self._candidate = compile_function(self._candidate, dynamic=False)
 
     def candidate(self, question: Question) -> tuple[Arrays, Batch]:
-        given = self._given(question)
+        given = self._given(question, self._device)
         found = self._carried_out(self._candidate, given, question, _read)
         return found, map_leaves(lambda leaf: _read(leaf) if isinstance(leaf, torch.Tensor) else leaf, given)
 
@@ -63,15 +69,15 @@ class Operator:
     def choices(self) -> list[tuple[str, int]]:
         return self._choices
 
-    def _given(self, question: Question) -> Batch:
-        """Return inputs as tensors, those that are differentiated as leaves."""
+    def _given(self, question: Question, device: torch.device = _CPU) -> Batch:
+        """Return inputs as tensors on a device, those that are differentiated as leaves."""
         names = iter([name for name, _ in named_leaves(question.inputs)])
 
         def tensor(leaf: Any) -> Any:
             name = next(names)
             if not isinstance(leaf, np.ndarray):
                 return leaf
-            found = torch.from_numpy(leaf.copy())
+            found = torch.from_numpy(leaf.copy()).to(device)
             if not found.is_floating_point():
                 return found
             return found.to(_TYPES[question.precision]).requires_grad_(name in question.differentiated)
@@ -102,8 +108,8 @@ class Operator:
 
     def _cotangent(self, question: Question, place: int, output: Any) -> Any:
         if question.layout == "expanded":
-            return torch.ones((), dtype=output.dtype).expand(output.shape)
-        numbers = torch.from_numpy(question.cotangent(place, output.shape)).to(output.dtype)
+            return torch.ones((), dtype=output.dtype, device=output.device).expand(output.shape)
+        numbers = torch.from_numpy(question.cotangent(place, output.shape)).to(output.device, output.dtype)
         return _laid_out(numbers, question.layout)
 
 
@@ -119,7 +125,7 @@ def _laid_out(leaf: Any, layout: str) -> Any:
 
 
 def _read(tensor: Any) -> np.ndarray:
-    return tensor.detach().float().numpy().copy() if tensor.is_floating_point() else tensor.detach().numpy().copy()
+    return (tensor.detach().float() if tensor.is_floating_point() else tensor.detach()).cpu().numpy().copy()
 
 
 FRAMEWORK = Framework("torch", _set_up, describe, to_numpy, Operator)

@@ -12,6 +12,7 @@ A shadow belongs to a storage, so that views and operations in place see each ot
 from __future__ import annotations
 
 import contextlib
+import functools
 import math
 import random
 import warnings
@@ -33,6 +34,7 @@ from runners.contract.protocol.launch import category
 UNITS = {torch.float32: 2.0**-24, torch.bfloat16: 2.0**-8, torch.float16: 2.0**-11}
 _LEAST_HALF = 2.0**-25
 _ACCUMULATION = UNITS[torch.float32]  # halves are added up in float32
+_TF32 = 2.0**-11  # to which a GPU rounds what it multiplies, where that is allowed
 _SEED = 1997
 _POOL = 2**20 + 7
 _SWEEP = 256
@@ -47,6 +49,11 @@ _MOVING = {
     "unfold_copy", "expand_copy", "threshold", "threshold_backward", "masked_select", "nonzero", "unbind_copy", "new_zeros",
     "zeros_like", "ones_like", "empty_like", "full_like", "masked_scatter", "as_strided", "diagonal_backward",
     "upsample_nearest2d", "upsample_nearest1d", "pixel_shuffle", "channel_shuffle", "hardtanh_backward",
+}  # fmt: skip
+# Products of matrices, in which a GPU may round float32 to TF32.
+_PRODUCTS = {
+    "mm", "bmm", "addmm", "baddbmm", "convolution", "convolution_backward", "_scaled_dot_product_flash_attention_for_cpu",
+    "_scaled_dot_product_flash_attention_for_cpu_backward",
 }  # fmt: skip
 # Their results have gates in them, which rounding may flip: a result above zero, or not.
 _GATED = {
@@ -72,13 +79,15 @@ class Shadows(TorchDispatchMode):
 
     Args:
         draw: the number of a draw of rounding; None for none.
+        is_tf32: products of float32 round what they multiply as TF32 does.
 
     `choices`: of each operator that chooses, in order, its name and a checksum of what it chose.
     `taken`: operators that draw at random from numbers, whose results are the program's own: nothing holds them to float64.
     """
 
-    def __init__(self, *, draw: int | None = None) -> None:
+    def __init__(self, *, draw: int | None = None, is_tf32: bool = False) -> None:
         super().__init__()
+        self._is_tf32 = is_tf32
         self.choices: list[tuple[str, int]] = []
         self.operators = 0
         self.taken: set[str] = set()
@@ -119,7 +128,8 @@ class Shadows(TorchDispatchMode):
         adds = name not in _MOVING and not _is_pointwise(func, name)
         written = _written(func, name)
         if self._random is not None and adds:
-            shadow_args = [each if place in written else _mapped(self._jittered, each) for place, each in enumerate(shadow_args)]
+            jittered = functools.partial(self._jittered, is_product=self._is_tf32 and name in _PRODUCTS)
+            shadow_args = [each if place in written else _mapped(jittered, each) for place, each in enumerate(shadow_args)]
         real = func(*args, **kwargs)
         carry_out = func
         if self._random is not None and name in _FUSED and func in decomposition_table:
@@ -215,10 +225,14 @@ class Shadows(TorchDispatchMode):
                 unit = _ACCUMULATION * (1.0 + (math.sqrt(terms) / 3.0 if terms > 1.0 else 0.0))
                 each.mul_(self._factor(each.shape, unit))
 
-    def _jittered(self, value: Any) -> Any:
-        """Return an argument of a sum with each element rounded once more: what adds up rounds within itself."""
+    def _jittered(self, value: Any, *, is_product: bool) -> Any:
+        """Return an argument of a sum with each element rounded once more: what adds up rounds within itself.
+
+        Args:
+            is_product: what is multiplied is rounded to TF32 first; a bias, which is added, is not.
+        """
         if isinstance(value, torch.Tensor) and value.dtype == torch.float64 and value.ndim:
-            return value * self._factor(value.shape, _ACCUMULATION)
+            return value * self._factor(value.shape, _TF32 if is_product and value.ndim > 1 else _ACCUMULATION)
         return value
 
     def _add_noise(
@@ -256,12 +270,12 @@ class Shadows(TorchDispatchMode):
 
 
 @contextlib.contextmanager
-def shadowed(draw: int | None) -> Iterator[Shadows]:
+def shadowed(draw: int | None, *, is_tf32: bool = False) -> Iterator[Shadows]:
     """Carry out on shadows what is called within, with the rounding of a draw, or without (None)."""
     # oneDNN has kernels of whole networks in float32 alone.
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of flags for other processors, which are set back with this one
-        with torch.backends.mkldnn.flags(enabled=False), Shadows(draw=draw) as shadows:
+        with torch.backends.mkldnn.flags(enabled=False), Shadows(draw=draw, is_tf32=is_tf32) as shadows:
             yield shadows
 
 

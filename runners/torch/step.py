@@ -20,7 +20,10 @@ from runners.contract.steps.frame import Arrays, Framework
 from runners.contract.steps.own import Batch, OwnFile, OwnFileError, leaves, map_leaves
 from runners.contract.steps.request import StepRequest
 from runners.torch import determinism
+from runners.torch.devices import device_of
 from runners.torch.modes import compile_function, keep_compiled
+from runners.torch.precision import autocast
+from runners.torch.precision import set_up as set_up_precision
 from runners.torch.shadows import shadowed
 
 _SEED = 0
@@ -32,12 +35,16 @@ _MARGIN = 4.0  # another order of rows, or another batch, may have gradients tha
 def _set_up(request: StepRequest) -> None:
     torch.set_num_threads(request.threads)
     determinism.set_up(request.determinism)
+    if request.device == "gpu":
+        set_up_precision(request.precision, device=request.device)
+        torch.cuda.set_device(device_of(request.device))
     keep_compiled(request, run_directory=Path())  # which only ranks of several devices share
 
 
 def describe() -> dict[str, Any]:
     """Return what a record says of the framework."""
-    return {
+    gpu = {"gpu": torch.cuda.get_device_name(), "cuda": torch.version.cuda} if torch.cuda.is_initialized() else {}
+    return gpu | {
         "framework_version": torch.__version__,
         "framework_path": torch.__file__,
         "threads": torch.get_num_threads(),
@@ -50,8 +57,8 @@ def to_numpy(batch: Batch) -> Batch:
     return map_leaves(lambda leaf: leaf.detach().cpu().numpy() if isinstance(leaf, torch.Tensor) else leaf, batch)
 
 
-def _to_torch(batch: Batch) -> Batch:
-    return map_leaves(lambda leaf: torch.from_numpy(np.array(leaf)) if isinstance(leaf, np.ndarray) else leaf, batch)
+def _to_torch(batch: Batch, device: torch.device) -> Batch:
+    return map_leaves(lambda leaf: torch.from_numpy(np.array(leaf)).to(device) if isinstance(leaf, np.ndarray) else leaf, batch)
 
 
 def _state(model: torch.nn.Module) -> list[tuple[str, torch.Tensor]]:
@@ -62,10 +69,10 @@ def _state(model: torch.nn.Module) -> list[tuple[str, torch.Tensor]]:
 class _Step:
     """The file's model in its first state, its parameters and what is minimised, in a precision."""
 
-    def __init__(self, own: OwnFile, precision: str, scale: float) -> None:
-        self.own, self.precision, self.scale = own, precision, scale
-        if precision not in ("fp32", "bf16", "fp16"):
-            raise Unsupported(f"{precision}: needs a GPU. On a CPU a step is verified in fp32, bf16 and fp16.")
+    def __init__(self, own: OwnFile, precision: str, scale: float, device: str = "cpu") -> None:
+        self.own, self.precision, self.scale, self.device = own, precision, scale, device_of(device)
+        if precision not in ("fp32", "tf32", "bf16", "fp16"):
+            raise Unsupported(f"{precision}: a step is verified in fp32, bf16 and fp16, on a GPU in tf32 as well")
         self.model = self._build()
         self._check_model(self.model)
         made = {name: tensor.detach().clone() for name, tensor in _state(self.model)}
@@ -77,6 +84,7 @@ class _Step:
                     "It must make the same model each time."
                 )
         self._first = {name: _begun(own, name, tensor) for name, tensor in made.items()}
+        self.model.to(self.device)  # built on the CPU, so that it begins with the same numbers everywhere
 
     def _build(self) -> Any:
         torch.manual_seed(_SEED)
@@ -104,12 +112,11 @@ class _Step:
         return self.own.call("optimizer", self.model) if self.own.has("optimizer") else None
 
     def autocast(self) -> contextlib.AbstractContextManager:
-        halves = {"bf16": torch.bfloat16, "fp16": torch.float16}
-        return torch.autocast("cpu", dtype=halves.get(self.precision, torch.bfloat16), enabled=self.precision in halves)
+        return autocast(self.precision, device=self.device)
 
     def differentiate(self, loss_of: Callable[[Batch], Any], batch: Batch, share: float) -> Any:
         """Add the gradients of a batch's share of a step to what is there; return the loss."""
-        loss = loss_of(_to_torch(batch))
+        loss = loss_of(_to_torch(batch, self.device))
         if getattr(loss, "shape", None) is None or loss.numel() != 1:
             raise OwnFileError(f"{self.own.path.name}: loss: gave {_shown(loss)}. Allowed: one number, a tensor of one element.")
         try:
@@ -173,7 +180,7 @@ class _Step:
         self.begin()
         self.model.eval()
         with torch.no_grad():
-            loss, *outputs = evaluation(_to_torch(batch))
+            loss, *outputs = evaluation(_to_torch(batch, self.device))
             found = {"loss": read(loss).reshape(())}
             return found | {f"outputs/{place}": read(each) for place, each in enumerate(outputs)}
 
@@ -195,7 +202,7 @@ class Program(_Step):
     """The step in one context."""
 
     def __init__(self, own: OwnFile, request: StepRequest, facts: dict[str, Any]) -> None:
-        super().__init__(own, request.precision, facts.get(_SCALE, 1.0))
+        super().__init__(own, request.precision, facts.get(_SCALE, 1.0), request.device)
         self._mode = request.mode
         self._compiled: dict[tuple, Callable[[Batch], Any]] = {}
 
@@ -207,9 +214,9 @@ class Program(_Step):
 
     def taps(self, batch: Batch) -> Arrays:
         with _Taps(self.model) as taps:
-            taps.prepare(lambda: self.minimised(_to_torch(batch)), self.begin)
+            taps.prepare(lambda: self.minimised(_to_torch(batch, self.device)), self.begin)
             function = taps.shown(self.minimised)
-            program = _compiled(function, self._mode, self.model, batch=_to_torch(batch), leaves=taps.leaves)
+            program = _compiled(function, self._mode, self.model, batch=_to_torch(batch, self.device), leaves=taps.leaves)
             found = self.steps(taps.kept(program), [[batch]], _read)
             return taps.read(_read, self.scale, found["loss"]) | found
 
@@ -257,8 +264,7 @@ def _traced(function: Callable[[Batch], Any], model: Any, batch: Batch, leaves: 
     module = Traced()
     module.train(model.training)
     before = {name: tensor.detach().clone() for name, tensor in _state(model)}
-    random = torch.get_rng_state()
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), torch.random.fork_rng({each.device for each in tensors if each.is_cuda}):
         warnings.simplefilter("ignore")
         try:
             # The cache of autocast would record one cast of each weight as a constant.
@@ -267,7 +273,6 @@ def _traced(function: Callable[[Batch], Any], model: Any, batch: Batch, leaves: 
             with torch.no_grad():
                 function(batch)  # which cannot be carried out at all
             raise Unsupported(f"torch.jit.trace cannot trace the step: {error}") from error
-    torch.set_rng_state(random)
     with torch.no_grad():
         for name, tensor in _state(model):
             tensor.copy_(before[name])
@@ -318,7 +323,7 @@ class Oracle(_Step):
 
     def taps(self, batch: Batch) -> Arrays:
         with _Taps(self.model) as taps:
-            taps.prepare(lambda: self.minimised(_to_torch(batch)), self.begin)
+            taps.prepare(lambda: self.minimised(_to_torch(batch, self.device)), self.begin)
             with self._shadows() as shadows:
                 found = self.steps(taps.kept(taps.shown(self.minimised)), [[batch]], shadows.array)
                 return taps.read(shadows.array, self.scale, found["loss"]) | found
@@ -350,11 +355,11 @@ class Oracle(_Step):
             for name, each in self.model.named_parameters():
                 if name in moved:
                     shadows.of(each).add_(torch.from_numpy(moved[name]))
-            return float(shadows.array(self.minimised(_to_torch(batch))))
+            return float(shadows.array(self.minimised(_to_torch(batch, self.device))))
 
     @contextlib.contextmanager
     def _shadows(self) -> Iterator[Any]:
-        with shadowed(self._draw) as shadows:
+        with shadowed(self._draw, is_tf32=self.precision == "tf32") as shadows:
             yield shadows
         self._choices = shadows.choices
         self._taken |= shadows.taken
@@ -461,7 +466,7 @@ def _gradient(parameter: Any, read: Callable[[Any], np.ndarray]) -> np.ndarray:
 
 
 def _read(tensor: Any) -> np.ndarray:
-    return tensor.detach().float().numpy().copy() if tensor.is_floating_point() else tensor.detach().numpy().copy()
+    return (tensor.detach().float() if tensor.is_floating_point() else tensor.detach()).cpu().numpy().copy()
 
 
 def _shown(value: Any) -> str:

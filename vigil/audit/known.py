@@ -28,6 +28,7 @@ class KnownCall(Part):
 
     kinds: of findings. quantities: `gradients/*`. most: floors beyond which it is another finding; left out where numbers are
     wrong. evidence: a script below docs/findings/, or a link. cpu_flags: of the processor, as in `verify.known_findings`.
+    devices: where the calls are made.
     """
 
     name: str
@@ -41,6 +42,7 @@ class KnownCall(Part):
     modes: tuple[str, ...] = ("*",)
     most: float = Field(default=float("inf"), gt=0)
     cpu_flags: tuple[str, ...] = ()
+    devices: tuple[str, ...] = ("cpu",)
     evidence: str
 
     def covers(self, *, framework: str, release: str, mode: str) -> bool:
@@ -59,9 +61,9 @@ class KnownCall(Part):
         return self.names(operator, way) and placed and not (ratio or 0.0) > self.most
 
 
-def of_processor(known: Sequence[KnownCall], flags: str) -> list[KnownCall]:
-    """Return the known findings that a processor with these flags has."""
-    return [each for each in known if is_such_a_processor(flags, each.cpu_flags)]
+def of_processor(known: Sequence[KnownCall], flags: str, *, device: str = "cpu") -> list[KnownCall]:
+    """Return the known findings of a device, on a processor with these flags."""
+    return [each for each in known if device in each.devices and is_such_a_processor(flags, each.cpu_flags)]
 
 
 def _any(value: str, patterns: Sequence[str]) -> bool:

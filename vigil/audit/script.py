@@ -128,6 +128,19 @@ def script_of(
     return "\n".join(lines) + "\n"
 
 
+def on_gpu(script: str, framework: str) -> str:
+    """Return a script that makes its call on a GPU, in float32 that is not rounded to TF32."""
+    if framework == "jax":  # which computes on a GPU wherever there is one
+        return _after(script, "import jax.numpy as jnp\n", ['jax.config.update("jax_default_matmul_precision", "highest")'])
+    moved = script.replace("torch.from_numpy(", "torch.as_tensor(").replace(".double().numpy()", ".double().cpu().numpy()")
+    return _after(moved, "import torch\n", ['torch.set_default_device("cuda")', "torch.backends.cudnn.allow_tf32 = False"])
+
+
+def _after(script: str, line: str, more: Sequence[str]) -> str:
+    before, found, after = script.partition(line)
+    return before + found + "".join(f"{each}\n" for each in more) + after
+
+
 def _tensor(framework: str, question: Question, name: str, text: str) -> str:
     array = question.arguments[name]
     kind = _KINDS["fp32" if name in question.kept else question.precision]

@@ -31,7 +31,7 @@ from vigil.audit.judge import BITS, DEVICE, MOVES, RAISED, RAISES, REFUSED, WRIT
 from vigil.audit.known import KnownCall, of_processor
 from vigil.audit.limits import AuditLimits, key_of
 from vigil.audit.plan import Trial, plan
-from vigil.audit.script import script_of
+from vigil.audit.script import on_gpu, script_of
 from vigil.documents.audit import (
     Audit,
     AuditCoverage,
@@ -64,6 +64,7 @@ _WORST_FIRST = (WRONG, DEVICE, BITS, MOVES, WRITES, DIED, RAISES)
 class Extent:
     """How much is audited: entries, patterns of public names, modes, precisions (empty: all), threads, the seed of all arguments.
 
+    device: where the calls are made. On a GPU other bits from equal ones are no finding: many of its kernels add up in any order.
     is_whole: all entries are, so that what no call reaches is told too.
     """
 
@@ -74,6 +75,7 @@ class Extent:
     precisions: Sequence[str] = ()
     is_quick: bool = False
     threads: int = 1
+    device: str = "cpu"
     seed: int = 0
 
     def families(self) -> dict[str, list[Entry]]:
@@ -133,7 +135,7 @@ def audit(
         night: that it is part of.
     """
     began = time.monotonic()
-    known = of_processor(known, str(describe_machine()["cpu_flags"]))
+    known = of_processor(known, str(describe_machine()["cpu_flags"]), device=extent.device)
     rows: list[Row] = []
     worst: dict[str, dict[str, float]] = {}
     scores: dict[str, float] = {}
@@ -172,7 +174,8 @@ def audit(
                         derived[way].add(call)
                     version = version or _version_of(directory / group.directory)
                     for row in _firsts(each.rows, scripts):
-                        scripts[_key(row)] = _script(directory, started.framework, version, row, exact, number=len(scripts)) or ""
+                        made = _script(directory, started.framework, version, extent.device, row, exact, number=len(scripts))
+                        scripts[_key(row)] = made or ""
                 processes += (of_group := _processes(group, ended.result()))
                 rows += _deaths(of_group, group)
                 _note_lost(lost, of_group, group, directory / group.directory)
@@ -196,6 +199,7 @@ def audit(
         fault=PlantedFault(name=started.fault["name"], sha256=started.fault["sha256"]) if started.fault else None,
         modes=tuple(extent.modes),
         threads=extent.threads,
+        device=extent.device,
         seed=extent.seed,
         is_quick=extent.is_quick,
         verdict=_verdict([each.failure for each in processes if each.failure], findings, fixed, rows),
@@ -245,6 +249,7 @@ def request_of(
     ways: Sequence[str] = ("*",),
     tells_names: bool = False,
     is_wide: bool = False,
+    device: str = "cpu",
 ) -> AuditRequest:
     """Return what one process of the framework is asked."""
     return AuditRequest(
@@ -260,6 +265,7 @@ def request_of(
         mutants=(),
         fault=started.fault,
         heartbeat_seconds=HEARTBEAT_SECONDS,
+        device=device,
     )
 
 
@@ -310,6 +316,7 @@ def _carried_out(started: Started, extent: Extent, group: _Group, directory: Pat
             ways=extent.ways,
             tells_names=extent.is_whole and not group.is_wide and group.part == 0,
             is_wide=group.is_wide,
+            device=extent.device,
         )
         one = carried_out(started, directory, request, option=OPTION)
         ended.append(one)
@@ -379,6 +386,8 @@ def _judged(
         for trial, question, right in exact:
             judged = _Judged([], [], [])
             for told, arrays in answers.get(question.id, []):
+                if extent.device == "gpu":
+                    told = {**told, "other_bits": []}
                 more, measured = rows_of(trial, question, right, told, arrays, group.mode, limits)
                 judged.rows.extend(more)
                 judged.measured.extend(measured)
@@ -480,7 +489,9 @@ def _firsts(rows: Sequence[Row], scripts: Mapping[tuple, str]) -> list[Row]:
     return found
 
 
-def _script(directory: Path, framework: str, version: str | None, row: Row, exact: Exact, *, number: int) -> str | None:
+def _script(
+    directory: Path, framework: str, version: str | None, device: str, row: Row, exact: Exact, *, number: int
+) -> str | None:
     assert row.quantity is not None
     assert row.measured is not None
     text = script_of(
@@ -489,6 +500,8 @@ def _script(directory: Path, framework: str, version: str | None, row: Row, exac
     )  # fmt: skip
     if text is None:
         return None
+    if device == "gpu":
+        text = on_gpu(text, framework)
     name = f"finding-{number + 1}-{row.trial.entry.name}.py"
     replace_text(directory / name, text)
     return name

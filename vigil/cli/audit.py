@@ -56,6 +56,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     parser.add_argument("--mode", metavar="M,N", help="eager, jit, compile (default: as the framework is used)")
     parser.add_argument("--precision", metavar="P,Q", help=f"some of {', '.join(PRECISIONS)} (default: all)")
     parser.add_argument("--quick", action="store_true", help="the sizes that find most, in fp32: minutes")
+    parser.add_argument("--device", metavar="DEVICE", help="cpu, or gpu for calls of torch and jax (default: cpu)")
     parser.add_argument("--threads", metavar="N", help="how many threads the framework has (default: 1)")
     parser.add_argument(
         "--jobs", metavar="N", help="processes side by side, each with its part of the operators (default: as many as cores)"
@@ -101,6 +102,7 @@ def run(arguments: argparse.Namespace) -> int:
         precisions=[] if arguments.precision is None else options.names("--precision", arguments.precision, PRECISIONS),
         is_quick=arguments.quick,
         threads=options.whole_number("--threads", arguments.threads or "1", least=1, most=1024),
+        device=own_step.device_from(arguments),
         seed=options.whole_number("--seed", arguments.seed or "0", least=0),
     )
     most = max(1, len(available_cores()) // extent.threads)

@@ -22,7 +22,7 @@ from vigil.terminal import answered
 from vigil.tracking import upload_or_note
 
 # All forms of a layer are in the table.
-_NOT_ALLOWED = ("calls", "mode", "precision", "quick", "threads", "seed", "list", "coverage", "fault")
+_NOT_ALLOWED = ("calls", "mode", "device", "precision", "quick", "threads", "seed", "list", "coverage", "fault")
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -31,7 +31,8 @@ def run(arguments: argparse.Namespace, file: Path) -> int:
     precisions = (
         list(PRECISIONS) if arguments.precision is None else options.names("--precision", arguments.precision, PRECISIONS)
     )
-    several = [1, 2][: len(available_cores())]
+    device = own_step.device_from(arguments)
+    several = [1, 2][: len(available_cores())] if device == "cpu" else [1]
     threads = several if arguments.threads is None else options.whole_numbers("--threads", arguments.threads, least=1, most=1024)
     seeds = SEEDS if arguments.seeds is None else options.whole_number("--seeds", arguments.seeds, least=1)
     limits = operator_limits()
@@ -42,7 +43,7 @@ def run(arguments: argparse.Namespace, file: Path) -> int:
         directory = new_own_directory(runs_directory(), file, "operator")
         verify_operator(
             asked,
-            make_context(framework=framework, mode=mode, precision=precisions[0]),
+            make_context(framework=framework, mode=mode, precision=precisions[0], device=device),
             directory,
             limits,
             precisions=precisions,

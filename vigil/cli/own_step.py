@@ -10,7 +10,7 @@ from pathlib import Path
 
 from reports.step_text import step_block
 from vigil.cli import options, own_operator
-from vigil.documents.context import DETERMINISM, MODES
+from vigil.documents.context import DETERMINISM, DEVICES, MODES
 from vigil.documents.provenance import NamedRelease
 from vigil.documents.step import StepVerification
 from vigil.errors import UsageError
@@ -23,12 +23,21 @@ from vigil.progress import StageDisplay
 from vigil.releases.store import held, obtain
 from vigil.steps.limits import step_limits
 from vigil.steps.processes import Asked
-from vigil.steps.verify import PRECISIONS, Setting, asked_of, framework_of, new_own_directory, settings_of, verify_step
+from vigil.steps.verify import (
+    GPU_PRECISIONS,
+    PRECISIONS,
+    Setting,
+    asked_of,
+    framework_of,
+    new_own_directory,
+    settings_of,
+    verify_step,
+)
 from vigil.terminal import answered
 from vigil.tracking import upload_or_note
 
 OPTIONS = ("python", "threads", "seeds")
-NOT_ALLOWED = ("device", "devices", "shards", "attention", "markdown")
+NOT_ALLOWED = ("devices", "shards", "attention", "markdown")
 GROUP = "a file of your own"
 
 
@@ -118,12 +127,20 @@ def refuse_options_of_recipes(arguments: argparse.Namespace, *more: str) -> None
 def settings_from(arguments: argparse.Namespace, framework: str) -> list[Setting]:
     """Return the contexts that were asked for; without a word, all of them. Raises UsageError."""
     modes = list(MODES) if arguments.mode is None else options.names("--mode", arguments.mode, MODES)
-    precisions = (
-        list(PRECISIONS) if arguments.precision is None else options.names("--precision", arguments.precision, PRECISIONS)
-    )
+    device = device_from(arguments)
+    offered = PRECISIONS if device == "cpu" else GPU_PRECISIONS
+    precisions = list(offered) if arguments.precision is None else options.names("--precision", arguments.precision, offered)
     threads = None if arguments.threads is None else options.whole_numbers("--threads", arguments.threads, least=1, most=1024)
     determinism = options.names("--determinism", arguments.determinism or "off", DETERMINISM)
-    return settings_of(framework, modes, precisions, threads, determinism=determinism)
+    return settings_of(framework, modes, precisions, threads, determinism=determinism, device=device)
+
+
+def device_from(arguments: argparse.Namespace) -> str:
+    """Return the kind of device that a user's file computes on. Raises UsageError."""
+    device = getattr(arguments, "device", None) or "cpu"
+    if device not in DEVICES:
+        raise UsageError(f"--device: found {device!r}. Allowed: {', '.join(DEVICES)}.")
+    return device
 
 
 def jobs_from(arguments: argparse.Namespace) -> int:

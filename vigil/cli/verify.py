@@ -26,12 +26,12 @@ from vigil.process.environment import is_installed, require_framework
 from vigil.progress import RunDisplay
 from vigil.recipes.loading import Recipe, recipe_names
 from vigil.releases.store import held, obtain
-from vigil.runs.contexts import ALL_PRECISIONS, every_context, in_short_form
+from vigil.runs.contexts import ALL_GPU_PRECISIONS, ALL_PRECISIONS, every_context, in_short_form
 from vigil.terminal import answered
 from vigil.tracking import upload_or_note
 from vigil.verify.standards import Standard, load_standard, new_verify_directory, verify_context, verify_contexts
 
-_ONE_CONTEXT_ONLY = ("device", "devices", "shards", "determinism", "attention")
+_ONE_CONTEXT_ONLY = ("devices", "shards", "determinism", "attention")
 _ALL_ONLY = ("jobs", "markdown")
 EXIT_CODES = (
     "exit codes: 0 reproduced, 1 regressed or a known finding, 2 wrong usage or recipe, 3 failed, unsupported or could not run; "
@@ -63,7 +63,8 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
         "--all",
         action="store_true",
         help="every context: --framework, --mode and --precision may then be lists (default: every installed framework, "
-        f"{','.join(MODES)} and {','.join(ALL_PRECISIONS)}); one device, two, and two with uneven shards. "
+        f"{','.join(MODES)} and {','.join(ALL_PRECISIONS)}); one device, two, and two with uneven shards; "
+        "with --device gpu tf32 as well, and one GPU. "
         "What differs from mode jit in fp32 on one device in more than one thing is verified in the short form, "
         "where each of these is verified in full",
     )
@@ -146,7 +147,9 @@ def _run_one(arguments: argparse.Namespace, recipe: Recipe, training: dict[str, 
 def _run_all(arguments: argparse.Namespace, recipes: dict[str, Recipe], under: _Release) -> int:
     frameworks = options.frameworks_from(arguments)
     modes = MODES if arguments.mode is None else options.names("--mode", arguments.mode, MODES)
-    precisions = ALL_PRECISIONS if arguments.precision is None else options.names("--precision", arguments.precision, PRECISIONS)
+    device = own_step.device_from(arguments)
+    usual = ALL_PRECISIONS if device == "cpu" else ALL_GPU_PRECISIONS
+    precisions = usual if arguments.precision is None else options.names("--precision", arguments.precision, PRECISIONS)
     jobs = options.whole_number("--jobs", arguments.jobs or "1", least=1)
     fault, timeout = fault_entry(arguments.fault), options.seconds("--hang-timeout", arguments.hang_timeout)
     for name in frameworks if under.python is None else ():
@@ -159,7 +162,7 @@ def _run_all(arguments: argparse.Namespace, recipes: dict[str, Recipe], under: _
     for recipe, (standard, data_directory) in zip(recipes.values(), standards, strict=True):
         training = recipe.resolve(arguments.profile)
         sizes = {"batch_size": training["batch_size"], "rows": rows_of_part(training)}
-        contexts = every_context(frameworks, modes=modes, precisions=precisions, **sizes)
+        contexts = every_context(frameworks, modes=modes, precisions=precisions, device=device, **sizes)
         results = verify_contexts(
             standard,
             contexts,

@@ -149,6 +149,7 @@ class Audit(Document):
     fault: PlantedFault | None
     modes: tuple[str, ...]
     threads: int
+    device: str = "cpu"
     seed: int
     is_quick: bool
     verdict: StepVerdict

@@ -67,6 +67,7 @@ def alarm_of(directory: Path, *, finding: int = 1) -> Alarm:
     """
     if (directory / Audit.FILE_NAME).exists():
         audit = Audit.read(directory)
+        _require_cpu(directory, audit.device)
         wrong = [each for each in audit.findings if each.kind == "wrong"]
         if not 1 <= finding <= len(wrong):
             raise UsageError(
@@ -90,6 +91,7 @@ def alarm_of(directory: Path, *, finding: int = 1) -> Alarm:
         return Alarm(directory, source, verification, verification.context.framework, fault)
     if (directory / OperatorVerification.FILE_NAME).exists():
         operator = OperatorVerification.read(directory)
+        _require_cpu(directory, operator.context.device)
         shown = finding_of(operator, finding)
         own = own_text(operator.file)
         tensor = f": {shown.tensor}" if shown.tensor else ""
@@ -103,6 +105,7 @@ def alarm_of(directory: Path, *, finding: int = 1) -> Alarm:
     if (directory / StepVerification.FILE_NAME).exists():
         step = StepVerification.read(directory)
         context = context_of(step, finding)
+        _require_cpu(directory, context.context.device)
         own = own_text(step.file)
         where = context.origin.text if context.origin else context.verdict.reason
         what = f"{own.name}, {context.text}, {step.framework} {step.framework_version}: {where}"
@@ -121,6 +124,12 @@ def alarm_of(directory: Path, *, finding: int = 1) -> Alarm:
         f"{OperatorVerification.FILE_NAME} and {Replay.FILE_NAME}. Allowed: the directory of an audit, of a verification or of a "
         "replay that found something wrong."
     )
+
+
+def _require_cpu(directory: Path, device: str) -> None:
+    """Raise UsageError for what was found on a GPU: a script that is made smaller on the CPU would show something else."""
+    if device != "cpu":
+        raise UsageError(f"{directory}: found on a GPU. Allowed: what was found on the CPU, where scripts are made and tried.")
 
 
 def _fault(planted: PlantedFault | None, command: str) -> dict[str, str] | None:

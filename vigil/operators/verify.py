@@ -95,6 +95,7 @@ def verify_operator(
             reach=reach(),
             fault=asked.fault,
             heartbeat_seconds=HEARTBEAT_SECONDS,
+            device=context.device,
         )
         ended = carried_out(asked, directory / f"{context.text}-t{count}", request, option=OPTION)
         ended_all.append(ended)

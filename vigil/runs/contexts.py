@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from vigil.documents.context import Context, make_context
 
 ALL_PRECISIONS = ("fp32", "bf16", "fp16", "fp64")
+ALL_GPU_PRECISIONS = ("fp32", "tf32", "bf16", "fp16", "fp64")
 MATRIX_MODES = ("eager", "jit", "compile")
 MATRIX_PRECISIONS = ("fp32", "bf16")
 MATRIX_DEVICES = (1, 2)
@@ -30,17 +31,26 @@ def matrix_contexts(
 
 
 def every_context(
-    frameworks: Sequence[str], *, modes: Sequence[str], precisions: Sequence[str], batch_size: int, rows: int = 1
+    frameworks: Sequence[str],
+    *,
+    modes: Sequence[str],
+    precisions: Sequence[str],
+    batch_size: int,
+    rows: int = 1,
+    device: str = "cpu",
 ) -> list[Context]:
-    """Return every combination with one device, two, and two with uneven shards, as far as the batch has parts to share."""
+    """Return every combination with one device, two, and two with uneven shards, as far as the batch has parts to share.
+
+    Of GPUs one alone: a machine has as many as it has.
+    """
     parts = batch_size // rows
     placements: list[tuple[int, tuple[int, int] | None]] = [(1, None)]
-    if parts > 1:
+    if parts > 1 and device == "cpu":
         placements.append((2, None))
-    if parts > 2:
+    if parts > 2 and device == "cpu":
         placements.append((2, uneven_shards(batch_size, rows=rows)))
     return [
-        make_context(framework=framework, mode=mode, precision=precision, devices=devices, shards=shards)
+        make_context(framework=framework, mode=mode, precision=precision, device=device, devices=devices, shards=shards)
         for framework, mode, precision, (devices, shards) in itertools.product(frameworks, modes, precisions, placements)
     ]
 

@@ -18,11 +18,10 @@ import numpy as np
 import scipy
 
 from runners.contract.steps import frame
-from vigil.documents.provenance import processor_of
 from vigil.errors import CannotRun
 from vigil.paths import reference_directory
 from vigil.verify.distance import Difference
-from vigil.verify.limits import NO_ROUNDING, Key, Limit, Limits, limits_in, require_rounding, size_of
+from vigil.verify.limits import NO_ROUNDING, Key, Limit, Limits, computed_on, limits_in, require_rounding, size_of
 
 NAME = "own_steps"  # of the folder with clean rows, as if all users' programs were one recipe
 # The chance that a family of tensors of a correct program lies above its limit in one statistic; larger for what is looked at
@@ -73,7 +72,7 @@ def limits_of(rows: Iterable[Mapping[str, Any]]) -> Limits:
     count, processors = 0, set()
     for row in rows:
         count += 1
-        processors.add(processor_of(row["hardware"]))
+        processors.add(computed_on(row))
         for family in row["largest"]:
             if family in row.get("not_clean", {}):
                 continue

@@ -97,6 +97,7 @@ def run(
     mode: str = "eager",
     precision: str,
     determinism: str = "off",
+    device: str = "cpu",
     threads: int = 1,
     cores: list[int] | None = None,
     looks: bool = False,
@@ -126,6 +127,7 @@ def run(
         fault=asked.fault if task not in ("oracle", "updates") else None,  # what is expected has none
         heartbeat_seconds=HEARTBEAT_SECONDS,
         determinism=determinism,
+        device=device,
         rows=rows,
     )
     return carried_out(asked, directory, request, option=frame.OPTION, variables=variables)

@@ -37,6 +37,8 @@ from vigil.steps.processes import Asked, Ended, given_of, oracle_name, run, seed
 from vigil.verify.limits import Limits
 
 PRECISIONS = ("fp32", "bf16", "fp16")
+# On a GPU float32 is both: as products of it are, and rounded to TF32, as PyTorch may and JAX does unless told otherwise.
+GPU_PRECISIONS = ("fp32", "tf32", "bf16", "fp16")
 _MOST_OUT = 50
 _MOST_LOOKS = 3
 _WORST_FIRST = (Verdict.REGRESSED, Verdict.UNKNOWN, Verdict.UNSUPPORTED, Verdict.REPRODUCED)
@@ -103,19 +105,22 @@ def settings_of(
     threads: Sequence[int] | None,
     *,
     determinism: Sequence[str] = ("off",),
+    device: str = "cpu",
 ) -> list[Setting]:
     """Return the contexts of these modes and precisions: each on one thread, and those of fp32, or a single one, on two as well.
+
+    On a GPU each is there once: how many threads its process has makes no difference to it.
 
     Args:
         threads: how many, if that is said.
     """
     contexts = [
-        make_context(framework=framework, mode=mode, precision=each, determinism=switch)
+        make_context(framework=framework, mode=mode, precision=each, determinism=switch, device=device)
         for each in precisions for mode in modes for switch in determinism
     ]  # fmt: skip
     if threads:
         return [Setting(context, count) for count in threads for context in contexts]
-    several = min(2, len(available_cores()))
+    several = min(2, len(available_cores())) if device == "cpu" else 1
     more = [context for context in contexts if several > 1 and (context.precision == "fp32" or len(contexts) == 1)]
     return [Setting(context, 1) for context in contexts] + [Setting(context, several) for context in more]
 
@@ -224,6 +229,7 @@ def _run_all(
             mode=setting.context.mode,
             precision=setting.context.precision,
             determinism=setting.context.determinism,
+            device=setting.context.device,
             threads=setting.threads,
             cores=cores,
             expected=[oracles[setting.context.precision]],
@@ -324,6 +330,7 @@ def _look(
                 mode=context.mode,
                 precision=context.precision,
                 determinism=context.determinism,
+                device=context.device,
                 threads=each.setting.threads,
                 cores=cores,
                 expected=[oracle.directory],

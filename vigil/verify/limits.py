@@ -109,6 +109,11 @@ class Limits:
         return worst
 
 
+def computed_on(row: Mapping[str, Any]) -> str:
+    """Return the processor, or the GPU, that a clean row was computed on."""
+    return str(row["gpu"]) if "gpu" in row else processor_of(row["hardware"])
+
+
 def summary_row(differences: Iterable[Difference], **facts: Any) -> dict[str, Any]:
     """Return the raw sample of one clean case: the largest value of each (family, statistic)."""
     largest: dict[str, dict[str, float]] = {}
@@ -127,7 +132,7 @@ def make_limits(rows: Iterable[Mapping[str, Any]]) -> Limits:
     for row in rows:
         count += 1
         if "hardware" in row:
-            processors.add(processor_of(row["hardware"]))
+            processors.add(computed_on(row))
         state, asked = (row["seed"], row["case"].split("/")[0]), (row["context"], row["case"])
         for name, statistics in row["largest"].items():
             if name in row.get("not_clean", {}):

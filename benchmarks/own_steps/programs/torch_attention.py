@@ -30,7 +30,7 @@ class Decoder(nn.Module):
         self.norm = nn.LayerNorm(WIDTH)
 
     def forward(self, words):
-        x = self.words(words) + self.places(torch.arange(words.shape[1]))
+        x = self.words(words) + self.places(torch.arange(words.shape[1], device=words.device))
         return F.linear(self.norm(self.blocks(x)), self.words.weight)
 
 

@@ -37,7 +37,7 @@ class GPT(nn.Module):
                 nn.init.normal_(each, std=0.02 / (2 * LAYERS) ** 0.5 if deep else 0.02)
 
     def forward(self, letters):
-        x = self.letters(letters) + self.places(torch.arange(letters.shape[1]))
+        x = self.letters(letters) + self.places(torch.arange(letters.shape[1], device=letters.device))
         for layer in self.layers:
             x = layer(x)
         return F.linear(self.norm(x), self.letters.weight)

@@ -24,6 +24,7 @@ class AuditRequest:
     is_wide: all questions are in float64, for which JAX has to be told before its first operation.
     mutants: defects that are planted in each call, one at a time; empty: none is.
     fault: a planted fault, as in a run's spec.
+    device: cpu or gpu, where the calls are made.
     """
 
     framework: str
@@ -38,10 +39,12 @@ class AuditRequest:
     mutants: tuple[str, ...]
     fault: dict[str, str] | None
     heartbeat_seconds: float
+    device: str = "cpu"
 
     # What a run's spec says as well (`runners.contract.compiled.Compiling`).
     task: ClassVar[str] = "verify"
     attention: ClassVar[str] = "default"
+    determinism: ClassVar[str] = "off"
     devices: ClassVar[int] = 1
     shards: ClassVar[tuple[int, ...]] = ()
 

@@ -23,6 +23,7 @@ class OperatorRequest:
     limits: by precision and family of tensors, how many floors a large tensor of a correct operator may be off.
     reach: by how much more a tensor may be, by its degrees of freedom, in ascending order.
     fault: a planted fault, as in a run's spec.
+    device: cpu or gpu, where the candidate computes; what is right is computed on the CPU.
     trial: the only inputs to try, as `Trial` has them: what is right of them is written down, and smaller ones are looked for.
     """
 
@@ -41,10 +42,12 @@ class OperatorRequest:
     fault: dict[str, str] | None
     heartbeat_seconds: float
     trial: dict[str, Any] | None = None
+    device: str = "cpu"
 
     # What a run's spec says as well (`runners.contract.compiled.Compiling`).
     task: ClassVar[str] = "verify"
     attention: ClassVar[str] = "default"
+    determinism: ClassVar[str] = "off"
     devices: ClassVar[int] = 1
     shards: ClassVar[tuple[int, ...]] = ()
 

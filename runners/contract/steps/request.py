@@ -29,6 +29,7 @@ class StepRequest:
     given: the directory of an oracle that kept these: its batches and its model's first numbers take the place of the file's.
     fault: a planted fault, as in a run's spec.
     determinism: off, or on: kernels that give the same bits each time, or refuse to run.
+    device: cpu or gpu, where a context computes; oracles are on the CPU.
     rows: of the batch, its first ones, on which the step alone is asked; None: all of them, and every case.
     """
 
@@ -50,6 +51,7 @@ class StepRequest:
     fault: dict[str, str] | None
     heartbeat_seconds: float
     determinism: str = "off"
+    device: str = "cpu"
     rows: int | None = None
 
     # What a run's spec says as well (`runners.contract.compiled.Compiling`).
