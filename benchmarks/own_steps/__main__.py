@@ -48,27 +48,23 @@ def clean_rows() -> list[dict[str, Any]]:
 
 
 def measure(
-    programs: Sequence[Path], *, seeds: Sequence[int], precisions: Sequence[str], modes: Sequence[str], device: str, jobs: int
-) -> None:
-    """Measure programs and append their rows, a program and precision at a time."""
-    with hosts() as opened:
-        _measure(programs, opened, seeds=seeds, precisions=precisions, modes=modes, device=device, jobs=jobs)
-
-
-def _measure(
     programs: Sequence[Path],
-    opened: Hosts,
     *,
     seeds: Sequence[int],
     precisions: Sequence[str],
     modes: Sequence[str],
     device: str,
+    has_looks: bool,
     jobs: int,
 ) -> None:
+    """Measure programs and append their rows, a program and precision at a time.
+
+    Args:
+        has_looks: measure in float32 what is inside as well; limits are in floors of a precision's own.
+    """
     stop, lock = threading.Event(), threading.Lock()
-    # What is inside is looked at in float32 alone: limits are in floors of a precision's own.
     items = [(file, precision, looks) for file in programs for precision in precisions for looks in (False, True)
-             if precision == "fp32" or not looks]  # fmt: skip
+             if not looks or (has_looks and precision == "fp32")]  # fmt: skip
 
     def work(item: tuple[Path, str, bool], cores: list[int] | None) -> int:
         file, precision, looks = item
@@ -93,7 +89,8 @@ def _measure(
         print(f"{file.stem} {precision}{' inside' if looks else ''}: {len(rows)} rows", flush=True)
         return len(rows)
 
-    side_by_side(items, work, jobs=jobs, stop=stop, on_end=lambda done, count: print(f"[{done}/{len(items)}]", flush=True))
+    with hosts() as opened:
+        side_by_side(items, work, jobs=jobs, stop=stop, on_end=lambda done, count: print(f"[{done}/{len(items)}]", flush=True))
 
 
 def count(rows: Sequence[dict[str, Any]]) -> tuple[int, list[str]]:
@@ -166,6 +163,7 @@ def main() -> None:
     measuring.add_argument("--seeds", default="0,1,2,3")
     measuring.add_argument("--precisions", default=",".join(PRECISIONS))
     measuring.add_argument("--modes", default=",".join(MODES))
+    measuring.add_argument("--no-looks", action="store_true", help="only what steps compute, not what is inside")
     measuring.add_argument("--device", default="cpu", choices=DEVICES)
     measuring.add_argument("--jobs", type=int, default=len(available_cores()))
     actions.add_parser("count", help="count false alarms, each program by limits of the others")
@@ -185,6 +183,7 @@ def main() -> None:
             precisions=given.precisions.split(","),
             modes=given.modes.split(","),
             device=given.device,
+            has_looks=not given.no_looks,
             jobs=given.jobs,
         )
         return

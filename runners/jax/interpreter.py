@@ -250,7 +250,7 @@ def _mark_loop(equation: Equation, given: list[bool]) -> list[bool]:
         marked = [_mark(body, given[1:]) for body in equation.bodies]
         return [given[0] and all(each) for each in zip(*marked, strict=True)]
     if equation.name == "scan":
-        first, n = parameters["num_consts"], parameters["num_carry"]
+        first, n = _shares_of_scan(equation)
         fixed, carried, rows = given[:first], given[first : first + n], given[first + n :]
         step = functools.partial(_mark, equation.bodies[0])
         while (after := [a and b for a, b in zip(carried, step([*fixed, *carried, *rows]), strict=False)]) != carried:
@@ -265,6 +265,16 @@ def _mark_loop(equation: Equation, given: list[bool]) -> list[bool]:
         if after == carried:
             return carried
         carried = after
+
+
+def _shares_of_scan(equation: Equation) -> tuple[int, int]:
+    """Return how many of a scan's arguments are the same in each round, and how many a round passes on to the next one."""
+    parameters = equation.parameters
+    if "num_consts" in parameters:
+        return parameters["num_consts"], parameters["num_carry"]
+    # DIFFERS(jax 0.11): a tree of them says which are what.
+    fixed, carried, _ = parameters["ft_in"].update(range(len(equation.inputs))).unpack()
+    return len(list(fixed)), len(list(carried))
 
 
 class Interpreter:
@@ -328,7 +338,7 @@ class Interpreter:
 
     def _scan(self, equation: Equation, values: list[Any]) -> list[Any]:
         parameters, body = equation.parameters, equation.bodies[0]
-        first, n, length = parameters["num_consts"], parameters["num_carry"], parameters["length"]
+        (first, n), length = _shares_of_scan(equation), parameters["length"]
         fixed, carried, rows = values[:first], values[first : first + n], values[first + n :]
         given: list[list[Any]] = [[] for _ in body.outputs[n:]]
         order = range(length)[::-1] if parameters["reverse"] else range(length)

@@ -46,6 +46,12 @@ HAS_NONE = (
     "expects float32 or float64 dtypes",
     "view size is not compatible with input tensor's size and stride",
     "Linearization failed to produce known values for all output primals",
+    # What a GPU does not have, or takes from the CPU alone.
+    "Expected a 'cuda' device type for generator",
+    "should be a 1D CPU int64 tensor",
+    "Use Tensor.cpu() to copy the tensor to host memory first",
+    "with arguments from the 'CUDA' backend",
+    "requires all the params to be floating point Tensors of supported devices",
 )
 
 
