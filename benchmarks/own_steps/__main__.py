@@ -25,7 +25,7 @@ from vigil.digests import append_listed, read_listed
 from vigil.documents.context import DEVICES
 from vigil.paths import reference_directory
 from vigil.process.environment import describe_machine
-from vigil.process.hosts import Hosts, hosts
+from vigil.process.hosts import hosts
 from vigil.process.side_by_side import available_cores, side_by_side
 from vigil.steps.limits import NAME, limits_of, scores_of, step_limits
 from vigil.steps.processes import run
