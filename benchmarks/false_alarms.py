@@ -4,6 +4,7 @@
     vigil verify resnet_cifar --all --jobs 2                       # every context on the committed tape
     python -m benchmarks.false_alarms count                        # lists and counts every alarm that they raise; --markdown FILE
     python -m benchmarks.false_alarms measure --tape --jobs 2      # then: rows of the committed tape's own states
+    python -m benchmarks.false_alarms rows --gpu                   # how far rows are of their limits, by context
 
 `measure` puts the cases of verify, and every layer alone, to each context, with other initial weights, data order and batches for
 each seed. `count` reads the verifications in runs/ that hold the committed tape, whose seed, weights and batches are in no row
@@ -26,7 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from reports.verification_table import markdown
-from vigil.digests import append_listed, digest_of
+from vigil.digests import append_listed, digest_of, read_listed
 from vigil.documents.context import FRAMEWORKS, MODES, Context, parse_context
 from vigil.documents.record import Code, Environment
 from vigil.documents.verdict import Verdict
@@ -44,7 +45,7 @@ from vigil.verify.examination import differences_in, remove_tensors
 from vigil.verify.floors import Floor
 from vigil.verify.golden import Golden, make_golden, path_of
 from vigil.verify.inspection import arrays_of, differences_of, line_of, look_at
-from vigil.verify.limits import Limits, summary_row
+from vigil.verify.limits import Limits, computed_on, make_limits, size_of, summary_row
 from vigil.verify.standards import load_standard
 
 # Every context on one device, and some on two; uneven shards are the recipe's own.
@@ -102,7 +103,7 @@ APART = {
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("measure", "count"))
+    parser.add_argument("what", choices=("measure", "count", "rows"))
     parser.add_argument("--recipe", default="resnet_cifar")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--first-seed", type=int, default=2000)
@@ -110,9 +111,13 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--late", type=int, help="the late state's step (default: that of a golden tape, minutes to compute)")
     parser.add_argument("--markdown", type=Path, help="with count: also write the table of what was counted")
+    parser.add_argument("--gpu", action="store_true", help="with rows: those of GPUs")
     parser.add_argument("--no-looks", action="store_true", help="only what training runs, not the layers alone")
     parser.add_argument("--contexts", help="short forms, separated by commas (default: every one on one device, some on two)")
     arguments = parser.parse_args()
+    if arguments.what == "rows":
+        show_rows(arguments.recipe, is_gpu=arguments.gpu)
+        return 0
     if arguments.what == "count":
         documents = verifications(arguments.recipe)
         if arguments.markdown:
@@ -250,6 +255,30 @@ def with_findings(row: dict[str, Any]) -> dict[str, Any]:
         for name in families
     }
     return {**row, "not_clean": found} if found else row
+
+
+def show_rows(recipe_name: str, *, is_gpu: bool) -> None:
+    """Print a table of contexts: release, where, how many cases, and the farthest tensors, as multiples of their limits."""
+    files = read_listed(reference_directory() / recipe_name / "verify", "clean-*.jsonl")
+    rows = [json.loads(line) for content in files.values() for line in content.splitlines()]
+    limits = make_limits(rows)
+    of_contexts: dict[str, list[dict[str, Any]]] = {}
+    for row in rows:
+        if ("gpu" in row) is is_gpu:
+            of_contexts.setdefault(row["context"], []).append(row)
+    print("| context | release | on | cases | farthest, of its limit | its case, family, statistic |")
+    print("|---|---|---|---:|---:|---|")
+    for context, own in sorted(of_contexts.items()):
+        scores: dict[tuple[str, str, str], float] = {}
+        for row in own:
+            size = size_of(row["case"])
+            for family, statistics in row["largest"].items():
+                for statistic, value in statistics.items() if family not in row.get("not_clean", {}) else ():
+                    limit = limits.table[(row["precision"], size, family, statistic)]
+                    scores[row["case"], family, statistic] = value / limit.value
+        place = max(scores, key=lambda each: scores[each])
+        print(f"| {context} | {own[0]['framework_version']} | {computed_on(own[0])} | {len({row['case'] for row in own})} "
+              f"| {scores[place]:.2f} | {', '.join(place)} |")  # fmt: skip
 
 
 def verifications(recipe_name: str) -> list[Verification]:

@@ -17,6 +17,7 @@ from vigil.audit.exact import exact_of
 from vigil.audit.known import KnownCall, of_processor
 from vigil.audit.limits import AuditLimits
 from vigil.audit.plan import plan
+from vigil.audit.script import on_gpu
 from vigil.audit.sweep import Extent, audit, covered, rows_of
 from vigil.cli.main import main
 from vigil.documents.audit import Audit
@@ -256,6 +257,13 @@ def test_a_known_finding_is_of_its_processors():
     assert of_processor([wide, plain], "avx avx2 fma") == [plain]
 
 
+def test_a_known_finding_is_of_its_devices():
+    """What a GPU alone gets wrong excuses nothing on the CPU, and the other way round."""
+    on_gpu, on_cpu = known_call(devices=["gpu"]), known_call(name="plain")
+    assert of_processor([on_gpu, on_cpu], "") == [on_cpu]
+    assert of_processor([on_gpu, on_cpu], "", device="gpu") == [on_gpu]
+
+
 def test_a_known_finding_that_no_longer_shows_is_told(tmp_path):
     """The list cannot outlive the bug."""
     found = audited(tmp_path, "tanh", precisions=[], known=[known_call()])
@@ -299,3 +307,18 @@ def test_the_list_names_every_operator(capsys):
     assert main(["audit", "--list"]) == 0
     printed = capsys.readouterr().out
     assert all(name in printed for name in ("elementwise", "tanh", "logaddexp"))
+
+
+def test_a_script_for_a_gpu_makes_its_call_there(tmp_path):
+    """It shows the same: tried with the CPU by that name, since not every machine has a GPU."""
+    found = audited(tmp_path, "exp", fault="exp_long_tail")
+    [shown] = {each.script for each in found.findings if each.quantity == "outputs/0"}
+    text = (tmp_path / shown).read_text(encoding="utf-8")
+    moved = on_gpu(text, "torch")
+    assert 'torch.set_default_device("cuda")' in moved
+    assert "from_numpy" not in moved
+    (tmp_path / shown).write_text(moved.replace('"cuda"', '"cpu"'), encoding="utf-8")
+    assert run_script(tmp_path, shown, fault="exp_long_tail").stdout.startswith("WRONG")
+    assert run_script(tmp_path, shown).stdout.startswith("RIGHT")
+    of_jax = on_gpu("import jax\nimport jax.numpy as jnp\nx = 1\n", "jax")
+    assert of_jax.splitlines()[2:] == ['jax.config.update("jax_default_matmul_precision", "highest")', "x = 1"]

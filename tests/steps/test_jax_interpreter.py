@@ -280,3 +280,47 @@ def test_statistics_are_given_and_random_keys_are_not(tmp_path):
     rest = dict(zip(model.rest_names, model.rest, strict=True))
     assert np.asarray(rest["norm/mean"]).tolist() == own.given["norm/mean"].tolist()
     assert set(own.made) == {*model.names, *(name for name, leaf in rest.items() if not step._is_key(leaf))}
+
+
+def test_products_in_tf32_round_what_they_multiply():
+    """By a part in 2**11, where float32 rounds by one in 2**24; what is no product does not."""
+    exact = np.float64(X) @ np.float64(W)
+
+    def moved(is_tf32, function):
+        flat = flatten(jax.make_jaxpr(function)(X, W))
+        [found] = Interpreter(draw=3, is_tf32=is_tf32).run(flat, [X, W])
+        return found
+
+    for is_tf32, size in ((False, 2.0**-24), (True, 2.0**-11)):
+        off = np.linalg.norm(moved(is_tf32, lambda x, w: x @ w) - exact) / np.linalg.norm(exact)
+        assert 0.3 * size < off < 6 * size
+    squares = moved(True, lambda x, w: x * x)
+    assert np.abs(squares / np.float64(X) ** 2 - 1).max() < 2.0**-22
+
+
+class _Tree:
+    """What JAX 0.11 says of a scan's arguments: those that are the same each round, that are carried, and the rows."""
+
+    def __init__(self, fixed, carried, rows):
+        self.counts = fixed, carried, rows
+
+    def update(self, leaves):
+        self.leaves = list(leaves)
+        return self
+
+    def unpack(self):
+        ends = np.cumsum(self.counts)
+        return [self.leaves[end - count : end] for end, count in zip(ends, self.counts, strict=True)]
+
+
+def test_a_scan_of_jax_0_11_is_read_as_one_of_before():
+    """Where its parameters hold trees instead of numbers, its results are the same."""
+    flat = flatten(jax.make_jaxpr(_scanned)(X, W))
+    [scan] = [each for each in flat.equations if each.name == "scan"]
+    [expected] = Interpreter().run(flat, [X, W])
+    if "num_consts" in scan.parameters:
+        fixed, carried = scan.parameters["num_consts"], scan.parameters["num_carry"]
+        scan.parameters = {name: each for name, each in scan.parameters.items() if name not in ("num_consts", "num_carry")}
+        scan.parameters["ft_in"] = _Tree(fixed, carried, len(scan.inputs) - fixed - carried)
+    [found] = Interpreter().run(flat, [X, W])
+    assert found.tobytes() == expected.tobytes()

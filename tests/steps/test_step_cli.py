@@ -199,3 +199,32 @@ def test_a_race_gives_one_result_under_determinism(place, capsys):
     results = {each.context.text: each.repeated.results for each in the_document(place).contexts}
     assert results["torch-eager-fp32-x1"] > 1
     assert results["torch-eager-fp32-x1-det"] == 1
+
+
+@pytest.mark.parametrize("framework", FRAMEWORKS)
+def test_a_gpu_that_is_not_there_is_unsupported(place, framework, capsys):
+    """Its contexts are one of each mode and precision, TF32 among them, on a GPU; what could not be asked is no pass."""
+    if framework != "tensorflow" and _has_gpu(framework):
+        pytest.skip("this machine has a GPU")
+    assert main(["init", framework]) == 0
+    assert main(["verify", "my_step.py", "--device", "gpu", "--mode", "eager", "--precision", "fp32,tf32"]) == 3
+    document = the_document(place)
+    assert [each.context.text for each in document.contexts] == [f"{framework}-eager-{each}-gpu-x1" for each in ("fp32", "tf32")]
+    assert {each.threads for each in document.contexts} == {1}
+    assert {each.verdict.name for each in document.contexts} == {"unsupported"}
+    said = "verified on the CPU alone" if framework == "tensorflow" else "1 GPU(s) asked for"
+    assert said in document.verdict.reason
+
+
+def _has_gpu(framework: str) -> bool:
+    if framework == "torch":
+        return __import__("torch").cuda.is_available()
+    return any(device.platform == "gpu" for device in __import__("jax").devices())
+
+
+def test_tf32_is_of_gpus_alone(place, capsys):
+    assert main(["init", "torch"]) == 0
+    assert main(["verify", "my_step.py", "--precision", "tf32"]) == 2
+    assert "Allowed: fp32, bf16, fp16" in capsys.readouterr().err
+    assert main(["verify", "my_step.py", "--device", "tpu"]) == 2
+    assert "--device: found 'tpu'. Allowed: cpu, gpu." in capsys.readouterr().err

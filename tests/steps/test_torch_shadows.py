@@ -235,3 +235,27 @@ def test_a_model_is_left_as_it_was_found():
     for one, other in zip(model.parameters(), twin.parameters(), strict=True):
         assert torch.equal(one, other)
         assert one.dtype == torch.float32
+
+
+@pytest.mark.parametrize(("is_tf32", "size"), [(False, 2.0**-24), (True, 2.0**-11)])
+def test_products_in_tf32_round_what_they_multiply(is_tf32, size):
+    """Each factor is off by a part in 2**11; the bias, which is added, and what is no product are float32's."""
+    torch.manual_seed(0)
+    x, w, bias = torch.randn(64, 48), torch.randn(32, 48), torch.full((32,), 1e6)
+    with Shadows(draw=3, is_tf32=is_tf32) as shadows:
+        product, shifted = shadows.array(x @ w.t()), shadows.array(torch.nn.functional.linear(x, w, bias))
+        scaled = shadows.array(x * x)
+    exact = x.double().numpy() @ w.double().numpy().T
+    moved = np.linalg.norm(product - exact) / np.linalg.norm(exact)
+    assert 0.3 * size < moved < 6 * size
+    assert np.abs(shifted / (exact + 1e6) - 1).max() < 1e-5
+    assert np.abs(scaled / x.double().numpy() ** 2 - 1).max() < 2.0**-22
+
+
+def test_convolutions_in_tf32_are_products_too():
+    torch.manual_seed(0)
+    x, w = torch.randn(2, 3, 9, 9), torch.randn(4, 3, 3, 3)
+    exact = torch.nn.functional.conv2d(x.double(), w.double()).numpy()
+    with Shadows(draw=3, is_tf32=True) as shadows:
+        found = shadows.array(torch.nn.functional.conv2d(x, w))
+    assert 2.0**-13 < np.linalg.norm(found - exact) / np.linalg.norm(exact) < 2.0**-9

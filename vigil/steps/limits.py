@@ -21,7 +21,7 @@ from runners.contract.steps import frame
 from vigil.errors import CannotRun
 from vigil.paths import reference_directory
 from vigil.verify.distance import Difference
-from vigil.verify.limits import NO_ROUNDING, Key, Limit, Limits, computed_on, limits_in, require_rounding, size_of
+from vigil.verify.limits import NO_ROUNDING, Key, Limit, Limits, computed_on, limits_in, require_rounding, size_of, with_tf32
 
 NAME = "own_steps"  # of the folder with clean rows, as if all users' programs were one recipe
 # The chance that a family of tensors of a correct program lies above its limit in one statistic; larger for what is looked at
@@ -67,17 +67,22 @@ def scores_of(row: Mapping[str, Any], family: str) -> dict[str, float]:
 
 
 def limits_of(rows: Iterable[Mapping[str, Any]]) -> Limits:
-    """Return the limits of clean rows; families that a row names as `not_clean`, with the finding, are left out."""
+    """Return the limits of clean rows; families that a row names as `not_clean`, with the finding, are left out.
+
+    Rows of a GPU are not among the samples, as in `verify.limits`.
+    """
     values: dict[Key, dict[str, float]] = {}
     count, processors = 0, set()
     for row in rows:
-        count += 1
+        count += "gpu" not in row
         processors.add(computed_on(row))
         for family in row["largest"]:
             if family in row.get("not_clean", {}):
                 continue
             statistics = scores_of(row, family)
             require_rounding(statistics, row, family, where="benchmarks/own_steps/measure.py")
+            if "gpu" in row:
+                continue
             for statistic, value in statistics.items():
                 of_programs = values.setdefault((row["precision"], size_of(row["case"]), family, statistic), {})
                 of_programs[row["program"]] = max(value, of_programs.get(row["program"], 0.0))
@@ -85,7 +90,7 @@ def limits_of(rows: Iterable[Mapping[str, Any]]) -> Limits:
     # What is inside was looked at in float32 alone; a limit is in floors of the precision's own.
     for precision in {key[0] for key in table}:
         table |= {(precision, *key[1:]): limit for key, limit in table.items() if key[0] == "fp32" and "/" in key[1]}
-    return Limits(table, count, processors=frozenset(processors))
+    return Limits(with_tf32(table), count, processors=frozenset(processors))
 
 
 def table_of(values: Mapping[Key, list[float]]) -> dict[Key, Limit]:

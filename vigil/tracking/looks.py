@@ -370,6 +370,7 @@ def _of_audit(document: Audit) -> dict[str, Label]:
         "framework": document.framework,
         "release": document.framework_version,
         "mode": _list(document.modes),
+        "device": document.device,
         "precision": _list(sorted(precisions | {each.precision for each in document.findings})),
         "threads": document.threads,
     }

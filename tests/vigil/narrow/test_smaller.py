@@ -13,6 +13,8 @@ from vigil.audit.judge import Measured
 from vigil.audit.limits import audit_limits
 from vigil.audit.plan import Trial
 from vigil.audit.sweep import Extent, audit
+from vigil.errors import UsageError
+from vigil.narrow.from_run import alarm_of
 from vigil.narrow.smaller import MOST_LINES, Failing, narrow_audit, narrow_finding
 from vigil.narrow.source import CannotWrite, call_alone
 from vigil.narrow.text import WIDTH, wrapped
@@ -41,6 +43,11 @@ def test_a_finding_of_an_audit_is_made_smaller(tmp_path) -> None:
     assert narrowed.like.startswith("WRONG")
     assert (narrowed.without or "").startswith("RIGHT")
     assert "default_rng" in narrowed.script.read_text(encoding="utf-8")
+    on_gpu = tmp_path / "on_gpu"
+    on_gpu.mkdir()
+    found.replace(device="gpu").write(on_gpu)
+    with pytest.raises(UsageError, match="found on a GPU"):
+        alarm_of(on_gpu)
 
 
 @pytest.mark.torch
