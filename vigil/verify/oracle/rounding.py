@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable
 
 import numpy as np
 
@@ -56,33 +55,22 @@ class Rounding:
 
     Args:
         times: how many units stand for one.
-        on_call: called wherever something is rounded, or would be; what it raises ends the pass.
     """
 
-    def __init__(
-        self,
-        units: Units | None,
-        *,
-        seed: int = 0,
-        draw: int = 0,
-        times: float = 1.0,
-        on_call: Callable[[], None] = lambda: None,
-    ) -> None:
+    def __init__(self, units: Units | None, *, seed: int = 0, draw: int = 0, times: float = 1.0) -> None:
         if units:
             units = Units(*(times * unit for unit in dataclasses.astuple(units)))
         self.is_coarse = units is not None and units.activation >= _COARSE
         self._type = np.float32 if self.is_coarse else np.float64
         self._units, self._seed, self._draw = units, seed, draw
-        self._calls, self._on_call = 0, on_call
+        self._calls = 0
 
     def activation(self, x: np.ndarray, terms: int = 1) -> np.ndarray:
         """Round what a layer hands on, forward or backward; each element is a sum of so many terms."""
-        self._on_call()
         return self._round(x, self._units, self._units.activation, terms, self._type) if self._units else x
 
     def master(self, x: np.ndarray, terms: int = 1) -> np.ndarray:
         """Round what is kept in the parameters' type: statistics, gradients of batch norm, the loss, the update."""
-        self._on_call()
         return self._round(x, self._units, self._units.master, terms, np.float64) if self._units else x
 
     def cast(self, x: np.ndarray) -> np.ndarray:
