@@ -133,7 +133,7 @@ def make_golden(
 
     Args:
         progress: told (what, done, total); threads call it.
-        announce: told, before the work, how many seconds it will take, how many a voter's arithmetic will, and what it is.
+        announce: told, in the first seconds, how many seconds it will take, how many a voter's arithmetic will, and what it is.
         vote: called with the tape when it lacks its floors alone, which are drawn meanwhile, and with what is set where all of it
             must end; what it raises ends the draws.
     """
@@ -141,12 +141,16 @@ def make_golden(
         batches = _batches(training, data_directory, seed)
         is_large = probing.is_large(training, batches, seed=seed)
         steps = probing.probe_steps(training, late=late, is_large=is_large)
-        announce(*_estimate(training, batches, steps, seed=seed, is_large=is_large, precisions=precisions))
+
+        def estimate() -> list[Job]:
+            announce(*_estimate(training, batches, steps, seed=seed, is_large=is_large, precisions=precisions))
+            return []
+
         header = {"schema": SCHEMA, "recipe": recipe.as_json(), "seed": seed, "training": training}
         cases = standard_cases(training, _untrained(training, batches, steps, seed=seed))
         tape = Golden(header, training, {}, batches, cases, {}, {}, {})
         making = _Making(tape, is_large=is_large, precisions=precisions, progress=progress, vote=vote)
-        making.run(making.states_of(steps))
+        making.run(Job(estimate), making.states_of(steps))
     return tape
 
 
@@ -398,7 +402,7 @@ def load_golden(path: Path, *, recipe: Identity, data_directory: Path | None, so
     command = f"`vigil golden {in_command(recipe.name, source)} --profile {recipe.profile}`"
     content = read_one(path)
     if content is None:
-        cost = "minutes; it says how many before it starts" if source else "it needs the three frameworks"
+        cost = "minutes; it says how many in its first seconds" if source else "it needs the three frameworks"
         raise CannotRun(
             f"{path}: no golden tape for recipe {recipe.name}, profile {recipe.profile}. Make one with {command} ({cost})."
         )
