@@ -1,25 +1,25 @@
 """`python -m tests.verify.press_ctrl_c STAGE RECIPE LATE`: `vigil golden` of a tape that would take days, and Ctrl-C at a stage.
 
-Prints how many operations the oracle made after that, and the number of the runner's process, 0 where none had started.
+Prints the numbers of all processes that were there when it was pressed, and of the runner's, 0 where none had started.
 """
 
-import itertools
 import os
 import signal
 import sys
+
+import psutil
 
 import vigil.cli.golden as verb
 from vigil.cli.main import main
 from vigil.progress import StageDisplay
 from vigil.verify import golden
-from vigil.verify.oracle.rounding import Rounding
 
 # What a shell starts in the background ignores Ctrl-C.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 golden.MARGIN_DRAWS = golden.FULL_DRAWS = 10**6
 stage, recipe, late = sys.argv[1:]
 pressed, runner = False, 0
-after = itertools.count()
+there: list[psutil.Process] = []
 
 
 def press(where: str) -> None:
@@ -27,18 +27,8 @@ def press(where: str) -> None:
     global pressed
     if where == stage and not pressed:
         pressed = True
+        there.extend(psutil.Process().children(recursive=True))
         os.kill(os.getpid(), signal.SIGINT)
-
-
-def counted(method):
-    """Return a method of Rounding that counts from the moment on."""
-
-    def count(*arguments, **options):
-        if pressed:
-            next(after)
-        return method(*arguments, **options)
-
-    return count
 
 
 def told(display: StageDisplay, what: str, done: int, total: int) -> None:
@@ -54,9 +44,8 @@ def heard(progress: verb._VoteProgress, event: dict) -> None:
         press("a runner starts")
 
 
-Rounding.activation, Rounding.master = counted(Rounding.activation), counted(Rounding.master)
 StageDisplay.progress, verb._VoteProgress.__call__ = told, heard
 verb.is_installed = lambda name: name == "torch"
 code = main(["golden", recipe, "--profile", "smoke", "--late", late])
-print(next(after), runner)
+print(runner, *(process.pid for process in there))
 sys.exit(code)

@@ -226,7 +226,7 @@ def test_a_large_model_is_looked_at_after_few_steps():
 
 
 def test_ctrl_c_ends_draws_that_would_take_hours(large, monkeypatch):
-    """The threads stop at their next rounding, and what is waiting is not begun."""
+    """The processes that draw are ended, and what is waiting is not begun."""
     monkeypatch.setattr(golden, "MARGIN_DRAWS", 10**6)
     monkeypatch.setattr(golden, "FULL_DRAWS", 10**6)
     pressed: list[float] = []
@@ -331,7 +331,7 @@ def test_votes_name_the_one_that_leaves():
 
 @pytest.mark.parametrize("stage", ["steps of the oracle", "gates, init", "noise floors", "a runner starts"])
 def test_ctrl_c_ends_the_command_wherever_it_is_pressed(stage, tmp_path, monkeypatch):
-    """Days of work are left: of it no more is done than what each core was at, and no runner lives on."""
+    """Days of work are left: no process that was at it lives on, a runner or the oracle's."""
     own = tmp_path / "mine.yaml"
     recipe = (project_root() / "recipes" / "resnet_cifar.yaml").read_text(encoding="utf-8")
     own.write_text(recipe.replace("steps: 8\n", "steps: 1000000\n").replace("[16, 32, 64]", "[4, 6, 8]"), encoding="utf-8")
@@ -341,10 +341,10 @@ def test_ctrl_c_ends_the_command_wherever_it_is_pressed(stage, tmp_path, monkeyp
     command = [sys.executable, "-m", "tests.verify.press_ctrl_c", stage, str(own), late]
     ended = subprocess.run(command, cwd=project_root(), capture_output=True, text=True, timeout=300, check=False)
     assert (ended.returncode, ended.stderr.splitlines()[-1]) == (3, "vigil: interrupted"), ended.stderr
-    operations, runner = map(int, ended.stdout.split())
-    assert operations < 1000  # a single full step makes some hundreds, and hundreds of millions were left
+    runner, *others = map(int, ended.stdout.split())
     assert runner > 0 or stage != "a runner starts"
-    assert not (runner and psutil.pid_exists(runner))
+    assert others or stage == "gates, init"
+    assert not [pid for pid in (runner, *others) if pid and psutil.pid_exists(pid)]
     assert not list(tmp_path.rglob("golden-*.npz"))
 
 

@@ -25,20 +25,7 @@ def test_what_others_wait_for_goes_before_what_was_there():
     assert seen == ["first", "second", "third", "soon", "late"]
 
 
-def test_a_job_that_waits_takes_no_core():
-    """With one core, what another process is waited for and what is computed meanwhile are under way together."""
-    both = threading.Barrier(2, timeout=30.0)
-
-    def meet() -> tuple[Job, ...]:
-        both.wait()
-        return ()
-
-    one_by_another([Job(meet, waits=True), Job(meet)], jobs=1, stop=threading.Event())
-    assert not both.broken
-
-
-@pytest.mark.parametrize("waits", [True, False])
-def test_an_error_ends_what_runs_and_starts_nothing_more(waits):
+def test_an_error_ends_what_runs_and_starts_nothing_more():
     """Beside it a job sees that it must end; what was ready is never begun; the error is raised."""
     stop, seen = threading.Event(), []
 
@@ -55,5 +42,5 @@ def test_an_error_ends_what_runs_and_starts_nothing_more(waits):
         return ()
 
     with pytest.raises(ValueError, match="left the others"):
-        one_by_another([Job(fail, waits=waits), Job(run_until_stopped), Job(begin, 1.0)], jobs=1 + (not waits), stop=stop)
+        one_by_another([Job(fail), Job(run_until_stopped), Job(begin, 1.0)], jobs=2, stop=stop)
     assert seen == ["stopped"]

@@ -41,8 +41,8 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     parser = subparsers.add_parser(
         "golden",
         help="make a recipe verifiable: a golden tape, on which oracle and frameworks agree in float64",
-        description="It says how long it will take before it starts. Your own recipe needs one framework, and its tape lies in "
-        "reference_results/ beside it, or in VIGIL_REFERENCE_DIR.",
+        description="It says how long it will take in its first seconds. Your own recipe needs one framework, and its tape lies "
+        "in reference_results/ beside it, or in VIGIL_REFERENCE_DIR.",
         epilog="exit codes: 0 the tape is saved, 1 a framework leaves the others, 2 wrong usage or recipe, 3 could not run",
     )
     options.add_recipe(parser)

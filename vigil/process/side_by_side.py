@@ -18,12 +18,11 @@ Result = TypeVar("Result")
 class Job(NamedTuple):
     """A piece of work, which returns those that may begin now that it has ended.
 
-    rank: the lower, the sooner. waits: it waits for another process, and takes no place of those that compute.
+    rank: the lower, the sooner.
     """
 
     work: Callable[[], Sequence[Job]]
     rank: float = 0.0
-    waits: bool = False
 
 
 def available_cores() -> list[int]:
@@ -87,31 +86,26 @@ def side_by_side(
 
 
 def one_by_another(first: Sequence[Job], *, jobs: int, stop: threading.Event) -> None:
-    """Run jobs and those that they return, `jobs` at a time, and beside them one that waits.
+    """Run jobs and those that they return, `jobs` at a time.
 
     An error, or Ctrl-C, sets `stop`, at which jobs end themselves; nothing more is started, and it is raised again.
     """
     ready: list[tuple[float, int, Job]] = []
     order = itertools.count()
-    computing: set[Future[Sequence[Job]]] = set()
-    waiting: set[Future[Sequence[Job]]] = set()
-    with ThreadPoolExecutor(max_workers=jobs + 1) as pool:
+    running: set[Future[Sequence[Job]]] = set()
+    with ThreadPoolExecutor(max_workers=jobs) as pool:
 
         def add(found: Sequence[Job]) -> None:
             for job in found:
-                if job.waits:
-                    waiting.add(pool.submit(job.work))
-                else:
-                    heapq.heappush(ready, (job.rank, next(order), job))
+                heapq.heappush(ready, (job.rank, next(order), job))
 
         try:
             add(first)
-            while ready or computing or waiting:
-                while ready and len(computing) < jobs:
+            while ready or running:
+                while ready and len(running) < jobs:
                     _, _, job = heapq.heappop(ready)
-                    computing.add(pool.submit(job.work))
-                done, _ = wait(computing | waiting, return_when=FIRST_COMPLETED)
-                computing, waiting = computing - done, waiting - done
+                    running.add(pool.submit(job.work))
+                done, running = wait(running, return_when=FIRST_COMPLETED)
                 for future in done:
                     add(future.result())
         except BaseException:

@@ -62,17 +62,15 @@ def make_floors(
     precision: str,
     draws: int,
     has_flips: bool = False,
-    on_call: Callable[[], None] = lambda: None,
 ) -> dict[str, Floor]:
     """Return the floor of every tensor in `exact`. `draw` gives the tensors once more, with this rounding.
 
     Args:
         has_flips: gates may flip, as in a step on a full batch. Under low precision they do in every draw.
-        on_call: called before each rounding; what it raises ends the draws.
     """
     units = UNITS[precision]
     times = _FLIPPING if has_flips and units.activation == units.master else 1.0
-    roundings = (Rounding(units, seed=_SEED, draw=number, times=times, on_call=on_call) for number in range(draws))
+    roundings = (Rounding(units, seed=_SEED, draw=number, times=times) for number in range(draws))
     return floors_of((exact, draw(rounding)) for rounding in roundings)
 
 

@@ -30,15 +30,17 @@ from vigil.documents.identity import Identity
 from vigil.errors import CannotRun
 from vigil.paths import reference_directory
 from vigil.process.side_by_side import Job, available_cores, one_by_another
+from vigil.process.workers import Workers
 from vigil.recipes.recipe import in_command
+from vigil.verify import making
 from vigil.verify import probes as probing
-from vigil.verify.floors import FULL_DRAWS, MARGIN_DRAWS, Floor, make_floors
+from vigil.verify.floors import FULL_DRAWS, MARGIN_DRAWS, Floor
 from vigil.verify.oracle.models import Architecture, architecture_of
 from vigil.verify.oracle.outline import Outline
 from vigil.verify.oracle.rounding import UNITS, Rounding, Units
-from vigil.verify.probes import MARGIN_IMAGES, Probe
+from vigil.verify.probes import MARGIN_IMAGES, Batch, Probe
 from vigil.verify.sketch import make_sketch, sketch_distance
-from vigil.verify.standard_cases import StandardCase, answer, has_taps, on_first_images, shown, standard_cases
+from vigil.verify.standard_cases import StandardCase, answer, data_of, has_taps, judged_part, on_first_images, standard_cases
 
 SCHEMA = 1
 SEED = 0
@@ -100,10 +102,9 @@ class Golden:
             return self._exact[case.name]
 
 
-def exact(case: StandardCase, tape: Golden, *, rounding: Rounding | None = None) -> Tensors:
+def exact(case: StandardCase, tape: Golden) -> Tensors:
     """Return the oracle's answer to a case, reduced to what is judged: taps on margin steps only."""
-    tensors = answer(case, tape.training, tape.probes, tape.batches, rounding=rounding)
-    return tensors if has_taps(case) else shown(case, tensors)
+    return judged_part(case, answer(case, tape.training, tape.probes, tape.batches))
 
 
 def is_sketched(case: StandardCase, name: str) -> bool:
@@ -132,7 +133,7 @@ def make_golden(
 
     Args:
         progress: told (what, done, total); threads call it.
-        announce: told, before the work, how many seconds it will take, how many a voter's arithmetic will, and what it is.
+        announce: told, in the first seconds, how many seconds it will take, how many a voter's arithmetic will, and what it is.
         vote: called with the tape when it lacks its floors alone, which are drawn meanwhile, and with what is set where all of it
             must end; what it raises ends the draws.
     """
@@ -140,12 +141,16 @@ def make_golden(
         batches = _batches(training, data_directory, seed)
         is_large = probing.is_large(training, batches, seed=seed)
         steps = probing.probe_steps(training, late=late, is_large=is_large)
-        announce(*_estimate(training, batches, steps, seed=seed, is_large=is_large, precisions=precisions))
+
+        def estimate() -> list[Job]:
+            announce(*_estimate(training, batches, steps, seed=seed, is_large=is_large, precisions=precisions))
+            return []
+
         header = {"schema": SCHEMA, "recipe": recipe.as_json(), "seed": seed, "training": training}
         cases = standard_cases(training, _untrained(training, batches, steps, seed=seed))
         tape = Golden(header, training, {}, batches, cases, {}, {}, {})
         making = _Making(tape, is_large=is_large, precisions=precisions, progress=progress, vote=vote)
-        making.run(making.states_of(steps))
+        making.run(Job(estimate), making.states_of(steps))
     return tape
 
 
@@ -158,7 +163,10 @@ def _untrained(training: dict[str, Any], batches: Batches, steps: Mapping[str, i
 
 
 class _Making:
-    """What a tape is made of, a job a core: while the oracle trains to the next state, this one's cases are drawn."""
+    """What a tape is made of, a job a core: while the oracle trains to the next state, this one's cases are drawn.
+
+    What takes long is done in processes of its own, which the jobs wait for.
+    """
 
     def __init__(
         self,
@@ -171,6 +179,7 @@ class _Making:
     ) -> None:
         self._tape, self._is_large, self._progress, self._vote = tape, is_large, progress, vote
         self._lock, self._stop = threading.Lock(), threading.Event()
+        self._workers = Workers(self._check)
         self._alike: dict[Units, list[str]] = {}  # fp16 and tf32 round alike
         for precision in precisions:
             self._alike.setdefault(UNITS[precision], []).append(precision)
@@ -181,8 +190,9 @@ class _Making:
         self._done, self._total = 0, passes * len(self._alike)
 
     def run(self, *first: Job) -> None:
-        """Run jobs and what follows from them; Ctrl-C ends them at their next operation."""
-        one_by_another(first, jobs=len(available_cores()), stop=self._stop)
+        """Run jobs and what follows from them; Ctrl-C ends them, wherever they are."""
+        with self._workers:
+            one_by_another(first, jobs=len(available_cores()), stop=self._stop)
         for case in self._tape.cases:
             if case.kind == "repeat":
                 judged = self._comparable(case, self._tape._exact[case.name])
@@ -193,9 +203,14 @@ class _Making:
     def states_of(self, steps: dict[str, int]) -> Job:
         """Return the job that comes to the first state; it is followed by that state's probe, and by itself for the next."""
         tape = self._tape
-        advance = functools.partial(self._progress, "steps of the oracle")
-        seed, rounding = tape.header["seed"], Rounding(None, on_call=self._check)
-        states = probing.make_states(tape.training, tape.batches, seed=seed, steps=steps, advance=advance, rounding=rounding)
+        states = probing.make_states(
+            tape.training,
+            tape.batches,
+            seed=tape.header["seed"],
+            steps=steps,
+            advance=functools.partial(self._progress, "steps of the oracle"),
+            take=functools.partial(self._workers.call, making.take_step),
+        )
 
         def train() -> list[Job]:
             found = next(states, None)
@@ -218,14 +233,15 @@ class _Making:
 
     def _answer(self, case: StandardCase) -> list[Job]:
         tape = self._tape
-        tensors = exact(case, tape, rounding=Rounding(None, on_call=self._check))
+        tensors = self._workers.call(making.answer_exactly, *self._asked(case))
         kept = {name: tensor for name, tensor in tensors.items() if is_sketched(case, name)}
         tape.sketches[case.name] = {name: make_sketch(tensor) for name, tensor in kept.items()}
         tape.norms[case.name] = {name: float(np.linalg.norm(tensor)) for name, tensor in kept.items()}
         with self._lock:
             tape._exact[case.name] = tensors
             is_last = len(tape._exact) == len(tape.cases)
-        return [*([Job(self._ask, waits=True)] if is_last and self._vote else []), *self.floors_of(case)]
+        # A voter has a core to itself, and begins before the draws that are left: those are many, and fill both cores to the end.
+        return [*([Job(self._ask)] if is_last and self._vote else []), *self.floors_of(case)]
 
     def _ask(self) -> list[Job]:
         assert self._vote is not None
@@ -242,22 +258,24 @@ class _Making:
 
     def _draw(self, case: StandardCase, units: Units) -> list[Job]:
         tape, drawn, whole = self._tape, self._drawn[case.name], self._tape._exact[case.name]
-        part = exact(drawn, tape, rounding=Rounding(None, on_call=self._check)) if drawn is not case else whole
+        asked = self._asked(drawn)
+        part = self._workers.call(making.answer_exactly, *asked) if drawn is not case else whole
 
-        def draw(rounding: Rounding) -> Tensors:
-            tensors = answer(drawn, tape.training, tape.probes, tape.batches, rounding=rounding)
+        def count() -> None:
             with self._lock:
                 self._done += _passes(drawn)
                 self._progress("noise floors", self._done, self._total)
-            return tape.architecture.comparable(tensors, part)
 
         precision, *_ = self._alike[units]
         draws, has_flips = _draws(case, is_large=self._is_large), _has_flips(case, tape.training)
-        judged = self._comparable(case, part)
-        floors = make_floors(judged, draw, precision=precision, draws=draws, has_flips=has_flips, on_call=self._check)
+        floors = self._workers.call(making.draw_floors, *asked, part, precision, draws, has_flips, on_progress=count)
         for each in self._alike[units]:
             tape.floors[each][case.name] = _of_whole(floors, part=part, whole=whole)
         return []
+
+    def _asked(self, case: StandardCase) -> tuple[list[Batch], StandardCase, dict[str, Any], Probe]:
+        tape = self._tape
+        return data_of(case, tape.training, tape.probes, tape.batches), case, tape.training, tape.probes[case.state]
 
     def _as_drawn(self, case: StandardCase) -> StandardCase:
         return _drawn(case, self._tape.training, is_large=self._is_large)
@@ -384,7 +402,7 @@ def load_golden(path: Path, *, recipe: Identity, data_directory: Path | None, so
     command = f"`vigil golden {in_command(recipe.name, source)} --profile {recipe.profile}`"
     content = read_one(path)
     if content is None:
-        cost = "minutes; it says how many before it starts" if source else "it needs the three frameworks"
+        cost = "minutes; it says how many in its first seconds" if source else "it needs the three frameworks"
         raise CannotRun(
             f"{path}: no golden tape for recipe {recipe.name}, profile {recipe.profile}. Make one with {command} ({cost})."
         )

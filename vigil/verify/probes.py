@@ -24,7 +24,6 @@ from runners.contract.protocol.cases import sized
 from vigil.verify.oracle import step as oracle
 from vigil.verify.oracle.models import fix_choices
 from vigil.verify.oracle.outline import Outline
-from vigil.verify.oracle.rounding import Rounding
 
 MARGIN_IMAGES = 4
 # A bias is moved by no more than this part of its channel's spread.
@@ -84,12 +83,13 @@ def make_states(
     seed: int,
     steps: dict[str, int],
     advance: Callable[[int, int], None],
-    rounding: Rounding | None = None,
+    take: Callable[[dict[str, Any], State, Batch, float], State],
 ) -> Iterator[tuple[str, State]]:
     """Train by the oracle, and yield the names of the given steps, in their order, with the states before them, in 15 bits.
 
     Args:
         advance: told (steps done, steps to do).
+        take: (training, state, batch, learning rate) -> the state after a step.
     """
     initial = weights.initial_state(training, seed=seed)
     state: State = {name: value.astype(np.float64) for name, value in initial.items()}
@@ -97,8 +97,7 @@ def make_states(
     for name, at in sorted(steps.items(), key=lambda both: both[1]):
         for step in range(done, at):
             rate = schedule.learning_rate(training["learning_rate"], step)
-            answer = oracle.train_step(training, state, [batches.train(step)], rate, rounding=rounding)
-            state = {key: answer[key] for key in state}
+            state = take(training, state, batches.train(step), rate)
             advance(step + 1, last)
         done = at
         yield name, coarse(training, state, initial) if at else state

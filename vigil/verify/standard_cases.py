@@ -164,11 +164,29 @@ def answer(
     rounding: Rounding | None = None,
 ) -> Tensors:
     """Return what the oracle answers, exact or rounded: all that a runner's answer has, taps and gradients besides."""
-    state, training = probes[case.state].state, training_for(case, training)
-    data = [batch_of(key, training, probes, batches) for key in case.batches]
+    return answer_on(data_of(case, training, probes, batches), case, training, probes[case.state], rounding=rounding)
+
+
+def data_of(
+    case: StandardCase, training: dict[str, Any], probes: Mapping[str, Probe], batches: Batches
+) -> list[tuple[np.ndarray, Labels]]:
+    """Return a case's batches, in its order."""
+    return [batch_of(key, training_for(case, training), probes, batches) for key in case.batches]
+
+
+def answer_on(
+    data: list[tuple[np.ndarray, Labels]],
+    case: StandardCase,
+    training: dict[str, Any],
+    probe: Probe,
+    *,
+    rounding: Rounding | None = None,
+) -> Tensors:
+    """Return what the oracle answers to a case, whose batches `data` are, at its state's probe."""
+    state, training = probe.state, training_for(case, training)
     if case.kind == "choose":
-        tensors, _ = choice(case, training, probes)
-        names = probing.outline(training, state, probes[case.state].margin).choices
+        tensors, _ = choice(case, training, {case.state: probe})
+        names = probing.outline(training, state, probe.margin).choices
         return {f"output/{name}": tensors[f"output/{name}"] for name in names}
     if case.kind in ("predict", "alternate"):
         images = kind_of(training).evaluated_images(data[-1][0])
@@ -219,6 +237,11 @@ def derived(training: dict[str, Any], state: Mapping[str, np.ndarray], answer: M
             gradient = optimizer.gradient(training["optimizer"], state[f"params/{parameter}"], state[name], after)
             result[f"parameter_gradient/{parameter}"] = gradient
     return result
+
+
+def judged_part(case: StandardCase, answer: Mapping[str, np.ndarray]) -> Tensors:
+    """Return what is judged of a case, and the taps of those whose taps are kept."""
+    return dict(answer) if has_taps(case) else shown(case, answer)
 
 
 def shown(case: StandardCase, answer: Mapping[str, np.ndarray]) -> Tensors:

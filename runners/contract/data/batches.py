@@ -18,6 +18,7 @@ from runners.contract.data.datasets import DataSet, require_fit
 # One number a row, or several arrays by name, each with a row for each image.
 Labels = np.ndarray | dict[str, np.ndarray]
 _AHEAD = 4
+_SUMMED_AT_ONCE = 256
 
 
 class Batches:
@@ -117,12 +118,23 @@ def normalisation(images: np.ndarray, rule: dict[str, Any]) -> tuple[np.ndarray,
             f"normalisation {rule}: allowed is a per_pixel mean with a per_channel deviation, numbers, or a per_pixel minimum "
             "and maximum"
         )
-    mean = images.sum(axis=0, dtype=np.int64) / len(images)
+    sums, squares = _sums(images)
     n = images.size // images.shape[-1]
-    total = images.sum(axis=(0, 1, 2), dtype=np.int64)
-    squares = sum(np.square(chunk, dtype=np.int64).sum(axis=(0, 1, 2)) for chunk in np.array_split(images, max(1, n >> 20)))
-    variance = squares / n - (total / n) ** 2
-    return mean.astype(np.float32), (1.0 / np.sqrt(variance)).astype(np.float32)
+    total, total_of_squares = (each.sum(axis=(0, 1)) for each in (sums, squares))
+    variance = total_of_squares / n - (total / n) ** 2
+    return (sums / len(images)).astype(np.float32), (1.0 / np.sqrt(variance)).astype(np.float32)
+
+
+def _sums(images: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the sums over images uint8 [n, height, width, channel], and of their squares, int64 [height, width, channel]."""
+    rows = images.reshape(len(images), -1)
+    sums, squares = np.zeros((2, rows.shape[1]), np.int64)
+    # Of so many rows 16 bits hold the sums, and 32 those of squares. In 64 bits CIFAR-10 takes 1.6 s, and 0.06 s so.
+    for first in range(0, len(rows), _SUMMED_AT_ONCE):
+        some = rows[first : first + _SUMMED_AT_ONCE]
+        sums += some.sum(axis=0, dtype=np.uint16)
+        squares += np.square(some, dtype=np.uint16).sum(axis=0, dtype=np.uint32)
+    return sums.reshape(images.shape[1:]), squares.reshape(images.shape[1:])
 
 
 def augment(images: np.ndarray, rule: dict[str, Any], *, seed: int, step: int) -> np.ndarray:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable
 
 import numpy as np
 
@@ -56,33 +55,22 @@ class Rounding:
 
     Args:
         times: how many units stand for one.
-        on_call: called wherever something is rounded, or would be; what it raises ends the pass.
     """
 
-    def __init__(
-        self,
-        units: Units | None,
-        *,
-        seed: int = 0,
-        draw: int = 0,
-        times: float = 1.0,
-        on_call: Callable[[], None] = lambda: None,
-    ) -> None:
+    def __init__(self, units: Units | None, *, seed: int = 0, draw: int = 0, times: float = 1.0) -> None:
         if units:
             units = Units(*(times * unit for unit in dataclasses.astuple(units)))
         self.is_coarse = units is not None and units.activation >= _COARSE
         self._type = np.float32 if self.is_coarse else np.float64
         self._units, self._seed, self._draw = units, seed, draw
-        self._calls, self._on_call = 0, on_call
+        self._calls = 0
 
     def activation(self, x: np.ndarray, terms: int = 1) -> np.ndarray:
         """Round what a layer hands on, forward or backward; each element is a sum of so many terms."""
-        self._on_call()
         return self._round(x, self._units, self._units.activation, terms, self._type) if self._units else x
 
     def master(self, x: np.ndarray, terms: int = 1) -> np.ndarray:
         """Round what is kept in the parameters' type: statistics, gradients of batch norm, the loss, the update."""
-        self._on_call()
         return self._round(x, self._units, self._units.master, terms, np.float64) if self._units else x
 
     def cast(self, x: np.ndarray) -> np.ndarray:
@@ -94,29 +82,32 @@ class Rounding:
         name = f"verify/rounding/{self._draw}/{self._calls}"
         flat = np.ravel(x)
         result = np.empty(flat.shape, dtype)
-        size = dtype(_root_mean_square(flat)) if terms > 1 else dtype(0.0)
-        # In units of the tensor's size; the largest odd number is 2**15.
-        of_one, of_value, of_sum = dtype(unit / 2**15), (unit / 2**15) ** 2, (units.master / 2**15) ** 2 * terms / 3.0
-        squares, larger = np.empty((2, min(flat.size, _IN_CACHE)), dtype)
+        size = _root_mean_square(flat) if terms > 1 else 0.0
+        of_odd, of_terms = unit / 2**15, (units.master / unit) ** 2 * terms / 3.0  # the largest odd number is 2**15
+        # How large an error may be is known well enough in float32, whatever it is an error of.
+        errors, larger = np.empty((2, min(flat.size, _IN_CACHE)), np.float32)
         pieces = streams.odd_pieces(self._seed, name, count=flat.size, size=_IN_CACHE)
         for first, odd in zip(range(0, flat.size, _IN_CACHE), pieces, strict=True):
             part, there = flat[first : first + _IN_CACHE], result[first : first + _IN_CACHE]
             if not size:  # of one term, or zeros
-                np.multiply(odd, of_one, out=there)
+                np.copyto(there, odd)
+                there *= of_odd
                 there += 1.0
                 there *= part
                 continue
-            # Squares of small gradients are no float32 numbers, those of their parts of the size are.
-            error = np.multiply(part, 1.0 / size, out=squares[: part.size])
+            # In units, of parts of the tensor's size: squares of small gradients are no float32 numbers.
+            error, of_sum = errors[: part.size], larger[: part.size]
+            np.multiply(part, 1.0 / size, out=error, casting="same_kind")
             error *= error
-            of_terms = np.maximum(error, 1.0, out=larger[: part.size])
-            of_terms *= of_sum
-            error *= of_value
-            error += of_terms
+            np.maximum(error, 1.0, out=of_sum)
+            of_sum *= of_terms
+            error += of_sum
             np.sqrt(error, out=error)
-            error *= odd
-            error *= size
-            np.add(part, error, out=there)
+            np.copyto(of_sum, odd)
+            error *= of_sum
+            np.copyto(there, error)
+            there *= size * of_odd
+            there += part
         return result.reshape(np.shape(x))
 
 
