@@ -38,8 +38,8 @@ EDITS = {
     ),
     "vigil/verify/oracle/models.py": (
         (
-            "from vigil.verify.oracle import moco_lite,",
-            "from vigil.verify.oracle import dense_classifier, moco_lite,",
+            "from vigil.verify.oracle import char_gpt,",
+            "from vigil.verify.oracle import char_gpt, dense_classifier,",
         ),
         (
             "MODELS = {\n",
@@ -51,8 +51,8 @@ EDITS = {
     **{
         f"runners/{name}/train.py": (
             (
-                f"from runners.{name}.models import moco_lite,",
-                f"from runners.{name}.models import dense_classifier, moco_lite,",
+                f"from runners.{name}.models import char_gpt,",
+                f"from runners.{name}.models import char_gpt, dense_classifier,",
             ),
             ("MODELS = {", 'MODELS = {"dense_classifier": dense_classifier, '),
         )
