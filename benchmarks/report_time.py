@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.browser import browser, find_chromium
 from benchmarks.synthetic_history import synthetic_history
 from reports.site.pages import write_site
 from reports.site.sources import gather
@@ -22,7 +23,7 @@ from vigil.paths import reference_directory
 from vigil.process.environment import describe_machine
 from vigil.tracking.history import History
 
-RECORDS, STEPS = 4, 1200
+RECORDS, STEPS, PAGES = 4, 1200, 20
 
 
 def main() -> None:
@@ -40,12 +41,25 @@ def main() -> None:
         sources = gather(history, runs=runs, references=reference_directory(), now=now)
         written = write_site(sources, out)
         wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
-        size = sum(path.stat().st_size for path in out.rglob("*") if path.is_file()) / 2**20
+        size = sum(path.stat().st_size for path in out.rglob("*") if path.is_file()) / 10**6
+        shown = _slowest_page(sorted((out / "cells").glob("*.html"))) if find_chromium() else "no Chromium"
     print(
         f"| {arguments.nights} nights x {arguments.cells} cells | {len(history.samples) + len(history.verifications):,} rows | "
-        f"{written.pages} pages, {size:.0f} MiB | {cpu:.1f} s of one core, {wall:.1f} s by the clock | "
-        f"{describe_machine()['hardware']} |"
+        f"{written.pages} pages, {size:.1f} MB | {cpu:.1f} s of one core, {wall:.1f} s by the clock | "
+        f"{shown} | {describe_machine()['hardware']} |"
     )
+
+
+def _slowest_page(pages: list[Path]) -> str:
+    """Return the median and the longest time until the pages of some cells are loaded, in words."""
+    seconds = []
+    with browser() as (page, errors):
+        for path in [pages[0], *pages[:: max(1, len(pages) // PAGES)]]:  # the first of all warms the browser
+            page.goto(path.as_uri(), wait_until="load")
+            seconds.append(page.evaluate("performance.getEntriesByType('navigation')[0].loadEventEnd") / 1000.0)
+    if errors:
+        raise SystemExit("\n".join(errors))
+    return f"{len(seconds) - 1} cell pages in Chromium: {np.median(seconds[1:]):.2f} s, {max(seconds[1:]):.2f} s at most"
 
 
 def _write_records(history: History, runs: Path) -> None:
