@@ -32,6 +32,7 @@ from runners.contract.protocol.launch import category
 
 # The largest relative error of one rounding; and half of the smallest number of float16, which gradients come near.
 UNITS = {torch.float32: 2.0**-24, torch.bfloat16: 2.0**-8, torch.float16: 2.0**-11}
+_HALVES = (torch.bfloat16, torch.float16)
 _LEAST_HALF = 2.0**-25
 _ACCUMULATION = UNITS[torch.float32]  # halves are added up in float32
 _TF32 = 2.0**-11  # to which a GPU rounds what it multiplies, where that is allowed
@@ -130,7 +131,7 @@ class Shadows(TorchDispatchMode):
         if self._random is not None and adds:
             jittered = functools.partial(self._jittered, is_product=self._is_tf32 and name in _PRODUCTS)
             shadow_args = [each if place in written else _mapped(jittered, each) for place, each in enumerate(shadow_args)]
-        real = func(*args, **kwargs)
+        real = self._as_program(func, name, args, kwargs)
         carry_out = func
         if self._random is not None and name in _FUSED and func in decomposition_table:
             carry_out = self._step_by_step(decomposition_table[func])
@@ -145,6 +146,21 @@ class Shadows(TorchDispatchMode):
             if place < len(args) and isinstance(args[place], torch.Tensor):
                 self._add_noise(name, args, given, args[place], self.of(args[place]), adds=False, is_scaled=True)
         return self._bound(func, name, args, given, real, shadow, adds=adds)
+
+    def _as_program(self, func: Any, name: str, args: tuple, kwargs: dict) -> Any:
+        """Return what an operator gives on the program's tensors: in which types, above all, since shadows have the numbers.
+
+        Products of halves are multiplied in float32: without oneDNN they take twice as long as all draws of float32.
+        """
+        halves = {each.dtype for each in _tensors(args) if each.dtype in _HALVES}
+        if name not in _PRODUCTS or len(halves) != 1 or func._schema.is_mutable:
+            return func(*args, **kwargs)
+        [half] = halves
+        wide = _mapped(lambda each: each.float() if isinstance(each, torch.Tensor) and each.dtype == half else each, args)
+        found = func(*wide, **kwargs)
+        if isinstance(found, (tuple, list)):
+            return _mapped(lambda each: _narrowed(each, half), found)
+        return _narrowed(found, half)
 
     def _as_it_is(self, func: Any, args: tuple, kwargs: dict) -> Any:
         """Carry out an operator on the program's tensors alone; shadows take what comes out."""
@@ -301,6 +317,10 @@ class _Within(TorchDispatchMode):
         if given and name not in _MOVING and name != "_to_copy" and not is_view:
             self._rounded_step(given, results)
         return results
+
+
+def _narrowed(value: Any, half: torch.dtype) -> Any:
+    return value.to(half) if isinstance(value, torch.Tensor) and value.dtype == torch.float32 else value
 
 
 def _mapped(function: Callable[[Any], Any], arguments: Any) -> Any:

@@ -142,9 +142,9 @@ def test_the_kind_runs_through_every_verb(checkout, vigil):
         assert document["verdict"]["name"] == "reproduced", name
     vigil("reference", "add", RECIPE, "--seeds", "5")
     for name in FRAMEWORKS:
-        vigil("reproduce", RECIPE, "--framework", name)
+        vigil("reproduce", RECIPE, "--framework", name, exit_code=4)
         invocation = only(checkout, f"*-{RECIPE}-*-{name}-*", "invocation.json")
-        assert invocation["verdict"]["name"] == "reproduced", name
+        assert invocation["verdict"]["name"] == "ran", name  # in 24 steps it learns too little for its band to say more
         assert invocation["verdict"]["band"], name
     fault = str(Path(__file__).parent / "adamw_bias_kept.py")
     vigil("verify", RECIPE, "--framework", "torch", "--fault", fault, exit_code=1)

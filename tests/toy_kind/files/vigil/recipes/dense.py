@@ -15,6 +15,7 @@ from vigil.recipes.blocks import (
     ImageShape,
     Name,
     NormalInit,
+    Optimizers,
     PiecewiseRate,
     Profile,
     image_shape_check,
@@ -49,6 +50,7 @@ class DenseProfile(Profile):
 class DenseRecipe(Recipe):
     """A classifier of one layer."""
 
+    optimizer: Optimizers
     metric: AccuracyMetric = Field(description="The number that is judged.")
     model: DenseClassifierModel = Field(description="The network.")
     loss: CrossEntropy = Field(description="What is minimised.")
