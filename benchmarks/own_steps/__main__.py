@@ -1,7 +1,8 @@
 """`python -m benchmarks.own_steps`: what limits of users' programs are made of, and how often a correct program passes them.
 
 `measure` appends clean rows to reference_results/own_steps/verify/; `count` says in how many (program, context, seed) cells a
-correct program is above limits made from the others; `faults` plants faults in the programs, in float32.
+correct program is above limits made from the others; `check` holds other batches to the limits as they are; `faults` plants
+faults in the programs, in float32.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.own_steps.faults import detect, page
-from benchmarks.own_steps.measure import MODES, PRECISIONS, REPEATS, rows_of_program
+from benchmarks.own_steps.measure import MODES, PRECISIONS, REPEATS, alarms_of_program, rows_of_program
 from benchmarks.own_steps.plant import PLANTS, PROGRAMS
 from runners.contract.steps import frame
 from vigil.digests import append_listed, read_listed
@@ -29,7 +30,7 @@ from vigil.process.hosts import hosts
 from vigil.process.side_by_side import available_cores, side_by_side
 from vigil.steps.limits import NAME, limits_of, scores_of, step_limits
 from vigil.steps.processes import run
-from vigil.steps.verify import asked_of, framework_of
+from vigil.steps.verify import asked_of, framework_of, settings_of
 from vigil.verify.limits import Limits, size_of
 
 PROGRAMS_OF_ALL = sorted(PROGRAMS.glob("[a-z]*_*.py"))
@@ -91,6 +92,48 @@ def measure(
 
     with hosts() as opened:
         side_by_side(items, work, jobs=jobs, stop=stop, on_end=lambda done, count: print(f"[{done}/{len(items)}]", flush=True))
+
+
+def check(
+    programs: Sequence[Path],
+    *,
+    seeds: Sequence[int],
+    precisions: Sequence[str],
+    modes: Sequence[str],
+    threads: Sequence[int],
+    jobs: int,
+) -> tuple[int, list[str]]:
+    """Return how many cells (program, context, batch) were held to the limits as they are, and every alarm in them.
+
+    No limit is made of what is measured here.
+    """
+    stop, limits = threading.Event(), step_limits()
+    items = [(file, precision) for file in programs for precision in precisions]
+    cells, alarms = 0, []
+
+    def work(item: tuple[Path, str], cores: list[int] | None) -> tuple[str, int, list[str]]:
+        file, precision = item
+        framework = framework_of(file)
+        with tempfile.TemporaryDirectory() as folder:
+            count, found = alarms_of_program(
+                asked_of(file, framework, stop=stop, hosts=opened, repeats=REPEATS),
+                Path(folder) / "run",
+                seeds=seeds,
+                settings=settings_of(framework, modes, [precision], threads),
+                limits=limits,
+                cores=cores or available_cores()[:1],
+            )
+        return f"{file.stem} {precision}", count, found
+
+    def on_end(done: int, found: tuple[str, int, list[str]]) -> None:
+        nonlocal cells
+        cells += found[1]
+        alarms.extend(found[2])
+        _tell("\n".join([*found[2], f"[{done}/{len(items)}] {found[0]}: {found[1]} cells; in all {cells}, {len(alarms)} alarms"]))
+
+    with hosts() as opened:
+        side_by_side(items, work, jobs=jobs, stop=stop, on_end=on_end)
+    return cells, alarms
 
 
 def count(rows: Sequence[dict[str, Any]]) -> tuple[int, list[str]]:
@@ -166,6 +209,13 @@ def main() -> None:
     measuring.add_argument("--no-looks", action="store_true", help="only what steps compute, not what is inside")
     measuring.add_argument("--device", default="cpu", choices=DEVICES)
     measuring.add_argument("--jobs", type=int, default=len(available_cores()))
+    checking = actions.add_parser("check", help="hold other batches to the limits, and count false alarms")
+    checking.add_argument("programs", nargs="*", help="names in benchmarks/own_steps/programs/ (default: all)")
+    checking.add_argument("--seeds", default="10,11,12,13,14,15,16,17")
+    checking.add_argument("--precisions", default="fp32")
+    checking.add_argument("--modes", default=",".join(MODES))
+    checking.add_argument("--threads", default="1,2")
+    checking.add_argument("--jobs", type=int, default=len(available_cores()))
     actions.add_parser("count", help="count false alarms, each program by limits of the others")
     planting = actions.add_parser("faults", help="plant faults, and print how many are caught and told with their origin")
     planting.add_argument("--framework", help="those of one framework alone")
@@ -175,6 +225,17 @@ def main() -> None:
     actions.add_parser("derivatives", help="print how near gradients and central differences are, of what they may differ by")
     given = parser.parse_args()
     os.environ["OPENBLAS_NUM_THREADS"] = "1"  # of hosts, as of every process of a step
+    if given.action == "check":
+        cells, alarms = check(
+            [PROGRAMS / f"{name}.py" for name in given.programs] or PROGRAMS_OF_ALL,
+            seeds=[int(seed) for seed in given.seeds.split(",")],
+            precisions=given.precisions.split(","),
+            modes=given.modes.split(","),
+            threads=[int(count) for count in given.threads.split(",")],
+            jobs=given.jobs,
+        )
+        print(f"{cells} cells, {len(alarms)} false alarms")
+        raise SystemExit(bool(alarms))
     if given.action == "measure":
         files = [PROGRAMS / f"{name}.py" for name in given.programs] or PROGRAMS_OF_ALL
         measure(

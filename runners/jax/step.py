@@ -9,7 +9,7 @@ import abc
 import functools
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -419,6 +419,9 @@ class Oracle(_Step):
 
     def facts(self) -> dict[str, Any]:
         return {_SCALE: self.scale, "operators": self._operators}
+
+    def settle(self, facts: Mapping[str, Any]) -> None:
+        self.scale = facts[_SCALE]
 
     def carry_out(self, function: Callable, *arguments: Any) -> Any:
         key = _kind(function, *arguments)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import abc
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -367,6 +367,9 @@ class Oracle(_Step):
 
     def facts(self) -> dict[str, Any]:
         return {_SCALE: self.scale, "operators": self._operators, "remarks": self.remarks}
+
+    def settle(self, facts: Mapping[str, Any]) -> None:
+        self.scale = facts[_SCALE]
 
     def train(self, steps: Sequence[Sequence[Batch]], taps: _Taps | None = None) -> Arrays:
         if self.scale != 1.0 and self._draw is None:

@@ -36,6 +36,7 @@ _HALVES = (torch.bfloat16, torch.float16)
 _LEAST_HALF = 2.0**-25
 _ACCUMULATION = UNITS[torch.float32]  # halves are added up in float32
 _TF32 = 2.0**-11  # to which a GPU rounds what it multiplies, where that is allowed
+_ROUNDED = (*UNITS.values(), _TF32)  # units of one rounding, whose factors are made once for a whole pool
 _SEED = 1997
 _POOL = 2**20 + 7
 _SWEEP = 256
@@ -98,6 +99,7 @@ class Shadows(TorchDispatchMode):
             self._random = torch.Generator().manual_seed(_SEED + draw)
             self._places = random.Random(_SEED + draw)
             self._pool = torch.empty(_POOL, dtype=torch.float64).uniform_(-1.0, 1.0, generator=self._random)
+            self._factors: dict[float, torch.Tensor] = {}
 
     def of(self, tensor: torch.Tensor) -> torch.Tensor:
         """Return the shadow of a tensor, a view of what the program's tensor is a view of; at first it holds the same numbers."""
@@ -271,15 +273,22 @@ class Shadows(TorchDispatchMode):
 
     def _factor(self, shape: torch.Size, unit: float) -> torch.Tensor:
         """Return factors that are one but for a unit. They leave infinities, as masks have, what they are."""
-        return torch.add(1.0, self._uniform(shape), alpha=unit)
+        if unit not in _ROUNDED or 2 * math.prod(shape) > _POOL:
+            return torch.add(1.0, self._uniform(shape), alpha=unit)
+        if unit not in self._factors:
+            self._factors[unit] = torch.add(1.0, self._pool, alpha=unit)
+        return self._part(self._factors[unit], shape)
 
     def _uniform(self, shape: torch.Size) -> torch.Tensor:
         """Return numbers between -1 and 1; small tensors take theirs from a place at random in a pool, which is cheaper."""
-        n = math.prod(shape)
-        if 2 * n > _POOL:
+        if 2 * math.prod(shape) > _POOL:
             return torch.empty(shape, dtype=torch.float64).uniform_(-1.0, 1.0, generator=self._random)
+        return self._part(self._pool, shape)
+
+    def _part(self, pool: torch.Tensor, shape: torch.Size) -> torch.Tensor:
+        n = math.prod(shape)
         start = self._places.randrange(_POOL - n)
-        return self._pool[start : start + n].view(shape)
+        return pool[start : start + n].view(shape)
 
     def _choice(self, name: str, chosen: torch.Tensor) -> None:
         self.choices.append((name, zlib.crc32(chosen.contiguous().view(-1).view(torch.uint8).numpy())))

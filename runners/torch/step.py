@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -302,6 +302,9 @@ class Oracle(_Step):
             for name in sorted(self._taken)
         ]
         return {_SCALE: self.scale, "operators": self._operators, "remarks": remarks}
+
+    def settle(self, facts: Mapping[str, Any]) -> None:
+        self.scale, self._has_margin = facts[_SCALE], True
 
     def train(self, steps: Sequence[Sequence[Batch]]) -> Arrays:
         while True:

@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
+import json
+import types
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
 import pytest
 
 from runners.contract.steps import frame
@@ -39,3 +45,56 @@ def test_a_forked_step_is_the_same(tmp_path):
     assert ended[0].read(frame.FLOORS) == ended[1].read(frame.FLOORS)
     assert context.read(frame.ANSWERS)[frame.REPEAT]["calls"] == 3
     assert context.environment["framework_version"]
+
+
+GATED = STEP.replace("model(batch).square()", "model(batch).relu().square()")
+
+
+@pytest.mark.torch
+def test_shared_draws_make_the_same_floors(tmp_path):
+    """Whoever makes a draw, and where one who took some was killed: floors are equal to the last bit."""
+    file = tmp_path / "my_step.py"
+    file.write_text(GATED, encoding="utf-8")
+    asked = asked_of(file, "torch")
+    whole = run(asked, tmp_path / "whole", task="oracle", precision="fp32", seeds=[0])
+    shared = tmp_path / "shared"
+    with ThreadPoolExecutor() as pool:
+        first = pool.submit(run, asked, shared, task="oracle", precision="fp32", seeds=[0], shares_draws=True)
+        second = run(asked, tmp_path / "draws", task="draws", precision="fp32", expected=[shared])
+    assert [each.failure for each in (whole, second, first.result())] == [None] * 3
+    assert first.result().read(frame.FLOORS) == whole.read(frame.FLOORS)
+    # From draws that all are there, and from none but a lock that a killed process has left.
+    drawn = sorted((shared / frame.DRAWN).glob("*.json"))
+    assert len(drawn) == 12 + 6 + 12 + 12
+    for each in drawn[1:]:
+        each.unlink()
+    again = run(asked, shared, task="oracle", precision="fp32", seeds=[0], shares_draws=True)
+    assert again.failure is None
+    assert again.read(frame.FLOORS) == whole.read(frame.FLOORS)
+
+
+@pytest.mark.torch
+def test_a_draw_that_another_process_has_made_is_taken(tmp_path):
+    """What stands in its file is the draw: one that is not its own would show in the floors."""
+    file = tmp_path / "my_step.py"
+    file.write_text(STEP, encoding="utf-8")
+    asked, place = asked_of(file, "torch"), tmp_path / "oracle"
+    first = run(asked, place, task="oracle", precision="fp32", seeds=[0], shares_draws=True)
+    drawn = place / frame.DRAWN / "step-3.json"
+    lines, flipped = json.loads(drawn.read_text(encoding="utf-8"))
+    drawn.write_text(json.dumps([{name: [7.0, *rest] for name, (_, *rest) in lines.items()}, flipped]), encoding="utf-8")
+    again = run(asked, place, task="oracle", precision="fp32", seeds=[0], shares_draws=True)
+    for ended, is_other in ((first, False), (again, True)):
+        step = ended.read(frame.FLOORS)["floors"][frame.STEP]
+        assert all((facts["draws"][3][0] == 7.0) is is_other for facts in step.values())
+
+
+@pytest.mark.parametrize(("seconds", "calls"), [(0.01, 60), (0.5, 31), (2.0, 20)])
+def test_a_slow_step_is_repeated_less_often(monkeypatch, seconds, calls):
+    """For so long, and twenty times at least; the answer says how often."""
+    clock = itertools.count(0.0, seconds)
+    monkeypatch.setattr(frame.time, "monotonic", lambda: next(clock))
+    answer = {"loss": np.ones(())}
+    program, events = types.SimpleNamespace(train=lambda steps: answer), types.SimpleNamespace(advance=lambda: None)
+    found = frame._repeated(frame.Case(frame.STEP, [[0]]), program, answer, answer, 60, events)
+    assert (found["calls"], found["results"]) == (calls, 1)

@@ -18,7 +18,7 @@ from vigil.process.side_by_side import available_cores
 from vigil.progress import StageDisplay
 from vigil.steps.verify import PRECISIONS, framework_of, new_own_directory
 from vigil.terminal import answered
-from vigil.tracking import upload_or_note
+from vigil.tracking import import_ahead, upload_or_note
 
 
 def run(arguments: argparse.Namespace, file: Path) -> int:
@@ -36,6 +36,7 @@ def run(arguments: argparse.Namespace, file: Path) -> int:
     threads = several if arguments.threads is None else options.whole_numbers("--threads", arguments.threads, least=1, most=1024)
     seeds = SEEDS if arguments.seeds is None else options.whole_number("--seeds", arguments.seeds, least=1)
     limits = operator_limits()
+    import_ahead()
     with contextlib.ExitStack() as stack:
         display = stack.enter_context(StageDisplay())
         python, recorded = own_step.environment_of(arguments, framework, stack, display)

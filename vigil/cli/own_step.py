@@ -34,7 +34,7 @@ from vigil.steps.verify import (
     verify_step,
 )
 from vigil.terminal import answered
-from vigil.tracking import upload_or_note
+from vigil.tracking import import_ahead, upload_or_note
 
 OPTIONS = ("python", "threads", "seeds")
 NOT_ALLOWED = ("devices", "shards", "attention", "markdown")
@@ -71,6 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
     refuse_others(arguments, file, framework, not_allowed=("seeds",))
     settings, jobs = settings_from(arguments, framework), jobs_from(arguments)
     limits = step_limits()
+    import_ahead()
     with contextlib.ExitStack() as stack:
         display = stack.enter_context(StageDisplay())
         python, recorded = environment_of(arguments, framework, stack, display)

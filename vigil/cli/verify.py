@@ -28,7 +28,7 @@ from vigil.recipes.loading import Recipe, recipe_names
 from vigil.releases.store import held, obtain
 from vigil.runs.contexts import ALL_GPU_PRECISIONS, ALL_PRECISIONS, every_context, in_short_form
 from vigil.terminal import answered
-from vigil.tracking import upload_or_note
+from vigil.tracking import import_ahead, upload_or_note
 from vigil.verify.standards import Standard, load_standard, new_verify_directory, verify_context, verify_contexts
 
 _ONE_CONTEXT_ONLY = ("devices", "shards", "determinism", "attention")
@@ -117,6 +117,7 @@ def _run_one(arguments: argparse.Namespace, recipe: Recipe, training: dict[str, 
     fault, timeout = fault_entry(arguments.fault), options.seconds("--hang-timeout", arguments.hang_timeout)
     if under.python is None:
         require_framework(context.framework)
+    import_ahead()
     with RunDisplay() as display:
         data_directory = _data_directory(training, display)
         standard = load_standard(recipe, arguments.profile, data_directory=data_directory)

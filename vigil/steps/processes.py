@@ -78,6 +78,11 @@ def oracle_name(precision: str) -> str:
     return f"oracle-{precision}"
 
 
+def draws_name(precision: str) -> str:
+    """Return what the directory of a process that makes some of an oracle's draws is called."""
+    return f"draws-{precision}"
+
+
 def given_of(asked: Asked, precision: str) -> Path | None:
     """Return the directory of the other verification's oracle; None where there is none, or it came to nothing."""
     directory = asked.given / oracle_name(precision) if asked.given else None
@@ -104,6 +109,7 @@ def run(
     seeds: Sequence[int] = (),
     expected: Sequence[Path] = (),
     rows: int | None = None,
+    shares_draws: bool = False,
     variables: Mapping[str, str] | None = None,
 ) -> Ended:
     """Run one process to its end in a directory of its own, with such variables in its environment."""
@@ -124,11 +130,12 @@ def run(
         expected=tuple(map(str, expected)),
         keeps=asked.keeps and not looks,
         given=str(given) if given else None,
-        fault=asked.fault if task not in ("oracle", "updates") else None,  # what is expected has none
+        fault=asked.fault if task not in ("oracle", "draws", "updates") else None,  # what is expected has none
         heartbeat_seconds=HEARTBEAT_SECONDS,
         determinism=determinism,
         device=device,
         rows=rows,
+        shares_draws=shares_draws,
     )
     return carried_out(asked, directory, request, option=frame.OPTION, variables=variables)
 

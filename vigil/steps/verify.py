@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 import hashlib
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from runners.contract.steps import frame
 from vigil.documents.context import Context, make_context
@@ -33,7 +33,7 @@ from vigil.steps.judge import (
     wrong_derivative,
 )
 from vigil.steps.limits import DRAWS, require
-from vigil.steps.processes import Asked, Ended, given_of, oracle_name, run, seed_of
+from vigil.steps.processes import Asked, Ended, draws_name, given_of, oracle_name, run, seed_of
 from vigil.verify.limits import Limits
 
 PRECISIONS = ("fp32", "bf16", "fp16")
@@ -125,6 +125,20 @@ def settings_of(
     return [Setting(context, 1) for context in contexts] + [Setting(context, several) for context in more]
 
 
+class _Oracle(NamedTuple):
+    """A process of a precision's oracle: that which makes all of it, or one that takes some draws off it."""
+
+    precision: str
+    is_whole: bool = True
+
+    @property
+    def name(self) -> str:
+        return (oracle_name if self.is_whole else draws_name)(self.precision)
+
+
+_Item: TypeAlias = "_Oracle | Setting"
+
+
 class _Found(NamedTuple):
     """A context that has run: how it ended, why it came to nothing if it did, and what its tensors say."""
 
@@ -197,8 +211,8 @@ def asked_of(file: Path, framework: str, **more: object) -> Asked:
     return Asked(file=file.resolve(), sha256=digest, framework=framework, **more)  # type: ignore[arg-type]
 
 
-def _updates_name(setting: Setting) -> str:
-    return f"updates-{setting.context.precision}"
+def _updates_of(precision: str) -> str:
+    return f"updates-{precision}"
 
 
 def _run_all(
@@ -210,13 +224,25 @@ def _run_all(
     jobs: int,
     tell: Callable[[str], None],
 ) -> dict[str, Ended]:
-    """Run the oracles and every context; what has one thread `jobs` at a time, and then the others."""
+    """Run the oracles and every context, `jobs` at a time; one of several threads has all cores, beside what else runs there.
+
+    A single context is done long before its floors are drawn: then another process draws, too.
+    """
     ended: dict[str, Ended] = {}
+    shares_draws = jobs > 1 and len(settings) == 1
 
     def oracle(precision: str, cores: list[int] | None) -> Ended:
         given = given_of(asked, precision)
         seeds = [seed_of(given)] if given else []
-        done = run(asked, oracles[precision], task="oracle", precision=precision, seeds=seeds, cores=cores)
+        done = run(
+            asked,
+            oracles[precision],
+            task="oracle",
+            precision=precision,
+            seeds=seeds,
+            shares_draws=shares_draws,
+            cores=cores,
+        )
         if done.failure:
             (oracles[precision] / frame.FAILED).touch()
         return done
@@ -235,23 +261,31 @@ def _run_all(
             expected=[oracles[setting.context.precision]],
         )
 
-    def work(item: str | Setting, cores: list[int] | None) -> tuple[str, Ended]:
-        if isinstance(item, str):
-            return oracle_name(item), oracle(item, cores)
-        return item.directory, context(item, cores)
+    def draws(precision: str, cores: list[int] | None) -> Ended:
+        place = directory / draws_name(precision)
+        return run(asked, place, task="draws", precision=precision, expected=[oracles[precision]], cores=cores)
 
-    narrow = [setting for setting in settings if setting.threads == 1]
-    items: list[str | Setting] = [*oracles, *narrow]
-    wide = [setting for setting in settings if setting.threads > 1]
-    total = len(items) + len(wide)
+    def work(item: _Item, cores: list[int] | None) -> dict[str, Ended]:
+        if not isinstance(item, Setting):
+            return {item.name: (oracle if item.is_whole else draws)(item.precision, cores)}
+        own, precision = context(item, cores if item.threads == 1 else None), item.context.precision
+        found = {item.directory: own}
+        if shares_draws and _has_answers(own):
+            found[_updates_of(precision)] = _update(asked, directory, precision, [own], cores)
+        return found
 
-    def on_end(done: int, result: tuple[str, Ended]) -> None:
-        name, end = result
-        tell(f"[{len(ended) + 1}/{total}] {name}: {end.failure.category if end.failure else 'done'} after {end.seconds:.0f} s")
-        ended[name] = end
+    # What compiles takes the longest, and comes first.
+    ordered = sorted(settings, key=lambda setting: setting.context.mode != "compile")
+    items: list[_Item] = [*map(_Oracle, oracles), *ordered]
+    items += [_Oracle(precision, is_whole=False) for precision in oracles if shares_draws]
+    total = len(items) + shares_draws
+
+    def on_end(done: int, results: dict[str, Ended]) -> None:
+        for name, end in results.items():
+            ended[name] = end
+            tell(f"[{len(ended)}/{total}] {name}: {end.failure.category if end.failure else 'done'} after {end.seconds:.0f} s")
 
     side_by_side(items, work, jobs=jobs, stop=asked.stop, on_end=on_end)
-    side_by_side(wide, work, jobs=1, stop=asked.stop, on_end=on_end)
     return ended
 
 
@@ -266,25 +300,38 @@ def _run_updates(
     tell: Callable[[str], None],
 ) -> None:
     """Hold what contexts made of their gradients to the optimizer in float64, one process for each precision."""
-
-    def places(precision: str) -> list[Path]:
-        names = [setting.directory for setting in settings if setting.context.precision == precision]
-        return [ended[name].directory for name in names if (ended[name].directory / frame.ANSWERS).exists()]
+    answered = {
+        precision: [
+            ended[setting.directory]
+            for setting in settings
+            if setting.context.precision == precision and _has_answers(ended[setting.directory])
+        ]
+        for precision in precisions
+        if _updates_of(precision) not in ended
+    }
 
     def work(precision: str, cores: list[int] | None) -> tuple[str, Ended]:
-        name = f"updates-{precision}"
-        return name, run(asked, directory / name, task="updates", precision=precision, cores=cores, expected=places(precision))
+        return _updates_of(precision), _update(asked, directory, precision, answered[precision], cores)
 
     def on_end(done: int, result: tuple[str, Ended]) -> None:
         ended[result[0]] = result[1]
         tell(f"{result[0]}: {result[1].failure.category if result[1].failure else 'done'} after {result[1].seconds:.0f} s")
 
-    side_by_side([each for each in precisions if places(each)], work, jobs=jobs, stop=asked.stop, on_end=on_end)
+    side_by_side([each for each in answered if answered[each]], work, jobs=jobs, stop=asked.stop, on_end=on_end)
+
+
+def _has_answers(context: Ended) -> bool:
+    return (context.directory / frame.ANSWERS).exists()
+
+
+def _update(asked: Asked, directory: Path, precision: str, contexts: Iterable[Ended], cores: list[int] | None) -> Ended:
+    expected = [each.directory for each in contexts]
+    return run(asked, directory / _updates_of(precision), task="updates", precision=precision, cores=cores, expected=expected)
 
 
 def _found(setting: Setting, ended: dict[str, Ended], limits: Limits) -> _Found:
     own, oracle = ended[setting.directory], ended[oracle_name(setting.context.precision)]
-    updating = ended.get(_updates_name(setting))
+    updating = ended.get(_updates_of(setting.context.precision))
     # A context whose updates nobody could hold to anything has not been looked at whole.
     failure = oracle.failure or own.failure or (updating.failure if updating else None)
     if failure:

@@ -10,6 +10,7 @@ from vigil.tracking.client import (
     artifact_directory,
     check_reachable,
     experiment_pages,
+    import_ahead,
     make_tables,
     tracking_uri,
 )
@@ -60,6 +61,7 @@ __all__ = [
     "experiment_pages",
     "held_looks",
     "held_runs",
+    "import_ahead",
     "make_tables",
     "read_document",
     "record_drift",

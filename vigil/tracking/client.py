@@ -13,6 +13,7 @@ import os
 import socket
 import sqlite3
 import tempfile
+import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
@@ -373,12 +374,27 @@ def _alone_in_file(uri: str) -> contextlib.AbstractContextManager[int | None]:
     return locked(sqlite_file(uri).resolve().parent) if uri.startswith("sqlite:") else contextlib.nullcontext()
 
 
-def _connect(uri: str) -> Any:
-    """Return MLflow's client of a store; the tables of one in a file are made where they are missing."""
+def import_ahead() -> None:
+    """Import MLflow on a thread, while other processes compute: it takes seconds, for which a verdict would wait."""
+
+    def work() -> None:
+        with contextlib.suppress(Exception):  # which whoever needs it meets, and tells
+            _import_client()
+
+    threading.Thread(target=work, name="import-mlflow", daemon=True).start()
+
+
+def _import_client() -> Any:
     for name, value in MLFLOW_DEFAULTS.items():
         os.environ.setdefault(name, value)
     from mlflow.tracking import MlflowClient
 
+    return MlflowClient
+
+
+def _connect(uri: str) -> Any:
+    """Return MLflow's client of a store; the tables of one in a file are made where they are missing."""
+    MlflowClient = _import_client()
     logging.getLogger("mlflow").setLevel(logging.WARNING)
     logging.getLogger("urllib3.connectionpool").setLevel(logging.ERROR)
     return MlflowClient(tracking_uri=uri)

@@ -6,11 +6,13 @@ else, and so what is asked, is the same in every framework.
 
 from __future__ import annotations
 
+import collections
+import fcntl
 import hashlib
 import json
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -38,7 +40,11 @@ from runners.contract.steps.own import (
 from runners.contract.steps.request import FILE_NAME, StepRequest, read_request
 
 Arrays = dict[str, np.ndarray]
-EXPECTED, FLOORS, ANSWERS, STATES, UPDATES = "expected.npz", "floors.json", "answers.json", "states.npz", "updates.json"
+# What contexts need to begin is there before the floors are drawn.
+EXPECTED, CHOSEN, FLOORS, ANSWERS, STATES, UPDATES = (
+    "expected.npz", "chosen.json", "floors.json", "answers.json", "states.npz", "updates.json",
+)  # fmt: skip
+DRAWN = "drawn"  # of an oracle, the folder with draws that two processes share
 UPDATED = "updated.npz"  # of a context, what the optimizer should have made of its gradients
 # What is kept for another release: what an oracle began with, and all that a context answered.
 BEGUN, ANSWERED = "begun.npz", "answered.npz"
@@ -49,6 +55,9 @@ _CANDIDATE_DRAWS = 1
 _CANDIDATE_SECONDS = 20.0
 _LEAST_DRAWS = 6
 _REHEARSED_STEPS = 4
+# The step is repeated as often as is asked, but for slow ones: float16 takes a second a step of a GPT on a CPU that has no such
+# arithmetic.
+_LEAST_REPEATS, _REPEAT_SECONDS = 20, 15.0
 # Cases, in the order in which they are asked. The first is the first call of its process.
 STEP, ROWS, STEPS, EVALUATION, SINGLE, REPEAT = "step", "rows", "steps", "evaluation", "single", "repeat"
 LOOK = "look"
@@ -90,6 +99,9 @@ class OracleAnswerer(Answerer, Protocol):
 
     def facts(self) -> dict[str, Any]:
         """Return what contexts must know: the loss scale of fp16; and what a reader must, under `remarks`."""
+
+    def settle(self, facts: Mapping[str, Any]) -> None:
+        """Take what another process of this oracle has settled, by its facts."""
 
     def update(self, before: Arrays, gradients: Arrays) -> Arrays:
         """Return what the optimizer makes, `after/...` as in `train`, of the state before a step and gradients."""
@@ -181,6 +193,8 @@ def _answer(framework: Framework, request: StepRequest, directory: Path, events:
         _rehearse(own, batches, framework.program(own, request, {}), request, directory, events)
     elif request.task == "updates":
         _updates(framework.oracle(own, request), request, events)
+    elif request.task == "draws":
+        _share_draws(own, batches, framework.oracle(own, request), request, Path(request.expected[0]), events)
     elif request.task == "oracle":
         oracle = framework.oracle(own, request)
         for seed in request.seeds or (None,):
@@ -188,7 +202,7 @@ def _answer(framework: Framework, request: StepRequest, directory: Path, events:
             place.mkdir(exist_ok=True)
             _oracle(own, batches, oracle, request, seed, place, events)
     else:
-        facts = _await_facts(Path(request.expected[0]), events)
+        facts = _await_chosen(Path(request.expected[0]), events)
         own.has_run = True
         program = framework.program(own, request, facts)
         for expected in map(Path, request.expected):
@@ -296,11 +310,9 @@ def _oracle(
     seed, tried = (seed, 1) if seed is not None else _widest_margin(batches, oracle, events)
     cases, remarks = _cases(own, batches, request, seed)
     expected: Arrays = {}
-    floors: dict[str, dict[str, Any]] = {}
-    flips: dict[str, dict[str, int]] = {}
+    choices: dict[str, list[tuple[str, int]]] = {}
     events.enter("verify")
     for case in cases:
-        started = time.monotonic()
         oracle.under(None)
         exact = computed(case.ask(oracle))
         _check_finite(own, case.name, exact)
@@ -309,22 +321,30 @@ def _oracle(
                 f"{own.path.name}: two steps from the same state and seed gave other numbers in float64. The program must keep "
                 "its state in the model, and draw at random with the framework's own generator."
             )
-        chosen = oracle.choices()
+        choices[case.name] = oracle.choices()
         expected |= {f"{case.name}/{name}": tensor for name, tensor in exact.items()}
+        events.advance()
+    write_arrays(directory / EXPECTED, expected)
+    digest = batches.digest(seed)
+    _write_json(directory / CHOSEN, {**oracle.facts(), "seed": seed, _BATCH: digest, "choices": choices})
+    draws = _Draws(oracle, expected, choices, events, directory / DRAWN if request.shares_draws else None)
+    draws.take_share(cases)
+    floors: dict[str, dict[str, Any]] = {}
+    flips: dict[str, dict[str, int]] = {}
+    for case in cases:
+        started = time.monotonic()
         if case.draws is None:
             floors[case.name] = floors[STEP]
         else:
-            lines: dict[str, list[Line]] = {name: [] for name in exact}
-            flips[case.name] = {}
-            for draw in range(case.draws):
-                oracle.under(draw)
-                for name, line in lines_of(computed(case.ask(oracle)), exact).items():
-                    lines[name].append(_finite(line, f"{case.name}, {name}"))
-                for name in {one[0] for one, other in zip(chosen, oracle.choices(), strict=False) if one != other}:
-                    flips[case.name][name] = flips[case.name].get(name, 0) + 1
-                events.advance()
+            exact = _of_case(expected, case.name)
+            found = [draws.of(case, number) for number in range(case.draws)]
+            flips[case.name] = dict(collections.Counter(name for _, flipped in found for name in flipped))
             floors[case.name] = {
-                name: {"norm": float(np.linalg.norm(exact[name])), "size": int(exact[name].size), "draws": lines[name]}
+                name: {
+                    "norm": float(np.linalg.norm(exact[name])),
+                    "size": int(exact[name].size),
+                    "draws": [lines[name] for lines, _ in found],
+                }
                 for name in exact
             }
         _probed(events, len(floors), len(cases), case.name, started)
@@ -334,7 +354,7 @@ def _oracle(
     of_framework = oracle.facts()
     facts = {
         **of_framework, "seed": seed, "candidates": tried, "flips": flips, "derivative": derivative,
-        "remarks": [*remarks, *of_framework.get("remarks", [])], _BATCH: batches.digest(seed),
+        "remarks": [*remarks, *of_framework.get("remarks", [])], _BATCH: digest,
         "begun": _begun_otherwise(own, batches) if request.given else None,
     }  # fmt: skip
     if request.keeps:
@@ -342,6 +362,83 @@ def _oracle(
         begun = {f"state/{name}": array for name, array in own.made.items()}
         write_arrays(directory / BEGUN, begun | {f"batch/{name}": array for name, array in kept.items()})
     _write_json(directory / FLOORS, {"facts": facts, "floors": floors})
+
+
+class _Draws:
+    """Draws of the floors of an oracle's cases.
+
+    Where another process makes some of them, each is made once, by whoever holds its lock, which ends with its process: what a
+    killed one has left is made by the other. So floors are the same whoever makes them.
+    """
+
+    def __init__(
+        self,
+        oracle: OracleAnswerer,
+        expected: Arrays,
+        choices: Mapping[str, Sequence[Sequence[Any]]],
+        events: EventWriter,
+        folder: Path | None,
+    ) -> None:
+        self._oracle, self._expected, self._choices, self._events = oracle, expected, choices, events
+        self._folder = folder
+        if folder is not None:
+            folder.mkdir(exist_ok=True)
+
+    def take_share(self, cases: Sequence[Case], *, is_first: bool = True) -> None:
+        """Make the draws that no other process makes or has made: the first process from the front, another from the back."""
+        if self._folder is not None:
+            every = [(case, number) for case in cases for number in range(case.draws or 0)]
+            for case, number in every if is_first else every[::-1]:
+                self._share(case, number, waits=False)
+
+    def of(self, case: Case, number: int) -> tuple[dict[str, Line], list[str]]:
+        """Return of a draw how far it moves each tensor, and the operators that chose otherwise."""
+        if self._folder is None:
+            return self._make(case, number)
+        self._share(case, number, waits=True)
+        lines, flipped = json.loads(self._file(case, number).read_text(encoding="utf-8"))
+        return {name: tuple(line) for name, line in lines.items()}, flipped
+
+    def _file(self, case: Case, number: int) -> Path:
+        assert self._folder is not None
+        return self._folder / f"{case.name}-{number}.json"
+
+    def _share(self, case: Case, number: int, *, waits: bool) -> None:
+        file = self._file(case, number)
+        if file.exists():
+            return
+        with file.with_suffix(".lock").open("w") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | (0 if waits else fcntl.LOCK_NB))
+            except BlockingIOError:
+                return
+            if not file.exists():
+                _write_json(file, self._make(case, number))
+
+    def _make(self, case: Case, number: int) -> tuple[dict[str, Line], list[str]]:
+        self._oracle.under(number)
+        found = lines_of(computed(case.ask(self._oracle)), _of_case(self._expected, case.name))
+        lines = {name: _finite(line, f"{case.name}, {name}") for name, line in found.items()}
+        chosen = zip(self._choices[case.name], self._oracle.choices(), strict=False)
+        flipped = sorted({one[0] for one, other in chosen if tuple(one) != tuple(other)})
+        self._events.advance()
+        return lines, flipped
+
+
+def _share_draws(
+    own: OwnFile,
+    batches: _Batches,
+    oracle: OracleAnswerer,
+    request: StepRequest,
+    place: Path,
+    events: EventWriter,
+) -> None:
+    """Make some of the draws of the oracle in a place, which makes the others."""
+    chosen = _await_chosen(place, events)
+    oracle.settle(chosen)
+    cases, _ = _cases(own, batches, request, chosen["seed"])
+    events.enter("verify")
+    _Draws(oracle, read_arrays(place / EXPECTED), chosen["choices"], events, place / DRAWN).take_share(cases, is_first=False)
 
 
 def _begun_otherwise(own: OwnFile, batches: _Batches) -> dict[str, Any]:
@@ -362,7 +459,7 @@ def _widest_margin(batches: _Batches, oracle: OracleAnswerer, events: EventWrite
     """Return the seed of the batch that rounding moves least, of some, and how many were tried.
 
     Where a gate flips, all below it moves by a thousand times as much as rounding: the batch with the widest margin is the
-    one whose gradients move least.
+    one whose gradients move least. A program without gates has no margin, and the first batch does.
     """
     best, started = (np.inf, 0), time.monotonic()
     for seed in range(CANDIDATES):
@@ -371,6 +468,8 @@ def _widest_margin(batches: _Batches, oracle: OracleAnswerer, events: EventWrite
         batch = batches(seed)
         oracle.under(None)
         exact = oracle.train([[batch]])
+        if not oracle.choices():
+            return seed, seed + 1
         moved = 0.0
         for draw in range(_CANDIDATE_DRAWS):
             oracle.under(1000 + draw)
@@ -394,7 +493,7 @@ def _context(
     events: EventWriter,
 ) -> None:
     """Answer every case, and say how far each tensor is from what the oracle expects at its place."""
-    facts = _await_facts(place, events)
+    facts = _await_chosen(place, events)
     seed = facts["seed"]
     if facts.get(_BATCH) not in (None, batches.digest(seed)):
         raise OwnFileError(
@@ -477,11 +576,13 @@ def computed(answer: Arrays) -> Arrays:
 
 
 def _repeated(case: Case, program: Answerer, first: Arrays, expected: Arrays, times: int, events: EventWriter) -> dict[str, Any]:
-    """Return how far repeated calls are at most, and how many different results there were, the first call's among them."""
+    """Return how far repeated calls are at most, how many there were, and how many different results, the first's among them."""
     worst: dict[str, Line | str] = {}
     seen = {_bits(first)}
-    for _ in range(times):
+    calls, started = 0, time.monotonic()
+    while calls < times and (calls < _LEAST_REPEATS or time.monotonic() - started < _REPEAT_SECONDS):
         answer = case.ask(program)
+        calls += 1
         events.advance()
         if (bits := _bits(answer)) in seen:
             continue
@@ -490,7 +591,7 @@ def _repeated(case: Case, program: Answerer, first: Arrays, expected: Arrays, ti
             known = worst.get(name)
             if known is None or isinstance(line, str) or (not isinstance(known, str) and line[0] > known[0]):
                 worst[name] = line
-    return {"lines": worst, "calls": times, "results": len(seen)}
+    return {"lines": worst, "calls": calls, "results": len(seen)}
 
 
 def _bits(arrays: Arrays) -> bytes:
@@ -523,14 +624,14 @@ def _finite(line: Line | str, what: str) -> Line:
     return line
 
 
-def _await_facts(directory: Path, events: EventWriter) -> dict[str, Any]:
-    """Return what the oracle tells contexts, which start beside it."""
-    while not (directory / FLOORS).exists():
+def _await_chosen(directory: Path, events: EventWriter) -> dict[str, Any]:
+    """Return what the oracle tells the processes that start beside it."""
+    while not (directory / CHOSEN).exists():
         if (directory / FAILED).exists():
             raise ContractError(NOT_ASKED)
         events.advance()
         time.sleep(0.2)
-    return json.loads((directory / FLOORS).read_text(encoding="utf-8"))["facts"]
+    return json.loads((directory / CHOSEN).read_text(encoding="utf-8"))
 
 
 def _write_json(path: Path, content: Any) -> None:

@@ -10,10 +10,11 @@ from typing import ClassVar
 from runners.contract.files import replace_text
 
 FILE_NAME = "request.json"
-# What one process is asked: what is expected, with its floors; answers in one context, which are held to it; and what contexts
-# made of the gradients that they computed. Or, held to nothing, a few steps in one context, to see what they take; and what the
-# programs of such steps say that they will, where a framework compiles ahead.
-TASKS = ("oracle", "context", "updates", "rehearsal", "sizes")
+# What one process is asked: what is expected, with its floors; some of the draws for these, beside the process that is asked for
+# all; answers in one context, which are held to it; and what contexts made of the gradients that they computed. Or, held to
+# nothing, a few steps in one context, to see what they take; and what the programs of such steps say that they will, where a
+# framework compiles ahead.
+TASKS = ("oracle", "draws", "context", "updates", "rehearsal", "sizes")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -22,8 +23,10 @@ class StepRequest:
 
     looks: at what each module of the model gives and gets, in the place of the cases.
     file, file_sha256: the user's file, as it was when it was asked about.
-    expected: of a context, the directory of the oracle of its precision; of `updates`, those of the contexts; else none.
-    draws: of rounding, for each floor. repeats: calls from the same state.
+    expected: of a context, and of `draws`, the directory of the oracle of its precision; of `updates`, those of the contexts;
+        else none.
+    draws: of rounding, for each floor. repeats: calls from the same state, at most.
+    shares_draws: of an oracle, with a process that is asked for `draws`.
     seeds: of the oracle's batches; empty where it chooses one. Of several, each has a directory below that of the process.
     keeps: all that is answered, and what it began with, for somebody who holds another release to it.
     given: the directory of an oracle that kept these: its batches and its model's first numbers take the place of the file's.
@@ -52,6 +55,7 @@ class StepRequest:
     heartbeat_seconds: float
     determinism: str = "off"
     device: str = "cpu"
+    shares_draws: bool = False
     rows: int | None = None
 
     # What a run's spec says as well (`runners.contract.compiled.Compiling`).
