@@ -38,4 +38,5 @@ def optimizer(model):
 
 # Optional: def cast(model, precision), where bf16 and fp16 are not all of the model's parameters in that type.
 # Optional: def take_rows(batch, indices), where rows are not along the first axis of every array.
+# Optional: def distribute(batch), which lays its rows over two devices: jax.device_put(batch, a sharding).
 # Optional: STOPS_GRADIENT = True, where gradients are not the derivative of the loss on purpose (stop_gradient, custom_vjp).

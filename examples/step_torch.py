@@ -33,4 +33,5 @@ def predict(model, batch):
 
 
 # Optional: def take_rows(batch, indices), where rows are not along the first axis of every tensor.
+# Optional: def distribute(model), what two devices call in its place, as nn.parallel.DistributedDataParallel(model).
 # Optional: STOPS_GRADIENT = True, where gradients are not the derivative of the loss on purpose (detach, straight-through).

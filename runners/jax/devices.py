@@ -26,12 +26,17 @@ def set_up(spec: RunSpec) -> None:
         share_gpu()
     if spec.device == "cpu":
         jax.config.update("jax_platforms", "cpu")
-        add_xla_flags(f"--xla_force_host_platform_device_count={spec.devices}")
-        if spec.mode == "eager" and spec.devices > 1:
-            # DIFFERS(jax): op by op, all-reduces follow each other closely, and each holds a thread of XLA's pool until
-            #   its partners have one too. Two devices hang on a pool of 2, sometimes on 3, and XLA ends the process
-            #   after 40 seconds; they did not on 4 or more. NPROC is where XLA reads the size of its pools.
-            os.environ["NPROC"] = str(max(os.cpu_count() or 1, _EAGER_THREADS * spec.devices))
+        show_devices(spec.devices, is_op_by_op=spec.mode == "eager")
+
+
+def show_devices(count: int, *, is_op_by_op: bool) -> None:
+    """Make a CPU show so many devices: to be called before the backend starts."""
+    add_xla_flags(f"--xla_force_host_platform_device_count={count}")
+    if is_op_by_op and count > 1:
+        # DIFFERS(jax): op by op, all-reduces follow each other closely, and each holds a thread of XLA's pool until
+        #   its partners have one too. Two devices hang on a pool of 2, sometimes on 3, and XLA ends the process
+        #   after 40 seconds; they did not on 4 or more. NPROC is where XLA reads the size of its pools.
+        os.environ["NPROC"] = str(max(os.cpu_count() or 1, _EAGER_THREADS * count))
 
 
 def share_gpu() -> None:

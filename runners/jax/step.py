@@ -22,10 +22,10 @@ from runners.contract.audit.request import AuditRequest
 from runners.contract.errors import ContractError, Unsupported
 from runners.contract.operators.request import OperatorRequest
 from runners.contract.steps.frame import Arrays, Framework
-from runners.contract.steps.own import Batch, OwnFile, OwnFileError, leaves, map_leaves
+from runners.contract.steps.own import DISTRIBUTE, Batch, OwnFile, OwnFileError, leaves, map_leaves
 from runners.contract.steps.request import StepRequest
 from runners.jax import determinism
-from runners.jax.devices import add_xla_flags, devices_of, share_gpu
+from runners.jax.devices import add_xla_flags, devices_of, share_gpu, show_devices
 from runners.jax.interpreter import Flat, Interpreter, evaluate, flatten, is_shown
 from runners.jax.modes import bytes_of, compile_ahead, keep_compiled
 from runners.jax.precision import set_up as set_up_precision
@@ -50,6 +50,8 @@ def set_up(request: StepRequest | OperatorRequest | AuditRequest) -> None:
     else:
         jax.config.update("jax_platforms", "cpu")
     os.environ["NPROC"] = str(request.threads)  # where XLA reads the size of its pools
+    if request.devices > 1:
+        show_devices(request.devices, is_op_by_op=request.mode == "eager")
     if request.threads == 1:
         add_xla_flags("--xla_cpu_multi_thread_eigen=false")
     if request.device == "gpu":
@@ -337,7 +339,23 @@ class Program(_Step):
         super().__init__(own, request.precision)
         self.scale = facts.get(_SCALE, 1.0)
         self._mode, self._device = request.mode, request.device
+        self._is_shared = request.devices > 1
         self._compiled: dict[tuple, Callable] = {}
+
+    def train(self, steps: Sequence[Sequence[Batch]]) -> Arrays:
+        return super().train([[self._shared(batch) for batch in batches] for batches in steps])
+
+    def evaluate(self, batch: Batch) -> Arrays:
+        return super().evaluate(self._shared(batch))
+
+    def _shared(self, batch: Batch) -> Batch:
+        """Return a batch as the file lays it over several devices."""
+        if not self._is_shared:
+            return batch
+        on_devices = self.own.call(DISTRIBUTE, map_leaves(lambda leaf: jnp.asarray(leaf) if _is_array(leaf) else leaf, batch))
+        if not any(len(leaf.devices()) > 1 for leaf in leaves(on_devices) if isinstance(leaf, jax.Array)):
+            raise OwnFileError(f"{self.own.path.name}: distribute: no array is on several devices. Give each a sharding.")
+        return on_devices
 
     def carry_out(self, function: Callable, *arguments: Any) -> Any:
         arrays = placed(_parted(arguments)[0], self._device)

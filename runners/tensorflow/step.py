@@ -38,14 +38,16 @@ def set_threads(threads: int) -> None:
     tf.config.threading.set_inter_op_parallelism_threads(threads)
 
 
-def require_cpu(device: str) -> None:
-    """Raise Unsupported for a GPU."""
+def require_cpu(device: str, devices: int = 1) -> None:
+    """Raise Unsupported for a GPU, and for several devices."""
+    if devices > 1:
+        raise Unsupported("a file of TensorFlow is verified on one device; those of PyTorch and JAX on two as well")
     if device != "cpu":
         raise Unsupported("a file of TensorFlow is verified on the CPU alone; those of PyTorch and JAX on a GPU as well")
 
 
 def _set_up(request: StepRequest) -> None:
-    require_cpu(request.device)
+    require_cpu(request.device, request.devices)
     set_threads(request.threads)
     determinism.set_up(request.determinism)
     if request.precision in _POLICIES:

@@ -25,6 +25,7 @@ from runners.contract.errors import Unsupported
 from runners.contract.protocol import host
 from runners.contract.protocol.spec import RunSpec
 from runners.contract.protocol.stacks import CONDUCTOR_VARIABLE
+from runners.contract.steps.request import StepRequest
 
 PEER = ["-m", "runners.torch.peer"]
 _RENDEZVOUS = "VIGIL_TORCH_RENDEZVOUS"
@@ -56,7 +57,9 @@ def device_of(kind: str, *, count: int = 1, rank: int = 0) -> torch.device:
 
 
 @contextlib.contextmanager
-def replicas(spec: RunSpec, *, run_directory: Path, rank: int) -> Iterator[Replica]:
+def replicas(
+    spec: RunSpec | StepRequest, *, run_directory: Path, rank: int, peer: Sequence[str] = PEER
+) -> Iterator[Replica]:
     """Join the process group, starting the other ranks if this is rank 0. Raises Unsupported for devices that are not there."""
     device = device_of(spec.device, count=spec.devices, rank=rank)
     torch.set_num_threads(max(1, spec.threads // spec.devices))
@@ -65,7 +68,7 @@ def replicas(spec: RunSpec, *, run_directory: Path, rank: int) -> Iterator[Repli
         return
     if not dist.is_available():
         raise Unsupported("this build of PyTorch has no torch.distributed")
-    peers = _start_peers(spec, run_directory) if rank == 0 else []
+    peers = _start_peers(spec, run_directory, peer) if rank == 0 else []
     if rank:
         _end_with_parent()
     if spec.device == "cpu" and sys.platform == "linux":
@@ -99,14 +102,16 @@ def replicas(spec: RunSpec, *, run_directory: Path, rank: int) -> Iterator[Repli
             Path(os.environ[_RENDEZVOUS]).unlink(missing_ok=True)
 
 
-def _start_peers(spec: RunSpec, run_directory: Path) -> list[subprocess.Popen] | list[host.ForkedProcess]:
+def _start_peers(
+    spec: RunSpec | StepRequest, run_directory: Path, peer: Sequence[str]
+) -> list[subprocess.Popen] | list[host.ForkedProcess]:
     rendezvous = run_directory.resolve() / f"rendezvous-{os.getpid()}"
     rendezvous.unlink(missing_ok=True)
     os.environ[_RENDEZVOUS] = str(rendezvous)
     ranks = [str(rank) for rank in range(1, spec.devices)]
     if host.is_forked and not spec.fault:  # a fault is planted here already, and would be twice in a fork
-        return [host.fork(PEER[-1], str(run_directory), rank) for rank in ranks]
-    return [subprocess.Popen([sys.executable, *PEER, str(run_directory), rank]) for rank in ranks]
+        return [host.fork(peer[-1], str(run_directory), rank) for rank in ranks]
+    return [subprocess.Popen([sys.executable, *peer, str(run_directory), rank]) for rank in ranks]
 
 
 def _end_with_parent() -> None:

@@ -14,13 +14,14 @@ from typing import Any
 
 import numpy as np
 import torch
+import torch.distributed as dist
 
 from runners.contract.errors import ContractError, Unsupported
 from runners.contract.steps.frame import Arrays, Framework
-from runners.contract.steps.own import Batch, OwnFile, OwnFileError, leaves, map_leaves
+from runners.contract.steps.own import DISTRIBUTE, Batch, OwnFile, OwnFileError, leaves, map_leaves
 from runners.contract.steps.request import StepRequest
 from runners.torch import determinism
-from runners.torch.devices import device_of
+from runners.torch.devices import device_of, replicas
 from runners.torch.modes import compile_function, keep_compiled
 from runners.torch.precision import autocast
 from runners.torch.precision import set_up as set_up_precision
@@ -32,7 +33,16 @@ _SCALE = "loss_scale"
 _MARGIN = 4.0  # another order of rows, or another batch, may have gradients that are larger
 
 
-def _set_up(request: StepRequest) -> None:
+PEER = ["-m", "runners.torch.step_peer"]
+
+
+def among(request: StepRequest, directory: Path) -> contextlib.AbstractContextManager:
+    """Return what a step of several devices runs in: the group of their processes."""
+    return replicas(request, run_directory=directory, rank=0, peer=PEER)
+
+
+def set_up(request: StepRequest) -> None:
+    """Configure PyTorch for what a process is asked."""
     torch.set_num_threads(request.threads)
     determinism.set_up(request.determinism)
     if request.device == "gpu":
@@ -84,6 +94,7 @@ class _Step:
                     "It must make the same model each time."
                 )
         self._first = {name: _begun(own, name, tensor) for name, tensor in made.items()}
+        self.called = self.model  # what the file's functions are given
         self.model.to(self.device)  # built on the CPU, so that it begins with the same numbers everywhere
 
     def _build(self) -> Any:
@@ -125,6 +136,10 @@ class _Step:
             raise self.own.blame("loss", error) from error
         return loss
 
+    def all_losses(self, loss_of: Callable[[Batch], Any], batches: Sequence[Batch]) -> list[Any]:
+        """Add up the gradients of a step's batches; return their losses."""
+        return [self.differentiate(loss_of, batch, 1.0 / len(batches)) for batch in batches]
+
     def unscale(self) -> None:
         """Take the loss scale out of the gradients."""
         if self.scale != 1.0:
@@ -145,7 +160,7 @@ class _Step:
                 parameter.grad = None
             if optimizer is not None:
                 found = self.state_of(optimizer, read, "before")
-            losses = [self.differentiate(loss_of, batch, 1.0 / len(batches)) for batch in batches]
+            losses = self.all_losses(loss_of, batches)
             self.unscale()
             if optimizer is not None:
                 self.update_by(optimizer)
@@ -187,7 +202,7 @@ class _Step:
     def minimised(self, batch: Batch) -> Any:
         """Return the file's loss of a batch, in the precision."""
         with self.autocast():
-            return self.own.call("loss", self.model, batch)
+            return self.own.call("loss", self.called, batch)
 
     def evaluation(self, batch: Batch) -> tuple[Any, ...]:
         """Return the loss and each tensor that is predicted."""
@@ -195,7 +210,7 @@ class _Step:
         if not self.own.has("predict"):
             return (loss,)
         with self.autocast():
-            return (loss, *_tensors(self.own.call("predict", self.model, batch)))
+            return (loss, *_tensors(self.own.call("predict", self.called, batch)))
 
 
 class Program(_Step):
@@ -205,6 +220,22 @@ class Program(_Step):
         super().__init__(own, request.precision, facts.get(_SCALE, 1.0), request.device)
         self._mode = request.mode
         self._compiled: dict[tuple, Callable[[Batch], Any]] = {}
+        self._is_shared = request.devices > 1
+        if self._is_shared:
+            if self._mode == "jit":
+                raise Unsupported("jit: a traced step has no part on another device. Allowed: eager, compile.")
+            self.called = own.call(DISTRIBUTE, self.model)
+
+    def all_losses(self, loss_of: Callable[[Batch], Any], batches: Sequence[Batch]) -> list[Any]:
+        """Of several devices, each has one of the batches; gradients are means over them, and so is the loss that is returned."""
+        if not self._is_shared:
+            return super().all_losses(loss_of, batches)
+        with torch.no_grad():
+            for batch in batches[: dist.get_rank()]:  # so that what this device draws follows what those before it draw
+                self.own.call("loss", self.model, _to_torch(batch, self.device))
+        loss = self.differentiate(loss_of, batches[dist.get_rank()], 1.0).detach()
+        dist.all_reduce(loss)
+        return [loss / dist.get_world_size()]
 
     def train(self, steps: Sequence[Sequence[Batch]]) -> Arrays:
         return self.steps(self._in_mode(self.minimised), steps, _read)
@@ -477,4 +508,4 @@ def _shown(value: Any) -> str:
     return type(value).__name__ if shape is None else f"a tensor of shape {list(shape)}"
 
 
-FRAMEWORK = Framework("torch", _set_up, describe, to_numpy, Program, Oracle)
+FRAMEWORK = Framework("torch", set_up, describe, to_numpy, Program, Oracle, has_parts=True, among=among)

@@ -79,13 +79,13 @@ def test_a_draw_that_another_process_has_made_is_taken(tmp_path):
     file = tmp_path / "my_step.py"
     file.write_text(STEP, encoding="utf-8")
     asked, place = asked_of(file, "torch"), tmp_path / "oracle"
-    first = run(asked, place, task="oracle", precision="fp32", seeds=[0], shares_draws=True)
+    first = run(asked, place, task="oracle", precision="fp32", seeds=[0], shares_draws=True).read(frame.FLOORS)
     drawn = place / frame.DRAWN / "step-3.json"
     lines, flipped = json.loads(drawn.read_text(encoding="utf-8"))
     drawn.write_text(json.dumps([{name: [7.0, *rest] for name, (_, *rest) in lines.items()}, flipped]), encoding="utf-8")
-    again = run(asked, place, task="oracle", precision="fp32", seeds=[0], shares_draws=True)
-    for ended, is_other in ((first, False), (again, True)):
-        step = ended.read(frame.FLOORS)["floors"][frame.STEP]
+    again = run(asked, place, task="oracle", precision="fp32", seeds=[0], shares_draws=True).read(frame.FLOORS)
+    for found, is_other in ((first, False), (again, True)):
+        step = found["floors"][frame.STEP]
         assert all((facts["draws"][3][0] == 7.0) is is_other for facts in step.values())
 
 
@@ -96,5 +96,6 @@ def test_a_slow_step_is_repeated_less_often(monkeypatch, seconds, calls):
     monkeypatch.setattr(frame.time, "monotonic", lambda: next(clock))
     answer = {"loss": np.ones(())}
     program, events = types.SimpleNamespace(train=lambda steps: answer), types.SimpleNamespace(advance=lambda: None)
-    found = frame._repeated(frame.Case(frame.STEP, [[0]]), program, answer, answer, 60, events)
+    request = types.SimpleNamespace(devices=1, repeats=60)
+    found = frame._repeated(frame.Case(frame.STEP, [[0]]), program, answer, answer, request, events)
     assert (found["calls"], found["results"]) == (calls, 1)

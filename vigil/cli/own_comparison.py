@@ -42,7 +42,7 @@ def run(arguments: argparse.Namespace, *, of_recipes: Mapping[str, str]) -> int:
         if getattr(arguments, name) != default:
             raise UsageError(f"--{name.replace('_', '-')}: not allowed with a file of your own: leave it out.")
     asked_for = _asked_for(arguments, framework, file)
-    settings, jobs = own_step.settings_from(arguments, framework), own_step.jobs_from(arguments)
+    settings, jobs = own_step.settings_from(arguments, framework, file), own_step.jobs_from(arguments)
     limits, fault = step_limits(), fault_entry(arguments.fault)
     timeout = options.seconds("--hang-timeout", arguments.hang_timeout)
     with contextlib.ExitStack() as stack:

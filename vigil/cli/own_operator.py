@@ -24,7 +24,7 @@ from vigil.tracking import import_ahead, upload_or_note
 def run(arguments: argparse.Namespace, file: Path) -> int:
     """Verify the operator, show what was found, return 0 reproduced, 1 wrong, 3 could not run, 4 unknown."""
     framework = framework_of(file)
-    own_step.refuse_others(arguments, file, framework, not_allowed=("determinism", "jobs"))
+    own_step.refuse_others(arguments, file, framework, not_allowed=("determinism", "jobs", "devices"))
     mode = arguments.mode or ("jit" if framework == "jax" else "eager")  # as the framework is used
     if mode not in MODES:
         raise UsageError(f"--mode: found {mode!r}. Allowed: one of {', '.join(MODES)}.")

@@ -28,6 +28,7 @@ from vigil.steps.verify import (
     PRECISIONS,
     Setting,
     asked_of,
+    distributes,
     framework_of,
     new_own_directory,
     settings_of,
@@ -37,7 +38,7 @@ from vigil.terminal import answered
 from vigil.tracking import import_ahead, upload_or_note
 
 OPTIONS = ("python", "threads", "seeds")
-NOT_ALLOWED = ("devices", "shards", "attention", "markdown")
+NOT_ALLOWED = ("shards", "attention", "markdown")
 GROUP = "a file of your own"
 
 
@@ -69,7 +70,7 @@ def run(arguments: argparse.Namespace) -> int:
         return own_operator.run(arguments, file)
     framework = framework_of(file)
     refuse_others(arguments, file, framework, not_allowed=("seeds",))
-    settings, jobs = settings_from(arguments, framework), jobs_from(arguments)
+    settings, jobs = settings_from(arguments, framework, file), jobs_from(arguments)
     limits = step_limits()
     import_ahead()
     with contextlib.ExitStack() as stack:
@@ -125,15 +126,22 @@ def refuse_options_of_recipes(arguments: argparse.Namespace, *more: str) -> None
             raise UsageError(f"--{name}: not allowed with a file of your own: leave it out.")
 
 
-def settings_from(arguments: argparse.Namespace, framework: str) -> list[Setting]:
+def settings_from(arguments: argparse.Namespace, framework: str, file: Path) -> list[Setting]:
     """Return the contexts that were asked for; without a word, all of them. Raises UsageError."""
+    devices = [1, 2] if distributes(file) else [1]
+    if arguments.devices is not None:
+        asked = options.whole_number("--devices", arguments.devices, least=1)
+        if asked not in devices:
+            allowed = "1, 2" if len(devices) > 1 else f"1, and 2 where {file.name} defines distribute"
+            raise UsageError(f"--devices: found {asked}. Allowed: {allowed}.")
+        devices = [asked]
     modes = list(MODES) if arguments.mode is None else options.names("--mode", arguments.mode, MODES)
     device = device_from(arguments)
     offered = PRECISIONS if device == "cpu" else GPU_PRECISIONS
     precisions = list(offered) if arguments.precision is None else options.names("--precision", arguments.precision, offered)
     threads = None if arguments.threads is None else options.whole_numbers("--threads", arguments.threads, least=1, most=1024)
     determinism = options.names("--determinism", arguments.determinism or "off", DETERMINISM)
-    return settings_of(framework, modes, precisions, threads, determinism=determinism, device=device)
+    return settings_of(framework, modes, precisions, threads, determinism=determinism, device=device, devices=devices)
 
 
 def device_from(arguments: argparse.Namespace) -> str:

@@ -76,7 +76,7 @@ def _run_own(arguments: argparse.Namespace) -> int:
     framework = framework_of(file)
     if is_operator(file):
         raise UsageError(f"{file.name}: is an operator. Allowed: a recipe, or a training step; `vigil verify` tries an operator.")
-    own_step.refuse_others(arguments, file, framework, not_allowed=("randomness", "device"))
+    own_step.refuse_others(arguments, file, framework, not_allowed=("randomness", "device", "devices"))
     if len(options.seeds_from(arguments)) > 1:
         raise UsageError("--seeds: not allowed with a file of your own: leave it out.")
     arguments.framework = framework

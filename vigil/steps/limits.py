@@ -35,7 +35,7 @@ _MOST = 37.0  # of a normal distribution; beyond, a chance is no float
 
 def draws_of(case: str, family: str) -> int:
     """Return of how many draws the floor of a tensor is made: `step/step`, `gradients` of 12."""
-    return FEW_DRAWS if case.split("/")[0] == frame.STEPS or family in ("params", "optimizer") else DRAWS
+    return FEW_DRAWS if case.split("/")[0] in (frame.STEPS, frame.PARTS) or family in ("params", "optimizer") else DRAWS
 
 
 def normal_score(deviations: float, draws: int) -> float:

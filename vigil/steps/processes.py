@@ -103,6 +103,7 @@ def run(
     precision: str,
     determinism: str = "off",
     device: str = "cpu",
+    devices: int = 1,
     threads: int = 1,
     cores: list[int] | None = None,
     looks: bool = False,
@@ -134,6 +135,7 @@ def run(
         heartbeat_seconds=HEARTBEAT_SECONDS,
         determinism=determinism,
         device=device,
+        devices=devices,
         rows=rows,
         shares_draws=shares_draws,
     )

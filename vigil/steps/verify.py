@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 import hashlib
+import itertools
 import time
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timezone
@@ -11,6 +13,7 @@ from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 from runners.contract.steps import frame
+from runners.contract.steps.own import DISTRIBUTE
 from vigil.documents.context import Context, make_context
 from vigil.documents.failure import Failure
 from vigil.documents.provenance import NamedRelease, PlantedFault
@@ -92,6 +95,15 @@ def framework_of(file: Path) -> str:
     return found[0]
 
 
+def distributes(file: Path) -> bool:
+    """Does a Python file say how several devices share its step? One that cannot be read does not."""
+    try:
+        tree = ast.parse(file.read_text(encoding="utf-8"))
+    except (OSError, SyntaxError, ValueError):
+        return False
+    return any(isinstance(node, ast.FunctionDef) and node.name == DISTRIBUTE for node in tree.body)
+
+
 def _imported(node: ast.AST) -> list[str]:
     if isinstance(node, ast.Import):
         return [alias.name for alias in node.names]
@@ -106,6 +118,7 @@ def settings_of(
     *,
     determinism: Sequence[str] = ("off",),
     device: str = "cpu",
+    devices: Sequence[int] = (1,),
 ) -> list[Setting]:
     """Return the contexts of these modes and precisions: each on one thread, and those of fp32, or a single one, on two as well.
 
@@ -113,16 +126,23 @@ def settings_of(
 
     Args:
         threads: how many, if that is said.
+        devices: those of fp32 are there on two, too, where a file says how they share a step.
     """
     contexts = [
         make_context(framework=framework, mode=mode, precision=each, determinism=switch, device=device)
         for each in precisions for mode in modes for switch in determinism
     ]  # fmt: skip
+    shared = [
+        Setting(dataclasses.replace(context, devices=count), 1)
+        for count in devices for context in contexts if count > 1 and context.precision == "fp32"
+    ]  # fmt: skip
+    if 1 not in devices:
+        return shared
     if threads:
-        return [Setting(context, count) for count in threads for context in contexts]
+        return [*(Setting(context, count) for count in threads for context in contexts), *shared]
     several = min(2, len(available_cores())) if device == "cpu" else 1
     more = [context for context in contexts if several > 1 and (context.precision == "fp32" or len(contexts) == 1)]
-    return [Setting(context, 1) for context in contexts] + [Setting(context, several) for context in more]
+    return [Setting(context, 1) for context in contexts] + [Setting(context, several) for context in more] + shared
 
 
 class _Oracle(NamedTuple):
@@ -256,6 +276,7 @@ def _run_all(
             precision=setting.context.precision,
             determinism=setting.context.determinism,
             device=setting.context.device,
+            devices=setting.context.devices,
             threads=setting.threads,
             cores=cores,
             expected=[oracles[setting.context.precision]],
@@ -268,7 +289,7 @@ def _run_all(
     def work(item: _Item, cores: list[int] | None) -> dict[str, Ended]:
         if not isinstance(item, Setting):
             return {item.name: (oracle if item.is_whole else draws)(item.precision, cores)}
-        own, precision = context(item, cores if item.threads == 1 else None), item.context.precision
+        own, precision = context(item, cores if item.threads * item.context.devices == 1 else None), item.context.precision
         found = {item.directory: own}
         if shares_draws and _has_answers(own):
             found[_updates_of(precision)] = _update(asked, directory, precision, [own], cores)
@@ -353,7 +374,8 @@ def _look(
     tell: Callable[[str], None],
 ) -> dict[str, StepOrigin | None]:
     """Return the origin of what is wrong, by context, from a look into some of the contexts."""
-    wrong = [each for each in found if any(one.score > 1.0 for one in each.judged)][:_MOST_LOOKS]
+    is_wrong = (each for each in found if any(one.score > 1.0 for one in each.judged) and each.setting.context.devices == 1)
+    wrong = list(itertools.islice(is_wrong, _MOST_LOOKS))
     if not wrong:
         return {}
     tell(f"looking for the origin of what is wrong in {', '.join(each.setting.text for each in wrong)}")

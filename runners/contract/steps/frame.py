@@ -7,6 +7,7 @@ else, and so what is asked, is the same in every framework.
 from __future__ import annotations
 
 import collections
+import contextlib
 import fcntl
 import hashlib
 import json
@@ -26,6 +27,7 @@ from runners.contract.steps import process
 from runners.contract.steps.derivative import derivatives
 from runners.contract.steps.measure import Line, lines_of
 from runners.contract.steps.own import (
+    DISTRIBUTE,
     Batch,
     OwnFile,
     OwnFileError,
@@ -60,6 +62,7 @@ _REHEARSED_STEPS = 4
 _LEAST_REPEATS, _REPEAT_SECONDS = 20, 15.0
 # Cases, in the order in which they are asked. The first is the first call of its process.
 STEP, ROWS, STEPS, EVALUATION, SINGLE, REPEAT = "step", "rows", "steps", "evaluation", "single", "repeat"
+PARTS = "parts"  # one step by the mean of the gradients of a batch's two parts, as two devices make it
 LOOK = "look"
 _BATCH = "batch_sha256"
 FAILED = "failed"  # in the directory of an oracle that came to nothing
@@ -122,6 +125,9 @@ class Framework(NamedTuple):
     to_numpy: Callable[[Batch], Batch]
     program: Callable[[OwnFile, StepRequest, dict[str, Any]], Answerer]
     oracle: Callable[[OwnFile, StepRequest], OracleAnswerer]
+    # Of several devices: whether each has a part of the batch, or all of them one program of the whole; and what it runs in.
+    has_parts: bool = False
+    among: Callable[[StepRequest, Path], contextlib.AbstractContextManager] = lambda request, directory: contextlib.nullcontext()
 
 
 class Case(NamedTuple):
@@ -136,14 +142,22 @@ class Case(NamedTuple):
     draws: int | None = None
 
     def ask(self, answerer: Answerer) -> Arrays:
-        """Return the answer."""
+        """Return the answer. Statistics of parts are those of the device that had the part."""
+        if self.name == PARTS:
+            return {name: each for name, each in answerer.train(self.steps).items() if not name.startswith("stats/")}
         if self.steps:
             return answerer.train(self.steps)
         return answerer.taps(self.batch) if self.name == LOOK else answerer.evaluate(self.batch)
 
 
-def cases_of(own: OwnFile, batch_of: Callable[[int], Batch], seed: int, draws: int) -> tuple[list[Case], list[str]]:
-    """Return the cases of a file's program, and remarks on those that it cannot have."""
+def cases_of(
+    own: OwnFile, batch_of: Callable[[int], Batch], seed: int, draws: int, *, has_parts: bool = False
+) -> tuple[list[Case], list[str]]:
+    """Return the cases of a file's program, and remarks on those that it cannot have.
+
+    Args:
+        has_parts: devices have parts of a batch, where the file says how they share a step.
+    """
     batch, other = batch_of(seed), batch_of(seed + 1)
     few = max(_LEAST_DRAWS, draws // 2)
     cases, remarks = [Case(STEP, [[batch]], draws=draws)], []
@@ -158,10 +172,15 @@ def cases_of(own: OwnFile, batch_of: Callable[[int], Batch], seed: int, draws: i
     cases += [Case(STEPS, [[batch], [batch, other]], draws=few), Case(EVALUATION, batch=batch, draws=draws)]
     if rows is not None and rows > 1:
         cases.append(Case(SINGLE, batch=take_rows(own, batch, [0]), draws=draws))
+        if has_parts and own.has(DISTRIBUTE):
+            halves = [range(rows)[: rows // 2], range(rows)[rows // 2 :]]
+            cases.append(Case(PARTS, [[take_rows(own, batch, half) for half in halves]], draws=few))
     return cases, remarks
 
 
-def _cases(own: OwnFile, batches: Callable[[int], Batch], request: StepRequest, seed: int) -> tuple[list[Case], list[str]]:
+def _cases(
+    own: OwnFile, batches: Callable[[int], Batch], request: StepRequest, seed: int, *, has_parts: bool
+) -> tuple[list[Case], list[str]]:
     if request.rows is not None:
         batch = batches(seed)
         count = row_count(batch)
@@ -170,7 +189,13 @@ def _cases(own: OwnFile, batches: Callable[[int], Batch], request: StepRequest, 
         return [Case(STEP, [[take_rows(own, batch, range(request.rows))]], draws=request.draws)], []
     if request.looks:
         return [Case(LOOK, batch=batches(seed), draws=request.draws)], []
-    return cases_of(own, batches, seed, request.draws)
+    cases, remarks = cases_of(own, batches, seed, request.draws, has_parts=has_parts)
+    if request.devices > 1:
+        asked = (PARTS,) if has_parts else (STEP, STEPS, EVALUATION)
+        cases = [case for case in cases if case.name in asked]
+        if not cases:
+            raise OwnFileError(f"{own.path.name}: batch: one row, or arrays without a first axis in common: nothing to share.")
+    return cases, remarks
 
 
 def main(name: str, load: Callable[[], Framework], arguments: list[str]) -> int:
@@ -194,21 +219,23 @@ def _answer(framework: Framework, request: StepRequest, directory: Path, events:
     elif request.task == "updates":
         _updates(framework.oracle(own, request), request, events)
     elif request.task == "draws":
-        _share_draws(own, batches, framework.oracle(own, request), request, Path(request.expected[0]), events)
+        oracle, place = framework.oracle(own, request), Path(request.expected[0])
+        _share_draws(own, batches, oracle, request, place, events, has_parts=framework.has_parts)
     elif request.task == "oracle":
         oracle = framework.oracle(own, request)
         for seed in request.seeds or (None,):
             place = directory / str(seed) if len(request.seeds) > 1 else directory
             place.mkdir(exist_ok=True)
-            _oracle(own, batches, oracle, request, seed, place, events)
+            _oracle(own, batches, oracle, request, seed, place, events, has_parts=framework.has_parts)
     else:
         facts = _await_chosen(Path(request.expected[0]), events)
         own.has_run = True
-        program = framework.program(own, request, facts)
-        for expected in map(Path, request.expected):
-            place = directory / expected.name if len(request.expected) > 1 else directory
-            place.mkdir(exist_ok=True)
-            _context(own, batches, program, request, expected, place, events)
+        with framework.among(request, directory):
+            program = framework.program(own, request, facts)
+            for expected in map(Path, request.expected):
+                place = directory / expected.name if len(request.expected) > 1 else directory
+                place.mkdir(exist_ok=True)
+                _context(own, batches, program, request, expected, place, events, has_parts=framework.has_parts)
 
 
 def _rehearse(
@@ -305,10 +332,12 @@ def _oracle(
     seed: int | None,
     directory: Path,
     events: EventWriter,
+    *,
+    has_parts: bool,
 ) -> None:
     """Choose a batch, unless a seed is given; write what is expected of each case, and how far rounding moves it."""
     seed, tried = (seed, 1) if seed is not None else _widest_margin(batches, oracle, events)
-    cases, remarks = _cases(own, batches, request, seed)
+    cases, remarks = _cases(own, batches, request, seed, has_parts=has_parts)
     expected: Arrays = {}
     choices: dict[str, list[tuple[str, int]]] = {}
     events.enter("verify")
@@ -432,11 +461,13 @@ def _share_draws(
     request: StepRequest,
     place: Path,
     events: EventWriter,
+    *,
+    has_parts: bool,
 ) -> None:
     """Make some of the draws of the oracle in a place, which makes the others."""
     chosen = _await_chosen(place, events)
     oracle.settle(chosen)
-    cases, _ = _cases(own, batches, request, chosen["seed"])
+    cases, _ = _cases(own, batches, request, chosen["seed"], has_parts=has_parts)
     events.enter("verify")
     _Draws(oracle, read_arrays(place / EXPECTED), chosen["choices"], events, place / DRAWN).take_share(cases, is_first=False)
 
@@ -491,6 +522,8 @@ def _context(
     place: Path,
     directory: Path,
     events: EventWriter,
+    *,
+    has_parts: bool,
 ) -> None:
     """Answer every case, and say how far each tensor is from what the oracle expects at its place."""
     facts = _await_chosen(place, events)
@@ -500,7 +533,7 @@ def _context(
             f"{own.path.name}: batch: seed {seed} gives other numbers in another process. Make it from the seed alone."
         )
     expected = read_arrays(place / EXPECTED)
-    cases, _ = _cases(own, batches, request, seed)
+    cases, _ = _cases(own, batches, request, seed, has_parts=has_parts)
     answers: dict[str, Any] = {}
     events.enter("verify")
     first: Arrays = {}
@@ -514,18 +547,32 @@ def _context(
         answers[case.name] = {"lines": lines_of(computed(answer), _of_case(expected, case.name))}
         if request.keeps:
             kept |= {f"{case.name}/{name}": tensor for name, tensor in answer.items()}
-        if case.name in (STEP, STEPS):  # a first step, and one after another
+        if case.name in (STEP, STEPS, PARTS):  # a first step, one after another, and one by two devices
             states |= {f"{case.name}/{name}": tensor for name, tensor in answer.items() if name.startswith(_STATES)}
         events.advance()
         _probed(events, index, total, case.name, started)
     if not request.looks:
         started = time.monotonic()
-        answers[REPEAT] = _repeated(cases[0], program, first, _of_case(expected, STEP), request.repeats, events)
+        answers[REPEAT] = _repeated(cases[0], program, first, _of_case(expected, cases[0].name), request, events)
         _probed(events, total, total, REPEAT, started)
     write_arrays(directory / STATES, states)
     if request.keeps:
         write_arrays(directory / ANSWERED, kept)
     _write_json(directory / ANSWERS, answers)
+
+
+def follow(own: OwnFile, framework: Framework, request: StepRequest) -> None:
+    """Make on another device the calls that the process which is asked makes: the case of parts, and its repetitions."""
+    given = read_arrays(Path(request.given) / BEGUN) if request.given else {}
+    own.given = _of_case(given, "state")
+    batches = _Batches(own, framework.to_numpy, _of_case(given, "batch"))
+    program = None
+    for place in map(Path, request.expected):
+        facts = json.loads((place / CHOSEN).read_text(encoding="utf-8"))
+        program = program or framework.program(own, request, facts)
+        [case], _ = _cases(own, batches, request, facts["seed"], has_parts=framework.has_parts)
+        for _ in range(1 + request.repeats):
+            case.ask(program)
 
 
 def _probed(events: EventWriter, done: int, total: int, name: str, started: float) -> None:
@@ -575,12 +622,16 @@ def computed(answer: Arrays) -> Arrays:
     return {name: tensor for name, tensor in answer.items() if not name.startswith(("before/", "after/"))}
 
 
-def _repeated(case: Case, program: Answerer, first: Arrays, expected: Arrays, times: int, events: EventWriter) -> dict[str, Any]:
+def _repeated(
+    case: Case, program: Answerer, first: Arrays, expected: Arrays, request: StepRequest, events: EventWriter
+) -> dict[str, Any]:
     """Return how far repeated calls are at most, how many there were, and how many different results, the first's among them."""
     worst: dict[str, Line | str] = {}
     seen = {_bits(first)}
     calls, started = 0, time.monotonic()
-    while calls < times and (calls < _LEAST_REPEATS or time.monotonic() - started < _REPEAT_SECONDS):
+    # What several devices call together they call equally often.
+    least = _LEAST_REPEATS if request.devices == 1 else request.repeats
+    while calls < request.repeats and (calls < least or time.monotonic() - started < _REPEAT_SECONDS):
         answer = case.ask(program)
         calls += 1
         events.advance()

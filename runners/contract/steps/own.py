@@ -17,11 +17,11 @@ import numpy as np
 from runners.contract.errors import ContractError
 
 BUILD, BATCH, LOSS = "build", "batch", "loss"
-OPTIMIZER, PREDICT, ROWS, CAST = "optimizer", "predict", "take_rows", "cast"
+OPTIMIZER, PREDICT, ROWS, CAST, DISTRIBUTE = "optimizer", "predict", "take_rows", "cast", "distribute"
 _MUST = {BUILD: "build()", BATCH: "batch(seed)", LOSS: "loss(model, batch)"}
 _MAY = {
     OPTIMIZER: "optimizer(model)", PREDICT: "predict(model, batch)", ROWS: "take_rows(batch, indices)",
-    CAST: "cast(model, precision)",
+    CAST: "cast(model, precision)", DISTRIBUTE: "distribute(model)",
 }  # fmt: skip
 
 

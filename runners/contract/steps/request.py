@@ -33,6 +33,7 @@ class StepRequest:
     fault: a planted fault, as in a run's spec.
     determinism: off, or on: kernels that give the same bits each time, or refuse to run.
     device: cpu or gpu, where a context computes; oracles are on the CPU.
+    devices: of the step, where the file says how they share it.
     rows: of the batch, its first ones, on which the step alone is asked; None: all of them, and every case.
     """
 
@@ -56,11 +57,11 @@ class StepRequest:
     determinism: str = "off"
     device: str = "cpu"
     shares_draws: bool = False
+    devices: int = 1
     rows: int | None = None
 
     # What a run's spec says as well (`runners.contract.compiled.Compiling`).
     attention: ClassVar[str] = "default"
-    devices: ClassVar[int] = 1
     shards: ClassVar[tuple[int, ...]] = ()
 
     def write(self, directory: Path) -> None:
