@@ -435,7 +435,7 @@ def test_a_reader_that_checks_nothing_is_found(monkeypatch):
         return {path.name: path.read_bytes() for path in sorted(folder.glob(pattern))}
 
     monkeypatch.setattr(vigil.references.samples, "read_listed", read_anything)
-    found = damage.try_damages(count=40, seed=1, tell=lambda line: None)
+    found = damage.try_damages(count=80, seed=1, tell=lambda line: None)
     assert found["reference rows", damage.CHANGED] > 3
 
 

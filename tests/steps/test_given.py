@@ -37,7 +37,7 @@ def test_a_step_begins_with_the_numbers_that_are_given(framework):
     step = importlib.import_module(f"runners.{framework}.step")
     path = ROOT / "examples" / f"step_{framework}.py"
     own = load_own(path, hashlib.sha256(path.read_bytes()).hexdigest())
-    request = types.SimpleNamespace(precision="fp32", mode="eager", seeds=(), threads=1, device="cpu")
+    request = types.SimpleNamespace(precision="fp32", mode="eager", seeds=(), threads=1, device="cpu", devices=1)
     batch = step.FRAMEWORK.to_numpy(own.call("batch", 0))
     before = step.Program(own, request, {}).train([[batch]])
     made = dict(own.made)
@@ -64,7 +64,7 @@ def test_buffers_are_given_too(tmp_path):
     path.write_text(BUFFERS, encoding="utf-8")
     own = load_own(path, hashlib.sha256(path.read_bytes()).hexdigest())
     own.given = {"1.running_mean": np.full(2, 100.0, np.float32), "1.num_batches_tracked": np.array(7)}
-    request = types.SimpleNamespace(precision="fp32", mode="eager", seeds=(), threads=1, device="cpu")
+    request = types.SimpleNamespace(precision="fp32", mode="eager", seeds=(), threads=1, device="cpu", devices=1)
     found = Program(own, request, {}).train([[FRAMEWORK.to_numpy(own.call("batch", 0))]])
     assert found["stats/1.num_batches_tracked"] == 8
     assert (found["stats/1.running_mean"] > 50.0).all()

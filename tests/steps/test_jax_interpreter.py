@@ -226,7 +226,7 @@ def _own(tmp_path, text, name):
 
 
 def _request(precision="fp32", mode="jit"):
-    return types.SimpleNamespace(precision=precision, mode=mode, seeds=(), threads=1, device="cpu")
+    return types.SimpleNamespace(precision=precision, mode=mode, seeds=(), threads=1, device="cpu", devices=1)
 
 
 def test_a_step_agrees_with_its_oracle(tmp_path):

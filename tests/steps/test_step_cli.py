@@ -65,7 +65,7 @@ def test_init_writes_a_step_to_begin_with(place, framework, capsys):
         (["init", "pytorch"], "FRAMEWORK: found 'pytorch'. Allowed: torch, tensorflow, jax. Did you mean torch?"),
         (["init", "torch", "step.txt"], "FILE: found step.txt. Allowed: a name that ends in .py."),
         (["verify", "gone.py"], "gone.py: No such file or directory. Allowed: a Python file"),
-        (["verify", "my_step.py", "--devices", "2"], "--devices: not allowed with a file of your own"),
+        (["verify", "my_step.py", "--devices", "2"], "--devices: found 2. Allowed: 1, and 2 where my_step.py defines"),
         (["verify", "my_step.py", "--framework", "jax"], "--framework: found jax, and my_step.py is of torch"),
         (["verify", "my_step.py", "--mode", "fast"], "--mode"),
         (["verify", "my_step.py", "--threads", "0"], "--threads"),

@@ -158,7 +158,7 @@ def test_sides_whose_processes_fail_are_neither_a_difference_nor_a_pass(place, m
         (["./old", "python"], "release: found 'python'. Allowed: NAME==VERSION"),
         (["./old", "./new", "--framework", "jax"], "--framework: found jax, and my_step.py is of torch"),
         (["./old", "./new", "--seeds", "3"], "--seeds: not allowed with a file of your own"),
-        (["./old", "./new", "--devices", "2"], "--devices: not allowed with a file of your own"),
+        (["./old", "./new", "--devices", "2"], "--devices: found 2. Allowed: 1, and 2 where my_step.py defines distribute."),
         (["./old", "./new", "--hold", "numpy==2.4.6"], "--hold, --extra-index: found with interpreters alone"),
         (["./old", "./new", "--threads", "0"], "--threads: found '0'"),
     ],

@@ -160,9 +160,12 @@ def test_what_rounding_reaches_depends_on_how_many_numbers_there_are():
 
 
 @pytest.mark.parametrize("terms", [1, 144])
-@pytest.mark.parametrize(("precision", "own"), [("fp32", 1e-15), ("bf16", 2.0**-22)])
-def test_a_rounding_in_pieces_is_what_its_formula_says(precision, own, terms):
-    """An array of more than one piece: each element by its own number of the stream, the sum's size that of all of them."""
+@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+def test_a_rounding_in_pieces_is_what_its_formula_says(precision, terms):
+    """An array of more than one piece: each element by its own number of the stream, the sum's size that of all of them.
+
+    To a ten-thousandth of the error: its size is computed in float32.
+    """
     units, x = UNITS[precision], np.random.default_rng(1).normal(size=(3, 7001))
     u = np.concatenate(list(streams.odd_pieces(5, "verify/rounding/2/1", count=x.size, size=4))).reshape(x.shape) / 2.0**15
     error = units.activation * np.abs(x)
@@ -170,4 +173,5 @@ def test_a_rounding_in_pieces_is_what_its_formula_says(precision, own, terms):
         size = np.maximum(np.abs(x), np.sqrt(np.mean(np.square(x))))
         error = np.hypot(error, units.master * np.sqrt(terms / 3.0) * size)
     expected = x + u * error if terms > 1 else x * (1.0 + units.activation * u)
-    np.testing.assert_allclose(Rounding(units, seed=5, draw=2).activation(x, terms), expected, rtol=own)
+    found = Rounding(units, seed=5, draw=2).activation(x, terms)
+    assert (np.abs(found - expected) <= 1e-4 * error).all()

@@ -80,7 +80,7 @@ def asked(places, monkeypatch):
         ([*ONE, "--markdown", "x.md"], "--markdown: not allowed without --all", "leave it out"),
         ([*ALL, "--devices", "2"], "--devices: not allowed with --all", "leave it out"),
         ([*ALL, "--shards", "20,12"], "--shards: not allowed with --all", "leave it out"),
-        ([*ALL, "--device", "gpu"], "--device: not allowed with --all", "leave it out"),
+        ([*ALL, "--device", "tpu"], "--device: found 'tpu'", "Allowed: cpu, gpu."),
         ([*ALL, "--determinism", "on"], "--determinism: not allowed with --all", "leave it out"),
         ([*ALL, "--mode", "eager,jt"], "--mode: found 'jt'", "Did you mean jit?"),
         ([*ALL, "--precision", "fp31"], "--precision: found 'fp31'", "Did you mean fp32?"),
