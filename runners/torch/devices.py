@@ -58,7 +58,7 @@ def device_of(kind: str, *, count: int = 1, rank: int = 0) -> torch.device:
 
 @contextlib.contextmanager
 def replicas(
-    spec: RunSpec | StepRequest, *, run_directory: Path, rank: int, peer: Sequence[str] = PEER
+    spec: RunSpec | StepRequest, *, run_directory: Path, rank: int, peer: Sequence[str] | None = None
 ) -> Iterator[Replica]:
     """Join the process group, starting the other ranks if this is rank 0. Raises Unsupported for devices that are not there."""
     device = device_of(spec.device, count=spec.devices, rank=rank)
@@ -68,7 +68,7 @@ def replicas(
         return
     if not dist.is_available():
         raise Unsupported("this build of PyTorch has no torch.distributed")
-    peers = _start_peers(spec, run_directory, peer) if rank == 0 else []
+    peers = _start_peers(spec, run_directory, peer or PEER) if rank == 0 else []
     if rank:
         _end_with_parent()
     if spec.device == "cpu" and sys.platform == "linux":
