@@ -9,11 +9,14 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from runners.contract.audit.derivatives import Derived, tried
-from runners.contract.audit.frame import HAS_NONE, Answer, Call, Framework, Question
+from runners.contract.audit.frame import HAS_NONE, Answer, Call, Framework, Question, cut_axis
 from runners.contract.audit.request import AuditRequest
 from runners.contract.audit.ways import use_keras
+from runners.contract.errors import Unsupported
+from runners.jax.devices import AXIS, devices_of
 from runners.jax.derivatives import ways_of
 from runners.jax.modes import compile_ahead
 from runners.jax.step import describe, set_up
@@ -65,6 +68,7 @@ class Adapter:
 
     def __init__(self, request: AuditRequest) -> None:
         self._mode = request.mode
+        self._mesh = Mesh(np.array(devices_of(request.device, count=request.devices)), (AXIS,)) if request.devices > 1 else None
 
     def prepared(self, call: Call, question: Question) -> Callable[[], Answer]:
         given = {name: _array(name, each, question) for name, each in question.arguments.items()}
@@ -73,7 +77,8 @@ class Adapter:
         rest = {name: each for name, each in given.items() if name not in chosen}
 
         def forward(chosen: dict[str, Any], rest: dict[str, Any]) -> list[Any]:
-            found = call(**{name: chosen.get(name, rest.get(name)) for name in given}, **question.parameters)
+            arguments = {name: self._cut(chosen.get(name, rest.get(name)), question.layout) for name in given}
+            found = call(**arguments, **question.parameters)
             return [jnp.asarray(each) for each in (found if isinstance(found, (tuple, list)) else (found,))]
 
         def work(chosen: dict[str, Any], rest: dict[str, Any], cotangents: list[Any]) -> tuple[list[Any], dict[str, Any]]:
@@ -105,6 +110,15 @@ class Adapter:
             return Answer(read(), {name: _read(gradients[name]) for name in question.differentiated}, read)
 
         return made
+
+    def _cut(self, array: Any, layout: str) -> Any:
+        """Return an argument cut over the devices. Within a program the parts may be uneven; op by op JAX refuses these."""
+        axis = cut_axis(layout)
+        if axis is None or self._mesh is None or array.ndim <= axis or array.shape[axis] < 2:
+            return array
+        if self._mode == "eager" and array.shape[axis] % self._mesh.size:
+            raise Unsupported(f"op by op, {self._mesh.size} devices cannot hold {array.shape[axis]} rows.")
+        return jax.lax.with_sharding_constraint(array, NamedSharding(self._mesh, PartitionSpec(*[None] * axis, AXIS)))
 
     def derived(self, call: Call, question: Question) -> Derived:
         given = {name: _array(name, each, question) for name, each in question.arguments.items()}

@@ -28,7 +28,8 @@ class KnownCall(Part):
 
     kinds: of findings. quantities: `gradients/*`. most: floors beyond which it is another finding; left out where numbers are
     wrong. evidence: a script below docs/findings/, or a link. cpu_flags: of the processor, as in `verify.known_findings`.
-    devices: where the calls are made.
+    devices: where the calls are made. counts: over how many of them arguments are cut, where it shows. What shows on one shows
+        on several as well, as far as these are asked the same.
     """
 
     name: str
@@ -43,6 +44,7 @@ class KnownCall(Part):
     most: float = Field(default=float("inf"), gt=0)
     cpu_flags: tuple[str, ...] = ()
     devices: tuple[str, ...] = ("cpu",)
+    counts: tuple[int, ...] = (1,)
     evidence: str
 
     def covers(self, *, framework: str, release: str, mode: str) -> bool:
@@ -61,9 +63,13 @@ class KnownCall(Part):
         return self.names(operator, way) and placed and not (ratio or 0.0) > self.most
 
 
-def of_processor(known: Sequence[KnownCall], flags: str, *, device: str = "cpu") -> list[KnownCall]:
-    """Return the known findings of a device, on a processor with these flags."""
-    return [each for each in known if device in each.devices and is_such_a_processor(flags, each.cpu_flags)]
+def of_processor(known: Sequence[KnownCall], flags: str, *, device: str = "cpu", devices: int = 1) -> list[KnownCall]:
+    """Return the known findings of a device, or so many of them, on a processor with these flags."""
+    return [
+        each
+        for each in known
+        if device in each.devices and {1, devices} & set(each.counts) and is_such_a_processor(flags, each.cpu_flags)
+    ]
 
 
 def _any(value: str, patterns: Sequence[str]) -> bool:

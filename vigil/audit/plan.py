@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from runners.contract.audit.frame import Question
+from runners.contract.audit.frame import CUT, Question
 from runners.contract.operators.trials import rounded
 from vigil.audit.entry import Entry
 
@@ -109,7 +109,7 @@ def _with_any(random: np.random.Generator, array: np.ndarray) -> np.ndarray:
 
 def plan(
     entry: Entry, *, is_quick: bool = False, has_layouts: bool = False, derives_largely: bool = False,
-    precisions: Sequence[str] = (),
+    precisions: Sequence[str] = (), devices: int = 1,
 ) -> list[Trial]:  # fmt: skip
     """Return what is tried, the smallest first.
 
@@ -117,8 +117,12 @@ def plan(
         is_quick: the sizes that find most, in fp32, without layouts.
         derives_largely: further derivatives are asked for beyond the least sizes too.
         precisions: those that are asked for; empty: all of the entry's.
+        devices: over several of them the arguments are cut, along each axis in turn, in fp32 alone: how a program is parted
+            depends on shapes and parameters, and a wrong part is far off in every precision.
     """
     allowed = [each for each in entry.precisions if not precisions or each in precisions]
+    if devices > 1:
+        return _cut(entry, is_quick=is_quick) if "fp32" in allowed and not entry.is_program else []
     first = entry.sizes[0]
     forms: list[tuple[Mapping[str, int], Mapping[str, Any]]] = [(first, each) for each in entry.parameters]
     forms += [(size, entry.parameters[place % len(entry.parameters)]) for place, size in enumerate(entry.sizes) if place]
@@ -139,6 +143,19 @@ def plan(
                 tried.append((middle, entry.parameters[-1], precision, "plain", GIVEN, derives_largely))
             elif precision != "fp32":
                 tried += [(size, entry.parameters[-1], precision, "plain", GIVEN, False) for size in (middle, large)]
+    return [Trial(entry, number, *each) for number, each in enumerate(tried)]
+
+
+def _cut(entry: Entry, *, is_quick: bool) -> list[Trial]:
+    """Return the middle sizes, and each set of parameters at the least ones, with every axis cut that an argument has."""
+    middle = entry.sizes[min(2, len(entry.sizes) - 1)]
+    forms = [] if is_quick else [(entry.sizes[0], each) for each in entry.parameters]
+    tried = []
+    for sizes, parameters in [*forms, (middle, entry.parameters[0])]:
+        shapes = [each.shape(sizes) for each in entry.arguments.values()]
+        for axis in range(max(map(len, shapes), default=0)):
+            if any(len(shape) > axis and shape[axis] > 1 for shape in shapes):
+                tried.append((sizes, parameters, "fp32", f"{CUT}{axis}"))
     return [Trial(entry, number, *each) for number, each in enumerate(tried)]
 
 

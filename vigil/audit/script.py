@@ -20,7 +20,7 @@ from runners.contract.audit.derivatives import (
     REVERSE_OVER_REVERSE,
     way_of,
 )
-from runners.contract.audit.frame import Question
+from runners.contract.audit.frame import Question, cut_axis
 from runners.contract.audit.ways import named_by
 from vigil.audit.exact import Exact
 from vigil.audit.judge import Measured
@@ -70,6 +70,7 @@ class Drawn(NamedTuple):
 def script_of(
     *, framework: str, framework_version: str | None, family: str, way: str, mode: str, question: Question, exact: Exact,
     quantity: str, measured: Measured, drawn: Drawn | None = None, source: tuple[list[str], list[str]] | None = None,
+    devices: int = 1,
 ) -> str | None:  # fmt: skip
     """Return the script of a finding; None where its arguments are too large to be written down.
 
@@ -78,6 +79,7 @@ def script_of(
     Args:
         drawn: arguments are drawn in the script; None: their numbers are written into it.
         source: imports, and lines that define `call`; None: as the runner's file has them.
+        devices: over which a layout cuts the arguments.
     """
     source = source or _call_of(framework, family, question.operator, way)
     if source is None:
@@ -97,6 +99,10 @@ def script_of(
     ]
     if any("keras" in line for line in (*definition, *imports)):
         lines += ["import os", f'os.environ["KERAS_BACKEND"] = "{framework}"']
+    axis = cut_axis(question.layout)
+    if axis is not None:
+        lines += ["import os", f'os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count={devices}"']
+        imports = [*imports, "from jax.sharding import Mesh, NamedSharding, PartitionSpec"]
     lines += sorted({"import numpy as np", *_IMPORTS[framework], *imports})
     if any("unpack" in (text or "") for text in (*arguments.values(), *cotangents)):
         lines += [
@@ -106,6 +112,8 @@ def script_of(
     if framework == "jax" and question.precision == "fp64":
         lines.append('jax.config.update("jax_enable_x64", True)')
     lines += definition
+    if axis is not None:
+        lines += _cut(axis)
     if drawn:
         lines.append(f"random = np.random.default_rng({drawn.seed})")
     for name, text in arguments.items():
@@ -122,7 +130,7 @@ def script_of(
     lines += (
         _body(framework, mode, question, given, quantity, cotangents)
         if is_gradient
-        else _forward(framework, mode, given, quantity)
+        else _forward(framework, mode, given, quantity, tuple(arguments) if axis is not None else ())
     )
     lines += _check(exact, quantity, measured, drawn)
     return "\n".join(lines) + "\n"
@@ -149,22 +157,36 @@ def _tensor(framework: str, question: Question, name: str, text: str) -> str:
     elif array.dtype.kind == "b":
         kind = "bool" if framework != "jax" else "bool_"
     tensor = _TO[framework].format(array=text, kind=kind)
-    if array.dtype.kind != "f" or array.ndim == 0 or (question.layout == "channels_last" and array.ndim not in _CHANNELS_LAST):
+    if array.dtype.kind != "f" or array.ndim == 0 or cut_axis(question.layout) is not None or (question.layout == "channels_last" and array.ndim not in _CHANNELS_LAST):
         return tensor
     return _LAID_OUT[question.layout].format(tensor=tensor, shape=array.shape, last=_CHANNELS_LAST.get(array.ndim))
 
 
-def _forward(framework: str, mode: str, given: str, quantity: str) -> list[str]:
+def _cut(axis: int) -> list[str]:
+    """Return lines after which `call` has its arguments cut over the devices."""
+    spec = ", ".join([*["None"] * axis, "'devices'"])
+    return [
+        f"sharding = NamedSharding(Mesh(np.array(jax.devices()), ('devices',)), PartitionSpec({spec}))",
+        f"cut = lambda v: jax.lax.with_sharding_constraint(v, sharding) if v.ndim > {axis} and v.shape[{axis}] > 1 else v",
+        "whole = call",
+        "call = lambda **given: whole(**{k: cut(v) if hasattr(v, 'ndim') else v for k, v in given.items()})",
+    ]
+
+
+def _forward(framework: str, mode: str, given: str, quantity: str, names: Sequence[str] = ()) -> list[str]:
+    """Return what makes a call and takes one output. names: of arguments of the program; the others are constants of it."""
     place = int(quantity.partition("/")[2])
     wrapped = {"jit": {"jax": "jax.jit", "tensorflow": "tf.function"}, "compile": {"jax": "jax.jit", "torch": "torch.compile"}}
     run = wrapped.get(mode, {}).get(framework, "")
     if mode == "compile" and framework == "tensorflow":
         run = "tf.function(jit_compile=True)"
-    work = f"work = {run}(lambda: call({given}))" if run else f"work = lambda: call({given})"
+    taken = ", ".join(names)
+    work = f"work = {run}(lambda {taken}: call({given}))" if run else f"work = lambda {taken}: call({given})"
+    work = work.replace("lambda :", "lambda:")
     read = {"torch": ".detach().double().numpy()", "tensorflow": "", "jax": ""}[framework]
     return [
         work,
-        "found = work()",
+        f"found = work({taken})",
         f"found = found[{place}] if isinstance(found, (tuple, list)) else found",
         f"found = np.asarray(found{read}).astype(np.float64)",
     ]

@@ -64,6 +64,7 @@ _WORST_FIRST = (WRONG, DEVICE, BITS, MOVES, WRITES, DIED, RAISES)
 class Extent:
     """How much is audited: entries, patterns of public names, modes, precisions (empty: all), threads, the seed of all arguments.
 
+    devices: over how many of them the arguments of every call are cut.
     device: where the calls are made. On a GPU other bits from equal ones are no finding: many of its kernels add up in any order.
     is_whole: all entries are, so that what no call reaches is told too.
     """
@@ -76,6 +77,7 @@ class Extent:
     is_quick: bool = False
     threads: int = 1
     device: str = "cpu"
+    devices: int = 1
     seed: int = 0
 
     def families(self) -> dict[str, list[Entry]]:
@@ -135,7 +137,7 @@ def audit(
         night: that it is part of.
     """
     began = time.monotonic()
-    known = of_processor(known, str(describe_machine()["cpu_flags"]), device=extent.device)
+    known = of_processor(known, str(describe_machine()["cpu_flags"]), device=extent.device, devices=extent.devices)
     rows: list[Row] = []
     worst: dict[str, dict[str, float]] = {}
     scores: dict[str, float] = {}
@@ -174,7 +176,7 @@ def audit(
                         derived[way].add(call)
                     version = version or _version_of(directory / group.directory)
                     for row in _firsts(each.rows, scripts):
-                        made = _script(directory, started.framework, version, extent.device, row, exact, number=len(scripts))
+                        made = _script(directory, started.framework, version, extent, row, exact, number=len(scripts))
                         scripts[_key(row)] = made or ""
                 processes += (of_group := _processes(group, ended.result()))
                 rows += _deaths(of_group, group)
@@ -200,6 +202,7 @@ def audit(
         modes=tuple(extent.modes),
         threads=extent.threads,
         device=extent.device,
+        devices=extent.devices,
         seed=extent.seed,
         is_quick=extent.is_quick,
         verdict=_verdict([each.failure for each in processes if each.failure], findings, fixed, rows),
@@ -250,6 +253,7 @@ def request_of(
     tells_names: bool = False,
     is_wide: bool = False,
     device: str = "cpu",
+    devices: int = 1,
 ) -> AuditRequest:
     """Return what one process of the framework is asked."""
     return AuditRequest(
@@ -266,6 +270,7 @@ def request_of(
         fault=started.fault,
         heartbeat_seconds=HEARTBEAT_SECONDS,
         device=device,
+        devices=devices,
     )
 
 
@@ -283,8 +288,9 @@ def _groups(extent: Extent, *, is_eager: bool, parts: int) -> list[_Group]:
                 trial
                 for entry in entries
                 for trial in plan(
-                    entry, is_quick=extent.is_quick, has_layouts=is_eager, derives_largely=is_eager, precisions=extent.precisions
-                )
+                    entry, is_quick=extent.is_quick, has_layouts=is_eager, derives_largely=is_eager,
+                    precisions=extent.precisions, devices=extent.devices,
+                )  # fmt: skip
                 if (trial.precision == "fp64") == is_wide
             ]
             if planned:
@@ -317,6 +323,7 @@ def _carried_out(started: Started, extent: Extent, group: _Group, directory: Pat
             tells_names=extent.is_whole and not group.is_wide and group.part == 0,
             is_wide=group.is_wide,
             device=extent.device,
+            devices=extent.devices,
         )
         one = carried_out(started, directory, request, option=OPTION)
         ended.append(one)
@@ -490,17 +497,17 @@ def _firsts(rows: Sequence[Row], scripts: Mapping[tuple, str]) -> list[Row]:
 
 
 def _script(
-    directory: Path, framework: str, version: str | None, device: str, row: Row, exact: Exact, *, number: int
+    directory: Path, framework: str, version: str | None, extent: Extent, row: Row, exact: Exact, *, number: int
 ) -> str | None:
     assert row.quantity is not None
     assert row.measured is not None
     text = script_of(
         framework=framework, framework_version=version, family=row.trial.entry.family, way=row.way, mode=row.mode,
-        question=row.question, exact=exact, quantity=row.quantity, measured=row.measured,
+        question=row.question, exact=exact, quantity=row.quantity, measured=row.measured, devices=extent.devices,
     )  # fmt: skip
     if text is None:
         return None
-    if device == "gpu":
+    if extent.device == "gpu":
         text = on_gpu(text, framework)
     name = f"finding-{number + 1}-{row.trial.entry.name}.py"
     replace_text(directory / name, text)
@@ -519,7 +526,7 @@ def _names_of(directory: Path) -> dict[str, Any]:
 
 def remove_arrays(directory: Path) -> None:
     """Remove what can be made again from the seed, and takes hundreds of megabytes."""
-    for pattern in ("questions-*", "answers-*"):
+    for pattern in ("questions-*", "answers-*", "part-*"):
         for path in directory.glob(pattern):
             path.unlink()
 
@@ -637,6 +644,8 @@ def _fixed(
     answered = {(row.trial.entry.name, row.way) for row in rows if row.kind != frame.ABSENT}
     missing = []
     for each in known:
+        if extent.devices not in each.counts:
+            continue  # what is wrong on one device may not be asked in the same way on several
         modes = [mode for mode in extent.modes if each.covers(framework=framework, release=release, mode=mode)]
         asked = any(each.names(operator, way) for operator, way in answered)
         if modes and asked and each.name not in seen:

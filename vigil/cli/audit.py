@@ -33,6 +33,10 @@ EXIT_CODES = (
     "3 could not run, or a call raises an error, 4 unknown"
 )
 
+# Frameworks whose arrays may be cut over devices within one process, and how many of these a CPU is made to show.
+_CUTS = ("jax",)
+_MOST_DEVICES = 8
+
 
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
     """Add the verb."""
@@ -57,6 +61,9 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     parser.add_argument("--precision", metavar="P,Q", help=f"some of {', '.join(PRECISIONS)} (default: all)")
     parser.add_argument("--quick", action="store_true", help="the sizes that find most, in fp32: minutes")
     parser.add_argument("--device", metavar="DEVICE", help="cpu, or gpu for calls of torch and jax (default: cpu)")
+    parser.add_argument(
+        "--devices", metavar="N", help="cut the arguments of each call over so many devices, along each axis; jax (default: 1)"
+    )
     parser.add_argument("--threads", metavar="N", help="how many threads the framework has (default: 1)")
     parser.add_argument(
         "--jobs", metavar="N", help="processes side by side, each with its part of the operators (default: as many as cores)"
@@ -94,6 +101,9 @@ def run(arguments: argparse.Namespace) -> int:
         )
     if release and arguments.python:
         raise UsageError("--python: found with --release, which has an interpreter of its own. Allowed: one of the two.")
+    devices = options.whole_number("--devices", arguments.devices or "1", least=1, most=_MOST_DEVICES)
+    if devices > 1 and (framework not in _CUTS or own_step.device_from(arguments) != "cpu"):
+        raise UsageError(f"--devices: found {devices}. Allowed: 1; more on the CPU alone, for {', '.join(_CUTS)}.")
     extent = Extent(
         entries=entries,
         ways=arguments.calls or ("*",),
@@ -103,6 +113,7 @@ def run(arguments: argparse.Namespace) -> int:
         is_quick=arguments.quick,
         threads=options.whole_number("--threads", arguments.threads or "1", least=1, most=1024),
         device=own_step.device_from(arguments),
+        devices=devices,
         seed=options.whole_number("--seed", arguments.seed or "0", least=0),
     )
     most = max(1, len(available_cores()) // extent.threads)

@@ -150,6 +150,7 @@ class Audit(Document):
     modes: tuple[str, ...]
     threads: int
     device: str = "cpu"
+    devices: int = 1
     seed: int
     is_quick: bool
     verdict: StepVerdict

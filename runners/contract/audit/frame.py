@@ -5,8 +5,9 @@ What is right is known to the conductor alone. Here a call is made, twice, and w
 
 from __future__ import annotations
 
+import itertools
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -24,6 +25,8 @@ from runners.contract.steps import process
 
 # What a call came to. absent: this release has no such name. cannot: the framework has no such form of it, with the reason.
 ANSWERED, RAISES, ABSENT, CANNOT = "answered", "raises", "absent", "cannot"
+# A layout: each argument is cut over the devices along an axis, as far as it has that axis.
+CUT = "cut along axis "
 NAMES = "names.json"  # what is public in each namespace that is audited, and what is called
 _LONGEST_MESSAGE = 300
 # What frameworks say of a type of numbers, a derivative or a mode that they do not have.
@@ -53,6 +56,15 @@ HAS_NONE = (
     "with arguments from the 'CUDA' backend",
     "requires all the params to be floating point Tensors of supported devices",
 )
+
+
+def cut_axis(layout: str) -> int | None:
+    """Return the axis that a layout cuts over the devices, if it does.
+
+    >>> cut_axis("cut along axis 2"), cut_axis("plain")
+    (2, None)
+    """
+    return int(layout.removeprefix(CUT)) if layout.startswith(CUT) else None
 
 
 class Question(NamedTuple):
@@ -140,19 +152,49 @@ def _answer(framework: Framework, request: AuditRequest, directory: Path, events
         calls = calls_of(framework.name, family, request.ways)
         told: list[dict[str, Any]] = []
         arrays: dict[str, np.ndarray] = {}
-        for number, question in enumerate(questions):
-            for way, call in calls.get(question.operator, {}).items():
-                for mutant in request.mutants or ("",):
-                    row, answers = _asked(framework, adapter, question, way, call, mutant)
-                    told.append(row)
-                    arrays |= {f"{len(told) - 1}/{name}": each for name, each in answers.items()}
-            events.advance()
-            if number + 1 == len(questions) or questions[number + 1].operator != question.operator:
+        for operator, asked in itertools.groupby(questions, key=lambda question: question.operator):
+            of_operator = list(asked)
+            part = directory / f"part-{family}-{operator}"
+            if not part.with_suffix(".json").exists():
+                _write_answers(part, *_of_operator(framework, adapter, of_operator, calls.get(operator, {}), request, events))
                 adapter.forget()
-                events.emit("probed", index=done + number, total=total, name=f"{family}/{question.operator}", seconds=0.0)
-        done += len(questions)
-        write_arrays(directory / f"answers-{family}.npz", arrays)
-        replace_text(directory / f"answers-{family}.json", json.dumps(told))
+            rows: list[dict[str, Any]] = json.loads(part.with_suffix(".json").read_text(encoding="utf-8"))
+            for name, array in read_arrays(part.with_suffix(".npz")).items():
+                place, _, rest = name.partition("/")
+                arrays[f"{len(told) + int(place)}/{rest}"] = array
+            told += rows
+            done += len(of_operator)
+            events.emit("probed", index=done - 1, total=total, name=f"{family}/{operator}", seconds=0.0)
+        _write_answers(directory / f"answers-{family}", told, arrays)
+        for part in directory.glob(f"part-{family}-*"):
+            part.unlink()
+
+
+def _of_operator(
+    framework: Framework,
+    adapter: Adapter,
+    questions: Sequence[Question],
+    calls: Mapping[str, Call | None],
+    request: AuditRequest,
+    events: EventWriter,
+) -> tuple[list[dict[str, Any]], dict[str, np.ndarray]]:
+    """Return what each call of an operator came to, and the arrays, by the number of the row that they belong to."""
+    told: list[dict[str, Any]] = []
+    arrays: dict[str, np.ndarray] = {}
+    for question in questions:
+        for way, call in calls.items():
+            for mutant in request.mutants or ("",):
+                row, answers = _asked(framework, adapter, question, way, call, mutant)
+                told.append(row)
+                arrays |= {f"{len(told) - 1}/{name}": each for name, each in answers.items()}
+        events.advance()
+    return told, arrays
+
+
+def _write_answers(path: Path, told: Sequence[dict[str, Any]], arrays: Mapping[str, np.ndarray]) -> None:
+    """Write answers; those of each operator, so that a process that dies of a later one costs no more than that."""
+    write_arrays(path.with_suffix(".npz"), dict(arrays))
+    replace_text(path.with_suffix(".json"), json.dumps(told))
 
 
 def _asked(

@@ -24,7 +24,7 @@ class AuditRequest:
     is_wide: all questions are in float64, for which JAX has to be told before its first operation.
     mutants: defects that are planted in each call, one at a time; empty: none is.
     fault: a planted fault, as in a run's spec.
-    device: cpu or gpu, where the calls are made.
+    device: cpu or gpu, where the calls are made. devices: over how many of them arguments are cut.
     """
 
     framework: str
@@ -40,12 +40,12 @@ class AuditRequest:
     fault: dict[str, str] | None
     heartbeat_seconds: float
     device: str = "cpu"
+    devices: int = 1
 
     # What a run's spec says as well (`runners.contract.compiled.Compiling`).
     task: ClassVar[str] = "verify"
     attention: ClassVar[str] = "default"
     determinism: ClassVar[str] = "off"
-    devices: ClassVar[int] = 1
     shards: ClassVar[tuple[int, ...]] = ()
 
     @property
