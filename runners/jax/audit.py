@@ -16,8 +16,8 @@ from runners.contract.audit.frame import HAS_NONE, Answer, Call, Framework, Ques
 from runners.contract.audit.request import AuditRequest
 from runners.contract.audit.ways import use_keras
 from runners.contract.errors import Unsupported
-from runners.jax.devices import AXIS, devices_of
 from runners.jax.derivatives import ways_of
+from runners.jax.devices import AXIS, devices_of
 from runners.jax.modes import compile_ahead
 from runners.jax.step import describe, set_up
 
@@ -67,6 +67,8 @@ class Adapter:
     tools = Tools()
 
     def __init__(self, request: AuditRequest) -> None:
+        if request.devices > 1 and request.mode == "eager":
+            raise Unsupported("op by op JAX takes no parts that are uneven. Allowed over several devices: jit, compile.")
         self._mode = request.mode
         self._mesh = Mesh(np.array(devices_of(request.device, count=request.devices)), (AXIS,)) if request.devices > 1 else None
 
@@ -112,12 +114,10 @@ class Adapter:
         return made
 
     def _cut(self, array: Any, layout: str) -> Any:
-        """Return an argument cut over the devices. Within a program the parts may be uneven; op by op JAX refuses these."""
+        """Return an argument cut over the devices, into parts that may be uneven."""
         axis = cut_axis(layout)
         if axis is None or self._mesh is None or array.ndim <= axis or array.shape[axis] < 2:
             return array
-        if self._mode == "eager" and array.shape[axis] % self._mesh.size:
-            raise Unsupported(f"op by op, {self._mesh.size} devices cannot hold {array.shape[axis]} rows.")
         return jax.lax.with_sharding_constraint(array, NamedSharding(self._mesh, PartitionSpec(*[None] * axis, AXIS)))
 
     def derived(self, call: Call, question: Question) -> Derived:

@@ -158,8 +158,11 @@ def _typical(values: np.ndarray) -> float:
 
 def _held(plain: Difference, drawn: list[Difference]) -> tuple[np.ndarray, np.ndarray]:
     """Return values and floors: uncertainty, what rounded arguments do, and the rounding of the values themselves."""
+    sizes = _sizes(plain.values)
+    # Where all is zero, nothing says how large the terms were that cancel: arguments are numbers about one, and so are these.
+    sizes = np.where(sizes > 0.0, sizes, 1.0)
     with np.errstate(all="ignore"):
         moves = np.sqrt(np.mean([np.square(np.nan_to_num(each.values - plain.values)) for each in drawn], axis=0))
-        floors = np.sqrt(plain.uncertainty**2 + moves**2 + (_UNIT * _sizes(plain.values)) ** 2)
+        floors = np.sqrt(plain.uncertainty**2 + moves**2 + (_UNIT * sizes) ** 2)
         floors = np.maximum(floors, _SHARE * _typical(np.where(plain.is_smooth, floors, np.nan)))
     return plain.values, np.where(plain.is_smooth & np.isfinite(floors), floors + 1e-300, np.nan)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 import zlib
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -147,16 +148,35 @@ def plan(
 
 
 def _cut(entry: Entry, *, is_quick: bool) -> list[Trial]:
-    """Return the middle sizes, and each set of parameters at the least ones, with every axis cut that an argument has."""
-    middle = entry.sizes[min(2, len(entry.sizes) - 1)]
-    forms = [] if is_quick else [(entry.sizes[0], each) for each in entry.parameters]
+    """Return what is tried over several devices: every axis cut that an argument has.
+
+    Sizes are even, as they are mostly where arrays are cut: the middle ones, and the least for each set of parameters. The
+    middle ones as they are, which two do not divide, come to it.
+    """
+    middle, usual = entry.sizes[min(2, len(entry.sizes) - 1)], entry.parameters[0]
+    forms = [] if is_quick else [(_even(entry, entry.sizes[0], each), each) for each in entry.parameters]
+    forms.append((_even(entry, middle, usual), usual))
+    if not is_quick and forms[-1][0] != middle:
+        forms.append((middle, usual))
     tried = []
-    for sizes, parameters in [*forms, (middle, entry.parameters[0])]:
+    for sizes, parameters in forms:
         shapes = [each.shape(sizes) for each in entry.arguments.values()]
         for axis in range(max(map(len, shapes), default=0)):
             if any(len(shape) > axis and shape[axis] > 1 for shape in shapes):
                 tried.append((sizes, parameters, "fp32", f"{CUT}{axis}"))
     return [Trial(entry, number, *each) for number, each in enumerate(tried)]
+
+
+def _even(entry: Entry, sizes: Mapping[str, int], parameters: Mapping[str, Any]) -> Mapping[str, int]:
+    """Return sizes of which each is even, if the operator has such ones; else these."""
+    even = {name: size + size % 2 for name, size in sizes.items()}
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            entry.evaluate(entry.draw(np.random.default_rng(0), even), parameters)
+    except Exception:  # sizes that do not go together: whatever the definition raises
+        return sizes
+    return even
 
 
 def _quick(entry: Entry, forms: Sequence[Any]) -> list[Any]:

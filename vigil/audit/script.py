@@ -97,11 +97,12 @@ def script_of(
     lines = [
         f'"""{named_by(way)}, {framework} {framework_version}, {mode}: {quantity} is {measured.ratio:.3g} times rounding off."""'
     ]
-    if any("keras" in line for line in (*definition, *imports)):
-        lines += ["import os", f'os.environ["KERAS_BACKEND"] = "{framework}"']
     axis = cut_axis(question.layout)
+    is_keras = any("keras" in line for line in (*definition, *imports))
+    lines += ["import os"] if is_keras or axis is not None else []
+    lines += [f'os.environ["KERAS_BACKEND"] = "{framework}"'] if is_keras else []
     if axis is not None:
-        lines += ["import os", f'os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count={devices}"']
+        lines += [f'os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count={devices}"']
         imports = [*imports, "from jax.sharding import Mesh, NamedSharding, PartitionSpec"]
     lines += sorted({"import numpy as np", *_IMPORTS[framework], *imports})
     if any("unpack" in (text or "") for text in (*arguments.values(), *cotangents)):
@@ -157,7 +158,8 @@ def _tensor(framework: str, question: Question, name: str, text: str) -> str:
     elif array.dtype.kind == "b":
         kind = "bool" if framework != "jax" else "bool_"
     tensor = _TO[framework].format(array=text, kind=kind)
-    if array.dtype.kind != "f" or array.ndim == 0 or cut_axis(question.layout) is not None or (question.layout == "channels_last" and array.ndim not in _CHANNELS_LAST):
+    is_laid_out = cut_axis(question.layout) is None and (question.layout != "channels_last" or array.ndim in _CHANNELS_LAST)
+    if array.dtype.kind != "f" or array.ndim == 0 or not is_laid_out:
         return tensor
     return _LAID_OUT[question.layout].format(tensor=tensor, shape=array.shape, last=_CHANNELS_LAST.get(array.ndim))
 

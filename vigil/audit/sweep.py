@@ -288,9 +288,13 @@ def _groups(extent: Extent, *, is_eager: bool, parts: int) -> list[_Group]:
                 trial
                 for entry in entries
                 for trial in plan(
-                    entry, is_quick=extent.is_quick, has_layouts=is_eager, derives_largely=is_eager,
-                    precisions=extent.precisions, devices=extent.devices,
-                )  # fmt: skip
+                    entry,
+                    is_quick=extent.is_quick,
+                    has_layouts=is_eager,
+                    derives_largely=is_eager,
+                    precisions=extent.precisions,
+                    devices=extent.devices,
+                )
                 if (trial.precision == "fp64") == is_wide
             ]
             if planned:

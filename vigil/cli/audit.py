@@ -102,13 +102,16 @@ def run(arguments: argparse.Namespace) -> int:
     if release and arguments.python:
         raise UsageError("--python: found with --release, which has an interpreter of its own. Allowed: one of the two.")
     devices = options.whole_number("--devices", arguments.devices or "1", least=1, most=_MOST_DEVICES)
-    if devices > 1 and (framework not in _CUTS or own_step.device_from(arguments) != "cpu"):
-        raise UsageError(f"--devices: found {devices}. Allowed: 1; more on the CPU alone, for {', '.join(_CUTS)}.")
+    modes = [USUAL_MODES[framework]] if arguments.mode is None else options.names("--mode", arguments.mode, MODES)
+    if devices > 1 and (framework not in _CUTS or own_step.device_from(arguments) != "cpu" or "eager" in modes):
+        raise UsageError(
+            f"--devices: found {devices}. Allowed: 1; more on the CPU, in modes jit and compile, for {', '.join(_CUTS)}."
+        )
     extent = Extent(
         entries=entries,
         ways=arguments.calls or ("*",),
         is_whole=not arguments.what,
-        modes=[USUAL_MODES[framework]] if arguments.mode is None else options.names("--mode", arguments.mode, MODES),
+        modes=modes,
         precisions=[] if arguments.precision is None else options.names("--precision", arguments.precision, PRECISIONS),
         is_quick=arguments.quick,
         threads=options.whole_number("--threads", arguments.threads or "1", least=1, most=1024),

@@ -44,6 +44,7 @@ class Asker:
     mode: str
     limits: AuditLimits
     threads: int = 1
+    devices: int = 1
     tell: Callable[[str], None] = lambda text: None
     asked: int = 0
     rounds: int = 0
@@ -76,7 +77,7 @@ class Asker:
             write_questions(directory, family, questions)
         request = request_of(
             self.started, mode=self.mode, cores=available_cores()[: self.threads], threads=self.threads,
-            families=list(families), ways=list(ways), is_wide=numbered[0][0].precision == FLOAT64,
+            families=list(families), ways=list(ways), is_wide=numbered[0][0].precision == FLOAT64, devices=self.devices,
         )  # fmt: skip
         self.rounds, self.asked = self.rounds + 1, self.asked + len(numbered)
         self.tell(f"asking {self.started.framework} {len(numbered)} times")

@@ -201,7 +201,9 @@ def script_of_alarm(
     if isinstance(document, Audit):
         assert isinstance(alarm.finding, AuditFinding)
         entry = catalog()[alarm.finding.operator]
-        found = narrow_audit(started, directory, alarm.finding, entry, limits=limits, threads=document.threads, tell=tell)
+        found = narrow_audit(
+            started, directory, alarm.finding, entry, limits=limits, threads=document.threads, devices=document.devices, tell=tell
+        )  # fmt: skip
         if found is None:
             raise CannotRun(
                 f"{alarm.source.what}: asked again alone, it does not show, or no script of at most {MOST_LINES} lines shows it. "

@@ -144,18 +144,21 @@ def narrow_finding(
     limits: AuditLimits,
     seed: int = 0,
     threads: int = 1,
+    devices: int = 1,
     tell: Callable[[str], None] = lambda text: None,
 ) -> Narrowed | None:
     """Make one wrong call smaller, and write the script of it into a directory; None where alone it does not show.
 
     Args:
         entry, way, mode, trial, quantity, seed: what was wrong: `outputs/<place>` or `gradients/<argument>` of a public name.
-        threads: that the framework has.
+        threads: that the framework has. devices: over which a layout cuts the arguments.
     """
     own = focused(entry, [quantity])
     first = _Candidate(trial._replace(entry=own), seed)
     with forked(started) as hosted:
-        asker = Asker(started=hosted, directory=directory / "asked", mode=mode, limits=limits, threads=threads, tell=tell)
+        asker = Asker(
+            started=hosted, directory=directory / "asked", mode=mode, limits=limits, threads=threads, devices=devices, tell=tell
+        )  # fmt: skip
         shown = _Search(asker, way, quantity).smallest(first)
     for place, answered in enumerate(shown[:_MOST_SCRIPTS]):
         text = text_of(asker, answered, way, quantity)
@@ -185,6 +188,7 @@ def narrow_audit(
     *,
     limits: AuditLimits,
     threads: int = 1,
+    devices: int = 1,
     tell: Callable[[str], None] = lambda text: None,
 ) -> Narrowed | None:
     """Make a finding of an audit smaller; None where alone it does not show, or it is no wrong number of one call."""
@@ -194,7 +198,7 @@ def narrow_audit(
     trial = Trial(entry, 0, form.sizes, form.parameters, form.precision, form.layout, form.values)
     return narrow_finding(
         started, directory, entry=entry, way=finding.way, mode=finding.mode, trial=trial, quantity=finding.quantity,
-        limits=limits, seed=form.seed, threads=threads, tell=tell,
+        limits=limits, seed=form.seed, threads=threads, devices=devices, tell=tell,
     )  # fmt: skip
 
 
@@ -370,6 +374,7 @@ def text_of(asker: Asker, answered: Answered, way: str, quantity: str) -> str | 
         framework=framework, framework_version=asker.version, family=trial.entry.family, way=way, mode=asker.mode,
         question=answered.question, exact=answered.exact, quantity=quantity, measured=row.measured,
         drawn=trial.drawn(answered.seed, argument) if isinstance(trial, Written) else None, source=source,
+        devices=asker.devices,
     )  # fmt: skip
     if text is None:
         return None
