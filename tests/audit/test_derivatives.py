@@ -70,6 +70,16 @@ def right_answers(question):
     }  # fmt: skip
 
 
+@pytest.mark.parametrize(("got", "is_right"), [(1.1e-16, True), (1e-3, False)])
+def test_where_all_is_zero_rounding_of_what_cancels_is_no_error(got, is_right):
+    """A product with two zeros has second derivatives whose terms cancel: nothing there says how large they were."""
+    question, exact = asked(lambda x: 0.0 * x, x=normal("n"))
+    quantity = second_of(FORWARD_OVER_REVERSE)
+    measured = measure(question, exact, {quantity: np.float64(got)}, ways=[FORWARD_OVER_REVERSE])[quantity]
+    assert (measured.ratio < 1.0) == is_right
+    assert is_right or measured.ratio > 1e6
+
+
 def test_what_formulas_give_is_a_few_floors_off():
     """First and second derivatives of two arguments that move together, by all ways, far within any limit."""
     question, exact = asked(product, x=normal("n"), y=normal("n"))

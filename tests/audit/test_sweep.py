@@ -272,6 +272,12 @@ def test_a_known_finding_that_no_longer_shows_is_told(tmp_path):
     assert "no longer shows" in found.verdict.reason
 
 
+def test_lost_accuracy_may_not_show(tmp_path):
+    """How much is lost depends on arguments, so that another seed is no evidence that nothing is."""
+    found = audited(tmp_path, "tanh", precisions=[], known=[known_call(most=100.0)])
+    assert (found.fixed, found.verdict.name) == ((), "reproduced")
+
+
 def test_the_verb_answers_with_a_document(tmp_path, monkeypatch, capsys):
     """What is printed and what is written are one."""
     monkeypatch.setenv("VIGIL_RUNS_DIR", str(tmp_path / "runs"))
