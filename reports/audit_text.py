@@ -21,8 +21,7 @@ def audit_block(document: Audit, *, directory: str) -> str:
     fault = "PLANTED FAULT, " if document.fault else ""
     name = verdict.name if verdict.name is Verdict.REPRODUCED else verdict.name.upper()
     release = f"{document.framework} {document.framework_version or '(its version was not told)'}"
-    where = " on a GPU" if document.device == "gpu" else f" over {document.devices} devices" if document.devices > 1 else ""
-    lines = wrapped(f"{name}: ", f"{fault}{release}, {', '.join(document.modes)}{where}: {verdict.reason}", indent=2)
+    lines = wrapped(f"{name}: ", f"{fault}{release}, {', '.join(document.modes)}{document.place}: {verdict.reason}", indent=2)
     new = [each for each in document.findings if each.known is None]
     ways: dict[str, list[AuditFinding]] = {}
     for each in new:

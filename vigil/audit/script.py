@@ -102,7 +102,10 @@ def script_of(
     lines += ["import os"] if is_keras or axis is not None else []
     lines += [f'os.environ["KERAS_BACKEND"] = "{framework}"'] if is_keras else []
     if axis is not None:
-        lines += [f'os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count={devices}"']
+        lines += [
+            'os.environ["XLA_FLAGS"] = os.environ.get("XLA_FLAGS", "") + '
+            f'" --xla_force_host_platform_device_count={devices}"'
+        ]
         imports = [*imports, "from jax.sharding import Mesh, NamedSharding, PartitionSpec"]
     lines += sorted({"import numpy as np", *_IMPORTS[framework], *imports})
     if any("unpack" in (text or "") for text in (*arguments.values(), *cotangents)):

@@ -178,3 +178,8 @@ class Audit(Document):
     def when(self) -> datetime:
         """Return when it was written."""
         return datetime.fromisoformat(self.created).astimezone(timezone.utc)
+
+    @property
+    def place(self) -> str:
+        """Return where calls were made, as words after the modes: nothing of one device of the CPU."""
+        return " on a GPU" if self.device == "gpu" else f" over {self.devices} devices" if self.devices > 1 else ""

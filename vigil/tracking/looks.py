@@ -371,6 +371,7 @@ def _of_audit(document: Audit) -> dict[str, Label]:
         "release": document.framework_version,
         "mode": _list(document.modes),
         "device": document.device,
+        "devices": document.devices,
         "precision": _list(sorted(precisions | {each.precision for each in document.findings})),
         "threads": document.threads,
     }

@@ -1,11 +1,11 @@
-"""JAX 0.10.2: the gradient of a max pool is wrong where its windows overlap and reach over the cut between two devices.
+"""JAX 0.4.18 to 0.11.2: the gradient of a max pool is wrong where windows that overlap reach over the cut between two devices.
 
 The array is cut along the axis that is pooled, as where images are too large for one device. Values are right, gradients are not.
 """
 
 import os
 
-os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=2"
+os.environ["XLA_FLAGS"] = os.environ.get("XLA_FLAGS", "") + " --xla_force_host_platform_device_count=2"
 os.environ["JAX_PLATFORMS"] = "cpu"
 
 import jax
