@@ -1,8 +1,8 @@
 """Known findings of audits: public calls of released frameworks that are really wrong, with the evidence.
 
 Strict both ways, as those of verify: a listed call is reported as `known-finding`, and an entry that an audit should have seen
-and did not is told as one that no longer holds. Lost accuracy, of which `most` says how much, is within limits for some arguments:
-that it does not show tells nothing.
+and did not is told as one that no longer holds. Lost accuracy, of which `most` says how much, is within limits for some
+arguments: that it does not show tells nothing.
 """
 
 from __future__ import annotations
