@@ -14,11 +14,12 @@ from runners.contract.files import replace_text
 from tests.test_architecture import ROOT
 from vigil.audit.definitions import catalog
 from vigil.audit.exact import exact_of
+from vigil.audit.judge import Measured
 from vigil.audit.known import KnownCall, of_processor
 from vigil.audit.limits import AuditLimits
 from vigil.audit.plan import plan
 from vigil.audit.script import on_gpu
-from vigil.audit.sweep import Extent, audit, covered, rows_of
+from vigil.audit.sweep import Extent, Row, _findings, _key, audit, covered, rows_of
 from vigil.cli.main import main
 from vigil.documents.audit import Audit
 from vigil.documents.verification import LimitFacts
@@ -270,6 +271,26 @@ def test_a_known_finding_that_no_longer_shows_is_told(tmp_path):
     assert found.fixed == ("own",)
     assert found.verdict.name == "regressed"
     assert "no longer shows" in found.verdict.reason
+
+
+def test_what_several_known_findings_explain_is_told_by_each():
+    """What none explains stays new, and has no script that shows something known."""
+    trial = plan(catalog()["multiply"])[0]
+    question = trial.question(0)
+    rows = [
+        Row(trial, question, "torch.multiply", "eager", "wrong", f"gradients/{name}", Measured(1e6), 32.0) for name in ("x", "y")
+    ]
+    facts = {"operators": ("multiply",), "ways": ("torch.multiply",)}
+    one, other = (known_call(name=name, quantities=(f"gradients/{name}",), **facts) for name in ("x", "y"))
+    scripts = {_key(rows[0]): "finding-1.py"}
+
+    def told(*known):
+        found = _findings(rows, 0, "torch", "2.13.0", known, scripts)
+        return sorted((each.quantity, each.known, each.script) for each in found)
+
+    assert told(one, other) == [("gradients/x", "x", "finding-1.py"), ("gradients/y", "y", None)]
+    assert told(one) == [("gradients/x", "x", "finding-1.py"), ("gradients/y", None, None)]
+    assert told() == [("gradients/x", None, "finding-1.py")]
 
 
 def test_lost_accuracy_may_not_show(tmp_path):

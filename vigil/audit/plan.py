@@ -18,6 +18,8 @@ LAYOUTS = ("transposed", "strided", "offset", "channels_last")
 GIVEN, ANY = "given", "nan and infinities"
 # No denormal numbers: TensorFlow and XLA take them as zero on CPUs.
 _ANY = (np.nan, np.inf, -np.inf, 0.0, -0.0, 1e-37, -1e-37, 1e30, -1e30, 1.0, -1.0)
+# Groups must divide channels, and what is done around an image may be defined for windows with a middle alone.
+_OF_KERNELS = ("c", "g", "o", "kd", "kh", "kw")
 _QUICK_SIZES = 3  # the least, one that no vector divides, and the first beyond a thousand
 
 
@@ -168,8 +170,9 @@ def _cut(entry: Entry, *, is_quick: bool) -> list[Trial]:
 
 
 def _even(entry: Entry, sizes: Mapping[str, int], parameters: Mapping[str, Any]) -> Mapping[str, int]:
-    """Return sizes of which each is even, if the operator has such ones; else these."""
-    even = {name: size + size % 2 for name, size in sizes.items()}
+    """Return sizes of which each is even, if the operator has such ones; else these. Of a convolution only images are."""
+    kept = _OF_KERNELS if "kw" in sizes else ()
+    even = {name: size if name in kept else size + size % 2 for name, size in sizes.items()}
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

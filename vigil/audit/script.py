@@ -223,11 +223,13 @@ def _body(framework: str, mode: str, question: Question, given: str, quantity: s
             f"found = np.asarray(tf.convert_to_tensor(gradient({name}))).astype(np.float64)",
         ]  # fmt: skip
     made = "jax.jit(gradient)" if mode != "eager" else "gradient"
+    taken = ", ".join([*question.arguments, "cotangents"])  # all of them: what is constant a compiler may work out itself
     return [
-        *head, f"def gradient({name}):",
+        head[0], f"def gradient({taken}):",
+        f"    work = lambda {name}: call({given})",
         f"    found, pull = jax.vjp(lambda {name}: [*jax.tree_util.tree_leaves(work({name}))], {name})",
         "    return pull([jnp.asarray(np.zeros(y.shape) if c is None else c, y.dtype) for y, c in zip(found, cotangents)])[0]",
-        f"found = np.asarray({made}({name})).astype(np.float64)",
+        f"found = np.asarray({made}({taken})).astype(np.float64)",
     ]  # fmt: skip
 
 

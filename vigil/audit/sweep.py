@@ -570,33 +570,24 @@ def _findings(
     known: Sequence[KnownCall],
     scripts: Mapping[tuple, str],
 ) -> list[AuditFinding]:
-    """Return what is wrong, the worst first: each call, kind, family of tensors and precision once."""
+    """Return what is wrong, the worst first: each call, kind, family of tensors and precision once.
+
+    Of what several known findings explain, and of what none does, each is told by itself.
+    """
     tried = collections.Counter((row.trial.entry.name, row.way, row.mode, row.question.precision, row.trial.id) for row in rows)
     forms = collections.Counter(key[:4] for key in tried)
     shown: dict[tuple, list[Row]] = {}
+    firsts: dict[tuple, str | None] = {}  # by what the row is explained that the script of a key shows
     for row in rows:
         if row.kind in _WORST_FIRST:
-            shown.setdefault(_key(row), []).append(row)
+            name = _explained(row, known, framework, release)
+            firsts.setdefault(_key(row), name)
+            shown.setdefault((*_key(row), name), []).append(row)
     found = []
-    for key, group in shown.items():
+    for (*key, explained), group in shown.items():
         first = min(group, key=lambda row: row.trial.number)
         farthest = max((row.measured.ratio for row in group if row.measured), default=None)
         measured = first.measured
-        explained = next(
-            (
-                each.name
-                for each in known
-                if each.covers(framework=framework, release=release, mode=first.mode)
-                and all(
-                    each.explains(
-                        operator=row.trial.entry.name, way=row.way, kind=row.kind, quantity=row.quantity,
-                        precision=row.question.precision, ratio=row.measured.ratio if row.measured else None,
-                    )
-                    for row in group
-                )
-            ),
-            None,
-        )  # fmt: skip
         found.append(
             AuditFinding(
                 operator=first.trial.entry.name,
@@ -622,7 +613,7 @@ def _findings(
                 expected=measured.expected if measured and not math.isnan(measured.expected) else None,
                 problem=first.message,
                 known=explained,
-                script=scripts.get(key) or None,
+                script=(scripts.get(tuple(key)) or None) if firsts[tuple(key)] == explained else None,
             )
         )
 
@@ -631,6 +622,17 @@ def _findings(
         return _WORST_FIRST.index(each.kind), -beyond, each.operator, each.way or "", each.precision
 
     return sorted(found, key=rank)
+
+
+def _explained(row: Row, known: Sequence[KnownCall], framework: str, release: str) -> str | None:
+    """Return the known finding that a row is one of."""
+    for each in known:
+        if each.covers(framework=framework, release=release, mode=row.mode) and each.explains(
+            operator=row.trial.entry.name, way=row.way, kind=row.kind, quantity=row.quantity,
+            precision=row.question.precision, ratio=row.measured.ratio if row.measured else None,
+        ):  # fmt: skip
+            return each.name
+    return None
 
 
 def _fixed(

@@ -49,6 +49,7 @@ HAS_NONE = (
     "expects float32 or float64 dtypes",
     "view size is not compatible with input tensor's size and stride",
     "Linearization failed to produce known values for all output primals",
+    "Unsupported reduction computation",
     # What a GPU does not have, or takes from the CPU alone.
     "Expected a 'cuda' device type for generator",
     "should be a 1D CPU int64 tensor",
