@@ -14,7 +14,7 @@ from tests.audit.test_sweep import FAULTS, LIMITS, known_call
 from vigil.audit.definitions import catalog
 from vigil.audit.known import of_processor
 from vigil.audit.plan import plan
-from vigil.audit.sweep import Extent, audit
+from vigil.audit.sweep import Extent, Row, _fixed, audit
 from vigil.cli.main import main
 from vigil.documents.audit import Audit
 from vigil.process.build_spec import fault_entry
@@ -23,21 +23,20 @@ from vigil.steps.processes import Started
 SUM = "jax_sum_forgets_a_device"
 
 
-def audited(directory: Path, *names: str, fault: str | None = None, mode: str = "jit", known=(), **more) -> Audit:
+def audited(directory: Path, *names: str, fault: str | None = None, **more) -> Audit:
     """Return the audit of some operators of JAX over two devices."""
     started = Started(framework="jax", fault=fault_entry(str(FAULTS / f"{fault}.py")) if fault else None)
     entries = [catalog()[name] for name in names]
-    extent = Extent(entries=entries, modes=[mode], **{"ways": ["jax.*"], "devices": 2, "seed": 4} | more)
-    return audit(started, extent, directory, LIMITS, known, command="vigil audit")
+    extent = Extent(entries=entries, modes=["jit"], **{"ways": ["jax.*"], "devices": 2, "seed": 4} | more)
+    return audit(started, extent, directory, LIMITS, (), command="vigil audit")
 
 
-@pytest.mark.parametrize("mode", ["jit", "compile"])
-def test_what_is_right_over_two_devices_is_reproduced(tmp_path, mode):
+def test_what_is_right_over_two_devices_is_reproduced(tmp_path):
     """Each axis is cut, and the answer says over how many devices."""
-    found = audited(tmp_path, "sum", "softmax", mode=mode, is_quick=True)
+    found = audited(tmp_path, "sum", "softmax", is_quick=True)
     assert found.verdict.name == "reproduced", found.findings
     assert (found.devices, found.operators, found.gaps) == (2, 2, ())
-    assert f"{mode} over 2 devices: " in audit_block(found, directory="runs/x")
+    assert "jit over 2 devices: " in audit_block(found, directory="runs/x")
 
 
 def test_a_device_that_is_forgotten_is_found_over_two_alone(tmp_path):
@@ -77,12 +76,16 @@ def test_a_known_finding_is_of_so_many_devices():
     assert of_processor([one, two], "", devices=2) == [one, two]
 
 
-def test_a_finding_of_one_device_is_not_missed_over_two(tmp_path):
-    """Forms differ, so that only a finding that was seen over two devices has to show there again."""
+@pytest.mark.parametrize(("devices", "missing"), [(1, ["one"]), (2, ["two"])])
+def test_a_finding_of_one_device_is_not_missed_over_two(devices, missing):
+    """Forms differ, so that only a finding that was seen over so many devices has to show there again."""
+    entry = catalog()["sum"]
+    trial = plan(entry, devices=devices)[0]
+    row = Row(trial, trial.question(0), "jax.numpy.sum", "jit", "fine")
     facts = {"frameworks": ("jax",), "releases": ("*",), "operators": ("sum",), "ways": ("jax.numpy.sum",)}
     known = [known_call(name="one", **facts), known_call(name="two", counts=(2,), **facts)]
-    found = audited(tmp_path, "sum", ways=["jax.numpy.sum"], known=known)
-    assert found.fixed == ("two",)
+    extent = Extent(entries=[entry], modes=["jit"], devices=devices)
+    assert _fixed(known, [], extent, "jax", "0.10.2", [row]) == missing
 
 
 @pytest.mark.parametrize(
