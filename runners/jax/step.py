@@ -266,8 +266,14 @@ class _Step(abc.ABC):
             keys = [_key(number, place) for place in range(len(batches))]
             given = (trained, rest, slots, batches, keys, np.float32(self.scale))
             losses, gradients, trained, slots, rest = self.carry_out(self.step, *given)
-            found |= self.state_of(trained, slots, "after") | self.computed(losses, gradients, rest)
+            computed = self.computed(losses, gradients, rest)
+            if not number and len(steps) > 1:
+                self.see_first(computed)
+            found |= self.state_of(trained, slots, "after") | computed
         return found
+
+    def see_first(self, computed: Arrays) -> None:  # noqa: B027  a context has no use for it
+        """Is shown what the first of several steps computed."""
 
     def computed(self, losses: Any, gradients: Any, rest: Any) -> Arrays:
         """Return what a step computes, under canonical names."""
@@ -413,6 +419,7 @@ class Oracle(_Step):
         self._flat: dict[tuple, tuple[Flat, Any]] = {}
         self._operators = 0
         self._overflows = 0
+        self._first_step: tuple[Arrays, list[tuple[str, int]]] = {}, []
         if self.precision == "fp16":
             self.scale = self._largest_scale(to_numpy(own.call("batch", request.seeds[0] if request.seeds else 0)))
 
@@ -434,6 +441,12 @@ class Oracle(_Step):
 
     def choices(self) -> list[tuple[str, int]]:
         return self._choices
+
+    def see_first(self, computed: Arrays) -> None:
+        self._first_step = computed, self._choices
+
+    def first_step(self) -> tuple[Arrays, list[tuple[str, int]]]:
+        return self._first_step
 
     def facts(self) -> dict[str, Any]:
         return {_SCALE: self.scale, "operators": self._operators}

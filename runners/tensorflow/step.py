@@ -142,10 +142,16 @@ class _Step(abc.ABC):
                 self.carry_out(("update",), self._update, [gradients])
             if is_updated and self.answers_updates:
                 found |= self.state_of("after")
-            found["loss"] = loss
-            found |= {f"gradients/{name}": self._dense(name, each) for name, each in gradients.items()}
-        stats = {f"stats/{name}": self.value(each) for name, each in self.variables.items() if name not in self.parameters_of}
-        return inside | found | stats
+            computed = {"loss": loss} | {f"gradients/{name}": self._dense(name, each) for name, each in gradients.items()}
+            variables = ((name, each) for name, each in self.variables.items() if name not in self.parameters_of)
+            computed |= {f"stats/{name}": self.value(each) for name, each in variables}
+            if not place and len(steps) > 1:
+                self.see_first(computed)
+            found |= computed
+        return inside | found
+
+    def see_first(self, computed: Arrays) -> None:  # noqa: B027  a context has no use for it
+        """Is shown what the first of several steps computed."""
 
     def evaluate(self, batch: Batch) -> Arrays:
         """Return loss and outputs in evaluation mode."""
@@ -360,12 +366,19 @@ class Oracle(_Step):
         self._traced: dict[tuple, _Traced] = {}
         self._operators = 0
         self._settled: set[tuple] = set()
+        self._first_step: tuple[Arrays, list[tuple[str, int]]] = {}, []
 
     def under(self, draw: int | None) -> None:
         self._draw = draw
 
     def choices(self) -> list[tuple[str, int]]:
         return self._interpreter.choices
+
+    def see_first(self, computed: Arrays) -> None:
+        self._first_step = computed, list(self._interpreter.choices)
+
+    def first_step(self) -> tuple[Arrays, list[tuple[str, int]]]:
+        return self._first_step
 
     def facts(self) -> dict[str, Any]:
         return {_SCALE: self.scale, "operators": self._operators, "remarks": self.remarks}

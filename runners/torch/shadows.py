@@ -18,13 +18,13 @@ import random
 import warnings
 import zlib
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from torch._decomp import decomposition_table
 from torch.multiprocessing.reductions import StorageWeakRef
-from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 from torch.utils._pytree import tree_flatten, tree_unflatten
 
 from runners.contract.errors import Unsupported
@@ -53,8 +53,9 @@ _MOVING = {
     "upsample_nearest2d", "upsample_nearest1d", "pixel_shuffle", "channel_shuffle", "hardtanh_backward",
 }  # fmt: skip
 # Products of matrices, in which a GPU may round float32 to TF32.
+_MATRICES = {"mm", "bmm", "addmm", "baddbmm"}
 _PRODUCTS = {
-    "mm", "bmm", "addmm", "baddbmm", "convolution", "convolution_backward", "_scaled_dot_product_flash_attention_for_cpu",
+    *_MATRICES, "convolution", "convolution_backward", "_scaled_dot_product_flash_attention_for_cpu",
     "_scaled_dot_product_flash_attention_for_cpu_backward",
 }  # fmt: skip
 # Their results have gates in them, which rounding may flip: a result above zero, or not.
@@ -111,29 +112,31 @@ class Shadows(TorchDispatchMode):
 
     def array(self, tensor: torch.Tensor) -> np.ndarray:
         """Return the numbers of a tensor's shadow."""
-        return self.of(tensor.detach()).numpy().copy()
+        with _disable_current_modes():  # which would take what is read for a part of the program
+            return self.of(tensor.detach()).numpy().copy()
 
     def __torch_dispatch__(self, func: Any, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
         kwargs = kwargs or {}
         self.operators += 1
         if self.operators % _SWEEP == 0:
             self._flat = {key: kept for key, kept in self._flat.items() if not kept[0].expired()}
+        operator = _operator(func)
         given = list(_tensors((*args, *kwargs.values())))
-        if not given or _is_random(func, args, kwargs):
+        if not given or operator.is_random(args, kwargs):
             return self._as_it_is(func, args, kwargs)
-        shadow_args, shadow_kwargs = (
-            _mapped(self._shadow, args),
-            {key: _mapped(self._shadow, each) for key, each in kwargs.items()},
-        )
-        name = _plain_name(func)
+        shadow_args = tuple([self._shadow(each) for each in args])
+        shadow_kwargs = {key: self._shadow(each) for key, each in kwargs.items()}
+        name, adds = operator.name, operator.adds
         if name in ("_softmax", "_log_softmax"):
             shadow_args = (*shadow_args[:2], False)  # whether halves to float32
-        adds = name not in _MOVING and not _is_pointwise(func, name)
-        written = _written(func, name)
         if self._random is not None and adds:
             jittered = functools.partial(self._jittered, is_product=self._is_tf32 and name in _PRODUCTS)
-            shadow_args = [each if place in written else _mapped(jittered, each) for place, each in enumerate(shadow_args)]
-        real = self._as_program(func, name, args, kwargs)
+            shadow_args = [
+                each if place in operator.written else _mapped(jittered, each) for place, each in enumerate(shadow_args)
+            ]
+        # In a draw the program's numbers need be no nearer than the shadow's: a product of matrices is not made twice.
+        is_spared = self._random is not None and name in _MATRICES and not operator.is_mutable
+        real = None if is_spared else self._as_program(func, name, args, kwargs)
         carry_out = func
         if self._random is not None and name in _FUSED and func in decomposition_table:
             carry_out = self._step_by_step(decomposition_table[func])
@@ -144,6 +147,8 @@ class Shadows(TorchDispatchMode):
                 raise
             first = (str(error).strip().splitlines() or [""])[0]
             raise Unsupported(f"operator {func}: cannot be carried out in float64: {first}") from error
+        if is_spared:
+            real = shadow.to(given[-1].dtype)
         for place in _WRITTEN_UNSAID.get(name, ()):
             if place < len(args) and isinstance(args[place], torch.Tensor):
                 self._add_noise(name, args, given, args[place], self.of(args[place]), adds=False, is_scaled=True)
@@ -176,10 +181,14 @@ class Shadows(TorchDispatchMode):
 
     def _bound(self, func: Any, name: str, args: tuple, given: list, real: Any, shadow: Any, *, adds: bool) -> Any:
         """Give each new result its shadow, with noise, and return what the program gets."""
-        if isinstance(real, torch.Tensor) and not func._schema.is_mutable and self._is_view(real):
-            return real
-        reals, spec = tree_flatten(real)
-        shadows = tree_flatten(shadow)[0]
+        is_mutable = _operator(func).is_mutable
+        if isinstance(real, torch.Tensor):
+            if not is_mutable and self._is_view(real):
+                return real
+            reals, shadows, spec = [real], [shadow], None
+        else:
+            reals, spec = tree_flatten(real)
+            shadows = tree_flatten(shadow)[0]
         is_choice = any(each.is_floating_point() for each in given)
         is_scaled = any(isinstance(each, float) for each in args)
         for place, (mine, other) in enumerate(zip(reals, shadows, strict=True)):
@@ -191,13 +200,13 @@ class Shadows(TorchDispatchMode):
             is_new = not self._is_view(mine)
             if is_new:
                 other = self._layout(mine, other)
-            if is_new or func._schema.is_mutable:
+            if is_new or is_mutable:
                 if mine.is_floating_point():
                     self._choice(name, other > 0) if name in _GATED else None
                     self._add_noise(name, args, given, mine, other, adds=adds, is_scaled=is_scaled)
                 elif is_choice and is_new:
                     self._choice(name, other)
-        return tree_unflatten(reals, spec)
+        return tree_unflatten(reals, spec) if spec else reals[0]
 
     def _is_view(self, tensor: torch.Tensor) -> bool:
         known = self._flat.get(tensor.untyped_storage()._cdata)
@@ -224,6 +233,8 @@ class Shadows(TorchDispatchMode):
     def _shadow(self, value: Any) -> Any:
         if isinstance(value, torch.Tensor):
             return self.of(value)
+        if isinstance(value, (tuple, list)):
+            return type(value)([self._shadow(each) for each in value])
         return _wide(value) if isinstance(value, torch.dtype) else value
 
     def _step_by_step(self, decomposition: Callable) -> Callable:
@@ -304,12 +315,39 @@ def shadowed(draw: int | None, *, is_tf32: bool = False) -> Iterator[Shadows]:
             yield shadows
 
 
-def _written(func: Any, name: str) -> set[int]:
-    """Return which arguments an operator writes to."""
-    said = {
-        place for place, each in enumerate(func._schema.arguments) if each.alias_info is not None and each.alias_info.is_write
-    }
-    return said | set(_WRITTEN_UNSAID.get(name, ()))
+class _Operator(NamedTuple):
+    """What is to be known of an operator.
+
+    adds: it adds up. written: which arguments it writes to. dropout: the place of its `dropout_p`, None without one.
+    """
+
+    name: str
+    adds: bool
+    written: frozenset[int]
+    is_mutable: bool
+    draws: bool
+    dropout: int | None
+
+    def is_random(self, args: tuple, kwargs: dict) -> bool:
+        """Does a call draw at random?"""
+        if not self.draws or self.dropout is None:
+            return self.draws
+        return (args[self.dropout] if self.dropout < len(args) else kwargs.get("dropout_p", 0.0)) != 0.0
+
+
+@functools.cache
+def _operator(func: Any) -> _Operator:
+    name, schema = _plain_name(func), func._schema
+    names = [each.name for each in schema.arguments]
+    written = {place for place, each in enumerate(schema.arguments) if each.alias_info is not None and each.alias_info.is_write}
+    return _Operator(
+        name,
+        adds=name not in _MOVING and not _is_pointwise(func, name),
+        written=frozenset(written | set(_WRITTEN_UNSAID.get(name, ()))),
+        is_mutable=schema.is_mutable,
+        draws=torch.Tag.nondeterministic_seeded in func.tags,
+        dropout=names.index("dropout_p") if "dropout_p" in names else None,
+    )
 
 
 class _Within(TorchDispatchMode):
@@ -357,13 +395,6 @@ def _plain_name(func: Any) -> str:
     """Return the name of an operator; those in place, and those on lists, go by that of the plain one."""
     name = func._schema.name.split("::")[1].removeprefix("_foreach_")
     return name[:-1] if name.endswith("_") and not name.endswith("__") else name
-
-
-def _is_random(func: Any, args: tuple, kwargs: dict) -> bool:
-    if torch.Tag.nondeterministic_seeded not in func.tags:
-        return False
-    names = [each.name for each in func._schema.arguments]
-    return "dropout_p" not in names or (dict(zip(names, args)) | kwargs).get("dropout_p", 0.0) != 0.0  # noqa: B905
 
 
 def _is_pointwise(func: Any, name: str) -> bool:

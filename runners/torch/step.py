@@ -149,13 +149,22 @@ class _Step:
                         parameter.grad.mul_(1.0 / self.scale)
 
     def steps(
-        self, loss_of: Callable[[Batch], Any], steps: Sequence[Sequence[Batch]], read: Callable[[Any], np.ndarray]
+        self,
+        loss_of: Callable[[Batch], Any],
+        steps: Sequence[Sequence[Batch]],
+        read: Callable[[Any], np.ndarray],
+        *,
+        see_first: Callable[[Arrays], None] = lambda found: None,
     ) -> Arrays:
-        """Take steps from the first state; return what the last one began with, what it computed and what it left."""
+        """Take steps from the first state; return what the last one began with, what it computed and what it left.
+
+        Args:
+            see_first: is shown what the first of several steps computed.
+        """
         optimizer = self.begin()
         self.model.train()
         found: Arrays = {}
-        for batches in steps:
+        for place, batches in enumerate(steps):
             for parameter in self.model.parameters():
                 parameter.grad = None
             if optimizer is not None:
@@ -165,8 +174,14 @@ class _Step:
             if optimizer is not None:
                 self.update_by(optimizer)
                 found |= self.state_of(optimizer, read, "after")
+            if not place and len(steps) > 1:
+                see_first(self.computed(losses, read))
+        return found | self.computed(losses, read)
+
+    def computed(self, losses: Sequence[Any], read: Callable[[Any], np.ndarray]) -> Arrays:
+        """Return what a step has computed, from the losses of its batches."""
+        found = {"loss": np.mean([read(loss) for loss in losses], axis=0).reshape(())}
         parameters = self.model.named_parameters()
-        found |= {"loss": np.mean([read(loss) for loss in losses], axis=0).reshape(())}
         found |= {f"gradients/{name}": _gradient(each, read) for name, each in parameters if each.requires_grad}
         return found | {f"stats/{name}": read(each) for name, each in self.model.named_buffers()}
 
@@ -320,12 +335,17 @@ class Oracle(_Step):
         self._operators = 0
         self._has_margin = False
         self._taken: set[str] = set()
+        self._first_step: tuple[Arrays, int] = {}, 0
 
     def under(self, draw: int | None) -> None:
         self._draw = draw
 
     def choices(self) -> list[tuple[str, int]]:
         return self._choices
+
+    def first_step(self) -> tuple[Arrays, list[tuple[str, int]]]:
+        found, chosen = self._first_step
+        return found, self._choices[:chosen]
 
     def facts(self) -> dict[str, Any]:
         remarks = [
@@ -340,7 +360,11 @@ class Oracle(_Step):
     def train(self, steps: Sequence[Sequence[Batch]]) -> Arrays:
         while True:
             with self._shadows() as shadows:
-                found = self.steps(self.minimised, steps, shadows.array)
+
+                def see_first(found: Arrays, shadows: Any = shadows) -> None:
+                    self._first_step = found, len(shadows.choices)
+
+                found = self.steps(self.minimised, steps, shadows.array, see_first=see_first)
             self._operators = max(self._operators, shadows.operators)
             # As a GradScaler does: what overflows in the program's own type is scaled by less. Shadows overflow nowhere.
             gradients = [each.grad for each in self.model.parameters() if each.grad is not None]

@@ -29,7 +29,6 @@ from vigil.cli.main import VERBS, build_parser, main
 from vigil.documents.record import Record
 from vigil.recipes.loading import load_recipe, recipe_names
 
-VERB_NAMES = [verb.__name__.rsplit(".", 1)[1] for verb in VERBS]
 SUPERSEDE = ["reference", "supersede", "resnet_cifar", "--profile", "quick"]
 REASON = "Measured with the wrong padding at stride 2"
 REPRODUCE = ["reproduce", "resnet_cifar", "--framework", "torch", "--profile", "smoke"]
@@ -222,7 +221,7 @@ def test_missing_data_without_a_network_is_exit_code_3(command, tmp_path, monkey
     assert vigil.data.official.ARCHIVE_MD5 in err
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["--version"], *([verb, "--help"] for verb in VERB_NAMES)], ids=" ".join)
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], *([verb, "--help"] for verb in VERBS)], ids=" ".join)
 def test_help_is_exit_code_0(arguments, capsys):
     """Help of the command and of every verb prints and ends well."""
     with pytest.raises(SystemExit) as ended:
@@ -237,7 +236,7 @@ def test_help_lists_every_verb_and_the_exit_codes(capsys):
     with pytest.raises(SystemExit):
         main(["--help"])
     text = capsys.readouterr().out
-    assert all(re.search(rf"^  {verb}\s", text, re.MULTILINE) for verb in VERB_NAMES)
+    assert all(re.search(rf"^  {verb}\s", text, re.MULTILINE) for verb in VERBS)
     assert "0 reproduced, 1 outside the band, 2 wrong usage" in " ".join(text.split())
 
 
@@ -428,7 +427,7 @@ def test_every_verb_has_exit_codes_and_an_example_that_it_takes(name):
 
 def test_every_verb_is_in_one_group():
     """Nobody looks for a verb that `vigil --help` does not show."""
-    assert sorted(name for names in GROUPS.values() for name in names) == sorted(VERB_NAMES)
+    assert sorted(name for names in GROUPS.values() for name in names) == sorted(VERBS)
 
 
 @pytest.fixture

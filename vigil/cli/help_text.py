@@ -86,7 +86,7 @@ def _groups(parser: argparse.ArgumentParser) -> str:
     lines = []
     for title, names in GROUPS.items():
         lines += ["", f"{title}"]
-        lines += [_filled(said[name], first=f"  {name:<13}", rest=" " * 15) for name in names]
+        lines += [_filled(said[name], first=f"  {name:<13}", rest=" " * 15) for name in names if name in said]
     return "\n".join(lines).strip()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import errno
+import importlib
 import os
 import re
 import select
@@ -14,44 +15,17 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from vigil import __version__
-from vigil.cli import (
-    audit,
-    check,
-    coco,
-    compare,
-    dashboard,
-    data,
-    determinism,
-    drift,
-    env,
-    golden,
-    init,
-    matrix,
-    narrow,
-    nightly,
-    options,
-    power,
-    preflight,
-    recipes,
-    reference,
-    replay,
-    report,
-    reproduce,
-    resume,
-    schema,
-    sync,
-    trace,
-    triage,
-    verify,
-)
+from vigil.cli import options
 from vigil.cli.help_text import complete
 from vigil.errors import EXIT_COULD_NOT_RUN, UsageError, VigilError, nearest
 from vigil.redaction import redact
 from vigil.terminal import plain_streams
 
+# Each is a module beside this one, which is imported when it is asked for.
 VERBS = (
-    reproduce, preflight, verify, audit, narrow, determinism, trace, triage, init, matrix, compare, nightly, drift, power,
-    resume, replay, reference, golden, recipes, check, schema, data, coco, env, sync, report, dashboard,
+    "reproduce", "preflight", "verify", "audit", "narrow", "determinism", "trace", "triage", "init", "matrix", "compare",
+    "nightly", "drift", "power", "resume", "replay", "reference", "golden", "recipes", "check", "schema", "data", "coco", "env",
+    "sync", "report", "dashboard",
 )  # fmt: skip
 
 
@@ -72,16 +46,16 @@ class Parser(argparse.ArgumentParser):
         raise UsageError(f"{message}.{hint} See `{self.prog} --help`.")
 
 
-def build_parser() -> argparse.ArgumentParser:
-    """Return the parser with every verb."""
+def build_parser(verbs: Sequence[str] = VERBS) -> argparse.ArgumentParser:
+    """Return the parser with every verb, or with some of them."""
     parser = Parser(
         prog="vigil",
         description="Reproduce known results across deep-learning frameworks, and judge each number.",
     )
     parser.add_argument("--version", action="version", version=f"vigil {__version__}")
     subparsers = parser.add_subparsers(metavar="VERB", required=True, parser_class=Parser, help=argparse.SUPPRESS)
-    for verb in VERBS:
-        verb.add_parser(subparsers)
+    for verb in verbs:
+        importlib.import_module(f"vigil.cli.{verb}").add_parser(subparsers)
     complete(parser)
     return parser
 
@@ -96,7 +70,8 @@ def _run(arguments: Sequence[str] | None) -> int:
     given = list(sys.argv[1:] if arguments is None else arguments)
     own = given[: given.index("--")] if given[:1] == ["trace"] and "--" in given else given
     try:
-        parsed, unknown = build_parser().parse_known_args(own)
+        verbs = given[:1] if given[:1] and given[0] in VERBS else VERBS
+        parsed, unknown = build_parser(verbs).parse_known_args(own)
         if unknown:
             _refuse(unknown, given)
         parsed.of_script = given[len(own) + 1 :]  # what follows --, which only a verb that runs a user's script takes

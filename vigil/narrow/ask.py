@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,7 +19,6 @@ from vigil.audit.plan import Trial
 from vigil.audit.sweep import Row, answers_of, read_answers, remove_arrays, request_of, rows_of
 from vigil.documents.failure import Failure
 from vigil.narrow.written import Written
-from vigil.process.hosts import hosts
 from vigil.process.side_by_side import available_cores
 from vigil.steps.processes import Started, carried_out
 
@@ -100,16 +98,6 @@ class Asker:
             ])
             for (trial, seed, question), right in zip(numbered, exact, strict=True)
         ]  # fmt: skip
-
-
-@contextlib.contextmanager
-def forked(started: Started) -> Iterator[Started]:
-    """Yield the same with hosts that fork processes, unless it has some: a framework is imported once for all rounds."""
-    if started.hosts:
-        yield started
-        return
-    with hosts() as opened:
-        yield dataclasses.replace(started, hosts=opened)
 
 
 def exact_for(trial: Trial, seed: int, question: Question) -> Exact:

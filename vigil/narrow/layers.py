@@ -23,9 +23,9 @@ from vigil.audit.plan import Trial
 from vigil.audit.sweep import Row
 from vigil.documents.context import Context
 from vigil.documents.verification import Origin
-from vigil.narrow.ask import Answered, Asker, focused, forked
+from vigil.narrow.ask import Answered, Asker, focused
 from vigil.narrow.smaller import MOST_LINES, SCRIPT, Narrowed, failing_of, narrow_finding
-from vigil.steps.processes import Started
+from vigil.steps.processes import Started, forked
 from vigil.terminal import some_of
 from vigil.verify.golden import Golden
 from vigil.verify.oracle.outline import LayerForm, Outline

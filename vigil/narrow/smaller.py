@@ -26,13 +26,13 @@ from vigil.audit.plan import GIVEN, Trial
 from vigil.audit.script import script_of
 from vigil.audit.sweep import Row
 from vigil.documents.audit import AuditFinding
-from vigil.narrow.ask import Answered, Asker, focused, forked
+from vigil.narrow.ask import Answered, Asker, focused
 from vigil.narrow.outcome import RIGHT, Outcome, fault_argument, is_alike, run_script
 from vigil.narrow.outcome import WRONG as SAYS_WRONG
 from vigil.narrow.source import CannotWrite, call_alone
 from vigil.narrow.text import wrapped
 from vigil.narrow.written import Written
-from vigil.steps.processes import Started
+from vigil.steps.processes import Started, forked
 
 SCRIPT = "script.py"
 MOST_LINES = 40

@@ -1,4 +1,4 @@
-"""Runners that start from a process which has imported their framework already, one host a framework, release and share of cores.
+"""Runners that start from a process which has imported their framework already, one host a framework, release and count of cores.
 
 Every runner still has a process of its own, forked before any operation has run (runners/contract/protocol/host.py).
 """
@@ -59,7 +59,8 @@ class Host:
         self._process = subprocess.Popen(
             [str(python), "-m", f"runners.{framework}", *arguments],
             cwd=project_root(),
-            env=environment_of_runners(project_root()),
+            # NumPy's, which reads it when it is imported: oracles compute with it, each on one core.
+            env={**environment_of_runners(project_root()), "OPENBLAS_NUM_THREADS": "1"},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -124,7 +125,7 @@ class Hosts:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._hosts: dict[tuple[str, Path, tuple[int, ...]], Host | None] = {}
+        self._hosts: dict[tuple[str, Path, int], Host | None] = {}
 
     def start(
         self,
@@ -139,10 +140,11 @@ class Hosts:
         """Start a runner, or return None where there is no host for it: then it is started as any process is."""
         if not hasattr(os, "fork"):
             return None
-        key = framework, python or Path(sys.executable), tuple(cores or ())
+        # A runner moves to its own cores; how many the framework saw when it was imported stays with it.
+        key = framework, python or Path(sys.executable), len(cores or ())
         with self._lock:
             if key not in self._hosts:
-                self._hosts[key] = Host(framework, python=key[1], cores=key[2])
+                self._hosts[key] = Host(framework, python=key[1], cores=cores or ())
         opened = self._hosts[key]
         if opened is None:
             return None

@@ -15,11 +15,11 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
-import scipy
 
 from runners.contract.steps import frame
 from vigil.errors import CannotRun
 from vigil.paths import reference_directory
+from vigil.statistics.quantiles import normal_isf, student_ppf, student_sf
 from vigil.verify.distance import Difference
 from vigil.verify.limits import NO_ROUNDING, Key, Limit, Limits, computed_on, limits_in, require_rounding, size_of, with_tf32
 
@@ -46,7 +46,7 @@ def normal_score(deviations: float, draws: int) -> float:
     """
     if math.isinf(deviations):
         return math.inf
-    return min(float(scipy.stats.norm.isf(scipy.stats.t.sf(deviations, draws - 1))), _MOST)
+    return min(normal_isf(student_sf(deviations, draws - 1)), _MOST)
 
 
 def step_limits() -> Limits:
@@ -115,7 +115,7 @@ def _limit(key: Key, values: np.ndarray, *, spread: float, freedom: int) -> Limi
     """Return the limit from the largest value of each program; that of a distance is never one that no rounding comes near."""
 
     def above(rate: float) -> float:
-        width = float(scipy.stats.t.ppf(1.0 - rate, freedom)) * spread
+        width = student_ppf(1.0 - rate, freedom) * spread
         limit = max(float(values.max()), float(values.mean()) + width * math.sqrt(1.0 + 1.0 / len(values)))
         return min(math.exp(limit), NO_ROUNDING) if key[3] == "distance" else limit
 
@@ -165,7 +165,7 @@ def score_of(difference: Difference, limits: Limits, precision: str) -> float:
         "slope": normal_score(difference.slope_z, floor.draws),
         "intercept": normal_score(difference.intercept_z, floor.draws),
     }
-    reach = {"distance": floor.reach(rate)["distance"], "slope": float(scipy.stats.norm.isf(rate / 2))}
+    reach = {"distance": floor.reach(rate)["distance"], "slope": normal_isf(rate / 2)}
     reach["intercept"] = reach["slope"]
     worst = 0.0
     for statistic, value in values.items():

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from runners.contract.audit.batch_norm import TableRequest
 from runners.contract.audit.request import AuditRequest
@@ -20,7 +21,7 @@ from vigil.documents.provenance import Environment
 from vigil.process.build_spec import HEARTBEAT_SECONDS
 from vigil.process.environment import describe_machine
 from vigil.process.execute import PROGRESS_TIMEOUT_SECONDS, execute
-from vigil.process.hosts import Hosts
+from vigil.process.hosts import Hosts, hosts
 from vigil.process.recording import failure_of
 from vigil.steps.limits import DRAWS
 
@@ -56,6 +57,19 @@ class Asked(Started):
     keeps: bool = False
     given: Path | None = None
     repeats: int = REPEATS
+
+
+AnyStarted = TypeVar("AnyStarted", bound=Started)
+
+
+@contextlib.contextmanager
+def forked(started: AnyStarted) -> Iterator[AnyStarted]:
+    """Yield the same with hosts that fork processes, unless it has some: a framework is imported once for all of them."""
+    if started.hosts:
+        yield started
+        return
+    with hosts() as opened:
+        yield dataclasses.replace(started, hosts=opened)
 
 
 @dataclasses.dataclass(frozen=True)

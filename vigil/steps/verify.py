@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import dataclasses
 import hashlib
 import itertools
@@ -36,7 +37,7 @@ from vigil.steps.judge import (
     wrong_derivative,
 )
 from vigil.steps.limits import DRAWS, require
-from vigil.steps.processes import Asked, Ended, draws_name, given_of, oracle_name, run, seed_of
+from vigil.steps.processes import Asked, Ended, draws_name, forked, given_of, oracle_name, run, seed_of
 from vigil.verify.limits import Limits
 
 PRECISIONS = ("fp32", "bf16", "fp16")
@@ -190,10 +191,13 @@ def verify_step(
     for precision in precisions:
         require(limits, precision)
     oracles = {precision: directory / oracle_name(precision) for precision in precisions}
-    ended = _run_all(asked, settings, directory, oracles, jobs=jobs, tell=tell)
-    _run_updates(asked, settings, directory, ended, precisions, jobs=jobs, tell=tell)
-    found = [_found(setting, ended, limits) for setting in settings]
-    origins = _look(asked, found, directory, ended, limits, jobs=jobs, tell=tell)
+    # A process with a GPU is started anew, as every one of a recipe's is.
+    is_forked = all(setting.context.device == "cpu" for setting in settings)
+    with forked(asked) if is_forked else contextlib.nullcontext(asked) as hosted:
+        ended = _run_all(hosted, settings, directory, oracles, jobs=jobs, tell=tell)
+        _run_updates(hosted, settings, directory, ended, precisions, jobs=jobs, tell=tell)
+        found = [_found(setting, ended, limits) for setting in settings]
+        origins = _look(hosted, found, directory, ended, limits, jobs=jobs, tell=tell)
     facts = tuple(_oracle_facts(precision, ended[oracle_name(precision)]) for precision in precisions)
     contexts = tuple(_context_of(each, origins) for each in found)
     document = StepVerification(

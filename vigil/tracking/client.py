@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import importlib
 import logging
 import os
 import socket
@@ -380,6 +381,8 @@ def import_ahead() -> None:
     def work() -> None:
         with contextlib.suppress(Exception):  # which whoever needs it meets, and tells
             _import_client()
+            if tracking_uri().startswith("sqlite:"):
+                importlib.import_module("mlflow.store.tracking.sqlalchemy_store")
 
     threading.Thread(target=work, name="import-mlflow", daemon=True).start()
 

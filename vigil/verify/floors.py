@@ -10,9 +10,9 @@ import dataclasses
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
-import scipy
 
 from runners.contract.steps.measure import Line, line_of
+from vigil.statistics.quantiles import chi2_ppf, student_ppf
 from vigil.verify.oracle.rounding import UNITS, Rounding
 
 MARGIN_DRAWS = 32
@@ -46,12 +46,12 @@ class Floor:
         The squared distance is held to be chi-squared; its degrees of freedom, 1 for a single number and many for a large
         tensor, are what its scatter over the draws says. Deviations were estimated from the draws: Student's t.
         """
-        line = float(scipy.stats.t.ppf(1.0 - false_alarms / 2, self.draws - 1))
+        line = student_ppf(1.0 - false_alarms / 2, self.draws - 1)
         if not self.distance > 0:
             return {"distance": 0.0, "slope": line, "intercept": line}
         scatter = 2.0 * self.distance_error * np.sqrt(self.draws) / self.distance
         freedom = max(1.0, 2.0 / scatter**2) if scatter > 0 else 1e6
-        distance = float(np.sqrt(scipy.stats.chi2.ppf(1.0 - false_alarms, freedom) / freedom))
+        distance = float(np.sqrt(chi2_ppf(1.0 - false_alarms, freedom) / freedom))
         return {"distance": distance, "slope": line, "intercept": line}
 
 

@@ -20,12 +20,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import scipy
-
 from vigil.digests import digest_of, read_listed
 from vigil.documents.provenance import processor_of
 from vigil.errors import CannotRun
 from vigil.paths import reference_directory
+from vigil.statistics.quantiles import student_ppf
 from vigil.verify.distance import STATISTICS, Difference
 
 # The chance that one (case, family, statistic) of a correct program lies above its limit.
@@ -244,7 +243,7 @@ def _limit(states: Sequence[Sequence[float]], false_alarms: float) -> Limit | No
     spread = math.sqrt(within)
 
     def above(rate: float) -> float:
-        width = float(scipy.stats.t.ppf(1.0 - rate, freedom)) * spread
+        width = student_ppf(1.0 - rate, freedom) * spread
         each = (mean + width * math.sqrt(1.0 + 1.0 / len(values)) for values, mean in zip(logs, means, strict=True))
         return math.exp(max(each))
 

@@ -42,10 +42,11 @@ from runners.contract.steps.own import (
 from runners.contract.steps.request import FILE_NAME, StepRequest, read_request
 
 Arrays = dict[str, np.ndarray]
-# What contexts need to begin is there before the floors are drawn.
-EXPECTED, CHOSEN, FLOORS, ANSWERS, STATES, UPDATES = (
-    "expected.npz", "chosen.json", "floors.json", "answers.json", "states.npz", "updates.json",
+# What contexts need to begin is there first, then what they are held to, and then the floors.
+CHOSEN, EXPECTED, FLOORS, ANSWERS, STATES, UPDATES = (
+    "chosen.json", "expected.npz", "floors.json", "answers.json", "states.npz", "updates.json",
 )  # fmt: skip
+CHOICES = "choices.json"  # of the oracle, what its operators chose without rounding, beside what is expected
 DRAWN = "drawn"  # of an oracle, the folder with draws that two processes share
 UPDATED = "updated.npz"  # of a context, what the optimizer should have made of its gradients
 # What is kept for another release: what an oracle began with, and all that a context answered.
@@ -99,6 +100,9 @@ class OracleAnswerer(Answerer, Protocol):
 
     def choices(self) -> list[tuple[str, int]]:
         """Return of the last answer, of each operator that chose, its name and a checksum of what it chose."""
+
+    def first_step(self) -> tuple[Arrays, list[tuple[str, int]]]:
+        """Return what the first of the last steps computed, to the bit what it computes as the only one, and its choices."""
 
     def facts(self) -> dict[str, Any]:
         """Return what contexts must know: the loss scale of fp16; and what a reader must, under `remarks`."""
@@ -228,7 +232,7 @@ def _answer(framework: Framework, request: StepRequest, directory: Path, events:
             place.mkdir(exist_ok=True)
             _oracle(own, batches, oracle, request, seed, place, events, has_parts=framework.has_parts)
     else:
-        facts = _await_chosen(Path(request.expected[0]), events)
+        facts = _chosen(Path(request.expected[0]), events)
         own.has_run = True
         with framework.among(request, directory):
             program = framework.program(own, request, facts)
@@ -336,28 +340,46 @@ def _oracle(
     has_parts: bool,
 ) -> None:
     """Choose a batch, unless a seed is given; write what is expected of each case, and how far rounding moves it."""
-    seed, tried = (seed, 1) if seed is not None else _widest_margin(batches, oracle, events)
+    known: dict[str, _Exact] = {}
+    tried = 1
+    if seed is None:
+        seed, tried, known[STEP] = _widest_margin(batches, oracle, events)
     cases, remarks = _cases(own, batches, request, seed, has_parts=has_parts)
+    digest = batches.digest(seed)
+
+    def choose() -> None:
+        _write_json(directory / CHOSEN, {**oracle.facts(), "seed": seed, _BATCH: digest})
+
+    is_settled = request.precision != "fp16"  # where the loss scale is settled by the steps
+    if is_settled:
+        choose()
     expected: Arrays = {}
     choices: dict[str, list[tuple[str, int]]] = {}
     events.enter("verify")
+    names = {case.name for case in cases}
+    oracle.under(None)
     for case in cases:
-        oracle.under(None)
-        exact = computed(case.ask(oracle))
+        if is_settled and request.rows is None and case.name in known:
+            exact, choices[case.name] = known[case.name]
+        else:
+            exact, choices[case.name] = computed(case.ask(oracle)), oracle.choices()
         _check_finite(own, case.name, exact)
-        if case.name == STEP and _bits(exact) != _bits(computed(case.ask(oracle))):
-            raise OwnFileError(
-                f"{own.path.name}: two steps from the same state and seed gave other numbers in float64. The program must keep "
-                "its state in the model, and draw at random with the framework's own generator."
-            )
-        choices[case.name] = oracle.choices()
         expected |= {f"{case.name}/{name}": tensor for name, tensor in exact.items()}
+        if case.name == STEPS:
+            _check_repeatable(own, _of_case(expected, STEP), oracle.first_step()[0])
+        elif case.name == STEP and STEPS not in names:
+            _check_repeatable(own, exact, computed(case.ask(oracle)))
         events.advance()
+    if not is_settled:
+        choose()
+    _write_json(directory / CHOICES, choices)
     write_arrays(directory / EXPECTED, expected)
-    digest = batches.digest(seed)
-    _write_json(directory / CHOSEN, {**oracle.facts(), "seed": seed, _BATCH: digest, "choices": choices})
-    draws = _Draws(oracle, expected, choices, events, directory / DRAWN if request.shares_draws else None)
-    draws.take_share(cases)
+    derivative: dict[str, dict[str, float]] = {}
+    if not (request.looks or request.rows or own.stops_gradient):
+        oracle.under(None)
+        derivative = derivatives(oracle, batches(seed), _of_case(expected, STEP))
+    draws = _Draws(oracle, cases, expected, choices, events, directory / DRAWN if request.shares_draws else None)
+    draws.take_share()
     floors: dict[str, dict[str, Any]] = {}
     flips: dict[str, dict[str, int]] = {}
     for case in cases:
@@ -377,9 +399,6 @@ def _oracle(
                 for name in exact
             }
         _probed(events, len(floors), len(cases), case.name, started)
-    oracle.under(None)
-    derivative = {} if request.looks or request.rows or own.stops_gradient else derivatives(oracle, batches(seed))
-    write_arrays(directory / EXPECTED, expected)
     of_framework = oracle.facts()
     facts = {
         **of_framework, "seed": seed, "candidates": tried, "flips": flips, "derivative": derivative,
@@ -393,8 +412,14 @@ def _oracle(
     _write_json(directory / FLOORS, {"facts": facts, "floors": floors})
 
 
+# What a step computes without rounding, and what its operators choose.
+_Exact = tuple[Arrays, list[tuple[str, int]]]
+# How far a draw moves each tensor of a case, and the operators that chose otherwise.
+_Drawn = tuple[dict[str, Line], list[str]]
+
+
 class _Draws:
-    """Draws of the floors of an oracle's cases.
+    """Draws of the floors of an oracle's cases. One of two steps is a draw of a single step, too: of its first.
 
     Where another process makes some of them, each is made once, by whoever holds its lock, which ends with its process: what a
     killed one has left is made by the other. So floors are the same whoever makes them.
@@ -403,55 +428,69 @@ class _Draws:
     def __init__(
         self,
         oracle: OracleAnswerer,
+        cases: Sequence[Case],
         expected: Arrays,
         choices: Mapping[str, Sequence[Sequence[Any]]],
         events: EventWriter,
         folder: Path | None,
     ) -> None:
         self._oracle, self._expected, self._choices, self._events = oracle, expected, choices, events
+        self._cases = {case.name: case for case in cases}
+        self._made: dict[tuple[str, int], dict[str, _Drawn]] = {}
         self._folder = folder
         if folder is not None:
             folder.mkdir(exist_ok=True)
 
-    def take_share(self, cases: Sequence[Case], *, is_first: bool = True) -> None:
+    def take_share(self, *, is_first: bool = True) -> None:
         """Make the draws that no other process makes or has made: the first process from the front, another from the back."""
         if self._folder is not None:
-            every = [(case, number) for case in cases for number in range(case.draws or 0)]
-            for case, number in every if is_first else every[::-1]:
-                self._share(case, number, waits=False)
+            every = [self._source(name, number) for name, case in self._cases.items() for number in range(case.draws or 0)]
+            for name, number in every if is_first else every[::-1]:
+                self._share(name, number, waits=False)
 
-    def of(self, case: Case, number: int) -> tuple[dict[str, Line], list[str]]:
-        """Return of a draw how far it moves each tensor, and the operators that chose otherwise."""
-        if self._folder is None:
-            return self._make(case, number)
-        self._share(case, number, waits=True)
-        lines, flipped = json.loads(self._file(case, number).read_text(encoding="utf-8"))
-        return {name: tuple(line) for name, line in lines.items()}, flipped
+    def of(self, case: Case, number: int) -> _Drawn:
+        """Return a draw of a case."""
+        source = self._source(case.name, number)
+        if source not in self._made:
+            self._made[source] = self._make(*source) if self._folder is None else self._share(*source, waits=True)
+        return self._made[source][case.name]
 
-    def _file(self, case: Case, number: int) -> Path:
+    def _source(self, name: str, number: int) -> tuple[str, int]:
+        """Return which case's draw has one of a case."""
+        several = self._cases.get(STEPS)
+        return (STEPS, number) if name == STEP and several and number < (several.draws or 0) else (name, number)
+
+    def _share(self, name: str, number: int, *, waits: bool) -> dict[str, _Drawn]:
+        """Return a draw; without waiting for another process that makes it, nothing."""
         assert self._folder is not None
-        return self._folder / f"{case.name}-{number}.json"
+        file = self._folder / f"{name}-{number}.json"
+        if not file.exists():
+            with file.with_suffix(".lock").open("w") as lock:
+                try:
+                    fcntl.flock(lock, fcntl.LOCK_EX | (0 if waits else fcntl.LOCK_NB))
+                except BlockingIOError:
+                    return {}
+                if not file.exists():
+                    _write_json(file, self._make(name, number))
+        if not waits:
+            return {}
+        drawn = json.loads(file.read_text(encoding="utf-8"))
+        return {case: ({each: tuple(line) for each, line in lines.items()}, flipped) for case, (lines, flipped) in drawn.items()}
 
-    def _share(self, case: Case, number: int, *, waits: bool) -> None:
-        file = self._file(case, number)
-        if file.exists():
-            return
-        with file.with_suffix(".lock").open("w") as lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | (0 if waits else fcntl.LOCK_NB))
-            except BlockingIOError:
-                return
-            if not file.exists():
-                _write_json(file, self._make(case, number))
-
-    def _make(self, case: Case, number: int) -> tuple[dict[str, Line], list[str]]:
+    def _make(self, name: str, number: int) -> dict[str, _Drawn]:
         self._oracle.under(number)
-        found = lines_of(computed(case.ask(self._oracle)), _of_case(self._expected, case.name))
-        lines = {name: _finite(line, f"{case.name}, {name}") for name, line in found.items()}
-        chosen = zip(self._choices[case.name], self._oracle.choices(), strict=False)
-        flipped = sorted({one[0] for one, other in chosen if tuple(one) != tuple(other)})
+        answer = computed(self._cases[name].ask(self._oracle))
+        drawn = {name: self._drawn(name, answer, self._oracle.choices())}
+        if name == STEPS and STEP in self._cases:
+            drawn[STEP] = self._drawn(STEP, *self._oracle.first_step())
         self._events.advance()
-        return lines, flipped
+        return drawn
+
+    def _drawn(self, name: str, answer: Arrays, choices: Sequence[tuple[str, int]]) -> _Drawn:
+        found = lines_of(answer, _of_case(self._expected, name))
+        chosen = zip(self._choices[name], choices, strict=False)
+        flipped = sorted({one[0] for one, other in chosen if tuple(one) != tuple(other)})
+        return {each: _finite(line, f"{name}, {each}") for each, line in found.items()}, flipped
 
 
 def _share_draws(
@@ -465,11 +504,13 @@ def _share_draws(
     has_parts: bool,
 ) -> None:
     """Make some of the draws of the oracle in a place, which makes the others."""
-    chosen = _await_chosen(place, events)
+    chosen = _chosen(place, events)
     oracle.settle(chosen)
     cases, _ = _cases(own, batches, request, chosen["seed"], has_parts=has_parts)
+    expected = _expected(place, events)
+    choices = json.loads((place / CHOICES).read_text(encoding="utf-8"))
     events.enter("verify")
-    _Draws(oracle, read_arrays(place / EXPECTED), chosen["choices"], events, place / DRAWN).take_share(cases, is_first=False)
+    _Draws(oracle, cases, expected, choices, events, place / DRAWN).take_share(is_first=False)
 
 
 def _begun_otherwise(own: OwnFile, batches: _Batches) -> dict[str, Any]:
@@ -486,21 +527,22 @@ def _begun_otherwise(own: OwnFile, batches: _Batches) -> dict[str, Any]:
     }
 
 
-def _widest_margin(batches: _Batches, oracle: OracleAnswerer, events: EventWriter) -> tuple[int, int]:
-    """Return the seed of the batch that rounding moves least, of some, and how many were tried.
+def _widest_margin(batches: _Batches, oracle: OracleAnswerer, events: EventWriter) -> tuple[int, int, _Exact]:
+    """Return the seed of the batch that rounding moves least, of some, how many were tried, and what a step on it computes.
 
     Where a gate flips, all below it moves by a thousand times as much as rounding: the batch with the widest margin is the
     one whose gradients move least. A program without gates has no margin, and the first batch does.
     """
-    best, started = (np.inf, 0), time.monotonic()
+    found: list[tuple[float, int, _Exact]] = []
+    started = time.monotonic()
     for seed in range(CANDIDATES):
         if seed and (time.monotonic() - started) * (seed + 1) / seed > _CANDIDATE_SECONDS:
-            return best[1], seed
+            break
         batch = batches(seed)
         oracle.under(None)
-        exact = oracle.train([[batch]])
-        if not oracle.choices():
-            return seed, seed + 1
+        exact, choices = computed(oracle.train([[batch]])), oracle.choices()
+        if not choices:
+            return seed, seed + 1, (exact, choices)
         moved = 0.0
         for draw in range(_CANDIDATE_DRAWS):
             oracle.under(1000 + draw)
@@ -510,8 +552,9 @@ def _widest_margin(batches: _Batches, oracle: OracleAnswerer, events: EventWrite
                 if name.startswith("gradients/") and norm > 0:
                     moved = max(moved, float(np.linalg.norm(rounded[name] - tensor)) / norm)
             events.advance()
-        best = min(best, (moved, seed))
-    return best[1], CANDIDATES
+        found.append((moved, seed, (exact, choices)))
+    _, best, of_best = min(found, key=lambda each: each[:2])
+    return best, len(found), of_best
 
 
 def _context(
@@ -526,38 +569,36 @@ def _context(
     has_parts: bool,
 ) -> None:
     """Answer every case, and say how far each tensor is from what the oracle expects at its place."""
-    facts = _await_chosen(place, events)
+    facts = _chosen(place, events)
     seed = facts["seed"]
     if facts.get(_BATCH) not in (None, batches.digest(seed)):
         raise OwnFileError(
             f"{own.path.name}: batch: seed {seed} gives other numbers in another process. Make it from the seed alone."
         )
-    expected = read_arrays(place / EXPECTED)
     cases, _ = _cases(own, batches, request, seed, has_parts=has_parts)
-    answers: dict[str, Any] = {}
     events.enter("verify")
-    first: Arrays = {}
-    states: Arrays = {}
-    kept: Arrays = {}
+    asked: dict[str, Arrays] = {}
     total = len(cases) + (not request.looks)
     for index, case in enumerate(cases, start=1):
         started = time.monotonic()
-        answer = case.ask(program)
-        first = first or answer
-        answers[case.name] = {"lines": lines_of(computed(answer), _of_case(expected, case.name))}
-        if request.keeps:
-            kept |= {f"{case.name}/{name}": tensor for name, tensor in answer.items()}
-        if case.name in (STEP, STEPS, PARTS):  # a first step, one after another, and one by two devices
-            states |= {f"{case.name}/{name}": tensor for name, tensor in answer.items() if name.startswith(_STATES)}
+        asked[case.name] = case.ask(program)
         events.advance()
         _probed(events, index, total, case.name, started)
+    expected = _expected(place, events)
+    first = asked[cases[0].name]
+    answers: dict[str, Any] = {
+        name: {"lines": lines_of(computed(answer), _of_case(expected, name))} for name, answer in asked.items()
+    }
     if not request.looks:
         started = time.monotonic()
         answers[REPEAT] = _repeated(cases[0], program, first, _of_case(expected, cases[0].name), request, events)
         _probed(events, total, total, REPEAT, started)
+    # A first step, one after another, and one by two devices.
+    updated = {name: answer for name, answer in asked.items() if name in (STEP, STEPS, PARTS)}
+    states = {name: tensor for name, tensor in _by_case(updated).items() if name.partition("/")[2].startswith(_STATES)}
     write_arrays(directory / STATES, states)
     if request.keeps:
-        write_arrays(directory / ANSWERED, kept)
+        write_arrays(directory / ANSWERED, _by_case(asked))
     _write_json(directory / ANSWERS, answers)
 
 
@@ -652,8 +693,20 @@ def _bits(arrays: Arrays) -> bytes:
     return digest.digest()
 
 
+def _by_case(asked: Mapping[str, Arrays]) -> Arrays:
+    return {f"{case}/{name}": tensor for case, answer in asked.items() for name, tensor in answer.items()}
+
+
 def _of_case(arrays: Arrays, case: str) -> Arrays:
     return {name[len(case) + 1 :]: tensor for name, tensor in arrays.items() if name.startswith(f"{case}/")}
+
+
+def _check_repeatable(own: OwnFile, one: Arrays, other: Arrays) -> None:
+    if _bits(one) != _bits(other):
+        raise OwnFileError(
+            f"{own.path.name}: two steps from the same state and seed gave other numbers in float64. The program must keep "
+            "its state in the model, and draw at random with the framework's own generator."
+        )
 
 
 def _check_finite(own: OwnFile, case: str, exact: Arrays) -> None:
@@ -675,14 +728,24 @@ def _finite(line: Line | str, what: str) -> Line:
     return line
 
 
-def _await_chosen(directory: Path, events: EventWriter) -> dict[str, Any]:
-    """Return what the oracle tells the processes that start beside it."""
-    while not (directory / CHOSEN).exists():
+def _chosen(directory: Path, events: EventWriter) -> dict[str, Any]:
+    """Return what the oracle tells the processes that start beside it, once it is there."""
+    _await(directory, CHOSEN, events)
+    return json.loads((directory / CHOSEN).read_text(encoding="utf-8"))
+
+
+def _expected(directory: Path, events: EventWriter) -> Arrays:
+    """Return what is right by the oracle, once it is there."""
+    _await(directory, EXPECTED, events)
+    return read_arrays(directory / EXPECTED)
+
+
+def _await(directory: Path, name: str, events: EventWriter) -> None:
+    while not (directory / name).exists():
         if (directory / FAILED).exists():
             raise ContractError(NOT_ASKED)
         events.advance()
-        time.sleep(0.2)
-    return json.loads((directory / CHOSEN).read_text(encoding="utf-8"))
+        time.sleep(0.1)
 
 
 def _write_json(path: Path, content: Any) -> None:
