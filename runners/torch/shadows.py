@@ -252,7 +252,7 @@ class Shadows(TorchDispatchMode):
             if each.dtype == torch.float64 and each.numel() and all(each is not other for other in given):
                 terms = max(1.0, max(other.numel() for other in given) / each.numel())
                 unit = _ACCUMULATION * (1.0 + (math.sqrt(terms) / 3.0 if terms > 1.0 else 0.0))
-                each.mul_(self._factor(each.shape, unit))
+                each.mul_(self._factor(each, unit))
 
     def _jittered(self, value: Any, *, is_product: bool) -> Any:
         """Return an argument of a sum with each element rounded once more: what adds up rounds within itself.
@@ -261,7 +261,7 @@ class Shadows(TorchDispatchMode):
             is_product: what is multiplied is rounded to TF32 first; a bias, which is added, is not.
         """
         if isinstance(value, torch.Tensor) and value.dtype == torch.float64 and value.ndim:
-            return value * self._factor(value.shape, _TF32 if is_product and value.ndim > 1 else _ACCUMULATION)
+            return value * self._factor(value, _TF32 if is_product and value.ndim > 1 else _ACCUMULATION)
         return value
 
     def _add_noise(
@@ -276,14 +276,20 @@ class Shadows(TorchDispatchMode):
                 return
         elif adds:
             unit += math.sqrt(_terms(name, args, given, mine)) / 3.0 * _ACCUMULATION
-        other.mul_(self._factor(other.shape, unit))
+        other.mul_(self._factor(other, unit))
         if is_scaled:  # the number that it is scaled by is rounded as well, for all elements alike
             other.mul_(1.0 + _ACCUMULATION * float(self._uniform(torch.Size([1]))))
         if mine.dtype == torch.float16:
             other.add_(self._uniform(other.shape), alpha=_LEAST_HALF)
 
-    def _factor(self, shape: torch.Size, unit: float) -> torch.Tensor:
-        """Return factors that are one but for a unit. They leave infinities, as masks have, what they are."""
+    def _factor(self, tensor: torch.Tensor, unit: float) -> torch.Tensor:
+        """Return factors that are one but for a unit. They leave infinities, as masks have, what they are.
+
+        They lie in memory as the tensor's elements do: a transposed matrix takes four times as long by factors that lie across.
+        """
+        shape = tensor.shape
+        if tensor.ndim > 1 and not tensor.is_contiguous() and tensor.mT.is_contiguous():
+            return self._factor(tensor.mT, unit).mT
         if unit not in _ROUNDED or 2 * math.prod(shape) > _POOL:
             return torch.add(1.0, self._uniform(shape), alpha=unit)
         if unit not in self._factors:
@@ -339,10 +345,11 @@ class _Operator(NamedTuple):
 def _operator(func: Any) -> _Operator:
     name, schema = _plain_name(func), func._schema
     names = [each.name for each in schema.arguments]
+    is_view = any(each.alias_info is not None and not each.alias_info.is_write for each in schema.returns)
     written = {place for place, each in enumerate(schema.arguments) if each.alias_info is not None and each.alias_info.is_write}
     return _Operator(
         name,
-        adds=name not in _MOVING and not _is_pointwise(func, name),
+        adds=name not in _MOVING and not is_view and not _is_pointwise(func, name),
         written=frozenset(written | set(_WRITTEN_UNSAID.get(name, ()))),
         is_mutable=schema.is_mutable,
         draws=torch.Tag.nondeterministic_seeded in func.tags,
