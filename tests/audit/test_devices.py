@@ -17,6 +17,7 @@ from vigil.audit.plan import plan
 from vigil.audit.sweep import Extent, Row, _fixed, audit
 from vigil.cli.main import main
 from vigil.documents.audit import Audit
+from vigil.narrow.smaller import narrow_audit
 from vigil.process.build_spec import fault_entry
 from vigil.steps.processes import Started
 
@@ -55,6 +56,19 @@ def test_a_device_that_is_forgotten_is_found_over_two_alone(tmp_path):
     (tmp_path / "planted.py").write_text(planted, encoding="utf-8")
     shown = subprocess.run([sys.executable, tmp_path / "planted.py"], capture_output=True, text=True, check=False)
     assert (shown.returncode, shown.stdout[:5]) == (1, "WRONG"), shown.stderr
+
+
+def test_a_finding_over_two_devices_is_made_smaller_over_two(tmp_path):
+    """Its script makes the devices, and says WRONG with the fault and RIGHT without, though nothing need be cut any more."""
+    found = audited(tmp_path / "audit", "sum", fault=SUM, ways=["jax.numpy.sum"], is_quick=True)
+    finding = next(each for each in found.findings if each.kind == "wrong" and each.quantity == "outputs/0")
+    started = Started(framework="jax", fault=fault_entry(str(FAULTS / f"{SUM}.py")))
+    narrowed = narrow_audit(started, tmp_path / "narrow", finding, catalog()["sum"], limits=LIMITS, devices=2)
+    assert narrowed is not None
+    assert narrowed.trial.layout == "plain"
+    assert sum(narrowed.trial.sizes.values()) < sum(finding.smallest.sizes.values())
+    assert (narrowed.like[:5], (narrowed.without or "")[:5]) == ("WRONG", "RIGHT")
+    assert "device_count=2" in narrowed.script.read_text(encoding="utf-8")
 
 
 def test_every_axis_that_an_argument_has_is_cut():

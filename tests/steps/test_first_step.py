@@ -72,7 +72,7 @@ def test_a_program_that_does_not_repeat_itself_is_refused(tmp_path):
 
 @pytest.mark.torch
 def test_what_contexts_begin_with_is_there_before_what_they_are_held_to(tmp_path):
-    """A context asks its own cases while the oracle computes; both files are there at the end, and the choices of gates beside."""
+    """A context asks its own cases while the oracle computes; what gates chose has a file of its own."""
     path = PROGRAMS / "torch_vae.py"
     ended = run(asked_of(path, "torch"), tmp_path / "oracle", task="oracle", precision="fp32")
     assert ended.failure is None

@@ -79,7 +79,7 @@ def script_of(
     Args:
         drawn: arguments are drawn in the script; None: their numbers are written into it.
         source: imports, and lines that define `call`; None: as the runner's file has them.
-        devices: over which a layout cuts the arguments.
+        devices: how many there are; a layout may cut the arguments over them.
     """
     source = source or _call_of(framework, family, question.operator, way)
     if source is None:
@@ -99,13 +99,14 @@ def script_of(
     ]
     axis = cut_axis(question.layout)
     is_keras = any("keras" in line for line in (*definition, *imports))
-    lines += ["import os"] if is_keras or axis is not None else []
+    lines += ["import os"] if is_keras or devices > 1 else []
     lines += [f'os.environ["KERAS_BACKEND"] = "{framework}"'] if is_keras else []
-    if axis is not None:
+    if devices > 1:
         lines += [
             'os.environ["XLA_FLAGS"] = os.environ.get("XLA_FLAGS", "") + '
             f'" --xla_force_host_platform_device_count={devices}"'
         ]
+    if axis is not None:
         imports = [*imports, "from jax.sharding import Mesh, NamedSharding, PartitionSpec"]
     lines += sorted({"import numpy as np", *_IMPORTS[framework], *imports})
     if any("unpack" in (text or "") for text in (*arguments.values(), *cotangents)):

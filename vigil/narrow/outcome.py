@@ -7,6 +7,7 @@ in exit code 1 as well, and a search that takes any such end for the failure bla
 from __future__ import annotations
 
 import contextlib
+import json
 import math
 import os
 import re
@@ -31,11 +32,21 @@ _NUMBERS = re.compile(r"\bgot (\S+) expected (\S+)")
 _EXCEPTION = re.compile(r"[A-Za-z_][\w.]*(Error|Exception|Exit|Interrupt|Warning)\b")
 # How many times as large an error may be on another release, and be the same failure.
 _ALIKE = 4.0
-# The framework is imported first, so that what it lacks here is told from what the script does.
+# The framework is imported first, so that what it lacks here is told from what the script does. A variable that was set for the
+# script stays as it is when the script sets it itself, and flags of XLA come to the script's own: else a switch would be tried
+# that is not there, and said to hide nothing.
 _LAUNCHER = """
-import importlib, runpy, sys
-script, modules, prelude, fault = sys.argv[1:5]
+import importlib, json, os, runpy, sys
+script, modules, prelude, fault, variables = sys.argv[1:6]
 sys.argv = [script]
+variables = json.loads(variables)
+change, remove = os._Environ.__setitem__, os._Environ.__delitem__
+def changed(environ, name, value):
+    own = value + " " if name == "XLA_FLAGS" else ""
+    change(environ, name, own + variables[name] if name in variables else value)
+def removed(environ, name):
+    changed(environ, name, "") if name in variables else remove(environ, name)
+os._Environ.__setitem__, os._Environ.__delitem__ = changed, removed
 for name in filter(None, modules.split(",")):
     try:
         importlib.import_module(name)
@@ -79,7 +90,7 @@ def run_script(
 
     Args:
         modules: imported first; where one cannot be, the outcome is NOT_STARTED.
-        variables: of the environment, besides the user's.
+        variables: of the environment, besides the user's; the script cannot set them otherwise.
         prelude: Python that is carried out after the imports and before the script.
         fault: a planted fault, as `fault_argument` makes it.
         like: what the script says of the failure that is looked for; None: any WRONG is it.
@@ -90,6 +101,7 @@ def run_script(
     # A program from a cache of the user's would show neither the release nor the switch that it is run with.
     own["JAX_ENABLE_COMPILATION_CACHE"] = "false"
     command = [str(python), "-c", _LAUNCHER, str(script.resolve()), ",".join(modules), prelude, fault]
+    command.append(json.dumps(dict(variables or {})))
     began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="vigil-") as folder, open(Path(folder) / "log.txt", "w+", encoding="utf-8") as log:
         try:

@@ -48,6 +48,27 @@ def test_another_error_is_another_failure(said, kind) -> None:
     assert outcome_of(1, [said], like=SEEN).kind == kind
 
 
+@pytest.mark.parametrize(
+    ("statement", "flags", "level"),
+    [
+        ("os.environ['XLA_FLAGS'] = '--own'; os.environ['LEVEL'] = 'own'", "--own --switch", "switch"),
+        ("os.environ.update(XLA_FLAGS='--own', LEVEL='own')", "--own --switch", "switch"),
+        ("os.environ.pop('XLA_FLAGS'); del os.environ['LEVEL']", "--switch", "switch"),
+        ("os.environ['XLA_FLAGS'] += ' --own'", "--switch --own --switch", "switch"),
+        ("os.environ['ELSE'] = 'own'", "--switch", "switch"),
+    ],
+)
+def test_a_script_that_sets_a_variable_itself_keeps_the_switch(tmp_path, statement, flags, level) -> None:
+    """Its own flags of XLA hold beside the switch; a child has both. Without a switch, all is as the script says."""
+    script = tmp_path / "script.py"
+    shown = "' '.join(os.environ.get(name, '-') for name in ('XLA_FLAGS', 'LEVEL', 'ELSE')).split()"
+    child = f"subprocess.check_output([sys.executable, '-c', {('import os; print(*' + shown + ')')!r}], text=True).strip()"
+    script.write_text(f"import os, subprocess, sys\n{statement}\nprint('RIGHT', *{shown}, '|', {child})\n")
+    found = run_script(script, sys.executable, variables={"XLA_FLAGS": "--switch", "LEVEL": "switch"})
+    said = f"{flags} {level} {'own' if 'ELSE' in statement else '-'}"
+    assert found[:2] == (RIGHT, f"RIGHT {said} | {said}")
+
+
 def test_a_script_is_run_in_a_folder_of_its_own_and_ended_in_time(tmp_path) -> None:
     script = tmp_path / "script.py"
     script.write_text("import os; print('RIGHT', os.listdir('.'), os.environ['A'], B)")
