@@ -13,7 +13,8 @@ import collections
 import json
 import math
 import tempfile
-from collections.abc import Iterator, Sequence
+import threading
+from collections.abc import Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -38,7 +39,7 @@ from vigil.frameworks import FRAMEWORKS
 from vigil.paths import project_root, reference_directory
 from vigil.process.build_spec import HEARTBEAT_SECONDS
 from vigil.process.environment import describe_code
-from vigil.process.side_by_side import available_cores
+from vigil.process.side_by_side import available_cores, side_by_side
 from vigil.steps.processes import Started, carried_out
 
 # So many floors, a thousandth of a number in float32, are no loss of accuracy: how far off it is depends on arguments alone.
@@ -201,44 +202,62 @@ def _is_one(trial: Trial, mutant: str, seed: int) -> bool:
         return True
 
 
-def mutants(framework: str, *, mode: str, seed: int, entries: Sequence[Entry]) -> Iterator[tuple[str, str, str, bool]]:
-    """Yield operator, call, mutant and whether it was seen, of every mutant that changes what the call should give."""
-    limits = audit_limits()
+# Of a planted defect: operator, call, mutant, and whether it was seen.
+_Planted = tuple[str, str, str, bool]
+
+
+def mutants(framework: str, *, mode: str, seed: int, entries: Sequence[Entry]) -> list[_Planted]:
+    """Return every mutant that changes what the call should give; families are asked side by side, and told as they end."""
     families: dict[str, list[Trial]] = {}
     for entry in entries:
         if "fp32" in entry.precisions:
             families.setdefault(entry.family, []).extend(_asked(entry))
-    for family, trials in families.items():
-        with tempfile.TemporaryDirectory() as folder:
-            directory = Path(folder)
-            questions = {trial.id: trial.question(seed) for trial in trials}
-            write_questions(directory, family, list(questions.values()))
-            request = AuditRequest(
-                framework=framework, mode=mode, threads=1, cores=None, families=(family,), skipped=(), ways=("*",),
-                tells_names=False, is_wide=False,
-                mutants=tuple(MUTANTS), fault=None, heartbeat_seconds=HEARTBEAT_SECONDS,
-            )  # fmt: skip
-            ended = carried_out(Started(framework=framework), directory, request, option=OPTION)
-            if not answers_of(directory, family).exists():
-                raise SystemExit(f"{framework} {family}: {ended.failure}")
-            answers = read_answers(directory, family)
-        seen: dict[tuple[str, str, str], bool] = {}
-        for trial in trials:
-            exact = exact_of(trial, questions[trial.id], seed)
-            for told, arrays in answers.get(trial.id, []):
-                key = trial.entry.name, told["way"], told["mutant"]
-                if told["status"] != ANSWERED or not _is_one(trial, told["mutant"], seed):
-                    continue
-                out = any(
-                    not measured.ratio <= limits.of(trial.entry.name, quantity, "fp32")
-                    for quantity, measured in measure(questions[trial.id], exact, arrays).items()
-                )
-                seen[key] = seen.get(key, False) or out
-        for (operator, way, mutant), is_seen in seen.items():
-            yield operator, way, mutant, is_seen
+
+    def work(family: str, cores: list[int] | None) -> tuple[str, list[_Planted]]:
+        return family, _mutants_of(framework, family, families[family], mode=mode, seed=seed, cores=cores)
+
+    def on_end(done: int, result: tuple[str, list[_Planted]]) -> None:
+        family, found = result
+        print(f"[{done}/{len(families)}] {family}: {sum(each[3] for each in found):,} of {len(found):,}", flush=True)
+
+    jobs = len(available_cores())
+    answered = side_by_side(list(families), work, jobs=jobs, stop=threading.Event(), on_end=on_end)
+    return [each for _, found in answered for each in found]
 
 
-def _table(found: Sequence[tuple[str, str, str, bool]]) -> None:
+def _mutants_of(
+    framework: str, family: str, trials: Sequence[Trial], *, mode: str, seed: int, cores: list[int] | None
+) -> list[_Planted]:
+    limits = audit_limits()
+    with tempfile.TemporaryDirectory() as folder:
+        directory = Path(folder)
+        questions = {trial.id: trial.question(seed) for trial in trials}
+        write_questions(directory, family, list(questions.values()))
+        request = AuditRequest(
+            framework=framework, mode=mode, threads=1, cores=tuple(cores[:1]) if cores else None, families=(family,), skipped=(),
+            ways=("*",), tells_names=False, is_wide=False, mutants=tuple(MUTANTS), fault=None,
+            heartbeat_seconds=HEARTBEAT_SECONDS,
+        )  # fmt: skip
+        ended = carried_out(Started(framework=framework), directory, request, option=OPTION)
+        if not answers_of(directory, family).exists():
+            raise SystemExit(f"{framework} {family}: {ended.failure}")
+        answers = read_answers(directory, family)
+    seen: dict[tuple[str, str, str], bool] = {}
+    for trial in trials:
+        exact = exact_of(trial, questions[trial.id], seed)
+        for told, arrays in answers.get(trial.id, []):
+            key = trial.entry.name, told["way"], told["mutant"]
+            if told["status"] != ANSWERED or not _is_one(trial, told["mutant"], seed):
+                continue
+            out = any(
+                not measured.ratio <= limits.of(trial.entry.name, quantity, "fp32")
+                for quantity, measured in measure(questions[trial.id], exact, arrays).items()
+            )
+            seen[key] = seen.get(key, False) or out
+    return [(*key, is_seen) for key, is_seen in seen.items()]
+
+
+def _table(found: Sequence[_Planted]) -> None:
     counts = collections.Counter((mutant, is_seen) for _, _, mutant, is_seen in found)
     for mutant in MUTANTS:
         total = counts[mutant, True] + counts[mutant, False]
@@ -274,7 +293,7 @@ def main() -> int:
     seeds = [int(each) for each in arguments.seeds.split(",")]
     if arguments.what == "measure":
         return int(measure_rows(arguments.framework, mode=mode, seeds=seeds, entries=entries, is_quick=arguments.quick) > 0)
-    _table(list(mutants(arguments.framework, mode=mode, seed=seeds[0], entries=entries)))
+    _table(mutants(arguments.framework, mode=mode, seed=seeds[0], entries=entries))
     return 0
 
 
