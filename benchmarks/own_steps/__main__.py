@@ -224,7 +224,6 @@ def main() -> None:
     planting.add_argument("--jobs", type=int, default=len(available_cores()))
     actions.add_parser("derivatives", help="print how near gradients and central differences are, of what they may differ by")
     given = parser.parse_args()
-    os.environ["OPENBLAS_NUM_THREADS"] = "1"  # of hosts, as of every process of a step
     if given.action == "check":
         cells, alarms = check(
             [PROGRAMS / f"{name}.py" for name in given.programs] or PROGRAMS_OF_ALL,
