@@ -135,7 +135,8 @@ class Shadows(TorchDispatchMode):
                 each if place in operator.written else _mapped(jittered, each) for place, each in enumerate(shadow_args)
             ]
         # In a draw the program's numbers need be no nearer than the shadow's: a product of matrices is not made twice.
-        is_spared = self._random is not None and name in _MATRICES and not operator.is_mutable
+        # One that is told its type has an argument besides its matrices.
+        is_spared = self._random is not None and name in _MATRICES and not operator.is_mutable and len(given) == len(args)
         real = None if is_spared else self._as_program(func, name, args, kwargs)
         carry_out = func
         if self._random is not None and name in _FUSED and func in decomposition_table:
