@@ -126,10 +126,10 @@ class Shadows(TorchDispatchMode):
             return self._as_it_is(func, args, kwargs)
         shadow_args = tuple([self._shadow(each) for each in args])
         shadow_kwargs = {key: self._shadow(each) for key, each in kwargs.items()}
-        name, adds = operator.name, operator.adds
+        name = operator.name
         if name in ("_softmax", "_log_softmax"):
             shadow_args = (*shadow_args[:2], False)  # whether halves to float32
-        if self._random is not None and adds:
+        if self._random is not None and operator.adds:
             jittered = functools.partial(self._jittered, is_product=self._is_tf32 and name in _PRODUCTS)
             shadow_args = [
                 each if place in operator.written else _mapped(jittered, each) for place, each in enumerate(shadow_args)
@@ -153,7 +153,7 @@ class Shadows(TorchDispatchMode):
         for place in _WRITTEN_UNSAID.get(name, ()):
             if place < len(args) and isinstance(args[place], torch.Tensor):
                 self._add_noise(name, args, given, args[place], self.of(args[place]), adds=False, is_scaled=True)
-        return self._bound(func, name, args, given, real, shadow, adds=adds)
+        return self._bound(operator, args, given, real, shadow)
 
     def _as_program(self, func: Any, name: str, args: tuple, kwargs: dict) -> Any:
         """Return what an operator gives on the program's tensors: in which types, above all, since shadows have the numbers.
@@ -180,9 +180,9 @@ class Shadows(TorchDispatchMode):
                 self.taken.add(str(func))
         return real
 
-    def _bound(self, func: Any, name: str, args: tuple, given: list, real: Any, shadow: Any, *, adds: bool) -> Any:
+    def _bound(self, operator: _Operator, args: tuple, given: list, real: Any, shadow: Any) -> Any:
         """Give each new result its shadow, with noise, and return what the program gets."""
-        is_mutable = _operator(func).is_mutable
+        name, is_mutable = operator.name, operator.is_mutable
         if isinstance(real, torch.Tensor):
             if not is_mutable and self._is_view(real):
                 return real
@@ -204,7 +204,7 @@ class Shadows(TorchDispatchMode):
             if is_new or is_mutable:
                 if mine.is_floating_point():
                     self._choice(name, other > 0) if name in _GATED else None
-                    self._add_noise(name, args, given, mine, other, adds=adds, is_scaled=is_scaled)
+                    self._add_noise(name, args, given, mine, other, adds=operator.adds, is_scaled=is_scaled)
                 elif is_choice and is_new:
                     self._choice(name, other)
         return tree_unflatten(reals, spec) if spec else reals[0]

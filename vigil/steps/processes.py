@@ -64,8 +64,11 @@ AnyStarted = TypeVar("AnyStarted", bound=Started)
 
 @contextlib.contextmanager
 def forked(started: AnyStarted) -> Iterator[AnyStarted]:
-    """Yield the same with hosts that fork processes, unless it has some: a framework is imported once for all of them."""
-    if started.hosts:
+    """Yield the same with hosts that fork processes, unless it has some: a framework is imported once for all of them.
+
+    What another interpreter runs is started anew: a script in its place may set variables, which a fork would not have.
+    """
+    if started.hosts or started.python is not None:
         yield started
         return
     with hosts() as opened:

@@ -191,8 +191,8 @@ def verify_step(
     for precision in precisions:
         require(limits, precision)
     oracles = {precision: directory / oracle_name(precision) for precision in precisions}
-    # With a GPU a process is started anew; by an interpreter of the user's, too, which may be a script that sets variables.
-    is_forked = asked.python is None and all(setting.context.device == "cpu" for setting in settings)
+    # A process with a GPU is started anew, as every one of a recipe's is.
+    is_forked = all(setting.context.device == "cpu" for setting in settings)
     with forked(asked) if is_forked else contextlib.nullcontext(asked) as hosted:
         ended = _run_all(hosted, settings, directory, oracles, jobs=jobs, tell=tell)
         _run_updates(hosted, settings, directory, ended, precisions, jobs=jobs, tell=tell)
