@@ -16,6 +16,7 @@ from matplotlib.image import imread
 import vigil.references.samples
 from benchmarks import __main__ as command_line
 from benchmarks import damage, detection, faults, long_runs, narrowed, small_tests, where_time_goes
+from benchmarks.audits import __main__ as audits
 from benchmarks.detection import ablations
 from benchmarks.throughput import page
 from benchmarks.throughput.alternate import (
@@ -36,6 +37,8 @@ from runners.contract.protocol.spec import write_spec
 from tests.nightly.nights import a_cell, a_document, a_row
 from tests.runners import fork_server
 from tests.runners.harness import frameworks
+from vigil.audit.known import known_calls
+from vigil.digests import replace_listed
 from vigil.documents.context import FRAMEWORKS, make_context
 from vigil.documents.night import VERIFY
 from vigil.errors import UsageError
@@ -448,3 +451,39 @@ def test_the_pages_of_findings_say_what_the_record_of_releases_does():
     of_none = "[Script](findings/no_such_thing.py):\n"
     assert narrowed.marked(f"Releases: of old.\n{of_none}") == of_none
     assert findings.count("\nReleases: ") > 3
+
+
+def test_what_is_float32_in_float64_is_recorded_apart_and_bounded(tmp_path, monkeypatch):
+    """One call whose values are float32's and whose forward mode is 0: an entry without a bound would explain any value."""
+
+    def finding(quantity, ratio):
+        return SimpleNamespace(
+            operator="resize", kind="wrong", way="tf.resize", mode="eager", quantity=quantity, precision="fp64", ratio=ratio,
+            problem="", known=None, script="shown.py",
+        )  # fmt: skip
+
+    findings = [finding("outputs/0", 1.3e5), finding("gradients/x", 7e3), finding("forward/0", 1e11)]
+    found = SimpleNamespace(framework="tensorflow", framework_version="2.21.0", findings=findings)
+    monkeypatch.setattr(audits, "Audit", SimpleNamespace(read=lambda folder: found))
+    monkeypatch.setattr(audits, "project_root", lambda: tmp_path)
+    monkeypatch.setattr(audits, "reference_directory", lambda: tmp_path)
+    monkeypatch.setattr(audits, "_append_row", lambda audit: None)
+    list_of_known = tmp_path / audits.NAME / audits.FILE_NAME
+    list_of_known.parent.mkdir()
+    replace_listed(list_of_known, b"# known\n[]\n")
+    (tmp_path / "shown.py").write_text("new")
+    seen = tmp_path / "docs" / "findings" / "audit" / "seen"
+    seen.mkdir(parents=True)
+    (seen / "tensorflow_resize.py").write_text("its releases are on record")
+    audits.record(tmp_path)
+    entries = {each.name: each for each in known_calls(list_of_known)}
+    assert sorted(entries) == ["tensorflow_resize", "tensorflow_resize_float64"]
+    float32 = entries["tensorflow_resize_float64"]
+    assert set(float32.quantities) == {"outputs/*", "gradients/*"}
+    assert 1.3e5 < float32.most < 1e7
+    asked = {"operator": "resize", "way": "tf.resize", "kind": "wrong", "quantity": "outputs/0", "precision": "fp64"}
+    assert float32.explains(**asked, ratio=1.3e5)
+    assert not any(each.explains(**asked, ratio=1e9) for each in entries.values())
+    assert entries["tensorflow_resize"].explains(**asked | {"quantity": "forward/0"}, ratio=1e12)
+    assert (seen / "tensorflow_resize.py").read_text() == "its releases are on record"
+    assert (seen / "tensorflow_resize_float64.py").read_text() == "new"
