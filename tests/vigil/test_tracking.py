@@ -208,3 +208,14 @@ def test_a_store_whose_making_was_broken_off_opens(making, whole, tmp_path):
     assert ended.returncode == 9, ended.stderr
     with contextlib.nullcontext() if whole else pytest.raises(Exception, match=r"already exists|out-of-date"):
         assert [each.name for each in client.Store(uri).experiments()] == ["Default"]
+
+
+def test_a_store_opens_where_warnings_are_errors(tmp_path):
+    """As in many users' tests: what an import on a thread breaks off there, SQLAlchemy never takes up again."""
+    program = "from vigil.tracking import client; import sys, threading; client.import_ahead(); "
+    program += "[each.join() for each in threading.enumerate() if each.name == 'import-mlflow']; "
+    program += "print([each.name for each in client.Store(sys.argv[1]).experiments()])"
+    root = Path(sync.__file__).parents[2]
+    command = [sys.executable, "-W", "error", "-c", program, f"sqlite:///{tmp_path / 'mlflow.db'}"]
+    ended = subprocess.run(command, cwd=root, capture_output=True, text=True, timeout=120, check=False)
+    assert ended.stdout == "['Default']\n", ended.stderr

@@ -15,6 +15,7 @@ import socket
 import sqlite3
 import tempfile
 import threading
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
@@ -376,7 +377,13 @@ def _alone_in_file(uri: str) -> contextlib.AbstractContextManager[int | None]:
 
 
 def import_ahead() -> None:
-    """Import MLflow on a thread, while other processes compute: it takes seconds, for which a verdict would wait."""
+    """Import MLflow on a thread, while other processes compute: it takes seconds, for which a verdict would wait.
+
+    Not where warnings are errors, as in many tests: a thread cannot set them aside for itself, and SQLAlchemy refuses for
+    good what one of them broke off.
+    """
+    if any(action == "error" for action, *_ in warnings.filters):
+        return
 
     def work() -> None:
         with contextlib.suppress(Exception):  # which whoever needs it meets, and tells
@@ -397,10 +404,12 @@ def _import_client() -> Any:
 
 def _connect(uri: str) -> Any:
     """Return MLflow's client of a store; the tables of one in a file are made where they are missing."""
-    MlflowClient = _import_client()
-    logging.getLogger("mlflow").setLevel(logging.WARNING)
-    logging.getLogger("urllib3.connectionpool").setLevel(logging.ERROR)
-    return MlflowClient(tracking_uri=uri)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # MLflow, when first used, uses what other packages call deprecated
+        MlflowClient = _import_client()
+        logging.getLogger("mlflow").setLevel(logging.WARNING)
+        logging.getLogger("urllib3.connectionpool").setLevel(logging.ERROR)
+        return MlflowClient(tracking_uri=uri)
 
 
 def _tracked_run(run: Any) -> TrackedRun:
