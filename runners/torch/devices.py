@@ -109,7 +109,7 @@ def _start_peers(
     rendezvous.unlink(missing_ok=True)
     os.environ[_RENDEZVOUS] = str(rendezvous)
     ranks = [str(rank) for rank in range(1, spec.devices)]
-    if host.is_forked and not spec.fault:  # a fault is planted here already, and would be twice in a fork
+    if host.is_forked() and not spec.fault:  # a fault is planted here already, and would be twice in a fork
         return [host.fork(peer[-1], str(run_directory), rank) for rank in ranks]
     return [subprocess.Popen([sys.executable, *peer, str(run_directory), rank]) for rank in ranks]
 

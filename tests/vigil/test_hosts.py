@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -16,15 +17,15 @@ from vigil.process.hosts import Host, HostEnded, Hosts
 
 # In the place of a runner that imports a framework: what is under test here is the host, not an import of seconds.
 RUNNER = """
-import sys
+import os, sys
 from runners.contract.protocol import host
-host.main(sys.argv[2:], prepare=lambda: None)
+host.main(sys.argv[2:], prepare=lambda: exec(os.environ.get("PREPARE", ""), {}))
 """
 
 
 @pytest.fixture
-def host(tmp_path, monkeypatch):
-    """A host of a framework without anything in it."""
+def make_host(tmp_path, monkeypatch):
+    """Return a function that starts a host of a framework which is imported by some lines of Python."""
     package = tmp_path / "runners"
     (package / "toy").mkdir(parents=True)
     (package / "__init__.py").write_text(f"__path__.append({str(project_root() / 'runners')!r})\n")
@@ -35,9 +36,22 @@ def host(tmp_path, monkeypatch):
         return popen(command, cwd=tmp_path, **options)
 
     monkeypatch.setattr(hosts.subprocess, "Popen", started)
-    opened = Host("toy", python=Path(sys.executable), cores=())
-    yield opened
-    opened.close()
+    opened: list[Host] = []
+
+    def made(prepare: str = "") -> Host:
+        monkeypatch.setenv("PREPARE", prepare)
+        opened.append(Host("toy", python=Path(sys.executable), cores=()))
+        return opened[-1]
+
+    yield made
+    for each in opened:
+        each.close()
+
+
+@pytest.fixture
+def host(make_host):
+    """A host of a framework without anything in it."""
+    return make_host()
 
 
 def script(folder: Path, text: str) -> str:
@@ -102,6 +116,54 @@ def test_forks_end_with_their_host(host, tmp_path):
     while psutil.pid_exists(forked.pid) and psutil.Process(forked.pid).status() != psutil.STATUS_ZOMBIE:
         assert time.monotonic() < deadline + 20
         time.sleep(0.05)
+
+
+def test_the_wait_for_an_import_ends_when_it_is_stopped(make_host, tmp_path):
+    """Ctrl-C does not wait until a framework is imported, and the host that was waited for answers nobody else."""
+    stop, host = threading.Event(), make_host("import time; time.sleep(60)")
+    threading.Timer(0.3, stop.set).start()
+    began = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        host.start(script(tmp_path, ""), log=tmp_path / "log.txt", stop=stop)
+    assert time.monotonic() - began < 20
+    with pytest.raises(HostEnded):
+        host.start(script(tmp_path, ""), log=tmp_path / "log.txt")
+
+
+def test_a_host_may_be_closed_while_its_fork_is_followed(host, tmp_path):
+    """As where it is out of memory: the neighbour is told as killed, and nobody who asks for it fails."""
+    forked = host.start(script(tmp_path, "import time\ntime.sleep(60)\n"), log=tmp_path / "log.txt")
+    host.close()
+    assert forked.poll() == -signal.SIGKILL
+
+
+def test_a_fork_that_the_system_refuses_ends_no_neighbour(make_host, tmp_path):
+    """It is started anew by whoever asked, and the host goes on."""
+    refuse = """
+import os
+fork, left = os.fork, [True, False, True]
+def refuse():
+    if not left.pop():
+        raise BlockingIOError("Resource temporarily unavailable")
+    return fork()
+os.fork = refuse
+"""
+    host = make_host(refuse)
+    neighbour = host.start(script(tmp_path, "import time\ntime.sleep(2)\n"), log=tmp_path / "log.txt")
+    assert host.start(script(tmp_path, ""), log=tmp_path / "log.txt") is None
+    assert host.start(script(tmp_path, ""), log=tmp_path / "log.txt").wait() == 0
+    assert neighbour.wait() == 0
+
+
+def test_forks_draw_other_numbers(make_host, tmp_path):
+    """What is drawn without a seed differs from process to process, as it does where each begins anew."""
+    host = make_host("import numpy, random")
+    path = script(tmp_path, "import numpy, random\nprint(numpy.random.rand(), random.random(), flush=True)\n")
+    for _ in range(2):
+        host.start(path, log=tmp_path / "log.txt").wait()
+    first, second = (line.split() for line in (tmp_path / "log.txt").read_text().splitlines())
+    assert first[0] != second[0]
+    assert first[1] != second[1]
 
 
 def test_a_framework_that_cannot_be_imported_has_no_host(tmp_path):

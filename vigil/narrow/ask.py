@@ -81,10 +81,14 @@ class Asker:
         self.tell(f"asking {self.started.framework} {len(numbered)} times")
         with ThreadPoolExecutor(max_workers=1) as pool:
             ended = pool.submit(carried_out, self.started, directory, request, option=OPTION)
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # of what is no number, as a variance of one: it is held to nothing
-                exact = [exact_for(*each) for each in numbered]
-            self.failure = ended.result().failure
+            try:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")  # of what is no number, as a variance of one: it is held to nothing
+                    exact = [exact_for(*each) for each in numbered]
+                self.failure = ended.result().failure
+            except BaseException:  # Ctrl-C: the pool waits for what runs, and a runner sees none
+                self.started.stop.set()
+                raise
         self.version = str(ended.result().environment.get("framework_version", "")) or self.version
         told: dict[str, list[Any]] = {}
         for family in families:

@@ -61,6 +61,7 @@ def execute(
     grace: float = _GRACE_SECONDS,
     options: Sequence[str] = (),
     variables: Mapping[str, str] | None = None,
+    apart: str = "",
 ) -> Ending:
     """Run `python -m runners.<framework> RUN_DIR` to its end.
 
@@ -74,6 +75,7 @@ def execute(
         cores: those that the runner will be on, None for all.
         options: of the runner's command line, before RUN_DIR.
         variables: of its environment, besides those of every runner. A host has its own.
+        apart: which host it is, of several, see `Hosts.start`.
     """
     reader = EventReader(run_directory)
     earlier = len(reader.new())
@@ -83,7 +85,12 @@ def execute(
     forked = None
     if hosts:
         log = run_directory / LOG_NAME
-        forked = hosts.start(framework, run_directory, python=python, cores=cores, log=log, options=options)
+        try:
+            forked = hosts.start(
+                framework, run_directory, python=python, cores=cores, log=log, options=options, stop=stop, apart=apart
+            )
+        except KeyboardInterrupt:
+            return Ending(None, is_interrupted=True, earlier_events=earlier)
     process = forked or _start(run_directory, framework, python=python, options=options, variables=variables or {})
     watch = _Silence(heartbeat_timeout=heartbeat_timeout, progress_timeout=progress_timeout)
     try:

@@ -23,6 +23,8 @@ from vigil.paths import project_root
 from vigil.process.environment import environment_of_runners
 
 _IMPORT_SECONDS = 120.0
+# By these OpenMP keeps its threads on cores that it chooses when it is loaded.
+_BINDING = ("OMP_PROC_BIND", "OMP_PLACES", "GOMP_CPU_AFFINITY", "KMP_AFFINITY")
 
 
 class HostEnded(RuntimeError):
@@ -69,12 +71,19 @@ class Host:
         )
         theirs.close()
 
-    def start(self, module: str, *arguments: str, log: Path, is_conducted: bool = True) -> Forked:
-        """Run `python -m MODULE ARGUMENTS`, or a script, in a fork of the host. Raises HostEnded.
+    def start(
+        self, module: str, *arguments: str, log: Path, is_conducted: bool = True, stop: threading.Event | None = None
+    ) -> Forked | None:
+        """Run `python -m MODULE ARGUMENTS`, or a script, in a fork of the host; return None where the system refuses a fork.
 
         Args:
             log: what it prints is appended to this file.
             is_conducted: it leads a process group, and ends when the host does, which ends with this process.
+            stop: while the host imports its framework, this ends the wait.
+
+        Raises:
+            HostEnded: It is gone, or silent.
+            KeyboardInterrupt: `stop` was set. The host is of no use any more.
         """
         request = {"module": module, "arguments": arguments, "log": str(log), "is_conducted": is_conducted}
         request["environment"] = {**os.environ, "PYTHONPATH": str(project_root()), "PYTHONUNBUFFERED": "1"}
@@ -87,8 +96,12 @@ class Host:
             while not self._started:
                 if self._is_gone or time.monotonic() > deadline:
                     raise HostEnded("it answers no request")
-                self._take_in(1.0)
-            return Forked(self, self._started.pop())
+                if stop is not None and stop.is_set():
+                    self._is_gone = True  # what it answers now would be taken for the next request's
+                    raise KeyboardInterrupt
+                self._take_in(0.1)
+            pid = self._started.pop()
+            return Forked(self, pid) if pid else None
 
     def exit_code(self, pid: int, *, seconds: float = 0.0) -> int | None:
         """Return the exit code of a fork, or None if it still runs after so many seconds. A host that is gone has killed it."""
@@ -101,7 +114,9 @@ class Host:
         """End the host, and with it all forks that are conducted; a request that it has not read starts nothing more."""
         self._process.kill()
         self._process.wait()
-        self._socket.close()
+        with self._lock:  # others may follow its forks
+            self._is_gone = True
+            self._socket.close()
 
     def _take_in(self, seconds: float) -> None:
         if self._is_gone or not select.select([self._socket], [], [], seconds)[0]:
@@ -125,7 +140,7 @@ class Hosts:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._hosts: dict[tuple[str, Path, int], Host | None] = {}
+        self._hosts: dict[tuple[str, Path, int | tuple[int, ...], str], Host | None] = {}
 
     def start(
         self,
@@ -136,12 +151,21 @@ class Hosts:
         cores: Sequence[int] | None,
         log: Path,
         options: Sequence[str] = (),
+        stop: threading.Event | None = None,
+        apart: str = "",
     ) -> Forked | None:
-        """Start a runner, or return None where there is no host for it: then it is started as any process is."""
-        if not hasattr(os, "fork"):
+        """Start a runner, or return None where there is no host for it: then it is started as any process is.
+
+        Args:
+            stop: ends the wait for a host, by KeyboardInterrupt.
+            apart: forks of one host are alike in what no two processes share, as the seed of hashes. Runners with another word
+                here have another host.
+        """
+        if sys.platform != "linux":  # frameworks of other systems' own may not be forked
             return None
-        # A runner moves to its own cores; how many the framework saw when it was imported stays with it.
-        key = framework, python or Path(sys.executable), len(cores or ())
+        # A runner moves to its own cores; how many the framework saw when it was imported stays with it, or which.
+        is_bound = any(name in os.environ for name in _BINDING)
+        key = framework, python or Path(sys.executable), tuple(cores or ()) if is_bound else len(cores or ()), apart
         with self._lock:
             if key not in self._hosts:
                 self._hosts[key] = Host(framework, python=key[1], cores=cores or ())
@@ -149,7 +173,11 @@ class Hosts:
         if opened is None:
             return None
         try:
-            return opened.start(f"runners.{framework}", *options, str(run_directory), log=log)
+            return opened.start(f"runners.{framework}", *options, str(run_directory), log=log, stop=stop)
+        except KeyboardInterrupt:
+            self._hosts[key] = None
+            opened.close()
+            raise
         except HostEnded:
             # Whatever stands in the way, a process of its own says it in its last event.
             self._hosts[key] = None

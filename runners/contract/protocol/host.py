@@ -28,7 +28,9 @@ from typing import NoReturn
 from runners.contract.protocol.launch import CONDUCTOR_VARIABLE, EXIT_FINISHED, leave
 
 OPTION = "--host"
-is_forked = False
+# Of a fork, what was asked of it.
+_asked: dict | None = None
+_OF_FORKS = (CONDUCTOR_VARIABLE, "OPENBLAS_NUM_THREADS")
 
 
 class ForkedProcess:
@@ -84,8 +86,24 @@ def fork(module: str, *arguments: str) -> ForkedProcess:
     return ForkedProcess(pid)
 
 
+def is_forked() -> bool:
+    """Was this process forked by a host?"""
+    return _asked is not None
+
+
+def start_anew() -> None:
+    """Begin once more without what was imported, if this process was forked: where a variable is to be there before that."""
+    if _asked is not None:
+        kept = {name: os.environ[name] for name in _OF_FORKS if name in os.environ}
+        command = [sys.executable, "-m", _asked["module"], *_asked["arguments"]]
+        os.execve(sys.executable, command, {**_asked["environment"], **kept})
+
+
 def _serve(connection: socket.socket, cores: list[int], prepare: Callable[[], None]) -> dict | None:
-    """Fork a process for every request, and tell when each ends. Return None at the end, and in a fork its request."""
+    """Fork a process for every request, and tell when each ends. Return None at the end, and in a fork its request.
+
+    What the system does not let it fork has the number 0.
+    """
     if cores and hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, cores)
     prepare()
@@ -127,7 +145,11 @@ def _serve(connection: socket.socket, cores: list[int], prepare: Callable[[], No
             return None
         *lines, rest = (rest + received).split(b"\n")
         for line in lines:
-            pid = os.fork()
+            try:
+                pid = os.fork()
+            except OSError:
+                tell(0, None)
+                continue
             if not pid:
                 signal.set_wakeup_fd(-1)
                 signal.signal(signal.SIGCHLD, signal.SIG_DFL)
@@ -140,8 +162,8 @@ def _serve(connection: socket.socket, cores: list[int], prepare: Callable[[], No
 
 def _become(request: dict) -> NoReturn:
     """Be the process that was asked for."""
-    global is_forked
-    is_forked = True
+    global _asked
+    _asked = request
     os.environ.clear()
     os.environ.update(request["environment"])
     if request["is_conducted"]:
@@ -157,6 +179,8 @@ def _become(request: dict) -> NoReturn:
 def _run(module: str) -> NoReturn:
     """Run a module or a script and end, as a runner does, without taking down what was imported."""
     exit_code = 1
+    if "numpy" in sys.modules:
+        sys.modules["numpy"].random.seed()  # else every fork would draw the same unseeded numbers, and none be told so
     try:
         if module.endswith(".py"):
             runpy.run_path(module, run_name="__main__")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import inspect
+import os
 import sys
 import traceback
 from collections.abc import Callable, Iterator, Sequence
@@ -15,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from runners.contract.errors import ContractError
+from runners.contract.protocol import host
 
 BUILD, BATCH, LOSS = "build", "batch", "loss"
 OPTIMIZER, PREDICT, ROWS, CAST, DISTRIBUTE = "optimizer", "predict", "take_rows", "cast", "distribute"
@@ -134,6 +136,7 @@ def load_own(path: Path, sha256: str, form: Form = STEP) -> OwnFile:
     if hashlib.sha256(content).hexdigest() != sha256:
         raise OwnFileError(f"{path.name}: it has changed since this verification began; start a new one")
     sys.path.insert(0, str(path.parent))
+    before = dict(os.environ)
     spec = importlib.util.spec_from_file_location(path.stem, path)
     if spec is None or spec.loader is None:
         raise OwnFileError(f"{path.name}: a step is a Python file, and ends in .py")
@@ -152,6 +155,8 @@ def load_own(path: Path, sha256: str, form: Form = STEP) -> OwnFile:
         where = f"{path.name}:{lines[-1]}" if lines else path.name
         said = (str(error).strip().splitlines() or [""])[0]
         raise OwnFileError(f"{where}: cannot be imported: {type(error).__name__}: {said}") from error
+    if dict(os.environ) != before:
+        host.start_anew()  # a variable that the file sets is read by modules that a host has imported already
     return OwnFile(path, module, form)
 
 
