@@ -34,6 +34,8 @@ from runners.contract.protocol.launch import category
 UNITS = {torch.float32: 2.0**-24, torch.bfloat16: 2.0**-8, torch.float16: 2.0**-11}
 _HALVES = (torch.bfloat16, torch.float16)
 _LEAST_HALF = 2.0**-25
+# An optimizer's update in one operator rounds each number as often, by the rules of Adam and of SGD with momentum.
+_FUSED_STEPS = 2.0
 _ACCUMULATION = UNITS[torch.float32]  # halves are added up in float32
 _TF32 = 2.0**-11  # to which a GPU rounds what it multiplies, where that is allowed
 _ROUNDED = (*UNITS.values(), _TF32)  # units of one rounding, whose factors are made once for a whole pool
@@ -108,12 +110,19 @@ class Shadows(TorchDispatchMode):
         known = self._flat.get(storage._cdata)
         if known is None or known[0].expired():
             known = self._keep(storage, torch.empty(0, dtype=tensor.dtype).set_(storage).to(_wide(tensor.dtype), copy=True))
-        return known[1].as_strided(tensor.size(), tensor.stride(), tensor.storage_offset())
+        flat = known[1]
+        if flat.is_complex() is not tensor.is_complex():  # two numbers seen as one, or one as two
+            flat = torch.view_as_real(flat).view(-1) if flat.is_complex() else torch.view_as_complex(flat.view(-1, 2))
+        if flat.numel() != storage.nbytes() // tensor.element_size():
+            raise Unsupported(f"a view of {flat.dtype} as {tensor.dtype}: the same bits as other numbers have no float64")
+        view = flat.as_strided(tensor.size(), tensor.stride(), tensor.storage_offset())
+        view = view.conj() if tensor.is_conj() else view  # of which a view holds no other numbers
+        return view._neg_view() if tensor.is_neg() else view
 
     def array(self, tensor: torch.Tensor) -> np.ndarray:
         """Return the numbers of a tensor's shadow."""
         with _disable_current_modes():  # which would take what is read for a part of the program
-            return self.of(tensor.detach()).numpy().copy()
+            return self.of(tensor.detach()).resolve_conj().resolve_neg().numpy().copy()
 
     def __torch_dispatch__(self, func: Any, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
         kwargs = kwargs or {}
@@ -129,14 +138,21 @@ class Shadows(TorchDispatchMode):
         name = operator.name
         if name in ("_softmax", "_log_softmax"):
             shadow_args = (*shadow_args[:2], False)  # whether halves to float32
-        if self._random is not None and operator.adds:
+        counts = _counts(name, args, kwargs) if self._random is not None else None
+        if self._random is not None and (operator.adds or counts is not None):
             jittered = functools.partial(self._jittered, is_product=self._is_tf32 and name in _PRODUCTS)
             shadow_args = [
                 each if place in operator.written else _mapped(jittered, each) for place, each in enumerate(shadow_args)
             ]
         # In a draw the program's numbers need be no nearer than the shadow's: a product of matrices is not made twice.
         # One that is told its type has an argument besides its matrices.
-        is_spared = self._random is not None and name in _MATRICES and not operator.is_mutable and len(given) == len(args)
+        is_spared = (
+            self._random is not None
+            and name in _MATRICES
+            and not operator.is_mutable
+            and len(given) == len(args)
+            and given[-1].dtype in UNITS  # of any other the shadow itself would come back
+        )
         real = None if is_spared else self._as_program(func, name, args, kwargs)
         carry_out = func
         if self._random is not None and name in _FUSED and func in decomposition_table:
@@ -153,7 +169,7 @@ class Shadows(TorchDispatchMode):
         for place in _WRITTEN_UNSAID.get(name, ()):
             if place < len(args) and isinstance(args[place], torch.Tensor):
                 self._add_noise(name, args, given, args[place], self.of(args[place]), adds=False, is_scaled=True)
-        return self._bound(operator, args, given, real, shadow)
+        return self._bound(operator, args, given, real, shadow, counts)
 
     def _as_program(self, func: Any, name: str, args: tuple, kwargs: dict) -> Any:
         """Return what an operator gives on the program's tensors: in which types, above all, since shadows have the numbers.
@@ -180,9 +196,17 @@ class Shadows(TorchDispatchMode):
                 self.taken.add(str(func))
         return real
 
-    def _bound(self, operator: _Operator, args: tuple, given: list, real: Any, shadow: Any) -> Any:
+    def _bound(self, operator: _Operator, args: tuple, given: list, real: Any, shadow: Any, counts: torch.Tensor | None) -> Any:
         """Give each new result its shadow, with noise, and return what the program gets."""
         name, is_mutable = operator.name, operator.is_mutable
+        is_scaled = any(isinstance(each, float) for each in args)
+        noise = functools.partial(
+            self._add_noise, name, args, given, adds=operator.adds or counts is not None, is_scaled=is_scaled, counts=counts
+        )
+        if is_mutable and real is None:  # of lists, as optimizers with `foreach` or `fused` change
+            for mine in _tensors(each for place, each in enumerate(args) if place in operator.written):
+                noise(mine, self.of(mine))
+            return real
         if isinstance(real, torch.Tensor):
             if not is_mutable and self._is_view(real):
                 return real
@@ -191,7 +215,6 @@ class Shadows(TorchDispatchMode):
             reals, spec = tree_flatten(real)
             shadows = tree_flatten(shadow)[0]
         is_choice = any(each.is_floating_point() for each in given)
-        is_scaled = any(isinstance(each, float) for each in args)
         for place, (mine, other) in enumerate(zip(reals, shadows, strict=True)):
             if not isinstance(mine, torch.Tensor):
                 reals[place] = other  # a number that leaves the tensors is the shadows'
@@ -202,9 +225,9 @@ class Shadows(TorchDispatchMode):
             if is_new:
                 other = self._layout(mine, other)
             if is_new or is_mutable:
-                if mine.is_floating_point():
+                if mine.is_floating_point() or mine.is_complex():
                     self._choice(name, other > 0) if name in _GATED else None
-                    self._add_noise(name, args, given, mine, other, adds=operator.adds, is_scaled=is_scaled)
+                    noise(mine, other)
                 elif is_choice and is_new:
                     self._choice(name, other)
         return tree_unflatten(reals, spec) if spec else reals[0]
@@ -266,17 +289,42 @@ class Shadows(TorchDispatchMode):
         return value
 
     def _add_noise(
-        self, name: str, args: tuple, given: list, mine: torch.Tensor, other: torch.Tensor, *, adds: bool, is_scaled: bool
+        self,
+        name: str,
+        args: tuple,
+        given: list,
+        mine: torch.Tensor,
+        other: torch.Tensor,
+        *,
+        adds: bool,
+        is_scaled: bool,
+        counts: torch.Tensor | None = None,
     ) -> None:
-        """Move a shadow by as much as rounding to the program's type does."""
-        if self._random is None or mine.dtype not in UNITS or not mine.numel():
+        """Move a shadow by as much as rounding to the program's type does.
+
+        Args:
+            counts: of what adds up by an index, how many terms come to each element; broadcast against the shadow.
+        """
+        if self._random is None or not mine.numel():
+            return
+        if mine.dtype == torch.complex64:  # a product of two rounds by a share of its size, not of either part
+            moved = torch.complex(self._uniform(other.shape), self._uniform(other.shape))
+            other.add_(moved * other.abs(), alpha=UNITS[torch.float32])
+            return
+        if mine.dtype not in UNITS:
             return
         unit = UNITS[mine.dtype]
-        if name in _MOVING or name == "_to_copy":
+        if (name in _MOVING and not adds) or name == "_to_copy":
             if not any(each.is_floating_point() and UNITS.get(each.dtype, 0.0) < unit for each in given):
                 return
+        elif counts is not None:
+            units = unit + (counts.sqrt() / 3.0) * (counts > 1) * _ACCUMULATION
+            other.mul_(1.0 + self._uniform(other.shape) * units)
+            return
         elif adds:
             unit += math.sqrt(_terms(name, args, given, mine)) / 3.0 * _ACCUMULATION
+        elif name.startswith("_fused_"):
+            unit *= _FUSED_STEPS
         other.mul_(self._factor(other, unit))
         if is_scaled:  # the number that it is scaled by is rounded as well, for all elements alike
             other.mul_(1.0 + _ACCUMULATION * float(self._uniform(torch.Size([1]))))
@@ -406,7 +454,36 @@ def _plain_name(func: Any) -> str:
 
 
 def _is_pointwise(func: Any, name: str) -> bool:
-    return torch.Tag.pointwise in func.tags or func._schema.name.startswith("aten::_foreach_") or name in ("_to_copy", "addcmul")
+    is_of_lists = func._schema.name.startswith("aten::_foreach_") or _is_fused_update(func)
+    return torch.Tag.pointwise in func.tags or is_of_lists or name in ("_to_copy", "addcmul")
+
+
+def _is_fused_update(func: Any) -> bool:
+    """Is this an optimizer's whole update in one operator?"""
+    return func._schema.name.startswith("aten::_fused_") and func._schema.is_mutable
+
+
+def _counts(name: str, args: tuple, kwargs: dict) -> torch.Tensor | None:
+    """Return how many terms come to each element of what an operator adds up by an index, None of any other.
+
+    Rows of a table are hit unevenly, as those of letters are. The result has the shape of the operator's, or of its first axis.
+    """
+    if name in ("embedding_dense_backward", "_embedding_bag_dense_backward"):
+        indices, rows = args[1].reshape(-1), args[2 if name == "embedding_dense_backward" else 5]
+        return torch.bincount(indices.clamp_min(0), minlength=rows).to(torch.float64).unsqueeze(-1)
+    if name in ("index_put", "_index_put_impl", "_unsafe_index_put"):
+        if not (args[3] if len(args) > 3 else kwargs.get("accumulate", False)):
+            return None
+        one = torch.ones((), dtype=torch.float64)
+        return torch.ops.aten.index_put_(torch.zeros(args[0].shape, dtype=torch.float64), args[1], one, True)
+    if name == "index_add":
+        ones = torch.ones(args[3].shape, dtype=torch.float64)
+        return torch.zeros(args[0].shape, dtype=torch.float64).index_add_(args[1], args[2], ones)
+    reduce = kwargs.get("reduce") or (args[4] if name == "scatter_reduce" and len(args) > 4 else None)
+    if name == "scatter_add" or (name in ("scatter", "scatter_reduce") and reduce in ("add", "sum", "mean", "multiply", "prod")):
+        ones = torch.ones(args[2].shape, dtype=torch.float64)
+        return torch.zeros(args[0].shape, dtype=torch.float64).scatter_add_(args[1], args[2], ones)
+    return None
 
 
 def _terms(name: str, args: tuple, given: list, out: torch.Tensor) -> float:

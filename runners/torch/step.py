@@ -30,6 +30,8 @@ from runners.torch.shadows import shadowed
 _SEED = 0
 _FIRST_SCALE = 2.0**16  # that of torch.amp.GradScaler
 _SCALE = "loss_scale"
+# What an optimizer keeps as plain numbers, of parameters and of groups; and parameters without a gradient, which it passes over.
+_NUMBERS, _GROUPS, _WITHOUT = "numbers", "groups", "without"
 _MARGIN = 4.0  # another order of rows, or another batch, may have gradients that are larger
 
 
@@ -167,23 +169,26 @@ class _Step:
         for place, batches in enumerate(steps):
             for parameter in self.model.parameters():
                 parameter.grad = None
-            if optimizer is not None:
-                found = self.state_of(optimizer, read, "before")
             losses = self.all_losses(loss_of, batches)
             self.unscale()
-            if optimizer is not None:
-                self.update_by(optimizer)
-                found |= self.state_of(optimizer, read, "after")
+            found = self.computed(losses, read)  # before the optimizer, which may clip gradients
             if not place and len(steps) > 1:
-                see_first(self.computed(losses, read))
-        return found | self.computed(losses, read)
+                see_first(found)
+            if optimizer is not None:
+                # What the loss itself has changed, as an embedding of a largest norm, is no update.
+                before = self.state_of(optimizer, read, "before")
+                self.update_by(optimizer)
+                found = found | before | self.state_of(optimizer, read, "after")
+        return found
 
     def computed(self, losses: Sequence[Any], read: Callable[[Any], np.ndarray]) -> Arrays:
         """Return what a step has computed, from the losses of its batches."""
         found = {"loss": np.mean([read(loss) for loss in losses], axis=0).reshape(())}
         parameters = self.model.named_parameters()
         found |= {f"gradients/{name}": _gradient(each, read) for name, each in parameters if each.requires_grad}
-        return found | {f"stats/{name}": read(each) for name, each in self.model.named_buffers()}
+        # A teacher's weights, which the loss itself moves, are no buffers.
+        frozen = [(name, each) for name, each in self.model.named_parameters() if not each.requires_grad]
+        return found | {f"stats/{name}": read(each) for name, each in [*self.model.named_buffers(), *frozen]}
 
     def update_by(self, optimizer: Any) -> None:
         """Let the optimizer take a step."""
@@ -195,7 +200,10 @@ class _Step:
             raise self.own.blame("optimizer", error) from error
 
     def state_of(self, optimizer: Any, read: Callable[[Any], np.ndarray], when: str) -> Arrays:
-        """Return parameters and what the optimizer keeps of them."""
+        """Return parameters and the tensors that the optimizer keeps of them.
+
+        `before` an update also what makes it: the numbers of the optimizer's own, and which parameters have no gradient.
+        """
         found = {}
         for name, parameter in self.model.named_parameters():
             if parameter.requires_grad:
@@ -203,6 +211,23 @@ class _Step:
             for slot, value in optimizer.state.get(parameter, {}).items():
                 if isinstance(value, torch.Tensor):
                     found[f"{when}/optimizer/{name}/{slot}"] = read(value)
+        if when == "before":
+            found |= {f"{when}/{name}": each for name, each in self._numbers_of(optimizer).items()}
+        return found
+
+    def _numbers_of(self, optimizer: Any) -> Arrays:
+        """Return the plain numbers of an optimizer, and an empty array for each parameter that has no gradient."""
+        found: Arrays = {}
+        for name, parameter in self.model.named_parameters():
+            if parameter.grad is None:
+                found[f"{_WITHOUT}/{name}"] = np.zeros(0)
+            for slot, value in optimizer.state.get(parameter, {}).items():
+                if isinstance(value, (bool, int, float)):
+                    found[f"{_NUMBERS}/{name}/{slot}"] = np.asarray(value)
+        for place, group in enumerate(optimizer.param_groups):
+            for key, value in group.items():
+                if isinstance(value, (bool, int, float)):
+                    found[f"{_GROUPS}/{place}/{key}"] = np.asarray(value)
         return found
 
     def predicted(self, batch: Batch, evaluation: Callable[[Batch], Sequence[Any]], read: Callable[[Any], np.ndarray]) -> Arrays:
@@ -225,7 +250,13 @@ class _Step:
         if not self.own.has("predict"):
             return (loss,)
         with self.autocast():
-            return (loss, *_tensors(self.own.call("predict", self.called, batch)))
+            outputs = self.own.call("predict", self.called, batch)
+        tensors = _tensors(outputs)
+        strange = [each for each in leaves(outputs) if not isinstance(each, (torch.Tensor, bool, int, float, str, type(None)))]
+        if strange or not tensors:
+            found = type(strange[0]).__name__ if strange else "no tensor"
+            raise OwnFileError(f"{self.own.path.name}: predict: gave {found}. Allowed: tensors, in tuples, lists and dicts.")
+        return (loss, *tensors)
 
 
 class Program(_Step):
@@ -270,7 +301,8 @@ class Program(_Step):
         """Return a function of a batch as a program of the mode, one for each size of a batch."""
 
         def of_batch(batch: Batch) -> Any:
-            key = function.__name__, *(tuple(leaf.shape) for leaf in _tensors(batch))
+            # A trace keeps what is no tensor as it was.
+            key = function.__name__, repr(map_leaves(_form, batch))
             if key not in self._compiled:
                 self._compiled[key] = _compiled(function, self._mode, self.model, batch=batch)
             return self._compiled[key](batch)
@@ -393,12 +425,17 @@ class Oracle(_Step):
             for name, parameter in parameters.items():
                 if f"params/{name}" in before:
                     parameter.copy_(torch.from_numpy(before[f"params/{name}"]))
-                if name in gradients:
-                    parameter.grad = torch.from_numpy(np.array(gradients[name]))
+                if name in gradients and f"{_WITHOUT}/{name}" not in before:
+                    parameter.grad = torch.from_numpy(np.array(gradients[name])).to(parameter.dtype)
             for key, value in before.items():
-                if key.startswith("optimizer/"):
-                    name, _, slot = key[len("optimizer/") :].rpartition("/")
+                group, _, rest = key.partition("/")
+                name, _, slot = rest.rpartition("/")
+                if group == "optimizer":
                     optimizer.state[parameters[name]][slot] = torch.from_numpy(np.array(value))
+                elif group == _NUMBERS:
+                    optimizer.state[parameters[name]][slot] = value.item()
+                elif group == _GROUPS:
+                    optimizer.param_groups[int(name)][slot] = value.item()
         with self._shadows() as shadows:
             self.update_by(optimizer)
             return self.state_of(optimizer, shadows.array, "after")
@@ -518,13 +555,18 @@ def _tensors(batch: Batch) -> list[Any]:
     return [leaf for leaf in leaves(batch) if isinstance(leaf, torch.Tensor)]
 
 
+def _form(leaf: Any) -> Any:
+    return (tuple(leaf.shape), str(leaf.dtype)) if isinstance(leaf, torch.Tensor) else leaf
+
+
 def _gradient(parameter: Any, read: Callable[[Any], np.ndarray]) -> np.ndarray:
     """Return a gradient; of what the loss does not depend on, eager mode has none, and compiled programs have zeros."""
     return np.zeros(tuple(parameter.shape)) if parameter.grad is None else read(parameter.grad)
 
 
 def _read(tensor: Any) -> np.ndarray:
-    return (tensor.detach().float() if tensor.is_floating_point() else tensor.detach()).cpu().numpy().copy()
+    detached = tensor.detach().resolve_conj().resolve_neg()
+    return (detached.float() if detached.is_floating_point() else detached).cpu().numpy().copy()
 
 
 def _shown(value: Any) -> str:

@@ -76,3 +76,17 @@ def test_a_wrong_gradient_is_found_and_its_parameter_named(scale):
     found = derivatives(wrong, None, wrong.step())
     assert differs(found[""])
     assert [name for name, each in found.items() if name and differs(each)] == ["b"]
+
+
+def test_a_number_where_infinity_is_expected_is_wrong():
+    """A mask that is left out gives numbers: they are told, however many others are right."""
+    expected = np.array([1.0, -np.inf, np.nan, 4.0])
+    assert lines_of({"x": np.array([1.0, 7.0, np.nan, 4.0])}, {"x": expected})["x"] == "1 of 4 values are numbers, expected -inf"
+    assert lines_of({"x": np.array([1.0, -np.inf, 5.0, 4.0])}, {"x": expected})["x"] == "1 of 4 values are numbers, expected nan"
+
+
+def test_imaginary_parts_are_compared():
+    """Of complex numbers both parts count, and a real one in the place of one lacks its other part."""
+    expected = np.array([1 + 2j, 2 + 3j])
+    assert lines_of({"x": np.array([1 + 2j, 2 + 4j])}, {"x": expected})["x"][0] == pytest.approx(1.0)
+    assert lines_of({"x": np.array([1.0, 2.0])}, {"x": expected})["x"][0] == pytest.approx(13.0**0.5)

@@ -9,8 +9,10 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
+from runners.contract.protocol.events import read_events
 from runners.contract.steps import frame
 from vigil.process.hosts import hosts
+from vigil.steps.judge import differences_of
 from vigil.steps.processes import run
 from vigil.steps.verify import asked_of
 
@@ -44,6 +46,70 @@ def test_a_forked_step_is_the_same(tmp_path):
     assert ended[0].read(frame.FLOORS) == ended[1].read(frame.FLOORS)
     assert context.read(frame.ANSWERS)[frame.REPEAT]["calls"] == 3
     assert context.environment["framework_version"]
+
+
+@pytest.mark.torch
+def test_a_variable_that_a_file_sets_is_there_before_what_reads_it(tmp_path):
+    """A host has imported modules that read variables once: a step that sets some begins anew, in the same process."""
+    file = tmp_path / "my_step.py"
+    begins = 'import os, sys\nos.environ["TORCHINDUCTOR_EMULATE_PRECISION_CASTS"] = "1"\n'
+    begins += 'BEFORE = "torch._dynamo" in sys.modules\n'
+    asks = "    from torch._inductor import config\n    assert config.emulate_precision_casts and not BEFORE\n"
+    file.write_text(begins + STEP.replace("def build():\n", "def build():\n" + asks), encoding="utf-8")
+    with hosts() as opened:
+        ended = run(asked_of(file, "torch", hosts=opened), tmp_path / "forked", task="oracle", precision="fp32", seeds=[0])
+    assert ended.failure is None
+    pids = [event["pid"] for event in read_events(tmp_path / "forked") if event["kind"] == "started"]
+    assert len(pids) == 2
+    assert len(set(pids)) == 1
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("seed", ['hash("train") + seed', "int(numpy.random.randint(10**9)) * 0 + LEFT + seed"])
+def test_a_batch_that_is_another_in_another_process_is_told(tmp_path, seed):
+    """Though both processes are forked: an oracle and what is held to it have hosts of their own."""
+    file = tmp_path / "my_step.py"
+    begins = "import numpy\nLEFT = int(numpy.random.randint(10**9))\n"
+    file.write_text(begins + STEP.replace("manual_seed(seed)", f"manual_seed({seed})"), encoding="utf-8")
+    with hosts() as opened:
+        asked = asked_of(file, "torch", hosts=opened, repeats=2)
+        oracle = run(asked, tmp_path / "oracle", task="oracle", precision="fp32", seeds=[0])
+        context = run(asked, tmp_path / "context", task="context", precision="fp32", expected=[oracle.directory])
+    assert oracle.failure is None
+    assert "seed 0 gives other numbers in another process" in context.failure.message
+
+
+@pytest.mark.torch
+def test_an_update_that_is_wrong_when_it_is_repeated_is_judged(tmp_path):
+    """The first update is right, and a later one is not: what it should have been is held to it as well."""
+    file = tmp_path / "my_step.py"
+    optimizer = """
+import sys
+
+class Tired(torch.optim.SGD):
+    made = 0
+
+    def step(self, closure=None):
+        super().step()
+        Tired.made += 1
+        if Tired.made > 5 and sys.argv[-1].endswith('context'):
+            with torch.no_grad():
+                for each in self.param_groups[0]["params"]:
+                    each.mul_(1.0 if each.dim() == 1 else 1.01)
+
+def optimizer(model):
+    return Tired(model.parameters(), lr=0.1)
+"""
+    file.write_text(STEP + optimizer, encoding="utf-8")
+    asked = asked_of(file, "torch", repeats=6)
+    oracle = run(asked, tmp_path / "oracle", task="oracle", precision="fp32", seeds=[0])
+    context = run(asked, tmp_path / "context", task="context", precision="fp32", expected=[oracle.directory])
+    updates = run(asked, tmp_path / "updates", task="updates", precision="fp32", expected=[context.directory])
+    assert [each.failure for each in (oracle, context, updates)] == [None] * 3
+    answers, floors = context.read(frame.ANSWERS), oracle.read(frame.FLOORS)["floors"]
+    found = differences_of(answers, floors, context.read(frame.UPDATES))
+    far = {each.tensor for each in found if each.case.startswith(frame.REPEAT) and each.ratio > 1000}
+    assert far == {"params/weight"}
 
 
 GATED = STEP.replace("model(batch).square()", "model(batch).relu().square()")
@@ -103,5 +169,5 @@ def test_a_slow_step_is_repeated_less_often(monkeypatch, seconds, calls):
     monkeypatch.setattr(frame, "time", types.SimpleNamespace(monotonic=lambda: sum(taken)))
     program, events = types.SimpleNamespace(train=train), types.SimpleNamespace(advance=lambda: None)
     request = types.SimpleNamespace(devices=1, repeats=60)
-    found = frame._repeated(frame.Case(frame.STEP, [[0]]), program, answer, answer, request, events)
+    found, _ = frame._repeated(frame.Case(frame.STEP, [[0]]), program, answer, answer, request, events)
     assert (found["calls"], found["results"]) == (calls, 1)

@@ -487,7 +487,8 @@ class _Draws:
         return drawn
 
     def _drawn(self, name: str, answer: Arrays, choices: Sequence[tuple[str, int]]) -> _Drawn:
-        found = lines_of(answer, _of_case(self._expected, name))
+        expected = _of_case(self._expected, name)
+        found = lines_of(_held(answer, expected), expected)
         chosen = zip(self._choices[name], choices, strict=False)
         flipped = sorted({one[0] for one, other in chosen if tuple(one) != tuple(other)})
         return {each: _finite(line, f"{name}, {each}") for each, line in found.items()}, flipped
@@ -593,9 +594,11 @@ def _context(
     }
     if not request.looks:
         started = time.monotonic()
-        answers[REPEAT] = _repeated(cases[0], program, first, _of_case(expected, cases[0].name), request, events)
+        answers[REPEAT], farthest = _repeated(cases[0], program, first, _of_case(expected, cases[0].name), request, events)
         _probed(events, total, total, REPEAT, started)
     updated = {name: answer for name, answer in asked.items() if name in (STEP, STEPS, PARTS)}
+    if not request.looks and farthest:
+        updated[REPEAT] = farthest
     states = {name: tensor for name, tensor in _by_case(updated).items() if name.partition("/")[2].startswith(_STATES)}
     write_arrays(directory / STATES, states)
     if request.keeps:
@@ -644,7 +647,7 @@ def _updates(oracle: OracleAnswerer, request: StepRequest, events: EventWriter) 
             lines: dict[str, list[Line]] = {name: [] for name in exact}
             for draw in range(_LEAST_DRAWS):
                 oracle.under(draw)
-                for name, line in lines_of(oracle.update(before, gradients), exact).items():
+                for name, line in lines_of(_held(oracle.update(before, gradients), exact), exact).items():
                     lines[name].append(_finite(line, f"the update of {case}, {name}"))
                 events.advance()
             observed = {f"after/{name}": value for name, value in after.items()}
@@ -666,9 +669,14 @@ def computed(answer: Arrays) -> Arrays:
 
 def _repeated(
     case: Case, program: Answerer, first: Arrays, expected: Arrays, request: StepRequest, events: EventWriter
-) -> dict[str, Any]:
-    """Return how far repeated calls are at most, how many there were, and how many different results, the first's among them."""
+) -> tuple[dict[str, Any], Arrays]:
+    """Return how far repeated calls are at most, how many there were, and how many different results, the first's among them.
+
+    And of those with other bits the one that leaves the state farthest from the first's: its update is held to what it should be.
+    """
     worst: dict[str, Line | str] = {}
+    farthest: Arrays = {}
+    most = 0.0
     seen = {_bits(first)}
     calls, started = 0, time.monotonic()
     # What several devices call together they call equally often.
@@ -680,11 +688,24 @@ def _repeated(
         if (bits := _bits(answer)) in seen:
             continue
         seen.add(bits)
+        if (apart := _apart(answer, first)) > most:
+            most, farthest = apart, answer
         for name, line in lines_of(computed(answer), expected).items():
             known = worst.get(name)
             if known is None or isinstance(line, str) or (not isinstance(known, str) and line[0] > known[0]):
                 worst[name] = line
-    return {"lines": worst, "calls": calls, "results": len(seen)}
+    return {"lines": worst, "calls": calls, "results": len(seen)}, farthest
+
+
+def _apart(answer: Arrays, first: Arrays) -> float:
+    """Return how far two steps leave the state from each other, as a share of it; infinity where one leaves no number."""
+    most = 0.0
+    for name, tensor in first.items():
+        if name.startswith("after/"):
+            distance = float(np.linalg.norm(np.asarray(answer[name], np.float64) - np.asarray(tensor, np.float64)))
+            norm = float(np.linalg.norm(tensor))
+            most = max(most, distance / norm if norm else distance) if math.isfinite(distance) else math.inf
+    return most
 
 
 def _bits(arrays: Arrays) -> bytes:
@@ -720,6 +741,16 @@ def _check_finite(own: OwnFile, case: str, exact: Arrays) -> None:
                 f"{own.path.name}: {name}: {float(found[0])} in float64, in case {case}: {len(found)} of {len(values)} values "
                 "are not finite, and nothing can be held to them. Give a batch on which all are."
             )
+
+
+def _held(answer: Arrays, expected: Arrays) -> Arrays:
+    """Return a draw with its numbers where numbers are expected: where infinity is, rounding may make one of it."""
+    return {
+        name: np.where(np.isfinite(expected[name]), tensor, expected[name])
+        if name in expected and np.shape(tensor) == np.shape(expected[name])
+        else tensor
+        for name, tensor in answer.items()
+    }
 
 
 def _finite(line: Line | str, what: str) -> Line:

@@ -46,14 +46,19 @@ def lines_of(observed: Arrays, expected: Arrays) -> dict[str, Line | str]:
 def _line_or_problem(observed: np.ndarray, expected: np.ndarray) -> Line | str:
     if observed.shape != expected.shape:
         return f"shape {list(observed.shape)}, expected {list(expected.shape)}"
-    values = np.asarray(observed, np.float64)
+    if np.iscomplexobj(observed) or np.iscomplexobj(expected):
+        observed, expected = _parts(observed), _parts(expected)
+    values, right = np.asarray(observed, np.float64), np.asarray(expected, np.float64)
     # Both may be infinite, as a mask is; they are equal there, or the tensors are not comparable.
-    is_wrong = ~np.isfinite(values) & ~((values == expected) | (np.isnan(values) & np.isnan(expected)))
+    is_number, is_right = np.isfinite(values), np.isfinite(right)
+    is_wrong = ~(is_number & is_right) & ~((values == right) | (np.isnan(values) & np.isnan(right)))
+    if (is_wrong & ~is_number).any():
+        return f"{int((is_wrong & ~is_number).sum())} of {values.size} values are {NOT_FINITE}"
     if is_wrong.any():
-        return f"{int(is_wrong.sum())} of {values.size} values are {NOT_FINITE}"
-    if not np.isfinite(expected).all():
-        where = np.isfinite(expected)
-        if not np.isfinite(values[where]).all():
-            return f"{int((~np.isfinite(values)).sum())} of {values.size} values are {NOT_FINITE}"
-        return line_of(values[where], np.asarray(expected)[where])
-    return line_of(values, expected)
+        return f"{int(is_wrong.sum())} of {values.size} values are numbers, expected {right[is_wrong][0]}"
+    return line_of(values[is_right], right[is_right])
+
+
+def _parts(array: np.ndarray) -> np.ndarray:
+    """Return the real and the imaginary parts of numbers, along a last axis."""
+    return np.stack([np.real(array), np.imag(array)], axis=-1)
