@@ -53,6 +53,7 @@ UPDATED = "updated.npz"  # of a context, what the optimizer should have made of 
 BEGUN, ANSWERED = "begun.npz", "answered.npz"
 REHEARSED = "rehearsed.json"  # what a few steps took
 _STATES = ("before/", "after/", "gradients/")
+_FINITE = ("loss", "gradients", "stats")  # without a number in each of them there is nothing to hold to
 CANDIDATES = 4
 _CANDIDATE_DRAWS = 1
 _CANDIDATE_SECONDS = 20.0
@@ -734,7 +735,7 @@ def _check_repeatable(own: OwnFile, one: Arrays, other: Arrays) -> None:
 def _check_finite(own: OwnFile, case: str, exact: Arrays) -> None:
     """Raise OwnFileError where float64 itself comes to no number. Outputs, and what is inside, may be infinite, as masks are."""
     for name, tensor in exact.items():
-        if name.split("/")[0] in ("loss", "gradients", "stats") and not np.isfinite(tensor).all():
+        if name.split("/")[0] in _FINITE and not np.isfinite(tensor).all():
             values = np.ravel(tensor)
             found = values[~np.isfinite(values)]
             raise OwnFileError(
@@ -745,12 +746,11 @@ def _check_finite(own: OwnFile, case: str, exact: Arrays) -> None:
 
 def _held(answer: Arrays, expected: Arrays) -> Arrays:
     """Return a draw with its numbers where numbers are expected: where infinity is, rounding may make one of it."""
-    return {
-        name: np.where(np.isfinite(expected[name]), tensor, expected[name])
-        if name in expected and np.shape(tensor) == np.shape(expected[name])
-        else tensor
-        for name, tensor in answer.items()
-    }
+    held = dict(answer)
+    for name, right in expected.items():
+        if name.split("/")[0] not in _FINITE and np.shape(held.get(name)) == np.shape(right):
+            held[name] = np.where(np.isfinite(right), held[name], right)
+    return held
 
 
 def _finite(line: Line | str, what: str) -> Line:
