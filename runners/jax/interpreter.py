@@ -12,6 +12,7 @@ Loops are carried out round by round. Most operators are NumPy's: to compile eac
 from __future__ import annotations
 
 import functools
+import hashlib
 import math
 import zlib
 from collections.abc import Callable, Sequence
@@ -42,21 +43,31 @@ _MOVING = {
     "concatenate", "pad", "rev", "squeeze", "expand_dims", "copy", "copy_p", "max", "min", "neg", "abs", "sign", "sort", "top_k",
     "reduce_max", "reduce_min", "cummax", "cummin", "clamp", "scatter", "scatter-update", "iota", "real", "imag", "conj",
     "floor", "ceil", "round", "name", "optimization_barrier", "split", "tile", "stop_gradient", "reduce_window_max",
-    "reduce_window_min", "select_and_gather_add", "scatter_max", "scatter_min", "device_put", "sharding_constraint", "pvary",
-    "bitcast_convert_type", "random_bits", "rng_uniform", "nextafter", "approx_top_k", "copysign", "complex", "empty",
+    "reduce_window_min", "select_and_gather_add", "scatter_max", "scatter_min", "scatter-max", "scatter-min", "device_put",
+    "sharding_constraint", "pvary", "bitcast_convert_type", "random_bits", "rng_uniform", "nextafter", "approx_top_k", "copysign",
+    "complex", "empty", "stack", "unstack",
 }  # fmt: skip
+_OF_COMPLEX = {"abs", "sign"}  # of a complex number they compute
 # They hold the very numbers of an argument, in another form, or none that were computed; or jump where a number is rounded.
 _UNSHOWN = {
     "reshape", "transpose", "broadcast_in_dim", "squeeze", "expand_dims", "copy", "copy_p", "iota", "real", "imag", "conj",
     "name", "optimization_barrier", "split", "stop_gradient", "device_put", "sharding_constraint", "pvary", "empty", "sign",
     "floor", "ceil", "round", "bitcast_convert_type", "random_bits", "rng_uniform", "nextafter", "complex",
 }  # fmt: skip
+# Each element of their results has as many terms as the indices say: those of one row may be most of them.
+_ADDING_ROWS = {"scatter-add", "scatter_add", "scatter-sub", "scatter_sub"}
 _ADDING = {
-    "dot_general", "conv_general_dilated", "reduce_sum", "cumsum", "scatter-add", "scatter_add", "reduce_window_sum",
-    "select_and_scatter_add", "cumlogsumexp", "reduce_window", "reduce", "fft",
+    "dot_general", "conv_general_dilated", "reduce_sum", "cumsum", "reduce_window_sum", "select_and_scatter_add",
+    "cumlogsumexp", "reduce_window", "reduce", "fft", "ragged_dot", "ragged_dot_general", *_ADDING_ROWS,
 }  # fmt: skip
 # They add up in the type of their result, as XLA does on a CPU: 8,192 ones in bfloat16 make 256.
-_ADD_IN_TYPE = {"scatter-add", "scatter_add", "reduce_window_sum", "select_and_scatter_add", "reduce_window"}
+_ADD_IN_TYPE = {"reduce_window_sum", "select_and_scatter_add", "reduce_window", *_ADDING_ROWS}
+# Each factor of a product rounds it once more.
+_MULTIPLYING_ROWS = {"scatter-mul", "scatter_mul"}
+_MULTIPLYING = {"reduce_prod", "cumprod", *_MULTIPLYING_ROWS}
+_BY_ROWS = _ADDING_ROWS | _MULTIPLYING_ROWS
+_KNOWN_INDICES = 64  # of an equation: each round of a loop has its own
+_WIDE = (np.float64, np.complex128)
 _PRODUCTS = {"dot_general", "conv_general_dilated"}
 _SCALING = {"mul", "div"}
 _COMPARING = {"eq", "ne", "lt", "le", "gt", "ge"}
@@ -78,8 +89,8 @@ class Equation:
     """
 
     __slots__ = (
-        "accumulation", "bodies", "chooses", "function", "given", "inputs", "is_own", "is_scaled", "least", "name", "outputs",
-        "parameters", "primitive", "results", "units", "where",
+        "accumulation", "bodies", "chooses", "counts", "function", "given", "inputs", "is_own", "is_scaled", "least", "name",
+        "outputs", "parameters", "primitive", "results", "units", "where",
     )  # fmt: skip
 
     def __init__(self, eqn: Any, inputs: Sequence[int], outputs: Sequence[int], where: str) -> None:
@@ -89,22 +100,28 @@ class Equation:
         self.bodies: list[Flat] = []
         self.is_own = self.is_scaled = self.chooses = False
         self.function: Callable | None = None  # where JAX carries it out
+        self.counts: dict[bytes, np.ndarray] = {}  # see `_terms_of_rows`, by the digest of the indices
         self.units, self.least, self.accumulation = self._rounding()
 
     def _rounding(self) -> tuple[list[float], list[float], float]:
         units = [_unit(aval) for aval in self.results]
         least = [_least(aval) for aval in self.results]
         none = [0.0] * len(units), [0.0] * len(units), 0.0
-        if self.name in _MOVING or self.name in _LOOPS:
+        is_computed = self.name in _OF_COMPLEX and _is_complex(self.given[0])
+        if (self.name in _MOVING and not is_computed) or self.name in _LOOPS:
             return none
         if self.name == "convert_element_type":
             is_wider = _is_float(self.given[0]) and _unit(self.given[0]) >= units[0]
             return none if is_wider else (units, least, 0.0)
         if self.name == "reduce_precision":
             return [max(units[0], 2.0 ** -(self.parameters["mantissa_bits"] + 1))], least, 0.0
+        if self.name in _MULTIPLYING - _MULTIPLYING_ROWS:
+            return [math.sqrt(self._terms()) * unit for unit in units], least, 0.0
         if self.name not in _ADDING or not units[0]:
             return units, least, 0.0
         accumulation = max(units[0], _ACCUMULATION) if self.name in _ADD_IN_TYPE else _ACCUMULATION
+        if self.name in _ADDING_ROWS:
+            return units, least, accumulation
         terms = self._terms()
         return [unit + math.sqrt(terms) / 3.0 * accumulation for unit in units], least, accumulation if terms > 1 else 0.0
 
@@ -116,10 +133,12 @@ class Equation:
         if self.name == "conv_general_dilated":
             features = self.parameters["dimension_numbers"].rhs_spec[0]
             return self.given[1].size / self.given[1].shape[features]
-        if self.name in ("cumsum", "cumlogsumexp"):
+        if self.name.startswith("ragged_dot"):
+            return self.given[0].shape[-1]
+        if self.name in ("cumsum", "cumprod", "cumlogsumexp"):
             return self.given[0].shape[self.parameters["axis"]]
-        if self.name.startswith("scatter"):
-            return max(1.0, self.given[2].size / max(1, self.results[0].size))
+        if self.name == "fft":  # adds up two numbers at a time
+            return 1.0 + math.log2(max(1, math.prod(self.parameters["fft_lengths"])))
         if self.name in ("reduce_window_sum", "select_and_scatter_add"):
             return math.prod(self.parameters["window_dimensions"])
         return max(1.0, self.given[0].size / max(1, self.results[0].size))
@@ -224,7 +243,7 @@ def _inline(flat: Flat, jaxpr: Any, constants: list[int], inputs: list[int], fil
 
 def _scales(value: Any) -> bool:
     """Is it one number, by which scaling is not exact?"""
-    if value is None or not _is_float(value) or np.ndim(value):
+    if value is None or not _is_float(value) or _is_complex(value) or np.ndim(value):
         return False
     return abs(math.frexp(float(value))[0]) != 0.5
 
@@ -322,14 +341,23 @@ class Interpreter:
     def _carry_out(self, equation: Equation, values: list[Any]) -> list[Any]:
         if equation.name in _LOOPS:
             return getattr(self, f"_{equation.name}")(equation, values)
-        if self._random is not None and equation.accumulation:
-            unit = _TF32 if self._is_tf32 and equation.name in _PRODUCTS else equation.accumulation
+        units: Sequence[float | np.ndarray] = equation.units
+        accumulation = equation.accumulation
+        if self._random is not None and equation.name in _BY_ROWS and units[0]:
+            terms = _terms_of_rows(equation, values)
+            if equation.name in _ADDING_ROWS:
+                units = [units[0] + np.sqrt(terms) / 3.0 * accumulation]
+                accumulation = accumulation if terms.max(initial=1.0) > 1.0 else 0.0
+            else:
+                units = [units[0] * np.sqrt(terms)]
+        if self._random is not None and accumulation:
+            unit = _TF32 if self._is_tf32 and equation.name in _PRODUCTS else accumulation
             values = [self._jittered(value, unit) for value in values]
         results = _results(equation, values)
         for place, (result, aval) in enumerate(zip(results, equation.results, strict=True)):
             if equation.units[place] and result.size:
                 if self._random is not None:
-                    results[place] = result = self._rounded(equation, place, values, result)
+                    results[place] = result = self._rounded(equation, place, values, result, units[place])
                 if aval.dtype == np.float16:
                     self._note_overflow(result)
         if equation.chooses:
@@ -366,30 +394,39 @@ class Interpreter:
 
     def _jittered(self, value: Any, unit: float) -> Any:
         """Return an argument of a sum with each element rounded once more: what adds up rounds within itself."""
-        if isinstance(value, np.ndarray) and value.dtype == np.float64 and value.ndim:
-            return value * self._factor(value.shape, unit)
+        if isinstance(value, np.ndarray) and value.dtype in _WIDE and value.ndim:
+            return value * self._factor(value.shape, unit, is_complex=value.dtype == np.complex128)
         return value
 
-    def _rounded(self, equation: Equation, place: int, values: list[Any], result: np.ndarray) -> np.ndarray:
-        unit, least = equation.units[place], equation.least[place]
+    def _rounded(
+        self, equation: Equation, place: int, values: list[Any], result: np.ndarray, unit: float | np.ndarray
+    ) -> np.ndarray:
+        """Return a result as far off as rounding puts it. unit: of all of it, or of what broadcasts to it."""
+        least, is_complex = equation.least[place], result.dtype == np.complex128
         is_fresh = result.base is None and result.flags.writeable and not any(result is value for value in values)
         exact = None
         if equation.is_own or (equation.name == "convert_element_type" and not _is_float(equation.given[0])):
             exact = narrow(result, equation.results[place].dtype).astype(result.dtype) == result
             if exact.all():
                 return result
-        if equation.is_scaled:  # the number that it is scaled by is rounded as well, for all elements alike
+        if equation.is_scaled and not is_complex:  # the number that it is scaled by is rounded as well, for all elements alike
             relative = self._uniform(result.shape) * unit
             relative += 1.0 + _ACCUMULATION * self._random.uniform(-1.0, 1.0)
         else:
-            relative = self._factor(result.shape, unit)
+            relative = self._factor(result.shape, unit, is_complex=is_complex)
         rounded = np.multiply(result, relative, out=result if is_fresh and exact is None else None)
         if least:
             rounded = rounded + self._uniform(result.shape) * least
         return np.asarray(rounded if exact is None else np.where(exact, result, rounded))
 
-    def _factor(self, shape: tuple[int, ...], unit: float) -> np.ndarray:
-        """Return numbers as far from 1 as rounding moves a number."""
+    def _factor(self, shape: tuple[int, ...], unit: float | np.ndarray, *, is_complex: bool) -> np.ndarray:
+        """Return numbers as far from 1 as rounding moves a number; a complex one is moved in its angle as well."""
+        if is_complex:
+            return self._factor(shape, unit, is_complex=False) + 1j * (self._uniform(shape) * unit)
+        if isinstance(unit, np.ndarray):
+            factor = self._uniform(shape) * unit
+            factor += 1.0
+            return factor
         if unit not in self._factors and math.log2(unit).is_integer():
             self._factors[unit] = self._pool * unit + 1.0
         if unit in self._factors and (part := self._part(self._factors[unit], shape)) is not None:
@@ -421,8 +458,8 @@ class Interpreter:
             chosen = results[-1] if not _is_float(equation.results[-1]) else None
         elif name in ("max", "min") and (np.ndim(values[0]) == 0 or np.ndim(values[1]) == 0):
             chosen = values[0] > values[1]
-        elif name in ("abs", "sign"):
-            chosen = values[0] > 0
+        elif name in _OF_COMPLEX:
+            chosen = values[0] > 0 if values[0].dtype == np.float64 else None
         elif name == "clamp":
             chosen = results[0] == values[1]
         elif name == "select_and_scatter_add":
@@ -480,6 +517,27 @@ def _results(equation: Equation, values: list[Any]) -> list[Any]:
         given = _bound(equation, values)
     results = list(given) if isinstance(given, (list, tuple)) else [given]
     return [result if isinstance(result, np.ndarray) or _is_key(result) else np.asarray(result) for result in results]
+
+
+def _terms_of_rows(equation: Equation, values: list[Any]) -> np.ndarray:
+    """Return how many terms the indices of a scatter bring to each element: at least 1, as what broadcasts against its result."""
+    operand, indices, updates = values
+    digest = hashlib.blake2b(np.ascontiguousarray(indices).tobytes(), digest_size=16).digest()
+    if digest not in equation.counts:
+        # Ones, added up by the same indices, whichever of their forms a scatter has.
+        parameters = equation.parameters
+        with x64(True):
+            found = jax.lax.scatter_add(
+                np.zeros(operand.shape), indices, np.ones(updates.shape), parameters["dimension_numbers"], mode=parameters["mode"]
+            )
+        terms = np.maximum(np.asarray(found), 1.0)
+        for axis in range(terms.ndim):
+            first = terms.take([0], axis)
+            terms = first if (terms == first).all() else terms
+        while len(equation.counts) >= _KNOWN_INDICES:
+            equation.counts.pop(next(iter(equation.counts)))
+        equation.counts[digest] = terms
+    return equation.counts[digest]
 
 
 def _bound(equation: Equation, values: list[Any]) -> list[Any]:
@@ -566,6 +624,10 @@ def _is_key(value: Any) -> bool:
 def _is_float(value: Any) -> bool:
     dtype = getattr(value, "dtype", None)
     return dtype is not None and not _is_key(value) and jnp.issubdtype(dtype, np.inexact)
+
+
+def _is_complex(value: Any) -> bool:
+    return _is_float(value) and jnp.issubdtype(value.dtype, np.complexfloating)
 
 
 def _wide(dtype: Any) -> Any:

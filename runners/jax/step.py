@@ -6,6 +6,7 @@ A program that nobody declared: its parameters, or those of its flax.nnx module,
 from __future__ import annotations
 
 import abc
+import dataclasses
 import functools
 import os
 import sys
@@ -80,7 +81,24 @@ def describe() -> dict[str, Any]:
 
 def to_numpy(batch: Batch) -> Batch:
     """Return a batch with its tensors as NumPy arrays."""
-    return map_leaves(lambda leaf: np.asarray(jnp.asarray(leaf)) if isinstance(leaf, (np.ndarray, jax.Array)) else leaf, batch)
+
+    def plain(leaf: Any) -> Any:
+        if _is_key(leaf):
+            raise OwnFileError("batch: holds a random key. A `loss(model, batch, key)` is given one.")
+        if not isinstance(leaf, (np.ndarray, jax.Array)):
+            _check_batch_leaf(leaf)
+            return leaf
+        return np.asarray(jnp.asarray(leaf))
+
+    return map_leaves(plain, batch)
+
+
+def _check_batch_leaf(leaf: Any) -> None:
+    """Raise OwnFileError for what holds arrays of its own: they would be constants of a program, and those of the first batch."""
+    if _is_array(leaf) or isinstance(leaf, type):
+        return
+    if dataclasses.is_dataclass(leaf) or any(map(_is_array, jax.tree_util.tree_leaves(leaf))):
+        raise OwnFileError(f"batch: holds a {type(leaf).__name__}. Allowed: arrays and numbers in tuples, lists and dicts.")
 
 
 def placed(arrays: Sequence[Any], device: str) -> list[Any]:
@@ -108,6 +126,17 @@ class _Model:
             self._tree = jax.tree_util.tree_structure(tree)
             self._whole = jax.tree_util.tree_structure(model)
             self._is_trained = [_is_floating(leaf) for leaf in jax.tree_util.tree_leaves(model)]
+            for name, leaf in named:
+                if not isinstance(leaf, int) and not _is_array(leaf):
+                    raise OwnFileError(
+                        f"{file.name}: build: {name} is a {type(leaf).__name__}. Allowed: a tree of arrays and numbers, "
+                        "or a flax.nnx.Module."
+                    )
+                if not _is_key(leaf) and np.iscomplexobj(leaf):
+                    raise OwnFileError(
+                        f"{file.name}: build: {name} is of {leaf.dtype}. Allowed: float32, which is trained, and whole numbers, "
+                        "which are not. Hold the real and the imaginary part as two arrays."
+                    )
         self.rest_names, self.rest = [name for name, _ in named], [_to_jax(leaf) for _, leaf in named]
         self.names, self.trained = [name for name, _ in _named(tree)], [_to_jax(leaf) for _, leaf in _named(tree)]
         if not self.trained:
@@ -132,6 +161,10 @@ class _Model:
         return jax.tree_util.tree_unflatten(
             self._whole, [next(of_trained) if is_trained else next(of_rest) for is_trained in self._is_trained]
         )
+
+    def parameters_of(self, model: Any) -> dict[str, Any]:
+        """Return what a module holds as its parameters, by name; nothing of a tree, which a loss cannot change."""
+        return dict(_named(self._nnx.split(model, self._nnx.Param, ...)[1])) if self.is_module else {}
 
     def rest_of(self, model: Any, rest: Sequence[Any]) -> list[Any]:
         """Return what a model holds besides its parameters after a call, as the list that it was made of."""
@@ -190,7 +223,14 @@ class _Step(abc.ABC):
     def loss(self, trained: Any, rest: Any, batch: Batch, key: Any, *, training: bool) -> tuple[Any, Any]:
         """Return what is minimised, in float32, and the rest of the model after the call."""
         model, given = self._in_precision(trained, rest, batch, training=training)
+        before = self.model.parameters_of(model)
         loss = self.own.call("loss", model, given, *([key] if self._takes_key else []))
+        for name, leaf in self.model.parameters_of(model).items():
+            if leaf is not before.get(name):
+                raise OwnFileError(
+                    f"{self.own.path.name}: loss: changes {name}, an nnx.Param. Allowed: changes of what is not trained, "
+                    "as of an nnx.Variable."
+                )
         if getattr(loss, "shape", None) is None or loss.size != 1:
             raise OwnFileError(f"{self.own.path.name}: loss: gave {_shown(loss)}. Allowed: one number, an array of one element.")
         return loss.reshape(()).astype(jnp.float32), self.model.rest_of(model, rest)
@@ -252,7 +292,14 @@ class _Step(abc.ABC):
         if not self.own.has("predict"):
             return loss, []
         model, given = self._in_precision(trained, rest, batch, training=False)
-        return loss, jax.tree_util.tree_leaves(self.own.call("predict", model, given))
+        outputs = jax.tree_util.tree_leaves(self.own.call("predict", model, given))
+        for each in outputs:
+            if not _is_array(each) and not isinstance(each, (int, float, complex)):
+                raise OwnFileError(
+                    f"{self.own.path.name}: predict: gave a {type(each).__name__}. Allowed: arrays and numbers in tuples, lists, "
+                    "dicts and classes that jax.tree_util knows."
+                )
+        return loss, [jnp.asarray(each) for each in outputs]
 
     @abc.abstractmethod
     def carry_out(self, function: Callable, *arguments: Any) -> Any:
@@ -548,7 +595,8 @@ def _to_jax(leaf: Any) -> Any:
 
 def _shape(leaf: Any) -> Any:
     """Return what a program sees of an array: float64 is its float32 without rounding."""
-    return jax.ShapeDtypeStruct(np.shape(leaf), np.dtype(np.float32) if leaf.dtype == np.float64 else leaf.dtype)
+    narrow = {np.dtype(np.float64): np.dtype(np.float32), np.dtype(np.complex128): np.dtype(np.complex64)}
+    return jax.ShapeDtypeStruct(np.shape(leaf), leaf.dtype if _is_key(leaf) else narrow.get(leaf.dtype, leaf.dtype))
 
 
 def _kind(function: Callable, *arguments: Any) -> tuple:
@@ -585,8 +633,10 @@ def _signs(size: int) -> np.ndarray:
 
 
 def read(leaf: Any) -> np.ndarray:
-    """Return an array's numbers: halves as float32."""
+    """Return an array's numbers: halves as float32, and both parts of complex ones along a last axis."""
     array = np.asarray(jax.random.key_data(leaf) if _is_key(leaf) else leaf)
+    if array.dtype.kind == "c":
+        return np.stack([array.real, array.imag], -1)
     return array if array.dtype == np.float64 or not _is_floating(array) else array.astype(np.float32)
 
 

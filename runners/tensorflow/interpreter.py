@@ -42,6 +42,7 @@ _PLACES = 4096
 _WIDE, _RESOURCE, _VARIANT = (each.as_datatype_enum for each in (tf.float64, tf.resource, tf.variant))
 _COMPLEX = {tf.complex64.as_datatype_enum: tf.complex128.as_datatype_enum}
 _FLOATS = {*UNITS, _WIDE}
+_ROUNDED = UNITS | dict.fromkeys(_COMPLEX, 2.0**-24)  # of a complex number, both parts
 
 # Their results are what they are given.
 _SAME = {
@@ -92,6 +93,21 @@ _POINTWISE = {
 # Their results have gates in them, which rounding may flip: a result above zero, or not.
 _GATED = {"Relu", "Relu6", "LeakyRelu", "Elu", "Selu", "Abs"}
 _REDUCING = {"Sum", "Mean", "Prod"}
+# Each element of their results has as many terms as the indices say, those of one row may be most of them: the argument of the
+# indices, which count rows of the result, or lead into it by their last axis.
+_BY_ROWS = {
+    "UnsortedSegmentSum": 1, "UnsortedSegmentProd": 1, "SegmentSum": 1, "SegmentSumV2": 1, "SegmentMean": 1, "SegmentProd": 1,
+    "SegmentProdV2": 1, "SparseSegmentSum": 2, "SparseSegmentSumWithNumSegments": 2, "SparseSegmentMean": 2,
+    "SparseSegmentMeanWithNumSegments": 2, "SparseSegmentSqrtN": 2, "SparseSegmentSqrtNWithNumSegments": 2,
+    "SparseSegmentSumGrad": 1, "SparseSegmentMeanGrad": 1, "SparseSegmentSqrtNGrad": 1, "ResourceScatterAdd": 1,
+    "ResourceScatterSub": 1, "Bincount": 0,
+}  # fmt: skip
+_BY_PLACES = {
+    "TensorScatterAdd": 1, "TensorScatterSub": 1, "ScatterNd": 0, "ScatterNdNonAliasingAdd": 1, "ResourceScatterNdAdd": 1,
+    "ResourceScatterNdSub": 1,
+}  # fmt: skip
+# Each factor of a product rounds it once more.
+_MULTIPLYING = {"Prod", "Cumprod", "SegmentProd", "SegmentProdV2", "UnsortedSegmentProd"}
 _SCALING = {"Mul", "RealDiv", "Div", "DivNoNan", "MulNoNan"}
 # What they say of their arguments is not a number of them.
 _OF_FORM = {
@@ -125,6 +141,7 @@ class _Node(NamedTuple):
     plain: Mapping[str, Any]
     scale: float | None
     bodies: tuple[str, ...]
+    is_own: bool  # comes of constants alone: what is exact in its type is not rounded, as the power of a derivative
     last: tuple[int, ...]  # slots that nothing needs after it
 
 
@@ -259,10 +276,10 @@ class Interpreter:
     def _rounded(self, node: _Node, inputs: list, work: Callable[[list], Sequence[Any]]) -> Sequence[Any]:
         self.operators += 1
         adds = node.type not in _MOVING and node.type not in _POINTWISE
-        if self._draw is not None and adds and any(each in UNITS for each in node.types):
+        if self._draw is not None and adds and node.type not in _MULTIPLYING and any(each in _ROUNDED for each in node.types):
             # What adds up rounds within itself.
             inputs = [
-                self._noisy(each, _ACCUMULATION) if kind in UNITS and each.shape.rank else each
+                self._noisy(each, _accumulation(node, kind)) if kind in _ROUNDED and each.shape.rank else each
                 for each, kind in zip(inputs, node.given, strict=True)
             ]
         changes = self._draw is not None and _RESOURCE in node.given and node.type not in _NOT_ROUNDING
@@ -272,29 +289,32 @@ class Interpreter:
         )
         results = list(work(inputs))
         for handle, old in before:
-            self._round_variable(handle, old)
+            self._round_variable(node, inputs, handle, old)
         if any(each in _FLOATS for each in node.given):
             self._choose(node, inputs, results)
         if self._draw is None:
             return results
         return [
-            self._rounded_result(node, inputs, result, kind, adds=adds) if kind in UNITS else result
+            self._rounded_result(node, inputs, result, kind, adds=adds) if kind in _ROUNDED else result
             for result, kind in zip(results, node.types, strict=True)
         ]
 
     def _rounded_result(self, node: _Node, inputs: list, result: Any, kind: int, *, adds: bool) -> Any:
         """Return a result as far off as rounding to the program's type puts it."""
-        unit = UNITS[kind]
-        if node.type in _MOVING:
+        unit = _ROUNDED[kind]
+        if node.type in _MOVING or (node.type == "Cast" and kind in _COMPLEX):
             return result
         if node.type in _REDUCING and _count(inputs[0]) == _count(result):
             return result
         if adds:
-            unit += math.sqrt(_terms(node, inputs, result)) / 3.0 * _ACCUMULATION
+            unit = _unit_of_sum(node, inputs, result, kind)
         if node.scale is not None and math.frexp(node.scale)[0] in (0.5, -0.5, 0.0):
             return result  # a power of two
+        exact = result
         result = self._noisy(result, unit)
-        if node.scale is not None:  # it is rounded as well, for all elements alike
+        if node.is_own and kind in UNITS:
+            return tf.where(tf.cast(tf.cast(exact, kind), tf.float64) == exact, exact, result)
+        if node.scale is not None and kind in UNITS:  # it is rounded as well, for all elements alike
             result = _multiply(self._context, result, self._one(_ACCUMULATION))
         if kind == _HALF:
             result = result + _LEAST_HALF / _ACCUMULATION * (self._noise(result, _ACCUMULATION) - 1.0)
@@ -356,12 +376,13 @@ class Interpreter:
         known = self._own.get(id(handle))
         return known[1].numpy().copy() if known and known[1].dtype == tf.float64 else None
 
-    def _round_variable(self, handle: Any, old: np.ndarray | None) -> None:
+    def _round_variable(self, node: _Node, inputs: list, handle: Any, old: np.ndarray | None) -> None:
         """Round what an operator changed of a variable. `old`: its numbers before; None where all of them change."""
         variable, wide = self._own.get(id(handle), (None, None))
-        unit = None if variable is None else UNITS.get(variable.dtype.as_datatype_enum)
-        if unit is None or not _count(wide):
+        kind = None if variable is None else variable.dtype.as_datatype_enum
+        if kind not in UNITS or not _count(wide):
             return
+        unit = _unit_of_sum(node, inputs, wide, kind) if node.type in _BY_ROWS or node.type in _BY_PLACES else UNITS[kind]
         attributes = ("dtype", _WIDE)
         new = quick_execute("ReadVariableOp", 1, [handle], attributes, self._context)[0]
         rounded = self._noisy(new, unit)
@@ -387,10 +408,15 @@ class Interpreter:
     def _note(self, node: _Node, chosen: Any) -> None:
         self.choices.append((node.type, zlib.crc32(np.ascontiguousarray(chosen.numpy()).tobytes())))
 
-    def _noisy(self, tensor: Any, unit: float) -> Any:
-        """Return a tensor with each element off by up to a unit of its own."""
+    def _noisy(self, tensor: Any, unit: float | np.ndarray) -> Any:
+        """Return a tensor with each element off by up to a unit: of all of it, or of what broadcasts to it."""
         if not _count(tensor):
             return tensor
+        if tensor.dtype == tf.complex128:  # it is moved in its angle as well
+            parts = [(self._noise(tensor, _ACCUMULATION) - 1.0) * (unit / _ACCUMULATION) for _ in range(2)]
+            return tensor * tf.complex(1.0 + parts[0], parts[1])
+        if isinstance(unit, np.ndarray):
+            return tensor * (1.0 + (self._noise(tensor, _ACCUMULATION) - 1.0) * (unit / _ACCUMULATION))
         return _multiply(self._context, tensor, self._noise(tensor, unit))
 
     def _noise(self, tensor: Any, unit: float) -> Any:
@@ -449,9 +475,32 @@ def _wide(kind: int) -> int | None:
     return _WIDE if kind in _FLOATS else _COMPLEX.get(kind)
 
 
-def _terms(node: _Node, inputs: list, result: Any) -> float:
-    """Return how many terms are added up in each element of a result."""
-    sizes, n = [_count(each) or 0 for each, kind in zip(inputs, node.given, strict=True) if kind in _FLOATS], _count(result)
+def _accumulation(node: _Node, kind: int) -> float:
+    """Return how far each term of a sum is rounded; rows are added up in their own type, all else in float32."""
+    return max(_ROUNDED[kind], _ACCUMULATION) if node.type in _BY_ROWS or node.type in _BY_PLACES else _ACCUMULATION
+
+
+def _unit_of_sum(node: _Node, inputs: list, result: Any, kind: int) -> float | np.ndarray:
+    """Return how far each element of a sum or product of several is rounded, as what broadcasts against the result."""
+    root = np.sqrt(_terms(node, inputs, result))
+    found = _ROUNDED[kind] * root if node.type in _MULTIPLYING else _ROUNDED[kind] + root / 3.0 * _accumulation(node, kind)
+    return found if np.ndim(found) else float(found)
+
+
+def _terms(node: _Node, inputs: list, result: Any) -> float | np.ndarray:
+    """Return how many terms are added up, or multiplied, in each element of a result, as what broadcasts against it."""
+    if node.type in _BY_ROWS or node.type in _BY_PLACES:
+        return _terms_of_rows(node, inputs, tuple(result.shape))
+    if node.type == "SparseTensorDenseMatMul":
+        rows = inputs[0].numpy()[:, 1 if node.plain["adjoint_a"] else 0]
+        return float(max(1, np.bincount(rows, minlength=1).max()))
+    if node.type in ("Cumsum", "Cumprod", "CumulativeLogsumexp"):
+        return float(inputs[0].shape[int(inputs[1])])
+    if "FFT" in node.type:  # adds up two numbers at a time
+        axes = int(node.type.rstrip("D")[-1]) if node.type.endswith("D") else 1
+        return 1.0 + math.log2(max(1, *(math.prod(tuple(each.shape)[-axes:]) for each in (inputs[0], result))))
+    given = zip(inputs, node.given, strict=True)
+    sizes, n = [_count(each) or 0 for each, kind in given if kind in _FLOATS or kind in _COMPLEX], _count(result)
     if not sizes or not n:
         return 1.0
     if node.type == "MatMul":
@@ -474,6 +523,20 @@ def _terms(node: _Node, inputs: list, result: Any) -> float:
     return max(1.0, max(sizes) / n)
 
 
+def _terms_of_rows(node: _Node, inputs: list, shape: tuple[int, ...]) -> np.ndarray:
+    """Return how many terms the indices of an operator bring to each row of its result, at least 1."""
+    if node.type in _BY_ROWS:
+        indices, within = inputs[_BY_ROWS[node.type]].numpy().ravel(), shape[:1]
+    else:
+        indices = inputs[_BY_PLACES[node.type]].numpy()
+        within = shape[: indices.shape[-1]]
+        places = np.moveaxis(indices.reshape(-1, indices.shape[-1]), -1, 0)
+        indices = np.ravel_multi_index(tuple(places), within, mode="clip") if within else np.zeros(len(indices), np.int64)
+    rows = math.prod(within)
+    counts = np.bincount(indices[(indices >= 0) & (indices < rows)], minlength=rows)  # others are left out
+    return np.maximum(counts, 1.0).reshape(*within, *(1,) * (len(shape) - len(within)))
+
+
 def _einsum_terms(equation: str, inputs: list) -> float:
     left, _, right = equation.partition("->")
     terms: dict[str, int] = {}
@@ -493,6 +556,7 @@ def _read(definition: Any, library: Mapping[str, Any], wanted: tuple[int, ...] |
     types: dict[int, int] = {place: each.type for place, each in enumerate(definition.signature.input_arg)}
     count = len(slots)
     scalars: dict[int, float] = {}
+    own: set[int] = set()
     read: list[_Node] = []
     for name in order:
         node = nodes[name]
@@ -512,6 +576,9 @@ def _read(definition: Any, library: Mapping[str, Any], wanted: tuple[int, ...] |
         count += len(kinds)
         scale = next((scalars[each] for each in inputs if each in scalars), None) if node.op in _SCALING else None
         read.append(_node(node, form, inputs, outputs, tuple(types[each] for each in inputs), tuple(kinds), scale, library))
+        if node.op == "Const" or (inputs and own.issuperset(inputs) and not form.is_stateful):
+            own.update(outputs)
+            read[-1] = read[-1]._replace(is_own=True)
         if node.op == "Const" and (value := read[-1].plain["value"]).shape.rank == 0 and kinds[0] in UNITS:
             scalars[outputs[0]] = float(value)
         elif node.op in (*_SAME, "Cast") and len(inputs) == 1 and inputs[0] in scalars:
@@ -624,7 +691,7 @@ def _node(
     for each in form.attr:
         if work in _WITH_ATTRIBUTES and each.name in plain:
             attributes += [each.name, _widened(each, plain[each.name]) if work is not Interpreter._as_it_is else plain[each.name]]
-    return _Node(work, node.op, node.name, inputs, outputs, tuple(attributes), given, kinds, plain, scale, bodies, ())
+    return _Node(work, node.op, node.name, inputs, outputs, tuple(attributes), given, kinds, plain, scale, bodies, False, ())
 
 
 _WITH_ATTRIBUTES = (Interpreter._computed, Interpreter._cast, Interpreter._as_it_is)

@@ -7,6 +7,7 @@ differentiates a batch and one that updates: each is a graph of its own, in a mo
 from __future__ import annotations
 
 import abc
+import dataclasses
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -24,7 +25,7 @@ from runners.tensorflow.modes import compile_function, trace
 _SEED = 0
 _FIRST_SCALE = 2.0**16  # that of Keras' LossScaleOptimizer is 2**15
 _LEAST_SCALE = 2.0**-16
-_SCALE = "loss_scale"
+_SCALE, _CHANGED = "loss_scale", "changed"
 _POLICIES = {"fp32": "float32", "bf16": "mixed_bfloat16", "fp16": "mixed_float16"}
 _FLOATS = (tf.float32, tf.bfloat16, tf.float16)
 # Layers that call others within a loop, whose tensors are not at hand outside it.
@@ -81,7 +82,16 @@ def _has_onednn() -> bool | None:
 
 def to_numpy(batch: Batch) -> Batch:
     """Return a batch with its tensors as NumPy arrays."""
-    return map_leaves(lambda leaf: leaf.numpy() if isinstance(leaf, tf.Tensor) else leaf, batch)
+
+    def plain(leaf: Any) -> Any:
+        if isinstance(leaf, tf.Tensor):
+            return leaf.numpy()
+        if tf.is_tensor(leaf) or (dataclasses.is_dataclass(leaf) and not isinstance(leaf, type)):
+            # They would be constants of a graph, and those of the first batch.
+            raise OwnFileError(f"batch: holds a {type(leaf).__name__}. Allowed: arrays and numbers in tuples, lists and dicts.")
+        return leaf
+
+    return map_leaves(plain, batch)
 
 
 class _Step(abc.ABC):
@@ -94,6 +104,7 @@ class _Step(abc.ABC):
         if precision not in _POLICIES:
             raise Unsupported(f"{precision}: a step is verified in fp32, bf16 and fp16")
         self.remarks: list[str] = []
+        self.changed: list[str] | None = None  # parameters that the loss itself changes, and not the optimizer alone
         self._first_batch = to_numpy(own.call("batch", 0))
         first = {name: variable.numpy() for name, variable in _named_variables(self._build())}
         self.model = self._build()
@@ -132,9 +143,11 @@ class _Step(abc.ABC):
         for place, batches in enumerate(steps):
             # The frame holds a last update to the gradients that each context computed, and asks the oracle for none.
             is_updated = self.optimizer is not None and (self.answers_updates or place + 1 < len(steps))
-            if is_updated and self.answers_updates:
-                found = self.state_of("before")
             parts = [self._differentiated(batch, 1.0 / len(batches), taps) for batch in batches]
+            self.see_changed()
+            changed = {f"stats/{name}": self.value(self.parameters_of[name]) for name in self.changed or ()}
+            if is_updated and self.answers_updates:
+                found = self.state_of("before")  # with what the loss has changed, as a spectral norm does
             loss = np.mean([self.numbers(each["loss"]) for each in parts], axis=0).reshape(())
             inside = self._inside(parts[0], loss)
             gradients = self._sum([each["gradients"] for each in parts])
@@ -144,7 +157,7 @@ class _Step(abc.ABC):
                 found |= self.state_of("after")
             computed = {"loss": loss} | {f"gradients/{name}": self._dense(name, each) for name, each in gradients.items()}
             variables = ((name, each) for name, each in self.variables.items() if name not in self.parameters_of)
-            computed |= {f"stats/{name}": self.value(each) for name, each in variables}
+            computed |= {f"stats/{name}": self.value(each) for name, each in variables} | changed
             if not place and len(steps) > 1:
                 self.see_first(computed)
             found |= computed
@@ -152,6 +165,9 @@ class _Step(abc.ABC):
 
     def see_first(self, computed: Arrays) -> None:  # noqa: B027  a context has no use for it
         """Is shown what the first of several steps computed."""
+
+    def see_changed(self) -> None:  # noqa: B027  a context is told
+        """Note which parameters a loss has changed, after the first one."""
 
     def evaluate(self, batch: Batch) -> Arrays:
         """Return loss and outputs in evaluation mode."""
@@ -164,11 +180,23 @@ class _Step(abc.ABC):
                 found["loss"] = self._loss(whole(given), training=False)
             if self.own.has("predict"):
                 outputs = self.own.call("predict", self.model, whole(given))
-                found |= {f"outputs/{place}": each for place, each in enumerate(filter(tf.is_tensor, leaves(outputs)))}
+                found |= {f"outputs/{place}": each for place, each in enumerate(self._outputs(outputs))}
             return found
 
         found = self.carry_out(("evaluate", *_form(batch)), predicted, tensors)
         return {name: self.numbers(each) for name, each in found.items()}
+
+    def _outputs(self, outputs: Any) -> Iterator[tf.Tensor]:
+        """Yield the tensors that a model gives. Raises OwnFileError for what could not be held to anything."""
+        for each in leaves(outputs):
+            is_of_keras = hasattr(each, "dtype") and hasattr(each, "__tf_tensor__")  # a variable
+            if is_of_keras or isinstance(each, (int, float, complex, np.ndarray, np.generic, tf.Tensor, tf.Variable)):
+                yield tf.convert_to_tensor(each)
+            elif each is not None:
+                raise OwnFileError(
+                    f"{self.own.path.name}: predict: gave a {type(each).__name__}. Allowed: tensors and numbers in tuples, lists "
+                    "and dicts."
+                )
 
     def taps(self, batch: Batch) -> Arrays:
         """Return what each layer gets and gives, and the gradients of these, and what a step returns."""
@@ -229,8 +257,10 @@ class _Step(abc.ABC):
         """Return a variable's numbers."""
 
     def numbers(self, tensor: Any) -> np.ndarray:
-        """Return a tensor's numbers."""
+        """Return a tensor's numbers: halves as float32, and both parts of complex ones along a last axis."""
         found = np.array(tensor)
+        if found.dtype.kind == "c":
+            return np.stack([found.real, found.imag], -1)
         return found.astype(np.float32) if tf.as_dtype(found.dtype) in (tf.bfloat16, tf.float16) else found
 
     def _update(self, gradients: dict[str, Any]) -> dict[str, Any]:
@@ -248,9 +278,12 @@ class _Step(abc.ABC):
             return parts[0]
 
         def added(*given: dict[str, Any]) -> dict[str, Any]:
+            names = [name for name in self.parameters_of if any(name in each for each in given)]
             return {
-                name: tf.add_n([tf.convert_to_tensor(_of_tensors(each[name], self.parameters_of[name])) for each in given])
-                for name in given[0]
+                name: tf.add_n(
+                    [tf.convert_to_tensor(_of_tensors(each[name], self.parameters_of[name])) for each in given if name in each]
+                )
+                for name in names
             }
 
         return self.carry_out(("sum", len(parts)), added, parts)
@@ -296,6 +329,11 @@ class _Step(abc.ABC):
         if not model.trainable_variables:
             raise OwnFileError(f"{self.own.path.name}: build: the model has no variables that are trained, after a loss, too.")
         for name, variable in _named_variables(model):
+            if variable.dtype.is_complex and any(variable is _plain(each) for each in model.trainable_variables):
+                raise OwnFileError(
+                    f"{self.own.path.name}: build: {name} is trained, and of {variable.dtype.name}. "
+                    "Allowed: float32. Hold its real and its imaginary part in two variables."
+                )
             if variable.dtype.is_floating and variable.dtype != tf.float32:
                 raise OwnFileError(
                     f"{self.own.path.name}: build: {name} is of {variable.dtype.name}. "
@@ -325,6 +363,7 @@ class Program(_Step):
     def __init__(self, own: OwnFile, request: StepRequest, facts: dict[str, Any]) -> None:
         super().__init__(own, request.precision, facts.get(_SCALE, 1.0))
         self._mode = request.mode
+        self.changed = facts.get(_CHANGED, [])
         self._functions: dict[tuple, Function] = {}
 
     def carry_out(self, key: tuple, function: Function, arguments: list) -> Any:
@@ -377,14 +416,21 @@ class Oracle(_Step):
     def see_first(self, computed: Arrays) -> None:
         self._first_step = computed, list(self._interpreter.choices)
 
+    def see_changed(self) -> None:
+        if self.changed is None:
+            first = {id(variable): value for variable, value in self._first}
+            self.changed = [
+                name for name, each in self.parameters_of.items() if not np.array_equal(self.value(each), first[id(each)])
+            ]
+
     def first_step(self) -> tuple[Arrays, list[tuple[str, int]]]:
         return self._first_step
 
     def facts(self) -> dict[str, Any]:
-        return {_SCALE: self.scale, "operators": self._operators, "remarks": self.remarks}
+        return {_SCALE: self.scale, _CHANGED: self.changed or [], "operators": self._operators, "remarks": self.remarks}
 
     def settle(self, facts: Mapping[str, Any]) -> None:
-        self.scale = facts[_SCALE]
+        self.scale, self.changed = facts[_SCALE], facts[_CHANGED]
 
     def train(self, steps: Sequence[Sequence[Batch]], taps: _Taps | None = None) -> Arrays:
         if self.scale != 1.0 and self._draw is None:
@@ -430,7 +476,8 @@ class Oracle(_Step):
         flat = tf.nest.flatten(arguments)
         key = (*key, *((tuple(each.shape), each.dtype) for each in flat))
         if key not in self._traced:
-            self._traced[key] = _Traced(function, arguments)
+            # Gradients are float32 in the program. A batch is what the file gives: of float64, it is not rounded.
+            self._traced[key] = _Traced(function, arguments, is_narrow=key[0] in ("update", "sum"))
             self._draws_by_kernel |= self._traced[key].draws_by_kernel
         return self._traced[key].interpreted(self._interpreter, flat)
 
@@ -456,14 +503,15 @@ class Oracle(_Step):
 class _Traced:
     """A function's graph, as the interpreter takes it, and the form of what it returns."""
 
-    def __init__(self, function: Function, arguments: list) -> None:
+    def __init__(self, function: Function, arguments: list, *, is_narrow: bool) -> None:
         from runners.tensorflow.interpreter import Traced
 
         def flat(*given: Any) -> list[Any]:
             self._form = function(*tf.nest.pack_sequence_as(arguments, given))
             return tf.nest.flatten(self._form)
 
-        specs = [tf.TensorSpec(each.shape, _narrow(each.dtype)) for each in tf.nest.flatten(arguments)]
+        kinds = [(each.shape, _narrow(each.dtype) if is_narrow else each.dtype) for each in tf.nest.flatten(arguments)]
+        specs = [tf.TensorSpec(*kind) for kind in kinds]
         function_of_lists: Any = trace(flat)
         with _CountedSeeds() as seeds:
             self._traced = Traced(function_of_lists.get_concrete_function(*specs))
