@@ -62,5 +62,6 @@ class DirectoryError(CannotRun):
 
 def nearest(found: object, allowed: Iterable[object]) -> str:
     """Return ` Did you mean X?` for the allowed name nearest to `found`, or an empty string."""
-    matches = difflib.get_close_matches(str(found), [str(name) for name in allowed], n=1, cutoff=0.5)
-    return f" Did you mean {matches[0]}?" if matches else ""
+    by_lower = {str(name).lower(): str(name) for name in allowed}
+    matches = difflib.get_close_matches(str(found).lower(), by_lower, n=1, cutoff=0.5)
+    return f" Did you mean {by_lower[matches[0]]}?" if matches else ""

@@ -119,6 +119,11 @@ WRONG = [
     (["dashboard", "--port", "none"], "--port: found 'none'", "1 to 65535"),
     (["check", "gone.yaml"], "gone.yaml: cannot be read", "Allowed: a file"),
     (["recipes", "resnet_cifar"], "resnet_cifar: one argument more than `vigil recipes` takes", "vigil recipes --help"),
+    (["init", "torch", "--operator", "op.py"], "op.py: one argument more", "one behind an option"),
+    (["nightly", "audt"], "RECIPE: found 'audt'", "Did you mean audit?"),
+    (["replay", "nowhere"], "nowhere: no such directory", "that of a run or of an invocation"),
+    (["audit", "--framework", "tensorflow", "--device", "gpu"], "--device: found gpu", "those of torch and jax"),
+    (["verify", "resnet_cifar", "--framework", "jax", "--precision", "FP32"], "'FP32'", "Did you mean fp32?"),
 ]
 
 

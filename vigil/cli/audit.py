@@ -102,6 +102,8 @@ def run(arguments: argparse.Namespace) -> int:
     if release and arguments.python:
         raise UsageError("--python: found with --release, which has an interpreter of its own. Allowed: one of the two.")
     devices = options.whole_number("--devices", arguments.devices or "1", least=1, most=_MOST_DEVICES)
+    if framework == "tensorflow" and own_step.device_from(arguments) != "cpu":
+        raise UsageError("--device: found gpu. Allowed: cpu for calls of tensorflow; gpu for those of torch and jax.")
     modes = [USUAL_MODES[framework]] if arguments.mode is None else options.names("--mode", arguments.mode, MODES)
     if devices > 1 and (framework not in _CUTS or own_step.device_from(arguments) != "cpu" or "eager" in modes):
         raise UsageError(

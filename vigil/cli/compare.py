@@ -55,7 +55,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
         "--hold", action="append", default=[], metavar="PACKAGE", help="this under both, as flax==0.12.8 (repeatable)"
     )
     options.add_extra_index(parser)
-    options.add_context(parser, framework_is_required=False)
+    options.add_context(parser, framework_is_required=False, or_step=True)
     options.add_seeds(parser, count=SEEDS, first=0)  # from six on the test is paired, seed by seed (vigil/statistics/paired.py)
     parser.add_argument("--jobs", metavar="N", help="2: both releases at once, each on half of the cores (default: 1)")
     own_step.add_threads(parser)

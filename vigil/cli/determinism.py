@@ -41,7 +41,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
         "determinism, then with one thing changed at a time, and hold the results to each other.",
         epilog=EXIT_CODES,
     )
-    options.add_recipe(parser)
+    options.add_recipe(parser, profile=PROFILE)
     options.add_context(parser)
     options.add_release(parser)
     parser.add_argument("--runs", metavar="N", help=f"runs with determinism, and as many without (default: {PAIRS})")
@@ -51,7 +51,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     )
     options.add_fault(parser)
     options.add_json(parser)
-    parser.set_defaults(run=run, profile=PROFILE)
+    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -59,7 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
     [recipe] = options.recipes_from(arguments).values()
     context, release = options.context_from(arguments), options.release_of_context(arguments)
     if context.determinism != "off":
-        raise UsageError("--determinism: found with the verb that tries both. Leave it out.")
+        raise UsageError("--determinism: not allowed: a run is tried with the switch and without. Leave it out.")
     if context.randomness != "shared":
         raise UsageError("--randomness: found native. Allowed: shared, for runs can only be held to each other then.")
     pairs = options.whole_number("--runs", arguments.runs or str(PAIRS), least=2)

@@ -128,7 +128,10 @@ def _refuse(unknown: list[str], given: list[str]) -> NoReturn:
         parser = below.get(name, parser)
     allowed = [option for action in parser._actions for option in action.option_strings if option.startswith("--")]
     if not unknown[0].startswith("-"):
-        raise UsageError(f"{unknown[0]}: one argument more than `{parser.prog}` takes. See `{parser.prog} --help`.")
+        raise UsageError(
+            f"{unknown[0]}: one argument more than `{parser.prog}` takes, or one behind an option, which belongs beside the "
+            f"others. See `{parser.prog} --help`."
+        )
     raise UsageError(
         f"{unknown[0]}: no such option of `{parser.prog}`. Allowed: {', '.join(allowed)}.{nearest(unknown[0], allowed)}"
     )

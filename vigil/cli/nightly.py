@@ -19,7 +19,7 @@ from vigil.cli.drift import bring_drift
 from vigil.documents.context import FRAMEWORKS
 from vigil.documents.night import AUDIT, Night, nights_directory
 from vigil.documents.verification import Verification
-from vigil.errors import EXIT_COULD_NOT_RUN, UsageError
+from vigil.errors import EXIT_COULD_NOT_RUN, UsageError, nearest
 from vigil.nightly.cell_work import CellRunner
 from vigil.nightly.conduct import SEEDS, MakeWork, NightOrder, NothingNew, begin, resume
 from vigil.nightly.night_file import NightFile, alone, read_night_files
@@ -69,6 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Run a night, or go on with one; say what it covered and what it left, and return the worst exit code."""
     budget = None if arguments.budget is None else time_seconds("--budget", arguments.budget)
     jobs = None if arguments.jobs is None else options.whole_number("--jobs", arguments.jobs, least=1)
+    _refuse_unknown(arguments.recipes)
     runs = runs_directory()
     require_writable(runs)
     with alone(nights_directory(runs)):
@@ -177,6 +178,14 @@ def time_seconds(option: str, text: str) -> float:
     if not 0.0 < seconds < math.inf:
         raise UsageError(f"{option}: found {text!r}. Allowed: a number above 0 with s, m or h behind it, as 90s, 30m or 2h.")
     return seconds
+
+
+def _refuse_unknown(asked: Sequence[str]) -> None:
+    names = (*recipe_names(), AUDIT)
+    for text in asked:
+        if text not in names and Path(text).suffix not in (".yaml", ".yml", ".py"):
+            allowed = f"{', '.join(names)}, or the path of a .yaml or .py file"
+            raise UsageError(f"RECIPE: found {text!r}. Allowed: {allowed}.{nearest(text, names)}")
 
 
 def _recipes(sources: list[str]) -> dict[str, Recipe]:

@@ -68,12 +68,15 @@ def request_from(arguments: argparse.Namespace, **more: Any) -> Request:
     )
 
 
-def add_recipe(parser: argparse.ArgumentParser, *, or_all: str | None = None, or_step: bool = False) -> None:
+def add_recipe(
+    parser: argparse.ArgumentParser, *, or_all: str | None = None, or_step: bool = False, profile: str = DEFAULT_PROFILE
+) -> None:
     """Add the recipe and its profile.
 
     Args:
         or_all: when it may be left out, which stands for every recipe in recipes/.
         or_step: it may be a user's own training step.
+        profile: unless one is given.
     """
     what = "a name in recipes/, or the path of a recipe file"
     if or_step:
@@ -82,7 +85,7 @@ def add_recipe(parser: argparse.ArgumentParser, *, or_all: str | None = None, or
         parser.add_argument("recipe", metavar="RECIPE", help=what)
     else:
         parser.add_argument("recipe", metavar="RECIPE", nargs="?", help=f"{what} ({or_all}: every recipe in recipes/)")
-    parser.add_argument("--profile", default=DEFAULT_PROFILE, help=f"how much of it (default: {DEFAULT_PROFILE})")
+    parser.add_argument("--profile", default=profile, help=f"how much of it (default: {profile})")
 
 
 def recipes_from(arguments: argparse.Namespace) -> dict[str, Recipe]:
@@ -93,13 +96,19 @@ def recipes_from(arguments: argparse.Namespace) -> dict[str, Recipe]:
     return found
 
 
-def add_context(parser: argparse.ArgumentParser, *, framework_is_required: bool = True) -> None:
-    """Add the fields of one context but for its randomness. What is not given is None."""
+def add_context(parser: argparse.ArgumentParser, *, framework_is_required: bool = True, or_step: bool = False) -> None:
+    """Add the fields of one context but for its randomness. What is not given is None.
+
+    Args:
+        or_step: of a user's own file every mode and precision is asked unless some are given.
+    """
     for field in dataclasses.fields(Context):
         if field.name != "randomness":
             is_required = framework_is_required and field.name == "framework"
-            metavar = _METAVARS.get(field.name)
-            group(parser, CONTEXT).add_argument(f"--{field.name}", required=is_required, metavar=metavar, help=_help(field))
+            metavar, says = _METAVARS.get(field.name), _help(field)
+            if or_step and field.name in ("mode", "precision"):
+                says = says.replace(")", "; of a file of your own: each that applies)")
+            group(parser, CONTEXT).add_argument(f"--{field.name}", required=is_required, metavar=metavar, help=says)
 
 
 def _help(field: dataclasses.Field) -> str:

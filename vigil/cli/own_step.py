@@ -20,6 +20,7 @@ from vigil.process.build_spec import fault_entry
 from vigil.process.environment import require_framework
 from vigil.process.side_by_side import available_cores
 from vigil.progress import StageDisplay
+from vigil.recipes.loading import DEFAULT_PROFILE
 from vigil.releases.store import held, obtain
 from vigil.steps.limits import step_limits
 from vigil.steps.processes import Asked
@@ -46,7 +47,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """Add what only a user's file takes."""
     add_python(parser)
     options.group(parser, GROUP).add_argument(
-        "--seeds", metavar="N", help=f"of an operator: how many inputs of its usual sizes (default: {SEEDS})"
+        "--seeds", metavar="N", help=f"of an operator alone: how many inputs of its usual sizes (default: {SEEDS})"
     )
     add_threads(parser)
 
@@ -121,6 +122,8 @@ def environment_of(
 
 def refuse_options_of_recipes(arguments: argparse.Namespace, *more: str) -> None:
     """Raise UsageError for an option that means nothing beside a user's file."""
+    if getattr(arguments, "profile", None) not in (None, DEFAULT_PROFILE):
+        raise UsageError("--profile: not allowed with a file of your own, which has none: leave it out.")
     for name in (*NOT_ALLOWED, *more):
         if getattr(arguments, name, None) is not None:
             raise UsageError(f"--{name}: not allowed with a file of your own: leave it out.")

@@ -11,7 +11,7 @@ from vigil.cli.resume import require_fault, require_release
 from vigil.documents.invocation import Invocation
 from vigil.documents.record import Record
 from vigil.errors import UsageError
-from vigil.paths import expanded
+from vigil.paths import expanded, runs_directory
 from vigil.process.build_spec import fault_entry
 from vigil.process.directories import alone_in
 from vigil.process.environment import require_framework
@@ -82,6 +82,8 @@ def _run_directory(named: Path, *, is_any: bool) -> Path:
     Args:
         is_any: whether any run of an invocation will do, because a step is named.
     """
+    if not named.is_dir():
+        raise UsageError(f"{named}: no such directory. Allowed: that of a run or of an invocation, below {runs_directory()}.")
     if (named / Record.FILE_NAME).exists() or not (named / Invocation.FILE_NAME).exists():
         return named
     runs = [named / name for name in read_invocation(named).runs]

@@ -56,7 +56,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
         epilog=EXIT_CODES,
     )
     options.add_recipe(parser, or_all="default with --all", or_step=True)
-    options.add_context(parser, framework_is_required=False)
+    options.add_context(parser, framework_is_required=False, or_step=True)
     options.add_release(parser)
     own_step.add_options(parser)
     parser.add_argument(

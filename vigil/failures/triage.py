@@ -31,6 +31,7 @@ _SAID = {
     "hang": "hang",
     "interrupted": "killed",
 }
+_OF_PROGRAM = "program"
 _NOT_FINITE = re.compile(r"(?i)\bloss\b.{0,20}?[=: ]\s*[-+]?(?:nan|inf(?:inity)?)\b")
 
 
@@ -124,6 +125,8 @@ def _decided(evidence: Evidence) -> tuple[str, Basis, str | None]:
     message = evidence.message.splitlines() if evidence.message else []
     if not chain and (by_line := _of_lines([*evidence.log, *message])):
         return by_line
+    if evidence.said == _OF_PROGRAM:  # its message says what is wrong with the user's file, and what is allowed
+        return "illegal_argument", "evidence", evidence.message
     line = chain[0].line if chain else evidence.message or _last(evidence.log)
     return _SAID.get(evidence.said or "", UNKNOWN), "rule", line
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from runners.contract.operators import frame
-from runners.contract.operators.own import CANDIDATE, REFERENCE
+from runners.contract.operators.own import CANDIDATE, INPUTS, REFERENCE
 from runners.contract.operators.request import OPTION, OperatorRequest
 from vigil.documents.context import Context
 from vigil.documents.operator import OperatorFinding, OperatorProcess, OperatorVerification, OwnTest
@@ -36,7 +36,10 @@ _MOST_MESSAGES = 3
 
 
 def is_operator(file: Path) -> bool:
-    """Does a Python file define an operator, and not a step? One that cannot be read is none."""
+    """Does a Python file define an operator, and not a step? One that cannot be read is none.
+
+    Of the three functions of an operator two are enough, so that the third can be told as missing.
+    """
     try:
         tree = ast.parse(file.read_text(encoding="utf-8"))
     except (OSError, SyntaxError, ValueError):
@@ -44,7 +47,7 @@ def is_operator(file: Path) -> bool:
     defined = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
     assigned = (target for node in tree.body if isinstance(node, ast.Assign) for target in node.targets)
     defined |= {target.id for target in assigned if isinstance(target, ast.Name)}
-    return {CANDIDATE, REFERENCE} <= defined
+    return len({INPUTS, CANDIDATE, REFERENCE} & defined) > 1
 
 
 def refuse_operator(file: Path, *, verb: str) -> None:

@@ -108,6 +108,11 @@ def trace(script: Script, directory: Path, *, runs: int, command: str, tell: Cal
     window = None if done["records"] else (-1, _WHOLE)  # no module and no gradient: every operator is looked at
     if window:
         work.first = run_traced(script, directory / "operators-1", Ask(window=window))
+        if not lines_of(work.first.operators):
+            raise CannotRun(
+                f"{script.path}: carries out no operator of {', '.join(done['frameworks'])}, so there is nothing to compare. "
+                "Allowed: a script that computes; `vigil verify` takes a file with a step of your own."
+            )
     run, difference, operators = first, None, None
     for _ in range(runs - 1):
         run, difference = work.again("is it the same?", Ask(reference=str(first.records), window=window))

@@ -748,7 +748,7 @@ def _held(answer: Arrays, expected: Arrays) -> Arrays:
     """Return a draw with its numbers where numbers are expected: where infinity is, rounding may make one of it."""
     held = dict(answer)
     for name, right in expected.items():
-        if name.split("/")[0] not in _FINITE and np.shape(held.get(name)) == np.shape(right):
+        if name.split("/")[0] not in _FINITE and name in held and np.shape(held[name]) == np.shape(right):
             held[name] = np.where(np.isfinite(right), held[name], right)
     return held
 
