@@ -54,7 +54,10 @@ def audit_block(document: Audit, *, directory: str) -> str:
         said = f"{derived.calls:,} calls; {derived.refused:,} refuse{raised}, {derived.wrong:,} are wrong"
         lines += row("derived", f"{derived.way}: {said}")
     if document.kinks:
-        lines += row("left out", f"{document.kinks:,} directions and elements where the derivative jumps")
+        unheld = len({(each.way, each.message) for each in document.gaps if each.status == "unheld"})
+        whole = f"; {unheld} outputs whole" if unheld else ""
+        what = "directions and elements where a derivative jumps, or rounding decides"
+        lines += row("left out", f"{document.kinks:,} {what}{whole}")
     if document.coverage:
         lines += row("covers", _covered(document.coverage))
     lines += row("held to", f"definitions in float64, and limits from {document.limits.clean_rows:,} clean rows")

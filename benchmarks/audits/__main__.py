@@ -31,7 +31,7 @@ from vigil.audit.exact import exact_of
 from vigil.audit.judge import measure
 from vigil.audit.known import FILE_NAME, known_calls
 from vigil.audit.limits import LARGEST, MARGIN, NAME, NO_LIMITS, audit_limits, clean_audits, clean_folder, key_of, limits_of
-from vigil.audit.plan import GIVEN, Trial, plan
+from vigil.audit.plan import ANY, GIVEN, LAYOUTS, PLAIN, Trial, plan
 from vigil.audit.sweep import USUAL_MODES, Extent, answers_of, audit, read_answers
 from vigil.digests import append_listed, replace_listed
 from vigil.documents.audit import Audit, AuditFinding
@@ -51,12 +51,14 @@ _NO_FLOAT32 = 2.0**29
 _OF_ARGUMENTS = ("shifted", "axis", "term", "unmasked")
 
 
-def measure_rows(framework: str, *, mode: str, seeds: Sequence[int], entries: Sequence[Entry], is_quick: bool) -> int:
+def measure_rows(
+    framework: str, *, mode: str, seeds: Sequence[int], entries: Sequence[Entry], is_quick: bool, precisions: Sequence[str] = ()
+) -> int:
     """Audit with each seed and append its row; return how many audits were not clean."""
     known, refused = known_calls(), 0
     for seed in seeds:
         with tempfile.TemporaryDirectory() as folder:
-            extent = Extent(entries=entries, modes=[mode], seed=seed, is_quick=is_quick)
+            extent = Extent(entries=entries, modes=[mode], seed=seed, is_quick=is_quick, precisions=precisions)
             found = audit(Started(framework=framework), extent, Path(folder) / "audit", NO_LIMITS, known, command="measure",
                           jobs=len(available_cores()))  # fmt: skip
         new = [each for each in found.findings if each.known is None and each.kind != "raises"]
@@ -141,12 +143,32 @@ def record(folder: Path) -> None:
             entry["precisions"] = sorted({each.precision for each in group})
             if len(ratios) == len(group) and (is_float32 or max(ratios) < _WRONG):
                 entry["most"] = float(f"{MARGIN * max(ratios):.3g}")
+        if forms := forms_of(group):
+            entry["forms"] = forms
         entries = _with_entry(entries, entry)
     head = path.read_text(encoding="utf-8").splitlines()[0]
     text = yaml.safe_dump(entries, sort_keys=False, width=130, allow_unicode=True)
     replace_listed(path, f"{head}\n{text}".encode())
     _append_row(found)
     print(f"{len(groups)} findings recorded, {len(entries)} in all")
+
+
+def forms_of(group: Sequence[AuditFinding]) -> list[str]:
+    """Return patterns of the forms of findings, where all are of a layout alone or of numbers that are none; else nothing.
+
+    The smallest form is told of each: in fp32 layouts come last, and before them NaN and infinities, so that what shows in one
+    form alone of these shows in no plain one.
+    """
+    forms: set[str] = set()
+    for each in group:
+        if each.precision != "fp32":
+            return []
+        at, is_one = each.smallest, each.count == 1
+        if (at.layout, at.values) == (PLAIN, GIVEN) or at.layout not in (PLAIN, *LAYOUTS):
+            return []
+        first = ANY if at.values == ANY else at.layout
+        forms |= {first} if is_one else {*LAYOUTS, first}
+    return [f"*, {name}" for name in sorted(forms)]
 
 
 def _with_entry(entries: list[dict[str, Any]], entry: dict[str, Any]) -> list[dict[str, Any]]:
@@ -160,6 +182,10 @@ def _with_entry(entries: list[dict[str, Any]], entry: dict[str, Any]) -> list[di
         merged["most"] = max(before["most"], entry["most"])
     else:
         merged.pop("most", None)
+    if "forms" in before and "forms" in entry:
+        merged["forms"] = sorted({*before["forms"], *entry["forms"]})
+    else:
+        merged.pop("forms", None)
     return [merged if each is before else each for each in entries]
 
 
@@ -261,9 +287,10 @@ def _mutants_of(
             key = trial.entry.name, told["way"], told["mutant"]
             if told["status"] != ANSWERED or not _is_one(trial, told["mutant"], seed):
                 continue
+            held = exact.without_gradients() if told.get("no_gradient") else exact
             out = any(
                 not measured.ratio <= limits.of(trial.entry.name, quantity, "fp32")
-                for quantity, measured in measure(questions[trial.id], exact, arrays).items()
+                for quantity, measured in measure(questions[trial.id], held, arrays).items()
             )
             seen[key] = seen.get(key, False) or out
     return [(*key, is_seen) for key, is_seen in seen.items()]
@@ -290,6 +317,7 @@ def main() -> int:
     parser.add_argument("--seeds", default="0", help="numbers with commas between")
     parser.add_argument("--quick", action="store_true", help="measure the quick form")
     parser.add_argument("--family", help="one of them")
+    parser.add_argument("--precision", help="measure some of them, with commas between")
     arguments = parser.parse_args()
     if arguments.what == "spread":
         return int(spread() > 0)
@@ -304,7 +332,13 @@ def main() -> int:
     entries = [entry for entry in catalog().values() if arguments.family in (None, entry.family)]
     seeds = [int(each) for each in arguments.seeds.split(",")]
     if arguments.what == "measure":
-        return int(measure_rows(arguments.framework, mode=mode, seeds=seeds, entries=entries, is_quick=arguments.quick) > 0)
+        precisions = arguments.precision.split(",") if arguments.precision else ()
+        return int(
+            measure_rows(
+                arguments.framework, mode=mode, seeds=seeds, entries=entries, is_quick=arguments.quick, precisions=precisions
+            )
+            > 0
+        )
     _table(mutants(arguments.framework, mode=mode, seed=seeds[0], entries=entries))
     return 0
 

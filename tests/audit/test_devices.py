@@ -99,7 +99,7 @@ def test_a_finding_of_one_device_is_not_missed_over_two(devices, missing):
     facts = {"frameworks": ("jax",), "releases": ("*",), "operators": ("sum",), "ways": ("jax.numpy.sum",)}
     known = [known_call(name="one", **facts), known_call(name="two", counts=(2,), **facts)]
     extent = Extent(entries=[entry], modes=["jit"], devices=devices)
-    assert _fixed(known, [], extent, "jax", "0.10.2", [row]) == missing
+    assert _fixed(known, [], extent, "jax", "0.10.2", [row], {}) == missing
 
 
 @pytest.mark.parametrize(

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from vigil.audit.arguments import Argument, integers, normal, spread, uniform
+from vigil.audit.definitions import catalog
 from vigil.audit.entry import Entry
 from vigil.audit.exact import UNITS, exact_of
 from vigil.audit.judge import measure
-from vigil.audit.plan import Trial
+from vigil.audit.plan import Trial, plan
 
 
 def entry(definition, *, is_elementwise=False, **arguments) -> Entry:
@@ -112,14 +113,50 @@ def test_nothing_is_held_to_a_difference_across_a_kink():
 
 
 def test_a_choice_that_rounding_changes_is_held_to_nothing():
-    """Of two equal numbers either may be the largest; of numbers that are apart only one is."""
-    equal = Argument(("n",), lambda random, shape, sizes: np.ones(shape), is_differentiated=False)
-    _, exact = asked(lambda x: np.asarray(np.argmax(x)), x=equal)
+    """Of two numbers that rounding makes equal either may be the largest; of numbers that are apart only one is."""
+    near = Argument(("n",), lambda random, shape, sizes: 1.0 + 1e-12 * np.arange(shape[0]), is_differentiated=False)
+    _, exact = asked(lambda x: np.asarray(np.argmax(x)), x=near)
     assert not exact.outputs[0].where.any()
+    assert exact.kinks == 1
     question, exact = asked(lambda x: np.asarray(np.argmax(x)), x=spread("n").fixed())
     right = exact.outputs[0].values
     assert measure(question, exact, {"outputs/0": right})["outputs/0"].ratio == 0
     assert measure(question, exact, {"outputs/0": right + 1})["outputs/0"].ratio == np.inf
+
+
+@pytest.mark.parametrize("precision", ["fp32", "bf16", "fp16", "fp64"])
+def test_a_tie_that_is_there_on_purpose_is_held(precision):
+    """Of equal numbers the definition says which one is the largest, and whether one is less than another argument's."""
+    equal = Argument(("n",), lambda random, shape, sizes: np.full(shape, 1.3), is_differentiated=False)
+    question, exact = asked(lambda x: np.asarray(np.argmax(x)), precision=precision, x=equal)
+    assert measure(question, exact, {"outputs/0": np.asarray(0)})["outputs/0"].ratio == 0
+    assert measure(question, exact, {"outputs/0": np.asarray(32)})["outputs/0"].problem == "another choice"
+    question, exact = asked(lambda x, y: x <= y, precision=precision, x=equal, y=equal)
+    assert measure(question, exact, {"outputs/0": np.zeros(33, bool)})["outputs/0"].ratio == np.inf
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_last_of_equal_largest_numbers_is_seen(seed):
+    """In every question that the operator is asked, as far as there are two largest numbers."""
+    for trial in plan(catalog()["argmax_of_equals"]):
+        question = trial.question(seed)
+        exact = exact_of(trial, question, seed)
+        x, axis = trial.arguments(seed)["x"], trial.parameters["axis"]
+        last = x.shape[axis] - 1 - np.argmax(np.flip(x, axis), axis)
+        is_seen = measure(question, exact, {"outputs/0": last})["outputs/0"].ratio == np.inf
+        assert is_seen == bool((last != exact.outputs[0].values).any()), trial.form
+
+
+@pytest.mark.parametrize("name", ["outputs/0", "gradients/x"])
+@pytest.mark.parametrize("is_elementwise", [False, True])
+def test_complex_numbers_where_real_ones_are_right_are_a_problem(name, is_elementwise):
+    """Their real part alone would be right."""
+    question, exact = asked(lambda x: np.tanh(x), is_elementwise=is_elementwise, x=normal("n"))
+    x = question.arguments["x"].astype(np.float64)
+    arrays = {"outputs/0": np.tanh(x), "gradients/x": question.cotangents[0] * (1 - np.tanh(x) ** 2)}
+    assert measure(question, exact, arrays)[name].ratio < 4
+    found = measure(question, exact, arrays | {name: arrays[name] + 5j})[name]
+    assert (found.ratio, found.problem) == (np.inf, "gave complex numbers, not real ones")
 
 
 def test_a_float32_within_float64_is_seen():

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from reports.audit_text import audit_block, coverage_block
@@ -19,9 +20,10 @@ from vigil.audit.known import KnownCall, of_processor
 from vigil.audit.limits import AuditLimits
 from vigil.audit.plan import plan
 from vigil.audit.script import on_gpu
-from vigil.audit.sweep import Extent, Row, _findings, _key, audit, covered, rows_of
+from vigil.audit.sweep import Extent, Row, _findings, _fixed, _gaps, _key, _verdict, _worst, audit, covered, rows_of
 from vigil.cli.main import main
 from vigil.documents.audit import Audit
+from vigil.documents.failure import Failure
 from vigil.documents.verification import LimitFacts
 from vigil.errors import CannotRun
 from vigil.process.build_spec import fault_entry
@@ -229,6 +231,8 @@ def test_a_known_finding_is_told_as_one(tmp_path):
         ({"precisions": ["bf16"]}, False),
         ({"operators": ["tan"]}, False),
         ({"ways": ["torch.exp"]}, False),
+        ({"forms": ["*, transposed"]}, True),
+        ({"forms": ["*, nan and infinities"]}, False),
     ],
 )
 def test_a_known_finding_explains_itself_alone(more, is_explained):
@@ -240,6 +244,7 @@ def test_a_known_finding_explains_itself_alone(more, is_explained):
         "quantity": "gradients/x",
         "precision": "fp32",
         "ratio": 50.0,
+        "form": "n=33, fp32, transposed",
     }
     assert known_call(**more).explains(**finding) is is_explained
 
@@ -291,6 +296,112 @@ def test_what_several_known_findings_explain_is_told_by_each():
     assert told(one, other) == [("gradients/x", "x", "finding-1.py"), ("gradients/y", "y", None)]
     assert told(one) == [("gradients/x", "x", "finding-1.py"), ("gradients/y", None, None)]
     assert told() == [("gradients/x", None, "finding-1.py")]
+
+
+def row_of(operator: str, way: str, kind: str = "fine", **more) -> Row:
+    """Return a row of an operator's first question."""
+    trial = plan(catalog()[operator])[0]
+    return Row(trial, trial.question(0), way, "eager", kind, **more)
+
+
+def fixed_of(known: KnownCall, rows, *, ways=("*",), names=("tanh", "exp"), lost=None) -> list[str]:
+    """Return what an audit of two operators says no longer shows."""
+    extent = Extent(entries=[catalog()[name] for name in names], modes=["eager"], ways=ways)
+    return _fixed([known], [], extent, "torch", "2.13.0", rows, lost or {})
+
+
+def failure_of(message: str, category: str = "died") -> Failure:
+    """Return why a process ended."""
+    return Failure(category=category, phase="verify", step=0, message=message, log_tail=())
+
+
+BOTH = (row_of("tanh", "torch.tanh"), row_of("exp", "torch.exp"))
+
+
+@pytest.mark.parametrize(
+    ("rows", "more", "is_fixed"),
+    [
+        (BOTH, {}, True),
+        (BOTH, {"ways": ("torch.*",)}, True),
+        (BOTH, {"ways": ("torch.nn.*",)}, False),
+        (BOTH[:1], {"names": ("tanh",)}, False),
+        ((BOTH[0], BOTH[1]._replace(kind="cannot")), {}, False),
+        ((BOTH[0], BOTH[1]._replace(kind="raises")), {}, False),
+        ((BOTH[0], BOTH[1]._replace(kind="refused", quantity="gradients")), {}, False),
+        ((BOTH[0], BOTH[1]._replace(kind="refused", quantity="forward")), {}, True),
+        ((BOTH[0], BOTH[1]._replace(kind="absent")), {}, True),
+        ((*BOTH, row_of("exp", "torch.exp_", "cannot")), {}, False),
+        (BOTH, {"lost": {"elementwise": [failure_of("exp: a signal")]}}, False),
+        (BOTH, {"lost": {"elementwise": [failure_of("elementwise: not answered: sin: a signal")]}}, False),
+        (BOTH, {"lost": {"elementwise": [failure_of("sin: a signal")]}}, True),
+    ],
+)
+def test_a_known_finding_is_fixed_where_all_its_calls_were_asked(rows, more, is_fixed):
+    """One operator or call of several is no evidence, nor is one that refuses, raises, or whose process ended before."""
+    known = known_call(operators=["tanh", "exp"], ways=["torch.*"])
+    assert fixed_of(known, rows, **more) == (["own"] if is_fixed else [])
+
+
+def test_a_known_finding_that_is_seen_is_not_fixed():
+    """Where any of its calls shows it."""
+    known = known_call(operators=["tanh", "exp"], ways=["torch.*"])
+    wrong = row_of("exp", "torch.exp", "wrong", quantity="gradients/x", measured=Measured(1e6), limit=32.0)
+    findings = _findings([BOTH[0], wrong], 0, "torch", "2.13.0", [known], {})
+    extent = Extent(entries=[catalog()[name] for name in ("tanh", "exp")], modes=["eager"])
+    assert _fixed([known], findings, extent, "torch", "2.13.0", [BOTH[0], wrong], {}) == []
+
+
+def test_a_failure_is_told_before_what_no_longer_shows():
+    """What a process left unanswered is no evidence that anything was fixed."""
+    failure = failure_of("exp: a signal")
+    assert _verdict([failure], [], ["own"], BOTH).name == "failed:died"
+    assert _verdict([], [], ["own"], BOTH).name == "regressed"
+
+
+def test_a_death_that_is_known_ends_as_known():
+    """Of the operator that it was of alone: another, and a family that was never answered, are failures."""
+    message = "exp: a signal"
+    rows = [BOTH[0], row_of("exp", "", "died", message=message)]
+    known = known_call(operators=["exp"], ways=["*"], kinds=["died"], quantities=["*"])
+    findings = _findings(rows, 0, "torch", "2.13.0", [known], {})
+    assert _verdict([failure_of(message)], findings, [], rows).name == "known-finding"
+    assert _verdict([failure_of(message)], _findings(rows, 0, "torch", "2.13.0", [], {}), [], rows).name == "failed:died"
+    others = ("sin: a signal", f"elementwise: not answered: {message}")
+    assert {str(_verdict([failure_of(message), failure_of(each)], findings, [], rows).name) for each in others} == {"failed:died"}
+
+
+def test_a_call_without_a_gradient_is_held_to_its_outputs():
+    """The gradient that it has not is told as refused, and is no wrong one."""
+    trial = plan(catalog()["tanh"], precisions=["fp32"])[0]
+    question = trial.question(0)
+    exact = exact_of(trial, question, 0)
+    told = {"way": "torch.tanh", "status": "answered", "changed": [], "other_bits": [], "moved": [], "no_gradient": "No gradient"}
+    for factor, kinds in ((1.0, {"refused"}), (1.01, {"refused", "wrong"})):
+        rows, near = rows_of(trial, question, exact, told, {"outputs/0": exact.outputs[0].values * factor}, "eager", LIMITS)
+        assert {row.kind for row in rows} == kinds
+        assert [each.key for each in near] == ["outputs fp32"]
+
+
+def test_an_output_none_of_whose_elements_is_held_is_told():
+    """It is a gap: the call may give what it likes."""
+    trial = plan(catalog()["argmax"], precisions=["fp32"])[0]
+    question = trial.question(0)
+    exact = exact_of(trial, question, 0)
+    told = {"way": "torch.argmax", "status": "answered", "changed": [], "other_bits": [], "moved": []}
+    arrays = {"outputs/0": exact.outputs[0].values}
+    assert [row.kind for row in rows_of(trial, question, exact, told, arrays, "eager", LIMITS)[0]] == ["fine"]
+    nowhere = exact.outputs[0]._replace(where=np.zeros(exact.outputs[0].values.shape, bool))
+    [row] = rows_of(trial, question, exact._replace(outputs=[nowhere]), told, arrays, "eager", LIMITS)[0]
+    assert (row.kind, row.quantity) == ("unheld", "outputs/0")
+    assert [each.status for each in _gaps([row])] == ["unheld"]
+
+
+def test_what_a_wrong_call_gave_within_its_limit_widens_none():
+    """Nor what a known finding gave: rows are made of calls that are right."""
+    wrong = row_of("tanh", "keras.ops.tanh", "wrong", quantity="gradients/x", measured=Measured(1e6), limit=32.0)
+    right = {("tanh", "outputs fp32", "torch.tanh", "fp32"): 2.0, ("tanh", "outputs fp32", "keras.ops.tanh", "fp32"): 31.0}
+    assert _worst(right, [wrong]) == {"tanh": {"outputs fp32": 2.0}}
+    assert _worst(right, []) == {"tanh": {"outputs fp32": 31.0}}
 
 
 def test_lost_accuracy_may_not_show(tmp_path):

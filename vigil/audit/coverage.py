@@ -7,7 +7,7 @@ an audited name, is an error.
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from runners.contract.audit.ways import named_by
 from vigil.documents.audit import AuditCoverage
@@ -29,15 +29,21 @@ def gaps_of(framework: str) -> dict[str, str]:
 
 
 def coverage_of(
-    framework: str, public: Mapping[str, Mapping[str, str]], called: Mapping[str, Sequence[str]]
+    framework: str,
+    public: Mapping[str, Mapping[str, str]],
+    called: Mapping[str, Sequence[str]],
+    *,
+    answered: Collection[str] | None = None,
 ) -> Iterator[AuditCoverage]:
     """Yield what an audit reaches of each namespace. A name is audited if another name of the same object is.
 
     Args:
         public: the public names of each, in full, as the release has them, and the first name of the same object.
         called: the names that each operator is called by.
+        answered: those of them that were held to something, in an audit; None: no call was made.
     """
-    own, gaps = {named_by(name) for names in called.values() for name in names}, list(gaps_of(framework))
+    own = {named_by(name) for names in called.values() for name in names if answered is None or name in answered}
+    gaps = list(gaps_of(framework))
     firsts = {first for names in public.values() for name, first in names.items() if name in own}
     for namespace, names in public.items():
         left = [name for name, first in names.items() if first not in firsts]

@@ -7,12 +7,15 @@ https://doi.org/10.1137/1.9780898718027, section 1.5).
 Gradients are held to differences of the definition, not to a derivative that anyone wrote down: along directions, by central
 differences of fourth order. Each element of a direction is 1 or -1, so that an error of any element moves it. Elementwise
 operators are held in each element. Where two steps of the difference disagree, the derivative jumps, and nothing is held to it.
+
+Outputs that are not floating are choices, and held exactly where rounding changes none. Equal numbers are moved alike for them: a
+tie that is there on purpose stays one, and what is right of it is told by the definition.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -53,7 +56,7 @@ class Direction(NamedTuple):
 
 
 class Exact(NamedTuple):
-    """What is right for one question. kinks: directions, and elements, that nothing is held to.
+    """What is right for one question. kinks: directions, and elements of outputs and gradients, that nothing is held to.
 
     derivatives: those by other ways than reverse mode, where they are asked for.
     """
@@ -63,6 +66,10 @@ class Exact(NamedTuple):
     directions: dict[str, list[Direction]]
     kinks: int
     derivatives: Derivatives | None = None
+
+    def without_gradients(self) -> Exact:
+        """Return what is right of the outputs alone."""
+        return self._replace(gradients={}, directions={}, derivatives=None)
 
 
 Vectors = Callable[[np.ndarray, np.random.Generator], list[np.ndarray]]
@@ -80,10 +87,16 @@ def exact_of(trial: Trial, question: Question, seed: int, *, vectors: Vectors | 
     random = np.random.default_rng((seed, trial.number, 2))
     outputs = entry.evaluate(arguments, trial.parameters)
     moved = [entry.evaluate(_moved(arguments, question, random), trial.parameters) for _ in range(_DRAWS)]
-    held = [_held(each, [draw[place] for draw in moved], question, entry.is_elementwise) for place, each in enumerate(outputs)]
+    alike = moved
+    if any(each.dtype.kind != "f" for each in outputs):
+        alike = [entry.evaluate(each, trial.parameters) for each in _moved_alike(trial, question, seed)]
+    held = [
+        _held(each, [draw[place] for draw in (moved if each.dtype.kind == "f" else alike)], question, entry.is_elementwise)
+        for place, each in enumerate(outputs)
+    ]
     gradients: dict[str, Held] = {}
     directions: dict[str, list[Direction]] = {}
-    kinks = 0
+    kinks = sum(int((~each.where).sum()) for each in held)
     for name in question.differentiated:
         if entry.is_elementwise:
             gradients[name] = _elements_gradient(trial, arguments, question, name, random)
@@ -107,16 +120,33 @@ def _moved(arguments: Mapping[str, np.ndarray], question: Question, random: np.r
     found = {}
     for name, array in arguments.items():
         if array.dtype.kind == "f":
-            unit = UNITS["fp32" if name in question.kept and question.precision != "fp64" else question.precision]
-            array = array * (1.0 + unit * random.uniform(-1.0, 1.0, array.shape))
+            array = array * (1.0 + _unit_of(name, question) * random.uniform(-1.0, 1.0, array.shape))
         found[name] = array
     return found
+
+
+def _moved_alike(trial: Trial, question: Question, seed: int) -> Iterator[dict[str, np.ndarray]]:
+    """Yield arguments as `_moved` does, but with one factor for all numbers that were drawn of one size, in any argument."""
+    arguments, random = trial.arguments(seed), np.random.default_rng((seed, trial.number, 5))
+    drawn = {name: np.abs(each) for name, each in trial.unrounded(seed).items() if each.dtype.kind == "f"}
+    numbers, places = np.unique(np.concatenate([np.zeros(0), *(each.ravel() for each in drawn.values())]), return_inverse=True)
+    ends = np.cumsum([each.size for each in drawn.values()])
+    for _ in range(_DRAWS):
+        shares = np.split(random.uniform(-1.0, 1.0, numbers.size)[places], ends[:-1])
+        yield arguments | {
+            name: arguments[name] * (1.0 + _unit_of(name, question) * share.reshape(each.shape))
+            for (name, each), share in zip(drawn.items(), shares, strict=False)
+        }
+
+
+def _unit_of(name: str, question: Question) -> float:
+    return UNITS["fp32" if name in question.kept and question.precision != "fp64" else question.precision]
 
 
 def _held(values: np.ndarray, moved: list[np.ndarray], question: Question, is_elementwise: bool) -> Held:
     same = [each for each in moved if each.shape == values.shape]
     if values.dtype.kind != "f":
-        # A choice that rounding changes, as that between two equal numbers, is held to nothing.
+        # A choice that rounding changes, as that between two numbers that it makes equal, is held to nothing.
         where = np.logical_and.reduce([each == values for each in same]) if same else np.ones(values.shape, bool)
         return Held(values, None, where)
     finite = np.isfinite(values)

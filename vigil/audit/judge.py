@@ -28,6 +28,11 @@ FINE, WRONG, RAISES, BITS, WRITES, MOVES, DEVICE = "fine", "wrong", "raises", "b
 ABSENT, CANNOT = "absent", "cannot"
 # Of a derivative by another way than reverse mode: the framework says that it has none, or raises another error.
 REFUSED, RAISED = "refused", "raised"
+# Of an output: rounding changes what is right of each of its elements, so that nothing is held to it.
+UNHELD = "unheld"
+
+# Definitions give a complex result as two real ones, so that one that comes back has been given where a real one is right.
+_COMPLEX = "gave complex numbers, not real ones"
 
 
 class Measured(NamedTuple):
@@ -91,6 +96,8 @@ def _element(observed: np.ndarray | None, held: Held) -> Measured:
     if observed is None or observed.shape != held.values.shape:
         what = "nothing" if observed is None else f"shape {observed.shape}"
         return Measured(math.inf, problem=f"gave {what}, not shape {held.values.shape}")
+    if observed.dtype.kind == "c":
+        return Measured(math.inf, problem=_COMPLEX)
     if held.floors is None:
         wrong = (observed != held.values) & held.where
         return _at(wrong, observed, held, math.inf, "another choice") if wrong.any() else Measured(0.0)
@@ -123,6 +130,8 @@ def _along(observed: np.ndarray | None, question: Question, exact: Exact, argume
     if observed is None or observed.shape != shape:
         what = "nothing" if observed is None else f"shape {observed.shape}"
         return Measured(math.inf, problem=f"gave {what}, not shape {shape}")
+    if observed.dtype.kind == "c":
+        return Measured(math.inf, problem=_COMPLEX)
     gradient = np.asarray(observed, np.float64)
     if not np.isfinite(gradient).all():
         first = np.unravel_index(int(np.argmax(~np.isfinite(gradient))), shape)

@@ -29,6 +29,8 @@ class KnownCall(Part):
 
     kinds: of findings. quantities: `gradients/*`. most: floors beyond which it is another finding; left out where numbers are
     wrong. evidence: a script below docs/findings/, or a link. cpu_flags: of the processor, as in `verify.known_findings`.
+    forms: of what is tried, in words (`Trial.form`): `*, transposed` where it is of a layout alone, `*, nan and infinities` where
+        what is given else is right.
     devices: where the calls are made. counts: over how many of them arguments are cut, where it shows. What shows on one shows
         on several as well, as far as these are asked the same.
     """
@@ -42,6 +44,7 @@ class KnownCall(Part):
     quantities: tuple[str, ...] = ("*",)
     precisions: tuple[str, ...] = ("*",)
     modes: tuple[str, ...] = ("*",)
+    forms: tuple[str, ...] = ("*",)
     most: float = Field(default=float("inf"), gt=0)
     cpu_flags: tuple[str, ...] = ()
     devices: tuple[str, ...] = ("cpu",)
@@ -50,18 +53,26 @@ class KnownCall(Part):
 
     def covers(self, *, framework: str, release: str, mode: str) -> bool:
         """Is it one of this framework, release and mode?"""
-        return _any(framework, self.frameworks) and _any(release, self.releases) and _any(mode, self.modes)
+        return is_like(framework, self.frameworks) and is_like(release, self.releases) and is_like(mode, self.modes)
 
     def names(self, operator: str, way: str | None) -> bool:
         """Is it one of this call?"""
-        return _any(operator, self.operators) and _any(way or "", self.ways)
+        return is_like(operator, self.operators) and is_like(way or "", self.ways)
 
     def explains(
-        self, *, operator: str, way: str | None, kind: str, quantity: str | None, precision: str, ratio: float | None
+        self,
+        *,
+        operator: str,
+        way: str | None,
+        kind: str,
+        quantity: str | None,
+        precision: str,
+        ratio: float | None,
+        form: str = "",
     ) -> bool:
         """Is a finding this one?"""
-        placed = _any(kind, self.kinds) and _any(quantity or "", self.quantities) and _any(precision, self.precisions)
-        return self.names(operator, way) and placed and not (ratio or 0.0) > self.most
+        is_of = is_like(kind, self.kinds) and is_like(quantity or "", self.quantities) and is_like(precision, self.precisions)
+        return self.names(operator, way) and is_of and is_like(form, self.forms) and not (ratio or 0.0) > self.most
 
 
 def of_processor(known: Sequence[KnownCall], flags: str, *, device: str = "cpu", devices: int = 1) -> list[KnownCall]:
@@ -73,7 +84,8 @@ def of_processor(known: Sequence[KnownCall], flags: str, *, device: str = "cpu",
     ]
 
 
-def _any(value: str, patterns: Sequence[str]) -> bool:
+def is_like(value: str, patterns: Sequence[str]) -> bool:
+    """Is a value like any of the patterns?"""
     return any(fnmatch.fnmatchcase(value, pattern) for pattern in patterns)
 
 

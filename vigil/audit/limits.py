@@ -2,17 +2,20 @@
 
 A row is one audit: how far the farthest call of each operator was. The limit of an operator's outputs, or gradients, in a
 precision is the largest row times what the largest of many audits with other seeds was over the others. An operator that no row
-names has the widest limit that any has. Calls of known findings are in no row.
+names has the widest limit that any has; in a reduced precision, the farthest that a row may tell of. No limit is more than a
+tenth of a value that is rounded once, however few bits the precision has. Calls of known findings are in no row.
 """
 
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from vigil.audit.exact import UNITS
 from vigil.digests import digest_of, read_listed
 from vigil.documents.verification import LimitFacts
 from vigil.paths import reference_directory
@@ -25,6 +28,11 @@ MARGIN = 8.0
 LEAST = 4.0
 # Farther than this from what is right is no rounding of a good algorithm: it stands in the list of known findings or nowhere.
 LARGEST = 64.0
+# Of a value, by which no call may be off in any precision: 512 floors of bfloat16 are more than the value, and zeros would pass.
+# A tenth is 44 floors of it, beyond all that whole audits showed of calls that are right (docs/audit.md).
+LARGEST_SHARE = 0.1
+# Of these there are rows of PyTorch alone, of all operators that are right there: without one, no margin comes to the largest.
+REDUCED = ("bf16", "fp16")
 
 
 @dataclass(frozen=True)
@@ -38,7 +46,17 @@ class AuditLimits:
     def of(self, operator: str, quantity: str, precision: str) -> float:
         """Return how many floors a quantity, `outputs/0`, may be off."""
         known = self.largest.get((operator, key_of(quantity, precision)))
-        return self.margin * (LARGEST if known is None else max(known, LEAST))
+        margin = min(self.margin, 1.0) if known is None and precision in REDUCED else self.margin
+        return min(margin * (LARGEST if known is None else max(known, LEAST)), most_of(precision))
+
+
+def most_of(precision: str) -> float:
+    """Return how many floors the largest share of a value is: those of a value that is rounded once.
+
+    >>> round(most_of("bf16"), 1), round(most_of("fp16"), 1)
+    (44.3, 354.7)
+    """
+    return LARGEST_SHARE * math.sqrt(3.0) / UNITS[precision]
 
 
 def key_of(quantity: str, precision: str) -> str:

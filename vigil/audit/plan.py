@@ -15,6 +15,7 @@ from runners.contract.operators.trials import rounded
 from vigil.audit.entry import Entry
 
 LAYOUTS = ("transposed", "strided", "offset", "channels_last")
+PLAIN = "plain"
 GIVEN, ANY = "given", "nan and infinities"
 # No denormal numbers: TensorFlow and XLA take them as zero on CPUs.
 _ANY = (np.nan, np.inf, -np.inf, 0.0, -0.0, 1e-37, -1e-37, 1e30, -1e30, 1.0, -1.0)
@@ -34,7 +35,7 @@ class Trial(NamedTuple):
     sizes: Mapping[str, int]
     parameters: Mapping[str, Any]
     precision: str
-    layout: str = "plain"
+    layout: str = PLAIN
     values: str = GIVEN
     derives: bool = False
 
@@ -47,17 +48,21 @@ class Trial(NamedTuple):
         """Return what is tried, in words."""
         said = [f"{name}={size}" for name, size in self.sizes.items()]
         said += [f"{name}={value}" for name, value in self.parameters.items()]
-        said += [self.precision] + [each for each in (self.layout, self.values) if each not in ("plain", GIVEN)]
+        said += [self.precision] + [each for each in (self.layout, self.values) if each not in (PLAIN, GIVEN)]
         return ", ".join(said)
 
     def arguments(self, seed: int) -> dict[str, np.ndarray]:
         """Return arguments in float64: numbers that the precision has, which depend on the seed and on what is tried."""
+        return {name: self._rounded(name, each) for name, each in self.unrounded(seed).items()}
+
+    def unrounded(self, seed: int) -> dict[str, np.ndarray]:
+        """Return the arguments as they were before the precision rounded them: numbers are equal where they are meant to be."""
         key = json.dumps([self.entry.name, sorted(self.sizes.items()), self.parameters, self.values], sort_keys=True)
         random = np.random.default_rng((seed, zlib.crc32(key.encode())))
         found = self.entry.draw(random, self.sizes)
         if self.values == ANY:
             found = {name: _with_any(random, each) if each.dtype.kind == "f" else each for name, each in found.items()}
-        return {name: self._rounded(name, each) for name, each in found.items()}
+        return found
 
     def _rounded(self, name: str, array: np.ndarray) -> np.ndarray:
         if array.dtype.kind != "f" or self.precision == "fp64":
@@ -132,9 +137,9 @@ def plan(
     tried: list[tuple[Mapping[str, int], Mapping[str, Any], str, str, str, bool]] = []
     if "fp32" in allowed:
         kept = _quick(entry, forms) if is_quick else forms
-        tried += [(size, parameters, "fp32", "plain", GIVEN, False) for size, parameters in kept]
+        tried += [(size, parameters, "fp32", PLAIN, GIVEN, False) for size, parameters in kept]
         if entry.takes_any:
-            tried.append((entry.sizes[min(2, len(entry.sizes) - 1)], entry.parameters[0], "fp32", "plain", ANY, False))
+            tried.append((entry.sizes[min(2, len(entry.sizes) - 1)], entry.parameters[0], "fp32", PLAIN, ANY, False))
     if not is_quick:
         middle, large = (entry.sizes[min(place, len(entry.sizes) - 1)] for place in (2, 3))
         if has_layouts and "fp32" in allowed and not entry.is_program:
@@ -142,10 +147,10 @@ def plan(
         for precision in allowed:
             if precision == "fp64":
                 # In float64 nothing of a derivative's formula hides behind rounding; each set of parameters may have its own.
-                tried += [(first, each, precision, "plain", GIVEN, True) for each in entry.parameters]
-                tried.append((middle, entry.parameters[-1], precision, "plain", GIVEN, derives_largely))
+                tried += [(first, each, precision, PLAIN, GIVEN, True) for each in entry.parameters]
+                tried.append((middle, entry.parameters[-1], precision, PLAIN, GIVEN, derives_largely))
             elif precision != "fp32":
-                tried += [(size, entry.parameters[-1], precision, "plain", GIVEN, False) for size in (middle, large)]
+                tried += [(size, entry.parameters[-1], precision, PLAIN, GIVEN, False) for size in (middle, large)]
     return [Trial(entry, number, *each) for number, each in enumerate(tried)]
 
 

@@ -9,7 +9,7 @@ import json
 import math
 import queue
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import datetime, timezone
 from pathlib import Path
@@ -25,10 +25,27 @@ from runners.contract.audit.request import OPTION, AuditRequest
 from runners.contract.files import replace_text
 from runners.contract.protocol.events import read_events
 from vigil.audit.coverage import coverage_of
+from vigil.audit.definitions import catalog
 from vigil.audit.entry import Entry
 from vigil.audit.exact import Exact, exact_of
-from vigil.audit.judge import BITS, DEVICE, MOVES, RAISED, RAISES, REFUSED, WRITES, WRONG, Measured, apart, measure
-from vigil.audit.known import KnownCall, of_processor
+from vigil.audit.judge import (
+    ABSENT,
+    BITS,
+    CANNOT,
+    DEVICE,
+    FINE,
+    MOVES,
+    RAISED,
+    RAISES,
+    REFUSED,
+    UNHELD,
+    WRITES,
+    WRONG,
+    Measured,
+    apart,
+    measure,
+)
+from vigil.audit.known import KnownCall, is_like, of_processor
 from vigil.audit.limits import AuditLimits, key_of
 from vigil.audit.plan import Trial, plan
 from vigil.audit.script import on_gpu, script_of
@@ -55,6 +72,8 @@ from vigil.steps.processes import Ended, Started, carried_out
 # As each framework is used.
 USUAL_MODES = {"torch": "eager", "tensorflow": "eager", "jax": "jit"}
 DIED = "died"
+NOT_ANSWERED = "not answered"  # of a family, after which a failure says why
+GRADIENTS = "gradients"  # what a call refuses that has none
 _MOST_DEATHS = 20
 _POLL_SECONDS = 0.2
 _WORST_FIRST = (WRONG, DEVICE, BITS, MOVES, WRITES, DIED, RAISES)
@@ -139,7 +158,7 @@ def audit(
     began = time.monotonic()
     known = of_processor(known, str(describe_machine()["cpu_flags"]), device=extent.device, devices=extent.devices)
     rows: list[Row] = []
-    worst: dict[str, dict[str, float]] = {}
+    right: dict[tuple[str, str, str, str], float] = {}
     scores: dict[str, float] = {}
     lost: dict[str, list[Failure]] = {}
     processes: list[AuditProcess] = []
@@ -170,11 +189,11 @@ def audit(
                     rows += each.rows
                     kinks += exact.kinks
                     forms += 1
-                    _note_worst(worst, each)
+                    version = version or _version_of(directory / group.directory)
+                    _note_right(right, each, known, started.framework, version or "")
                     _note_scores(scores, each)
                     for way, call in each.derived:
                         derived[way].add(call)
-                    version = version or _version_of(directory / group.directory)
                     for row in _firsts(each.rows, scripts):
                         made = _script(directory, started.framework, version, extent, row, exact, number=len(scripts))
                         scripts[_key(row)] = made or ""
@@ -189,7 +208,9 @@ def audit(
     version = version or next((str(each.environment["framework_version"]) for each in processes
                                if "framework_version" in each.environment), None)  # fmt: skip
     findings = _findings(rows, extent.seed, started.framework, version or "", known, scripts)
-    fixed = _fixed(known, findings, extent, started.framework, version or "", rows)
+    fixed = _fixed(known, findings, extent, started.framework, version or "", rows, lost)
+    failures = [each.failure for each in processes if each.failure]
+    answered = {row.way for row in rows if row.kind not in (ABSENT, CANNOT)}
     document = Audit(
         audit_id=directory.name,
         created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
@@ -205,20 +226,20 @@ def audit(
         devices=extent.devices,
         seed=extent.seed,
         is_quick=extent.is_quick,
-        verdict=_verdict([each.failure for each in processes if each.failure], findings, fixed, rows),
-        operators=len({row.trial.entry.name for row in rows if row.kind not in (frame.ABSENT, frame.CANNOT)}),
-        ways=len({row.way for row in rows if row.kind not in (frame.ABSENT, frame.CANNOT)}),
+        verdict=_verdict([*failures, *itertools.chain(*lost.values())], findings, fixed, rows),
+        operators=len({row.trial.entry.name for row in rows if row.kind not in (ABSENT, CANNOT)}),
+        ways=len(answered),
         forms=forms,
         kinks=kinks,
         findings=tuple(findings),
         fixed=tuple(fixed),
         gaps=tuple(_gaps(rows)),
         derivatives=tuple(_derivatives(derived, rows)),
-        coverage=tuple(coverage_of(started.framework, names["public"], names["called"])) if names else (),
-        worst=worst,
+        coverage=tuple(coverage_of(started.framework, names["public"], names["called"], answered=answered)) if names else (),
+        worst=_worst(right, rows),
         processes=tuple(processes),
         limits=limits.facts,
-        families=tuple(_families(extent, known, started.framework, version or "", rows, findings, scores, lost)),
+        families=tuple(_families(extent, known, rows, findings, scores, lost, fixed)),
         seconds=round(time.monotonic() - began, 1),
     )
     document.write(directory)
@@ -359,12 +380,13 @@ def _culprit(directory: Path, group: _Group, skipped: Sequence[str]) -> str | No
 
 
 class Near(NamedTuple):
-    """How far one tensor of a call is, and how far it may be. key: of limits."""
+    """How far one tensor of a call is, and how far it may be. key: of limits. row: of the call, if it were wrong."""
 
     operator: str
     key: str
     measured: Measured
     limit: float
+    row: Row
 
 
 class _Judged(NamedTuple):
@@ -430,7 +452,7 @@ def rows_of(
     limits: AuditLimits,
 ) -> tuple[list[Row], list[Near]]:
     """Return what one answer came to: a row for each thing that is wrong with it, or one that says there is none."""
-    base = Row(trial, question, told["way"], mode, "fine")
+    base = Row(trial, question, told["way"], mode, FINE)
     if told["status"] != frame.ANSWERED:
         return [base._replace(kind=told["status"], message=told["message"])], []
     rows = [base._replace(kind=BITS, quantity=name, message="two calls with the same arguments gave other bits")
@@ -449,26 +471,50 @@ def rows_of(
         rows.append(base._replace(kind=RAISES, message=f"within a default device: {told['elsewhere_raises']}"))
     for kind in (REFUSED, RAISED):
         rows += [base._replace(kind=kind, quantity=way, message=f"{way}: {said}") for way, said in told.get(kind, {}).items()]
+    if told.get("no_gradient"):
+        rows.append(base._replace(kind=REFUSED, quantity=GRADIENTS, message=f"{GRADIENTS}: {told['no_gradient']}"))
+        exact = exact.without_gradients()
+    rows += [
+        base._replace(kind=UNHELD, quantity=f"outputs/{place}", message=f"outputs/{place}: no element is held to anything")
+        for place, held in enumerate(exact.outputs)
+        if held.where.size and not held.where.any()
+    ]
     near = []
     for quantity, measured in measure(question, exact, arrays, ways=told.get("derived", ())).items():
         limit = limits.of(trial.entry.name, quantity, question.precision)
+        wrong = base._replace(kind=WRONG, quantity=quantity, measured=measured, limit=limit, message=measured.problem)
         if not measured.ratio <= limit:
-            rows.append(base._replace(kind=WRONG, quantity=quantity, measured=measured, limit=limit, message=measured.problem))
-        near.append(Near(trial.entry.name, key_of(quantity, question.precision), measured, limit))
+            rows.append(wrong)
+        near.append(Near(trial.entry.name, key_of(quantity, question.precision), measured, limit, wrong))
     return rows or [base], near
 
 
-def _note_worst(worst: dict[str, dict[str, float]], judged: _Judged) -> None:
-    """Note how far the farthest call was of those that are right."""
-    for operator, key, measured, limit in judged.measured:
-        if measured.ratio <= limit:
+def _note_right(
+    right: dict[tuple[str, str, str, str], float], judged: _Judged, known: Sequence[KnownCall], framework: str, release: str
+) -> None:
+    """Note by operator, key, public name and precision how far what is within its limit is, and is no known finding."""
+    operators = {each.operator for each in judged.measured}  # one; of its known findings there are few
+    known = [each for each in known if any(is_like(operator, each.operators) for operator in operators)]
+    for operator, key, measured, limit, row in judged.measured:
+        if measured.ratio <= limit and _explained(row, known, framework, release) is None:
+            of = operator, key, row.way, row.question.precision
+            right[of] = max(right.get(of, 0.0), round(measured.ratio, 3))
+
+
+def _worst(right: Mapping[tuple[str, str, str, str], float], rows: Sequence[Row]) -> dict[str, dict[str, float]]:
+    """Return how far the farthest call was of those that are right; one that is wrong for some arguments is for none."""
+    wrong = {(row.trial.entry.name, row.way, row.question.precision) for row in rows if row.kind == WRONG}
+    worst: dict[str, dict[str, float]] = {}
+    for (operator, key, way, precision), ratio in right.items():
+        if (operator, way, precision) not in wrong:
             of = worst.setdefault(operator, {})
-            of[key] = max(of.get(key, 0.0), round(measured.ratio, 3))
+            of[key] = max(of.get(key, 0.0), ratio)
+    return worst
 
 
 def _note_scores(scores: dict[str, float], judged: _Judged) -> None:
     """Note by operator how far the farthest call was of all, in limits."""
-    for operator, _, measured, limit in judged.measured:
+    for operator, _, measured, limit, _ in judged.measured:
         score = measured.ratio / limit if limit > 0.0 else math.inf
         scores[operator] = max(scores.get(operator, 0.0), math.inf if math.isnan(score) else score)
 
@@ -479,8 +525,9 @@ def _note_lost(lost: dict[str, list[Failure]], processes: Sequence[AuditProcess]
     for family, trials in group.trials.items():
         names = {trial.entry.name for trial in trials}
         own = [each for each in failures if each.message.partition(": ")[0] in names]
-        if not answers_of(directory, family).exists():
-            own = own or failures[-1:]
+        if not answers_of(directory, family).exists() and failures:
+            last = failures[-1]
+            own.append(last.model_copy(update={"message": f"{family}: {NOT_ANSWERED}: {last.message}"}))
         if own:
             lost.setdefault(family, []).extend(own)
 
@@ -629,7 +676,7 @@ def _explained(row: Row, known: Sequence[KnownCall], framework: str, release: st
     for each in known:
         if each.covers(framework=framework, release=release, mode=row.mode) and each.explains(
             operator=row.trial.entry.name, way=row.way, kind=row.kind, quantity=row.quantity,
-            precision=row.question.precision, ratio=row.measured.ratio if row.measured else None,
+            precision=row.question.precision, ratio=row.measured.ratio if row.measured else None, form=row.trial.form,
         ):  # fmt: skip
             return each.name
     return None
@@ -642,29 +689,65 @@ def _fixed(
     framework: str,
     release: str,
     rows: Sequence[Row],
+    lost: Mapping[str, Sequence[Failure]],
 ) -> list[str]:
     """Return the known findings that this audit asked for and did not see. A quick one, or one of few precisions, asks less."""
     if extent.is_quick or extent.precisions:
         return []
     seen = {each.known for each in findings}
-    answered = {(row.trial.entry.name, row.way) for row in rows if row.kind != frame.ABSENT}
+    unanswered = _unanswered(extent, lost)
     missing = []
     for each in known:
         # What is wrong on one device may not be asked in the same way on several, and how much accuracy is lost depends on
         # arguments: with another seed it may be within limits.
-        if extent.devices not in each.counts or math.isfinite(each.most):
+        if extent.devices not in each.counts or math.isfinite(each.most) or each.name in seen:
             continue
-        modes = [mode for mode in extent.modes if each.covers(framework=framework, release=release, mode=mode)]
-        asked = any(each.names(operator, way) for operator, way in answered)
-        if modes and asked and each.name not in seen:
+        modes = {mode for mode in extent.modes if each.covers(framework=framework, release=release, mode=mode)}
+        if modes and _was_asked(each, extent, [row for row in rows if row.mode in modes], unanswered):
             missing.append(each.name)
     return missing
+
+
+def _was_asked(known: KnownCall, extent: Extent, rows: Sequence[Row], unanswered: Collection[str]) -> bool:
+    """Did every call that a known finding is of give an answer, as far as the release has it?
+
+    Args:
+        rows: of the modes that it is of.
+        unanswered: operators that a process did not come to the end of.
+    """
+    operators = {name for name in catalog() if is_like(name, known.operators)}
+    operators |= {entry.name for entry in extent.entries if is_like(entry.name, known.operators)}
+    if not operators <= {entry.name for entry in extent.entries} - set(unanswered):
+        return False
+    # A pattern of calls is asked for whole where it is itself like one that was asked for.
+    if not all(is_like(pattern, extent.ways) for pattern in known.ways):
+        return False
+    called, answered = set(), set()
+    for row in rows:
+        call = row.trial.entry.name, row.way
+        if row.kind != ABSENT and known.names(*call):
+            called.add(call)
+            is_answer = row.kind not in (CANNOT, RAISES, UNHELD) and (row.kind, row.quantity) != (REFUSED, GRADIENTS)
+            if is_answer and is_like(row.question.precision, known.precisions):
+                answered.add(call)
+    return bool(called) and called == answered
+
+
+def _unanswered(extent: Extent, lost: Mapping[str, Sequence[Failure]]) -> set[str]:
+    """Return the operators that a process died of, and those of families that it ended before."""
+    named = {each.message.partition(": ")[0] for failures in lost.values() for each in failures}
+    ended = {family for family, failures in lost.items() for each in failures if _is_unanswered(each, family)}
+    return {entry.name for entry in extent.entries if entry.name in named or entry.family in ended}
+
+
+def _is_unanswered(failure: Failure, family: str) -> bool:
+    return failure.message.startswith(f"{family}: {NOT_ANSWERED}: ")
 
 
 def _gaps(rows: Sequence[Row]) -> Iterator[AuditGap]:
     counts: collections.Counter = collections.Counter()
     for row in rows:
-        if row.kind in (frame.ABSENT, frame.CANNOT, REFUSED, RAISED):
+        if row.kind in (ABSENT, CANNOT, REFUSED, RAISED, UNHELD):
             counts[row.trial.entry.name, row.way, row.mode, row.kind, row.message] += 1
     for (operator, way, mode, status, message), count in sorted(counts.items()):
         yield AuditGap(operator=operator, way=way, mode=mode, status=status, count=count, message=message)
@@ -673,12 +756,11 @@ def _gaps(rows: Sequence[Row]) -> Iterator[AuditGap]:
 def _families(
     extent: Extent,
     known: Sequence[KnownCall],
-    framework: str,
-    release: str,
     rows: Sequence[Row],
     findings: Sequence[AuditFinding],
     scores: Mapping[str, float],
     lost: Mapping[str, Sequence[Failure]],
+    fixed: Sequence[str],
 ) -> Iterator[AuditFamily]:
     """Yield each family by itself, with the verdict that it would have alone; those that nothing was asked of are left out."""
     for family, entries in extent.families().items():
@@ -688,14 +770,15 @@ def _families(
             continue
         found = [each for each in findings if each.operator in names]
         # What is known may be of calls of several families: it is fixed where no family shows it.
-        fixed = _fixed(known, findings, extent, framework, release, own)
+        calls = {(row.trial.entry.name, row.way) for row in own}
+        of_family = [each.name for each in known if each.name in fixed and any(each.names(*call) for call in calls)]
         yield AuditFamily(
             name=family,
             operators=tuple(sorted({row.trial.entry.name for row in own})),
-            ways=len({row.way for row in own if row.kind not in (frame.ABSENT, frame.CANNOT)}),
+            ways=len({row.way for row in own if row.kind not in (ABSENT, CANNOT)}),
             forms=len({(row.mode, row.trial.id) for row in own}),
             worst_score=max((scores[name] for name in names & scores.keys()), default=None),
-            verdict=_verdict(failures, found, fixed, own),
+            verdict=_verdict(failures, found, of_family, own),
         )
 
 
@@ -712,28 +795,32 @@ def _derivatives(derived: Mapping[str, set[tuple[str, str]]], rows: Sequence[Row
             yield AuditDerivative(way=way, calls=len(asked), refused=refused, raised=raised, wrong=wrong)
 
 
+def _is_known_death(failure: Failure, findings: Sequence[AuditFinding]) -> bool:
+    """Did a process die of an operator of which that is known? Others have answered in processes after it."""
+    deaths = [each for each in findings if each.kind == DIED and each.problem == failure.message]
+    return bool(deaths) and all(each.known for each in deaths)
+
+
 def _verdict(
     failures: Sequence[Failure], findings: Sequence[AuditFinding], fixed: Sequence[str], rows: Sequence[Row]
 ) -> StepVerdict:
     new = [each for each in findings if each.known is None]
     wrong = [each for each in new if each.kind in (WRONG, DEVICE, BITS, MOVES, WRITES)]
-    failure = next(iter(failures), None)
-    calls = len({(row.trial.entry.name, row.way) for row in rows if row.kind not in (frame.ABSENT, frame.CANNOT)})
+    failure = next((each for each in failures if not _is_known_death(each, findings)), None)
+    calls = len({row.way for row in rows if row.kind not in (ABSENT, CANNOT)})
     if wrong:
-        ways = len({(each.operator, each.way) for each in wrong})
+        ways = len({each.way for each in wrong})
         return StepVerdict(name=Verdict.REGRESSED, reason=f"{ways} of {calls:,} public calls compute what they should not")
+    if failure:
+        return StepVerdict(name=failure.verdict, reason=failure.message, failure=failure)
     if fixed:
         names = ", ".join(fixed)
         return StepVerdict(
             name=Verdict.REGRESSED,
             reason=f"known finding {names} no longer shows: remove it from reference_results/audit/known_findings.yaml",
         )
-    if failure:
-        return StepVerdict(name=failure.verdict, reason=failure.message, failure=failure)
     if new:
-        return StepVerdict(
-            name=Verdict.FAILED_CRASH, reason=f"{len({(each.operator, each.way) for each in new})} public calls raise an error"
-        )
+        return StepVerdict(name=Verdict.FAILED_CRASH, reason=f"{len({each.way for each in new})} public calls raise an error")
     if not calls:
         return StepVerdict(name=Verdict.UNKNOWN, reason="no call of this framework was made: nothing was held to anything")
     if findings:

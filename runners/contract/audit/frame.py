@@ -5,6 +5,7 @@ What is right is known to the conductor alone. Here a call is made, twice, and w
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -206,8 +207,7 @@ def _asked(
         return row | {"status": ABSENT, "message": f"{framework.name} has no {way}"}, {}
     try:
         call = called(way, call)
-        made = adapter.prepared(call, question)
-        answer = made()
+        made, answer, question, row["no_gradient"] = _answered(adapter, call, question)
         if mutant:
             mutated = adapter.prepared(MUTANTS[mutant](call, adapter.tools), question)()
             if not has_effect(answer.named(), mutated.named()):
@@ -220,9 +220,7 @@ def _asked(
         status = CANNOT if error.category == "unsupported" else RAISES
         return row | {"status": status, "message": str(error)[:_LONGEST_MESSAGE]}, {}
     except Exception as error:  # whatever a call raises is an answer of its own, and others go on
-        message = _said(error)
-        is_said = any(phrase in str(error) for phrase in HAS_NONE)  # Keras says first what it was calling
-        return row | {"status": CANNOT if is_said else RAISES, "message": message}, {}
+        return row | {"status": CANNOT if _is_said(error) else RAISES, "message": _said(error)}, {}
     arrays = answer.named()
     other = [name for name in arrays if held[name] != again[name].tobytes()]
     moved = [f"outputs/{place}" for place, each in enumerate(later) if each != held[f"outputs/{place}"]]
@@ -241,6 +239,32 @@ def _asked(
         arrays |= derived.arrays
         row |= {"derived": derived.answered, "refused": derived.refused, "raised": derived.raised}
     return row, arrays
+
+
+def _answered(adapter: Adapter, call: Call, question: Question) -> tuple[Callable[[], Answer], Answer, Question, str]:
+    """Return what makes a call, what it gave, what it was asked, and what the framework says of a gradient that it has not.
+
+    Without a gradient the call is asked once more for its outputs alone: they are held as any are.
+
+    Raises:
+        Exception: Whatever the call raised, with its gradients where it raises without them too.
+    """
+    try:
+        made = adapter.prepared(call, question)
+        return made, made(), question, ""
+    except Exception as error:  # whatever a call raises, `_asked` tells it
+        if isinstance(error, ContractError) or not question.differentiated or not _is_said(error):
+            raise
+        plain = question._replace(differentiated=(), cotangents=(None,) * len(question.cotangents), directions=())
+        with contextlib.suppress(Exception):
+            made = adapter.prepared(call, plain)
+            return made, made(), plain, _said(error)
+        raise
+
+
+def _is_said(error: Exception) -> bool:
+    """Does a framework say that there is no such form? Keras says first what it was calling."""
+    return any(phrase in str(error) for phrase in HAS_NONE)
 
 
 def _said(error: Exception) -> str:

@@ -1,0 +1,68 @@
+"""What a runner tells of a call: one that has no gradient is asked for its outputs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from runners.contract.audit import frame
+from runners.contract.audit.frame import Answer, Framework, Question, _asked
+
+QUESTION = Question(
+    id="own-0", operator="own", parameters={}, arguments={"x": np.ones(3, np.float32)}, differentiated=("x",), kept=(),
+    cotangents=(np.ones(3, np.float32),), precision="fp32", layout="plain", directions=({"x": np.ones(3)},) * 2,
+)  # fmt: skip
+
+
+class Adapter:
+    """Of a framework whose calls have no gradient, and say so in some words."""
+
+    tools = None
+
+    def __init__(self, said: str, *, has_outputs: bool = True) -> None:
+        self._said, self._has_outputs = said, has_outputs
+
+    def prepared(self, call, question):
+        def made() -> Answer:
+            if question.differentiated or not self._has_outputs:
+                raise LookupError(self._said)
+            outputs = [call(**question.arguments)]
+            return Answer(outputs, {}, lambda: outputs)
+
+        return made
+
+    def elsewhere(self, call, question):
+        return None
+
+
+def told(said: str, *, mutant: str = "", **more):
+    """Return the row and the arrays of a call, with a defect planted in it or without."""
+    own = Framework("own", lambda request: None, dict, lambda request: None)
+    return _asked(own, Adapter(said, **more), QUESTION, "numpy.square", lambda x: 2 * x, mutant)
+
+
+def test_a_call_without_a_gradient_answers_with_its_outputs():
+    """What is said of the gradient is told beside them."""
+    row, arrays = told("No gradient defined for operation")
+    assert (row["status"], row["no_gradient"]) == ("answered", "LookupError: No gradient defined for operation")
+    assert list(arrays) == ["outputs/0"]
+    assert arrays["outputs/0"].tolist() == [2, 2, 2]
+    assert "derived" not in row
+
+
+def test_a_mutant_without_a_gradient_says_so_too(monkeypatch):
+    """Else the gradient that it has not would count as a defect that was seen."""
+    monkeypatch.setitem(frame.MUTANTS, "own", lambda call, tools: lambda x: 3 * x)
+    row, arrays = told("No gradient defined for operation", mutant="own")
+    assert (row["status"], bool(row["no_gradient"])) == ("answered", True)
+    assert arrays["outputs/0"].tolist() == [3, 3, 3]
+
+
+@pytest.mark.parametrize(
+    ("said", "has_outputs", "status"),
+    [("No gradient defined", False, "cannot"), ("division by zero", True, "raises"), ("division by zero", False, "raises")],
+)
+def test_no_other_error_is_taken_for_a_missing_gradient(said, has_outputs, status):
+    """A type of numbers that there is not raises without gradients as well; what is no refusal is an error."""
+    row, arrays = told(said, has_outputs=has_outputs)
+    assert (row["status"], row["message"], arrays) == (status, f"LookupError: {said}", {})
