@@ -102,3 +102,13 @@ def test_a_failure_of_an_older_document_is_told_by_what_it_kept():
     old = Failure(category="crash", phase="train", step=3, message="KeyError: 1", log_tail=tuple(log_of("KeyError: 1")))
     assert of_old(old).category == "key_not_found"
     assert "triage" not in old.as_json()
+
+
+def test_what_vigil_says_of_a_users_file_decides():
+    """The line that tells what is missing, and what is allowed, is not followed by a word that nobody knows."""
+    message = "my_step.py: loss: missing. A step needs build(), batch(seed), loss(model, batch)"
+    log = log_of(f"runners.contract.steps.own.OwnFileError: {message}")
+    found = triage(Evidence(log, exit_code=3, said="program", message=message))
+    assert (found.category, found.basis, found.line) == ("illegal_argument", "evidence", message)
+    raised = [*log_of("KeyError: 'weight'"), "", "The above exception was the direct cause of the following exception:", "", *log[1:]]
+    assert triage(Evidence(raised, exit_code=3, said="program", message=message)).category == "key_not_found"

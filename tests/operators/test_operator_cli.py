@@ -58,6 +58,7 @@ def test_an_operator_is_written_and_verified(place, capsys):
         (("rows=32", "rows"), 3, "inputs: rows: no usual size"),
         (("torch.randn(rows", "torch.rands(rows"), 3, "has no attribute 'rands'"),
         (("return RMSNorm.apply(x, weight)", "return None"), 3, "gave NoneType. Allowed: tensors"),
+        (("def candidate(", "def candidat("), 3, "candidate: missing"),
     ],
 )
 def test_a_file_that_cannot_be_used_is_one_line(place, capsys, change, code, message):

@@ -246,6 +246,7 @@ def test_what_a_step_would_fail_by_is_found(step, was, planted, said) -> None:
 @pytest.mark.parametrize(("options", "said"), [
     (["--devices", "2"], "--devices: not allowed with a file of your own"),
     (["--seeds", "3"], "--seeds: not allowed with a file of your own"),
+    (["--profile", "nonsense"], "--profile: not allowed with a file of your own"),
     (["--framework", "jax"], "--framework: found jax, and wide.py is of torch"),
     (["--python", "nowhere"], "--python: nowhere: no such file"),
 ])  # fmt: skip

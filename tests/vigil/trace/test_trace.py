@@ -346,6 +346,9 @@ def test_what_ends_in_an_error_is_no_answer(tmp_path, monkeypatch, capfd) -> Non
     script.write_text("print('nothing to see')\n")
     assert main(["trace", str(script)]) == 3
     assert "found neither torch" in capfd.readouterr().err
+    script.write_text("import torch\nprint('nothing to see')\n")
+    assert main(["trace", str(script)]) == 3
+    assert "carries out no operator of torch" in capfd.readouterr().err
 
 
 @pytest.fixture
