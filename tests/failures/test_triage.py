@@ -110,5 +110,6 @@ def test_what_vigil_says_of_a_users_file_decides():
     log = log_of(f"runners.contract.steps.own.OwnFileError: {message}")
     found = triage(Evidence(log, exit_code=3, said="program", message=message))
     assert (found.category, found.basis, found.line) == ("illegal_argument", "evidence", message)
-    raised = [*log_of("KeyError: 'weight'"), "", "The above exception was the direct cause of the following exception:", "", *log[1:]]
+    cause = "The above exception was the direct cause of the following exception:"
+    raised = [*log_of("KeyError: 'weight'"), "", cause, "", *log[1:]]
     assert triage(Evidence(raised, exit_code=3, said="program", message=message)).category == "key_not_found"
