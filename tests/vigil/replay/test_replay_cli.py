@@ -70,8 +70,11 @@ def test_a_step_that_cannot_be_gone_to_is_wrong_usage(run_directory, capsys, ste
 
 
 def test_what_is_no_run_is_said(tmp_path, run_directory, capsys):
-    """An empty directory, and a run that has not ended."""
-    assert main(["replay", str(tmp_path / "gone")]) == 3
+    """No directory, an empty one, and a run that has not ended."""
+    assert main(["replay", str(tmp_path / "gone")]) == 2
+    assert "gone: no such directory" in capsys.readouterr().err
+    (tmp_path / "empty").mkdir()
+    assert main(["replay", str(tmp_path / "empty")]) == 3
     assert "spec.json" in capsys.readouterr().err
     assert main(["replay", str(run_directory)]) == 2
     assert "a run that has ended" in capsys.readouterr().err
