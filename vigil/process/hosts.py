@@ -1,5 +1,6 @@
-"""Runners that start from a process which has imported their framework already, one host a framework, release and count of cores.
+"""Runners that start from a process which has imported their framework already.
 
+There is one host a framework, release and count of cores, and for what is expected of a user's step one of its own.
 Every runner still has a process of its own, forked before any operation has run (runners/contract/protocol/host.py).
 """
 
