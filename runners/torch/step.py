@@ -122,7 +122,9 @@ class _Step:
         for parameter in self.model.parameters():
             parameter.grad = None
         torch.manual_seed(_SEED)
-        return self.own.call("optimizer", self.model) if self.own.has("optimizer") else None
+        optimizer = self.own.call("optimizer", self.model) if self.own.has("optimizer") else None
+        self._begun_groups = _numbers_of_groups(optimizer) if optimizer is not None else {}
+        return optimizer
 
     def autocast(self) -> contextlib.AbstractContextManager:
         return autocast(self.precision, device=self.device)
@@ -216,7 +218,10 @@ class _Step:
         return found
 
     def _numbers_of(self, optimizer: Any) -> Arrays:
-        """Return the plain numbers of an optimizer, and an empty array for each parameter that has no gradient."""
+        """Return the plain numbers that an optimizer has changed, and an empty array for each parameter that has no gradient.
+
+        What it was made with is the file's to say, as another release of it may.
+        """
         found: Arrays = {}
         for name, parameter in self.model.named_parameters():
             if parameter.grad is None:
@@ -224,11 +229,8 @@ class _Step:
             for slot, value in optimizer.state.get(parameter, {}).items():
                 if isinstance(value, (bool, int, float)):
                     found[f"{_NUMBERS}/{name}/{slot}"] = np.asarray(value)
-        for place, group in enumerate(optimizer.param_groups):
-            for key, value in group.items():
-                if isinstance(value, (bool, int, float)):
-                    found[f"{_GROUPS}/{place}/{key}"] = np.asarray(value)
-        return found
+        changed = _numbers_of_groups(optimizer).items() - self._begun_groups.items()
+        return found | {name: np.asarray(value) for name, value in changed}
 
     def predicted(self, batch: Batch, evaluation: Callable[[Batch], Sequence[Any]], read: Callable[[Any], np.ndarray]) -> Arrays:
         """Return loss and outputs in evaluation mode."""
@@ -553,6 +555,11 @@ def _begun(own: OwnFile, name: str, tensor: torch.Tensor) -> torch.Tensor:
 
 def _tensors(batch: Batch) -> list[Any]:
     return [leaf for leaf in leaves(batch) if isinstance(leaf, torch.Tensor)]
+
+
+def _numbers_of_groups(optimizer: Any) -> dict[str, float]:
+    groups = ((place, key, value) for place, group in enumerate(optimizer.param_groups) for key, value in group.items())
+    return {f"{_GROUPS}/{place}/{key}": value for place, key, value in groups if isinstance(value, (bool, int, float))}
 
 
 def _form(leaf: Any) -> Any:

@@ -273,3 +273,14 @@ def loss(model, batch):
     _, oracle, batches = begun(tmp_path, source)
     with pytest.raises(Exception, match="same bits as other numbers"):
         oracle.train([[batches[0]]])
+
+
+def test_what_an_optimizer_is_made_with_is_the_files_own(tmp_path):
+    """A side with another rate or decay makes other updates of the same gradients: only what has changed since is taken over."""
+    source = "RATE = 0.1\n\ndef optimizer(model):\n    return torch.optim.SGD(model.parameters(), lr=RATE)\n"
+    program, oracle, batches = begun(tmp_path, source)
+    answer = program.train([[batches[0]], [batches[1]]])
+    before, gradients = group(answer, "before"), group(answer, "gradients")
+    after = {name: tensor for name, tensor in answer.items() if name.startswith("after/")}
+    oracle.own._module.RATE = 0.2
+    assert far(lambda: oracle.update(before, gradients), oracle, after)["after/params/0.weight"] > 50.0
