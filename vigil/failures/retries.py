@@ -11,7 +11,7 @@ import dataclasses
 from collections import Counter
 from collections.abc import Iterable
 
-import scipy
+from scipy import special
 
 from vigil.documents.failure import Retry
 from vigil.failures.categories import CATEGORIES
@@ -46,7 +46,7 @@ class Tries:
             helped=helped,
             tried=tried,
             chance=round(a / (a + b), 4),
-            below=round(float(scipy.stats.beta.ppf(_BELOW, a, b)), 4),
+            below=round(float(special.betaincinv(a, b, _BELOW)), 4),
         )
 
 
