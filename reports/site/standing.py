@@ -85,7 +85,7 @@ def cells_of(sources: Sources, results: Mapping[Key, Sequence[CellResult]]) -> d
             known = replace(_of_result(last), remark=remark) if last else None
             standing, is_last = _with_night(known, planned.get(key, {}).get(kind), sources.night)
             of_hash = last.recipe_hash if last and is_last else _hash_of(sources.night, key[0])
-            stale = _stale(standing, of_hash, key, sources=sources, newest=newest)
+            stale = _stale(standing, of_hash, key, sources=sources, newest=newest, tested=tested.get(framework))
             standings[kind] = replace(standing, stale=stale)
         if problem := problem_of(sources.night.releases.get(framework) if sources.night else None):
             untested = f"the release that night {sources.night_id} asked for could not be tested: {problem}"
@@ -198,9 +198,15 @@ def problem_of(release: NightRelease | None) -> str | None:
 
 
 def _stale(
-    standing: Standing, of_hash: str | None, key: Key, *, sources: Sources, newest: Mapping[tuple[str, str], str]
+    standing: Standing,
+    of_hash: str | None,
+    key: Key,
+    *,
+    sources: Sources,
+    newest: Mapping[tuple[str, str], str],
+    tested: str | None,
 ) -> str | None:
-    """Return why a result says nothing of today, or None."""
+    """Return why a result says nothing of today, or None. tested: the release that the night tests."""
     if standing.when is None:
         return None
     days = (sources.now - standing.when) / timedelta(days=1)
@@ -212,6 +218,10 @@ def _stale(
     current = profile.hash if profile else newest.get(key[:2])
     if None not in (current, of_hash) and of_hash != current:
         return f"of recipe hash {of_hash}; it is {current} now"
+    release = public(standing.release)
+    # What a new release has not been asked yet, the one before has not answered for it.
+    if None not in (release, tested) and release != tested:
+        return f"of release {release}; the night tests {tested}"
     return None
 
 

@@ -10,7 +10,18 @@ import pytest
 from reports.site.appearance import contrast
 from reports.site.pages import write_site
 from tests.nightly.nights import a_document, a_release
-from tests.reports.site_frames import HOSTILE, ago, frames, nights_of, sample, sources, verification
+from tests.reports.site_frames import (
+    HOSTILE,
+    ago,
+    frames,
+    night,
+    night_release,
+    night_row,
+    nights_of,
+    sample,
+    sources,
+    verification,
+)
 from vigil.documents.night import DONE
 from vigil.documents.verdict import Verdict
 from vigil.nightly.cells import row_of, step_cells
@@ -64,10 +75,24 @@ def test_no_fine_stands_beside_a_step_that_is_wrong(tmp_path, verdict, word, sen
     """A user's own step is no cause of the history's, and yet the first sentence and the badge have it."""
     [cell, *_] = step_cells("my_step.py", "jax", "quick")
     row = row_of(cell, basis="b", chosen="new").replace(status=DONE, seconds=1.0, verdict=verdict, reason="so")
-    night = a_document([], files=("/ours/my_step.py",), steps=(row,), releases={"jax": a_release("jax")})
-    svg = badge_of([sample()], [verification()], tmp_path / "out", night=night)
+    document = a_document([], files=("/ours/my_step.py",), steps=(row,), releases={"jax": a_release("jax", version="0.10.2")})
+    svg = badge_of([sample()], [verification()], tmp_path / "out", night=document)
     assert words_of(svg) == ["Vigil", word]
     assert sentence in (tmp_path / "out" / "index.html").read_text(encoding="utf-8")
+
+
+def test_what_a_new_release_has_not_been_asked_yet_is_not_fine(tmp_path):
+    """Of two looks tonight's budget reached one; the other is of the release before, however young."""
+    left = {"status": "left", "verdict": None, "reason": None, "seconds": None}
+    document = night(night_row("verify"), night_row("reproduce", **left), releases={"jax": night_release("0.11.0")})
+    rows = [sample(night="2026-11-21-1", created=ago(days=1), release="0.10.2")], [verification(release="0.11.0")]
+    assert words_of(badge_of(*rows, tmp_path / "out", night=document)) == ["Vigil", "unknown"]
+    first = (tmp_path / "out" / "index.html").read_text(encoding="utf-8")
+    assert "Nothing wrong seen in 1 of 2 looks" in first
+    assert "of release 0.10.2; the night tests 0.11.0" in first
+    asked = [sample(release="0.11.0")], [verification(release="0.11.0")]
+    document = night(night_row("verify"), night_row("reproduce"), releases={"jax": night_release("0.11.0+cpu")})
+    assert words_of(badge_of(*asked, tmp_path / "asked", night=document)) == ["Vigil", "fine"]
 
 
 def test_the_badge_can_be_read(tmp_path):
