@@ -13,13 +13,18 @@ from typing import Any
 from reports.tables import markdown_table
 from reports.verification_table import IN_SHORT_FORM, without_answer
 from runners.contract.files import replace_text
+from vigil.documents.context import parse_context
 from vigil.documents.night import (
+    AUDIT,
+    DONE,
     REPRODUCE,
     SAME_BITS,
+    STEP,
     VERIFY,
     CellRow,
     Night,
     NightVerdict,
+    StepRow,
 )
 from vigil.documents.verdict import Verdict
 from vigil.progress import duration
@@ -106,8 +111,24 @@ def steps(document: Night) -> list[tuple[str, ...]]:
     """Return a row for each context of a user's own step, and each audit: its verdict, and since which night it has that."""
     return [
         (row.recipe, row.context.text, str(row.ended_as or row.status), row.since or "-", _short(row.reason or row.chosen))
-        for row in document.steps
+        for row in own_rows(document)
     ]
+
+
+def own_rows(document: Night) -> list[StepRow]:
+    """Return the rows of users' own steps and of audits, and of those that are not fine since an earlier night a row as well."""
+    rows = {row.key: row for row in document.steps}
+    for finding in document.standing:
+        kind, _, rest = finding.key.partition(" ")
+        if kind not in (STEP, AUDIT) or (finding.key in rows and rows[finding.key].is_done):
+            continue
+        recipe, profile, context = rest.rsplit(" ", 2)
+        rows[finding.key] = StepRow(
+            key=finding.key, kind=STEP if kind == STEP else AUDIT, recipe=recipe, profile=profile, context=parse_context(context),
+            basis="", chosen="", status=DONE, since=finding.night,
+            verdict=finding.verdict, reason=finding.reason, directory=finding.directory, stands=finding.verdict.is_outside,
+        )  # fmt: skip
+    return list(rows.values())
 
 
 def narrowed(document: Night) -> list[tuple[str, ...]]:
@@ -123,7 +144,7 @@ def lost(document: Night) -> list[tuple[str, ...]]:
 def step_commands(document: Night) -> list[str]:
     """Return the commands that show steps of a user's own, and audits, again which are not fine."""
     return [
-        own_command(document, row.kind, row.recipe, row.context) for row in document.steps if row.is_done and not is_fine(row)
+        own_command(document, row.kind, row.recipe, row.context) for row in own_rows(document) if row.is_done and not is_fine(row)
     ]
 
 
@@ -242,7 +263,7 @@ def markdown(document: Night) -> str:
     lines = [f"# {headline(document)}", ""]
     lines += [*markdown_table(RELEASE_COLUMNS, releases(document)), ""]
     lines += [*markdown_table(COLUMNS, table(document)), ""]
-    if document.steps:
+    if own_rows(document):
         lines += [f"## {STEPS.capitalize()}", "", *markdown_table(STEP_COLUMNS, steps(document)), ""]
         lines += [*(f"- `{_inline(line).replace('`', '')}`" for line in step_commands(document)), ""]
     if document.narrowed:

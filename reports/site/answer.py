@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import scipy
 from markupsafe import Markup
 
-from reports.site.appearance import APPEARANCES, FAILED, NEUTRAL, OTHER, Appearance, appearance_of, word_of
+from reports.site.appearance import APPEARANCES, FAILED, LEFT, NEUTRAL, OTHER, Appearance, appearance_of, word_of
 from reports.site.causes import BETTER, STEP, WORSE, Cause, Found, Nights, Trouble, families, is_looked_at, where_of
 from reports.site.cell_results import CellResult, Key
 from reports.site.charts import MeanBands, judged, sparkline, strip
@@ -349,21 +349,29 @@ def answer_of(
 
 
 def with_own_steps(answer: Answer, steps: Sequence[StepRow]) -> Answer:
-    """Return the answer with what the night found of users' own steps, and of audits.
+    """Return the answer with what is known of users' own steps, and of audits.
 
-    Causes are of recipes alone, and `fine` is not said beside a step that is wrong.
+    Causes are of recipes alone, and `fine` is not said beside a step that is wrong, nor beside one that has no answer.
     """
-    found = [(plain(step.recipe), appearance_of(step.verdict)) for step in steps if step.verdict is not None]
+    found = [(plain(step.recipe), appearance_of(step.ended_as or LEFT)) for step in steps]
     bad = [(name, appearance) for name, appearance in found if appearance.name in (Verdict.REGRESSED, FAILED)]
+    rest = [answer.title.replace("Fine: ", "Of recipes ", 1), *answer.details]
     if not bad:
-        return answer
-    named = ", ".join(dict.fromkeys(name for name, _ in bad))
-    are = "is" if len(bad) == 1 else "are"
-    told = f"{count(len(bad), 'context')} of your own steps and audits {are} wrong or failed: {named}."
+        unanswered = [name for name, appearance in found if appearance.name in (Verdict.UNKNOWN, LEFT)]
+        if not unanswered or answer.name != Verdict.REPRODUCED:
+            return answer
+        told = f"Nothing wrong seen, but {_own_told(unanswered, 'unknown or left')} That is not yet fine."
+        return Answer(NEUTRAL, "~", told, rest)
+    told = _own_told([name for name, _ in bad], "wrong or failed")
     worst = min((appearance for _, appearance in bad), key=lambda each: list(APPEARANCES).index(each.name))
     if list(APPEARANCES).index(answer.name) < list(APPEARANCES).index(worst.name):
         return replace(answer, title=f"{answer.title} And {told}")
-    return Answer(worst.name, worst.mark, f"Wrong: {told}", [answer.title, *answer.details])
+    return Answer(worst.name, worst.mark, f"Wrong: {told}", rest)
+
+
+def _own_told(names: Sequence[str], what: str) -> str:
+    are = "is" if len(names) == 1 else "are"
+    return f"{count(len(names), 'context')} of your own steps and audits {are} {what}: {', '.join(dict.fromkeys(names))}."
 
 
 def _causes_told(causes: Sequence[Cause]) -> str:

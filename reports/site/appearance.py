@@ -61,7 +61,7 @@ APPEARANCES = {
             **_same("#f0e442", _BLACK),
         ),
         Appearance(
-            STALE, "○", "stale", "older than a week, or of another version of the recipe: says nothing of today",
+            STALE, "○", "stale", "older than a week, or of another recipe or release than today's: says nothing of today",
             light=("#e4e4e4", "#333333"), dark=("#3a3d44", "#e6e6e6"),
         ),
         Appearance(

@@ -16,7 +16,7 @@ from typing import Any
 import jinja2
 
 from reports.failure_text import triage_rows
-from reports.night_summary import step_commands
+from reports.night_summary import own_rows, step_commands
 from reports.site import badge, charts, feed, glance, words
 from reports.site.answer import CauseRow, Teller, answer_of, night_counts, seen_drops, source_of, tiles_of, with_own_steps
 from reports.site.appearance import APPEARANCES, FAILED, appearance_of, word_of
@@ -158,7 +158,7 @@ class _Site:
         """Write what is wrong, by cause, and everything else at a glance."""
         sources, cells = self.sources, self.cells
         releases, failures = glance.releases_of(sources, cells), glance.failures_of(sources, cells)
-        own_steps = sources.night.steps if sources.night else ()
+        own_steps = own_rows(sources.night) if sources.night else ()
         answer = answer_of(sources, cells, self.found, self.powers, tested=self.drifts.looked_at["tested"])
         answer = with_own_steps(answer, own_steps)
         tiles = tiles_of(cells, self.found, releases)

@@ -22,9 +22,10 @@ from tests.reports.site_frames import (
     sources,
     verification,
 )
+from tests.reports.site_pages import read
 from vigil.documents.night import DONE
 from vigil.documents.verdict import Verdict
-from vigil.nightly.cells import row_of, step_cells
+from vigil.nightly.cells import audit_cells, row_of, step_cells
 
 SVG = "{http://www.w3.org/2000/svg}"
 WRONG = {"verdict": "regressed"}
@@ -79,6 +80,36 @@ def test_no_fine_stands_beside_a_step_that_is_wrong(tmp_path, verdict, word, sen
     svg = badge_of([sample()], [verification()], tmp_path / "out", night=document)
     assert words_of(svg) == ["Vigil", word]
     assert sentence in (tmp_path / "out" / "index.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("verdict", "word", "sentence"),
+    [
+        (Verdict.REGRESSED, "wrong", "Wrong: 1 context of your own steps and audits is wrong or failed: losses."),
+        (Verdict.UNKNOWN, "unknown", "Nothing wrong seen, but 1 context of your own steps and audits is unknown or left: losses."),
+    ],
+)
+def test_no_fine_stands_beside_an_audit_that_an_earlier_night_found_wrong(tmp_path, verdict, word, sentence):
+    """It is covered, so tonight has no row of it; it stands in the same table, with the night that found it and its command."""
+    key = "audit losses quick jax-jit-fp32-x1"
+    standing = {"key": key, "night": "2026-11-20-1", "verdict": verdict, "reason": "2 calls", "directory": "d"}
+    document = night(night_row("verify"), night_row("reproduce"), standing=(standing,))
+    svg = badge_of([sample()], [verification()], tmp_path / "out", night=document)
+    assert words_of(svg) == ["Vigil", word]
+    first = (tmp_path / "out" / "index.html").read_text(encoding="utf-8")
+    assert sentence in first
+    assert "Fine: " not in first
+    [row] = [text for _, _, text in read(tmp_path / "out" / "index.html").all("tr") if "2 calls" in text]
+    assert row.startswith("lossesjax-jit-fp32-x1")
+    assert "2026-11-20-1" in row
+    assert "vigil audit losses" in re.sub("<[^>]+>", "", first)
+
+
+def test_no_fine_stands_beside_an_audit_that_the_budget_left(tmp_path):
+    [cell, *_] = audit_cells(["jax"])
+    row = row_of(cell, basis="b", chosen="new").replace(status="left")
+    document = night(night_row("verify"), night_row("reproduce"), steps=(row,))
+    assert words_of(badge_of([sample()], [verification()], tmp_path / "out", night=document)) == ["Vigil", "unknown"]
 
 
 def test_what_a_new_release_has_not_been_asked_yet_is_not_fine(tmp_path):

@@ -247,7 +247,7 @@ def _end(night: NightFile, runs: Path, arguments: argparse.Namespace) -> int:
     if cells := report.table(document):
         print_table("cells of tonight", report.COLUMNS, cells, notes=())
     print_notes(report.notes(document))
-    if document.steps:
+    if report.own_rows(document):
         print_table(report.STEPS, report.STEP_COLUMNS, report.steps(document), notes=report.step_commands(document))
     if document.narrowed:
         print_table(report.NARROWED, report.NARROWED_COLUMNS, report.narrowed(document), notes=())
