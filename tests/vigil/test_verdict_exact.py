@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from unittest.mock import Mock
+
 import pytest
 
 from reports.block import verdict_block
+from tests.nightly.nights import a_cell, a_document, a_row
 from tests.vigil.judged import JAX, RECIPE, make_rows
 from vigil.documents.context import parse_context
 from vigil.documents.invocation import Invocation, PublishedTarget
 from vigil.documents.judgement import Metric
+from vigil.nightly.ledger import Ledger
+from vigil.nightly.night_verdict import judge_night
 from vigil.references.exact import judge_runs
+from vigil.runs import carry_out
+from vigil.runs.until_decided import rule
 
 METRIC = Metric(name="train_loss", unit="nats", direction="lower", selection="last")
 EXACT = {"seed": 0, "within": 5e-7, "precisions": ["fp32", "fp64"]}
@@ -24,7 +31,7 @@ def a_target(metric, value, **changes):
 TARGETS = (a_target("train_loss", 0.042898), a_target("train_accuracy", 0.993879))
 
 
-def run(values, *, accuracy=1786 / 1797, context=JAX, targets=TARGETS, n_seeds=0):
+def run(values, *, accuracy=1786 / 1797, context=JAX, targets=TARGETS, n_seeds=0, **facts):
     """Return the verdict on losses by seed, beside a reference of so many seeds around 0.042."""
     rows = [
         row.model_copy(
@@ -34,7 +41,7 @@ def run(values, *, accuracy=1786 / 1797, context=JAX, targets=TARGETS, n_seeds=0
     ]
     return judge_runs(
         list(values.items()), metrics={seed: {"train_loss": loss, "train_accuracy": accuracy} for seed, loss in values.items()},
-        rows=rows, recipe=RECIPE, metric=METRIC, context=parse_context(context), targets=targets, checksum="c0de", n_test=1797,
+        rows=rows, recipe=RECIPE, metric=METRIC, context=parse_context(context), targets=targets, checksum="c0de", n_test=1797, **facts,
     )  # fmt: skip
 
 
@@ -102,6 +109,37 @@ def test_other_seeds_are_judged_by_the_band(values, name):
 def test_without_a_reference_other_seeds_stay_unknown():
     """Printed digits of one seed say nothing of a second one."""
     assert run({0: 0.0428982, 1: 0.042}).name == "unknown"
+
+
+@pytest.mark.parametrize(("loss", "stands"), [(0.0428982, False), (0.0428986, True)])
+def test_digits_that_are_not_as_printed_are_no_chance(loss, stands):
+    """Beside a second seed in its band a night of many numbers excused them by that seed's p value."""
+    found = run({0: loss, 1: 0.042}, n_seeds=30)
+    assert (found.p_value is None) is stands
+    night = judge_night(a_document([a_row(a_cell(), verdict=found.name, p_value=found.p_value)]), Ledger([]))
+    assert (night.verdict.exit_code, night.verdict.judged) == ((1, 0) if stands else (0, 1))
+
+
+@pytest.mark.parametrize(("loss", "name"), [(0.0428982, "reproduced"), (0.0428986, "regressed")])
+def test_digits_decide_where_seeds_are_added_until_the_evidence_does(loss, name):
+    """The evidence is of all seeds, and no excuse for a digit."""
+    losses = {seed: 0.042 + 0.0006 * (-1) ** seed for seed in range(12)} | {0: loss}
+    alone = run(losses, n_seeds=30, targets=(), sequential=rule(range(12), effect=None))
+    found = run(losses, n_seeds=30, sequential=rule(range(12), effect=None))
+    assert (alone.name, found.name) == ("reproduced", name)
+    assert found.sequential is not None
+    assert found.sequential == alone.sequential
+    assert f"; all seeds: reproduced, {alone.reason}" in found.reason
+    assert found.values[0].verdict == name
+
+
+def test_what_the_last_evaluation_gave_is_asked_however_seeds_are_run(monkeypatch):
+    """An invocation whose seeds are added one by one is held to the same digits."""
+    given = {}
+    monkeypatch.setattr(carry_out, "judge_runs", lambda values, **facts: given.update(facts) or Mock())
+    record = Mock(failure=None, seed=0, curve=[Mock(metrics={"train_loss": 2.0}), Mock(metrics={"train_loss": 1.0})])
+    carry_out.judge_records(Mock(source="digits_mlp", recipe=RECIPE, sequential=rule(range(12), effect=None)), [record])
+    assert given["metrics"] == {0: {"train_loss": 1.0}}
 
 
 def test_the_block_prints_the_digits(tmp_path):

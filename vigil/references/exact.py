@@ -1,6 +1,7 @@
 """Published values that are to come out digit for digit: one seed is held to them, and needs no reference.
 
-The rest of an invocation is judged by its band, as ever. Both must hold.
+The rest of an invocation is judged by its band, as ever; seeds that are added until the evidence decides by that, all of them.
+Both must hold.
 """
 
 from __future__ import annotations
@@ -39,8 +40,9 @@ def judge_runs(
         reference: what `judge` takes besides.
     """
     outcomes = _outcomes(targets, metrics, profile=recipe.profile, context=context)
-    decided = {each.exact.seed for each in outcomes.values() if each.exact and each.exact.metric == metric.name}
-    rest, others = None, [(seed, value) for seed, value in values if seed not in decided]
+    is_sequential = reference.get("sequential") is not None
+    decided = _decided(outcomes, metric)
+    rest, others = None, [(seed, value) for seed, value in values if is_sequential or seed not in decided]
     if others:
         rest = judge(others, recipe=recipe, metric=metric, context=context, targets=targets, **reference)
     if rest and not outcomes:
@@ -83,6 +85,11 @@ def _outcomes(
     return found
 
 
+def _decided(outcomes: Mapping[int, JudgedTarget], metric: Metric) -> set[int]:
+    """Return the seeds whose value of the metric is to come out digit for digit."""
+    return {each.exact.seed for each in outcomes.values() if each.exact and each.exact.metric == metric.name}
+
+
 def _with_exact(
     rest: Judgement | None,
     outcomes: Mapping[int, JudgedTarget],
@@ -94,12 +101,16 @@ def _with_exact(
 ) -> Judgement:
     """Return the verdict on all runs, of which `rest` is the band's on those that no value is exact for, if there are any."""
     name = _name(list(outcomes.values()), metric=metric)
-    names = {entry.seed: entry.verdict for entry in rest.values} if rest else {}
+    decided = _decided(outcomes, metric)
+    names = {entry.seed: entry.verdict for entry in rest.values if entry.seed not in decided} if rest else {}
     numbers = [value for _, value in values if value is not None]
-    reasons = [_text(outcomes), *([f"other seeds: {rest.name}, {rest.reason}"] if rest else [])]
+    which = "all" if rest and rest.sequential else "other"
+    reasons = [_text(outcomes), *([f"{which} seeds: {rest.name}, {rest.reason}"] if rest else [])]
     base = rest or without_band(name, "", metric=metric, values=())
     return base.replace(
         name=name if rest is None else min(name, rest.name, key=_ORDER.index),
+        # Digits that are not as printed are no chance, however well the other seeds lie.
+        p_value=base.p_value if name is Verdict.REPRODUCED else None,
         reason="; ".join(reasons),
         values=tuple(SeedValue(seed=seed, value=value, verdict=names.get(seed, name)) for seed, value in values),
         mean=math.fsum(numbers) / len(numbers),

@@ -224,8 +224,7 @@ def judge_records(invocation: Invocation, records: Sequence[Record]) -> Judgemen
     first, samples = records[0], load_samples(reference_directory(invocation.source), invocation.recipe.name)
     judged = judge_runs(
         [(record.seed, record.metric.value) for record in records],
-        # Seeds that are added until the evidence decides are judged by that alone.
-        metrics={} if invocation.sequential else {record.seed: record.curve[-1].metrics for record in records if record.curve},
+        metrics={record.seed: record.curve[-1].metrics for record in records if record.curve},
         rows=samples.standing,
         source=invocation.source,
         recipe=invocation.recipe,
