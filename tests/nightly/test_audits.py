@@ -67,6 +67,16 @@ def test_a_family_that_is_wrong_is_told_and_not_looked_at_again(bench):
     assert [finding.key for finding in second.standing] == [KEY]
 
 
+def test_what_is_wrong_stays_wrong_when_its_night_is_broken_off(bench):
+    """No night judged it, and it is covered all the same: the next one says it, and so does the one after."""
+    night = night_of(bench, FakeWork({KEY: WRONG}))
+    steps = tuple(row.replace(stands=None, since=None) for row in night.document.steps)
+    Night.read(night.directory).replace(steps=steps, finished=None, verdict=None).write(night.directory)
+    second = night_of(bench, FakeWork())
+    assert isinstance(second, NothingNew)
+    assert [finding.key for finding in second.standing] == [KEY]
+
+
 @pytest.mark.parametrize(
     ("name", "moves"),
     [

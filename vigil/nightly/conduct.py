@@ -16,8 +16,8 @@ from vigil.documents.night import (
     AUDIT,
     LEFT,
     PENDING,
+    REPRODUCE,
     RUNNING,
-    VERIFY,
     Night,
     NightNarrowing,
     NightRecipe,
@@ -371,7 +371,7 @@ def _standing(cells: Sequence[NightCell], bases: Bases, ledger: Ledger, due: Seq
         if cell.key in due_keys or result is None:
             continue
         verdict = result.verdict
-        if verdict.is_undecided or verdict.is_failed or (verdict.is_outside and (result.stands or cell.kind == VERIFY)):
+        if verdict.is_undecided or verdict.is_failed or (verdict.is_outside and (result.stands or cell.kind != REPRODUCE)):
             standing.append(
                 StandingFinding(
                     key=cell.key, night=result.night, verdict=verdict, reason=result.reason, directory=result.directory
