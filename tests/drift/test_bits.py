@@ -5,6 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
+from vigil.documents.verification import SHORT, WHOLE
 from vigil.drift.bits import NOT_DETERMINISTIC, NOT_WORSE, UNDECIDED, WORSE
 from vigil.drift.findings import detect, something_drifts
 
@@ -51,6 +52,55 @@ def test_the_distance_to_float64_of_both_sides_decides(runs, verified, old, new,
     assert something_drifts(report) == is_drift
     if what == NOT_WORSE:
         assert (found.old.worst_ratio, found.new.worst_ratio) == (3.0, 30.0)
+
+
+def after(frame, nights):
+    """Return verifications so many nights later."""
+    return frame.assign(created=frame["created"] + pd.Timedelta(days=nights))
+
+
+def worse_in(report):
+    """Return what is worse against float64, by context, with both releases; something drifts where there is any."""
+    found = {cell["context"]: (each.old_release, each.new_release) for cell, each in report.moves if each.what == WORSE}
+    assert something_drifts(report) == bool(found)
+    return found
+
+
+def test_a_release_that_was_verified_and_not_trained_yet_is_told_to_be_worse(cell_runs, verified):
+    """A night verifies first, and its budget may leave the training."""
+    old = cell_runs([88.0, 88.4, 88.1], seeds=[0, 1, 2])
+    sides = pd.concat([verified(("0.9.2", *GOOD)), after(verified(("0.10.2", *OUT)), 3)])
+    assert worse_in(report_of(old, sides)) == {"jax-jit-fp32-x1": ("0.9.2", "0.10.2")}
+    back = cell_runs([88.0, 88.4, 88.1], seeds=[0, 1, 2], nights=[0, 1, 9])
+    assert worse_in(report_of(back, sides)) == {}  # the nights went back to the release that is right
+
+
+def test_a_context_that_is_verified_and_never_trained_is_told_to_be_worse(runs, verified):
+    """Most contexts of a night are; their cell says what it is."""
+    report = report_of(runs(), verified(("0.9.2", *GOOD), ("0.10.2", *OUT), precision="bf16", devices=2))
+    assert worse_in(report) == {"jax-jit-bf16-x2": ("0.9.2", "0.10.2")}
+    [cell] = [cell for cell, each in report.moves if each.what == WORSE]
+    assert (cell["framework"], cell["recipe_hash"]) == ("jax", "aa11")
+    by_hand = verified(("0.9.2", *GOOD), ("0.10.2", *OUT), precision="bf16").assign(night=None)
+    assert worse_in(report_of(runs(), by_hand)) == {}
+
+
+@pytest.mark.parametrize("last", [OUT, None, ("failed:crash", float("nan"), float("nan"))])
+def test_what_was_wrong_stays_worse_until_a_release_is_right(cell_runs, verified, last):
+    """It is beside the last release that was right, whether the newest is wrong as well or has no answer."""
+    releases = ["0.9.2"] * 4 + ["0.10.2", "0.10.3"]
+    samples = cell_runs([88.0, 88.4, 88.1, 88.3, 88.2, 88.3], releases=releases)
+    sides = verified(("0.9.2", *GOOD), ("0.10.2", *OUT), *([("0.10.3", *last)] if last else []))
+    worse = {"jax-jit-fp32-x1": ("0.9.2", "0.10.3" if last == OUT else "0.10.2")}
+    assert worse_in(report_of(samples, sides)) == worse
+    assert worse_in(report_of(samples, pd.concat([sides, after(verified(("0.10.3", *GOOD)), 9)]))) == {}
+
+
+@pytest.mark.parametrize("later", [("failed:crash", float("nan"), float("nan")), GOOD])
+def test_a_failure_and_a_short_look_that_finds_nothing_take_nothing_back(runs, verified, later):
+    short = after(verified(("0.10.2", *later)), 9).assign(form=SHORT)
+    sides = pd.concat([verified(("0.9.2", *GOOD), ("0.10.2", *OUT)).assign(form=WHOLE), short])
+    assert worse_in(report_of(runs(), sides)) == {"jax-jit-fp32-x1": ("0.9.2", "0.10.2")}
 
 
 def test_the_same_bits_under_both_releases_have_not_moved(runs, verified):

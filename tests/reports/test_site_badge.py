@@ -86,7 +86,7 @@ def test_no_fine_stands_beside_a_step_that_is_wrong(tmp_path, verdict, word, sen
     ("verdict", "word", "sentence"),
     [
         (Verdict.REGRESSED, "wrong", "Wrong: 1 context of your own steps and audits is wrong or failed: losses."),
-        (Verdict.UNKNOWN, "unknown", "Nothing wrong seen, but 1 context of your own steps and audits is unknown or left: losses."),
+        (Verdict.UNKNOWN, "unknown", "Nothing wrong seen, but 1 context of your own steps and audits is unknown or left: "),
     ],
 )
 def test_no_fine_stands_beside_an_audit_that_an_earlier_night_found_wrong(tmp_path, verdict, word, sentence):

@@ -41,7 +41,8 @@ def run(values, *, accuracy=1786 / 1797, context=JAX, targets=TARGETS, n_seeds=0
     ]
     return judge_runs(
         list(values.items()), metrics={seed: {"train_loss": loss, "train_accuracy": accuracy} for seed, loss in values.items()},
-        rows=rows, recipe=RECIPE, metric=METRIC, context=parse_context(context), targets=targets, checksum="c0de", n_test=1797, **facts,
+        rows=rows, recipe=RECIPE, metric=METRIC, context=parse_context(context), targets=targets, checksum="c0de", n_test=1797,
+        **facts,
     )  # fmt: skip
 
 

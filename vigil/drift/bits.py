@@ -8,12 +8,14 @@ between releases.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import pandas as pd
 
-from vigil.drift.series import CELL, NO_RELEASE, Series
+from vigil.documents.verification import SHORT
+from vigil.drift.series import CARRIED, CELL, NO_RELEASE, CollectedSeries, Series
 
 NOT_WORSE, WORSE, UNDECIDED, NOT_DETERMINISTIC = (
     "moved, not worse",
@@ -46,6 +48,11 @@ class VerifiedRelease:
         """Whether a tensor was out and no known finding excuses it. What failed or is not known is neither."""
         return self.verdict == "regressed" or (self.verdict == "reproduced" and self.worst_score > 1.0)
 
+    @property
+    def is_unanswered(self) -> bool:
+        """Whether it ended without an answer."""
+        return _is_unanswered(self.verdict)
+
 
 @dataclass(frozen=True)
 class BitChange:
@@ -60,23 +67,77 @@ class BitChange:
     reason: str
 
 
-def moved(series: Sequence[Series], samples: pd.DataFrame, verifications: pd.DataFrame) -> dict[int, BitChange]:
-    """Return, by the place of the series, what moved; series whose bits are the same or not known are not in it.
+@dataclass(frozen=True)
+class Moves:
+    """What moved. of_series: by the place of the series. others: the cell and what moved, where no series goes on."""
 
-    Args:
-        samples: the runs that the series were made from: a planted fault has other bits, and so may a run by hand.
+    of_series: Mapping[int, BitChange]
+    others: Sequence[tuple[dict[str, Any], BitChange]]
+
+
+def moved(collected: CollectedSeries, verifications: pd.DataFrame, *, all_runs: bool = False) -> Moves:
+    """Return what moved; cells whose bits are the same or not known are not in it.
+
+    Bits are those of the runs that the series were made from: a planted fault has other bits, and so may a run by hand.
+    A cell that was verified alone can be worse against float64 too, and a release before it was trained.
     """
-    bits, sides = _bits(samples), _sides(verifications)
+    clean = verifications[verifications["fault"].fillna("none") == "none"]
+    of_nights = clean if all_runs else clean[clean["night"].notna()]
+    bits, sides = _bits(collected.runs), _sides(clean)
+    worse = _worse(_looks(collected.runs, of_nights), sides)
     found = {}
-    for number, each in enumerate(series):
-        result = _one(each, bits, sides)
+    for number, each in enumerate(collected.series):
+        result = _one(each, bits, sides, worse.pop(_key(each), None))
         if result is not None:
             found[number] = result
-    return found
+    last = clean.sort_values("created", kind="stable").drop_duplicates([*CELL, "recipe_hash"], keep="last")
+    cells = {tuple(row[name] for name in (*CELL, "recipe_hash")): row for row in last.to_dict("records")} if worse else {}
+    others = [
+        ({name: cells[key][name] for name in CARRIED if name in cells[key]}, _worse_than(before, after, ()))
+        for key, (before, after) in sorted(worse.items())
+    ]
+    return Moves(found, others)
 
 
 def _key(series: Series) -> CellKey:
     return (*(series.cell[name] for name in CELL), series.cell["recipe_hash"])
+
+
+def _looks(samples: pd.DataFrame, verifications: pd.DataFrame) -> dict[CellKey, list[str]]:
+    """Return by cell and newest hash the releases that gave an answer, trained or verified, the last one looked at first."""
+    columns = [*CELL, "recipe_hash", "release", "created"]
+    answered = [samples[samples["value"].notna()], verifications[~verifications["verdict"].map(_is_unanswered).astype(bool)]]
+    looks = pd.concat([frame[columns] for frame in answered if len(frame)] or [samples[columns]])
+    looks = looks[looks["release"].notna() & (looks["release"] != NO_RELEASE)].sort_values("created", kind="stable")
+    found: dict[tuple[str, ...], dict[str, list[str]]] = {}
+    for *cell, digest, release, _ in looks.iloc[::-1].itertuples(index=False, name=None):
+        found.setdefault(tuple(cell), {}).setdefault(digest, []).append(release)
+    newest = {cell: next(iter(by_hash.items())) for cell, by_hash in found.items()}
+    return {(*cell, digest): list(dict.fromkeys(releases)) for cell, (digest, releases) in newest.items()}
+
+
+def _worse(
+    looks: Mapping[CellKey, Sequence[str]], sides: Mapping[tuple[str, ...], VerifiedRelease]
+) -> dict[CellKey, tuple[VerifiedRelease, VerifiedRelease]]:
+    """Return the cells whose newest verified release is out, with the last one before it that was within its limits.
+
+    A release between that is out as well excuses nothing, nor does a newest one that nobody has verified yet.
+    """
+    found = {}
+    for key, releases in looks.items():
+        verified = [each for release in releases if (each := sides.get((*key, release))) and not each.is_unanswered]
+        right = next((each for each in verified[1:] if each.within), None)
+        if verified and verified[0].outside and right is not None:
+            found[key] = (right, verified[0])
+    return found
+
+
+def _worse_than(before: VerifiedRelease, after: VerifiedRelease, seeds: tuple[int, ...]) -> BitChange:
+    return BitChange(WORSE, before.release, after.release, seeds, before, after, _distances(before, after))
+
+
+def _is_unanswered(verdict: Any) -> bool:
+    return not isinstance(verdict, str) or verdict == "unknown" or verdict.startswith("failed")
 
 
 def _bits(samples: pd.DataFrame) -> dict[CellKey, dict[tuple[str, int], frozenset[str]]]:
@@ -90,9 +151,12 @@ def _bits(samples: pd.DataFrame) -> dict[CellKey, dict[tuple[str, int], frozense
     return {cell: {key: frozenset(states) for key, states in by_seed.items()} for cell, by_seed in found.items()}
 
 
-def _sides(verifications: pd.DataFrame) -> dict[tuple[str, ...], VerifiedRelease]:
-    """Return by cell, hash and release the last verification."""
-    clean = verifications[verifications["fault"].fillna("none") == "none"].sort_values("created", kind="stable")
+def _sides(clean: pd.DataFrame) -> dict[tuple[str, ...], VerifiedRelease]:
+    """Return by cell, hash and release the last verification; one that failed, or saw less and found nothing, takes none back."""
+    is_short = clean["form"] == SHORT if "form" in clean else False
+    saw_less = (is_short & (clean["verdict"] == "reproduced")).astype(int)
+    answered = 2 * (~clean["verdict"].map(_is_unanswered).astype(bool)).astype(int)
+    clean = clean.assign(weight=answered - saw_less).sort_values(["weight", "created"], kind="stable")
     columns = [*CELL, "recipe_hash", "release", "night", "verdict", "worst_ratio", "worst_score"]
     return {
         tuple(row[:5]): VerifiedRelease(row[4], row[5] if isinstance(row[5], str) else None, row[6], float(row[7]), float(row[8]))
@@ -101,7 +165,10 @@ def _sides(verifications: pd.DataFrame) -> dict[tuple[str, ...], VerifiedRelease
 
 
 def _one(
-    series: Series, bits: dict[CellKey, dict[tuple[str, int], frozenset[str]]], sides: dict[tuple[str, ...], VerifiedRelease]
+    series: Series,
+    bits: dict[CellKey, dict[tuple[str, int], frozenset[str]]],
+    sides: dict[tuple[str, ...], VerifiedRelease],
+    worse: tuple[VerifiedRelease, VerifiedRelease] | None,
 ) -> BitChange | None:
     key, newest, by_seed = _key(series), str(series.visit_releases[-1]), bits.get(_key(series), {})
     earlier = list(dict.fromkeys(str(release) for release in series.visit_releases[::-1] if release != newest))
@@ -112,10 +179,8 @@ def _one(
     if old is not None:
         differ = tuple(seed for seed in sorted(seeds[newest] & seeds[old]) if by_seed[newest, seed] != by_seed[old, seed])
     # Training need not repeat itself for this: verification asks single steps.
-    after = sides.get((*key, newest))
-    verified = next((sides[key_of] for release in earlier if (key_of := (*key, release)) in sides), None)
-    if after is not None and after.outside and verified is not None and verified.within:
-        return BitChange(WORSE, verified.release, newest, differ, verified, after, _distances(verified, after))
+    if worse is not None:
+        return _worse_than(*worse, differ if worse[1].release == newest else ())
     unsteady = tuple(
         dict.fromkeys(sorted(seed for (release, seed), states in by_seed.items() if release in (old, newest) and len(states) > 1))
     )
@@ -124,7 +189,7 @@ def _one(
         return BitChange(NOT_DETERMINISTIC, old, newest, unsteady, None, None, reason)
     if old is None or not differ:
         return None
-    before = sides.get((*key, old))
+    before, after = sides.get((*key, old)), sides.get((*key, newest))
     if before is None or after is None:
         missing = [release for release, side in ((old, before), (newest, after)) if side is None]
         return BitChange(UNDECIDED, old, newest, differ, before, after, f"no verification of {' and '.join(missing)}")

@@ -122,16 +122,16 @@ def detect(
     everything = cells + [examine(series) for series in pools]
     tested = [each for each in everything if each.p_value is not None]
     q_values = judge(tested)
-    bits = moved(collected.series, collected.runs, verifications)
+    moves = moved(collected, verifications, all_runs=all_runs)
     place = {id(each): number for number, each in enumerate(cells)}
     drifts = [
-        _drift(each, float(each.p_value), float(q), place.get(id(each)), points, bits)
+        _drift(each, float(each.p_value), float(q), place.get(id(each)), points, moves.of_series)
         for each, q in zip(tested, q_values, strict=True)
         if each.p_value is not None and q <= FALSE_DISCOVERIES
     ]
     return DriftReport(
         drifts=tuple(sorted(drifts, key=lambda drift: (drift.q, drift.p, drift.label))),
-        moves=tuple((cells[number].series.cell, found) for number, found in sorted(bits.items())),
+        moves=(*((cells[number].series.cell, found) for number, found in sorted(moves.of_series.items())), *moves.others),
         gaps=tuple(_gaps(collected)),
         nights=collected.nights.names,
         looked_at=_looked_at(collected, cells, tested, drifts),

@@ -15,7 +15,7 @@ import pandas as pd
 CELL = ("recipe", "profile", "context")
 # In the place of a release that nobody recorded. It sorts before every number, so that it names no pool's night that has one.
 NO_RELEASE = "(unknown)"
-_CARRIED = (
+CARRIED = (
     *("recipe", "recipe_version", "recipe_hash", "profile", "context", "framework", "mode", "precision", "device", "devices"),
     *("determinism", "randomness", "metric", "unit", "direction"),
 )
@@ -102,7 +102,7 @@ def collect(samples: pd.DataFrame, *, include_faults: bool = False, all_runs: bo
     ended = len(frame.loc[frame["recipe_hash"] != frame["newest"], ["cell", "recipe_hash"]].drop_duplicates())
     frame = frame[frame["recipe_hash"] == frame["newest"]].sort_values(["cell", "number", "created"], kind="stable")
     runs = _Runs.of(frame)
-    carried = frame.drop_duplicates("cell", keep="last")[list(_CARRIED)].to_dict("records")
+    carried = frame.drop_duplicates("cell", keep="last")[list(CARRIED)].to_dict("records")
     edges = np.flatnonzero(np.diff(frame["cell"].to_numpy(), prepend=-1, append=-1))
     made = [_series(runs.part(low, high), cell) for low, high, cell in zip(edges[:-1], edges[1:], carried, strict=True)]
     found = tuple(series for series in made if series is not None)
