@@ -156,11 +156,11 @@ def test_a_night_that_lacks_something_is_left_out_by_its_name(bench, spoil, rema
 
 
 def test_seeds_take_turns(bench):
-    """The night's number chooses them, and they recur after 16 nights, so that two releases share them."""
-    nights = [bench.begin(FakeWork(), n_seeds=2, is_again=True, when=when) for when in (0, 1, 16)]
+    """The night's number chooses them, two nights running share none, and they recur, so that two releases share them."""
+    nights = [bench.begin(FakeWork(), n_seeds=2, is_again=True, when=when) for when in (0, 1, 8)]
     first, second, later = (night.document.seeds for night in nights)
-    assert first == later == (nights[0].document.number % 16, (nights[0].document.number + 1) % 16)
-    assert first[1] == second[0]
+    assert first == later == (2 * nights[0].document.number % 16, (2 * nights[0].document.number + 1) % 16)
+    assert second == ((first[1] + 1) % 16, (first[1] + 2) % 16)
 
 
 def test_numbers_grow_whatever_became_of_earlier_nights(bench):

@@ -81,14 +81,29 @@ def test_a_verification_stands_whatever_the_numbers_say():
     assert (verdict.exit_code, rows[0].stands) == (1, True)
 
 
-@pytest.mark.parametrize(("last", "release", "stands"), [("regressed", "1.0", True), ("better-than-reference", "1.0", False),
-                                                         ("regressed", "0.9", False)])  # fmt: skip
-def test_outside_twice_running_stands(last, release, stands):
-    """On the same side with the same release; with another one, or on the other side, it is one look of two."""
-    before = a_document(
-        [a_row(a_cell(context=CONTEXTS[0]), verdict=last, stands=False)], releases={"torch": a_release("torch", version=release)}
-    )
-    _, rows = judged(*reproductions([0.008] + [0.5] * 35), ledger=Ledger([before]), when=day(1))
+@pytest.mark.parametrize(
+    ("last", "release", "seeds", "stands"),
+    [
+        ("regressed", "1.0", [2], True), ("better-than-reference", "1.0", [2], False), ("regressed", "0.9", [2], False),
+        ("regressed", "1.0", [1], False), ("regressed", "1.0", [1, 2], False),
+    ],
+)  # fmt: skip
+def test_outside_twice_running_stands(last, release, seeds, stands):
+    """On the same side with the same release and other seeds; with another one, or on the other side, it is one look of two."""
+    before = judge_night(a_document(reproductions([0.008] + [0.5] * 35)), EMPTY)
+    cell = before.cells[0].replace(verdict=last)
+    before = before.replace(cells=(cell,), releases={"torch": a_release("torch", version=release)})
+    _, rows = judged(*reproductions([0.008] + [0.5] * 35), ledger=Ledger([before]), when=day(1), seeds=seeds)
+    assert rows[0].stands is stands
+
+
+@pytest.mark.parametrize(("p_value", "before", "stands"), [(0.008, False, False), (0.008, True, True), (0.001, False, True)])
+def test_the_same_seeds_again_are_the_same_evidence(p_value, before, stands):
+    """Judged alone, as what comes first in the next night, 0.008 would be beyond chance; it was one of 36, and still is."""
+    night = judge_night(a_document(reproductions([0.008] + [0.5] * 35)), EMPTY)
+    assert night.cells[0].stands is False
+    night = night.replace(cells=(night.cells[0].replace(stands=before), *night.cells[1:]))
+    _, rows = judged(*reproductions([p_value]), ledger=Ledger([night]), when=day(16))
     assert rows[0].stands is stands
 
 

@@ -117,7 +117,8 @@ def begin(
         profile=order.profile,
         budget_seconds=order.budget,
         jobs=order.jobs,
-        seeds=tuple((number + offset) % SEEDS for offset in range(order.n_seeds)),
+        # Two nights running share none, up to half of them: the same runs again would be no second look.
+        seeds=tuple((number * order.n_seeds + offset) % SEEDS for offset in range(order.n_seeds)),
         recipes=recipes,
         releases=resolved,
         covered=len(cells) - len(all_due),

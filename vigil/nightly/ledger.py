@@ -22,7 +22,7 @@ from vigil.nightly.cells import NightCell
 class PastResult:
     """How one night found a cell. `stands`: whether a number outside its band is beyond chance; None where nobody asked.
 
-    pins: the packages that it was looked at with. triage: of a failure.
+    pins: the packages that it was looked at with. triage: of a failure. seeds: of its night. judged: among how many numbers.
     """
 
     night: str
@@ -37,6 +37,8 @@ class PastResult:
     peak_memory_bytes: int | None
     directory: str | None
     triage: Triage | None = None
+    seeds: tuple[int, ...] = ()
+    judged: int = 0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -127,10 +129,11 @@ class Ledger:
         left = self._left.get((due.cell.key, due.basis))
         return left is not None and left.date() == when.date()
 
-    def was_outside(self, cell: NightCell, *, verdict: Verdict, release: str | None) -> bool:
-        """Was the last look at a reproduction outside on the same side, with the same release?"""
+    def outside_before(self, cell: NightCell, *, verdict: Verdict, release: str | None) -> PastResult | None:
+        """Return the last look at a reproduction where it was outside on the same side, with the same release."""
         last = self.last(cell)
-        return last is not None and last.verdict == verdict and last.verdict.is_outside and last.release == release
+        is_same = last is not None and last.verdict == verdict and last.verdict.is_outside and last.release == release
+        return last if is_same else None
 
     def since(self, cell: NightCell, verdict: Verdict) -> str | None:
         """Return the first of the last nights that all gave this verdict; None where the last one did not."""
@@ -161,4 +164,6 @@ def _result(row: CellRow, verdict: Verdict, night: Night, *, when: datetime) -> 
         peak_memory_bytes=row.peak_memory_bytes,
         directory=row.directory,
         triage=triage_of(row) if row.is_failed else None,
+        seeds=night.seeds,
+        judged=night.verdict.judged if night.verdict else 0,
     )

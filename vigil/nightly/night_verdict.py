@@ -30,7 +30,9 @@ def judge_night(night: Night, ledger: Ledger) -> Night:
     """Return a night with its verdict, and in its rows which of those outside their bands stand.
 
     A number stands without regard to the others where it has no p value, and where the last look, same release, was outside
-    on the same side: twice running is no chance. A verification's limits are not drawn from a distribution: it always stands.
+    on the same side with other seeds: twice running is no chance. With seeds of the last look it stands as it did then, for it is
+    the same evidence, unless it is further out than that night's numbers allowed. A verification's limits are not drawn from a
+    distribution: it always stands.
     """
     # What is held to printed digits has none: chance has no part in it.
     p_values = {row.key: row.p_value for row in night.rows if _is_judged(row) and row.p_value is not None}
@@ -40,8 +42,14 @@ def judge_night(night: Night, ledger: Ledger) -> Night:
     def with_stand(row: CellRow) -> CellRow:
         if row.verdict is None or not row.is_outside:
             return row
-        again = ledger.was_outside(cell_of(row), verdict=row.verdict, release=night.release_of(row).version)
-        return row.replace(stands=row.kind != REPRODUCE or is_beyond.get(row.key, True) or again)
+        stands = row.kind != REPRODUCE or is_beyond.get(row.key, True)
+        last = ledger.outside_before(cell_of(row), verdict=row.verdict, release=night.release_of(row).version)
+        if last is not None and row.kind == REPRODUCE:
+            if not set(last.seeds) & set(night.seeds):
+                stands = True
+            elif last.stands is not None and row.p_value is not None:
+                stands = last.stands or row.p_value <= FALSE_DISCOVERIES / max(last.judged, 1)
+        return row.replace(stands=stands)
 
     def with_since(row: StepRow) -> StepRow:
         return row.replace(since=ledger.since(cell_of(row), row.verdict) or night.id) if row.is_done and row.verdict else row
