@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tests.nightly.nights import a_cell, a_document, a_release, a_row, day
-from vigil.documents.night import VERIFY
+from vigil.documents.night import REPRODUCE, VERIFY
 from vigil.nightly import night_verdict
 from vigil.nightly.ledger import Ledger
 from vigil.nightly.night_verdict import judge_night
@@ -105,6 +105,26 @@ def test_the_same_seeds_again_are_the_same_evidence(p_value, before, stands):
     night = night.replace(cells=(night.cells[0].replace(stands=before), *night.cells[1:]))
     _, rows = judged(*reproductions([p_value]), ledger=Ledger([night]), when=day(16))
     assert rows[0].stands is stands
+
+
+@pytest.mark.parametrize(
+    ("kind", "verdict", "stands", "basis", "code"),
+    [
+        (REPRODUCE, "failed:hang", None, "b", 3), (VERIFY, "regressed", None, "b", 1), (VERIFY, "unknown", None, "b", 4),
+        (REPRODUCE, "regressed", True, "b", 1), (REPRODUCE, "regressed", False, "b", 0), (VERIFY, "reproduced", None, "b", 0),
+        (REPRODUCE, "failed:hang", None, "another", 0),
+    ],
+)  # fmt: skip
+def test_what_was_not_fine_and_is_left_is_so_still(kind, verdict, stands, basis, code):
+    """A cell that hung yesterday and that tonight's budget does not reach is not fine today; looked at, it is what it is now."""
+    before = a_document([a_row(a_cell(kind), verdict=verdict, stands=stands)])
+    left = a_document([a_row(a_cell(kind), verdict=None, basis=basis)], number=2, when=day(1))
+    night = judge_night(left, Ledger([before]))
+    assert night.verdict.exit_code == code
+    assert [(each.key, each.night) for each in night.standing] == ([(a_cell(kind).key, before.id)] if code else [])
+    done = night.replace(cells=(a_row(a_cell(kind), basis=basis),))
+    resumed = judge_night(done, Ledger([before]))
+    assert (resumed.verdict.exit_code, resumed.standing) == (0, ())
 
 
 def test_clean_nights_rarely_fail():

@@ -98,7 +98,7 @@ class NightRelease(Part):
 
 
 class StandingFinding(Part):
-    """A cell that is covered, and wrong or unknown. night: the one that found it."""
+    """A cell that is covered or left, and was wrong, failed or unknown. night: the one that found it."""
 
     key: str
     night: str

@@ -16,7 +16,6 @@ from vigil.documents.night import (
     AUDIT,
     LEFT,
     PENDING,
-    REPRODUCE,
     RUNNING,
     Night,
     NightNarrowing,
@@ -366,16 +365,5 @@ def _runs(night: NightFile) -> Path:
 def _standing(cells: Sequence[NightCell], bases: Bases, ledger: Ledger, due: Sequence[DueCell]) -> tuple[StandingFinding, ...]:
     """Return what is covered on the basis of tonight, and is not fine: no number that is wrong or unknown falls silent."""
     due_keys = {item.cell.key for item in due}
-    standing = []
-    for cell in cells:
-        result = ledger.last(cell, basis=bases.of(cell))
-        if cell.key in due_keys or result is None:
-            continue
-        verdict = result.verdict
-        if verdict.is_undecided or verdict.is_failed or (verdict.is_outside and (result.stands or cell.kind != REPRODUCE)):
-            standing.append(
-                StandingFinding(
-                    key=cell.key, night=result.night, verdict=verdict, reason=result.reason, directory=result.directory
-                )
-            )
-    return tuple(standing)
+    found = [ledger.not_fine(cell, bases.of(cell)) for cell in cells if cell.key not in due_keys]
+    return tuple(finding for finding in found if finding is not None)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from vigil.documents.failure import Triage
-from vigil.documents.night import LEFT, REPRODUCE, CellRow, Night
+from vigil.documents.night import LEFT, REPRODUCE, CellRow, Night, StandingFinding
 from vigil.documents.verdict import Verdict
 from vigil.failures.categories import CATEGORIES
 from vigil.failures.past import triage_of
@@ -77,6 +77,16 @@ class Ledger:
         """Return the last result of a cell, or the last one on a basis."""
         results = self.results.get(cell.key, ())
         return next((result for result in reversed(results) if basis in (None, result.basis)), None)
+
+    def not_fine(self, cell: NightCell, basis: str) -> StandingFinding | None:
+        """Return what the last look on a basis found, where that is wrong, could not run or is unknown; None where it is fine."""
+        last = self.last(cell, basis=basis)
+        if last is None or not (last.verdict.is_undecided or last.verdict.is_failed or last.verdict.is_outside):
+            return None
+        # Of a number outside its band a night decides whether it stands; a step that is wrong does, its night broken off or not.
+        if last.verdict.is_outside and cell.kind == REPRODUCE and not last.stands:
+            return None
+        return StandingFinding(key=cell.key, night=last.night, verdict=last.verdict, reason=last.reason, directory=last.directory)
 
     def last_right(self, cell: NightCell) -> PastResult | None:
         """Return the last result of a cell that was reproduced."""

@@ -27,7 +27,7 @@ WORST_FIRST = (EXIT_OUTSIDE, EXIT_COULD_NOT_RUN, EXIT_UNKNOWN, EXIT_REPRODUCED)
 
 
 def judge_night(night: Night, ledger: Ledger) -> Night:
-    """Return a night with its verdict, and in its rows which of those outside their bands stand.
+    """Return a night with its verdict, with what stands of cells that it left, and in its rows which of those outside stand.
 
     A number stands without regard to the others where it has no p value, and where the last look, same release, was outside
     on the same side with other seeds: twice running is no chance. With seeds of the last look it stands as it did then, for it is
@@ -57,12 +57,16 @@ def judge_night(night: Night, ledger: Ledger) -> Night:
     cells = tuple(with_stand(row) for row in night.cells)
     steps = tuple(with_since(row.replace(stands=True) if row.is_outside else row) for row in night.steps)
     rows = (*cells, *steps)
+    # What was wrong or failed on this basis, and tonight's budget left, is so still.
+    left = [found for row in rows if not row.is_done and (found := ledger.not_fine(cell_of(row), row.basis)) is not None]
+    keys = {row.key for row in rows}
+    standing = (*(finding for finding in night.standing if finding.key not in keys), *left)
     counts: dict[str, int] = {}
     for row in rows:
         name = row.ended_as or LEFT
         counts[name] = counts.get(name, 0) + 1
     verdict = NightVerdict(
-        exit_code=worst([*(code_of(row) for row in rows), *(standing_code(finding.verdict) for finding in night.standing)]),
+        exit_code=worst([*(code_of(row) for row in rows), *(standing_code(finding.verdict) for finding in standing)]),
         counts=counts,
         judged=len(p_values),
         false_alarms_expected=round(FALSE_ALARMS * len(p_values), 2),
@@ -70,7 +74,7 @@ def judge_night(night: Night, ledger: Ledger) -> Night:
     )
     facts = {"steps": steps} if steps else {}
     lost = lost_time(rows, ledger)
-    return night.replace(cells=cells, verdict=verdict, **facts, **({"lost": lost} if lost else {}))
+    return night.replace(cells=cells, standing=standing, verdict=verdict, **facts, **({"lost": lost} if lost else {}))
 
 
 def lost_time(rows: Iterable[CellRow], ledger: Ledger) -> tuple[LostTime, ...]:
