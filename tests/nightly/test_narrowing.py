@@ -6,6 +6,7 @@ import sys
 import threading
 import time
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -81,6 +82,39 @@ def test_what_was_narrowed_is_not_narrowed_again_unless_there_was_no_time(bench,
     asked = work(WRONG_CELL)
     bench.begin(asked, is_again=True, when=1)
     assert bool(asked.narrowed) is again
+
+
+def test_a_night_that_was_broken_off_while_it_narrowed_goes_on_with_that(bench, work) -> None:
+    """No cell is left to look at, and what is wrong is narrowed all the same."""
+    broken = work(WRONG_CELL)
+    broken.narrow = Mock(side_effect=KeyboardInterrupt)
+    with pytest.raises(KeyboardInterrupt):
+        bench.begin(broken)
+    asked = work()
+    night = bench.resume(asked)
+    assert asked.started == []
+    assert [wrong.row.key for wrong, _ in asked.narrowed] == [WRONG_CELL]
+    assert [each.state for each in night.document.narrowed] == ["narrowed"]
+
+
+def test_what_there_was_no_time_for_is_narrowed_by_the_next_night_that_looks_at_anything(bench, work) -> None:
+    """Its cell is covered, so the row is the earlier night's; what is wrong tonight comes first, and once narrowed that is it."""
+    first = bench.begin(work(WRONG_CELL, state=NO_TIME))
+    crashed = "reproduce resnet_cifar quick jax-jit-fp32-x2"
+    first.update(crashed, verdict="failed:crash")  # so that it is looked at again
+    other = "verify resnet_cifar quick jax-jit-fp32-x2"
+    first.update(other, verdict="failed:crash")
+    asked = work(other)
+    asked.prepared += ["before"] * 9  # so that its directories are others
+    asked.origins[other] = ORIGIN | {"quantity": "data gradient"}
+    second = bench.begin(asked, when=1)
+    assert WRONG_CELL not in second.cells
+    assert [wrong.row.key for wrong, _ in asked.narrowed] == [other, WRONG_CELL]
+    assert [each.key for each in second.document.narrowed] == [other, WRONG_CELL]
+    again = work()
+    second.update(crashed, verdict="failed:crash")
+    bench.begin(again, when=2)
+    assert (again.started, again.narrowed) == ([crashed], [])
 
 
 def test_another_tensor_is_another_cause(bench, work) -> None:

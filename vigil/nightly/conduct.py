@@ -254,9 +254,11 @@ def _carry_on(
     try:
         with environments_of(night, [item.cell.framework for item in due], releases, tell=tell) as pythons:
             due = [item for item in due if not night.cells[item.cell.key].is_done]
-            if due:
+            # A night that was broken off while it narrowed has no cell left, and something to narrow.
+            if due or newly_wrong(night.document, ledger, _runs(night)):
                 with contextlib.closing(make_work(night.document, pythons)) as work:
-                    _run(night, due, ledger=ledger, cells=cells, clock=clock, work=work, tell=tell)
+                    if due:
+                        _run(night, due, ledger=ledger, cells=cells, clock=clock, work=work, tell=tell)
                     _narrow(night, ledger=ledger, clock=clock, work=work, tell=tell)
     finally:  # also what went into environments, where building one was broken off
         night.change(spent_seconds=round(clock.spent(), 1))

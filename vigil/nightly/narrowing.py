@@ -54,16 +54,25 @@ Narrow = Callable[[Wrong, float], NightNarrowing]
 
 
 def newly_wrong(night: Night, ledger: Ledger, runs: Path) -> list[Wrong]:
-    """Return what is wrong in a night and was narrowed in no night, one cell a cause, the most worth first."""
+    """Return what is wrong in a night and was narrowed in no night, one cell a cause, the most worth first.
+
+    Behind it what is wrong since an earlier night, which had no time to narrow it, or was broken off before.
+    """
     done = {each.cause for each in night.narrowed if each.is_done} | ledger.narrowed
     found: dict[str, Wrong] = {}
-    rows = [row for row in night.rows if row.kind in (VERIFY, STEP, AUDIT) and row.ended_as is Verdict.REGRESSED]
-    for row in sorted(rows, key=lambda row: (-cell_of(row).value, row.seconds or 0.0, row.key)):
+    standing = {(finding.night, finding.key) for finding in night.standing}
+    earlier = [row for before in ledger.nights for row in before.rows if (before.id, row.key) in standing]
+    for row in [*_most_worth_first(night.rows), *_most_worth_first(earlier)]:
         if (told := _cause_of(row, runs)) is None or told[0] in done or told[0] in found:
             continue
         good = ledger.last_right(cell_of(row))
         found[told[0]] = Wrong(row, *told, since=tuple(_since(night.release_of(row), good, framework=row.context.framework)))
     return list(found.values())
+
+
+def _most_worth_first(rows: Sequence[CellRow]) -> list[CellRow]:
+    wrong = [row for row in rows if row.kind in (VERIFY, STEP, AUDIT) and row.ended_as is Verdict.REGRESSED]
+    return sorted(wrong, key=lambda row: (-cell_of(row).value, row.seconds or 0.0, row.key))
 
 
 def reserve(night: Night, ledger: Ledger, runs: Path) -> float:
