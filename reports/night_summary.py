@@ -66,7 +66,8 @@ def summary(document: Night) -> dict[str, Any]:
     facts["lost"] = [each.as_json() for each in document.lost]
     facts["steps"] = [row.as_json() for row in document.steps]
     facts["narrowed"] = [each.as_json() for each in document.narrowed]
-    return facts | {"not_fine": [row.as_json() for row in document.rows if row.is_done and not is_fine(row)]}
+    tonight = [row.as_json() for row in document.rows if row.is_done and not is_fine(row)]
+    return facts | {"not_fine": [*tonight, *content["standing"]]}
 
 
 def headline(document: Night) -> str:
@@ -119,10 +120,9 @@ def own_rows(document: Night) -> list[StepRow]:
     """Return the rows of users' own steps and of audits, and of those that are not fine since an earlier night a row as well."""
     rows = {row.key: row for row in document.steps}
     for finding in document.standing:
-        kind, _, rest = finding.key.partition(" ")
+        kind, recipe, profile, context = _parts(finding.key)
         if kind not in (STEP, AUDIT) or (finding.key in rows and rows[finding.key].is_done):
             continue
-        recipe, profile, context = rest.rsplit(" ", 2)
         rows[finding.key] = StepRow(
             key=finding.key, kind=STEP if kind == STEP else AUDIT, recipe=recipe, profile=profile, context=parse_context(context),
             basis="", chosen="", status=DONE, since=finding.night,
@@ -139,6 +139,13 @@ def narrowed(document: Night) -> list[tuple[str, ...]]:
 def lost(document: Night) -> list[tuple[str, ...]]:
     """Return a row for each category of failures, what cost most first: that is what to fix first."""
     return [(each.name, str(each.failures), duration(each.seconds), str(each.tries), str(each.useless)) for each in document.lost]
+
+
+def _parts(key: str) -> tuple[str, str, str, str]:
+    """Return kind, name, profile and context of a cell's key; a file's name may have spaces."""
+    kind, _, rest = key.partition(" ")
+    name, profile, context = rest.rsplit(" ", 2)
+    return kind, name, profile, context
 
 
 def step_commands(document: Night) -> list[str]:
@@ -282,9 +289,22 @@ def markdown(document: Night) -> str:
 
 
 def junit(document: Night) -> str:
-    """Return the night as JUnit XML: a failure is a wrong number, an error one that could not be had, skipped what is left."""
-    cells = document.rows
+    """Return the night as JUnit XML: a failure is a wrong number, an error one that could not be had, skipped what is left.
+
+    What is so since an earlier night is a testcase too, in the place of one that tonight left.
+    """
+    standing = {finding.key for finding in document.standing}
+    cells = [row for row in document.rows if row.is_done or row.key not in standing]
     results = [_result(row, document) for row in cells]
+    cases = [(f"{row.recipe}.{row.context.framework}", f"{row.kind} {row.context}", row.seconds or 0.0) for row in cells]
+    verdicts = [str(row.verdict) for row in cells]
+    for finding in document.standing:
+        kind, recipe, _, context = _parts(finding.key)
+        cases.append((f"{recipe}.{context.split('-')[0]}", f"{kind} {context}", 0.0))
+        verdicts.append(str(finding.verdict))
+        message = f"not fine since night {finding.night}: {finding.verdict}: {_short(finding.reason)}"
+        where = f"{finding.reason}\nin {finding.directory}" if finding.directory else finding.reason
+        results.append(("failure" if finding.verdict.is_outside else "error", message, where))
     tags = [tag for tag, _, _ in results]
     root = ElementTree.Element("testsuites")
     suite = ElementTree.SubElement(
@@ -292,22 +312,17 @@ def junit(document: Night) -> str:
         "testsuite",
         name=f"vigil nightly {document.id}",
         timestamp=document.created[:19],
-        tests=str(len(cells)),
+        tests=str(len(cases)),
         failures=str(tags.count("failure")),
         errors=str(tags.count("error")),
         skipped=str(tags.count("skipped")),
-        time=f"{sum(row.seconds or 0.0 for row in cells):.1f}",
+        time=f"{sum(seconds for _, _, seconds in cases):.1f}",
     )
-    for row, (tag, message, text) in zip(cells, results, strict=True):
-        case = ElementTree.SubElement(
-            suite,
-            "testcase",
-            classname=xml_text(f"{row.recipe}.{row.context.framework}"),
-            name=xml_text(f"{row.kind} {row.context}"),
-            time=f"{row.seconds or 0.0:.1f}",
-        )
+    for (where, name, seconds), verdict, (tag, message, text) in zip(cases, verdicts, results, strict=True):
+        facts = {"classname": xml_text(where), "name": xml_text(name), "time": f"{seconds:.1f}"}
+        case = ElementTree.SubElement(suite, "testcase", facts)
         if tag in ("failure", "error", "skipped"):
-            facts = {"message": xml_text(message)} | ({"type": xml_text(str(row.verdict))} if tag != "skipped" else {})
+            facts = {"message": xml_text(message)} | ({"type": xml_text(verdict)} if tag != "skipped" else {})
             ElementTree.SubElement(case, tag, facts).text = xml_text(text)
         elif text:
             ElementTree.SubElement(case, "system-out").text = xml_text(text)

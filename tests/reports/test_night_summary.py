@@ -155,6 +155,24 @@ def test_what_is_still_wrong_is_told():
     document = a_night(a_row(a_cell()), standing=standing)
     assert document.verdict.exit_code == 1
     assert "not fine since night n1: verify a b c: regressed: low" in night_summary.markdown(document)
+    assert night_summary.summary(document)["not_fine"] == standing
+
+
+def test_what_is_still_wrong_is_a_testcase():
+    """A reader of JUnit sees no green beside exit code 1 or 3; what tonight left stands once, with what is known of it."""
+    facts = {"night": "n1", "reason": "\x1b low", "directory": "d"}
+    standing = [
+        {"key": "step my step.py quick jax-jit-fp32-x1", "verdict": "regressed", **facts},
+        {"key": a_cell().key, "verdict": "failed:hang", **facts},
+    ]
+    suite, cases = parsed(a_document([a_row(a_cell(), verdict=None), a_row(a_cell(VERIFY))], standing=standing))
+    assert {name: [child.tag for child in case] for name, case in cases.items()} == {
+        "verify jax-jit-fp32-x1": [], "step jax-jit-fp32-x1": ["failure"], "reproduce jax-jit-fp32-x1": ["error"]}  # fmt: skip
+    assert [suite.get(key) for key in ("tests", "failures", "errors", "skipped")] == ["3", "1", "1", "0"]
+    step = cases["step jax-jit-fp32-x1"]
+    assert step.get("classname") == "my step.py.jax"
+    assert step.find("failure").get("message") == "not fine since night n1: regressed: \\x1b low"
+    assert step.find("failure").get("type") == "regressed"
 
 
 @pytest.mark.parametrize(
