@@ -45,11 +45,14 @@ class FrameworkMissing(CannotRun):
 
 
 class EnvironmentFailed(CannotRun):
-    """No environment for a release: `log_tail` holds the installer's last lines. may_pass: another time it may be had."""
+    """No environment for a release: `log_tail` holds the installer's last lines.
 
-    def __init__(self, message: str, *, log_tail: Sequence[str] = (), may_pass: bool = False) -> None:
+    may_pass: another time it may be had, as with more room on the disk. is_final: it never will, since no set of packages fits.
+    """
+
+    def __init__(self, message: str, *, log_tail: Sequence[str] = (), may_pass: bool = False, is_final: bool = False) -> None:
         super().__init__("\n".join([message, *(f"    | {line}" for line in log_tail)]))
-        self.reason, self.log_tail, self.may_pass = message, list(log_tail), may_pass
+        self.reason, self.log_tail, self.may_pass, self.is_final = message, list(log_tail), may_pass, is_final
 
 
 class DataError(CannotRun):

@@ -30,6 +30,10 @@ SECONDS = 300.0
 _LONGEST = 400
 _NUMBERS = re.compile(r"\bgot (\S+) expected (\S+)")
 _EXCEPTION = re.compile(r"[A-Za-z_][\w.]*(Error|Exception|Exit|Interrupt|Warning)\b")
+_FROM_OUTSIDE = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+_OF_MACHINE = re.compile(
+    r"No space left on device|Disk quota exceeded|MemoryError|[Cc]annot allocate memory|bad_alloc|RESOURCE_EXHAUSTED: Out of memory"
+)
 # How many times as large an error may be on another release, and be the same failure.
 _ALIKE = 4.0
 # The framework is imported first, so that what it lacks here is told from what the script does. A variable that was set for the
@@ -64,11 +68,15 @@ runpy.run_path(script, run_name="__main__")
 
 
 class Outcome(NamedTuple):
-    """What one run of a script came to. line: what it said, or the line of its log that decides."""
+    """What one run of a script came to. line: what it said, or the line of its log that decides.
+
+    may_pass: it is no evidence for a reason of the machine's, as a full disk: another run may say something.
+    """
 
     kind: str
     line: str
     seconds: float
+    may_pass: bool = False
 
     @property
     def is_evidence(self) -> bool:
@@ -110,11 +118,11 @@ def run_script(
                 stderr=subprocess.STDOUT, start_new_session=True,
             )  # fmt: skip
         except OSError as error:
-            return Outcome(NOT_STARTED, f"{python}: {error.strerror}", time.monotonic() - began)
+            return Outcome(NOT_STARTED, f"{python}: {error.strerror}", time.monotonic() - began, may_pass=True)
         try:
             code = process.wait(timeout=seconds)
         except subprocess.TimeoutExpired:
-            return Outcome(FAILED, f"not done after {seconds:.0f} s", time.monotonic() - began)
+            return Outcome(FAILED, f"not done after {seconds:.0f} s", time.monotonic() - began, may_pass=True)
         finally:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
@@ -129,8 +137,9 @@ def run_script(
 def outcome_of(code: int, lines: Sequence[str], *, like: str | None = None, seconds: float = 0.0) -> Outcome:
     """Return what an exit code and the lines of a log say."""
     said = next((line for line in reversed(lines) if re.match(r"(RIGHT|WRONG|CANNOT START)\b", line)), None)
+    may_pass = -code in _FROM_OUTSIDE or any(_OF_MACHINE.search(line) for line in lines)
     if said and said.startswith("CANNOT START") and code == 3:
-        return Outcome(NOT_STARTED, said.removeprefix("CANNOT START "), seconds)
+        return Outcome(NOT_STARTED, said.removeprefix("CANNOT START "), seconds, may_pass)
     if said and said.startswith("RIGHT") and code == 0:
         return Outcome(RIGHT, said, seconds)
     if said and said.startswith("WRONG") and code == 1:
@@ -143,7 +152,7 @@ def outcome_of(code: int, lines: Sequence[str], *, like: str | None = None, seco
         # JAX says more after the line of the exception.
         raised = [line for line in lines if _EXCEPTION.match(line)]
         last = (raised or lines or [f"exit code {code}, and nothing said"])[-1]
-    return Outcome(FAILED, last, seconds)
+    return Outcome(FAILED, last, seconds, may_pass)
 
 
 def _is_error(lines: Sequence[str]) -> bool:

@@ -11,6 +11,7 @@ import ast
 import dataclasses
 import json
 import os
+import re
 import threading
 import time
 from collections.abc import Mapping, Sequence
@@ -21,7 +22,7 @@ from runners.contract.files import digest_of_values
 from runners.contract.protocol.faults import file_sha256
 from vigil.errors import DirectoryError, EnvironmentFailed
 from vigil.locks import locked
-from vigil.narrow.outcome import FAILED, NOT_INSTALLED, OTHERWISE, SECONDS, WRONG, Outcome, fault_argument, is_alike, run_script
+from vigil.narrow.outcome import NOT_INSTALLED, OTHERWISE, SECONDS, WRONG, Outcome, fault_argument, is_alike, run_script
 from vigil.paths import cache_directory
 from vigil.process.environment import describe_machine
 from vigil.releases.resolve import Resolved
@@ -29,6 +30,11 @@ from vigil.releases.store import Tell, held
 
 FOLDER = "probes"
 _DIGITS = 32
+# Variables that steer what libraries compute, or which ones are loaded.
+_STEERING = re.compile(
+    r"(XLA|LIBTPU|JAX|FLAX|TF|TENSORFLOW|KERAS|TORCH|PYTORCH|ATEN|ONEDNN|DNNL|MKL|OMP|KMP|GOMP|OPENBLAS|GOTO|BLIS|VECLIB|NPY|NUMPY"
+    r"|NUMBA|NVIDIA|CUDA|CUBLAS|CUDNN|NCCL|TRITON|ROCM|HIP|HSA|MIOPEN|GLIBC|MALLOC|LD_|PYTHON(?!PATH$|HOME$))\w*"
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,6 +60,7 @@ class Prober:
         # What a processor lacks, it computes otherwise: another one's outcomes are not taken for this one's.
         self._processor = f"{str(machine['hardware']).split(',')[0]}: {machine.get('cpu_flags')}"
         self._fault = str(subject.fault["sha256"]) if subject.fault else ""
+        self._variables = digest_of_values(steering_variables(subject.script.read_text(encoding="utf-8")))
         self._path = cache_directory() / FOLDER / f"{file_sha256(subject.script)[:_DIGITS]}.jsonl"
         self._lock = threading.Lock()
 
@@ -66,7 +73,8 @@ class Prober:
             return []
         for line in lines:
             row = _row(line)
-            if row and (row["key"], row["processor"], row["fault"]) == (key, self._processor, self._fault):
+            # A line of before the variables were noted may have been made under any.
+            if row and all(row.get(name) == value for name, value in self._conditions(key).items()):
                 found.append(self._judged(Outcome(row["kind"], row["line"], row["seconds"])))
         return found
 
@@ -90,16 +98,21 @@ class Prober:
             self.subject.script, python, modules=self.subject.modules,
             fault=fault_argument(self.subject.fault, self.subject.framework), seconds=SECONDS,
         )  # fmt: skip
-        if not (outcome.kind == FAILED and outcome.line.startswith("not done after")):  # a busy machine's, perhaps
+        if not outcome.may_pass:
             self._store(key, outcome)
         return self._judged(outcome)
 
     def has_none(self, release: str, error: EnvironmentFailed) -> Outcome:
-        """Store that a release cannot be installed, and return it as an outcome."""
+        """Return as an outcome that a release cannot be installed, and store it where no other try can come to more."""
         last = next((line for line in reversed(error.log_tail) if line.strip()), "")
         outcome = Outcome(NOT_INSTALLED, f"{error.reason} {last}".strip(), 0.0)
-        self._store(release, outcome)
+        if error.is_final:
+            self._store(release, outcome)
         return outcome
+
+    def _conditions(self, key: str) -> dict[str, str]:
+        """Return under what a run is made: one that was made under anything else says nothing of it."""
+        return {"key": key, "processor": self._processor, "fault": self._fault, "variables": self._variables}
 
     def _judged(self, outcome: Outcome) -> Outcome:
         like = self.subject.like
@@ -107,13 +120,8 @@ class Prober:
         return outcome._replace(kind=OTHERWISE) if is_other else outcome
 
     def _store(self, key: str, outcome: Outcome) -> None:
-        row = {
-            "key": key,
-            "processor": self._processor,
-            "fault": self._fault,
-            **outcome._asdict(),
-            "time": round(time.time(), 1),
-        }
+        said = {"kind": outcome.kind, "line": outcome.line, "seconds": outcome.seconds}
+        row = {**self._conditions(key), **said, "time": round(time.time(), 1)}
         line = json.dumps({**row, "sha256": digest_of_values(row)})
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
@@ -135,6 +143,12 @@ class Prober:
                 return True
             file.seek(-1, os.SEEK_END)
             return file.read(1) == b"\n"
+
+
+def steering_variables(text: str) -> dict[str, str]:
+    """Return the user's variables that may change what a script says: those that steer libraries, and those that it names."""
+    named = set(re.findall(r"""["'](\w+)["']""", text))
+    return {name: value for name, value in sorted(os.environ.items()) if _STEERING.fullmatch(name) or name in named}
 
 
 def _row(line: str) -> dict[str, Any] | None:

@@ -18,7 +18,7 @@ from vigil.narrow.outcome import NOT_INSTALLED, Outcome
 from vigil.narrow.probes import Prober
 from vigil.releases import installer
 from vigil.releases.naming import Release
-from vigil.releases.resolve import Resolved, key_of, version_in
+from vigil.releases.resolve import Resolved, asked_by, key_of, version_in
 from vigil.releases.store import Tell, held, pins_of, prune_to
 from vigil.statistics.release_search import Probe
 
@@ -137,28 +137,24 @@ def search(
     found = Found(line, History(len(line.versions), side_by_side=jobs, share=share, seen=place), {})
     lock = threading.Lock()
 
-    def resolve(place: int) -> Resolved | None:
+    def resolve(place: int) -> Resolved | list[Outcome]:
         release = line.release(line.versions[place])
-        name = " ".join((release.text, *release.hold))
-        if any(each.kind == NOT_INSTALLED for each in prober.stored(name)):
-            return None
+        if any(each.kind == NOT_INSTALLED for each in prober.stored(asked_by(release))):
+            return prober.stored(asked_by(release))
         try:
             resolved = pins_of(release, tell=tell)
         except EnvironmentFailed as error:
             if error.may_pass:
                 raise
-            prober.has_none(name, error)
-            return None
+            return [prober.has_none(asked_by(release), error)]
         with lock:
             found.resolved[place] = resolved
         return resolved
 
     def look(probe: Probe) -> list[Outcome]:
         resolved = resolve(probe.release)
-        release = line.release(line.versions[probe.release])
-        name = " ".join((release.text, *release.hold))
-        if resolved is None:
-            return prober.stored(name)
+        if isinstance(resolved, list):
+            return resolved
         has = len(found.history.outcomes.get(probe.release, ()))
         started = time.monotonic()
         try:
@@ -166,7 +162,7 @@ def search(
         except EnvironmentFailed as error:
             if error.may_pass:
                 raise
-            return [prober.has_none(name, error)]
+            return [prober.has_none(asked_by(line.release(line.versions[probe.release])), error)]
         with lock:
             found.building.setdefault(probe.release, time.monotonic() - started)
         return outcomes
@@ -176,7 +172,8 @@ def search(
             tell(f"removed the environment {each.key}, the longest unused: all take no more than {keep / 2**30:.0f} GiB")
 
     def build(probe: Probe) -> None:
-        if resolved := resolve(probe.release):
+        resolved = resolve(probe.release)
+        if isinstance(resolved, Resolved):
             with held(resolved, tell=tell):
                 pass
 

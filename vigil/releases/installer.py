@@ -39,8 +39,11 @@ _EVER = "9000-01-01"
 # What uv says where an index cannot be reached or a disk is full: nothing of the packages themselves.
 _PASSING = (
     "No space left on device", "error sending request", "dns error", "Connection refused", "Connection reset", "timed out",
-    "Failed to fetch", "Could not connect", "Disk quota exceeded",
+    "Failed to fetch", "Could not connect", "Disk quota exceeded", "Cannot allocate memory", "could not be queried",
+    "network was disabled",
 )  # fmt: skip
+# What it says where the packages themselves are why: it will say so again.
+_FINAL = "No solution found"
 # PEP 440: a specifier that names a pre-release allows them, for this package and no other.
 PRE_RELEASES = ">=0.dev0"
 
@@ -159,7 +162,9 @@ def _file_of(requirements: Sequence[str], indexes: Sequence[str]) -> Iterator[Pa
 def _run(arguments: Sequence[str], *, holds: Sequence[int] = ()) -> subprocess.CompletedProcess[str]:
     """Run `uv pip`. Raises EnvironmentFailed where it cannot be started."""
     if importlib.util.find_spec("uv") is None:
-        raise EnvironmentFailed(f"uv, which builds environments, is missing. Install it: `{sys.executable} -m pip install uv`.")
+        raise EnvironmentFailed(
+            f"uv, which builds environments, is missing. Install it: `{sys.executable} -m pip install uv`.", may_pass=True
+        )
     told = configuration_of_pip()
     options = ["--no-index"] if "no-index" in told else []  # for which uv has no variable
     try:
@@ -173,13 +178,19 @@ def _run(arguments: Sequence[str], *, holds: Sequence[int] = ()) -> subprocess.C
             pass_fds=tuple(holds),
         )
     except OSError as error:
-        raise EnvironmentFailed(f"uv cannot be started: {error.strerror}") from error
+        raise EnvironmentFailed(f"uv cannot be started: {error.strerror}", may_pass=True) from error
 
 
 def _failure(message: str, done: subprocess.CompletedProcess[str]) -> EnvironmentFailed:
     lines = [redact(line.rstrip()) for line in (done.stdout + done.stderr).splitlines() if line.strip()]
-    may_pass = any(phrase in line for phrase in _PASSING for line in lines)
-    return EnvironmentFailed(f"{message} (exit code {done.returncode}).", log_tail=lines[-_LAST_LINES:], may_pass=may_pass)
+    # A signal is none of the packages' doing.
+    may_pass = done.returncode < 0 or any(phrase in line for phrase in _PASSING for line in lines)
+    return EnvironmentFailed(
+        f"{message} (exit code {done.returncode}).",
+        log_tail=lines[-_LAST_LINES:],
+        may_pass=may_pass,
+        is_final=not may_pass and any(_FINAL in line for line in lines),
+    )
 
 
 def environment_of_uv(told: Mapping[str, str]) -> dict[str, str]:

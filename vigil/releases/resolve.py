@@ -100,7 +100,7 @@ def resolve(release: Release) -> Resolved:
     try:
         found = _installed_with(release, before=before)
     except EnvironmentFailed as error:
-        if not release.hold:
+        if not release.hold or error.may_pass:
             raise
         raise _why_not_held(release, error, before=before) from error
     pins = [f"{name}=={version}" for name, version in found]
@@ -138,13 +138,18 @@ def _why_not_held(release: Release, error: EnvironmentFailed, *, before: datetim
         try:
             installer.resolve([held], indexes=release.indexes, what=f"--hold {held}")
         except EnvironmentFailed as own:
-            return EnvironmentFailed(f"--hold {held}: there is no such version that this Python can use.", log_tail=own.log_tail)
+            if own.may_pass:
+                raise
+            return EnvironmentFailed(
+                f"--hold {held}: there is no such version that this Python can use.", log_tail=own.log_tail, is_final=own.is_final
+            )
     names = [held.partition("==")[0] for held in release.hold]
     by_itself = ", ".join(f"{name} {alone[name]}" for name in names if name in alone)
     return EnvironmentFailed(
         f"{release.text} and {', '.join(release.hold)} exist, and the resolver cannot put them together. Without --hold "
         f"{release.text} can be had{f', with {by_itself}' if by_itself else ''}: hold another version, or none.",
         log_tail=error.log_tail,
+        is_final=error.is_final,
     )
 
 
@@ -177,6 +182,11 @@ def key_of(pins: Sequence[str], extra_index: Sequence[str]) -> str:
         "extra_index": list(extra_index),
     }
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:_KEY_DIGITS]
+
+
+def asked_by(release: Release) -> str:
+    """Return what says whether a release can be had: it, what is held beside it, where it is looked for, and for which Python."""
+    return " ".join((release.text, *release.hold, *release.shown_indexes, f"Python {platform.python_version()}"))
 
 
 def packages_of(resolved: Resolved) -> list[str]:

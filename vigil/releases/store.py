@@ -330,7 +330,7 @@ def _make_venv(directory: Path) -> None:
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace")
     if done.returncode:
         said = (done.stdout + done.stderr).splitlines()
-        raise EnvironmentFailed(f"{directory}: no virtual environment can be made there.", log_tail=said[-12:])
+        raise EnvironmentFailed(f"{directory}: no virtual environment can be made there.", log_tail=said[-12:], may_pass=True)
 
 
 def _python_version(python: Path) -> str:
@@ -338,7 +338,7 @@ def _python_version(python: Path) -> str:
     code = "import platform; print(platform.python_version())"
     done = subprocess.run([str(python), "-I", "-c", code], stdin=subprocess.DEVNULL, capture_output=True, text=True)
     if done.returncode:
-        raise EnvironmentFailed(f"{python}: does not start.", log_tail=done.stderr.splitlines()[-12:])
+        raise EnvironmentFailed(f"{python}: does not start.", log_tail=done.stderr.splitlines()[-12:], may_pass=True)
     return done.stdout.strip()
 
 

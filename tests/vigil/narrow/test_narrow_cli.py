@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -15,8 +16,9 @@ from vigil.documents.narrowing import Narrowing
 from vigil.errors import EnvironmentFailed
 from vigil.narrow.narrow import written_in
 from vigil.narrow.probes import FOLDER
-from vigil.releases import installer
+from vigil.releases import installer, store
 
+MAKE_VENV = store._make_venv
 SCRIPT = '''"""jax.thing is wrong in some releases."""
 import jax, jaxlib
 version = tuple(map(int, jax.__version__.split(".")))
@@ -157,6 +159,37 @@ def test_a_search_that_broke_off_goes_on_where_it_was(written, narrow, tmp_path,
     _, found, _ = narrow(rule, "--since", "--jobs", "1")
     assert path.read_text().startswith(before)
     assert found.releases.changes[0].first == "0.4.0"
+
+
+def test_no_room_for_an_environment_is_no_release_s_fault(written, narrow, tmp_path, monkeypatch, capfd) -> None:
+    """Making the virtual environment fails: the search ends, and with room again the release is looked at."""
+    script, rule = tmp_path / "script.py", "2.0 if version >= (0, 4, 0) else 1.0"
+    script.write_text(SCRIPT.format(rule=rule))
+    narrow(rule)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(store, "_make_venv", MAKE_VENV)
+        full = subprocess.CompletedProcess([], 1, "", "Error: [Errno 28] No space left on device")
+        patched.setattr(store.subprocess, "run", lambda *arguments, **options: full)
+        assert main(["narrow", str(script), "--python", sys.executable, "--since", "--jobs", "1"]) == 3
+    capfd.readouterr()
+    _, found, _ = narrow(rule, "--since")
+    assert {each.outcome for each in found.releases.looks} == {"right", "wrong"}
+
+
+def test_what_an_index_lacks_another_may_have(written, narrow, monkeypatch) -> None:
+    """A release that could not be installed is asked for again where packages are looked for elsewhere."""
+    rule, real = "2.0 if version >= (0, 4, 0) else 1.0", installer.resolve
+
+    def lacking(requirements, *, indexes, what, **facts):
+        if not indexes and "jax==0.1.0" in requirements:
+            raise EnvironmentFailed(f"{what}: no set of packages fits", is_final=True)
+        return real(requirements, indexes=indexes, what=what, **facts)
+
+    monkeypatch.setattr(installer, "resolve", lacking)
+    _, found, _ = narrow(rule, "--since", "--from", "0.1.0")
+    assert found.releases.looks[0].outcome == "cannot be installed"
+    _, found, _ = narrow(rule, "--since", "--from", "0.1.0", "--extra-index", "https://example.com/simple")
+    assert found.releases.looks[0].outcome == "right"
 
 
 @pytest.mark.parametrize(

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import sys
 
 import pytest
 
+from runners.contract.files import digest_of_values
 from vigil.errors import DirectoryError, EnvironmentFailed
-from vigil.narrow.outcome import NOT_INSTALLED, OTHERWISE, WRONG
+from vigil.narrow.outcome import FAILED, NOT_INSTALLED, OTHERWISE, WRONG
 from vigil.narrow.probes import FOLDER, Prober, Subject, modules_of
 
 SAYS_WRONG = "print('WRONG got 2.0 expected 1.0'); raise SystemExit(1)"
@@ -83,10 +85,52 @@ def test_a_busy_machine_s_time_out_is_not_stored(script, monkeypatch) -> None:
 
 
 def test_a_release_that_cannot_be_installed_is_stored_by_its_name(script) -> None:
-    error = EnvironmentFailed("jax==0.1: no set of packages fits", log_tail=["no wheel for this Python", " "])
+    error = EnvironmentFailed("jax==0.1: no set of packages fits", log_tail=["no wheel for this Python", " "], is_final=True)
     assert prober(script).has_none("jax==0.1", error).kind == NOT_INSTALLED
     [stored] = prober(script).stored("jax==0.1")
     assert (stored.kind, stored.line) == (NOT_INSTALLED, "jax==0.1: no set of packages fits no wheel for this Python")
+
+
+def test_what_another_try_may_mend_is_not_stored(script) -> None:
+    """An environment that was not built for want of room says nothing of its release."""
+    assert prober(script).has_none("jax==0.1", EnvironmentFailed("no virtual environment")).kind == NOT_INSTALLED
+    assert prober(script).stored("jax==0.1") == []
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "import os; os.kill(os.getpid(), 9)",
+        "import os; os.kill(os.getpid(), 15)",
+        "raise OSError(28, 'No space left on device')",
+        "raise MemoryError",
+    ],
+)
+def test_what_the_machine_ended_is_not_stored(script, statement) -> None:
+    script.write_text(statement)
+    assert prober(script).once(sys.executable, key="a").kind == FAILED
+    assert prober(script).stored("a") == []
+
+
+@pytest.mark.parametrize("name", ["XLA_FLAGS", "OMP_NUM_THREADS", "TORCH_LOGS", "PYTHONHASHSEED", "OF_THE_SCRIPT"])
+def test_a_run_under_other_variables_is_another_run(script, monkeypatch, name) -> None:
+    """Those that steer numbers, and those that the script itself names."""
+    script.write_text(SAYS_WRONG + "  # 'OF_THE_SCRIPT'")
+    prober(script).once(sys.executable, key="a")
+    monkeypatch.setenv("EDITOR_OF_MINE", "x")
+    assert len(prober(script).stored("a")) == 1
+    monkeypatch.setenv(name, "other")
+    assert prober(script).stored("a") == []
+
+
+def test_a_run_of_which_the_variables_are_not_known_is_made_again(script, cache) -> None:
+    """As earlier versions stored it."""
+    prober(script).once(sys.executable, key="a")
+    [path] = (cache.parent / FOLDER).glob("*.jsonl")
+    row = json.loads(path.read_text())
+    old = {name: value for name, value in row.items() if name not in ("variables", "sha256")}
+    path.write_text(json.dumps({**old, "sha256": digest_of_values(old)}) + "\n")
+    assert prober(script).stored("a") == []
 
 
 def test_a_script_says_which_modules_it_imports() -> None:

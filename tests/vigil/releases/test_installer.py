@@ -83,6 +83,7 @@ def test_what_uv_says_of_a_release_that_is_not_there_is_kept(frameworks):
     with pytest.raises(EnvironmentFailed, match=r"jax==0.8.0: no set of packages fits, says uv \(exit code 1\)") as caught:
         obtain(parse_release("jax==0.8.0"))
     assert any("jax==0.8.0" in line for line in caught.value.log_tail)
+    assert (caught.value.is_final, caught.value.may_pass) == (True, False)
 
 
 def test_a_password_is_in_no_command_line_and_in_no_message(monkeypatch):
