@@ -33,6 +33,7 @@ from vigil.narrow.probes import Prober, Subject, modules_of
 from vigil.narrow.since import KEEP, Found, Line, Mixed, mixed, search
 from vigil.narrow.switches import try_switches
 from vigil.process.environment import describe_machine
+from vigil.releases.resolve import version_in
 from vigil.releases.store import Tell
 from vigil.terminal import some_of
 
@@ -243,15 +244,16 @@ def since(
 
     script = work.document.script
     share = script.wrong / script.runs if script and script.wrong else 1.0
-    seen_in = seen_in or _installed(work.python, line.package)
+    pins = work.document.release.pins if work.document.release else None
+    seen_in = seen_in or version_in(pins or (), line.package) or _installed(work.python, line.package)
     found = search(line, prober, jobs=work.jobs, share=share, seen_in=seen_in, keep=keep, tell=work.tell, seen=seen)
-    work.note(releases=_searched(found, []))
+    work.note(releases=_searched(found, [], seen_in))
     told = [_change(found, change, mixed_of(found, change, prober, work.tell)) for change in found.history.changes()]
-    releases = _searched(found, told)
+    releases = _searched(found, told, seen_in)
     is_open = any(not each.is_decided and each.probability < LEAST_PROBABILITY for each in told)
     work.note(
         releases=releases,
-        state=WITHHELD if is_open else work.document.state,
+        state=WITHHELD if is_open or _not_met(found, seen_in) else work.document.state,
         reason=f"{work.document.reason}; {releases.says}",
     )
 
@@ -291,7 +293,20 @@ def _change(found: Found, change: Change, tried: Sequence[Mixed]) -> ReleaseChan
     )
 
 
-def _searched(found: Found, changes: Sequence[ReleaseChange]) -> ReleaseSearch:
+def _not_met(found: Found, seen_in: str | None) -> str | None:
+    """Return why a search may not have met the failure, whatever else it found: the release in which it was seen does not have it."""
+    history, line = found.history, found.line
+    if found.seen is None:
+        which = f"{line.package} {seen_in}" if seen_in else f"which release of {line.package} is not known"
+        return f"the release in which it was seen, {which}, is not among those that were searched"
+    said = history.says(found.seen)
+    if said == WRONG or (found.seen in history.unusable and any(each == WRONG for each, _, _ in spans(history))):
+        return None
+    says = "gives no evidence" if said is None or found.seen in history.unusable else f"is {said}"
+    return f"{line.package} {seen_in}, in which it was seen, {says} in an environment of its own"
+
+
+def _searched(found: Found, changes: Sequence[ReleaseChange], seen_in: str | None) -> ReleaseSearch:
     history, line = found.history, found.line
     looks = [
         _look(line.versions[place], outcomes, found.resolved[place].key if place in found.resolved else None)
@@ -305,7 +320,7 @@ def _searched(found: Found, changes: Sequence[ReleaseChange]) -> ReleaseSearch:
         releases=len(line.versions),
         looks=tuple(looks),
         changes=tuple(changes),
-        says=_history_in_words(history, line, changes),
+        says="; ".join(filter(None, (_history_in_words(history, line, changes), _not_met(found, seen_in)))),
         rounds=found.rounds,
         seconds=round(found.seconds, 1),
     )

@@ -18,7 +18,7 @@ from vigil.narrow.outcome import NOT_INSTALLED, Outcome
 from vigil.narrow.probes import Prober
 from vigil.releases import installer
 from vigil.releases.naming import Release
-from vigil.releases.resolve import Resolved, asked_by, key_of, version_in
+from vigil.releases.resolve import Resolved, asked_by, is_same_version, key_of, version_in
 from vigil.releases.store import Tell, held, pins_of, prune_to
 from vigil.statistics.release_search import Probe
 
@@ -51,7 +51,10 @@ class Line:
 
 @dataclasses.dataclass
 class Found:
-    """What a search came to. resolved: the packages of each release that could be had. built: seconds of each environment."""
+    """What a search came to. resolved: the packages of each release that could be had. built: seconds of each environment.
+
+    seen: the place of the release in which the failure was seen, None where it is not one of the line.
+    """
 
     line: Line
     history: History
@@ -59,6 +62,7 @@ class Found:
     rounds: int = 0
     seconds: float = 0.0
     building: dict[int, float] = dataclasses.field(default_factory=dict)
+    seen: int | None = None
 
     def version(self, place: int) -> str:
         return self.line.versions[place]
@@ -133,8 +137,9 @@ def search(
         seen: told each release that was looked at.
     """
     began = time.monotonic()
-    place = line.versions.index(seen_in) if seen_in in line.versions else None
-    found = Found(line, History(len(line.versions), side_by_side=jobs, share=share, seen=place), {})
+    # An index lists 2.8.0, and 2.8.0+cpu is installed.
+    place = next((place for place, each in enumerate(line.versions) if seen_in and is_same_version(each, seen_in)), None)
+    found = Found(line, History(len(line.versions), side_by_side=jobs, share=share, seen=place), {}, seen=place)
     lock = threading.Lock()
 
     def resolve(place: int) -> Resolved | list[Outcome]:

@@ -15,6 +15,7 @@ from vigil.cli.main import main
 from vigil.documents.narrowing import Narrowing
 from vigil.errors import EnvironmentFailed
 from vigil.narrow.narrow import written_in
+from vigil.narrow.outcome import WRONG, Outcome
 from vigil.narrow.probes import FOLDER
 from vigil.releases import installer, store
 
@@ -159,6 +160,27 @@ def test_a_search_that_broke_off_goes_on_where_it_was(written, narrow, tmp_path,
     _, found, _ = narrow(rule, "--since", "--jobs", "1")
     assert path.read_text().startswith(before)
     assert found.releases.changes[0].first == "0.4.0"
+
+
+@pytest.mark.parametrize(
+    ("installed", "rule", "code", "said"),
+    [
+        ("0.5.0+cpu", "2.0 if version[1] == 5 else 1.0", 0, "jax 0.1.0 right, wrong since 0.5.0, right since 0.6.0"),
+        ("0.5.0+cpu", "1.0", 4, "jax 0.5.0+cpu, in which it was seen, is right in an environment of its own"),
+        ("0.5.1", "2.0 if version[1] > 5 else 1.0", 4, "in which it was seen, jax 0.5.1, is not among those that were searched"),
+    ],
+)
+def test_the_release_in_which_it_was_seen_is_met_or_nothing_is_answered(
+    written, narrow, monkeypatch, installed, rule, code, said
+) -> None:
+    """A build of another name is its release; what is right there, or was never looked at, makes no other release innocent."""
+    monkeypatch.setattr("vigil.narrow.narrow.version_in", lambda pins, package: installed)
+    monkeypatch.setattr(
+        "vigil.narrow.narrow._runner", lambda *arguments: lambda fault: Outcome(WRONG, "WRONG got 2.0 expected 1.0", 0.0)
+    )
+    ended, found, _ = narrow(rule, "--since")
+    assert (ended, found.state) == (code, "withheld" if code else "narrowed")
+    assert said in found.releases.says
 
 
 def test_no_room_for_an_environment_is_no_release_s_fault(written, narrow, tmp_path, monkeypatch, capfd) -> None:
