@@ -14,7 +14,7 @@ import itertools
 import math
 from collections.abc import Mapping
 
-from vigil.narrow.outcome import RIGHT, Outcome
+from vigil.narrow.outcome import OTHERWISE, RIGHT, WRONG, Outcome
 from vigil.statistics.release_search import Answer, Probe, Runs, answer, next_probes
 
 # So many runs tell a failure that always shows from a race, nearly: the release that shows it is run so often.
@@ -61,9 +61,19 @@ class History:
         inner = [round((count - 1) * (place + 1) / (samples + 1)) for place in range(samples)]
         self._first = list(dict.fromkeys([self._seen, count - 1, 0, *inner]))
 
+    @property
+    def varies(self) -> bool:
+        """Is one release wrong in more than one way? Then the numbers tell no failure from another, and any WRONG is it."""
+        return any({WRONG, OTHERWISE} <= {each.kind for each in found} for found in self.outcomes.values())
+
+    def judged(self, place: int) -> list[Outcome]:
+        """Return the outcomes of a release."""
+        found = self.outcomes.get(place, [])
+        return [each._replace(kind=WRONG) if each.kind == OTHERWISE else each for each in found] if self.varies else found
+
     def says(self, place: int) -> str | None:
         """Return what a release says: what it has said besides RIGHT, if anything; None where it has said nothing that counts."""
-        found = [each.kind for each in self.outcomes.get(place, ()) if each.is_evidence]
+        found = [each.kind for each in self.judged(place) if each.is_evidence]
         other = collections.Counter(kind for kind in found if kind != RIGHT)
         return other.most_common(1)[0][0] if other else (RIGHT if found else None)
 
@@ -129,7 +139,7 @@ class History:
         for place in range(low, high + 1):
             if place in self.unusable or place not in self.outcomes:
                 continue
-            said = [each.kind == told for each in self.outcomes[place]]
+            said = [each.kind == told for each in self.judged(place)]
             runs[_turn(place - low, high - low, turned)] = Runs(sum(said), len(said) - sum(said))
         return runs, turned
 

@@ -28,7 +28,7 @@ from vigil.documents.provenance import NamedRelease, PlantedFault
 from vigil.errors import UsageError
 from vigil.frameworks import TABLE
 from vigil.narrow.history import FIRST_RUNS, Change, History, runs_to_miss, spans
-from vigil.narrow.outcome import RIGHT, WRONG, Outcome, fault_argument, run_script
+from vigil.narrow.outcome import RIGHT, WRONG, Outcome, fault_argument, like_of, run_script
 from vigil.narrow.probes import Prober, Subject, modules_of
 from vigil.narrow.since import KEEP, Found, Line, Mixed, mixed, search
 from vigil.narrow.switches import try_switches
@@ -44,6 +44,7 @@ NARROWED, NOT_SHOWN, WITHHELD = "narrowed", "does not show", "withheld"
 LEAST_PROBABILITY = 0.9
 MOST_RUNS = 20
 _MOST_NAMES = 4
+_VARIES = "its numbers vary from run to run, so that any WRONG is taken for it"
 _LIBRARIES = ("keras", "flax", "optax")
 
 
@@ -119,7 +120,7 @@ def begin(
 ) -> Work:
     """Run a script some times where the failure was seen, and write down what it said.
 
-    Its first WRONG is the failure that is looked for from then on: its numbers tell it from others.
+    Its first WRONG is the failure that is looked for from then on: its numbers tell it from others, unless they vary by the run.
 
     Args:
         most_runs: where it is always right at first, so many, since it may be a race.
@@ -135,7 +136,7 @@ def begin(
     while len(outcomes) < FIRST_RUNS or (len(outcomes) < most_runs and any(each.kind == RIGHT for each in outcomes)):
         outcomes.append(run(fault_argument(fault, framework)))
     wrong = [each for each in outcomes if each.kind == WRONG]
-    like = wrong[0].line if wrong else None
+    like = like_of([each.line for each in wrong])
     without = run("").line if fault else None
     text = own.read_text(encoding="utf-8")
     subject = Subject(own, framework, tuple(modules), like, fault)
@@ -175,7 +176,9 @@ def _runner(script: Path, python: Path, modules: Sequence[str]) -> Callable[[str
 
 def _reason(outcomes: Sequence[Outcome], wrong: Sequence[Outcome]) -> str:
     if wrong:
-        return wrong[0].line if len(wrong) == len(outcomes) else f"{len(wrong)} of {len(outcomes)} runs: {wrong[0].line}"
+        often = "" if len(wrong) == len(outcomes) else f"{len(wrong)} of {len(outcomes)} runs: "
+        varies = "" if like_of([each.line for each in wrong]) else f"; {_VARIES}"
+        return f"{often}{wrong[0].line}{varies}"
     no_evidence = next((each for each in outcomes if not each.is_evidence), None)
     if no_evidence:
         return f"{no_evidence.kind}: {no_evidence.line}"
@@ -248,6 +251,8 @@ def since(
     seen_in = seen_in or version_in(pins or (), line.package) or _installed(work.python, line.package)
     found = search(line, prober, jobs=work.jobs, share=share, seen_in=seen_in, keep=keep, tell=work.tell, seen=seen)
     work.note(releases=_searched(found, [], seen_in))
+    if found.history.varies:
+        prober = Prober(dataclasses.replace(work.subject, like=None))
     told = [_change(found, change, mixed_of(found, change, prober, work.tell)) for change in found.history.changes()]
     releases = _searched(found, told, seen_in)
     is_open = any(not each.is_decided and each.probability < LEAST_PROBABILITY for each in told)
@@ -294,7 +299,7 @@ def _change(found: Found, change: Change, tried: Sequence[Mixed]) -> ReleaseChan
 
 
 def _not_met(found: Found, seen_in: str | None) -> str | None:
-    """Return why a search may not have met the failure, whatever else it found: the release in which it was seen does not have it."""
+    """Return why a search may not have met the failure, whatever it found: the release in which it was seen does not have it."""
     history, line = found.history, found.line
     if found.seen is None:
         which = f"{line.package} {seen_in}" if seen_in else f"which release of {line.package} is not known"
@@ -310,8 +315,9 @@ def _searched(found: Found, changes: Sequence[ReleaseChange], seen_in: str | Non
     history, line = found.history, found.line
     looks = [
         _look(line.versions[place], outcomes, found.resolved[place].key if place in found.resolved else None)
-        for place, outcomes in sorted(history.outcomes.items())
+        for place, outcomes in ((place, history.judged(place)) for place in sorted(history.outcomes))
     ]
+    told, varies = _history_in_words(history, line, changes), _VARIES if history.varies else None
     return ReleaseSearch(
         package=line.package,
         hold=line.hold,
@@ -320,7 +326,7 @@ def _searched(found: Found, changes: Sequence[ReleaseChange], seen_in: str | Non
         releases=len(line.versions),
         looks=tuple(looks),
         changes=tuple(changes),
-        says="; ".join(filter(None, (_history_in_words(history, line, changes), _not_met(found, seen_in)))),
+        says="; ".join(filter(None, (told, varies, _not_met(found, seen_in)))),
         rounds=found.rounds,
         seconds=round(found.seconds, 1),
     )

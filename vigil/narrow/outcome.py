@@ -7,6 +7,7 @@ in exit code 1 as well, and a search that takes any such end for the failure bla
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import math
 import os
@@ -32,7 +33,7 @@ _NUMBERS = re.compile(r"\bgot (\S+) expected (\S+)")
 _EXCEPTION = re.compile(r"[A-Za-z_][\w.]*(Error|Exception|Exit|Interrupt|Warning)\b")
 _FROM_OUTSIDE = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 _OF_MACHINE = re.compile(
-    r"No space left on device|Disk quota exceeded|MemoryError|[Cc]annot allocate memory|bad_alloc|RESOURCE_EXHAUSTED: Out of memory"
+    r"No space left on device|Disk quota exceeded|MemoryError|[Cc]annot allocate memory|bad_alloc|RESOURCE_EXHAUSTED: Out of"
 )
 # How many times as large an error may be on another release, and be the same failure.
 _ALIKE = 4.0
@@ -175,6 +176,12 @@ def is_alike(like: str, said: str) -> bool:
     if not (math.isfinite(one) and math.isfinite(other)):
         return str(one) == str(other)
     return one * other > 0 and max(abs(one), abs(other)) <= _ALIKE * min(abs(one), abs(other))
+
+
+def like_of(lines: Sequence[str]) -> str | None:
+    """Return the line that tells a failure from others; None where its own runs do not tell of one, so that any WRONG is it."""
+    is_one = all(is_alike(one, other) for one, other in itertools.combinations(lines, 2))
+    return lines[0] if lines and is_one else None
 
 
 def _error_in(line: str) -> float | None:

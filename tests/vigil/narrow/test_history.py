@@ -6,8 +6,8 @@ import random
 
 import pytest
 
-from vigil.narrow.history import History, spans
-from vigil.narrow.outcome import FAILED, NOT_INSTALLED, OTHERWISE, RIGHT, WRONG, Outcome
+from vigil.narrow.history import FIRST_RUNS, History, spans
+from vigil.narrow.outcome import FAILED, NOT_INSTALLED, OTHERWISE, RIGHT, WRONG, Outcome, like_of, outcome_of
 
 
 def told(kinds, *, rate: float = 1.0, seed: int = 0, side_by_side: int = 2, seen: int | None = None) -> tuple[History, int, int]:
@@ -79,6 +79,31 @@ def test_an_old_end_that_does_not_start_is_left_behind() -> None:
     assert (history.changes(), spans(history)[0]) == ([], (WRONG, 9, 38))
     history, _, looked = told([FAILED] * 12)
     assert (history.looked, looked) == ([], 12)
+
+
+@pytest.mark.parametrize("first", [0, 12])
+@pytest.mark.parametrize("constant", [True, False])
+def test_a_failure_whose_numbers_vary_blames_no_innocent_release(first, constant) -> None:
+    """As of memory that nobody has written to: an error of any size and sign. One that is constant is found as well."""
+    false, found = 0, 0
+    for seed in range(100):
+        draw = random.Random(seed)
+
+        def line(draw=draw) -> str:
+            return f"WRONG got {1.0 + (0.5 if constant else draw.gauss(0, 1))} expected 1.0"
+
+        like = like_of([line() for _ in range(FIRST_RUNS)])
+        history = History(20, side_by_side=2)
+        while probes := history.next():
+            for probe in probes:
+                lines = [line() if probe.release >= first else "RIGHT" for _ in range(probe.runs)]
+                outcomes = [outcome_of(int(each != "RIGHT"), [each], like=like) for each in lines]
+                history.outcomes.setdefault(probe.release, []).extend(outcomes)
+        told = [(change.before, change.first, change.last) for change in history.changes() if change.probability >= 0.9]
+        false += any(each != (RIGHT, first, first) for each in told)
+        found += bool(told)
+    assert false <= 1
+    assert found >= (95 if first else 0)
 
 
 def test_a_race_is_repeated_until_it_is_decided() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from vigil.narrow.outcome import FAILED, NOT_STARTED, OTHERWISE, RIGHT, WRONG, fault_argument, outcome_of, run_script
+from vigil.narrow.outcome import FAILED, NOT_STARTED, OTHERWISE, RIGHT, WRONG, fault_argument, like_of, outcome_of, run_script
 
 SEEN = "WRONG got 1.5 expected 1.0"
 
@@ -46,6 +46,12 @@ def test_an_exit_code_and_a_log_make_an_outcome(code, lines, kind, line) -> None
 def test_another_error_is_another_failure(said, kind) -> None:
     """Of the other sign, another size, or not finite, an error is not the one that is looked for."""
     assert outcome_of(1, [said], like=SEEN).kind == kind
+
+
+def test_runs_that_are_not_alike_tell_no_failure_from_another() -> None:
+    assert like_of([SEEN, "WRONG got 1.4 expected 1.0"]) == SEEN
+    assert like_of([SEEN, SEEN, "WRONG got 0.5 expected 1.0"]) is None
+    assert like_of([]) is None
 
 
 @pytest.mark.parametrize(
