@@ -84,13 +84,13 @@ def test_an_old_end_that_does_not_start_is_left_behind() -> None:
 @pytest.mark.parametrize("first", [0, 12])
 @pytest.mark.parametrize("constant", [True, False])
 def test_a_failure_whose_numbers_vary_blames_no_innocent_release(first, constant) -> None:
-    """As of memory that nobody has written to: an error of any size and sign. One that is constant is found as well."""
+    """As of updates that are lost, few or many. One that is constant is found as well."""
     false, found = 0, 0
-    for seed in range(100):
+    for seed in range(200):
         draw = random.Random(seed)
 
         def line(draw=draw) -> str:
-            return f"WRONG got {1.0 + (0.5 if constant else draw.gauss(0, 1))} expected 1.0"
+            return f"WRONG got {100.0 - (7.0 if constant else 2 ** draw.uniform(0, 5.3))} expected 100.0"
 
         like = like_of([line() for _ in range(FIRST_RUNS)])
         history = History(20, side_by_side=2)
@@ -102,8 +102,8 @@ def test_a_failure_whose_numbers_vary_blames_no_innocent_release(first, constant
         told = [(change.before, change.first, change.last) for change in history.changes() if change.probability >= 0.9]
         false += any(each != (RIGHT, first, first) for each in told)
         found += bool(told)
-    assert false <= 1
-    assert found >= (95 if first else 0)
+    assert false <= 2  # with numbers that are trusted 10, and 6
+    assert found >= (198 if first else 0)
 
 
 def test_a_race_is_repeated_until_it_is_decided() -> None:
