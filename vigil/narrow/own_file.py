@@ -120,6 +120,15 @@ def needed_of(text: str, names: Sequence[str]) -> str:
     return "\n".join(_single_spaced(parts)) + "\n"
 
 
+def without_main(text: str) -> str:
+    """Return a file's text without what it does where it is the program."""
+    lines = text.splitlines()
+    for node in reversed(ast.parse(text).body):
+        if _is_main(node):
+            del lines[node.lineno - 1 : node.end_lineno]
+    return "\n".join(lines) + "\n"
+
+
 def _defined(node: ast.stmt) -> set[str] | None:
     """Return the names that a statement defines and does nothing besides; None where it may do more."""
     if isinstance(node, (ast.FunctionDef, ast.ClassDef, ast.AsyncFunctionDef)):
@@ -159,18 +168,18 @@ def _single_spaced(lines: Sequence[str]) -> Iterator[str]:
             held.append(line)
 
 
-def whole_script(own: OwnText, *, says: Sequence[str], needs: Sequence[str], before: Sequence[str], body: str) -> str:
+def whole_script(own: OwnText, *, says: Sequence[str], needs: Sequence[str] | None, before: Sequence[str], body: str) -> str:
     """Return a script: what it shows, the file's text, and a function that says RIGHT or WRONG.
 
     Args:
         says: lines of comment at its head.
-        needs: names that the function calls.
+        needs: names that the function calls: what they do not need is left out; None: nothing is, for it may be called by its name.
         before: lines that come before anything of the file is carried out, as how many threads there are.
         body: of the function.
     """
     if FUNCTION in own.text:
         raise UsageError(f"{own.name}: found the name {FUNCTION}, which the script needs for itself. Rename it.")
-    kept = needed_of(own.text, needs)
+    kept = without_main(own.text) if needs is None else needed_of(own.text, needs)
     # A docstring and what is imported from the future come first.
     head = [
         node for place, node in enumerate(ast.parse(kept).body)

@@ -5,6 +5,7 @@ Its inputs are asked about again alone, in a process that looks for plainer and 
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -312,8 +313,11 @@ def narrow_operator(
         raise not_shown(what, f"the process that asked it again failed: {ended.failure.message}", document.command)
     answer = ended.read(frame.ANSWERS)
     result = answer["result"]
+    raised = result["message"] if finding.kind == frame.RAISES and result["kind"] == frame.RAISES else None
     if (result["kind"], result.get("tensor")) != (finding.kind, finding.tensor):
         raise not_shown(what, f"asked again alone, these inputs are {result['kind']}", document.command)
+    if raised and finding.message and _without_numbers(raised) != _without_numbers(finding.message):
+        raise not_shown(what, f"asked again alone, the candidate raises something else: {raised}", document.command)
     inputs = Inputs(**{name: result["trial"][name] for name in Inputs.model_fields})
     before, after = inputs.model_copy(update={"sizes": document.usual}).call(document.usual), inputs.call(document.usual)
     tell("running scripts in fresh processes")
@@ -325,7 +329,10 @@ def narrow_operator(
         says = [words, *(f"It needs {each}." for each in needs)]
         kind, tensor, framework = finding.kind, str(finding.tensor), document.context.framework
         candidates = scripts_of(framework, mode, kind, tensor, finding.threads, inputs, answer, ended.directory, own, says)
-        shown = first_that_shows(candidates, directory, started, runs=_RACE_RUNS if finding.kind == frame.RACE else 1)
+        runs = _RACE_RUNS if finding.kind == frame.RACE else 1
+        shown = first_that_shows(
+            candidates, directory, started, runs=runs, is_same=lambda line: raised is None or is_raised(line, raised)
+        )
         if isinstance(shown, Shown):
             found = shown
             break
@@ -334,6 +341,18 @@ def narrow_operator(
         raise not_shown(what, said, document.command)
     smaller = Shrinking(asked=int(answer["asked"]) + found.tried, before=before, after=after, needs=needs)
     return OwnNarrowed(found.path, smaller, found.like, found.without)
+
+
+def _without_numbers(text: str) -> str:
+    return re.sub(r"\d+", "0", text)
+
+
+def is_raised(line: str, message: str) -> bool:
+    """Does a script say that the candidate raises what a run says of it? The message ends in its type and its first line."""
+    said = _without_numbers(line.removeprefix("WRONG candidate raises ")).strip()
+    name, _, text = said.partition(" ")
+    # A long line of a script's is cut.
+    return re.search(rf"\b{re.escape(name)}: {re.escape(text[:200].rstrip())}", _without_numbers(message)) is not None
 
 
 def request_of(
@@ -393,16 +412,18 @@ def scripts_of(
     """
     body = _body(framework, mode, inputs, own)
 
-    def script(end: str) -> str:
+    def script(end: str, *, is_whole: bool = False) -> str:
         before = threads_of(framework, threads)
-        return whole_script(own, says=says, needs=_NEEDED, before=before, body=body + end.strip("\n"))
+        return whole_script(own, says=says, needs=None if is_whole else _NEEDED, before=before, body=body + end.strip("\n"))
 
     if kind == frame.RAISES:
         yield script(_RAISES)
+        yield script(_RAISES, is_whole=True)
         return
     if kind == frame.WRITES:
         stays = Right(f'found["inputs/{tensor}"]', f'found["before/{tensor}"]', "what it was", "found = in_precision()\n")
-        yield script(judged(stays, tensor, 0.0, "nothing"))
+        for is_whole in (False, True):
+            yield script(judged(stays, tensor, 0.0, "nothing"), is_whole=is_whole)
         return
     floor, limit = float(answer["floors"][tensor]), float(answer["limits"][tensor])
     reason = f"{limit:.3g} times what rounding moves it by, {floor:.3g}, as measured of right operators"
@@ -410,8 +431,10 @@ def scripts_of(
         read_arrays(directory / frame.RIGHT)[tensor], got=f'in_precision()["{tensor}"]', in_float64=f'in_float64()["{tensor}"]',
         source="`reference` in float64, operator by operator",
     )  # fmt: skip
-    for right in rights:
-        yield script(judged(right, tensor, limit * floor, reason, calls=REPEATS if kind == frame.RACE else 1))
+    # Where the file without what its functions do not name fails otherwise, it is tried whole.
+    for is_whole, right in itertools.product((False, True), rights):
+        end = judged(right, tensor, limit * floor, reason, calls=REPEATS if kind == frame.RACE else 1)
+        yield script(end, is_whole=is_whole)
 
 
 def _body(framework: str, mode: str, inputs: Inputs, own: OwnText) -> str:

@@ -15,8 +15,9 @@ from vigil.documents.operator import Inputs
 from vigil.errors import CannotRun, UsageError
 from vigil.narrow.from_run import alarm_of, script_of_alarm
 from vigil.narrow.outcome import RIGHT, WRONG, run_script
-from vigil.narrow.own_file import OwnNarrowed, OwnText, needed_of
-from vigil.narrow.own_operator import scripts_of
+from vigil.narrow.own_file import OwnNarrowed, OwnText, Shown, first_that_shows, needed_of
+from vigil.narrow.own_operator import is_raised, scripts_of
+from vigil.steps.processes import Started
 
 FAULT = '''
 def install_torch():
@@ -113,6 +114,51 @@ def test_a_script_says_whether_the_operator_is_right(tmp_path, factor, kind) -> 
     outcome = run_script(script, Path(sys.executable), modules=("torch",))
     assert outcome.kind == kind, outcome
     assert "in outputs/0 [" in outcome.line
+
+
+BY_NAME = "globals()['_kernel_' + 'tanh'](x)"
+KERNEL = """
+
+def _kernel_tanh(x):
+    if x.shape[0] > 2:
+        raise ValueError(f"at most 2 rows, found {x.shape[0]}")
+    return x
+"""
+
+
+@pytest.mark.torch
+def test_a_script_that_fails_otherwise_is_none_and_the_whole_file_is_tried(tmp_path) -> None:
+    """What is called by its name alone is left out at first: a KeyError is no ValueError."""
+    own = OwnText(tmp_path / "my_op.py", HEAD.format(**TORCH, candidate=BY_NAME) + KERNEL)
+    inputs = Inputs(seed=0, sizes={"rows": 3}, precision="fp32", values="given", layout="plain")
+    candidates = scripts_of("torch", "eager", frame.RAISES, "None", 1, inputs, {}, tmp_path, own, ["What it shows."])
+    message = "my_op.py:24: candidate: ValueError: at most 2 rows, found 64"
+    shown = first_that_shows(
+        candidates, tmp_path, Started(framework="torch"), is_same=lambda line: is_raised(line, message)
+    )  # fmt: skip
+    assert isinstance(shown, Shown), shown
+    assert (shown.like, shown.tried) == ("WRONG candidate raises ValueError at most 2 rows, found 3", 2)
+
+
+@pytest.mark.parametrize(
+    ("line", "is_it"),
+    [
+        ("WRONG candidate raises ValueError at most 2 rows, found 3", True),
+        ("WRONG candidate raises ValueError at least 2 rows, found 3", False),
+        ("WRONG candidate raises KeyError at most 2 rows, found 3", False),
+        ("WRONG candidate raises Error at most 2 rows, found 3", False),
+    ],
+)
+def test_another_exception_is_another_failure(line, is_it) -> None:
+    assert is_raised(line, "my_op.py:24: candidate: ValueError: at most 2 rows, found 64") is is_it
+
+
+@pytest.mark.torch
+@pytest.mark.slow
+def test_an_exception_of_what_is_called_by_its_name_leads_to_a_script(tmp_path) -> None:
+    source = HEAD.format(**TORCH, candidate=BY_NAME) + KERNEL
+    found = narrowed(tmp_path, "torch", source, kind="raises", tensor=None)
+    assert found.like == "WRONG candidate raises ValueError at most 2 rows, found 3"
 
 
 @pytest.mark.slow
