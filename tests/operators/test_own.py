@@ -8,6 +8,7 @@ import itertools
 import numpy as np
 import pytest
 
+from runners.contract.errors import Unsupported
 from runners.contract.operators.own import OperatorFile, Tolerance, load_operator, named_leaves
 from runners.contract.operators.trials import LAYOUTS, SIZE, USUAL, Trial, arranged, plan, rounded
 from runners.contract.steps.own import OwnFileError
@@ -75,6 +76,14 @@ def test_a_tolerance_that_is_none_is_refused(load, tolerance):
     """A test's tolerance has both parts."""
     with pytest.raises(OwnFileError, match="TOLERANCE: found"):
         load(SOURCE + f"TOLERANCE = {tolerance}\n").tolerance("fp32")
+
+
+def test_a_precision_that_the_file_leaves_out_is_unsupported(load):
+    """Of several those that it has are tried; another one is not taken for them."""
+    file = load(SOURCE + "PRECISIONS = ('fp32', 'bf16')\n")
+    assert file.precisions_of(("fp16", "fp32")) == ("fp32",)
+    with pytest.raises(Unsupported, match="PRECISIONS is fp32, bf16: it is not tried in fp16"):
+        file.precisions_of(("fp16",))
 
 
 @pytest.mark.parametrize("precisions", ["'fp32'", "()", "('fp64',)"])

@@ -152,6 +152,46 @@ def test_a_users_own_test_fails_where_a_step_does(place):
     assert "exit code 3" in done.stdout
 
 
+OF_A_STEP = {
+    "contexts": [
+        {"context": {"mode": "eager", "precision": "fp32"}, "threads": 1, "verdict": {"name": "reproduced", "reason": ""}},
+        {"context": {"mode": "jit", "precision": "fp32"}, "threads": 1, "verdict": {"name": "unsupported", "reason": "no jit"}},
+    ]
+}
+
+
+@pytest.mark.parametrize(
+    ("document", "options", "said"),
+    [
+        (OF_A_STEP, "mode='eager,jit'", "not verified: jit fp32, devices 1, threads 1: no jit"),
+        (OF_A_STEP, "precision='fp32'", "not verified: jit fp32"),
+        (OF_A_STEP, "", "1 passed"),
+        ({"precisions": ["fp32"]}, "precision='fp32,fp16'", "not verified: fp16: the file says to try fp32 alone"),
+        ({"precisions": ["fp32"]}, "precision='fp32'", "1 passed"),
+    ],
+)
+def test_what_a_users_test_names_must_be_verified_too(place, document, options, said):
+    """A context that is not offered is no part of what is reproduced; the verb's exit code is 0 all the same."""
+    (place / "conftest.py").write_text(
+        "import pathlib, vigil.cli.main\ndef main(words):\n"
+        f"    pathlib.Path(words[words.index('--json') + 1]).write_text({json.dumps(document)!r})\n    return 0\n"
+        "vigil.cli.main.main = main\n",
+        encoding="utf-8",
+    )
+    (place / "test_step.py").write_text(
+        f"def test_step(vigil_verify):\n    vigil_verify('my_step.py', {options})\n", encoding="utf-8"
+    )
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "vigil.pytest_plugin", "-p", "no:cacheprovider", str(place)],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTHONPATH": str(ROOT)},
+        cwd=place,
+    )
+    assert said in done.stdout
+    assert done.returncode == (said != "1 passed")
+
+
 @pytest.mark.torch
 def test_a_program_that_keeps_state_elsewhere_is_refused(place, capsys):
     """A number that grows with each call, outside of the model: nothing can be held to that."""

@@ -118,7 +118,7 @@ def _answer(framework: Framework, request: OperatorRequest, directory: Path, eve
     if request.trial is not None:
         _alone(examiner, Trial(**request.trial), request, directory, events)
         return
-    precisions = tuple(each for each in request.precisions if each in file.precisions()) or file.precisions()[:1]
+    precisions = file.precisions_of(request.precisions)
     trials = plan(file, precisions=precisions, seeds=request.seeds, has_layouts=examiner.operator.has_layouts)
     results = []
     for number, trial in enumerate(trials):

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from runners.contract.errors import Unsupported
 from runners.contract.steps.own import Batch, Form, OwnFile, OwnFileError, load_own
 
 INPUTS, CANDIDATE, REFERENCE = "inputs", "candidate", "reference"
@@ -94,6 +95,14 @@ class OperatorFile:
         if not isinstance(found, (tuple, list)) or not found or not {*found} <= {*ALL_PRECISIONS}:
             raise OwnFileError(f"{self.name}: {PRECISIONS}: found {found!r}. Allowed: some of {', '.join(ALL_PRECISIONS)}.")
         return tuple(found)
+
+    def precisions_of(self, asked: Sequence[str]) -> tuple[str, ...]:
+        """Return which of some precisions the file says to try. Raises Unsupported where it is none of them."""
+        own = self.precisions()
+        found = tuple(each for each in asked if each in own)
+        if not found:
+            raise Unsupported(f"{self.name}: {PRECISIONS} is {', '.join(own)}: it is not tried in {', '.join(asked)}")
+        return found
 
     def tolerance(self, precision: str) -> Tolerance | None:
         """Return the tolerance of the user's own test in a precision; None where the file has none."""
