@@ -113,3 +113,21 @@ def test_what_vigil_says_of_a_users_file_decides():
     cause = "The above exception was the direct cause of the following exception:"
     raised = [*log_of("KeyError: 'weight'"), "", cause, "", *log[1:]]
     assert triage(Evidence(raised, exit_code=3, said="program", message=message)).category == "key_not_found"
+
+
+@pytest.mark.parametrize(
+    ("end", "category"),
+    [
+        ("slurmstepd: error: *** JOB 1 ON n1 CANCELLED AT 2026-01-01T00:00:00 DUE TO TIME LIMIT ***", "killed"),
+        ("slurmstepd: error: *** JOB 1 ON n1 CANCELLED AT 2026-01-01T00:00:00 DUE TO PREEMPTION ***", "killed"),
+        ("slurmstepd: error: Detected 1 oom-kill event(s) in StepId=1.batch.", "out_of_memory"),
+        ("train.sh: line 3:  42 Segmentation fault      (core dumped)  python train.py", "native_crash"),
+        ("tee: run.log: No space left on device", "disk_full"),
+        ("step 101 loss 0.4", "key_not_found"),
+    ],
+)
+def test_an_exception_that_was_survived_is_not_what_ended_it(end, category):
+    """In a log alone, what comes after the last exception; where an exit code is known, that tells a signal from an exception."""
+    log = [*log_of("KeyError: 'No space left on device'"), "cache missing, rebuilding", "step 100 loss 0.4", end]
+    assert triage(Evidence(log)).category == category
+    assert triage(Evidence(log, exit_code=1)).category == "key_not_found"

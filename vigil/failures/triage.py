@@ -32,6 +32,8 @@ _SAID = {
     "interrupted": "killed",
 }
 _OF_PROGRAM = "program"
+# What ends a process that is past its exceptions.
+_ENDING = ("killed", "out_of_memory", "native_crash", "disk_full")
 _NOT_FINITE = re.compile(r"(?i)\bloss\b.{0,20}?[=: ]\s*[-+]?(?:nan|inf(?:inity)?)\b")
 
 
@@ -118,6 +120,8 @@ def _decided(evidence: Evidence) -> tuple[str, Basis, str | None]:
     if number in _CRASHES:
         said = _of_lines(evidence.log)
         return said if said and said[0] != "native_crash" else ("native_crash", "evidence", ended)
+    if evidence.exit_code is None and (by_end := _of_end(chain, evidence.log)):
+        return by_end
     if found := _of_chain(chain, evidence):
         return found
     if evidence.free_bytes is not None and evidence.free_bytes < _FULL_BYTES:
@@ -153,6 +157,19 @@ def _ended(evidence: Evidence) -> tuple[str | None, signal.Signals | None]:
         number = -code if code < 0 else code - 128
         ended = next((each for each in signal.Signals if each.value == number), None)
     return (f"it was ended by {ended.name}" if ended else f"exit code {code}"), ended
+
+
+def _of_end(chain: Sequence[Raised], log: Sequence[str]) -> tuple[str, Basis, str] | None:
+    """Return what ended a process after its last exception, which it has survived then; None where nothing says so.
+
+    Only where nobody waited for it: an exit code tells a signal from an exception.
+    """
+    if not chain:
+        return None
+    last = max(chain, key=lambda each: each.place)
+    after = log[last.place :]
+    found = _of_lines(after[1:] if after and last.type in after[0] else after)
+    return found if found and found[0] in _ENDING else None
 
 
 def _first_not_finite(log: Sequence[str]) -> str | None:
