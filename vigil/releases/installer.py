@@ -31,6 +31,8 @@ _OF_PIP: dict[str, tuple[str, ...]] = {
     "trusted-host": ("UV_INSECURE_HOST",),
     "cert": ("SSL_CERT_FILE",),
 }
+_FOLDERS = "UV_FIND_LINKS"
+_INDEXES = ("UV_DEFAULT_INDEX", "UV_INDEX_URL", "UV_INDEX", "UV_EXTRA_INDEX_URL", "UV_NO_INDEX")
 # The sections of pip's configuration, what is said in a later one counts.
 _SECTIONS = ("global", "install", ":env:")
 # Of all indexes the best match, as pip does it; uv by itself stops at the first index that knows a name.
@@ -203,6 +205,35 @@ def environment_of_uv(told: Mapping[str, str]) -> dict[str, str]:
             variables[_OF_PIP[option][0]] = ("," if option == "find-links" else " ").join(value.split())
     # An environment must not change with a file of another one: uv by itself gives them one file with two names.
     return {"UV_LINK_MODE": "copy", **variables}
+
+
+def sources(told: Mapping[str, str]) -> dict[str, str]:
+    """Return where uv looks for packages besides the indexes that it is given, without secrets, and without folders.
+
+    Args:
+        told: what pip was told.
+    """
+    variables = {**environment_of_uv(told), **({"UV_NO_INDEX": "1"} if "no-index" in told else {})}
+    found = {name: redact(variables[name]) for name in _INDEXES if variables.get(name)}
+    addresses = [place for place in variables.get(_FOLDERS, "").split(",") if place and not _folder(place).is_dir()]
+    return {**found, **({_FOLDERS: redact(" ".join(addresses))} if addresses else {})}
+
+
+def shelved(told: Mapping[str, str]) -> dict[Path, str]:
+    """Return the packages that lie in the folders in which uv looks: file -> the pin that it is."""
+    places = environment_of_uv(told).get(_FOLDERS, "").split(",")
+    found = {}
+    for path in sorted(path for place in places if place for path in _folder(place).glob("*")):
+        name, _, version = path.name.removesuffix(".tar.gz").rpartition("-")
+        if path.suffix == ".whl":
+            name, version = path.name.split("-")[:2]
+        if path.name.endswith((".whl", ".tar.gz")):
+            found[path] = f"{_normal(name)}=={version}"
+    return found
+
+
+def _folder(place: str) -> Path:
+    return Path(place.strip().removeprefix("file://"))
 
 
 def configuration_of_pip() -> dict[str, str]:

@@ -170,6 +170,13 @@ def last_day_of(release: Release) -> datetime | None:
     return max(own, following) if own and following else None
 
 
+def origins_of(pins: Sequence[str]) -> dict[str, object]:
+    """Return where the packages of pins come from besides extra indexes: another build of a version may lie there tomorrow."""
+    told = installer.configuration_of_pip()
+    shelved = sorted((path.name, file_sha256(path)) for path, pin in installer.shelved(told).items() if pin in pins)
+    return {**installer.sources(told), **({"shelved": shelved} if shelved else {})}
+
+
 def key_of(pins: Sequence[str], extra_index: Sequence[str]) -> str:
     """Return the name of the environment of these pins: two that could differ in a byte of an installed file have two names.
 
@@ -180,13 +187,17 @@ def key_of(pins: Sequence[str], extra_index: Sequence[str]) -> str:
         "platform": sysconfig.get_platform(),
         "pins": sorted(pins),
         "extra_index": list(extra_index),
+        # Nothing where nobody has said anything: the name of an environment from the usual index stays what it was.
+        **origins_of(pins),
     }
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:_KEY_DIGITS]
 
 
 def asked_by(release: Release) -> str:
     """Return what says whether a release can be had: it, what is held beside it, where it is looked for, and for which Python."""
-    return " ".join((release.text, *release.hold, *release.shown_indexes, f"Python {platform.python_version()}"))
+    told = installer.configuration_of_pip()
+    places = (*release.shown_indexes, *installer.sources(told).values(), *(path.name for path in installer.shelved(told)))
+    return " ".join((release.text, *release.hold, *places, f"Python {platform.python_version()}"))
 
 
 def packages_of(resolved: Resolved) -> list[str]:

@@ -138,10 +138,10 @@ def known(release: Release) -> Resolved | None:
         # What was built for optax has a framework of that release's time, with other libraries than the framework's own release.
         if distribution_named(environment.resolved.request) == release.distribution
         and environment.resolved.framework == release.framework  # Keras has three
-        and environment.resolved.key
-        == key_of(environment.resolved.pins, release.shown_indexes)  # of this Python and these indexes
         and is_it(environment.resolved.pins)
         and has_what_is_held(environment.resolved)
+        and environment.resolved.key
+        == key_of(environment.resolved.pins, release.shown_indexes)  # of this Python, these indexes and these builds
     ]
     newest = max(fitting, key=lambda environment: environment.created, default=None)
     if newest is None:

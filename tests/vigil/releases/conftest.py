@@ -90,6 +90,7 @@ def fake(monkeypatch) -> FakeInstaller:
     """Return the installer that is used instead of uv. No index says when anything was uploaded."""
     stand_in = FakeInstaller()
     monkeypatch.setattr(installer, "resolve", stand_in.resolve)
+    monkeypatch.setattr(installer, "configuration_of_pip", dict)  # which takes a second
     monkeypatch.setattr(installer, "uploaded", lambda requirement, **facts: None)
     monkeypatch.setattr(installer, "install", stand_in.install)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import platform
 import sysconfig
 from datetime import datetime, timedelta, timezone
@@ -37,6 +38,33 @@ def test_the_key_depends_on_python_platform_and_indexes_and_on_nothing_else(monk
         patch.setattr(sysconfig, "get_platform", lambda: "linux-aarch64")
         keys.append(key_of(PINS, ()))
     assert len(set(keys)) == 4
+
+
+@pytest.mark.parametrize(
+    "variable", ["UV_DEFAULT_INDEX", "UV_INDEX", "UV_FIND_LINKS", "PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "UV_NO_INDEX"]
+)
+def test_the_key_depends_on_what_the_installer_is_told_of_indexes(monkeypatch, variable):
+    """A mirror may have another build of the same version; its password is no part of that."""
+    for name in [name for name in os.environ if name.startswith(("UV_", "PIP_"))]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
+    keys = [key_of(PINS, ())]
+    for value in ("1",) if variable == "UV_NO_INDEX" else ("https://one.example/x", "https://me:one@two.example/x"):
+        monkeypatch.setenv(variable, value)
+        keys.append(key_of(PINS, ()))
+    assert len(set(keys)) == len(keys)
+    monkeypatch.setenv(variable, value.replace(":one@", ":two@"))
+    assert key_of(PINS, ()) == keys[-1]
+
+
+def test_the_key_depends_on_the_builds_in_a_folder(shelf):
+    """Of the packages that the pins name, and no others."""
+    path = shelf("jax", "0.10.2")
+    first = key_of(PINS, ())
+    shelf("jax", "0.10.3")
+    assert key_of(PINS, ()) == first
+    path.write_bytes(path.read_bytes() + b"another build")
+    assert key_of(PINS, ()) != first
 
 
 def test_a_wheel_is_known_by_its_content(fake, tmp_path):

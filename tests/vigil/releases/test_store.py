@@ -77,6 +77,17 @@ def test_an_environment_stands_for_no_other_index_or_python(fake, monkeypatch):
     assert len({environment.resolved.key for environment in listed()}) == len(fake.installed) == 3
 
 
+def test_an_environment_stands_for_no_other_build_of_its_version(fake, shelf, monkeypatch):
+    """Wheels in a folder are replaced, as those of a night: what was built from the old ones is not taken."""
+    path = shelf("jax", "0.9.2")
+    monkeypatch.setenv("UV_FIND_LINKS", str(path.parent))
+    first = obtain(parse_release(JAX))
+    assert obtain(parse_release(JAX)).key == first.key
+    path.write_bytes(path.read_bytes() + b"another build")
+    assert obtain(parse_release(JAX)).key != first.key
+    assert len(fake.installed) == 2
+
+
 @pytest.mark.parametrize("damage", ["no marker", "half a marker", "another schema", "no interpreter"])
 def test_a_torn_environment_is_built_again(fake, cache, damage):
     """What a killed build, or a Python that was removed, leaves behind is no environment."""
