@@ -8,6 +8,8 @@ word that looks random is as often a hash. Every repetition has an end, or a lon
 from __future__ import annotations
 
 import re
+import shlex
+from collections.abc import Sequence
 
 _HIDDEN = "***"
 _PASSWORD = (
@@ -46,6 +48,26 @@ _MARKS = (
     *("aiza", "eyj"),
 )
 _KEY_BLOCK = re.compile(r"(-----BEGIN [A-Z ]{0,20}PRIVATE KEY-----)(?:(?!-----)[\s\S]){1,20000}")
+
+
+def redacted_command(words: Sequence[str]) -> str:
+    """Return a command line without secrets. Each word is looked at before it is quoted: a shell's quotes would part a secret."""
+    shown = []
+    for before, word in zip(["", *words], words, strict=False):
+        name, equals, _ = word.partition("=")
+        plain = re.sub(r"""[\s"'\\]""", "_", word)
+        if _is_of_secret(before, " "):
+            shown.append(_HIDDEN)
+        elif equals and _is_of_secret(name, "="):
+            shown.append(f"{name}={_HIDDEN}")
+        else:
+            shown.append(shlex.quote(word if plain in (word, redact(plain)) else redact(plain)))
+    return redact(" ".join(shown))
+
+
+def _is_of_secret(option: str, separator: str) -> bool:
+    asked = f"{option}{separator}x0x0x0x0x0"
+    return option.startswith("--") and "=" not in option and redact(asked) != asked
 
 
 def redact(text: str) -> str:

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from vigil.redaction import redact
+from vigil.redaction import redact, redacted_command
 
 SECRET = "s3cr3tV4lue9Xk2LmQ7"
 FORMS = (
@@ -139,3 +139,19 @@ def test_no_line_takes_minutes(part):
     started = time.process_time()
     redact(part * (30_000 // len(part)))
     assert time.process_time() - started < 5.0
+
+
+@pytest.mark.parametrize(
+    ("words", "shown"),
+    [
+        (["--extra-index", "https://me:it's@host/simple"], "--extra-index 'https://***@host/simple'"),
+        (["--extra-index", 'https://me:a b"c@host/simple'], "--extra-index 'https://***@host/simple'"),
+        (["--extra-index", "https://me:word@host/simple"], "--extra-index https://***@host/simple"),
+        (["--token", "it's mine"], "--token ***"),
+        (["--password=it's;mine"], "--password=***"),
+        (["my file's.py", "--mode", "eager"], """'my file'"'"'s.py' --mode eager"""),
+    ],
+)
+def test_a_command_line_holds_no_part_of_a_secret(words, shown) -> None:
+    """A shell's quotes part a value with an apostrophe: it is hidden before it is quoted."""
+    assert redacted_command(["vigil", *words]) == f"vigil {shown}"

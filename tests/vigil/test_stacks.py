@@ -13,7 +13,7 @@ from runners.contract.protocol import stacks
 from runners.contract.protocol.stacks import CONDUCTOR_VARIABLE, stacks_path
 from vigil.documents.failure import Failure, HungProcess
 from vigil.paths import project_root
-from vigil.process.stacks import collective_of, hung_processes, main_frames, remove_stacks, told
+from vigil.process.stacks import _told_of, collective_of, hung_processes, main_frames, remove_stacks, told
 
 TORCH = "/site-packages/torch"
 RUNNER = [
@@ -178,3 +178,9 @@ def test_an_old_failure_has_no_processes():
     """Records from before there were stacks read as they were written."""
     old = {"category": "hang", "phase": "train", "step": 2, "message": "m", "log_tail": []}
     assert Failure.model_validate(old).as_json() == old
+
+
+def test_a_secret_in_a_stack_is_hidden_before_its_line_is_cut():
+    line = "x" * 170 + " https://me:" + "hidden-word" * 9 + "@host/simple"
+    found = _told_of(0, 1, line, cpu_seconds=None, watched_seconds=1.0)
+    assert "hidden" not in found.stacks[0]

@@ -8,7 +8,6 @@ import importlib
 import os
 import re
 import select
-import shlex
 import sys
 import traceback
 from collections.abc import Sequence
@@ -18,7 +17,7 @@ from vigil import __version__
 from vigil.cli import options
 from vigil.cli.help_text import complete
 from vigil.errors import EXIT_COULD_NOT_RUN, UsageError, VigilError, nearest
-from vigil.redaction import redact
+from vigil.redaction import redacted_command
 from vigil.terminal import plain_streams
 
 # Each is a module beside this one, which is imported when it is asked for.
@@ -75,7 +74,7 @@ def _run(arguments: Sequence[str] | None) -> int:
         if unknown:
             _refuse(unknown, given)
         parsed.of_script = given[len(own) + 1 :]  # what follows --, which only a verb that runs a user's script takes
-        parsed.command = redact(shlex.join(["vigil", *given]))  # it is recorded, and an index may have a password
+        parsed.command = redacted_command(["vigil", *given])  # it is recorded, and an index may have a password
         with options.json_apart(parsed):
             code = parsed.run(parsed)
         print(end="", flush=True)  # what cannot be written is said here, not when the interpreter has ended

@@ -158,7 +158,7 @@ def _told_of(rank: int, pid: int, text: str, *, cpu_seconds: float | None, watch
         where=redact(frames[0].text) if frames else None,
         cpu_seconds=cpu_seconds,
         watched_seconds=round(watched_seconds, 2),
-        stacks=tuple(redact(line[:_MOST_LETTERS]) for line in kept),
+        stacks=tuple(redact(line)[:_MOST_LETTERS] for line in kept),
     )
 
 

@@ -113,8 +113,12 @@ def versions(distribution: str, *, indexes: Sequence[str]) -> list[str]:
     if importlib.util.find_spec("pip") is None:
         raise EnvironmentFailed(f"pip, which lists releases, is missing. Install it: `{sys.executable} -m ensurepip`.")
     command = [sys.executable, "-m", "pip", "index", "versions", distribution]
-    command += [option for index in indexes for option in ("--extra-index-url", index)]
-    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace")
+    # A command line is every user's to see, and an index may have a password.
+    own = os.environ.get("PIP_EXTRA_INDEX_URL") or configuration_of_pip().get("extra-index-url", "") if indexes else ""
+    variables = {**os.environ, "PIP_EXTRA_INDEX_URL": " ".join([*own.split(), *indexes])} if indexes else None
+    done = subprocess.run(
+        command, env=variables, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace"
+    )  # fmt: skip
     found = re.search(r"^Available versions: (.+)$", done.stdout, flags=re.MULTILINE)
     if done.returncode or found is None:
         raise _failure(f"{distribution}: pip lists no releases of it", done)

@@ -105,6 +105,23 @@ def test_a_password_is_in_no_command_line_and_in_no_message(monkeypatch):
     assert caught.value.log_tail == ["error: 401 for https://***@127.0.0.1:9/simple"]
 
 
+def test_the_password_of_an_index_is_in_no_command_line_of_pip(monkeypatch):
+    """Its releases are listed by pip, which reads indexes from its environment, those of the user first."""
+    commands, variables = [], []
+
+    def run(command, **options):
+        commands.append(command)
+        variables.append(options.get("env"))
+        said = "global.extra-index-url='https://own.example'" if "config" in command else "Available versions: 1.1, 1.0+cpu"
+        return subprocess.CompletedProcess(command, 0, f"{said}\n", "")
+
+    monkeypatch.delenv("PIP_EXTRA_INDEX_URL", raising=False)
+    monkeypatch.setattr(installer.subprocess, "run", run)
+    assert installer.versions("torch", indexes=[SECRET]) == ["1.0", "1.1"]
+    assert "hidden-word" not in str(commands)
+    assert variables[-1]["PIP_EXTRA_INDEX_URL"] == f"https://own.example {SECRET}"
+
+
 def test_without_uv_it_is_told_how_to_get_it(monkeypatch):
     """There is no other installer to fall back on."""
     monkeypatch.setattr(installer.importlib.util, "find_spec", lambda name: None)
