@@ -15,6 +15,7 @@ import re
 import signal
 import subprocess
 import tempfile
+import threading
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -29,6 +30,7 @@ FAILED, NOT_STARTED, NOT_INSTALLED = "another failure", "cannot start", "cannot 
 EVIDENCE = (RIGHT, WRONG, OTHERWISE)
 SECONDS = 300.0
 _LONGEST = 400
+_POLL_SECONDS = 0.5
 _NUMBERS = re.compile(r"\bgot (\S+) expected (\S+)")
 _EXCEPTION = re.compile(r"[A-Za-z_][\w.]*(Error|Exception|Exit|Interrupt|Warning)\b")
 _FROM_OUTSIDE = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
@@ -94,6 +96,7 @@ def run_script(
     fault: str = "",
     like: str | None = None,
     seconds: float = SECONDS,
+    stop: threading.Event | None = None,
 ) -> Outcome:
     """Run a script in a fresh process of an interpreter, in a folder of its own.
 
@@ -104,6 +107,7 @@ def run_script(
         fault: a planted fault, as `fault_argument` makes it.
         like: what the script says of the failure that is looked for; None: any WRONG is it.
         seconds: after which it is ended, with all that it has started.
+        stop: ends it, too.
     """
     own = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV")}
     quiet = {"TF_CPP_MIN_LOG_LEVEL": "3", "JAX_PLATFORMS": "cpu"}
@@ -112,7 +116,10 @@ def run_script(
     command = [str(python), "-c", _LAUNCHER, str(script.resolve()), ",".join(modules), prelude, fault]
     command.append(json.dumps(dict(variables or {})))
     began = time.monotonic()
-    with tempfile.TemporaryDirectory(prefix="vigil-") as folder, open(Path(folder) / "log.txt", "w+", encoding="utf-8") as log:
+    with (
+        tempfile.TemporaryDirectory(prefix="vigil-") as folder,
+        open(Path(folder) / "log.txt", "w+", encoding="utf-8", errors="replace") as log,
+    ):
         try:
             process = subprocess.Popen(
                 command, cwd=folder, env={**quiet, **own, **(variables or {})}, stdin=subprocess.DEVNULL, stdout=log,
@@ -121,18 +128,27 @@ def run_script(
         except OSError as error:
             return Outcome(NOT_STARTED, f"{python}: {error.strerror}", time.monotonic() - began, may_pass=True)
         try:
-            code = process.wait(timeout=seconds)
-        except subprocess.TimeoutExpired:
-            return Outcome(FAILED, f"not done after {seconds:.0f} s", time.monotonic() - began, may_pass=True)
+            while (code := _waited(process, _POLL_SECONDS)) is None and time.monotonic() - began < seconds:
+                if stop and stop.is_set():
+                    return Outcome(FAILED, "stopped", time.monotonic() - began, may_pass=True)
         finally:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
+        if code is None:
+            return Outcome(FAILED, f"not done after {seconds:.0f} s", time.monotonic() - began, may_pass=True)
         log.seek(0)
         # Where an environment lies on this machine is nothing that a report should say.
         home = str(Path(python).absolute().parent.parent)
-        lines = [redact(line.rstrip().replace(home, "...")[:_LONGEST]) for line in log.read().splitlines() if line.strip()]
+        # What is cut first may be half a secret that nobody knows for one.
+        lines = [redact(line.rstrip().replace(home, "..."))[:_LONGEST] for line in log.read().splitlines() if line.strip()]
     return outcome_of(code, lines, like=like, seconds=round(time.monotonic() - began, 2))
+
+
+def _waited(process: subprocess.Popen[bytes], seconds: float) -> int | None:
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        return process.wait(timeout=seconds)
+    return None
 
 
 def outcome_of(code: int, lines: Sequence[str], *, like: str | None = None, seconds: float = 0.0) -> Outcome:

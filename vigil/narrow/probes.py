@@ -63,6 +63,8 @@ class Prober:
         self._variables = digest_of_values(steering_variables(subject.script.read_text(encoding="utf-8")))
         self._path = cache_directory() / FOLDER / f"{file_sha256(subject.script)[:_DIGITS]}.jsonl"
         self._lock = threading.Lock()
+        # Ends a script that runs, and lets none begin.
+        self.stop = threading.Event()
 
     def stored(self, key: str) -> list[Outcome]:
         """Return what the runs in an environment, or of a release that has none, came to so far."""
@@ -88,7 +90,7 @@ class Prober:
         if len(outcomes) >= runs or any(not each.is_evidence for each in outcomes):
             return outcomes
         with held(resolved, tell=tell) as python:
-            while len(outcomes) < runs and all(each.is_evidence for each in outcomes):
+            while len(outcomes) < runs and all(each.is_evidence for each in outcomes) and not self.stop.is_set():
                 outcomes.append(self.once(python, key=resolved.key))
         return outcomes
 
@@ -97,6 +99,7 @@ class Prober:
         outcome = run_script(
             self.subject.script, python, modules=self.subject.modules,
             fault=fault_argument(self.subject.fault, self.subject.framework), seconds=SECONDS,
+            stop=self.stop,
         )  # fmt: skip
         if not outcome.may_pass:
             self._store(key, outcome)

@@ -183,20 +183,26 @@ def search(
                 pass
 
     with ThreadPoolExecutor(max_workers=jobs) as pool:
-        ahead: set[int] = set()
-        while probes := found.history.next():
-            found.rounds += 1
-            running: dict[Future[list[Outcome]], Probe] = {pool.submit(look, probe): probe for probe in probes}
-            while running:
-                done, _ = wait(running, return_when=FIRST_COMPLETED)
-                for future in done:
-                    probe = running.pop(future)
-                    found.history.outcomes[probe.release] = future.result()
-                    seen(probe.release, found.history.outcomes[probe.release])
-                make_room()
-                if running and (following := _ahead(found.history, set(found.resolved) | ahead, running.values())):
-                    ahead.add(following.release)
-                    pool.submit(build, following)
+        try:
+            ahead: set[int] = set()
+            while probes := found.history.next():
+                found.rounds += 1
+                running: dict[Future[list[Outcome]], Probe] = {pool.submit(look, probe): probe for probe in probes}
+                while running:
+                    done, _ = wait(running, return_when=FIRST_COMPLETED)
+                    for future in done:
+                        probe = running.pop(future)
+                        found.history.outcomes[probe.release] = future.result()
+                        seen(probe.release, found.history.outcomes[probe.release])
+                    make_room()
+                    if running and (following := _ahead(found.history, set(found.resolved) | ahead, running.values())):
+                        ahead.add(following.release)
+                        pool.submit(build, following)
+        except BaseException:
+            # Ctrl-C would wait for scripts that run for minutes, and for all that is not begun.
+            prober.stop.set()
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
     found.seconds = time.monotonic() - began
     return found
 

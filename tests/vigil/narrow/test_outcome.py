@@ -88,6 +88,18 @@ def test_a_script_is_run_in_a_folder_of_its_own_and_ended_in_time(tmp_path) -> N
     assert time.monotonic() - began < 20
 
 
+def test_bytes_that_are_no_utf_8_end_nothing(tmp_path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text("import sys; sys.stdout.buffer.write(b'caf\\xe9\\n'); print('RIGHT')")
+    assert run_script(script, sys.executable).kind == RIGHT
+
+
+def test_a_secret_is_hidden_before_a_line_is_cut(tmp_path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text("raise ValueError('x' * 360 + ' https://me:' + 'hidden-word' * 4 + '@host/simple')")
+    assert "hidden-word" not in run_script(script, sys.executable).line
+
+
 def test_where_an_environment_lies_is_not_told(tmp_path) -> None:
     """An ImportError names the file that it comes from, which goes into reports."""
     script = tmp_path / "script.py"

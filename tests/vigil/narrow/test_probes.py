@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sys
+import time
+from pathlib import Path
 
 import pytest
 
 from runners.contract.files import digest_of_values
 from vigil.errors import DirectoryError, EnvironmentFailed
+from vigil.narrow import probes, since
 from vigil.narrow.outcome import FAILED, NOT_INSTALLED, OTHERWISE, WRONG
 from vigil.narrow.probes import FOLDER, Prober, Subject, modules_of
+from vigil.releases.resolve import Resolved
 
 SAYS_WRONG = "print('WRONG got 2.0 expected 1.0'); raise SystemExit(1)"
 
@@ -131,6 +136,29 @@ def test_a_run_of_which_the_variables_are_not_known_is_made_again(script, cache)
     old = {name: value for name, value in row.items() if name not in ("variables", "sha256")}
     path.write_text(json.dumps({**old, "sha256": digest_of_values(old)}) + "\n")
     assert prober(script).stored("a") == []
+
+
+def test_ctrl_c_ends_a_search_within_seconds(script, monkeypatch) -> None:
+    """What runs is ended, and what was not begun is not; nothing of it is stored."""
+    script.write_text("import time; time.sleep(60)")
+
+    @contextlib.contextmanager
+    def held(resolved, tell):
+        yield Path(sys.executable)
+
+    monkeypatch.setattr(probes, "held", held)
+    monkeypatch.setattr(since, "pins_of", lambda release, tell: Resolved(release.text, release.version, ("jax==1",)))
+    asked, began = prober(script), time.monotonic()
+
+    def pressed(*arguments, **options):
+        time.sleep(1)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(since, "wait", pressed)
+    with pytest.raises(KeyboardInterrupt):
+        since.search(since.Line("jax", "jax", ("1", "2", "3")), asked, jobs=1)
+    assert time.monotonic() - began < 20
+    assert asked.stored("1") + asked.stored("2") + asked.stored("3") == []
 
 
 def test_a_script_says_which_modules_it_imports() -> None:
