@@ -40,6 +40,7 @@ _IN_USE_SECONDS = 86400.0
 _FREE_BYTES = 8 * 2**30  # two large environments side by side, and what the installer keeps of them
 # 1: siblings were the newest, whatever the release; such an environment is built again.
 SCHEMA = 2
+_MARKER_TYPES = {"release": dict, "python": str, "size": int, "created": str}
 Tell = Callable[[str], None]
 
 
@@ -347,7 +348,15 @@ def _marker(directory: Path) -> dict[str, Any] | None:
         marker = json.loads((directory / MARKER).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
-    return marker if marker.get("schema") == SCHEMA else None
+    # What is not whole was not written by the end of a build: it is torn, as where there is none.
+    is_whole = isinstance(marker, dict) and marker.get("schema") == SCHEMA and {*_MARKER_TYPES} <= {*marker}
+    if not is_whole or not all(isinstance(marker[name], kind) for name, kind in _MARKER_TYPES.items()):
+        return None
+    try:
+        Resolved.from_named(NamedRelease.model_validate(marker["release"]))
+    except ValueError:
+        return None
+    return marker
 
 
 def _resolved(directory: Path) -> Resolved | None:

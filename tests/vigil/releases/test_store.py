@@ -107,6 +107,17 @@ def test_a_torn_environment_is_built_again(fake, cache, damage):
     assert not (cache / resolved.key / "left-over").exists()
 
 
+@pytest.mark.parametrize(
+    "marker", ["[]", "null", "3", '{"schema": 2}', '{"schema": 2, "release": {}, "python": "3", "size": 1, "created": "now"}']
+)
+def test_a_marker_that_is_not_whole_is_none(fake, cache, marker):
+    """It ends no list: the others are told, and the environment is removed as one that is torn."""
+    torn, whole = obtain(parse_release(JAX)), obtain(parse_release("jax==0.9.1"))
+    (cache / torn.key / MARKER).write_text(marker)
+    assert [environment.resolved.key for environment in listed()] == [whole.key]
+    assert [each.key for each in prune(unused_seconds=YEAR)] == [torn.key]
+
+
 def test_a_torn_environment_that_counts_is_caught(fake, cache, monkeypatch):
     """Were a directory enough, nothing would be built over what a killed build left."""
     monkeypatch.setattr(store, "is_complete", lambda directory: directory.is_dir())
