@@ -97,11 +97,12 @@ class TensorBeside64(Part):
 
 
 class Replay(Document):
-    """One step of a run again. step: counted from 1. origin: null where every tensor is finite.
+    """One step of a run again. step: counted from 1. origin: null where every tensor is finite. source: of one's own recipe.
 
     tensors: of the program with its taps looked at, and the update of the one without, in order of computation.
     """
 
+    LEFT_OUT_WHEN_NONE: ClassVar[tuple[str, ...]] = ("source",)
     FILE_NAME: ClassVar[str] = "replay.json"
 
     schema_: int = Field(1, alias="schema")
@@ -110,6 +111,7 @@ class Replay(Document):
     command: str
     run: str
     recipe: Identity
+    source: str | None = None
     context: Context
     seed: int
     framework_version: str | None

@@ -151,11 +151,12 @@ class KnownFinding(Part):
 class Verification(Document):
     """One context, verified.
 
+    source: the file of a recipe of a user's own.
     worst: of all tensors. origins: the first of them is `origin`. passengers: tensors that only inherit from it.
     looks: what was seen inside the program; remarks: what else a reader must know. known: the findings on record for it.
     """
 
-    LEFT_OUT_WHEN_NONE: ClassVar[tuple[str, ...]] = ("tracking",)
+    LEFT_OUT_WHEN_NONE: ClassVar[tuple[str, ...]] = ("tracking", "source")
     FILE_NAME: ClassVar[str] = "verify.json"
 
     schema_: int = Field(1, alias="schema")
@@ -164,6 +165,7 @@ class Verification(Document):
     command: str
     night: str | None = None
     recipe: Identity
+    source: str | None = None
     context: Context
     fault: PlantedFault | None
     release: NamedRelease | None = None

@@ -212,12 +212,13 @@ def script_of_alarm(
         return found
     assert document.origin is not None
     origin = _origin_of(document, document.origin) if isinstance(document, Replay) else document.origin
-    recipe = load_recipe(document.recipe.name)
+    recipe = load_recipe(document.source or document.recipe.name)
     training = recipe.resolve(document.recipe.profile)
     tape = load_golden(
-        path_of(document.recipe.name, document.recipe.profile),
+        path_of(document.recipe.name, document.recipe.profile, source=document.source),
         recipe=document.recipe,
         data_directory=ensure_data(training, progress=data),
+        source=document.source,
     )
     narrowed = narrow_origin(started, directory, origin, document.context, tape, limits=limits, tell=tell)
     if isinstance(narrowed, NotNarrowed):

@@ -16,6 +16,7 @@ from runners.contract.protocol.answers import require_oracle
 from runners.contract.protocol.checkpoint import CHECKPOINT, what_is_not_finite
 from runners.contract.protocol.replaying import Sought
 from runners.contract.schedule import learning_rate
+from vigil.documents.invocation import Invocation
 from vigil.documents.provenance import NamedRelease
 from vigil.documents.record import Record
 from vigil.documents.replay import FINITE, FOUND, NOT_REPEATED, NotFinite, Replay, Retraced, StepLosses
@@ -116,6 +117,12 @@ def replay(
     return document, directory
 
 
+def _source_of(run: Path) -> str | None:
+    """Return the file of a user's own recipe that a run is of; its invocation knows it."""
+    place = run.absolute().parent
+    return Invocation.read(place).source if (place / Invocation.FILE_NAME).is_file() else None
+
+
 def _told(
     record: Record,
     reached: Reached,
@@ -146,6 +153,7 @@ def _told(
         command=command,
         run=str(run),
         recipe=record.recipe,
+        source=_source_of(run),
         context=record.context,
         seed=record.seed,
         framework_version=str(record.environment.get("framework_version") or "") or None,

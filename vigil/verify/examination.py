@@ -207,6 +207,7 @@ def verify(
         command=command,
         night=night,
         recipe=tape.header["recipe"],
+        source=tape.source,
         context=setting.context,
         fault=record.fault,
         release=release,

@@ -57,7 +57,7 @@ class OracleDiffers(CannotRun):
 
 @dataclasses.dataclass(eq=False)
 class Golden:
-    """A golden tape: what is asked, and what the answer should be."""
+    """A golden tape: what is asked, and what the answer should be. source: the file of a recipe of a user's own."""
 
     header: dict[str, Any]
     training: dict[str, Any]
@@ -68,6 +68,7 @@ class Golden:
     norms: dict[str, dict[str, float]]
     floors: dict[str, dict[str, dict[str, Floor]]]
     sha256: str = ""
+    source: str | None = None
 
     def __post_init__(self) -> None:
         self._lock = threading.Lock()
@@ -418,7 +419,7 @@ def load_golden(path: Path, *, recipe: Identity, data_directory: Path | None, so
             f"Make it again with {command}."
         )
     tape = _unpack(header, arrays, data_directory)
-    return dataclasses.replace(tape, sha256=digest_of(content))
+    return dataclasses.replace(tape, sha256=digest_of(content), source=source)
 
 
 def _unpack(header: dict[str, Any], arrays: Mapping[str, np.ndarray], data_directory: Path | None) -> Golden:
