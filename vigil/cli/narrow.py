@@ -8,6 +8,7 @@ import contextlib
 import dataclasses
 import shutil
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from reports.narrowing_text import issue_report, narrowing_block
@@ -15,7 +16,7 @@ from runners.contract.files import replace_text
 from vigil.cli import options
 from vigil.documents.narrowing import NarrowedFrom, ReleaseLook, place_of
 from vigil.documents.replay import Replay
-from vigil.errors import DirectoryError, UsageError
+from vigil.errors import DirectoryError, UsageError, nearest
 from vigil.frameworks import TABLE
 from vigil.narrow.from_run import alarm_of, script_of_alarm, shrinking_of, where_seen
 from vigil.narrow.narrow import NOT_SHOWN, SCRIPT, Work, begin, since, switched, written_in
@@ -25,6 +26,7 @@ from vigil.process.build_spec import fault_entry
 from vigil.process.environment import require_framework
 from vigil.process.side_by_side import available_cores
 from vigil.progress import StageDisplay
+from vigil.releases.naming import parse_hold, parse_release
 from vigil.releases.store import held, obtain
 from vigil.steps.verify import new_own_directory
 from vigil.terminal import answered
@@ -78,8 +80,13 @@ def run(arguments: argparse.Namespace) -> int:
     for name, given in (("--package", arguments.package), ("--from", arguments.oldest), ("--to", arguments.newest)):
         if given and not arguments.since:
             raise UsageError(f"{name}: found without --since. Allowed: with it, since it says which releases are searched.")
+    if arguments.framework not in (None, *TABLE):
+        raise UsageError(
+            f"--framework: found {arguments.framework!r}. Allowed: {', '.join(TABLE)}.{nearest(arguments.framework, TABLE)}"
+        )
     if arguments.release and arguments.python:
         raise UsageError("--python: found with --release, which has an interpreter of its own. Allowed: one of the two.")
+    framework = arguments.framework  # as it was said; a release names one, too
     jobs = options.whole_number("--jobs", arguments.jobs or str(len(available_cores())), least=1)
     keep = 2**30 * options.whole_number("--keep", arguments.keep, least=1) if arguments.keep else KEEP
     release = options.release_of_context(arguments)
@@ -99,7 +106,7 @@ def run(arguments: argparse.Namespace) -> int:
         else:
             script, smaller, fault = target, None, fault_entry(arguments.fault)
             source = NarrowedFrom(kind="script", path=str(target.resolve()), what=_title(target))
-            written = written_in(target)
+            written = written_in(target, framework)
             if arguments.framework:
                 written = dataclasses.replace(written, framework=arguments.framework)
             python, recorded = Path(sys.executable), None
@@ -113,9 +120,10 @@ def run(arguments: argparse.Namespace) -> int:
             directory = None
         line = None
         if arguments.since:
+            package = arguments.package or written.package
             line = line_of(
-                written.framework, arguments.package or written.package, oldest=arguments.oldest, newest=arguments.newest,
-                hold=arguments.hold, indexes=arguments.extra_index, tell=display.say,
+                written.framework, package, oldest=arguments.oldest, newest=arguments.newest,
+                hold=held_beside(arguments.hold, written.framework, package), indexes=arguments.extra_index, tell=display.say,
             )  # fmt: skip
         directory = directory or new_own_directory(runs_directory(), target, "narrow")
         work = begin(
@@ -144,6 +152,24 @@ def run(arguments: argparse.Namespace) -> int:
     options.write_json(arguments, work.document)
     answered(narrowing_block(work.document, directory=str(directory)))
     return work.document.exit_code
+
+
+def held_beside(texts: Sequence[str], framework: str, package: str) -> tuple[str, ...]:
+    """Return the packages that are kept at one version beside each release of a package. Raises UsageError.
+
+    A framework may be held beside a library, and its libraries beside either.
+    """
+    row = TABLE[framework]
+    frameworks, others = [], []
+    for text in texts:
+        name = text.partition("==")[0].strip().replace("_", "-")
+        if name in (package, *(row.owned if package in row.owned else ())):
+            raise UsageError(f"--hold: found {text!r}, and releases of {package} are searched. Allowed: other packages.")
+        (frameworks if name in (framework, *row.owned) else others).append(text)
+    found = [parse_release(text) for text in frameworks]
+    if without := [each.text for each in found if each.version is None]:
+        raise UsageError(f"--hold: found {without[0]!r}, which has no version. Allowed: NAME==VERSION.")
+    return (*(f"{each.distribution}=={each.version}" for each in found), *parse_hold(others, framework=framework))
 
 
 def _report(work: Work) -> None:

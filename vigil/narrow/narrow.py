@@ -57,8 +57,12 @@ class Written:
     package: str
 
 
-def written_in(path: Path) -> Written:
-    """Return what a script is written in. Raises UsageError for one that names no framework, or cannot be read."""
+def written_in(path: Path, framework: str | None = None) -> Written:
+    """Return what a script is written in. Raises UsageError for one that names no framework, or cannot be read.
+
+    Args:
+        framework: that a person says it is in, whatever it imports.
+    """
     try:
         text = path.read_text(encoding="utf-8")
         imported = modules_of(text, ("torch", "tensorflow", "jax", "numpy", *_LIBRARIES))
@@ -67,7 +71,7 @@ def written_in(path: Path) -> Written:
     backend = re.search(r"""KERAS_BACKEND["']\]\s*=\s*["'](\w+)""", text)
     named = [name for name in imported if name in TABLE]
     is_keras = "keras" in imported or re.search(r"from tensorflow import keras|\bkeras\.", text)
-    framework = backend[1] if backend and backend[1] in TABLE else (named[0] if named else None)
+    framework = framework or (backend[1] if backend and backend[1] in TABLE else (named[0] if named else None))
     if framework is None and {"flax", "optax"} & set(imported):
         framework = "jax"
     if framework is None and is_keras:

@@ -173,7 +173,7 @@ def whole_script(own: OwnText, *, says: Sequence[str], needs: Sequence[str] | No
 
     Args:
         says: lines of comment at its head.
-        needs: names that the function calls: what they do not need is left out; None: nothing is, for it may be called by its name.
+        needs: names that the function calls: what they do not need is left out; None: nothing is, as what is called by its name.
         before: lines that come before anything of the file is carried out, as how many threads there are.
         body: of the function.
     """

@@ -12,9 +12,10 @@ import pytest
 
 from tests.vigil.narrow.conftest import RELEASES
 from vigil.cli.main import main
+from vigil.cli.narrow import held_beside
 from vigil.documents.narrowing import Narrowing
 from vigil.errors import EnvironmentFailed
-from vigil.narrow.narrow import written_in
+from vigil.narrow.narrow import Written, written_in
 from vigil.narrow.outcome import WRONG, Outcome
 from vigil.narrow.probes import FOLDER
 from vigil.releases import installer, store
@@ -222,6 +223,10 @@ def test_what_an_index_lacks_another_may_have(written, narrow, monkeypatch) -> N
         (["{script}", "--since", "--from", "7.7"], "--from: found '7.7'"),
         (["{script}", "--since", "--from", "0.9.0", "--to", "0.2.0"], "newer than --to"),
         (["{none}"], "imports none of torch, tensorflow, jax"),
+        (["{script}", "--since", "--hold", "optax"], "--hold: found 'optax', whose version is ''"),
+        (["{script}", "--since", "--hold", "jax==0.1.0"], "--hold: found 'jax==0.1.0', and releases of jax are searched"),
+        (["{script}", "--since", "--package", "optax", "--hold", "jax"], "--hold: found 'jax', which has no version"),
+        (["{script}", "--framework", "jaks"], "--framework: found 'jaks'. Allowed: torch, tensorflow, jax. Did you mean jax?"),
         (["{text}"], "cannot be read as Python"),
     ],
 )
@@ -232,6 +237,18 @@ def test_wrong_usage_is_exit_code_2(written, tmp_path, capfd, arguments, said) -
     given = [each.format(**{name: tmp_path / f"{name}.py" for name in files}) for each in arguments]
     assert main(["narrow", *given, "--release", "jax==0.9.0"]) == 2
     assert said in capfd.readouterr().err
+
+
+def test_a_framework_that_is_named_needs_no_import(tmp_path) -> None:
+    """As where a script imports it by a name that it makes."""
+    script = tmp_path / "script.py"
+    script.write_text("print('WRONG')")
+    assert written_in(script, "jax") == Written("jax", ("jax",), "jax")
+
+
+def test_a_framework_is_held_beside_a_library() -> None:
+    held = held_beside(["jax==0.10.2", "numpy==2.4.6"], "jax", "optax")
+    assert held == ("jax==0.10.2", "numpy==2.4.6")
 
 
 def test_the_document_is_the_answer(written, narrow, tmp_path) -> None:
