@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 from reports.audit_text import audit_block
-from tests.audit.test_sweep import audited, run_script
-from vigil.audit.definitions import fitting
+from tests.audit.test_sweep import LIMITS, audited, run_script
+from vigil.audit.definitions import catalog, fitting
+from vigil.audit.sweep import Extent, audit
+from vigil.steps.processes import Started
 
 WAYS = ("keras.*",)
 
@@ -47,8 +49,9 @@ def test_fit_is_reproduced_with_weights_and_accumulation(tmp_path):
     """On PyTorch, compiled or op by op; what it has not is told as such."""
     found = audited(tmp_path, "fitted_with_weights", "evaluated", ways=WAYS)
     assert found.verdict.name == "reproduced", audit_block(found, directory="runs/x")
-    assert found.ways == 3
-    assert {gap.way for gap in found.gaps} == {"keras.Model.fit (three steps a call)"}
+    assert found.ways == 4
+    mirrored = {"keras.Model.fit (mirrored)", "keras.Model.evaluate (mirrored)"}
+    assert {gap.way for gap in found.gaps} == {"keras.Model.fit (three steps a call)", *mirrored}
 
 
 @pytest.mark.parametrize(
@@ -58,9 +61,32 @@ def test_fit_is_reproduced_with_weights_and_accumulation(tmp_path):
 def test_a_training_that_leaves_something_out_is_found(tmp_path, fault, operator):
     """The call is told, and its script shows it without Vigil."""
     found = audited(tmp_path, operator, fault=fault, ways=WAYS)
-    assert found.verdict.name == "regressed"
     assert {each.way for each in found.findings} >= {"keras.Model.fit"}
+    require_script(found, tmp_path, fault)
+
+
+def test_a_training_that_clips_before_it_scales_back_is_found(tmp_path):
+    """Where the loss is scaled, and nowhere else."""
+    fault = "fit_clips_scaled_gradients"
+    found = audited(tmp_path, "fitted_with_penalty", fault=fault, ways=WAYS)
+    assert {each.way for each in found.findings} == {"keras.Model.fit (scaled loss)"}
+    require_script(found, tmp_path, fault)
+
+
+def test_a_training_over_two_devices_is_held_to_the_same(tmp_path):
+    """Keras 3.15.1 clips what each replica has: docs/findings/audit/keras_tensorflow_clips_before_replicas_add.py."""
+    started = Started(framework="tensorflow")
+    extent = Extent(entries=[catalog()["fitted_with_penalty"]], modes=["eager"], ways=WAYS, precisions=["fp32"], seed=4)
+    found = audit(started, extent, tmp_path, LIMITS, (), command="vigil audit", jobs=1)
+    assert {each.way for each in found.findings} == {"keras.Model.fit (mirrored)"}
+    require_script(found, tmp_path, fault=None)
+
+
+def require_script(found, directory, fault):
+    """A finding has a script that shows it, and with a planted fault not without it."""
+    assert found.verdict.name == "regressed"
     script = next(each.script for each in found.findings if each.script)
-    shown = run_script(tmp_path, script, fault=fault)
+    shown = run_script(directory, script, fault=fault)
     assert (shown.returncode, shown.stdout[:5]) == (1, "WRONG"), shown.stderr
-    assert run_script(tmp_path, script).returncode == 0
+    if fault:
+        assert run_script(directory, script).returncode == 0

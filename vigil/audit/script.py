@@ -28,6 +28,8 @@ from vigil.paths import project_root
 
 _SHORT = 40  # elements that are written out; more are packed
 _LONGEST = 1 << 18  # bytes, packed
+# What is in the name of a way that needs two devices, which the runner of TensorFlow makes before its first operation.
+MIRRORED = "(mirrored)"
 
 _BY_POSITION = (
     "call = lambda **given: function(*[v for v in given.values() if hasattr(v, 'shape')], "
@@ -109,6 +111,11 @@ def script_of(
     if axis is not None:
         imports = [*imports, "from jax.sharding import Mesh, NamedSharding, PartitionSpec"]
     lines += sorted({"import numpy as np", *_IMPORTS[framework], *imports})
+    if MIRRORED in way:
+        lines += [
+            '[cpu] = tf.config.list_physical_devices("CPU")',
+            "tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * 2)",
+        ]
     if any("unpack" in (text or "") for text in (*arguments.values(), *cotangents)):
         lines += [
             "import base64, zlib",
@@ -478,7 +485,6 @@ def _in_file(path: Path, operator: str, way: str) -> tuple[list[str], list[str]]
             return [], [f"function = tf.{module.removeprefix('tensorflow.')}.{name}", _BY_POSITION]
         return [f"from {module} import {name} as function"], [_BY_POSITION]
     needed = _names(node)
-    helpers: list[str] = []
     body = [*_imported_from_runners(tree), *tree.body]
     defined = {each.name: each for each in body if isinstance(each, (ast.FunctionDef, ast.ClassDef))}
     assigned = {
@@ -490,14 +496,14 @@ def _in_file(path: Path, operator: str, way: str) -> tuple[list[str], list[str]]
     }
     waiting = list(needed)
     seen: set[str] = set()
+    taken: list[ast.stmt] = []
     while waiting:
         name = waiting.pop()
         below = defined.get(name) or assigned.get(name)
         if below is None or name in seen or name == "CALLS":
             continue
         seen.add(name)
-        if (text := ast.unparse(below)) not in helpers:
-            helpers.insert(0, text)
+        taken.append(below)
         more = _names(below)
         needed |= more
         waiting += more
@@ -510,6 +516,8 @@ def _in_file(path: Path, operator: str, way: str) -> tuple[list[str], list[str]]
                 imports.append(ast.unparse(each))
     if "Unsupported" in needed:
         imports.append("Unsupported = ValueError")
+    # As they stand in the files, each after what it is made of.
+    helpers = dict.fromkeys(ast.unparse(each) for each in body if each in taken)
     lines = [line for helper in helpers for line in helper.splitlines()]
     return imports, [*lines, f"call = {ast.unparse(node)}"]
 
