@@ -510,13 +510,23 @@ def _results(equation: Equation, values: list[Any]) -> list[Any]:
     operator = OPERATORS.get(equation.name)
     given: Any = NotImplemented
     if equation.name == "convert_element_type" and isinstance(values[0], np.ndarray) and not _is_key(equation.results[0]):
-        given = values[0].astype(_wide(np.dtype(equation.parameters["new_dtype"])), copy=False)
+        dtype = _wide(np.dtype(equation.parameters["new_dtype"]))
+        is_cut = _is_float(values[0]) and jnp.issubdtype(dtype, np.integer)
+        given = _cut(values[0], dtype) if is_cut else values[0].astype(dtype, copy=False)
     elif operator is not None and all(isinstance(value, np.ndarray) for value in values):
         given = operator(equation.parameters, *values)
     if given is NotImplemented:
         given = _bound(equation, values)
     results = list(given) if isinstance(given, (list, tuple)) else [given]
     return [result if isinstance(result, np.ndarray) or _is_key(result) else np.asarray(result) for result in results]
+
+
+def _cut(values: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """Return numbers as whole ones. In XLA those that a type cannot hold are its last ones, and NaN is 0; in NumPy they wrap."""
+    most = jnp.iinfo(dtype).max
+    values = np.nan_to_num(values.real, nan=0.0, posinf=np.inf, neginf=-np.inf)
+    # The last number of int64 is none of float64.
+    return np.where(values >= most, np.asarray(most, dtype), np.clip(values, jnp.iinfo(dtype).min, most).astype(dtype))
 
 
 def _terms_of_rows(equation: Equation, values: list[Any]) -> np.ndarray:

@@ -159,6 +159,25 @@ def test_a_gate_near_its_border_flips():
     assert len({each[0][1] for each in chosen}) > 1
 
 
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int32", "uint32", "int4", "bool"])
+def test_what_a_whole_number_cannot_hold_is_the_last_that_it_can(dtype):
+    """As XLA converts: NumPy wraps, to -3 or 253 and by what the processor does."""
+    numbers = np.array([-3, -0.5, 2.7, 300, 3e9, np.nan, np.inf, -np.inf], np.float32)
+    convert = jax.jit(lambda x: x.astype(dtype))
+    [found] = Interpreter().run(_of(convert, numbers), [numbers])
+    assert found.dtype == dtype
+    assert found.tolist() == np.asarray(convert(numbers)).tolist()
+
+
+def test_int64_is_cut_at_its_last_number():
+    """It is none of float64, and the next one above wraps."""
+    numbers = np.array([1e19, -1e19, np.nan])
+    with x64(True):
+        convert = jax.jit(lambda x: x.astype("int64"))
+        [found], expected = Interpreter().run(_of(convert, numbers), [numbers]), convert(numbers)
+    assert found.tolist() == np.asarray(expected).tolist() == [2**63 - 1, -(2**63), 0]
+
+
 def test_an_operator_that_jax_has_not_in_float64_is_named():
     """A primitive without a kernel ends in one line."""
     from jax.extend.core import Primitive
