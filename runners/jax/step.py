@@ -337,7 +337,7 @@ class _Step(abc.ABC):
             return {}
         found = {f"{when}/params/{name}": read(each) for name, each in zip(self.model.names, trained, strict=True)}
         named = zip(self._slot_names, slots, strict=True)
-        return found | {f"{when}/optimizer/{name}": read(each) for name, each in named if not _is_key(each)}
+        return found | {f"{when}/optimizer/{name}": read(each) for name, each in named}
 
     def evaluate(self, batch: Batch) -> Arrays:
         trained, rest, _ = self.first
@@ -522,7 +522,7 @@ class Oracle(_Step):
     def update(self, before: Arrays, gradients: Arrays) -> Arrays:
         trained, _, slots = self.first
         trained = [before[f"params/{name}"] for name in self.model.names]
-        slots = [before.get(f"optimizer/{name}", slot) for name, slot in zip(self._slot_names, slots, strict=True)]
+        slots = [_as_key(before[f"optimizer/{name}"], slot) for name, slot in zip(self._slot_names, slots, strict=True)]
         found = self.carry_out(self.updated, trained, slots, [gradients[name] for name in self.model.names])
         return self.state_of(*found, "after")
 
@@ -638,6 +638,11 @@ def read(leaf: Any) -> np.ndarray:
     if array.dtype.kind == "c":
         return np.stack([array.real, array.imag], -1)
     return array if array.dtype == np.float64 or not _is_floating(array) else array.astype(np.float32)
+
+
+def _as_key(array: np.ndarray, like: Any) -> Any:
+    """Return what `read` made of a leaf: of a key, the key again."""
+    return jax.random.wrap_key_data(array, impl=jax.random.key_impl(like)) if _is_key(like) else array
 
 
 def _shown(value: Any) -> str:

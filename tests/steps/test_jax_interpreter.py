@@ -260,14 +260,51 @@ def test_a_step_agrees_with_its_oracle(tmp_path):
     assert {"stats/norm/mean", "gradients/first/kernel", "after/optimizer/0/mu/first/kernel"} <= set(exact)
     for name in ("loss", "stats/norm/var", "gradients/last/kernel"):
         assert _relative(observed[name], exact[name]) < 1e-5
-    before = {name[len("before/") :]: value for name, value in observed.items() if name.startswith("before/")}
-    gradients = {name[len("gradients/") :]: value for name, value in observed.items() if name.startswith("gradients/")}
-    for name, value in oracle.update(before, gradients).items():
+    for name, value in _update_of(oracle, observed).items():
         assert np.allclose(value, observed[name], rtol=1e-6, atol=1e-9)
     direction = {name: np.ones_like(value) for name, value in oracle.parameters().items()}
     up, down = (oracle.loss_at(batch, {name: sign * each for name, each in direction.items()}) for sign in (1e-5, -1e-5))
     along = sum(float(np.sum(exact[f"gradients/{name}"])) for name in direction)
     assert (up - down) / 2e-5 == pytest.approx(along, rel=1e-6, abs=1e-8)
+
+
+def _update_of(oracle, observed):
+    """Return what the optimizer should make of what a program's last step began with, and of its gradients."""
+    before = {name[len("before/") :]: value for name, value in observed.items() if name.startswith("before/")}
+    gradients = {name[len("gradients/") :]: value for name, value in observed.items() if name.startswith("gradients/")}
+    return oracle.update(before, gradients)
+
+
+NOISE = """
+import jax, jax.numpy as jnp, numpy as np, optax
+
+def build():
+    return {{"w": 0.1 * jnp.arange(6.0)}}
+
+def batch(seed):
+    return np.random.default_rng(seed).normal(size=(4, 6))
+
+def loss(model, batch):
+    return ((batch @ model["w"] - 1.0) ** 2).mean()
+
+def optimizer(model):
+    return optax.chain(optax.add_noise(0.01, 0.55, {key}), optax.sgd(1e-2))
+"""
+
+
+@pytest.mark.parametrize("key", ["key=3", "key=jax.random.key(3, impl='rbg')"])
+def test_a_key_that_an_optimizer_keeps_goes_on(tmp_path, key):
+    """The second update draws with the key that the first one left; a key that is used twice is out."""
+    own = _own(tmp_path, NOISE.format(key=key), "step_of_noise")
+    oracle, program = step.Oracle(own, _request()), step.Program(own, _request(), {})
+    batch = step.FRAMEWORK.to_numpy(own.call("batch", 0))
+    first, second = program.train([[batch]]), program.train([[batch], [batch]])
+    [kept] = [name for name in second if name.startswith("before/") and second[name].dtype == np.uint32]
+    right, used_twice = _update_of(oracle, second), _update_of(oracle, second | {kept: first[kept]})
+    out = [name for name, value in right.items() if not np.allclose(value, second[name], rtol=1e-6, atol=1e-9)]
+    assert not out
+    out = [name for name, value in used_twice.items() if not np.allclose(value, second[name], rtol=1e-4, atol=1e-6)]
+    assert out == ["after/params/w", kept.replace("before", "after")]
 
 
 def test_halves_are_cast_before_the_loss(tmp_path):
