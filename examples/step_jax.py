@@ -36,6 +36,7 @@ def optimizer(model):
     return optax.adamw(1e-3)
 
 
+# Optional: `return number, state` in loss, with collections as flax.linen's apply(..., mutable=["batch_stats"]) gives them.
 # Optional: def cast(model, precision), where bf16 and fp16 are not all of the model's parameters in that type.
 # Optional: def take_rows(batch, indices), where rows are not along the first axis of every array.
 # Optional: def distribute(batch), which lays its rows over two devices: jax.device_put(batch, a sharding).

@@ -112,6 +112,7 @@ class _Model:
 
     def __init__(self, model: Any, file: Path) -> None:
         self._nnx = sys.modules.get("flax.nnx")
+        self._file = file.name
         self.is_module = self._nnx is not None and isinstance(model, self._nnx.Module)
         self._graphs: dict[bool, Any] = {}
         if self.is_module:
@@ -121,13 +122,14 @@ class _Model:
             named = _named(rest)
             self._tree, self._rest_tree = jax.tree_util.tree_structure(tree), jax.tree_util.tree_structure(rest)
         else:
-            tree = jax.tree_util.tree_map(lambda leaf: leaf if _is_floating(leaf) else None, model)
-            named = _named(jax.tree_util.tree_map(lambda leaf: None if _is_floating(leaf) else leaf, model))
-            self._tree = jax.tree_util.tree_structure(tree)
-            self._whole = jax.tree_util.tree_structure(model)
-            self._is_trained = [_is_floating(leaf) for leaf in jax.tree_util.tree_leaves(model)]
+            leaves, self._whole = jax.tree_util.tree_flatten(model)
+            self._is_trained = _trained_places(model)
+            either = list(zip(leaves, self._is_trained, strict=True))
+            tree = jax.tree_util.tree_unflatten(self._whole, [leaf if is_trained else None for leaf, is_trained in either])
+            rest = jax.tree_util.tree_unflatten(self._whole, [None if is_trained else leaf for leaf, is_trained in either])
+            named, self._tree = _named(rest), jax.tree_util.tree_structure(tree)
             for name, leaf in named:
-                if not isinstance(leaf, int) and not _is_array(leaf):
+                if not isinstance(leaf, (int, float)) and not _is_array(leaf):
                     raise OwnFileError(
                         f"{file.name}: build: {name} is a {type(leaf).__name__}. Allowed: a tree of arrays and numbers, "
                         "or a flax.nnx.Module."
@@ -166,12 +168,25 @@ class _Model:
         """Return what a module holds as its parameters, by name; nothing of a tree, which a loss cannot change."""
         return dict(_named(self._nnx.split(model, self._nnx.Param, ...)[1])) if self.is_module else {}
 
-    def rest_of(self, model: Any, rest: Sequence[Any]) -> list[Any]:
-        """Return what a model holds besides its parameters after a call, as the list that it was made of."""
-        if not self.is_module:
-            return list(rest)
-        found = dict(_named(self._nnx.split(model, self._nnx.Param, ...)[2]))
-        return [found[name] for name in self.rest_names]
+    def rest_of(self, model: Any, rest: Sequence[Any], state: Any) -> tuple[list[Any], set[str]]:
+        """Return what a model holds besides its parameters after a call, as the list that it was made of, and what is held of it.
+
+        state: what the loss gives beside its number: collections of a tree, as flax.linen's `apply` returns them.
+        """
+        if self.is_module:
+            found = dict(_named(self._nnx.split(model, self._nnx.Param, ...)[2]))
+            return [found[name] for name in self.rest_names], {*found}
+        found = {name: _to_jax(leaf) for name, leaf in _named(state)}
+        tops = {_top(name) for name in found}
+        shapes = {name: leaf.shape for name, leaf in found.items()}
+        wanted = {name: leaf.shape for name, leaf in zip(self.rest_names, rest, strict=True) if _top(name) in tops}
+        for name, shape in sorted(shapes.items() ^ wanted.items()):
+            raise OwnFileError(
+                f"{self._file}: loss: gave beside its number another state than the model's, in {name or 'an array'} of shape "
+                f"{list(shape)}. Allowed: whole collections of the model without those that are trained, of the same names and "
+                "shapes, as {'batch_stats': ...}."
+            )
+        return [found.get(name, leaf) for name, leaf in zip(self.rest_names, rest, strict=True)], {*found}
 
 
 class _Step(abc.ABC):
@@ -187,6 +202,7 @@ class _Step(abc.ABC):
         self.model.rest = [_begun(own, *each) for each in zip(self.model.rest_names, self.model.rest, strict=True)]
         self.scale = 1.0
         self._takes_key = own.takes("loss", "key")
+        self._stats: set[str] = set()  # of the rest, what a step is known to leave
         self._optimizer, self._slots, self._slots_tree, self._slot_names = None, [], None, []
         if own.has("optimizer"):
             self._begin_optimizer()
@@ -224,7 +240,9 @@ class _Step(abc.ABC):
         """Return what is minimised, in float32, and the rest of the model after the call."""
         model, given = self._in_precision(trained, rest, batch, training=training)
         before = self.model.parameters_of(model)
-        loss = self.own.call("loss", model, given, *([key] if self._takes_key else []))
+        loss, state = self.own.call("loss", model, given, *([key] if self._takes_key else [])), None
+        if not self.model.is_module and isinstance(loss, tuple) and len(loss) == 2:
+            loss, state = loss
         for name, leaf in self.model.parameters_of(model).items():
             if leaf is not before.get(name):
                 raise OwnFileError(
@@ -233,7 +251,9 @@ class _Step(abc.ABC):
                 )
         if getattr(loss, "shape", None) is None or loss.size != 1:
             raise OwnFileError(f"{self.own.path.name}: loss: gave {_shown(loss)}. Allowed: one number, an array of one element.")
-        return loss.reshape(()).astype(jnp.float32), self.model.rest_of(model, rest)
+        rest, stats = self.model.rest_of(model, rest, state)
+        self._stats |= stats
+        return loss.reshape(()).astype(jnp.float32), rest
 
     def _in_precision(self, trained: Any, rest: Any, batch: Batch, *, training: bool) -> tuple[Any, Batch]:
         half = _HALVES.get(self.precision)
@@ -326,10 +346,8 @@ class _Step(abc.ABC):
         """Return what a step computes, under canonical names."""
         found = {"loss": np.mean([read(loss) for loss in losses], axis=0).reshape(())}
         found |= {f"gradients/{name}": read(each) for name, each in zip(self.model.names, gradients, strict=True)}
-        if self.model.is_module:
-            named = zip(self.model.rest_names, rest, strict=True)
-            found |= {f"stats/{name}": read(each) for name, each in named if not _is_key(each)}
-        return found
+        named = zip(self.model.rest_names, rest, strict=True)
+        return found | {f"stats/{name}": read(each) for name, each in named if name in self._stats and not _is_key(each)}
 
     def state_of(self, trained: Any, slots: Any, when: str) -> Arrays:
         """Return parameters and what the optimizer keeps, where there is one."""
@@ -496,7 +514,15 @@ class Oracle(_Step):
         return self._first_step
 
     def facts(self) -> dict[str, Any]:
-        return {_SCALE: self.scale, "operators": self._operators}
+        named = zip(self.model.rest_names, self.model.rest, strict=True)
+        unseen = {_top(name) for name, leaf in named if _is_floating(leaf) and name not in self._stats}
+        remarks = [
+            f"{name}: stands beside params: it is not trained, nor looked at after a step. "
+            f"With `return number, {{{name!r}: ...}}` the loss gives what becomes of it"
+            for name in sorted(unseen)
+            if not self.model.is_module
+        ]
+        return {_SCALE: self.scale, "operators": self._operators, "remarks": remarks}
 
     def settle(self, facts: Mapping[str, Any]) -> None:
         self.scale = facts[_SCALE]
@@ -604,6 +630,17 @@ def _kind(function: Callable, *arguments: Any) -> tuple:
     arrays, whole = _parted(arguments)
     kinds = [(tuple(each.shape), str(_shape(each).dtype), getattr(each, "weak_type", False)) for each in arrays]
     return function.__name__, repr(whole([None] * len(arrays))), *kinds
+
+
+def _trained_places(model: Any) -> list[bool]:
+    """Say which leaves of a tree are trained: its floats, or where it has a `params`, as flax.linen's, the floats in that alone."""
+    named = _named(model)
+    has_params = any(_top(name) == "params" for name, _ in named)
+    return [_is_floating(leaf) and (not has_params or _top(name) == "params") for name, leaf in named]
+
+
+def _top(name: str) -> str:
+    return name.partition("/")[0]
 
 
 def _named(tree: Any) -> list[tuple[str, Any]]:

@@ -307,6 +307,59 @@ def test_a_key_that_an_optimizer_keeps_goes_on(tmp_path, key):
     assert out == ["after/params/w", kept.replace("before", "after")]
 
 
+LINEN = """
+import jax, jax.numpy as jnp, numpy as np
+from flax import linen as nn
+
+class Net(nn.Module):
+    @nn.compact
+    def __call__(self, x):
+        return nn.Dense(3)(nn.BatchNorm(use_running_average=False, momentum=0.9)(nn.Dense(4)(x)))
+
+def build():
+    return Net().init(jax.random.key(0), jnp.zeros((1, 5)))
+
+def batch(seed):
+    return np.random.default_rng(seed).normal(size=(12, 5))
+
+def loss(model, batch):
+    outputs, state = Net().apply(model, batch, mutable=["batch_stats"])
+    return (outputs**2).mean(), {of_state}
+"""
+MEAN = "stats/batch_stats/BatchNorm_0/mean"
+
+
+def test_collections_of_flax_linen_are_held_and_carried_on(tmp_path):
+    """What the loss gives beside its number goes into the next step; a wrong share of it is out; it is not trained."""
+    own = _own(tmp_path, LINEN.replace("{of_state}", "state"), "step_of_linen")
+    wrong = _own(tmp_path, LINEN.replace("{of_state}", "state").replace("0.9", "0.5"), "step_of_wrong_linen")
+    oracle, batch = step.Oracle(own, _request()), step.FRAMEWORK.to_numpy(own.call("batch", 0))
+    one, two = oracle.train([[batch]]), oracle.train([[batch], [batch]])
+    assert two[MEAN] == pytest.approx(1.9 * one[MEAN])  # the file has no optimizer: both steps have one mean
+    observed, faulty = (step.Program(each, _request(), {}).train([[batch]]) for each in (own, wrong))
+    assert list(observed) == list(one)
+    assert _relative(observed[MEAN], one[MEAN]) < 1e-5 < 1 < _relative(faulty[MEAN], one[MEAN])
+    assert not oracle.facts()["remarks"]
+    assert all(name.startswith("params/") for name in oracle.parameters())
+
+
+def test_collections_that_a_loss_keeps_to_itself_are_told(tmp_path):
+    """A loss of one number alone leaves them as they were: of what becomes of them nothing is known."""
+    oracle = step.Oracle(_own(tmp_path, LINEN.replace(", {of_state}", ""), "step_of_one_number"), _request())
+    found = oracle.train([[step.FRAMEWORK.to_numpy(oracle.own.call("batch", 0))]])
+    assert not any(name.startswith("stats/") for name in found)
+    [remark] = oracle.facts()["remarks"]
+    assert remark.startswith("batch_stats: stands beside params: it is not trained, nor looked at after a step.")
+
+
+@pytest.mark.parametrize("of_state", ["outputs", "{'other': state}", "model", "{'batch_stats': {}}, 3"])
+def test_a_state_that_is_not_the_models_is_refused(tmp_path, of_state):
+    """Outputs, other collections and what is trained; and three parts are no loss."""
+    oracle = step.Oracle(_own(tmp_path, LINEN.replace("{of_state}", of_state), "step_of_another_state"), _request())
+    with pytest.raises(OwnFileError, match=r"another state than the model's|loss: gave tuple"):
+        oracle.train([[step.FRAMEWORK.to_numpy(oracle.own.call("batch", 0))]])
+
+
 def test_halves_are_cast_before_the_loss(tmp_path):
     """Gradients and statistics come back in float32, and the loss scale of float16 is one that the oracle has chosen."""
     own = _own(tmp_path, FILE, "step_in_halves")

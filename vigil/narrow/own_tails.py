@@ -188,6 +188,7 @@ def widened(leaf, wide):
 def minimised(model_of, trained, rest, given, wide, training):
     {cast}
     value = loss(model, given{key})
+    value = value[0] if isinstance(value, tuple) else value
     return value.reshape(()) if wide else value.reshape(()).astype(jnp.float32), model, given
 
 
@@ -224,8 +225,10 @@ _JAX_PROGRAMS = {
 _JAX_TREE = '''
 def parted(model):  # names and numbers that are trained, the same of all else, a model of both, what is left in it, and a tree
     leaves, form = jax.tree_util.tree_flatten(model)
-    kinds = [is_floating(leaf) for leaf in leaves]
-    names = [name for name, leaf in with_names(model) if is_floating(leaf)]
+    every = [name for name, _ in with_names(model)]
+    tops = [name.split("/")[0] for name in every]
+    kinds = [is_floating(leaf) and (top == "params" or "params" not in tops) for leaf, top in zip(leaves, tops)]
+    names = [name for name, kind in zip(every, kinds) if kind]
 
     def whole(some, rest, training):
         of_trained, of_rest = iter(some), iter(rest)

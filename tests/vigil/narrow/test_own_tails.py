@@ -63,6 +63,13 @@ def predict(model, batch):
 def optimizer(model):
     return optax.sgd(0.1, momentum=0.9)
 '''
+# As a model of flax.linen has them: what is beside `params` is not trained, and the loss gives what becomes of it.
+COLLECTIONS = (
+    JAX.replace('model["', 'model["params"]["')
+    .replace('return {"first"', 'return {"mean": jnp.zeros(6), "params": {"first"')
+    .replace("4]}", "4]}}")
+    .replace(".mean()\n", '.mean(), {"mean": batch["x"].mean(0)}\n')
+)
 MODULE = '''
 import jax
 import jax.numpy as jnp
@@ -163,6 +170,7 @@ EXPECTED = {
     "torch": ("loss", "gradients/0.weight", "stats/1.running_mean", "outputs/0", "params/3.bias",
               "optimizer/0.weight/momentum_buffer"),
     "jax": ("loss", "gradients/first", "gradients/layers/0", "outputs/0", "outputs/1", "params/first", "optimizer/0/trace/first"),
+    "collections": ("loss", "gradients/params/first", "outputs/0", "params/params/first", "optimizer/0/trace/params/first"),
     "module": ("loss", "gradients/first/kernel", "stats/norm/mean", "outputs/0", "params/head/bias",
                "optimizer/0/trace/head/bias"),
     "tensorflow": ("loss", "gradients/sequential/dense/kernel", "stats/sequential/batch_normalization/moving_mean", "outputs/0",
@@ -193,13 +201,15 @@ def test_torch(kind, mode, precision) -> None:
 
 @pytest.mark.jax
 @pytest.mark.parametrize(("kind", "mode", "precision"), CASES)
-@pytest.mark.parametrize("case", ["jax", "module"])
+@pytest.mark.parametrize("case", ["jax", "module", "collections"])
 def test_jax(case, kind, mode, precision) -> None:
-    found, wide = found_by("jax", JAX if case == "jax" else MODULE, mode, kind, precision)
+    source = {"jax": JAX, "module": MODULE, "collections": COLLECTIONS}[case]
+    found, wide = found_by("jax", source, mode, kind, precision)
     # The gradients of a batch norm of four rows round by more than bfloat16 has digits for.
     if (case, kind, precision) != ("module", STEPPED, "bf16"):
         assert_near(found, wide, ALLOWED[precision])
     assert_names(case, found, kind)
+    assert not any(name.endswith("/mean") for name in found) or case == "module"
 
 
 @pytest.mark.tensorflow
