@@ -189,6 +189,32 @@ class _Model:
         return [found.get(name, leaf) for name, leaf in zip(self.rest_names, rest, strict=True)], {*found}
 
 
+class _OfNnx:
+    """An `nnx.Optimizer` as a function, of what it keeps, parameters and gradients: its own `update` moves them."""
+
+    def __init__(self, nnx: Any, model: Any, optimizer: Any) -> None:
+        self._nnx = nnx
+        self._graph, self._slots, trained, rest = self._split(model, optimizer)
+        self._tree, self._rest = jax.tree_util.tree_structure(trained), jax.tree_util.tree_flatten(rest)
+
+    def _split(self, model: Any, optimizer: Any) -> tuple[Any, ...]:
+        return self._nnx.split((model, optimizer), lambda path, _: path[0] == 1, self._nnx.Param, ...)
+
+    def init(self, _: Any) -> Any:
+        return self._slots
+
+    def update(self, gradients: Any, slots: Any, trained: Sequence[Any]) -> tuple[list[Any], Any]:
+        """Return the parameters, and what it keeps, after a step."""
+        rest, form = self._rest
+        states = slots, jax.tree_util.tree_unflatten(self._tree, trained), jax.tree_util.tree_unflatten(form, rest)
+        model, optimizer = self._nnx.merge(self._graph, *states)
+        # DIFFERS(flax 0.10): a state filters itself, and the optimizer holds the model, as `nnx.ModelAndOptimizer` does since.
+        filtered = getattr(self._nnx, "filter_state", lambda state, wrt: state.filter(wrt))
+        optimizer.update(*([] if hasattr(optimizer, "model") else [model]), filtered(gradients, optimizer.wrt))
+        _, slots, moved, _ = self._split(model, optimizer)
+        return jax.tree_util.tree_leaves(moved), slots
+
+
 class _Step(abc.ABC):
     """The file's model in its first state, what is minimised and how, in a precision."""
 
@@ -202,6 +228,7 @@ class _Step(abc.ABC):
         self.model.rest = [_begun(own, *each) for each in zip(self.model.rest_names, self.model.rest, strict=True)]
         self.scale = 1.0
         self._takes_key = own.takes("loss", "key")
+        self._remarks: list[str] = []
         self._stats: set[str] = set()  # of the rest, what a step is known to leave
         self._optimizer, self._slots, self._slots_tree, self._slot_names = None, [], None, []
         if own.has("optimizer"):
@@ -222,8 +249,16 @@ class _Step(abc.ABC):
                 )
 
     def _begin_optimizer(self) -> None:
-        optimizer = self.own.call("optimizer", self.model.whole(self.model.trained, self.model.rest, training=True))
-        self._optimizer = getattr(optimizer, "tx", optimizer)
+        model = self.model.whole(self.model.trained, self.model.rest, training=True)
+        optimizer = self.own.call("optimizer", model)
+        nnx = sys.modules.get("flax.nnx")
+        if self.model.is_module and isinstance(optimizer, nnx.Optimizer):
+            self._optimizer = _OfNnx(nnx, model, optimizer)
+        else:
+            self._optimizer = getattr(optimizer, "tx", optimizer)
+            if self._optimizer is not optimizer:
+                remark = f"optimizer: of {type(optimizer).__name__} its tx alone is asked, and not what it does itself"
+                self._remarks.append(remark)
         if not callable(getattr(self._optimizer, "init", None)) or not callable(getattr(self._optimizer, "update", None)):
             raise OwnFileError(
                 f"{self.own.path.name}: optimizer: gave {type(optimizer).__name__}. Allowed: an optax.GradientTransformation."
@@ -233,7 +268,9 @@ class _Step(abc.ABC):
         except Exception as error:
             raise self.own.blame("optimizer", error) from error
         self._slots_tree = jax.tree_util.tree_structure(slots)
-        self._slot_names = [name for name, _ in _named(slots)]
+        # What an `nnx.Optimizer` keeps of its transformation goes by the names that this has alone.
+        begins = ("1/", "opt_state/") if isinstance(self._optimizer, _OfNnx) else ("", "")
+        self._slot_names = [name.removeprefix(begins[0]).removeprefix(begins[1]) for name, _ in _named(slots)]
         self._slots = [_to_jax(leaf) for leaf in jax.tree_util.tree_leaves(slots)]
 
     def loss(self, trained: Any, rest: Any, batch: Batch, key: Any, *, training: bool) -> tuple[Any, Any]:
@@ -299,11 +336,16 @@ class _Step(abc.ABC):
         if self._optimizer is None:
             return trained, slots
         kept = jax.tree_util.tree_unflatten(self._slots_tree, slots)
+        optax = sys.modules.get("optax")
         try:
-            updates, kept = self._optimizer.update(self.model.tree(gradients), kept, self.model.tree(trained))
+            if isinstance(self._optimizer, _OfNnx):
+                moved, kept = self._optimizer.update(self.model.tree(gradients), kept, trained)
+            else:
+                updates, kept = self._optimizer.update(self.model.tree(gradients), kept, self.model.tree(trained))
+                apply = optax.apply_updates if optax else functools.partial(jax.tree_util.tree_map, jnp.add)
+                moved = jax.tree_util.tree_leaves(apply(self.model.tree(trained), updates))
         except Exception as error:
             raise self.own.blame("optimizer", error) from error
-        moved = [leaf + each for leaf, each in zip(trained, jax.tree_util.tree_leaves(updates), strict=True)]
         return [new.astype(leaf.dtype) for leaf, new in zip(trained, moved, strict=True)], jax.tree_util.tree_leaves(kept)
 
     def evaluation(self, trained: Any, rest: Any, batch: Batch, key: Any) -> tuple[Any, list[Any]]:
@@ -522,7 +564,7 @@ class Oracle(_Step):
             for name in sorted(unseen)
             if not self.model.is_module
         ]
-        return {_SCALE: self.scale, "operators": self._operators, "remarks": remarks}
+        return {_SCALE: self.scale, "operators": self._operators, "remarks": [*self._remarks, *remarks]}
 
     def settle(self, facts: Mapping[str, Any]) -> None:
         self.scale = facts[_SCALE]
@@ -633,7 +675,7 @@ def _kind(function: Callable, *arguments: Any) -> tuple:
 
 
 def _trained_places(model: Any) -> list[bool]:
-    """Say which leaves of a tree are trained: its floats, or where it has a `params`, as flax.linen's, the floats in that alone."""
+    """Say which leaves of a tree are trained: its floats; where it has a `params`, as flax.linen's, the floats in that alone."""
     named = _named(model)
     has_params = any(_top(name) == "params" for name, _ in named)
     return [_is_floating(leaf) and (not has_params or _top(name) == "params") for name, leaf in named]

@@ -14,6 +14,7 @@ from runners.contract.steps.own import OwnFileError, load_own
 jax = pytest.importorskip("jax")
 jnp = jax.numpy
 lax = jax.lax
+optax = pytest.importorskip("optax")
 
 from runners.jax import step  # noqa: E402
 from runners.jax.interpreter import Interpreter, evaluate, flatten, is_shown, x64  # noqa: E402
@@ -305,6 +306,32 @@ def test_a_key_that_an_optimizer_keeps_goes_on(tmp_path, key):
     assert not out
     out = [name for name, value in used_twice.items() if not np.allclose(value, second[name], rtol=1e-4, atol=1e-6)]
     assert out == ["after/params/w", kept.replace("before", "after")]
+
+
+@pytest.mark.parametrize("name", ["Optimizer", "ModelAndOptimizer"])
+def test_what_nnx_optimizer_does_itself_is_held(tmp_path, monkeypatch, name):
+    """Its `update` applies what its transformation gives: what applies it the wrong way is out."""
+    text = f"\ndef optimizer(model):\n    return nnx.{name}(model, optax.adam(1e-2), wrt=nnx.Param)\n"
+    own = _own(tmp_path, FILE + text, "step_of_nnx_optimizer")
+    batch, oracle = step.FRAMEWORK.to_numpy(own.call("batch", 0)), step.Oracle(own, _request())
+    clean = step.Program(own, _request(), {}).train([[batch], [batch]])
+    assert {"after/optimizer/step", "after/optimizer/0/mu/first/kernel"} <= clean.keys()
+    assert clean["after/optimizer/step"] == 2
+    right = _update_of(oracle, clean)
+    out = [name for name, value in right.items() if not np.allclose(value, clean[name], rtol=1e-5, atol=1e-8)]
+    assert not out
+    apply = optax.apply_updates
+    monkeypatch.setattr(optax, "apply_updates", lambda params, updates: apply(params, jax.tree.map(lambda u: -2.0 * u, updates)))
+    faulty = step.Program(own, _request(), {}).train([[batch]])
+    right = _update_of(oracle, faulty)
+    assert _relative(faulty["after/params/first/kernel"], right["after/params/first/kernel"]) > 1e-3
+
+
+def test_what_holds_a_transformation_is_told_to_be_asked_for_it_alone(tmp_path):
+    """As a TrainState, whose own steps are not taken."""
+    state = "import types\ndef optimizer(model):\n    return types.SimpleNamespace(tx=optax.sgd(1e-2))\n"
+    oracle = step.Oracle(_own(tmp_path, NOISE.format(key="key=3") + state, "step_of_tx"), _request())
+    assert oracle.facts()["remarks"] == ["optimizer: of SimpleNamespace its tx alone is asked, and not what it does itself"]
 
 
 LINEN = """
