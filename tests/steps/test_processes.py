@@ -157,6 +157,53 @@ def test_a_draw_that_another_process_has_made_is_taken(tmp_path):
         assert all((facts["draws"][number][0] == 7.0) is is_other for facts in step.values() for number in (3, 8))
 
 
+OF_FOUR = STEP + "\ndef distribute(model):\n    return model\n"
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize(
+    ("of_rows", "left_out", "said"),
+    [
+        ("model(batch).reshape(4, -1, 3)", ["single", "parts"], "my_step.py:11: loss: RuntimeError: shape '[4, -1, 3]' is invalid"),
+        ("model(batch).var(0)", ["single"], "my_step.py: loss: nan in float64, in case single: 1 of 1 values are not finite"),
+    ],
+    ids=["reshaped", "of a variance"],
+)
+def test_a_case_of_too_few_rows_is_not_asked(tmp_path, of_rows, left_out, said):
+    """Of the oracle and of contexts; a remark says so. All other cases are asked."""
+    file = tmp_path / "my_step.py"
+    file.write_text(OF_FOUR.replace("model(batch)", of_rows), encoding="utf-8")
+    asked = asked_of(file, "torch", repeats=2)
+    oracle = run(asked, tmp_path / "oracle", task="oracle", precision="fp32", seeds=[0])
+    context = run(asked, tmp_path / "context", task="context", precision="fp32", expected=[oracle.directory])
+    assert [each.failure for each in (oracle, context)] == [None] * 2
+    remarks = oracle.read(frame.FLOORS)["facts"]["remarks"]
+    assert [each.partition(": not asked: the program needs more rows: ")[0] for each in remarks] == left_out
+    assert said in remarks[0]
+    every = {"step", "rows", "steps", "evaluation", "single", "parts", "repeat"}
+    assert set(context.read(frame.ANSWERS)) == every - set(left_out)
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize(
+    ("where", "fails", "said"),
+    [("True", "oracle", "in case evaluation"), ("sys.argv[-1].endswith('context') and len(batch) == 1", "context", "loss: KeyError")],
+    ids=["every evaluation", "one row in a context"],
+)
+def test_what_does_not_fail_of_few_rows_alone_is_a_failure(tmp_path, where, fails, said):
+    """An oracle without a number of all rows, too, is told by these; a context that fails alone has failed."""
+    file = tmp_path / "my_step.py"
+    begins = "    if not model.training and " + where + ":\n        return " + ("torch.tensor(torch.nan)" if where == "True" else "{}[0]")
+    source = "import sys\n" + STEP.replace("def loss(model, batch):\n", f"def loss(model, batch):\n{begins}\n")
+    file.write_text(source, encoding="utf-8")
+    asked = asked_of(file, "torch", repeats=2)
+    ended = [run(asked, tmp_path / "oracle", task="oracle", precision="fp32", seeds=[0])]
+    if fails == "context":
+        ended.append(run(asked, tmp_path / "context", task="context", precision="fp32", expected=[ended[0].directory]))
+    assert [each.failure for each in ended[:-1]] == [None] * (len(ended) - 1)
+    assert said in ended[-1].failure.message
+
+
 @pytest.mark.parametrize(("seconds", "calls"), [(0.01, 60), (0.5, 30), (2.0, 20)])
 def test_a_slow_step_is_repeated_less_often(monkeypatch, seconds, calls):
     """For so long, and twenty times at least; the answer says how often."""

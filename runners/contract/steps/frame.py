@@ -20,7 +20,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from runners.contract.arrays import read_arrays, write_arrays
-from runners.contract.errors import ContractError
+from runners.contract.errors import ContractError, Unsupported
 from runners.contract.files import replace_text
 from runners.contract.protocol.events import EventWriter, encode_float
 from runners.contract.steps import process
@@ -66,7 +66,9 @@ _LEAST_REPEATS, _REPEAT_SECONDS = 20, 15.0
 STEP, ROWS, STEPS, EVALUATION, SINGLE, REPEAT = "step", "rows", "steps", "evaluation", "single", "repeat"
 PARTS = "parts"  # one step by the mean of the gradients of a batch's two parts, as two devices make it
 LOOK = "look"
+_FEWER_ROWS = (SINGLE, PARTS)  # a loss may need more rows than these have: of the oracle, they fall away then
 _BATCH = "batch_sha256"
+_LEFT_OUT = "left_out"  # cases that the oracle does not ask for want of rows, and why
 FAILED = "failed"  # in the directory of an oracle that came to nothing
 NOT_ASKED = "the oracle came to nothing; this context was not asked"
 OPTION = "--step"
@@ -184,7 +186,13 @@ def cases_of(
 
 
 def _cases(
-    own: OwnFile, batches: Callable[[int], Batch], request: StepRequest, seed: int, *, has_parts: bool
+    own: OwnFile,
+    batches: Callable[[int], Batch],
+    request: StepRequest,
+    seed: int,
+    left_out: Mapping[str, str],
+    *,
+    has_parts: bool,
 ) -> tuple[list[Case], list[str]]:
     if request.rows is not None:
         batch = batches(seed)
@@ -200,7 +208,10 @@ def _cases(
         cases = [case for case in cases if case.name in asked]
         if not cases:
             raise OwnFileError(f"{own.path.name}: batch: one row, or arrays without a first axis in common: nothing to share.")
-    return cases, remarks
+    left = [case for case in cases if case.name not in left_out]
+    if not left:
+        raise OwnFileError(left_out[cases[0].name])
+    return left, remarks
 
 
 def main(name: str, load: Callable[[], Framework], arguments: list[str]) -> int:
@@ -345,11 +356,14 @@ def _oracle(
     tried = 1
     if seed is None:
         seed, tried, known[STEP] = _widest_margin(batches, oracle, events)
-    cases, remarks = _cases(own, batches, request, seed, has_parts=has_parts)
+    cases, remarks = _cases(own, batches, request, seed, {}, has_parts=has_parts)
     digest = batches.digest(seed)
+    of_fewer, left_out = _of_fewer_rows(own, oracle, [case for case in cases if case.name in _FEWER_ROWS], events)
+    known |= of_fewer
+    cases, _ = _cases(own, batches, request, seed, left_out, has_parts=has_parts)
 
     def choose() -> None:
-        _write_json(directory / CHOSEN, {**oracle.facts(), "seed": seed, _BATCH: digest})
+        _write_json(directory / CHOSEN, {**oracle.facts(), "seed": seed, _BATCH: digest, _LEFT_OUT: left_out})
 
     is_settled = request.precision != "fp16"  # where the loss scale is settled by the steps
     if is_settled:
@@ -360,7 +374,7 @@ def _oracle(
     names = {case.name for case in cases}
     oracle.under(None)
     for case in cases:
-        if is_settled and request.rows is None and case.name in known:
+        if case.name in of_fewer or (is_settled and request.rows is None and case.name in known):
             exact, choices[case.name] = known[case.name]
         else:
             exact, choices[case.name] = computed(case.ask(oracle)), oracle.choices()
@@ -403,7 +417,7 @@ def _oracle(
     of_framework = oracle.facts()
     facts = {
         **of_framework, "seed": seed, "candidates": tried, "flips": flips, "derivative": derivative,
-        "remarks": [*remarks, *of_framework.get("remarks", [])], _BATCH: digest,
+        "remarks": [*remarks, *left_out.values(), *of_framework.get("remarks", [])], _BATCH: digest,
         "begun": _begun_otherwise(own, batches) if request.given else None,
     }  # fmt: skip
     if request.keeps:
@@ -411,6 +425,29 @@ def _oracle(
         begun = {f"state/{name}": array for name, array in own.made.items()}
         write_arrays(directory / BEGUN, begun | {f"batch/{name}": array for name, array in kept.items()})
     _write_json(directory / FLOORS, {"facts": facts, "floors": floors})
+
+
+def _of_fewer_rows(
+    own: OwnFile, oracle: OracleAnswerer, cases: Sequence[Case], events: EventWriter
+) -> tuple[dict[str, _Exact], dict[str, str]]:
+    """Return the exact answers of cases of fewer rows, and why some have none: those are not asked of contexts either.
+
+    What fails with all rows, too, fails in the other cases, and is told of these.
+    """
+    known, left_out = {}, {}
+    oracle.under(None)
+    for case in cases:
+        try:
+            exact = computed(case.ask(oracle))
+            reason = _not_finite(own, case.name, exact)
+        except (OwnFileError, Unsupported) as error:
+            reason = str(error)
+        if reason is None:
+            known[case.name] = exact, oracle.choices()
+        else:
+            left_out[case.name] = f"{case.name}: not asked: the program needs more rows: {reason}"
+        events.advance()
+    return known, left_out
 
 
 # What a step computes without rounding, and what its operators choose.
@@ -508,7 +545,7 @@ def _share_draws(
     """Make some of the draws of the oracle in a place, which makes the others."""
     chosen = _chosen(place, events)
     oracle.settle(chosen)
-    cases, _ = _cases(own, batches, request, chosen["seed"], has_parts=has_parts)
+    cases, _ = _cases(own, batches, request, chosen["seed"], chosen[_LEFT_OUT], has_parts=has_parts)
     expected = _expected(place, events)
     choices = json.loads((place / CHOICES).read_text(encoding="utf-8"))
     events.enter("verify")
@@ -577,7 +614,7 @@ def _context(
         raise OwnFileError(
             f"{own.path.name}: batch: seed {seed} gives other numbers in another process. Make it from the seed alone."
         )
-    cases, _ = _cases(own, batches, request, seed, has_parts=has_parts)
+    cases, _ = _cases(own, batches, request, seed, facts[_LEFT_OUT], has_parts=has_parts)
     events.enter("verify")
     asked: dict[str, Arrays] = {}
     total = len(cases) + (not request.looks)
@@ -616,7 +653,7 @@ def follow(own: OwnFile, framework: Framework, request: StepRequest) -> None:
     for place in map(Path, request.expected):
         facts = json.loads((place / CHOSEN).read_text(encoding="utf-8"))
         program = program or framework.program(own, request, facts)
-        [case], _ = _cases(own, batches, request, facts["seed"], has_parts=framework.has_parts)
+        [case], _ = _cases(own, batches, request, facts["seed"], facts[_LEFT_OUT], has_parts=framework.has_parts)
         for _ in range(1 + request.repeats):
             case.ask(program)
 
@@ -733,15 +770,22 @@ def _check_repeatable(own: OwnFile, one: Arrays, other: Arrays) -> None:
 
 
 def _check_finite(own: OwnFile, case: str, exact: Arrays) -> None:
-    """Raise OwnFileError where float64 itself comes to no number. Outputs, and what is inside, may be infinite, as masks are."""
+    """Raise OwnFileError where float64 itself comes to no number."""
+    if (reason := _not_finite(own, case, exact)) is not None:
+        raise OwnFileError(f"{reason}, and nothing can be held to them. Give a batch on which all are.")
+
+
+def _not_finite(own: OwnFile, case: str, exact: Arrays) -> str | None:
+    """Say what is no number in float64; None where all is. Outputs, and what is inside, may be infinite, as masks are."""
     for name, tensor in exact.items():
         if name.split("/")[0] in _FINITE and not np.isfinite(tensor).all():
             values = np.ravel(tensor)
             found = values[~np.isfinite(values)]
-            raise OwnFileError(
+            return (
                 f"{own.path.name}: {name}: {float(found[0])} in float64, in case {case}: {len(found)} of {len(values)} values "
-                "are not finite, and nothing can be held to them. Give a batch on which all are."
+                "are not finite"
             )
+    return None
 
 
 def _held(answer: Arrays, expected: Arrays) -> Arrays:
