@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import abc
 import dataclasses
+import functools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -15,7 +16,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from runners.contract.errors import Unsupported
+from runners.contract.errors import ContractError, Unsupported
 from runners.contract.steps.frame import Arrays, Framework
 from runners.contract.steps.own import Batch, OwnFile, OwnFileError, leaves, map_leaves
 from runners.contract.steps.request import StepRequest
@@ -30,6 +31,8 @@ _POLICIES = {"fp32": "float32", "bf16": "mixed_bfloat16", "fp16": "mixed_float16
 _FLOATS = (tf.float32, tf.bfloat16, tf.float16)
 # Layers that call others within a loop, whose tensors are not at hand outside it.
 _LOOPING = ("RNN", "TimeDistributed")
+# What is raised where a graph is made of Python's loops and branches by a tensor, which AutoGraph makes operators of.
+_BY_TENSORS = "OperatorNotAllowedInGraphError"
 Function = Callable[..., Any]
 
 
@@ -104,6 +107,7 @@ class _Step(abc.ABC):
         if precision not in _POLICIES:
             raise Unsupported(f"{precision}: a step is verified in fp32, bf16 and fp16")
         self.remarks: list[str] = []
+        self._is_converted = False  # in graphs, the file's functions are what AutoGraph makes of them
         self.changed: list[str] | None = None  # parameters that the loss itself changes, and not the optimizer alone
         self._first_batch = to_numpy(own.call("batch", 0))
         first = {name: variable.numpy() for name, variable in _named_variables(self._build())}
@@ -179,7 +183,7 @@ class _Step(abc.ABC):
             if self._takes_training:
                 found["loss"] = self._loss(whole(given), training=False)
             if self.own.has("predict"):
-                outputs = self.own.call("predict", self.model, whole(given))
+                outputs = self._call("predict", self.model, whole(given))
                 found |= {f"outputs/{place}": each for place, each in enumerate(self._outputs(outputs))}
             return found
 
@@ -204,7 +208,7 @@ class _Step(abc.ABC):
             tensors, whole = _parted(batch)
             self.begin()
             probing: Any = trace(taps.shown(lambda *given: self._loss(whole(given), training=True)))
-            probing.get_concrete_function(*tensors)
+            self.converting(lambda: probing.get_concrete_function(*tensors))
             taps.is_probing = False
             return self.train([[batch]], taps)
 
@@ -303,12 +307,26 @@ class _Step(abc.ABC):
         found = {f"forward/{name}": self.numbers(each) for name, each in part["forward"].items()} | {"loss": loss}
         return found | {f"backward/{name}": self.numbers(each) for name, each in reversed(part["backward"].items())}
 
+    def converting(self, work: Callable[[], Any]) -> Any:
+        """Return what work gives that makes a graph: of the file's functions as they are, unless they need AutoGraph.
+
+        Converted functions have no lines of the file.
+        """
+        try:
+            return work()
+        except ContractError as error:
+            if self._is_converted or _BY_TENSORS not in str(error):
+                raise
+        self._is_converted = True
+        return work()
+
+    def _call(self, name: str, *arguments: Any) -> Any:
+        if not self._is_converted or tf.executing_eagerly():
+            return self.own.call(name, *arguments)
+        return self.own.call_as(name, tf.autograph.to_graph(self.own.value(name, None)), *arguments)
+
     def _loss(self, batch: Batch, *, training: bool) -> Any:
-        loss = (
-            self.own.call("loss", self.model, batch, training)
-            if self._takes_training
-            else self.own.call("loss", self.model, batch)
-        )
+        loss = self._call("loss", self.model, batch, *((training,) if self._takes_training else ()))
         shape = getattr(loss, "shape", ())
         if not tf.is_tensor(loss) or not loss.dtype.is_floating or math.prod(each or 0 for each in shape) != 1:
             raise OwnFileError(f"{self.own.path.name}: loss: gave {_shown(loss)}. Allowed: one number, a tensor of one element.")
@@ -367,6 +385,9 @@ class Program(_Step):
         self._functions: dict[tuple, Function] = {}
 
     def carry_out(self, key: tuple, function: Function, arguments: list) -> Any:
+        return self.converting(lambda: self._carried_out(key, function, arguments))
+
+    def _carried_out(self, key: tuple, function: Function, arguments: list) -> Any:
         if self._draws_by_kernel:
             _seed()
         with _CountedSeeds() as seeds:
@@ -477,7 +498,8 @@ class Oracle(_Step):
         key = (*key, *((tuple(each.shape), each.dtype) for each in flat))
         if key not in self._traced:
             # Gradients are float32 in the program. A batch is what the file gives: of float64, it is not rounded.
-            self._traced[key] = _Traced(function, arguments, is_narrow=key[0] in ("update", "sum"))
+            is_narrow = key[0] in ("update", "sum")
+            self._traced[key] = self.converting(lambda: _Traced(function, arguments, is_narrow=is_narrow))
             self._draws_by_kernel |= self._traced[key].draws_by_kernel
         return self._traced[key].interpreted(self._interpreter, flat)
 
@@ -490,7 +512,7 @@ class Oracle(_Step):
         while form not in self._settled:
             super().begin()
             _, function, arguments = self.differentiation(batch, self.scale)
-            gradients = trace(function)(*arguments)["gradients"]
+            gradients = self.converting(functools.partial(trace(function), *arguments))["gradients"]
             if all(bool(tf.reduce_all(tf.math.is_finite(each))) for each in tf.nest.flatten(gradients) if each.dtype.is_floating):
                 self._settled.add(form)
             elif self.scale <= _LEAST_SCALE:
@@ -563,6 +585,7 @@ class _Taps:
         return tapping
 
     def _tapping(self, call: Function) -> Function:
+        @tf.autograph.experimental.do_not_convert
         def tapped_call(layer: Any, *arguments: Any, **named: Any) -> Any:
             name = self._names.get(id(layer))
             graph = None if tf.executing_eagerly() else tf.compat.v1.get_default_graph()

@@ -1,0 +1,77 @@
+"""What files of TensorFlow may hold: loops and branches by tensors, text, and layers that say what is wrong."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import types
+
+import numpy as np
+import pytest
+
+from runners.contract.steps import frame
+from runners.contract.steps.own import load_own
+
+pytestmark = pytest.mark.tensorflow
+pytest.importorskip("tensorflow")
+STEP = """
+import numpy as np, tensorflow as tf
+
+def build():
+    return tf.keras.Sequential([tf.keras.Input((5,)), tf.keras.layers.Dense(3)])
+
+def batch(seed):
+    return np.random.default_rng(seed).normal(size=(4, 5)).astype(np.float32)
+
+def loss(model, batch):
+    return tf.reduce_mean(tf.square(model(batch)))
+"""
+BY_TENSORS = """
+def grown(x):
+    if tf.reduce_sum(tf.abs(x)) > 0.0:
+        return x * 2.0
+    return x
+
+def loss(model, batch):
+    x = model(batch)
+    for _ in tf.range(3):
+        x = grown(tf.sin(x))
+    return tf.reduce_mean(tf.square(x))
+
+def predict(model, batch):
+    return grown(model(batch))
+"""
+
+
+@pytest.fixture
+def answerers(tmp_path):
+    """Return a function that gives what answers for a file: its oracle, or a mode, and the file's first batch."""
+    step = importlib.import_module("runners.tensorflow.step")
+
+    def of(source: str, mode: str | None = None, precision: str = "fp32"):
+        path = tmp_path / "my_step.py"
+        path.write_text(source, encoding="utf-8")
+        own = load_own(path, hashlib.sha256(path.read_bytes()).hexdigest())
+        request = types.SimpleNamespace(precision=precision, mode=mode, seeds=(), threads=1, device="cpu", devices=1)
+        batch = frame._Batches(own, step.FRAMEWORK.to_numpy, {})(0)
+        return step.Program(own, request, {}) if mode else step.Oracle(own, request), batch
+
+    return of
+
+
+@pytest.mark.parametrize("mode", ["jit", "compile", None])
+@pytest.mark.parametrize("ask", ["train", "evaluate", "taps"])
+def test_loops_and_branches_by_tensors_are_those_of_eager_mode(answerers, mode, ask):
+    """In a graph they are what AutoGraph makes of them, in the file's own helpers, too."""
+    (eager, batch), (graph, _) = answerers(STEP + BY_TENSORS, "eager"), answerers(STEP + BY_TENSORS, mode)
+    given = [[batch]] if ask == "train" else batch
+    expected, found = getattr(eager, ask)(given), getattr(graph, ask)(given)
+    assert expected.keys() == found.keys()
+    for name, tensor in expected.items():
+        np.testing.assert_allclose(found[name], tensor, rtol=1e-4, atol=1e-6, err_msg=name)
+
+
+def test_a_step_in_halves_may_have_loops_by_tensors(answerers):
+    """Where the loss scale is settled before a step is interpreted."""
+    oracle, batch = answerers(STEP + BY_TENSORS, precision="fp16")
+    assert np.isfinite(oracle.train([[batch]])["loss"])
