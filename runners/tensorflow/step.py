@@ -88,13 +88,26 @@ def to_numpy(batch: Batch) -> Batch:
 
     def plain(leaf: Any) -> Any:
         if isinstance(leaf, tf.Tensor):
-            return leaf.numpy()
+            leaf = leaf.numpy()
+        if isinstance(leaf, np.ndarray) and leaf.dtype == object:
+            return _text(leaf)
         if tf.is_tensor(leaf) or (dataclasses.is_dataclass(leaf) and not isinstance(leaf, type)):
             # They would be constants of a graph, and those of the first batch.
             raise OwnFileError(f"batch: holds a {type(leaf).__name__}. Allowed: arrays and numbers in tuples, lists and dicts.")
         return leaf
 
     return map_leaves(plain, batch)
+
+
+def _text(objects: np.ndarray) -> np.ndarray:
+    """Return an array of bytes or words as one of NumPy's own: objects are told apart by where they lie in memory."""
+    kinds = {type(each) for each in objects.flat}
+    if kinds <= {bytes} or kinds <= {str}:
+        text = np.array(objects, "S" if kinds == {bytes} else "U")
+        if np.array_equal(text.astype(object), objects):  # a zero at the end of a word is lost
+            return text
+    names = ", ".join(sorted(each.__name__ for each in kinds))
+    raise OwnFileError(f"batch: holds an array of objects ({names}). Allowed: numbers, bytes or words, none that ends in zero.")
 
 
 class _Step(abc.ABC):

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from runners.contract.steps import frame
-from runners.contract.steps.own import load_own
+from runners.contract.steps.own import OwnFileError, load_own
 
 pytestmark = pytest.mark.tensorflow
 pytest.importorskip("tensorflow")
@@ -75,3 +75,36 @@ def test_a_step_in_halves_may_have_loops_by_tensors(answerers):
     """Where the loss scale is settled before a step is interpreted."""
     oracle, batch = answerers(STEP + BY_TENSORS, precision="fp16")
     assert np.isfinite(oracle.train([[batch]])["loss"])
+
+
+@pytest.mark.parametrize(
+    "words", ["tf.constant(WORDS[places])", "WORDS[places]", "WORDS.astype(object)[places]"], ids=["tensor", "words", "objects"]
+)
+def test_text_is_held_to_the_words_themselves(answerers, words):
+    """Objects in memory are others in each call, and in each process: the words are the same."""
+    source = f"""
+WORDS = np.array(["red", "green", "blue"])
+
+def build():
+    given = tf.keras.Input((4,), dtype="string")
+    looked_up = tf.keras.layers.StringLookup(vocabulary=list(WORDS))(given)
+    return tf.keras.Model(given, tf.keras.layers.Embedding(4, 2)(looked_up))
+
+def batch(seed):
+    places = np.random.default_rng(seed).integers(0, 3, (6, 4))
+    return {words}
+"""
+    program, batch = answerers(STEP + source, "jit")
+    assert batch.dtype.kind in "SU"
+    assert batch[:, :1].tolist() == answerers(STEP + source, "jit")[1][:, :1].tolist()
+    oracle, _ = answerers(STEP + source)
+    assert oracle.train([[batch]])["loss"] == pytest.approx(program.train([[batch]])["loss"], rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("objects", "said"), [("[None, 'word']", r"objects \(NoneType, str\)"), (r"[b'zero\0', b'']", r"objects \(bytes\)")]
+)
+def test_objects_that_are_no_text_are_refused(answerers, objects, said):
+    """By what they are, and words that NumPy would cut."""
+    with pytest.raises(OwnFileError, match=f"batch: holds an array of {said}"):
+        answerers(STEP + f"\ndef batch(seed):\n    return np.array({objects}, object)\n", "jit")
