@@ -108,3 +108,18 @@ def test_objects_that_are_no_text_are_refused(answerers, objects, said):
     """By what they are, and words that NumPy would cut."""
     with pytest.raises(OwnFileError, match=f"batch: holds an array of {said}"):
         answerers(STEP + f"\ndef batch(seed):\n    return np.array({objects}, object)\n", "jit")
+
+
+def test_what_a_layer_says_is_told(answerers):
+    """Keras puts a line before it that names the layer's call alone."""
+    source = """
+class Layer(tf.keras.layers.Layer):
+    def call(self, x):
+        raise ValueError("boom")
+
+def loss(model, batch):
+    return tf.reduce_mean(Layer()(model(batch)))
+"""
+    program, batch = answerers(STEP + source, "jit")
+    with pytest.raises(OwnFileError, match=r"my_step.py:\d+: loss: ValueError: boom$"):
+        program.train([[batch]])

@@ -6,6 +6,7 @@ import hashlib
 import importlib.util
 import inspect
 import os
+import re
 import sys
 import traceback
 from collections.abc import Callable, Iterator, Sequence
@@ -41,6 +42,7 @@ _OF_LOSS = ("key", "training")
 # Gradients are not the derivative of the loss on purpose, as where something is detached from it.
 STOPS_GRADIENT = "STOPS_GRADIENT"
 Batch = Any
+_MARKS, _OF_KERAS = re.compile(r"\x1b\[[\d;]*m"), "Exception encountered when calling"
 
 
 class OwnFileError(ContractError):
@@ -111,7 +113,7 @@ class OwnFile:
             return error
         lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(self.path)]
         where = f"{self.path.name}:{lines[-1]}" if lines else self.path.name
-        said = (str(error).strip().splitlines() or [""])[0]
+        said = _said(error)
         return (ContractError if self.has_run else OwnFileError)(f"{where}: {name}: {type(error).__name__}: {said}")
 
     def _check_arguments(self, name: str, form: str) -> None:
@@ -126,6 +128,14 @@ class OwnFile:
         is_open = any(each.kind is each.VAR_POSITIONAL for each in parameters)
         if least > wanted or (len(positional) < wanted and not is_open):
             raise OwnFileError(f"{self.path.name}: {name}: takes {len(positional)} arguments. Allowed: `def {form}`.")
+
+
+def _said(error: Exception) -> str:
+    """Return the first line of an error that says something: Keras puts the layer's call before it, and marks it bold."""
+    lines = [line.strip() for line in _MARKS.sub("", str(error)).splitlines() if line.strip()]
+    while len(lines) > 1 and lines[0].startswith(_OF_KERAS):
+        lines = lines[1:]
+    return lines[0] if lines else ""
 
 
 def load_own(path: Path, sha256: str, form: Form = STEP) -> OwnFile:
