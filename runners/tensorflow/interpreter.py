@@ -13,6 +13,7 @@ the program draws it, in its own type.
 from __future__ import annotations
 
 import heapq
+import itertools
 import math
 import random
 import zlib
@@ -76,19 +77,21 @@ _MOVING = {
     "PlaceholderWithDefault", "Empty", "Bitcast", "MaxPoolGradGrad", "Real", "Imag", "Conj", "Complex", "SparseToDense",
     "UnravelIndex",
 }  # fmt: skip
-# Each element of their results is computed of one element of each argument. All other operators add up.
+# Each element of their results is computed of one element of each argument. All other operators add up, and so do, in float32,
+# what is off by more than a rounding: Betainc, IgammaGradA, BesselK0, BesselK0e and Spence.
 _POINTWISE = {
     "Add", "AddV2", "Sub", "Mul", "MulNoNan", "Div", "RealDiv", "DivNoNan", "Xdivy", "Xlogy", "Xlog1py", "FloorDiv",
     "FloorMod", "Mod", "TruncateDiv", "TruncateMod", "Pow", "SquaredDifference", "Square", "Sqrt", "SqrtGrad", "Rsqrt",
     "RsqrtGrad", "Exp", "Expm1", "Log", "Log1p", "Tanh", "TanhGrad", "Sigmoid", "SigmoidGrad", "Softplus", "SoftplusGrad",
     "Softsign", "SoftsignGrad", "Elu", "EluGrad", "Selu", "SeluGrad", "LeakyRelu", "LeakyReluGrad", "Erf", "Erfc", "Erfinv",
     "Ndtri", "Sin", "Cos", "Tan", "Asin", "Acos", "Atan", "Atan2", "Sinh", "Cosh", "Asinh", "Acosh", "Atanh", "Inv",
-    "InvGrad", "Reciprocal", "ReciprocalGrad", "Lgamma", "Digamma", "BiasAdd", "BiasAddV1", "AddN", "Cast", "LinSpace",
-    "AssignAddVariableOp", "AssignSubVariableOp", "ResourceApplyGradientDescent", "ResourceApplyMomentum",
-    "ResourceApplyKerasMomentum", "ResourceApplyAdam", "ResourceApplyAdamWithAmsgrad", "ResourceApplyAdagrad",
-    "ResourceApplyAdagradV2", "ResourceApplyRMSProp", "ResourceApplyCenteredRMSProp", "ResourceApplyAdadelta",
-    "ResourceApplyFtrl", "ResourceApplyFtrlV2", "ResourceApplyAdaMax", "AccumulateNV2", "ComplexAbs",
-    "ResourceStridedSliceAssign",
+    "InvGrad", "Reciprocal", "ReciprocalGrad", "Lgamma", "Digamma", "Polygamma", "Zeta", "Igamma", "Igammac", "BesselI0",
+    "BesselI0e", "BesselI1", "BesselI1e", "BesselJ0", "BesselJ1", "BesselK1", "BesselK1e", "BesselY0", "BesselY1", "Dawsn",
+    "Expint", "FresnelCos", "FresnelSin", "BiasAdd", "BiasAddV1", "AddN", "Cast", "LinSpace", "AssignAddVariableOp",
+    "AssignSubVariableOp", "ResourceApplyGradientDescent", "ResourceApplyMomentum", "ResourceApplyKerasMomentum",
+    "ResourceApplyAdam", "ResourceApplyAdamWithAmsgrad", "ResourceApplyAdagrad", "ResourceApplyAdagradV2",
+    "ResourceApplyRMSProp", "ResourceApplyCenteredRMSProp", "ResourceApplyAdadelta", "ResourceApplyFtrl", "ResourceApplyFtrlV2",
+    "ResourceApplyAdaMax", "AccumulateNV2", "ComplexAbs", "ResourceStridedSliceAssign",
 }  # fmt: skip
 # Their results have gates in them, which rounding may flip: a result above zero, or not.
 _GATED = {"Relu", "Relu6", "LeakyRelu", "Elu", "Selu", "Abs"}
@@ -791,10 +794,56 @@ def _bilinear(plain: Mapping[str, Any], images: Any, size: list[int]) -> list[np
     return matrices
 
 
+def _projected(plain: Mapping[str, Any], images: Any, transforms: Any, size: Any, fill: Any) -> list[Any]:
+    """Return what ImageProjectiveTransformV3 gives, whose kernel of float64 interpolates in float32."""
+    if plain["interpolation"] == b"NEAREST":
+        return [
+            tf.raw_ops.ImageProjectiveTransformV3(
+                images=images,
+                transforms=tf.cast(transforms, tf.float32),
+                output_shape=size,
+                fill_value=tf.cast(fill, tf.float32),
+                interpolation="NEAREST",
+                fill_mode=plain["fill_mode"].decode(),
+            )
+        ]
+    given, of = images.numpy(), transforms.numpy()[:, :, None, None]
+    y, x = np.mgrid[: int(size[0]), : int(size[1])].astype(np.float64)
+    scale = of[:, 6] * x + of[:, 7] * y + 1.0
+    of_scale = np.where(scale == 0.0, 1.0, scale)
+    places = [
+        _within((of[:, at] * x + of[:, at + 1] * y + of[:, at + 2]) / of_scale, length, plain["fill_mode"])
+        for at, length in ((3, given.shape[1]), (0, given.shape[2]))
+    ]
+    found = np.zeros((len(given), *y.shape, given.shape[3]))
+    number = np.arange(len(given))[:, None, None]
+    for ends in itertools.product((0, 1), repeat=2):
+        corner = [np.floor(place) + end for place, end in zip(places, ends, strict=True)]
+        share = (1.0 - np.abs(places[0] - corner[0])) * (1.0 - np.abs(places[1] - corner[1]))
+        is_inside = (corner[0] >= 0) & (corner[0] < given.shape[1]) & (corner[1] >= 0) & (corner[1] < given.shape[2])
+        row, column = (np.where(is_inside, at, 0).astype(int) for at in corner)
+        found += share[..., None] * np.where(is_inside[..., None], given[number, row, column], float(fill))
+    return [tf.constant(np.where((scale == 0.0)[..., None], float(fill), found))]
+
+
+def _within(place: np.ndarray, length: int, mode: bytes) -> np.ndarray:
+    """Return where in a row of so many pixels a place is, by what the operator does with those outside."""
+    if mode == b"CONSTANT":
+        return place
+    if mode == b"REFLECT":
+        place = np.mod(place, 2 * length) if length > 1 else np.zeros_like(place)
+        place = np.where(place >= length, 2 * length - 1 - place, place)
+    elif mode == b"WRAP":
+        turns = np.trunc(np.abs(place) / max(1, length - 1))
+        place = np.where(place < 0, place + length * (turns + 1), np.where(place > length - 1, place - length * turns, place))
+    return np.clip(place, 0.0, length - 1.0)
+
+
 # Operators that have no float64 kernel on a CPU, by others that have one: of their attributes and arguments.
 ALTERNATIVES: dict[str, Callable[..., list[Any]]] = {
     "FusedBatchNormV3": _fused_batch_norm,
     "FusedBatchNormGradV3": _fused_batch_norm_gradient,
     "ResizeBilinear": _resize_bilinear,
     "ResizeBilinearGrad": _resize_bilinear_gradient,
+    "ImageProjectiveTransformV3": _projected,
 }

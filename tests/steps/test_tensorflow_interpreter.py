@@ -105,6 +105,23 @@ def test_bilinear_resizing_is_that_of_the_operator(ends):
         np.testing.assert_allclose(mine, other.numpy(), rtol=2e-5, atol=2e-6)
 
 
+@pytest.mark.parametrize("mode", ["CONSTANT", "REFLECT", "WRAP", "NEAREST"])
+@pytest.mark.parametrize("interpolation", ["BILINEAR", "NEAREST"])
+def test_a_projected_image_is_that_of_the_operator(mode, interpolation):
+    """What Keras' layers turn, shift and zoom by; far outside of the image, too."""
+    transforms = np.float32([[1.1, 0.3, -7.3, -0.2, 0.9, 2.2, 0.01, 0.0], [0.9, -0.2, 9.1, 0.3, 1.2, -9.3, 0.0, -0.02]])
+
+    def projected(x):
+        return tf.raw_ops.ImageProjectiveTransformV3(
+            images=x, transforms=transforms, output_shape=[7, 9], fill_value=0.5, interpolation=interpolation, fill_mode=mode
+        )
+
+    x = _numbers(2, 6, 5, 3)
+    for mine, other in zip(_run(_with_gradients(projected), (x,)), _with_gradients(projected)(tf.constant(x)), strict=True):
+        np.testing.assert_allclose(mine, other.numpy(), rtol=2e-5, atol=2e-5)
+    assert np.isfinite(_run(lambda x: [projected(x)], (x,), draw=0)[0]).all()
+
+
 def test_an_optimizer_updates_variables_of_the_interpreters_own():
     first, gradient = _numbers(4, 3), _numbers(3, 4).T.copy()
     variable, second = tf.Variable(first), tf.Variable(np.zeros((4, 3), np.float32))
@@ -149,6 +166,31 @@ def test_noise_is_as_large_as_rounding_to_the_type_of_a_result(kind, unit):
     assert 0.4 * unit < relative.std() < 0.9 * unit
     assert abs(relative.mean()) < 0.05 * unit
     assert np.abs(noisy - other).max() > unit
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: tf.math.polygamma(np.float32(2.0), x),
+        lambda x: tf.math.zeta(x, np.float32(1.5)),
+        lambda x: tf.math.igamma(np.float32(2.5), x),
+        lambda x: tf.math.igammac(np.float32(2.5), x),
+        tf.math.bessel_i0e,
+        tf.math.bessel_i1e,
+    ],
+    ids=["polygamma", "zeta", "igamma", "igammac", "bessel_i0e", "bessel_i1e"],
+)  # fmt: skip
+def test_a_function_of_each_number_has_its_arguments_as_they_are(function):
+    """Its result is rounded once: a polygamma whose order were moved is not finite."""
+    exact, noisy = (_run(lambda x: [function(x)], (np.abs(_numbers(8, 8)) + 1.5,), draw=draw)[0] for draw in (None, 0))
+    assert np.abs(noisy / exact - 1.0).max() <= 1.6 * 2.0**-24
+
+
+def test_a_derivative_of_a_polygamma_has_noise():
+    """Its order is one more, of constants alone."""
+    function = _with_gradients(tf.math.digamma)
+    (_, exact), (_, noisy) = (_run(function, (np.abs(_numbers(8, 8)) + 1.5,), draw=draw) for draw in (None, 0))
+    assert 0.0 < np.abs(noisy / exact - 1.0).max() < 1e-5
 
 
 def test_noise_of_a_product_grows_with_the_root_of_its_terms():
