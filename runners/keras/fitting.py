@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -161,9 +162,8 @@ def _mirrored(call: Call, **given: Any) -> Any:
 @functools.cache
 def _strategy() -> Any:
     """Return a strategy, always the same: a second one numbers its sums as the first did, and fails where shapes differ."""
-    import tensorflow as tf
-
-    return tf.distribute.MirroredStrategy([f"CPU:{number}" for number in range(_REPLICAS)])
+    distribute = sys.modules["tensorflow"].distribute  # which its backend has imported
+    return distribute.MirroredStrategy([f"CPU:{number}" for number in range(_REPLICAS)])
 
 
 CALLS = {

@@ -1,4 +1,4 @@
-"""Keras on TensorFlow: with MirroredStrategy an example counts half in a last batch that only one of two replicas has a part of."""
+"""Keras on TensorFlow: with MirroredStrategy an example counts half where only one of two replicas has a part of the last batch."""
 
 import os
 
