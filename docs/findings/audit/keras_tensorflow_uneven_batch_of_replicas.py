@@ -1,4 +1,4 @@
-"""Keras on TensorFlow: with MirroredStrategy an example counts half where only one of two replicas has a part of the last batch."""
+"""Keras on TensorFlow: with MirroredStrategy an example counts half where one of two replicas alone has part of the last batch."""
 
 import os
 
