@@ -160,7 +160,8 @@ def held_beside(texts: Sequence[str], framework: str, package: str) -> tuple[str
     A framework may be held beside a library, and its libraries beside either.
     """
     row = TABLE[framework]
-    frameworks, others = [], []
+    frameworks: list[str] = []
+    others: list[str] = []
     for text in texts:
         name = text.partition("==")[0].strip().replace("_", "-")
         if name in (package, *(row.owned if package in row.owned else ())):

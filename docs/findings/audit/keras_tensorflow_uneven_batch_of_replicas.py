@@ -1,4 +1,4 @@
-"""Keras on TensorFlow: with MirroredStrategy an example counts half where one of two replicas alone has part of the last batch."""
+"""Keras on TensorFlow: with MirroredStrategy an example counts half where one of two replicas alone has part of a batch."""
 
 import os
 
