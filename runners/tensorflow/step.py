@@ -148,7 +148,7 @@ class _Step(abc.ABC):
         self.slots = dict(_unique((_path(each), _plain(each)) for each in slots))
         self._first = [(each, own.first(name, each.numpy())) for name, each in self.variables.items()]
         self._first += [(each, each.numpy()) for each in self.slots.values()]
-        self._first += [(each, each.numpy()) for each in _global_random_state()]
+        self._first += [(each, each.numpy()) for each in (*_carried(self.model), *_global_random_state())]
         # Of operators that are drawn with the state of a kernel, the kernel has to be made anew.
         self._draws_by_kernel = False
 
@@ -674,6 +674,13 @@ def _global_random_state() -> Iterator[tf.Variable]:
     """Yield the state of the generators that a program may draw from without one of its own."""
     tf.random.set_global_generator(tf.random.Generator.from_seed(_SEED))
     yield tf.random.get_global_generator().state
+
+
+def _carried(model: Any) -> Iterator[tf.Variable]:
+    """Yield what stateful layers carry from one batch to the next, which is none of a Keras model's variables."""
+    for layer in (model, *_sublayers(model)):
+        if getattr(layer, "stateful", False):
+            yield from (_plain(each) for each in tf.nest.flatten(getattr(layer, "states", None)) if each is not None)
 
 
 def _parted(batch: Batch) -> tuple[list[tf.Tensor], Callable[[Sequence[Any]], Batch]]:

@@ -123,3 +123,22 @@ def loss(model, batch):
     program, batch = answerers(STEP + source, "jit")
     with pytest.raises(OwnFileError, match=r"my_step.py:\d+: loss: ValueError: boom$"):
         program.train([[batch]])
+
+
+@pytest.mark.parametrize("mode", ["eager", "jit"])
+def test_a_stateful_layer_begins_each_call_anew(answerers, mode):
+    """What it carries over is no variable of the model; from one step to the next it is carried."""
+    source = """
+def build():
+    given = tf.keras.Input((3, 5), batch_size=4)
+    return tf.keras.Model(given, tf.keras.layers.LSTM(2, stateful=True)(given))
+
+def batch(seed):
+    return np.random.default_rng(seed).normal(size=(4, 3, 5)).astype(np.float32)
+"""
+    (program, batch), (oracle, _) = answerers(STEP + source, mode), answerers(STEP + source)
+    first, second, again = (float(program.train([[batch]] * steps)["loss"]) for steps in (1, 2, 1))
+    assert first == again
+    assert second != pytest.approx(first, rel=1e-3)
+    for steps, loss in ((1, first), (2, second)):
+        assert oracle.train([[batch]] * steps)["loss"] == pytest.approx(loss, rel=1e-5)
