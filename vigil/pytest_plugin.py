@@ -22,7 +22,7 @@ _NAMING = ("mode", "precision", "threads", "devices")
 def vigil_verify(request: pytest.FixtureRequest) -> Callable[..., None]:
     """Return a function that runs `vigil verify` on a file, from the folder of the test, and fails unless it is reproduced.
 
-    What a test names by mode, precision, threads or devices must be verified, too: a context that is not offered fails it.
+    What a test names by mode, precision, threads or devices must be verified, too, in some context of these names.
     """
 
     def verify(file: str | Path, **options: str) -> None:
@@ -46,13 +46,13 @@ def vigil_verify(request: pytest.FixtureRequest) -> Callable[..., None]:
 
 
 def not_verified(document: Mapping[str, Any], named: Mapping[str, str]) -> list[str]:
-    """Return what a test names and the answer of `vigil verify` has not verified, each with its reason."""
-    found = []
+    """Return what a test names and the answer of `vigil verify` has verified in no context, each with its reason."""
+    reasons: dict[tuple[str, ...], list[str]] = {}
     for each in document.get("contexts", ()):  # of a step
-        if each["verdict"]["name"] == "unsupported":
-            context = each["context"]
-            where = f"{context['mode']} {context['precision']}, devices {context.get('devices', 1)}, threads {each['threads']}"
-            found.append(f"{where}: {each['verdict']['reason']}")
+        facts = {"devices": 1, **each["context"], "threads": each["threads"]}
+        key = tuple(f"{name} {facts[name]}" for name in _NAMING if name in named)
+        reasons.setdefault(key, []).append(each["verdict"]["reason"] if each["verdict"]["name"] == "unsupported" else "")
+    found = [f"{', '.join(key)}: {said[0]}" for key, said in reasons.items() if all(said)]
     tried = document.get("precisions")  # of an operator
     if tried is not None:
         asked = [word.strip() for word in named.get("precision", "").split(",") if word.strip()]

@@ -163,8 +163,9 @@ OF_A_STEP = {
 @pytest.mark.parametrize(
     ("document", "options", "said"),
     [
-        (OF_A_STEP, "mode='eager,jit'", "not verified: jit fp32, devices 1, threads 1: no jit"),
-        (OF_A_STEP, "precision='fp32'", "not verified: jit fp32"),
+        (OF_A_STEP, "mode='eager,jit'", "not verified: mode jit: no jit"),
+        (OF_A_STEP, "mode='eager,jit', precision='fp32'", "not verified: mode jit, precision fp32: no jit"),
+        (OF_A_STEP, "precision='fp32'", "1 passed"),
         (OF_A_STEP, "", "1 passed"),
         ({"precisions": ["fp32"]}, "precision='fp32,fp16'", "not verified: fp16: the file says to try fp32 alone"),
         ({"precisions": ["fp32"]}, "precision='fp32'", "1 passed"),
