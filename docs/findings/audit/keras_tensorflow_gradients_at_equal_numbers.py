@@ -1,4 +1,4 @@
-"""Keras on TensorFlow: of equal numbers logaddexp, logaddexp2 and hypot, which are smooth there, have the gradient of a maximum."""
+"""Keras on TensorFlow: of equal numbers logaddexp, logaddexp2 and hypot, smooth there, have the gradient of a maximum."""
 
 import os
 
