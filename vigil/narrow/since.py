@@ -144,14 +144,16 @@ def search(
 
     def resolve(place: int) -> Resolved | list[Outcome]:
         release = line.release(line.versions[place])
-        if any(each.kind == NOT_INSTALLED for each in prober.stored(asked_by(release))):
-            return prober.stored(asked_by(release))
+        asked = asked_by(release)
+        stored = prober.stored(asked)
+        if any(each.kind == NOT_INSTALLED for each in stored):
+            return stored
         try:
             resolved = pins_of(release, tell=tell)
         except EnvironmentFailed as error:
             if error.may_pass:
                 raise
-            return [prober.has_none(asked_by(release), error)]
+            return [prober.has_none(asked, error)]
         with lock:
             found.resolved[place] = resolved
         return resolved
