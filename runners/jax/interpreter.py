@@ -23,6 +23,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from runners.contract.errors import Unsupported
+from runners.contract.steps.overflow import LEAST_INFINITE, Overflow
 from runners.jax.operators import OPERATORS
 
 _TF32 = 2.0**-11  # to which a GPU rounds what it multiplies, where that is allowed
@@ -302,15 +303,16 @@ class Interpreter:
     Args:
         draw: the number of a draw of rounding; None for none.
         is_tf32: products of float32 round what they multiply as TF32 does.
+        overflows: what the program's type cannot hold becomes infinite, as it does in the program.
 
     `choices`: of each equation that chose, in order, where it is and a checksum of what it chose.
-    `overflows`: how many equations gave a finite number that the program's type cannot hold.
+    `overflowed`: without rounding, each equation that gave a finite number which the program's type cannot hold.
     """
 
-    def __init__(self, *, draw: int | None = None, is_tf32: bool = False) -> None:
-        self._is_tf32 = is_tf32
+    def __init__(self, *, draw: int | None = None, is_tf32: bool = False, overflows: bool = False) -> None:
+        self._is_tf32, self._overflows = is_tf32, overflows
         self.choices: list[tuple[str, int]] = []
-        self.overflows = 0
+        self.overflowed: list[Overflow] = []
         self._random: np.random.Generator | None = None
         if draw is not None:
             self._random = np.random.default_rng([_SEED, draw])
@@ -357,9 +359,9 @@ class Interpreter:
         for place, (result, aval) in enumerate(zip(results, equation.results, strict=True)):
             if equation.units[place] and result.size:
                 if self._random is not None:
-                    results[place] = result = self._rounded(equation, place, values, result, units[place])
-                if aval.dtype == np.float16:
-                    self._note_overflow(result)
+                    results[place] = self._rounded(equation, place, values, result, units[place])
+                elif (least := LEAST_INFINITE.get(str(aval.dtype))) is not None:
+                    results[place] = self._held(equation, str(aval.dtype), result, least)
         if equation.chooses:
             self._note_choice(equation, values, results)
         return results
@@ -447,8 +449,16 @@ class Interpreter:
         start = int(self._random.integers(_POOL - n))
         return pool[start : start + n].reshape(shape)
 
-    def _note_overflow(self, result: np.ndarray) -> None:
-        self.overflows += bool(np.any((np.abs(result) > float(np.finfo(np.float16).max)) & np.isfinite(result)))
+    def _held(self, equation: Equation, dtype: str, result: np.ndarray, least: float) -> np.ndarray:
+        """Note what rounds to infinity in the program's type. Return the result, infinite there if overflows are carried out."""
+        size = np.abs(result)
+        if not size.max() >= least and not np.isnan(size).any():
+            return result
+        leaves = (size >= least) & np.isfinite(size)
+        if not leaves.any():
+            return result
+        self.overflowed.append(Overflow(f"{equation.where}:{equation.name}", dtype, float(size[leaves].max())))
+        return np.where(leaves, np.copysign(np.inf, result), result) if self._overflows else result
 
     def _note_choice(self, equation: Equation, values: list[Any], results: list[Any]) -> None:
         name = equation.name

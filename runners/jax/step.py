@@ -23,6 +23,7 @@ from runners.contract.audit.request import AuditRequest
 from runners.contract.errors import ContractError, Unsupported
 from runners.contract.operators.request import OperatorRequest
 from runners.contract.steps.frame import Arrays, Framework
+from runners.contract.steps.overflow import Overflow
 from runners.contract.steps.own import DISTRIBUTE, Batch, OwnFile, OwnFileError, leaves, map_leaves
 from runners.contract.steps.request import StepRequest
 from runners.jax import determinism
@@ -525,7 +526,8 @@ class Oracle(_Step):
         self._choices: list[tuple[str, int]] = []
         self._flat: dict[tuple, tuple[Flat, Any]] = {}
         self._operators = 0
-        self._overflows = 0
+        self._overflows = False
+        self._overflowed: list[Overflow] = []
         self._first_step: tuple[Arrays, list[tuple[str, int]]] = {}, []
         if self.precision == "fp16":
             self.scale = self._largest_scale(to_numpy(own.call("batch", request.seeds[0] if request.seeds else 0)))
@@ -534,20 +536,23 @@ class Oracle(_Step):
         """Return half of the largest loss scale, of powers of 2, at which no gradient leaves the range of float16."""
 
         def overflows(scale: float) -> int:
-            self.scale, self._overflows = scale, 0
+            self.scale, self._overflowed = scale, []
             self.train([[batch]])
-            return self._overflows
+            return len(self._overflowed)
 
         least, scale = overflows(1.0), _FIRST_SCALE
         while scale > 1.0 and overflows(scale) > least:
             scale /= 2.0
         return max(1.0, scale / 2.0)
 
-    def under(self, draw: int | None) -> None:
-        self._draw = draw
+    def under(self, draw: int | None, *, overflows: bool = False) -> None:
+        self._draw, self._overflows, self._overflowed = draw, overflows, []
 
     def choices(self) -> list[tuple[str, int]]:
         return self._choices
+
+    def overflow(self) -> Overflow | None:
+        return next(iter(self._overflowed), None)
 
     def see_first(self, computed: Arrays) -> None:
         self._first_step = computed, self._choices
@@ -610,9 +615,10 @@ class Oracle(_Step):
         return self.loss(trained, rest, batch, key, training=True)
 
     def _run(self, flat: Flat, values: Sequence[Any], show: Callable[[int, list[Any]], None] | None = None) -> list[Any]:
-        interpreter = Interpreter(draw=self._draw, is_tf32=self.precision == "tf32")
+        interpreter = Interpreter(draw=self._draw, is_tf32=self.precision == "tf32", overflows=self._overflows)
         results = interpreter.run(flat, values, show)
-        self._choices, self._overflows = interpreter.choices, interpreter.overflows
+        self._choices = interpreter.choices
+        self._overflowed += interpreter.overflowed
         self._operators = max(self._operators, flat.count())
         return results
 

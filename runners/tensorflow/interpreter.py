@@ -24,6 +24,7 @@ import numpy as np
 import tensorflow as tf
 
 from runners.contract.errors import Unsupported
+from runners.contract.steps.overflow import LEAST_INFINITE, Overflow
 
 try:
     from tensorflow.python.eager import context as eager_context
@@ -34,6 +35,7 @@ except ImportError as error:
 
 # The largest relative error of one rounding; and half of the smallest number of float16, which gradients come near.
 UNITS = {tf.float32.as_datatype_enum: 2.0**-24, tf.bfloat16.as_datatype_enum: 2.0**-8, tf.float16.as_datatype_enum: 2.0**-11}
+_LEAST_INFINITE = {tf.as_dtype(name).as_datatype_enum: least for name, least in LEAST_INFINITE.items()}
 _HALF = tf.float16.as_datatype_enum
 _LEAST_HALF = 2.0**-25
 _ACCUMULATION = 2.0**-24  # halves are added up in float32
@@ -189,10 +191,13 @@ class Interpreter:
     """Carries out traced functions in float64, on variables of its own.
 
     `choices`: of each operator that chooses, in order, its name and a checksum of what it chose.
+    `overflow`: without rounding, the first operator that gave a finite number which the program's type cannot hold.
     """
 
     def __init__(self) -> None:
         self.choices: list[tuple[str, int]] = []
+        self.overflow: Overflow | None = None
+        self._overflows = False
         self.operators = 0
         self._context = eager_context.context()
         self._variables: dict[int, tuple[Any, tf.Tensor, tf.Variable]] = {}
@@ -204,9 +209,13 @@ class Interpreter:
         self._shapes: dict[tuple[int, ...], tf.Tensor] = {}
         self._traced: Traced | None = None
 
-    def restart(self, draw: int | None) -> None:
-        """Begin anew with the variables' first values, without rounding (None) or with the rounding of a draw."""
-        self.choices = []
+    def restart(self, draw: int | None, *, overflows: bool = False) -> None:
+        """Begin anew with the variables' first values, without rounding (None) or with the rounding of a draw.
+
+        Args:
+            overflows: what the program's type cannot hold becomes infinite, as it does in the program.
+        """
+        self.choices, self.overflow, self._overflows = [], None, overflows
         self.operators = 0
         self._draw = draw
         self._places = random.Random(_SEED + (draw or 0))
@@ -296,7 +305,7 @@ class Interpreter:
         if any(each in _FLOATS for each in node.given):
             self._choose(node, inputs, results)
         if self._draw is None:
-            return results
+            return [self._held(node, *each) for each in zip(results, node.types, strict=True)]
         return [
             self._rounded_result(node, inputs, result, kind, adds=adds) if kind in _ROUNDED else result
             for result, kind in zip(results, node.types, strict=True)
@@ -346,7 +355,20 @@ class Interpreter:
         self.operators += 1
         if self._draw is not None and UNITS.get(given, 0.0) < UNITS.get(kind, 0.0):
             return (self._rounded_result(node, inputs, inputs[0], kind, adds=False),)
-        return inputs
+        return [self._held(node, inputs[0], kind)] if self._draw is None else inputs
+
+    def _held(self, node: _Node, result: Any, kind: int) -> Any:
+        """Note what rounds to infinity in the program's type. Return the result, infinite there if overflows are carried out."""
+        least = _LEAST_INFINITE.get(kind)
+        if least is None or not _count(result):
+            return result
+        size = np.abs(numbers := result.numpy())
+        leaves = (size >= least) & np.isfinite(size)
+        if not leaves.any():
+            return result
+        if self.overflow is None:
+            self.overflow = Overflow(f"{node.name} ({node.type})", tf.as_dtype(kind).name, float(size[leaves].max()))
+        return tf.constant(np.where(leaves, np.copysign(np.inf, numbers), numbers)) if self._overflows else result
 
     def _as_it_is(self, node: _Node, inputs: list) -> Sequence[Any]:
         """Carry out an operator as the program does, in its own types."""

@@ -18,6 +18,7 @@ import tensorflow as tf
 
 from runners.contract.errors import ContractError, Unsupported
 from runners.contract.steps.frame import Arrays, Framework
+from runners.contract.steps.overflow import Overflow
 from runners.contract.steps.own import Batch, OwnFile, OwnFileError, leaves, map_leaves
 from runners.contract.steps.request import StepRequest
 from runners.tensorflow import determinism
@@ -438,14 +439,19 @@ class Oracle(_Step):
         self._draw: int | None = None
         self._traced: dict[tuple, _Traced] = {}
         self._operators = 0
+        self._overflows = False
+        self._overflow: Overflow | None = None
         self._settled: set[tuple] = set()
         self._first_step: tuple[Arrays, list[tuple[str, int]]] = {}, []
 
-    def under(self, draw: int | None) -> None:
-        self._draw = draw
+    def under(self, draw: int | None, *, overflows: bool = False) -> None:
+        self._draw, self._overflows = draw, overflows
 
     def choices(self) -> list[tuple[str, int]]:
         return self._interpreter.choices
+
+    def overflow(self) -> Overflow | None:
+        return self._interpreter.overflow
 
     def see_first(self, computed: Arrays) -> None:
         self._first_step = computed, list(self._interpreter.choices)
@@ -502,7 +508,7 @@ class Oracle(_Step):
 
     def begin(self) -> None:
         super().begin()
-        self._interpreter.restart(self._draw)
+        self._interpreter.restart(self._draw, overflows=self._overflows)
 
     def carry_out(self, key: tuple, function: Function, arguments: list) -> Any:
         if self._draws_by_kernel:
@@ -520,7 +526,10 @@ class Oracle(_Step):
         return self.numbers(self._interpreter.of(variable).numpy())
 
     def _settle(self, batch: Batch) -> None:
-        """Halve the loss scale until the program's own gradients are finite, as a scaler does in its first steps."""
+        """Halve the loss scale until the program's own gradients are finite, as a scaler does in its first steps.
+
+        Where no scale makes them so, there is none: the program overflows by itself, or the framework does.
+        """
         form = tuple(each.tobytes() for each in leaves(batch) if isinstance(each, np.ndarray))
         while form not in self._settled:
             super().begin()
@@ -529,7 +538,8 @@ class Oracle(_Step):
             if all(bool(tf.reduce_all(tf.math.is_finite(each))) for each in tf.nest.flatten(gradients) if each.dtype.is_floating):
                 self._settled.add(form)
             elif self.scale <= _LEAST_SCALE:
-                raise Unsupported(f"fp16: gradients are not finite with a loss scale of {self.scale}")
+                self.scale = 1.0
+                self._settled.add(form)
             else:
                 self.scale /= 2.0
                 self._settled.clear()

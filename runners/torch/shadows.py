@@ -29,6 +29,7 @@ from torch.utils._pytree import tree_flatten, tree_unflatten
 
 from runners.contract.errors import Unsupported
 from runners.contract.protocol.launch import category
+from runners.contract.steps.overflow import LEAST_INFINITE, Overflow
 
 # The largest relative error of one rounding; and half of the smallest number of float16, which gradients come near.
 UNITS = {torch.float32: 2.0**-24, torch.bfloat16: 2.0**-8, torch.float16: 2.0**-11}
@@ -88,12 +89,14 @@ class Shadows(TorchDispatchMode):
 
     `choices`: of each operator that chooses, in order, its name and a checksum of what it chose.
     `taken`: operators that draw at random from numbers, whose results are the program's own: nothing holds them to float64.
+    `overflow`: without rounding, the first operator that gave a finite number which the program's type cannot hold.
     """
 
-    def __init__(self, *, draw: int | None = None, is_tf32: bool = False) -> None:
+    def __init__(self, *, draw: int | None = None, is_tf32: bool = False, overflows: bool = False) -> None:
         super().__init__()
-        self._is_tf32 = is_tf32
+        self._is_tf32, self._overflows = is_tf32, overflows
         self.choices: list[tuple[str, int]] = []
+        self.overflow: Overflow | None = None
         self.operators = 0
         self.taken: set[str] = set()
         self._flat: dict[int, tuple[StorageWeakRef, torch.Tensor]] = {}
@@ -305,7 +308,10 @@ class Shadows(TorchDispatchMode):
         Args:
             counts: of what adds up by an index, how many terms come to each element; broadcast against the shadow.
         """
-        if self._random is None or not mine.numel():
+        if not mine.numel():
+            return
+        if self._random is None:
+            self._hold(name, mine.dtype, other)
             return
         if mine.dtype == torch.complex64:  # a product of two rounds by a share of its size, not of either part
             moved = torch.complex(self._uniform(other.shape), self._uniform(other.shape))
@@ -330,6 +336,18 @@ class Shadows(TorchDispatchMode):
             other.mul_(1.0 + _ACCUMULATION * float(self._uniform(torch.Size([1]))))
         if mine.dtype == torch.float16:
             other.add_(self._uniform(other.shape), alpha=_LEAST_HALF)
+
+    def _hold(self, name: str, dtype: torch.dtype, other: torch.Tensor) -> None:
+        """Note what rounds to infinity in the program's type, and make it infinite if overflows are carried out."""
+        least = LEAST_INFINITE.get(str(dtype).removeprefix("torch."))
+        if least is None or (float(other.max()) < least and float(other.min()) > -least):
+            return
+        leaves = (other.abs() >= least) & other.isfinite()
+        if not leaves.any():
+            return
+        self.overflow = self.overflow or Overflow(name, str(dtype).removeprefix("torch."), float(other[leaves].abs().max()))
+        if self._overflows:
+            other.masked_fill_(leaves & (other > 0), math.inf).masked_fill_(leaves & (other < 0), -math.inf)
 
     def _factor(self, tensor: torch.Tensor, unit: float) -> torch.Tensor:
         """Return factors that are one but for a unit. They leave infinities, as masks have, what they are.
@@ -361,12 +379,16 @@ class Shadows(TorchDispatchMode):
 
 
 @contextlib.contextmanager
-def shadowed(draw: int | None, *, is_tf32: bool = False) -> Iterator[Shadows]:
-    """Carry out on shadows what is called within, with the rounding of a draw, or without (None)."""
+def shadowed(draw: int | None, *, is_tf32: bool = False, overflows: bool = False) -> Iterator[Shadows]:
+    """Carry out on shadows what is called within, with the rounding of a draw, or without (None).
+
+    Args:
+        overflows: what the program's type cannot hold becomes infinite, as it does in the program.
+    """
     # oneDNN has kernels of whole networks in float32 alone.
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of flags for other processors, which are set back with this one
-        with torch.backends.mkldnn.flags(enabled=False), Shadows(draw=draw, is_tf32=is_tf32) as shadows:
+        with torch.backends.mkldnn.flags(enabled=False), Shadows(draw=draw, is_tf32=is_tf32, overflows=overflows) as shadows:
             yield shadows
 
 

@@ -18,6 +18,7 @@ import torch.distributed as dist
 
 from runners.contract.errors import ContractError, Unsupported
 from runners.contract.steps.frame import Arrays, Framework
+from runners.contract.steps.overflow import Overflow
 from runners.contract.steps.own import DISTRIBUTE, Batch, OwnFile, OwnFileError, leaves, map_leaves
 from runners.contract.steps.request import StepRequest
 from runners.torch import determinism
@@ -369,13 +370,18 @@ class Oracle(_Step):
         self._operators = 0
         self._has_margin = False
         self._taken: set[str] = set()
+        self._overflows = False
+        self._overflow: Overflow | None = None
         self._first_step: tuple[Arrays, int] = {}, 0
 
-    def under(self, draw: int | None) -> None:
-        self._draw = draw
+    def under(self, draw: int | None, *, overflows: bool = False) -> None:
+        self._draw, self._overflows, self._overflow = draw, overflows, None
 
     def choices(self) -> list[tuple[str, int]]:
         return self._choices
+
+    def overflow(self) -> Overflow | None:
+        return self._overflow
 
     def first_step(self) -> tuple[Arrays, list[tuple[str, int]]]:
         found, chosen = self._first_step
@@ -456,9 +462,9 @@ class Oracle(_Step):
 
     @contextlib.contextmanager
     def _shadows(self) -> Iterator[Any]:
-        with shadowed(self._draw, is_tf32=self.precision == "tf32") as shadows:
+        with shadowed(self._draw, is_tf32=self.precision == "tf32", overflows=self._overflows) as shadows:
             yield shadows
-        self._choices = shadows.choices
+        self._choices, self._overflow = shadows.choices, shadows.overflow
         self._taken |= shadows.taken
 
 

@@ -96,14 +96,14 @@ def test_a_verdict_counts_what_is_beyond_its_limit():
     clean = {"step": {"lines": {"gradients/w": [1.0, 0.0, 0.0], "gradients/v": [0.5, 0.0, 0.0]}}}
     wrong = {"step": {"lines": {"gradients/w": [1.0, 0.0, 0.0], "gradients/v": [100.0, 10.0, 0.0]}}}
     missing = {"step": {"lines": {"gradients/w": [1.0, 0.0, 0.0], "gradients/v": "missing"}}}
-    verdicts = [verdict_of(judge(differences_of(each, floors, {}), limits(), "fp32")) for each in (clean, wrong, missing)]
+    verdicts = [verdict_of(judge(differences_of(each, floors, {}), limits(), "fp32"), {}) for each in (clean, wrong, missing)]
     assert [each.name for each in verdicts] == [Verdict.REPRODUCED, Verdict.REGRESSED, Verdict.REGRESSED]
     assert verdicts[1].reason == "1 of 2 tensors beyond what rounding does: gradients"
 
 
 def test_nothing_compared_is_not_reproduced():
     """A context that answered nothing is unknown."""
-    assert verdict_of([]).name is Verdict.UNKNOWN
+    assert verdict_of([], {}).name is Verdict.UNKNOWN
 
 
 def test_updates_go_by_what_they_are_of():

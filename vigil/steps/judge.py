@@ -73,18 +73,40 @@ def judge(differences: Iterable[Difference], limits: Limits, precision: str) -> 
     return [Judged(each, score_of(each, limits, precision)) for each in differences]
 
 
-def verdict_of(judged: Sequence[Judged]) -> StepVerdict:
-    """Return the verdict on the tensors of a context."""
+def verdict_of(judged: Sequence[Judged], overflow: Mapping[str, Any]) -> StepVerdict:
+    """Return the verdict on the tensors of a context.
+
+    Args:
+        overflow: of the oracle's cases in which the program itself leaves its type's range, see `frame.OVERFLOW`.
+    """
     out = [each for each in judged if each.score > 1.0]
     if not judged:
         return StepVerdict(name=Verdict.UNKNOWN, reason="no tensor was compared")
     if not out:
         return StepVerdict(name=Verdict.REPRODUCED, reason=f"all {len(judged):,} tensors within what rounding does")
     families = sorted({each.difference.tensor.split("/")[0] for each in out})
+    if all(_is_overflow(each.difference, overflow) for each in out):
+        first = overflow[_case_of(out[0].difference)]["text"]
+        return StepVerdict(
+            name=Verdict.UNSUPPORTED,
+            reason=f"the program leaves the range of its type: {first}; {len(out):,} of {len(judged):,} tensors follow from it",
+        )
     return StepVerdict(
         name=Verdict.REGRESSED,
         reason=f"{len(out):,} of {len(judged):,} tensors beyond what rounding does: {', '.join(families)}",
     )
+
+
+def _case_of(difference: Difference) -> str:
+    """Return the case whose expected tensors a difference was held to."""
+    case = difference.case.split("/")[0]
+    return frame.STEP if case == frame.REPEAT else case
+
+
+def _is_overflow(difference: Difference, overflow: Mapping[str, Any]) -> bool:
+    """Does a difference follow from a number that the program's own type cannot hold? What an optimizer makes of it does, too."""
+    of_case = overflow.get(_case_of(difference))
+    return of_case is not None and (difference.tensor in of_case["tensors"] or difference.tensor.split("/")[0] in _UPDATED)
 
 
 def origin_of(looked: Sequence[Judged], judged: Sequence[Judged]) -> StepOrigin | None:

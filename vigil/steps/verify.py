@@ -168,6 +168,7 @@ class _Found(NamedTuple):
     failure: Failure | None
     judged: list[Judged]
     repeated: Repeated | None
+    verdict: StepVerdict
 
 
 def verify_step(
@@ -360,11 +361,13 @@ def _found(setting: Setting, ended: dict[str, Ended], limits: Limits) -> _Found:
     # A context whose updates nobody could hold to anything has not been looked at whole.
     failure = oracle.failure or own.failure or (updating.failure if updating else None)
     if failure:
-        return _Found(setting, own, failure, [], None)
-    answers, floors = own.read(frame.ANSWERS), oracle.read(frame.FLOORS)["floors"]
+        return _Found(setting, own, failure, [], None, StepVerdict(name=failure.verdict, reason=failure.message, failure=failure))
+    answers, of_oracle = own.read(frame.ANSWERS), oracle.read(frame.FLOORS)
+    floors = of_oracle["floors"]
     repeated = answers[frame.REPEAT]
     judged = judge(differences_of(answers, floors, own.read(frame.UPDATES)), limits, setting.context.precision)
-    return _Found(setting, own, None, judged, Repeated(calls=repeated["calls"], results=repeated["results"]))
+    verdict = verdict_of(judged, of_oracle["facts"].get(frame.OVERFLOW, {}))
+    return _Found(setting, own, None, judged, Repeated(calls=repeated["calls"], results=repeated["results"]), verdict)
 
 
 def _look(
@@ -378,7 +381,7 @@ def _look(
     tell: Callable[[str], None],
 ) -> dict[str, StepOrigin | None]:
     """Return the origin of what is wrong, by context, from a look into some of the contexts."""
-    is_wrong = (each for each in found if any(one.score > 1.0 for one in each.judged) and each.setting.context.devices == 1)
+    is_wrong = (each for each in found if each.verdict.name is Verdict.REGRESSED and each.setting.context.devices == 1)
     wrong = list(itertools.islice(is_wrong, _MOST_LOOKS))
     if not wrong:
         return {}
@@ -419,13 +422,15 @@ def _look(
 
 
 def _context_of(found: _Found, origins: dict[str, StepOrigin | None]) -> StepContext:
-    setting, ended, judged, failure = found.setting, found.ended, found.judged, found.failure
+    setting, ended, judged = found.setting, found.ended, found.judged
+    if found.verdict.name is Verdict.UNSUPPORTED:  # what follows from a number that the program cannot hold says nothing
+        judged = []
     out = sorted((each for each in judged if each.score > 1.0), key=lambda each: -each.score)
     worst = worst_of(judged)
     return StepContext(
         context=setting.context,
         threads=setting.threads,
-        verdict=_failed(failure) if failure else verdict_of(judged),
+        verdict=found.verdict,
         tensors=len(judged),
         tensors_out=len(out),
         worst=worst.as_document if worst else None,
@@ -436,10 +441,6 @@ def _context_of(found: _Found, origins: dict[str, StepOrigin | None]) -> StepCon
         directory=ended.directory.name,
         seconds=ended.seconds,
     )
-
-
-def _failed(failure: Failure) -> StepVerdict:
-    return StepVerdict(name=failure.verdict, reason=failure.message, failure=failure)
 
 
 def _oracle_facts(precision: str, ended: Ended) -> OracleFacts:

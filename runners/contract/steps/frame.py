@@ -26,6 +26,7 @@ from runners.contract.protocol.events import EventWriter, encode_float
 from runners.contract.steps import process
 from runners.contract.steps.derivative import derivatives
 from runners.contract.steps.measure import Line, lines_of
+from runners.contract.steps.overflow import Overflow, moved_by
 from runners.contract.steps.own import (
     DISTRIBUTE,
     Batch,
@@ -69,6 +70,7 @@ LOOK = "look"
 _FEWER_ROWS = (SINGLE, PARTS)  # a loss may need more rows than these have: of the oracle, they fall away then
 _BATCH = "batch_sha256"
 _LEFT_OUT = "left_out"  # cases that the oracle does not ask for want of rows, and why
+OVERFLOW = "overflow"  # of cases in which the program leaves its type's range: where, and which tensors that moves
 FAILED = "failed"  # in the directory of an oracle that came to nothing
 NOT_ASKED = "the oracle came to nothing; this context was not asked"
 OPTION = "--step"
@@ -98,8 +100,15 @@ class Answerer(Protocol):
 class OracleAnswerer(Answerer, Protocol):
     """The program in float64."""
 
-    def under(self, draw: int | None) -> None:
-        """Answer without rounding (None), or with the rounding of this draw."""
+    def under(self, draw: int | None, *, overflows: bool = False) -> None:
+        """Answer without rounding (None), or with the rounding of this draw.
+
+        Args:
+            overflows: what the program's type cannot hold becomes infinite, as it does in the program. Without rounding alone.
+        """
+
+    def overflow(self) -> Overflow | None:
+        """Return of the last answer without rounding the first number that the program's type cannot hold."""
 
     def choices(self) -> list[tuple[str, int]]:
         """Return of the last answer, of each operator that chose, its name and a checksum of what it chose."""
@@ -370,14 +379,14 @@ def _oracle(
         choose()
     expected: Arrays = {}
     choices: dict[str, list[tuple[str, int]]] = {}
+    overflowed: dict[str, Overflow | None] = {}
     events.enter("verify")
     names = {case.name for case in cases}
-    oracle.under(None)
     for case in cases:
         if case.name in of_fewer or (is_settled and request.rows is None and case.name in known):
-            exact, choices[case.name] = known[case.name]
+            exact, choices[case.name], overflowed[case.name] = known[case.name]
         else:
-            exact, choices[case.name] = computed(case.ask(oracle)), oracle.choices()
+            exact, choices[case.name], overflowed[case.name] = _exactly(oracle, case)
         _check_finite(own, case.name, exact)
         expected |= {f"{case.name}/{name}": tensor for name, tensor in exact.items()}
         if case.name == STEPS:
@@ -387,6 +396,7 @@ def _oracle(
         events.advance()
     if not is_settled:
         choose()
+    overflow = {} if request.looks else _moved_by_overflow(oracle, cases, expected, overflowed)
     _write_json(directory / CHOICES, choices)
     write_arrays(directory / EXPECTED, expected)
     derivative: dict[str, dict[str, float]] = {}
@@ -417,7 +427,7 @@ def _oracle(
     of_framework = oracle.facts()
     facts = {
         **of_framework, "seed": seed, "candidates": tried, "flips": flips, "derivative": derivative,
-        "remarks": [*remarks, *left_out.values(), *of_framework.get("remarks", [])], _BATCH: digest,
+        "remarks": [*remarks, *left_out.values(), *of_framework.get("remarks", [])], _BATCH: digest, OVERFLOW: overflow,
         "begun": _begun_otherwise(own, batches) if request.given else None,
     }  # fmt: skip
     if request.keeps:
@@ -435,23 +445,22 @@ def _of_fewer_rows(
     What fails with all rows, too, fails in the other cases, and is told of these.
     """
     known, left_out = {}, {}
-    oracle.under(None)
     for case in cases:
         try:
-            exact = computed(case.ask(oracle))
+            exact, *_ = found = _exactly(oracle, case)
             reason = _not_finite(own, case.name, exact)
         except (OwnFileError, Unsupported) as error:
             reason = str(error)
         if reason is None:
-            known[case.name] = exact, oracle.choices()
+            known[case.name] = found
         else:
             left_out[case.name] = f"{case.name}: not asked: the program needs more rows: {reason}"
         events.advance()
     return known, left_out
 
 
-# What a step computes without rounding, and what its operators choose.
-_Exact = tuple[Arrays, list[tuple[str, int]]]
+# What a step computes without rounding, what its operators choose, and what leaves the range of its type.
+_Exact = tuple[Arrays, list[tuple[str, int]], "Overflow | None"]
 # How far a draw moves each tensor of a case, and the operators that chose otherwise.
 _Drawn = tuple[dict[str, Line], list[str]]
 
@@ -532,6 +541,25 @@ class _Draws:
         return {each: _finite(line, f"{name}, {each}") for each, line in found.items()}, flipped
 
 
+def _exactly(oracle: OracleAnswerer, case: Case) -> _Exact:
+    """Return a case's answer without rounding."""
+    oracle.under(None)
+    return computed(case.ask(oracle)), oracle.choices(), oracle.overflow()
+
+
+def _moved_by_overflow(
+    oracle: OracleAnswerer, cases: Sequence[Case], expected: Arrays, overflowed: Mapping[str, Overflow | None]
+) -> dict[str, dict[str, Any]]:
+    """Return of each case in which what leaves its type moves tensors: what leaves it first, and the names of those tensors."""
+    found = {}
+    for case in cases:
+        if (overflow := overflowed[case.name]) is not None:
+            oracle.under(None, overflows=True)
+            if moved := moved_by(computed(case.ask(oracle)), _of_case(expected, case.name)):
+                found[case.name] = {"text": overflow.text, "tensors": moved}
+    return found
+
+
 def _share_draws(
     own: OwnFile,
     batches: _Batches,
@@ -578,10 +606,9 @@ def _widest_margin(batches: _Batches, oracle: OracleAnswerer, events: EventWrite
         if seed and (time.monotonic() - started) * (seed + 1) / seed > _CANDIDATE_SECONDS:
             break
         batch = batches(seed)
-        oracle.under(None)
-        exact, choices = computed(oracle.train([[batch]])), oracle.choices()
+        exact, choices, overflow = _exactly(oracle, Case(STEP, [[batch]]))
         if not choices:
-            return seed, seed + 1, (exact, choices)
+            return seed, seed + 1, (exact, choices, overflow)
         moved = 0.0
         for draw in range(_CANDIDATE_DRAWS):
             oracle.under(1000 + draw)
@@ -591,7 +618,7 @@ def _widest_margin(batches: _Batches, oracle: OracleAnswerer, events: EventWrite
                 if name.startswith("gradients/") and norm > 0:
                     moved = max(moved, float(np.linalg.norm(rounded[name] - tensor)) / norm)
             events.advance()
-        found.append((moved, seed, (exact, choices)))
+        found.append((moved, seed, (exact, choices, overflow)))
     _, best, of_best = min(found, key=lambda each: each[:2])
     return best, len(found), of_best
 
