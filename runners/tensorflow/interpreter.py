@@ -788,6 +788,50 @@ def _batch_norm_axes(plain: Mapping[str, Any], x: Any) -> tuple[list[int], list[
     ]
 
 
+def _convolution_to_input(plain: Mapping[str, Any], sizes: Any, kernel: Any, gradient: Any) -> list[Any]:
+    """Return the gradient of a convolution's images, whose kernel in float64 knows neither groups nor dilations on a CPU."""
+    whole = [int(each) for each in sizes]
+    groups = whole[3] // kernel.shape[2]
+    spread = tf.constant(_spread(kernel.numpy(), plain["dilations"]))
+    parts = zip(tf.split(spread, groups, 3), tf.split(gradient, groups, 3), strict=True)
+    found = [
+        tf.raw_ops.Conv2DBackpropInput(
+            input_sizes=[*whole[:3], whole[3] // groups], filter=of_group, out_backprop=each, **_undilated(plain)
+        )
+        for of_group, each in parts
+    ]
+    return [tf.concat(found, 3)]
+
+
+def _convolution_to_kernel(plain: Mapping[str, Any], images: Any, sizes: Any, gradient: Any) -> list[Any]:
+    """Return the gradient of a convolution's kernel, see `_convolution_to_input`."""
+    rows, columns, depth, features = (int(each) for each in sizes)
+    groups = images.shape[3] // depth
+    _, down, across, _ = plain["dilations"]
+    spread = [(rows - 1) * down + 1, (columns - 1) * across + 1, depth, features // groups]
+    parts = zip(tf.split(images, groups, 3), tf.split(gradient, groups, 3), strict=True)
+    found = [
+        tf.raw_ops.Conv2DBackpropFilter(input=of_group, filter_sizes=spread, out_backprop=each, **_undilated(plain))
+        for of_group, each in parts
+    ]
+    return [tf.concat(found, 3)[::down, ::across]]
+
+
+def _spread(kernel: np.ndarray, dilations: Sequence[int]) -> np.ndarray:
+    """Return a kernel with zeros between its rows and columns: undilated, it computes what the kernel does dilated."""
+    _, down, across, _ = dilations
+    rows, columns = kernel.shape[:2]
+    spread = np.zeros(((rows - 1) * down + 1, (columns - 1) * across + 1, *kernel.shape[2:]), kernel.dtype)
+    spread[::down, ::across] = kernel
+    return spread
+
+
+def _undilated(plain: Mapping[str, Any]) -> dict[str, Any]:
+    if plain["data_format"] != b"NHWC":
+        raise Unsupported("a convolution with channels first: has no float64 kernel on a CPU")
+    return {name: plain[name] for name in ("strides", "padding", "explicit_paddings", "data_format") if name in plain}
+
+
 def _resize_bilinear(plain: Mapping[str, Any], images: Any, size: Any) -> list[Any]:
     rows, columns = _bilinear(plain, images, [int(each) for each in size])
     return [tf.einsum("bhwc,ih,jw->bijc", images, rows, columns)]
@@ -865,6 +909,8 @@ def _within(place: np.ndarray, length: int, mode: bytes) -> np.ndarray:
 ALTERNATIVES: dict[str, Callable[..., list[Any]]] = {
     "FusedBatchNormV3": _fused_batch_norm,
     "FusedBatchNormGradV3": _fused_batch_norm_gradient,
+    "Conv2DBackpropInput": _convolution_to_input,
+    "Conv2DBackpropFilter": _convolution_to_kernel,
     "ResizeBilinear": _resize_bilinear,
     "ResizeBilinearGrad": _resize_bilinear_gradient,
     "ImageProjectiveTransformV3": _projected,

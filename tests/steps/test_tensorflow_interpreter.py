@@ -76,6 +76,21 @@ def test_a_graph_of_float32_gives_what_the_function_gives_in_float64(name):
         np.testing.assert_allclose(mine, other.numpy(), rtol=1e-12, atol=1e-13)
 
 
+@pytest.mark.parametrize("groups", [1, 2])
+@pytest.mark.parametrize(
+    ("strides", "dilations", "padding"),
+    [(1, (2, 3), "SAME"), (1, (1, 2), "VALID"), ((2, 1), 1, "SAME"), (2, 1, [[0, 0], [1, 2], [2, 0], [0, 0]])],
+)
+def test_gradients_of_grouped_and_dilated_convolutions_are_those_of_xla(groups, strides, dilations, padding):
+    """TensorFlow's own float64 has kernels for neither on a CPU; XLA has."""
+    differentiated = _with_gradients(lambda x, w: tf.nn.conv2d(x, w, strides, padding, dilations=dilations))
+    arguments = _numbers(2, 9, 8, 4), _numbers(3, 2, 4 // groups, 6)
+    xla = tf.function(differentiated, autograph=False, jit_compile=True)
+    expected = xla(*(tf.constant(each, tf.float64) for each in arguments))
+    for mine, other in zip(_run(differentiated, arguments), expected, strict=True):
+        np.testing.assert_allclose(mine, other.numpy(), rtol=1e-12, atol=1e-13)
+
+
 @pytest.mark.parametrize("is_training", [True, False])
 def test_a_fused_batch_norm_is_that_of_its_definition(is_training):
     """It has no float64 kernel: it is written out."""
