@@ -53,8 +53,10 @@ _MOVING = {
     "max_pool3d_with_indices", "adaptive_max_pool2d", "reflection_pad1d", "reflection_pad2d", "replication_pad2d",
     "unfold_copy", "expand_copy", "threshold", "threshold_backward", "masked_select", "nonzero", "unbind_copy", "new_zeros",
     "zeros_like", "ones_like", "empty_like", "full_like", "masked_scatter", "as_strided", "diagonal_backward",
-    "upsample_nearest2d", "upsample_nearest1d", "pixel_shuffle", "channel_shuffle", "hardtanh_backward",
+    "upsample_nearest2d", "upsample_nearest1d", "pixel_shuffle", "channel_shuffle", "hardtanh_backward", "aminmax",
 }  # fmt: skip
+# A product of matrices within them is one of halves under autocast, though they are called in float32.
+_WITH_PRODUCTS = {"_trilinear", "affine_grid_generator"}
 # Products of matrices, in which a GPU may round float32 to TF32.
 _MATRICES = {"mm", "bmm", "addmm", "baddbmm"}
 _PRODUCTS = {
@@ -76,8 +78,10 @@ _FUSED = {
     "softplus_backward", "elu", "elu_backward", "mish", "mish_backward", "hardswish", "hardswish_backward", "glu",
     "glu_backward", "logsumexp", "var", "var_mean", "std",
 }  # fmt: skip
-# Running statistics, which these write to although their schema does not say so.
-_WRITTEN_UNSAID = {"native_batch_norm": (3, 4), "cudnn_batch_norm": (3, 4), "miopen_batch_norm": (3, 4)}
+# Running statistics, and what was drawn, which these write to although their schema does not say so in every release.
+_WRITTEN_UNSAID = {
+    "native_batch_norm": (3, 4), "cudnn_batch_norm": (3, 4), "miopen_batch_norm": (3, 4), "rrelu_with_noise": (1,),
+}  # fmt: skip
 
 
 class Shadows(TorchDispatchMode):
@@ -85,16 +89,18 @@ class Shadows(TorchDispatchMode):
 
     Args:
         draw: the number of a draw of rounding; None for none.
-        is_tf32: products of float32 round what they multiply as TF32 does.
+        precision: of tf32 products of float32 round what they multiply, and in halves what autocast hides from a dispatch mode.
+        overflows: what the program's type cannot hold becomes infinite, as it does in the program.
 
     `choices`: of each operator that chooses, in order, its name and a checksum of what it chose.
     `taken`: operators that draw at random from numbers, whose results are the program's own: nothing holds them to float64.
     `overflow`: without rounding, the first operator that gave a finite number which the program's type cannot hold.
     """
 
-    def __init__(self, *, draw: int | None = None, is_tf32: bool = False, overflows: bool = False) -> None:
+    def __init__(self, *, draw: int | None = None, precision: str = "fp32", overflows: bool = False) -> None:
         super().__init__()
-        self._is_tf32, self._overflows = is_tf32, overflows
+        self._is_tf32, self._overflows = precision == "tf32", overflows
+        self._autocast = {"bf16": torch.bfloat16, "fp16": torch.float16}.get(precision)
         self.choices: list[tuple[str, int]] = []
         self.overflow: Overflow | None = None
         self.operators = 0
@@ -135,7 +141,9 @@ class Shadows(TorchDispatchMode):
         operator = _operator(func)
         given = list(_tensors((*args, *kwargs.values())))
         if not given or operator.is_random(args, kwargs):
-            return self._as_it_is(func, args, kwargs)
+            return self._as_it_is(operator, func, args, kwargs)
+        if _picks(operator.name, args, kwargs):
+            operator = operator._replace(name="amax", adds=False)
         shadow_args = tuple([self._shadow(each) for each in args])
         shadow_kwargs = {key: self._shadow(each) for key, each in kwargs.items()}
         name = operator.name
@@ -143,7 +151,9 @@ class Shadows(TorchDispatchMode):
             shadow_args = (*shadow_args[:2], False)  # whether halves to float32
         counts = _counts(name, args, kwargs) if self._random is not None else None
         if self._random is not None and (operator.adds or counts is not None):
-            jittered = functools.partial(self._jittered, is_product=self._is_tf32 and name in _PRODUCTS)
+            jittered = functools.partial(
+                self._jittered, is_product=self._is_tf32 and name in _PRODUCTS, unit=max(_ACCUMULATION, self._unit_within(name))
+            )
             shadow_args = [
                 each if place in operator.written else _mapped(jittered, each) for place, each in enumerate(shadow_args)
             ]
@@ -189,11 +199,11 @@ class Shadows(TorchDispatchMode):
             return _mapped(lambda each: _narrowed(each, half), found)
         return _narrowed(found, half)
 
-    def _as_it_is(self, func: Any, args: tuple, kwargs: dict) -> Any:
-        """Carry out an operator on the program's tensors alone; shadows take what comes out."""
+    def _as_it_is(self, operator: _Operator, func: Any, args: tuple, kwargs: dict) -> Any:
+        """Carry out an operator on the program's tensors alone; shadows take what comes out, and what it writes to."""
         given = {id(each) for each in _tensors((*args, *kwargs.values())) if each.is_floating_point()}
         real = func(*args, **kwargs)
-        for each in _tensors((real,)):
+        for each in _tensors((real, *(args[place] for place in operator.written if place < len(args)))):
             self.of(each).copy_(each)
             if given and id(each) not in given and each.is_floating_point() and not _plain_name(func).endswith("_like"):
                 self.taken.add(str(func))
@@ -201,6 +211,8 @@ class Shadows(TorchDispatchMode):
 
     def _bound(self, operator: _Operator, args: tuple, given: list, real: Any, shadow: Any, counts: torch.Tensor | None) -> Any:
         """Give each new result its shadow, with noise, and return what the program gets."""
+        if any(each.layout != torch.strided for each in _tensors((real,))):
+            raise Unsupported("a sparse or nested tensor, as gradients of an embedding with `sparse=True` are: it has no shadow")
         name, is_mutable = operator.name, operator.is_mutable
         is_scaled = any(isinstance(each, float) for each in args)
         noise = functools.partial(
@@ -281,14 +293,14 @@ class Shadows(TorchDispatchMode):
                 unit = _ACCUMULATION * (1.0 + (math.sqrt(terms) / 3.0 if terms > 1.0 else 0.0))
                 each.mul_(self._factor(each, unit))
 
-    def _jittered(self, value: Any, *, is_product: bool) -> Any:
-        """Return an argument of a sum with each element rounded once more: what adds up rounds within itself.
+    def _jittered(self, value: Any, *, is_product: bool, unit: float) -> Any:
+        """Return an argument of a sum with each element rounded once more, by a unit: what adds up rounds within itself.
 
         Args:
             is_product: what is multiplied is rounded to TF32 first; a bias, which is added, is not.
         """
         if isinstance(value, torch.Tensor) and value.dtype == torch.float64 and value.ndim:
-            return value * self._factor(value, _TF32 if is_product and value.ndim > 1 else _ACCUMULATION)
+            return value * self._factor(value, _TF32 if is_product and value.ndim > 1 else unit)
         return value
 
     def _add_noise(
@@ -319,7 +331,7 @@ class Shadows(TorchDispatchMode):
             return
         if mine.dtype not in UNITS:
             return
-        unit = UNITS[mine.dtype]
+        unit = max(UNITS[mine.dtype], self._unit_within(name))
         if (name in _MOVING and not adds) or name == "_to_copy":
             if not any(each.is_floating_point() and UNITS.get(each.dtype, 0.0) < unit for each in given):
                 return
@@ -336,6 +348,10 @@ class Shadows(TorchDispatchMode):
             other.mul_(1.0 + _ACCUMULATION * float(self._uniform(torch.Size([1]))))
         if mine.dtype == torch.float16:
             other.add_(self._uniform(other.shape), alpha=_LEAST_HALF)
+
+    def _unit_within(self, name: str) -> float:
+        """Return the unit of the halves that an operator of float32 multiplies under autocast; 0 without them."""
+        return UNITS[self._autocast] if self._autocast is not None and name in _WITH_PRODUCTS else 0.0
 
     def _hold(self, name: str, dtype: torch.dtype, other: torch.Tensor) -> None:
         """Note what rounds to infinity in the program's type, and make it infinite if overflows are carried out."""
@@ -379,16 +395,12 @@ class Shadows(TorchDispatchMode):
 
 
 @contextlib.contextmanager
-def shadowed(draw: int | None, *, is_tf32: bool = False, overflows: bool = False) -> Iterator[Shadows]:
-    """Carry out on shadows what is called within, with the rounding of a draw, or without (None).
-
-    Args:
-        overflows: what the program's type cannot hold becomes infinite, as it does in the program.
-    """
+def shadowed(draw: int | None, *, precision: str = "fp32", overflows: bool = False) -> Iterator[Shadows]:
+    """Carry out on shadows what is called within, with the rounding of a draw, or without (None). See `Shadows`."""
     # oneDNN has kernels of whole networks in float32 alone.
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of flags for other processors, which are set back with this one
-        with torch.backends.mkldnn.flags(enabled=False), Shadows(draw=draw, is_tf32=is_tf32, overflows=overflows) as shadows:
+        with torch.backends.mkldnn.flags(enabled=False), Shadows(draw=draw, precision=precision, overflows=overflows) as shadows:
             yield shadows
 
 
@@ -478,6 +490,14 @@ def _plain_name(func: Any) -> str:
 def _is_pointwise(func: Any, name: str) -> bool:
     is_of_lists = func._schema.name.startswith("aten::_foreach_") or _is_fused_update(func)
     return torch.Tag.pointwise in func.tags or is_of_lists or name in ("_to_copy", "addcmul")
+
+
+def _picks(name: str, args: tuple, kwargs: dict) -> bool:
+    """Does a call pick numbers, with arguments with which it does not add them up? Its gradient looks for the very numbers."""
+    reduce = kwargs.get("reduce") or next((each for each in args if isinstance(each, str)), None)
+    if name in ("scatter_reduce", "index_reduce", "segment_reduce"):
+        return reduce in ("amax", "amin", "max", "min")
+    return name == "linalg_vector_norm" and len(args) > 1 and math.isinf(args[1])
 
 
 def _is_fused_update(func: Any) -> bool:

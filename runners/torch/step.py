@@ -462,7 +462,7 @@ class Oracle(_Step):
 
     @contextlib.contextmanager
     def _shadows(self) -> Iterator[Any]:
-        with shadowed(self._draw, is_tf32=self.precision == "tf32", overflows=self._overflows) as shadows:
+        with shadowed(self._draw, precision=self.precision, overflows=self._overflows) as shadows:
             yield shadows
         self._choices, self._overflow = shadows.choices, shadows.overflow
         self._taken |= shadows.taken

@@ -34,13 +34,13 @@ def loss(model, batch):
 """
 
 
-def begun(tmp_path, source: str, mode: str = "eager"):
-    """Return the program of a file in a mode, its oracle, and two batches."""
+def begun(tmp_path, source: str, mode: str = "eager", precision: str = "fp32"):
+    """Return the program of a file in a context, its oracle, and two batches."""
     path = tmp_path / "program.py"
     path.write_text(START + source, encoding="utf-8")
     sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
     request = StepRequest(
-        framework="torch", task="context", looks=False, file=str(path), file_sha256=sha256, mode=mode, precision="fp32",
+        framework="torch", task="context", looks=False, file=str(path), file_sha256=sha256, mode=mode, precision=precision,
         threads=1, cores=None, draws=6, repeats=2, seeds=(), expected=(), keeps=False, given=None, fault=None,
         heartbeat_seconds=5.0,
     )  # fmt: skip
@@ -164,6 +164,36 @@ def loss(model, batch):
     turned = pairs * torch.polar(torch.ones(16), torch.arange(16.0))
     return torch.view_as_real(turned).square().mean() + turned.abs().mean()
 """,
+    "a slope at random": """
+def build():
+    return nn.Sequential(nn.Linear(6, 9), nn.RReLU(), nn.Linear(9, 3))
+""",
+    "the largest and the least": """
+def loss(model, batch):
+    least, largest = torch.aminmax(model(batch[0]))
+    return largest - least + torch.linalg.vector_norm(model(batch[0]), float("inf"))
+""",
+    "the largest of groups": """
+def loss(model, batch):
+    groups = torch.arange(16).remainder(5)[:, None].expand(16, 3)
+    return F.mse_loss(torch.zeros(5, 3).scatter_reduce(0, groups, model(batch[0]), "amax"), batch[1][:5])
+""",
+}
+OF_HALVES = {
+    "a grid of places": """
+def build():
+    return nn.Sequential(nn.Linear(6, 9), nn.Tanh(), nn.Linear(9, 6))
+
+def loss(model, batch):
+    return F.affine_grid(model(batch[0]).float().view(16, 2, 3), [16, 1, 4, 5], align_corners=False).square().mean()
+""",
+    "a product of three": """
+def build():
+    return nn.Bilinear(6, 3, 3)
+
+def loss(model, batch):
+    return F.mse_loss(model(batch[0], batch[1]), batch[1])
+""",
 }
 
 
@@ -172,6 +202,31 @@ def test_what_is_right_is_within_rounding(tmp_path, source):
     """Gradients and updates of steps that are common, and right."""
     distance, where = farthest(*begun(tmp_path, source))
     assert distance < FAR, where
+
+
+@pytest.mark.parametrize("source", OF_HALVES.values(), ids=OF_HALVES)
+def test_halves_within_an_operator_of_float32_are_rounding(tmp_path, source):
+    """Autocast reaches the product of matrices that PyTorch carries these out by, and leaves their results in float32."""
+    program, oracle, batches = begun(tmp_path, source, precision="bf16")
+    answer = computed(program.train([[batches[0]]]))
+    found = far(lambda: computed(oracle.train([[batches[0]]])), oracle, answer)
+    assert max(found.values()) < FAR
+    wrong = {name: 1.1 * tensor if name.startswith("gradients/") else tensor for name, tensor in answer.items()}
+    assert max(far(lambda: computed(oracle.train([[batches[0]]])), oracle, wrong).values()) > 2 * FAR
+
+
+def test_sparse_gradients_are_refused(tmp_path):
+    """By their name."""
+    source = """
+def build():
+    return nn.Embedding(5, 3, sparse=True)
+
+def loss(model, batch):
+    return F.mse_loss(model(torch.arange(16) % 5), batch[1])
+"""
+    _, oracle, batches = begun(tmp_path, source)
+    with pytest.raises(Exception, match="sparse=True"):
+        oracle.train([[batches[0]]])
 
 
 def test_an_update_that_is_wrong_is_seen_in_a_fused_optimizer(tmp_path):

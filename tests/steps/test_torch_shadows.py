@@ -237,12 +237,12 @@ def test_a_model_is_left_as_it_was_found():
         assert one.dtype == torch.float32
 
 
-@pytest.mark.parametrize(("is_tf32", "size"), [(False, 2.0**-24), (True, 2.0**-11)])
-def test_products_in_tf32_round_what_they_multiply(is_tf32, size):
+@pytest.mark.parametrize(("precision", "size"), [("fp32", 2.0**-24), ("tf32", 2.0**-11)])
+def test_products_in_tf32_round_what_they_multiply(precision, size):
     """Each factor is off by a part in 2**11; the bias, which is added, and what is no product are float32's."""
     torch.manual_seed(0)
     x, w, bias = torch.randn(64, 48), torch.randn(32, 48), torch.full((32,), 1e6)
-    with Shadows(draw=3, is_tf32=is_tf32) as shadows:
+    with Shadows(draw=3, precision=precision) as shadows:
         product, shifted = shadows.array(x @ w.t()), shadows.array(torch.nn.functional.linear(x, w, bias))
         scaled = shadows.array(x * x)
     exact = x.double().numpy() @ w.double().numpy().T
@@ -256,6 +256,6 @@ def test_convolutions_in_tf32_are_products_too():
     torch.manual_seed(0)
     x, w = torch.randn(2, 3, 9, 9), torch.randn(4, 3, 3, 3)
     exact = torch.nn.functional.conv2d(x.double(), w.double()).numpy()
-    with Shadows(draw=3, is_tf32=True) as shadows:
+    with Shadows(draw=3, precision="tf32") as shadows:
         found = shadows.array(torch.nn.functional.conv2d(x, w))
     assert 2.0**-13 < np.linalg.norm(found - exact) / np.linalg.norm(exact) < 2.0**-9
