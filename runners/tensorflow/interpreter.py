@@ -65,7 +65,7 @@ _MOVING = {
     "Reshape", "Transpose", "ConjugateTranspose", "StridedSlice", "StridedSliceGrad", "Slice", "Gather", "GatherV2",
     "GatherNd", "ResourceGather", "ResourceGatherNd", "ReadVariableOp", "Select", "SelectV2", "Where", "Maximum", "Minimum",
     "Relu", "ReluGrad", "Relu6", "Relu6Grad", "Pad", "PadV2", "MirrorPad", "Concat", "ConcatV2", "ConcatOffset", "MaxPool",
-    "MaxPoolV2", "MaxPoolWithArgmax", "Max", "Min", "Pack", "Unpack", "Split", "SplitV", "Squeeze", "ExpandDims", "Tile",
+    "MaxPool3D", "MaxPoolV2", "MaxPoolWithArgmax", "Max", "Min", "Pack", "Unpack", "Split", "SplitV", "Squeeze", "ExpandDims", "Tile",
     "BroadcastTo", "Fill", "ZerosLike", "OnesLike", "OneHot", "Reverse", "ReverseV2", "ReverseSequence", "Roll", "TopK",
     "TopKV2", "Neg", "Abs", "Sign", "ClipByValue", "Range", "MatrixBandPart", "MatrixBandPartV2", "MatrixDiag",
     "MatrixDiagV2", "MatrixDiagV3", "Diag", "DiagPart", "MatrixDiagPart", "MatrixDiagPartV2", "MatrixDiagPartV3",
@@ -832,6 +832,32 @@ def _undilated(plain: Mapping[str, Any]) -> dict[str, Any]:
     return {name: plain[name] for name in ("strides", "padding", "explicit_paddings", "data_format") if name in plain}
 
 
+def _pool_3d(pool: Callable) -> Callable[[Mapping[str, Any], Any], Any]:
+    """Return pooling of volumes by that of images, which has a float64 kernel: over rows and columns, and then over planes."""
+
+    def pooled(plain: Mapping[str, Any], volumes: Any) -> Any:
+        if plain["data_format"] != b"NDHWC":
+            raise Unsupported("a pooling of volumes with channels first: has no float64 kernel on a CPU")
+        (_, deep, *size, _), (_, planes, *steps, _), padding = plain["ksize"], plain["strides"], plain["padding"].decode()
+        n, depth, rows, columns, channels = volumes.shape
+        found = pool(tf.reshape(volumes, (n * depth, rows, columns, channels)), size, steps, padding)
+        rows, columns = found.shape[1:3]
+        found = pool(tf.reshape(found, (n, depth, rows * columns, channels)), (deep, 1), (planes, 1), padding)
+        return tf.reshape(found, (n, found.shape[1], rows, columns, channels))
+
+    return pooled
+
+
+_max_pool_3d, _average_pool_3d = _pool_3d(tf.nn.max_pool2d), _pool_3d(tf.nn.avg_pool2d)
+
+
+def _gradient_of(pooled: Callable, plain: Mapping[str, Any], volumes: Any, gradient: Any) -> list[Any]:
+    with tf.GradientTape() as tape:
+        tape.watch(volumes)
+        found = pooled(plain, volumes)
+    return [tape.gradient(found, volumes, gradient)]
+
+
 def _resize_bilinear(plain: Mapping[str, Any], images: Any, size: Any) -> list[Any]:
     rows, columns = _bilinear(plain, images, [int(each) for each in size])
     return [tf.einsum("bhwc,ih,jw->bijc", images, rows, columns)]
@@ -911,6 +937,12 @@ ALTERNATIVES: dict[str, Callable[..., list[Any]]] = {
     "FusedBatchNormGradV3": _fused_batch_norm_gradient,
     "Conv2DBackpropInput": _convolution_to_input,
     "Conv2DBackpropFilter": _convolution_to_kernel,
+    "MaxPool3D": lambda plain, volumes: [_max_pool_3d(plain, volumes)],
+    "MaxPool3DGrad": lambda plain, volumes, _, gradient: _gradient_of(_max_pool_3d, plain, volumes, gradient),
+    "AvgPool3D": lambda plain, volumes: [_average_pool_3d(plain, volumes)],
+    "AvgPool3DGrad": lambda plain, shape, gradient: _gradient_of(
+        _average_pool_3d, plain, tf.zeros(shape, tf.float64), gradient
+    ),
     "ResizeBilinear": _resize_bilinear,
     "ResizeBilinearGrad": _resize_bilinear_gradient,
     "ImageProjectiveTransformV3": _projected,

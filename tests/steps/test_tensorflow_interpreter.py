@@ -91,6 +91,17 @@ def test_gradients_of_grouped_and_dilated_convolutions_are_those_of_xla(groups, 
         np.testing.assert_allclose(mine, other.numpy(), rtol=1e-12, atol=1e-13)
 
 
+@pytest.mark.parametrize("padding", ["SAME", "VALID"])
+@pytest.mark.parametrize("pool", [tf.nn.max_pool3d, tf.nn.avg_pool3d])
+def test_pooling_of_volumes_is_that_of_the_operator(pool, padding):
+    """Which has no float64; equal numbers, as zeros of a ReLU are, too, have their gradient at the same place."""
+    differentiated = _with_gradients(lambda x: pool(tf.nn.relu(x), [2, 3, 2], [2, 1, 2], padding))
+    arguments = (np.round(_numbers(2, 5, 6, 7, 3), 1),)
+    expected = tf.function(differentiated, autograph=False)(*map(tf.constant, arguments))
+    for mine, other in zip(_run(differentiated, arguments), expected, strict=True):
+        np.testing.assert_allclose(mine, other.numpy(), rtol=1e-5, atol=1e-6)
+
+
 @pytest.mark.parametrize("is_training", [True, False])
 def test_a_fused_batch_norm_is_that_of_its_definition(is_training):
     """It has no float64 kernel: it is written out."""
