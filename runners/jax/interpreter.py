@@ -223,6 +223,11 @@ def _inline(flat: Flat, jaxpr: Any, constants: list[int], inputs: list[int], fil
     for eqn in jaxpr.eqns:
         given = [place_of(var) for var in eqn.invars]
         where = above or _where(eqn, file)
+        if eqn.primitive.name == "custom_linear_solve":
+            solve, given = _solve(eqn, given)
+            results = _inline(flat, solve.jaxpr, [flat.constant(each) for each in solve.consts], given, file, where)
+            places |= dict(zip(eqn.outvars, results, strict=True))
+            continue
         called = next((eqn.params[key] for key in _CALLED if key in eqn.params), None) if eqn.primitive.name in _CALLS else None
         if called is not None:
             inner = getattr(called, "jaxpr", called)
@@ -240,6 +245,13 @@ def _inline(flat: Flat, jaxpr: Any, constants: list[int], inputs: list[int], fil
                 flat.equations.append(equation)
         places |= dict(zip(eqn.outvars, results, strict=True))
     return [place_of(var) for var in jaxpr.outvars]
+
+
+def _solve(eqn: Any, given: list[int]) -> tuple[Any, list[int]]:
+    """Return the program by which a `custom_linear_solve` is carried out, and which of the arguments it has."""
+    counts = eqn.params["const_lengths"]
+    first = counts.matvec + counts.vecmat
+    return eqn.params["jaxprs"].solve, [*given[first : first + counts.solve], *given[sum(counts) :]]
 
 
 def _scales(value: Any) -> bool:

@@ -153,7 +153,7 @@ def _matrices(parameters: Parameters, x: np.ndarray, y: np.ndarray) -> Any:
     shape_x, shape_y = [x.shape[axis] for axis in free_x], [y.shape[axis] for axis in free_y]
     left = x.transpose(*batch_x, *free_x, *contract_x).reshape(*batch, math.prod(shape_x), n)
     right = y.transpose(*batch_y, *contract_y, *free_y).reshape(*batch, n, math.prod(shape_y))
-    return np.matmul(left, right).reshape(*batch, *shape_x, *shape_y)
+    return np.matmul(left, right).reshape((*batch, *shape_x, *shape_y))  # of two vectors one number: reshape() has no such form
 
 
 def _convolution(parameters: Parameters, x: np.ndarray, kernel: np.ndarray) -> Any:

@@ -65,8 +65,8 @@ _MOVING = {
     "Reshape", "Transpose", "ConjugateTranspose", "StridedSlice", "StridedSliceGrad", "Slice", "Gather", "GatherV2",
     "GatherNd", "ResourceGather", "ResourceGatherNd", "ReadVariableOp", "Select", "SelectV2", "Where", "Maximum", "Minimum",
     "Relu", "ReluGrad", "Relu6", "Relu6Grad", "Pad", "PadV2", "MirrorPad", "Concat", "ConcatV2", "ConcatOffset", "MaxPool",
-    "MaxPool3D", "MaxPoolV2", "MaxPoolWithArgmax", "Max", "Min", "Pack", "Unpack", "Split", "SplitV", "Squeeze", "ExpandDims", "Tile",
-    "BroadcastTo", "Fill", "ZerosLike", "OnesLike", "OneHot", "Reverse", "ReverseV2", "ReverseSequence", "Roll", "TopK",
+    "MaxPoolV2", "MaxPoolWithArgmax", "MaxPool3D", "Max", "Min", "Pack", "Unpack", "Split", "SplitV", "Squeeze", "ExpandDims",
+    "Tile", "BroadcastTo", "Fill", "ZerosLike", "OnesLike", "OneHot", "Reverse", "ReverseV2", "ReverseSequence", "Roll", "TopK",
     "TopKV2", "Neg", "Abs", "Sign", "ClipByValue", "Range", "MatrixBandPart", "MatrixBandPartV2", "MatrixDiag",
     "MatrixDiagV2", "MatrixDiagV3", "Diag", "DiagPart", "MatrixDiagPart", "MatrixDiagPartV2", "MatrixDiagPartV3",
     "MatrixSetDiag", "MatrixSetDiagV2", "MatrixSetDiagV3", "RandomShuffle", "InvertPermutation", "DynamicPartition",
@@ -940,9 +940,7 @@ ALTERNATIVES: dict[str, Callable[..., list[Any]]] = {
     "MaxPool3D": lambda plain, volumes: [_max_pool_3d(plain, volumes)],
     "MaxPool3DGrad": lambda plain, volumes, _, gradient: _gradient_of(_max_pool_3d, plain, volumes, gradient),
     "AvgPool3D": lambda plain, volumes: [_average_pool_3d(plain, volumes)],
-    "AvgPool3DGrad": lambda plain, shape, gradient: _gradient_of(
-        _average_pool_3d, plain, tf.zeros(shape, tf.float64), gradient
-    ),
+    "AvgPool3DGrad": lambda plain, shape, gradient: _gradient_of(_average_pool_3d, plain, tf.zeros(shape, tf.float64), gradient),
     "ResizeBilinear": _resize_bilinear,
     "ResizeBilinearGrad": _resize_bilinear_gradient,
     "ImageProjectiveTransformV3": _projected,
