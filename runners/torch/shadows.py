@@ -55,6 +55,8 @@ _MOVING = {
     "zeros_like", "ones_like", "empty_like", "full_like", "masked_scatter", "as_strided", "diagonal_backward",
     "upsample_nearest2d", "upsample_nearest1d", "pixel_shuffle", "channel_shuffle", "hardtanh_backward", "aminmax",
 }  # fmt: skip
+# The second result of the first is 0 and 1, and to the second no other numbers will do.
+_OF_FLAGS = ("multilabel_margin_loss_forward", "multilabel_margin_loss_backward")
 # A product of matrices within them is one of halves under autocast, though they are called in float32.
 _WITH_PRODUCTS = {"_trilinear", "affine_grid_generator"}
 # Products of matrices, in which a GPU may round float32 to TF32.
@@ -211,8 +213,14 @@ class Shadows(TorchDispatchMode):
 
     def _bound(self, operator: _Operator, args: tuple, given: list, real: Any, shadow: Any, counts: torch.Tensor | None) -> Any:
         """Give each new result its shadow, with noise, and return what the program gets."""
-        if any(each.layout != torch.strided for each in _tensors((real,))):
-            raise Unsupported("a sparse or nested tensor, as gradients of an embedding with `sparse=True` are: it has no shadow")
+        for each in _tensors((real,)):
+            if each.is_nested or each.layout != torch.strided:
+                raise Unsupported(
+                    "a nested tensor has no shadow. Padded rows become one where nn.TransformerEncoder evaluates, unless it is made "
+                    "with enable_nested_tensor=False"
+                    if each.is_nested
+                    else "a sparse tensor has no shadow. Gradients of an embedding with `sparse=True` are such tensors"
+                )
         name, is_mutable = operator.name, operator.is_mutable
         is_scaled = any(isinstance(each, float) for each in args)
         noise = functools.partial(
@@ -242,7 +250,8 @@ class Shadows(TorchDispatchMode):
             if is_new or is_mutable:
                 if mine.is_floating_point() or mine.is_complex():
                     self._choice(name, other > 0) if name in _GATED else None
-                    noise(mine, other)
+                    if not (name == _OF_FLAGS[0] and place):
+                        noise(mine, other)
                 elif is_choice and is_new:
                     self._choice(name, other)
         return tree_unflatten(reals, spec) if spec else reals[0]
@@ -489,7 +498,7 @@ def _plain_name(func: Any) -> str:
 
 def _is_pointwise(func: Any, name: str) -> bool:
     is_of_lists = func._schema.name.startswith("aten::_foreach_") or _is_fused_update(func)
-    return torch.Tag.pointwise in func.tags or is_of_lists or name in ("_to_copy", "addcmul")
+    return torch.Tag.pointwise in func.tags or is_of_lists or name in ("_to_copy", "addcmul", _OF_FLAGS[1])
 
 
 def _picks(name: str, args: tuple, kwargs: dict) -> bool:

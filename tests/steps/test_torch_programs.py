@@ -168,6 +168,10 @@ def loss(model, batch):
 def build():
     return nn.Sequential(nn.Linear(6, 9), nn.RReLU(), nn.Linear(9, 3))
 """,
+    "marks of classes": """
+def loss(model, batch):
+    return F.multilabel_margin_loss(model(batch[0]), torch.tensor([[0, -1, 1]] * 16))
+""",
     "the largest and the least": """
 def loss(model, batch):
     least, largest = torch.aminmax(model(batch[0]))
@@ -215,18 +219,44 @@ def test_halves_within_an_operator_of_float32_are_rounding(tmp_path, source):
     assert max(far(lambda: computed(oracle.train([[batches[0]]])), oracle, wrong).values()) > 2 * FAR
 
 
-def test_sparse_gradients_are_refused(tmp_path):
-    """By their name."""
-    source = """
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ("nn.Embedding(5, 3, sparse=True)", "sparse=True"),
+        ("nn.TransformerEncoder(nn.TransformerEncoderLayer(4, 2, 8, batch_first=True), 1)", "enable_nested_tensor=False"),
+    ],
+)
+def test_tensors_of_other_layouts_are_refused(tmp_path, source, said):
+    """By what makes them."""
+    source = f"""
 def build():
-    return nn.Embedding(5, 3, sparse=True)
+    return {source}
 
 def loss(model, batch):
-    return F.mse_loss(model(torch.arange(16) % 5), batch[1])
+    if isinstance(model, nn.Embedding):
+        return F.mse_loss(model(torch.arange(16) % 5), batch[1])
+    rows = batch[0][:, :4].reshape(4, 4, 4)
+    return model(rows, src_key_padding_mask=torch.arange(4) >= torch.tensor([[4], [2], [3], [4]])).square().mean()
 """
     _, oracle, batches = begun(tmp_path, source)
-    with pytest.raises(Exception, match="sparse=True"):
+    with pytest.raises(Exception, match=said):
         oracle.train([[batches[0]]])
+        oracle.evaluate(batches[0])
+
+
+def test_an_encoder_without_nested_tensors_evaluates(tmp_path):
+    """In its fast path, which is one operator."""
+    source = """
+def build():
+    return nn.TransformerEncoder(nn.TransformerEncoderLayer(4, 2, 8, batch_first=True), 1, enable_nested_tensor=False)
+
+def loss(model, batch):
+    rows = batch[0][:, :4].reshape(4, 4, 4)
+    return model(rows, src_key_padding_mask=torch.arange(4) >= torch.tensor([[4], [2], [3], [4]])).square().mean()
+"""
+    program, oracle, batches = begun(tmp_path, source)
+    found = far(lambda: oracle.evaluate(batches[0]), oracle, program.evaluate(batches[0]))
+    assert max(found.values()) < FAR
 
 
 def test_an_update_that_is_wrong_is_seen_in_a_fused_optimizer(tmp_path):
