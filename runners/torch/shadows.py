@@ -55,6 +55,7 @@ _MOVING = {
     "zeros_like", "ones_like", "empty_like", "full_like", "masked_scatter", "as_strided", "diagonal_backward",
     "upsample_nearest2d", "upsample_nearest1d", "pixel_shuffle", "channel_shuffle", "hardtanh_backward", "aminmax",
 }  # fmt: skip
+_COMPARING = {"eq", "ne", "lt", "le", "gt", "ge"}
 # The second result of the first is 0 and 1, and to the second no other numbers will do.
 _OF_FLAGS = ("multilabel_margin_loss_forward", "multilabel_margin_loss_backward")
 # A product of matrices within them is one of halves under autocast, though they are called in float32.
@@ -149,6 +150,8 @@ class Shadows(TorchDispatchMode):
         shadow_args = tuple([self._shadow(each) for each in args])
         shadow_kwargs = {key: self._shadow(each) for key, each in kwargs.items()}
         name = operator.name
+        if name in _COMPARING and given[0].dtype in UNITS:  # with the number that the program's type holds of one
+            shadow_args = tuple([_nearest(each, given[0].dtype) for each in shadow_args])
         if name in ("_softmax", "_log_softmax"):
             shadow_args = (*shadow_args[:2], False)  # whether halves to float32
         counts = _counts(name, args, kwargs) if self._random is not None else None
@@ -216,8 +219,8 @@ class Shadows(TorchDispatchMode):
         for each in _tensors((real,)):
             if each.is_nested or each.layout != torch.strided:
                 raise Unsupported(
-                    "a nested tensor has no shadow. Padded rows become one where nn.TransformerEncoder evaluates, unless it is made "
-                    "with enable_nested_tensor=False"
+                    "a nested tensor has no shadow. Padded rows become one where nn.TransformerEncoder evaluates, unless it is "
+                    "made with enable_nested_tensor=False"
                     if each.is_nested
                     else "a sparse tensor has no shadow. Gradients of an embedding with `sparse=True` are such tensors"
                 )
@@ -463,6 +466,10 @@ class _Within(TorchDispatchMode):
         if given and name not in _MOVING and name != "_to_copy" and not is_view:
             self._rounded_step(given, results)
         return results
+
+
+def _nearest(value: Any, dtype: torch.dtype) -> Any:
+    return float(torch.tensor(value, dtype=dtype)) if isinstance(value, float) else value
 
 
 def _narrowed(value: Any, half: torch.dtype) -> Any:
