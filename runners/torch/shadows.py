@@ -198,8 +198,8 @@ class Shadows(TorchDispatchMode):
         if name not in _PRODUCTS or len(halves) != 1 or func._schema.is_mutable:
             return func(*args, **kwargs)
         [half] = halves
-        wide = _mapped(lambda each: each.float() if isinstance(each, torch.Tensor) and each.dtype == half else each, args)
-        found = func(*wide, **kwargs)
+        widened = functools.partial(_mapped, lambda each: each.float() if _is_of(each, half) else each)
+        found = func(*widened(args), **{key: widened(each) for key, each in kwargs.items()})
         if isinstance(found, (tuple, list)):
             return _mapped(lambda each: _narrowed(each, half), found)
         return _narrowed(found, half)
@@ -472,8 +472,12 @@ def _nearest(value: Any, dtype: torch.dtype) -> Any:
     return float(torch.tensor(value, dtype=dtype)) if isinstance(value, float) else value
 
 
+def _is_of(value: Any, dtype: torch.dtype) -> bool:
+    return isinstance(value, torch.Tensor) and value.dtype == dtype
+
+
 def _narrowed(value: Any, half: torch.dtype) -> Any:
-    return value.to(half) if isinstance(value, torch.Tensor) and value.dtype == torch.float32 else value
+    return value.to(half) if _is_of(value, torch.float32) else value
 
 
 def _mapped(function: Callable[[Any], Any], arguments: Any) -> Any:

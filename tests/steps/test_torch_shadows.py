@@ -140,6 +140,17 @@ def test_infinities_stay_what_they_are():
         assert (shares[:, 2] == 0.0).all()
 
 
+@pytest.mark.parametrize("half", [torch.bfloat16, torch.float16])
+def test_attention_in_halves_may_have_a_mask(half):
+    """The mask is an argument by name, and has the type of the queries."""
+    heads = torch.randn(2, 2, 5, 4, generator=torch.Generator().manual_seed(0))
+    mask = torch.full((5, 5), -math.inf).triu(1)
+    with Shadows() as shadows, torch.autocast("cpu", dtype=half):
+        found = shadows.array(F.scaled_dot_product_attention(heads, heads, heads, attn_mask=mask))
+    wide = heads.double()
+    assert np.allclose(found, F.scaled_dot_product_attention(wide, wide, wide, is_causal=True).numpy(), rtol=1e-12)
+
+
 def test_dropout_draws_what_the_program_draws():
     """The mask is the program's, at the same places, in float32 and on shadows."""
     x = torch.ones(1000)
