@@ -603,13 +603,17 @@ class Oracle(_Step):
         return {name: read(each) for name, each in zip(self.model.names, self.model.trained, strict=True)}
 
     def loss_at(self, batch: Batch, moved: Arrays) -> float:
-        trained, rest, _ = self.first
-        trained = [
-            np.float64(leaf) + moved[name] if name in moved else leaf
-            for name, leaf in zip(self.model.names, trained, strict=True)
-        ]
-        loss, _ = self.carry_out(self._training_loss, trained, rest, batch, _key(0, 0))
+        loss, _ = self.carry_out(self._training_loss, self._moved(moved), self.model.rest, batch, _key(0, 0))
         return float(loss)
+
+    def gradients_at(self, batch: Batch, moved: Arrays) -> Arrays:
+        given = self._moved(moved), self.model.rest, [batch], [_key(0, 0)], np.float32(self.scale)
+        _, gradients, _ = self.carry_out(self.differentiate, *given)
+        return {name: read(each) for name, each in zip(self.model.names, gradients, strict=True)}
+
+    def _moved(self, moved: Arrays) -> list[Any]:
+        named = zip(self.model.names, self.model.trained, strict=True)
+        return [np.float64(leaf) + moved[name] if name in moved else leaf for name, leaf in named]
 
     def _training_loss(self, trained: Any, rest: Any, batch: Batch, key: Any) -> tuple[Any, Any]:
         return self.loss(trained, rest, batch, key, training=True)

@@ -496,15 +496,24 @@ class Oracle(_Step):
         return {name: each.numpy() for name, each in self.parameters_of.items()}
 
     def loss_at(self, batch: Batch, moved: Arrays) -> float:
-        self.begin()
-        for name, change in moved.items():
-            self._interpreter.of(self.parameters_of[name]).assign_add(change)
+        self._move(moved)
         tensors, whole = _parted(batch)
 
         def loss_of(*given: Any) -> dict[str, Any]:
             return {"loss": self._loss(whole(given), training=True)}
 
         return float(self.carry_out(("loss", *_form(batch)), loss_of, tensors)["loss"])
+
+    def gradients_at(self, batch: Batch, moved: Arrays) -> Arrays:
+        self._move(moved)
+        gradients = self._differentiated(batch, 1.0, None)["gradients"]
+        return {name: self._dense(name, each) for name, each in gradients.items()}
+
+    def _move(self, moved: Arrays) -> None:
+        """Begin with some parameters moved."""
+        self.begin()
+        for name, change in moved.items():
+            self._interpreter.of(self.parameters_of[name]).assign_add(change)
 
     def begin(self) -> None:
         super().begin()

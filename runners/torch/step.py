@@ -453,12 +453,25 @@ class Oracle(_Step):
 
     def loss_at(self, batch: Batch, moved: Arrays) -> float:
         with self._shadows() as shadows, torch.no_grad():
-            self.begin()
-            self.model.train()
+            self._move(shadows, moved)
+            return float(shadows.array(self.minimised(_to_torch(batch, self.device))))
+
+    def gradients_at(self, batch: Batch, moved: Arrays) -> Arrays:
+        with self._shadows() as shadows:
+            self._move(shadows, moved)
+            self.all_losses(self.minimised, [batch])
+            self.unscale()
+            named = self.model.named_parameters()
+            return {name: _gradient(each, shadows.array) for name, each in named if each.requires_grad}
+
+    def _move(self, shadows: Any, moved: Arrays) -> None:
+        """Begin with some parameters moved."""
+        self.begin()
+        self.model.train()
+        with torch.no_grad():
             for name, each in self.model.named_parameters():
                 if name in moved:
                     shadows.of(each).add_(torch.from_numpy(moved[name]))
-            return float(shadows.array(self.minimised(_to_torch(batch, self.device))))
 
     @contextlib.contextmanager
     def _shadows(self) -> Iterator[Any]:

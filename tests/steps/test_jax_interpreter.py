@@ -276,6 +276,10 @@ def test_a_step_agrees_with_its_oracle(tmp_path):
     up, down = (oracle.loss_at(batch, {name: sign * each for name, each in direction.items()}) for sign in (1e-5, -1e-5))
     along = sum(float(np.sum(exact[f"gradients/{name}"])) for name in direction)
     assert (up - down) / 2e-5 == pytest.approx(along, rel=1e-6, abs=1e-8)
+    assert all(np.array_equal(each, exact[f"gradients/{name}"]) for name, each in oracle.gradients_at(batch, {}).items())
+    beside = oracle.gradients_at(batch, {name: 1e-2 * each for name, each in direction.items()})
+    assert beside.keys() == direction.keys()
+    assert not any(np.array_equal(each, exact[f"gradients/{name}"]) for name, each in beside.items())
 
 
 def _update_of(oracle, observed):

@@ -78,6 +78,53 @@ def test_a_wrong_gradient_is_found_and_its_parameter_named(scale):
     assert [name for name, each in found.items() if name and differs(each)] == ["b"]
 
 
+class Gated:
+    """loss = sum(x * relu(w)) + sum(b^3), with gates at zero at first, as biases of zeros have; gradients may be wrong."""
+
+    _x = np.array([1.0, -2.0, 0.5, 3.0])
+
+    def __init__(self, *, of_gates: float = 1.0, of_cubes: float = 1.0) -> None:
+        self._w, self._b, self._of_gates, self._of_cubes = np.zeros(4), np.linspace(0.5, 1.5, 3), of_gates, of_cubes
+
+    def parameters(self):
+        return {"w": self._w, "b": self._b}
+
+    def loss_at(self, batch, moved):
+        w, b = (each + moved.get(name, 0.0) for name, each in self.parameters().items())
+        return float(np.sum(self._x * np.maximum(w, 0.0)) + np.sum(b**3))
+
+    def gradients_at(self, batch, moved):
+        w, b = (each + moved.get(name, 0.0) for name, each in self.parameters().items())
+        return {"w": self._of_gates * self._x * (w > 0.0), "b": self._of_cubes * 3 * b**2}
+
+    def step(self):
+        return {f"gradients/{name}": each for name, each in self.gradients_at(None, {}).items()}
+
+
+def test_gates_that_stand_at_zero_are_asked_beside_it():
+    """There a loss has no derivative, and central differences are half of one side's: as good as every first step has such."""
+    right = Gated()
+    found = derivatives(right, None, right.step())
+    assert list(found) == [""]
+    assert not differs(found[""])
+
+
+@pytest.mark.parametrize(("wrong", "name"), [({"of_gates": 1.001}, "w"), ({"of_cubes": 1.001}, "b")])
+def test_a_wrong_gradient_beside_gates_at_zero_is_found(wrong, name):
+    """A kink excuses nothing: whose gradients are wrong beside it, too, is named."""
+    oracle = Gated(**wrong)
+    found = derivatives(oracle, None, oracle.step())
+    assert [each for each, result in found.items() if each and differs(result)] == [name]
+
+
+def test_a_wrong_gradient_at_a_smooth_place_is_found_though_it_is_right_beside_it():
+    """A curve is no kink: its slopes on both sides come nearer."""
+    cubic = Cubic()
+    cubic.gradients_at = lambda batch, moved: {"a": 3 * (cubic._a + moved["a"]) ** 2, "b": 2 * (cubic._b + moved["b"])}
+    found = derivatives(cubic, None, Cubic(1.001).step())
+    assert [name for name, each in found.items() if name and differs(each)] == ["b"]
+
+
 def test_a_number_where_infinity_is_expected_is_wrong():
     """A mask that is left out gives numbers: they are told, however many others are right."""
     expected = np.array([1.0, -np.inf, np.nan, 4.0])

@@ -142,3 +142,16 @@ def batch(seed):
     assert second != pytest.approx(first, rel=1e-3)
     for steps, loss in ((1, first), (2, second)):
         assert oracle.train([[batch]] * steps)["loss"] == pytest.approx(loss, rel=1e-5)
+
+
+def test_gradients_beside_the_first_parameters_are_those_of_the_loss_there(answerers):
+    """A mean of squares of w x + b: moved by a tenth, the gradient of b is a sixth of the sum of the outputs."""
+    oracle, batch = answerers(STEP)
+    exact, first = oracle.train([[batch]]), oracle.parameters()
+    assert all((each == exact[f"gradients/{name}"]).all() for name, each in oracle.gradients_at(batch, {}).items())
+    found = oracle.gradients_at(batch, {name: 0.1 * np.ones(each.shape) for name, each in first.items()})
+    kernel, bias = (each.astype(np.float64) + 0.1 for each in first.values())
+    outputs = batch.astype(np.float64) @ kernel + bias
+    of_kernel, of_bias = found.values()
+    assert np.allclose(of_kernel, batch.T.astype(np.float64) @ outputs / 6, rtol=1e-12)
+    assert np.allclose(of_bias, outputs.sum(0) / 6, rtol=1e-12)

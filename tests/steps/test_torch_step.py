@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 
+import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -71,3 +72,16 @@ def test_an_optimizer_that_fails_is_told_by_its_line(own_and_request):
     own, request = own_and_request(source)
     with pytest.raises(OwnFileError, match=r"optimizer: TypeError: .*closure"):
         Oracle(own, request).train([[to_numpy(own.call("batch", 0))]])
+
+
+def test_gradients_beside_the_first_parameters_are_those_of_the_loss_there(own_and_request):
+    """A mean of squares of w x: moved by a tenth, gradients are what twice the outputs make of the inputs."""
+    own, request = own_and_request(SOURCE)
+    oracle, batch = Oracle(own, request), to_numpy(own.call("batch", 0))
+    exact = oracle.train([[batch]])
+    assert all((each == exact[f"gradients/{name}"]).all() for name, each in oracle.gradients_at(batch, {}).items())
+    first = oracle.parameters()
+    found = oracle.gradients_at(batch, {name: 0.1 * np.ones_like(each, np.float64) for name, each in first.items()})
+    outputs = (first["weight"].astype(np.float64) + 0.1) @ np.ones(3) + first["bias"] + 0.1
+    assert np.allclose(found["bias"], outputs, rtol=1e-12)
+    assert np.allclose(found["weight"], outputs[:, None] * np.ones(3), rtol=1e-12)

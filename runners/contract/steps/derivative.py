@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-_STEP = 1e-5  # of a parameter's size
+_STEP, _BESIDE = 1e-5, 1e-2  # of a parameter's size
 # What the two may differ by. A derivative along random signs has a spread, and a wrong gradient moves it by about its own share
 # of that; what two steps differ by tells of curvature and of kinks that lie between, and rounding of the loss is divided by the
 # step.
@@ -25,6 +25,7 @@ def derivatives(oracle: Any, batch: Any, exact: dict[str, np.ndarray]) -> dict[s
     """Return the loss's derivative along random signs of all parameters (``), and of each one where that differs.
 
     `central`: by central differences, `gradients`: by the gradients; `error`: what they may differ by.
+    Where gates stand at zero, as a ReLU's behind zeros and a bias of zeros, a loss has a kink: then all is asked beside it.
 
     Args:
         oracle: answers without rounding.
@@ -32,9 +33,14 @@ def derivatives(oracle: Any, batch: Any, exact: dict[str, np.ndarray]) -> dict[s
     """
     gradients = {name[len("gradients/") :]: value for name, value in exact.items() if name.startswith("gradients/")}
     directions = {name: _direction(name, value) for name, value in oracle.parameters().items() if name in gradients}
-    results = {"": _compared(oracle, batch, gradients, directions)}
+    results = {"": _compared(oracle, batch, gradients, directions, {})}
+    beside: dict[str, np.ndarray] = {}
+    if differs(results[""]) and _is_kink(oracle, batch, directions, results[""]["error"]):
+        beside = {name: _BESIDE * direction for name, direction in directions.items()}
+        gradients = oracle.gradients_at(batch, beside)
+        results = {"": _compared(oracle, batch, gradients, directions, beside)}
     if differs(results[""]):
-        results |= {name: _compared(oracle, batch, gradients, {name: each}) for name, each in directions.items()}
+        results |= {name: _compared(oracle, batch, gradients, {name: each}, beside) for name, each in directions.items()}
     return results
 
 
@@ -43,18 +49,35 @@ def differs(result: dict[str, float]) -> bool:
     return not abs(result["central"] - result["gradients"]) <= result["error"]
 
 
-def _compared(oracle: Any, batch: Any, gradients: dict, directions: dict) -> dict[str, float]:
+def _compared(oracle: Any, batch: Any, gradients: dict, directions: dict, beside: dict) -> dict[str, float]:
     along = math.fsum(float(np.sum(gradients[name] * direction)) for name, direction in directions.items())
     spread = math.sqrt(math.fsum(float(np.sum((gradients[name] * each) ** 2)) for name, each in directions.items()))
-    near, nearer = (_central(oracle, batch, directions, step) for step in (_STEP, _STEP / 4))
-    rounding = _ROUNDING * abs(oracle.loss_at(batch, {})) / (_STEP / 4)
+    near, nearer = (_central(oracle, batch, directions, step, beside) for step in (_STEP, _STEP / 4))
+    rounding = _ROUNDING * abs(oracle.loss_at(batch, beside)) / (_STEP / 4)
     error = _SAFETY * (abs(near - nearer) + rounding) + _LEAST_SHARE * spread
     return {"central": nearer, "gradients": along, "error": error}
 
 
-def _central(oracle: Any, batch: Any, directions: dict, step: float) -> float:
-    up, down = (oracle.loss_at(batch, {name: sign * step * each for name, each in directions.items()}) for sign in (1.0, -1.0))
+def _central(oracle: Any, batch: Any, directions: dict, step: float, beside: dict) -> float:
+    up, down = _both_sides(oracle, batch, directions, step, beside)
     return (up - down) / (2.0 * step)
+
+
+def _is_kink(oracle: Any, batch: Any, directions: dict, error: float) -> bool:
+    """Do the slopes of both sides stay apart at a smaller step? Those of a curve come nearer as the step does."""
+    middle = oracle.loss_at(batch, {})
+    losses = ((*_both_sides(oracle, batch, directions, step, {}), step) for step in (_STEP, _STEP / 4))
+    near, nearer = (abs(up - 2.0 * middle + down) / step for up, down, step in losses)
+    return nearer > max(error, near / 2.0)
+
+
+def _both_sides(oracle: Any, batch: Any, directions: dict, step: float, beside: dict) -> tuple[float, float]:
+    """Return the losses of a step up and of one down."""
+    up, down = (
+        oracle.loss_at(batch, beside | {name: beside.get(name, 0.0) + each * by for name, each in directions.items()})
+        for by in (step, -step)
+    )
+    return up, down
 
 
 def _direction(name: str, value: np.ndarray) -> np.ndarray:

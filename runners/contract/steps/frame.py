@@ -131,6 +131,9 @@ class OracleAnswerer(Answerer, Protocol):
     def loss_at(self, batch: Batch, moved: Arrays) -> float:
         """Return the loss in training mode, with some parameters moved by so much."""
 
+    def gradients_at(self, batch: Batch, moved: Arrays) -> Arrays:
+        """Return the gradients of this loss, by the names of the parameters."""
+
 
 class Framework(NamedTuple):
     """What a framework brings. `set_up` comes before its first operation."""
