@@ -23,7 +23,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from runners.contract.errors import Unsupported
-from runners.contract.steps.overflow import LEAST_INFINITE, Overflow
+from runners.contract.steps.overflow import LEAST_INFINITE, MOST_ZERO, Overflow
 from runners.jax.operators import OPERATORS
 
 _TF32 = 2.0**-11  # to which a GPU rounds what it multiplies, where that is allowed
@@ -315,7 +315,7 @@ class Interpreter:
     Args:
         draw: the number of a draw of rounding; None for none.
         is_tf32: products of float32 round what they multiply as TF32 does.
-        overflows: what the program's type cannot hold becomes infinite, as it does in the program.
+        overflows: what the program's type cannot hold becomes infinite, or zero, as it does in the program.
 
     `choices`: of each equation that chose, in order, where it is and a checksum of what it chose.
     `overflowed`: without rounding, each equation that gave a finite number which the program's type cannot hold.
@@ -462,8 +462,10 @@ class Interpreter:
         return pool[start : start + n].reshape(shape)
 
     def _held(self, equation: Equation, dtype: str, result: np.ndarray, least: float) -> np.ndarray:
-        """Note what rounds to infinity in the program's type. Return the result, infinite there if overflows are carried out."""
+        """Note what rounds to infinity in the program's type. Return the result, as it is there if overflows are carried out."""
         size = np.abs(result)
+        if self._overflows and dtype in MOST_ZERO:
+            result = np.where(size <= MOST_ZERO[dtype], 0.0, result)
         if not size.max() >= least and not np.isnan(size).any():
             return result
         leaves = (size >= least) & np.isfinite(size)

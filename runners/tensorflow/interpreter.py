@@ -24,7 +24,7 @@ import numpy as np
 import tensorflow as tf
 
 from runners.contract.errors import Unsupported
-from runners.contract.steps.overflow import LEAST_INFINITE, Overflow
+from runners.contract.steps.overflow import LEAST_INFINITE, MOST_ZERO, Overflow
 
 try:
     from tensorflow.python.eager import context as eager_context
@@ -36,6 +36,7 @@ except ImportError as error:
 # The largest relative error of one rounding; and half of the smallest number of float16, which gradients come near.
 UNITS = {tf.float32.as_datatype_enum: 2.0**-24, tf.bfloat16.as_datatype_enum: 2.0**-8, tf.float16.as_datatype_enum: 2.0**-11}
 _LEAST_INFINITE = {tf.as_dtype(name).as_datatype_enum: least for name, least in LEAST_INFINITE.items()}
+_MOST_ZERO = {tf.as_dtype(name).as_datatype_enum: most for name, most in MOST_ZERO.items()}
 _HALF = tf.float16.as_datatype_enum
 _LEAST_HALF = 2.0**-25
 _ACCUMULATION = 2.0**-24  # halves are added up in float32
@@ -213,7 +214,7 @@ class Interpreter:
         """Begin anew with the variables' first values, without rounding (None) or with the rounding of a draw.
 
         Args:
-            overflows: what the program's type cannot hold becomes infinite, as it does in the program.
+            overflows: what the program's type cannot hold becomes infinite, or zero, as it does in the program.
         """
         self.choices, self.overflow, self._overflows = [], None, overflows
         self.operators = 0
@@ -358,11 +359,14 @@ class Interpreter:
         return [self._held(node, inputs[0], kind)] if self._draw is None else inputs
 
     def _held(self, node: _Node, result: Any, kind: int) -> Any:
-        """Note what rounds to infinity in the program's type. Return the result, infinite there if overflows are carried out."""
+        """Note what rounds to infinity in the program's type. Return the result, as it is there if overflows are carried out."""
         least = _LEAST_INFINITE.get(kind)
         if least is None or not _count(result):
             return result
         size = np.abs(numbers := result.numpy())
+        if self._overflows and kind in _MOST_ZERO:
+            numbers = np.where(size <= _MOST_ZERO[kind], 0.0, numbers)
+            result = tf.constant(numbers)
         leaves = (size >= least) & np.isfinite(size)
         if not leaves.any():
             return result

@@ -29,7 +29,7 @@ from torch.utils._pytree import tree_flatten, tree_unflatten
 
 from runners.contract.errors import Unsupported
 from runners.contract.protocol.launch import category
-from runners.contract.steps.overflow import LEAST_INFINITE, Overflow
+from runners.contract.steps.overflow import LEAST_INFINITE, MOST_ZERO, Overflow
 
 # The largest relative error of one rounding; and half of the smallest number of float16, which gradients come near.
 UNITS = {torch.float32: 2.0**-24, torch.bfloat16: 2.0**-8, torch.float16: 2.0**-11}
@@ -366,14 +366,17 @@ class Shadows(TorchDispatchMode):
         return UNITS[self._autocast] if self._autocast is not None and name in _WITH_PRODUCTS else 0.0
 
     def _hold(self, name: str, dtype: torch.dtype, other: torch.Tensor) -> None:
-        """Note what rounds to infinity in the program's type, and make it infinite if overflows are carried out."""
-        least = LEAST_INFINITE.get(str(dtype).removeprefix("torch."))
+        """Note what rounds to infinity in the program's type, and make it infinite, or zero, if overflows are carried out."""
+        plain = str(dtype).removeprefix("torch.")
+        if self._overflows and plain in MOST_ZERO:
+            other.masked_fill_(other.abs() <= MOST_ZERO[plain], 0.0)
+        least = LEAST_INFINITE.get(plain)
         if least is None or (float(other.max()) < least and float(other.min()) > -least):
             return
         leaves = (other.abs() >= least) & other.isfinite()
         if not leaves.any():
             return
-        self.overflow = self.overflow or Overflow(name, str(dtype).removeprefix("torch."), float(other[leaves].abs().max()))
+        self.overflow = self.overflow or Overflow(name, plain, float(other[leaves].abs().max()))
         if self._overflows:
             other.masked_fill_(leaves & (other > 0), math.inf).masked_fill_(leaves & (other < 0), -math.inf)
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from runners.contract.steps.overflow import moved_by
+from runners.contract.steps.overflow import moved_by, without_numbers
 from tests.steps.test_judge import judged
 from vigil.cli.main import main
 from vigil.documents.step import StepVerification
@@ -57,6 +58,8 @@ def loss(model, batch):
     return jnp.tanh(batch @ model["w"] * FACTOR * FACTOR / FACTOR / FACTOR).mean()
 """
 SOURCES = {"torch": TORCH, "tensorflow": TENSORFLOW, "jax": JAX}
+# Of a number below 3e-8, which is 0 in float16.
+LOGARITHMS = {"torch": "torch.log", "tensorflow": "tf.math.log", "jax": "jnp.log"}
 INFINITE_GRADIENT = """
 import torch
 
@@ -82,7 +85,10 @@ def _verified(
 ) -> tuple[int, StepVerification]:
     monkeypatch.chdir(place)
     monkeypatch.setenv("VIGIL_RUNS_DIR", str(place / "runs"))
-    (place / "step.py").write_text(f"FACTOR = {factor!r}\n{SOURCES[framework]}", encoding="utf-8")
+    source = SOURCES[framework]
+    if factor < 1.0:
+        source = re.sub(r"\w+\.tanh\((.*) / FACTOR / FACTOR\)", rf"{LOGARITHMS[framework]}((\1) ** 2 + 1e-8)", source)
+    (place / "step.py").write_text(f"FACTOR = {factor!r}\n{source}", encoding="utf-8")
     code = main(["verify", "step.py", "--mode", "eager", "--precision", precision, "--threads", "1", *more])
     [file] = place.glob("runs/*/step.json")
     return code, StepVerification.read(file.parent)
@@ -97,6 +103,14 @@ def test_a_program_that_overflows_by_itself_is_no_wrong_step(tmp_path, monkeypat
     assert f"which {dtype} cannot hold" in document.verdict.reason
     assert "the program leaves the range of its type" in " ".join(capsys.readouterr().out.split())
     assert document.contexts[0].out == ()
+
+
+@pytest.mark.parametrize("framework", SOURCES)
+def test_a_program_whose_numbers_float16_holds_as_zero_is_no_wrong_step(tmp_path, monkeypatch, framework):
+    """Nor a crash: rounding alone makes infinity of its logarithms, and in evaluation no number is too large."""
+    code, document = _verified(tmp_path, monkeypatch, framework, 0.01, "fp16")
+    assert (code, document.verdict.name) == (3, Verdict.UNSUPPORTED)
+    assert "the program leaves the range of its type" in document.verdict.reason
 
 
 @pytest.mark.parametrize("framework", SOURCES)
@@ -132,3 +146,10 @@ def test_what_an_overflow_moves():
     overflowed = {"a": np.array([1.0, np.inf]), "b": np.array([0.0, 2.0]), "c": np.array([1.0, 2.0]), "mask": exact["mask"]}
     assert moved_by(overflowed, exact) == ["a", "b"]
     assert moved_by({**exact, "c": np.array([np.nan, 2.0])}, exact) == ["c"]
+
+
+def test_what_is_no_number_any_more():
+    """Where float64 has one: a mask is infinite in both."""
+    exact = {"a": np.array([1.0, 2.0]), "b": np.array([1.0, 2.0]), "mask": np.array([-np.inf, 1.0])}
+    assert without_numbers(exact, exact) == []
+    assert without_numbers({**exact, "a": np.array([1.0, -np.inf]), "b": np.array([np.nan, 2.0])}, exact) == ["a", "b"]

@@ -26,7 +26,7 @@ from runners.contract.protocol.events import EventWriter, encode_float
 from runners.contract.steps import process
 from runners.contract.steps.derivative import derivatives
 from runners.contract.steps.measure import Line, lines_of
-from runners.contract.steps.overflow import Overflow, moved_by
+from runners.contract.steps.overflow import MOST_ZERO, Overflow, moved_by, without_numbers
 from runners.contract.steps.own import (
     DISTRIBUTE,
     Batch,
@@ -104,7 +104,7 @@ class OracleAnswerer(Answerer, Protocol):
         """Answer without rounding (None), or with the rounding of this draw.
 
         Args:
-            overflows: what the program's type cannot hold becomes infinite, as it does in the program. Without rounding alone.
+            overflows: what the program's type cannot hold becomes infinite, or zero, as in the program. Without rounding alone.
         """
 
     def overflow(self) -> Overflow | None:
@@ -399,7 +399,7 @@ def _oracle(
         events.advance()
     if not is_settled:
         choose()
-    overflow = {} if request.looks else _moved_by_overflow(oracle, cases, expected, overflowed)
+    overflow = {} if request.looks else _moved_by_overflow(oracle, cases, expected, overflowed, request.precision)
     _write_json(directory / CHOICES, choices)
     write_arrays(directory / EXPECTED, expected)
     derivative: dict[str, dict[str, float]] = {}
@@ -418,14 +418,16 @@ def _oracle(
             exact = _of_case(expected, case.name)
             found = [draws.of(case, number) for number in range(case.draws)]
             flips[case.name] = dict(collections.Counter(name for _, flipped in found for name in flipped))
-            floors[case.name] = {
-                name: {
-                    "norm": float(np.linalg.norm(exact[name])),
-                    "size": int(exact[name].size),
-                    "draws": [lines[name] for lines, _ in found],
-                }
-                for name in exact
-            }
+            floors[case.name] = {}
+            for name, tensor in exact.items():
+                drawn = [lines[name] for lines, _ in found]
+                problem = next((each for each in map(_problem, drawn) if each is not None), None)
+                if problem is None:
+                    floors[case.name][name] = {
+                        "norm": float(np.linalg.norm(tensor)), "size": int(tensor.size), "draws": drawn
+                    }  # fmt: skip
+                elif name not in overflow.get(case.name, {}).get("tensors", ()):
+                    raise OwnFileError(f"{own.path.name}: {case.name}, {name}: {problem}. Give a batch on which it is.")
         _probed(events, len(floors), len(cases), case.name, started)
     of_framework = oracle.facts()
     facts = {
@@ -465,7 +467,7 @@ def _of_fewer_rows(
 # What a step computes without rounding, what its operators choose, and what leaves the range of its type.
 _Exact = tuple[Arrays, list[tuple[str, int]], "Overflow | None"]
 # How far a draw moves each tensor of a case, and the operators that chose otherwise.
-_Drawn = tuple[dict[str, Line], list[str]]
+_Drawn = tuple[dict[str, Line | str], list[str]]
 
 
 class _Draws:
@@ -525,7 +527,7 @@ class _Draws:
         if not waits:
             return {}
         drawn = json.loads(file.read_text(encoding="utf-8"))
-        return {case: ({each: tuple(line) for each, line in lines.items()}, flipped) for case, (lines, flipped) in drawn.items()}
+        return {case: (lines, flipped) for case, (lines, flipped) in drawn.items()}
 
     def _make(self, name: str, number: int) -> dict[str, _Drawn]:
         self._oracle.under(number)
@@ -541,7 +543,7 @@ class _Draws:
         found = lines_of(_held(answer, expected), expected)
         chosen = zip(self._choices[name], choices, strict=False)
         flipped = sorted({one[0] for one, other in chosen if tuple(one) != tuple(other)})
-        return {each: _finite(line, f"{name}, {each}") for each, line in found.items()}, flipped
+        return found, flipped
 
 
 def _exactly(oracle: OracleAnswerer, case: Case) -> _Exact:
@@ -551,15 +553,24 @@ def _exactly(oracle: OracleAnswerer, case: Case) -> _Exact:
 
 
 def _moved_by_overflow(
-    oracle: OracleAnswerer, cases: Sequence[Case], expected: Arrays, overflowed: Mapping[str, Overflow | None]
+    oracle: OracleAnswerer, cases: Sequence[Case], expected: Arrays, overflowed: Mapping[str, Overflow | None], precision: str
 ) -> dict[str, dict[str, Any]]:
-    """Return of each case in which what leaves its type moves tensors: what leaves it first, and the names of those tensors."""
+    """Return of each case in which what leaves its type moves tensors: what leaves it first, and the names of those tensors.
+
+    What float16 holds as zero leaves no note, for most of it moves by rounding alone: what counts is what is not finite of it.
+    """
     found = {}
     for case in cases:
-        if (overflow := overflowed[case.name]) is not None:
-            oracle.under(None, overflows=True)
-            if moved := moved_by(computed(case.ask(oracle)), _of_case(expected, case.name)):
-                found[case.name] = {"text": overflow.text, "tensors": moved}
+        overflow = overflowed[case.name]
+        if overflow is None and precision != "fp16":
+            continue
+        oracle.under(None, overflows=True)
+        answer, exact = computed(case.ask(oracle)), _of_case(expected, case.name)
+        if overflow is not None and (moved := moved_by(answer, exact)):
+            found[case.name] = {"text": overflow.text, "tensors": moved}
+        elif overflow is None and (moved := without_numbers(answer, exact)):
+            text = f"float16 holds as 0 what is below {MOST_ZERO['float16']:.1g}, and {moved[0]} is not finite then"
+            found[case.name] = {"text": text, "tensors": moved}
     return found
 
 
@@ -619,7 +630,8 @@ def _widest_margin(batches: _Batches, oracle: OracleAnswerer, events: EventWrite
             for name, tensor in exact.items():
                 norm = float(np.linalg.norm(tensor))
                 if name.startswith("gradients/") and norm > 0:
-                    moved = max(moved, float(np.linalg.norm(rounded[name] - tensor)) / norm)
+                    apart = float(np.linalg.norm(rounded[name] - tensor)) / norm
+                    moved = max(moved, apart if math.isfinite(apart) else math.inf)
             events.advance()
         found.append((moved, seed, (exact, choices, overflow)))
     _, best, of_best = min(found, key=lambda each: each[:2])
@@ -829,9 +841,18 @@ def _held(answer: Arrays, expected: Arrays) -> Arrays:
 
 def _finite(line: Line | str, what: str) -> Line:
     """Return the line of a draw. Raises ContractError for one that is none: a floor of it would pass, or refuse, anything."""
-    if isinstance(line, str) or not np.isfinite(line[0]):
-        raise ContractError(f"{what}: with rounding it is not finite ({line}), and nothing can be held to it")
+    if (problem := _problem(line)) is not None:
+        raise ContractError(f"{what}: {problem}")
+    assert not isinstance(line, str)
     return line
+
+
+def _problem(line: Line | str) -> str | None:
+    """Say why nothing can be held to a draw; None where something can."""
+    if not isinstance(line, str) and np.isfinite(float(line[0])):
+        return None
+    found = line if isinstance(line, str) else f"its distance is {line[0]}"
+    return f"with rounding it is not finite ({found}), and nothing can be held to it"
 
 
 def _chosen(directory: Path, events: EventWriter) -> dict[str, Any]:
