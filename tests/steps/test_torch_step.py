@@ -85,3 +85,45 @@ def test_gradients_beside_the_first_parameters_are_those_of_the_loss_there(own_a
     outputs = (first["weight"].astype(np.float64) + 0.1) @ np.ones(3) + first["bias"] + 0.1
     assert np.allclose(found["bias"], outputs, rtol=1e-12)
     assert np.allclose(found["weight"], outputs[:, None] * np.ones(3), rtol=1e-12)
+
+
+CHECKPOINTED = """
+import torch
+from torch.utils.checkpoint import checkpoint
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.inner, self.last = (torch.nn.Linear(3, 3) for _ in range(3))
+        self.gate, self.other = torch.nn.Tanh(), torch.nn.Tanh()
+
+    def forward(self, x):
+        of = lambda x: self.other(self.inner(self.gate(x)))
+        x = self.first(x)
+        return self.last(checkpoint(of, x, use_reentrant=REENTRANT) if IS_CHECKPOINTED else of(x))
+
+def build():
+    return Net()
+
+def batch(seed):
+    return torch.ones(4, 3)
+
+def loss(model, batch):
+    return model(batch).square().mean()
+"""
+
+
+@pytest.mark.filterwarnings("ignore:None of the inputs have requires_grad")
+@pytest.mark.parametrize("is_reentrant", [False, True])
+def test_a_look_sees_what_a_checkpoint_computes_again(own_and_request, is_reentrant):
+    """The same tensors as without it, and their gradients, though their modules are called in the backward pass too."""
+    seen = []
+    for is_checkpointed in (False, True):
+        own, request = own_and_request(f"REENTRANT, IS_CHECKPOINTED = {is_reentrant}, {is_checkpointed}\n{CHECKPOINTED}")
+        batch = to_numpy(own.call("batch", 0))
+        seen += [Oracle(own, request).taps(batch), Program(own, request, {}).taps(batch)]
+    plain, *others = seen
+    assert any(name.startswith("backward/") and name.endswith("inner/input") for name in plain)
+    for other in others:
+        assert list(other) == list(plain)
+        assert all(np.allclose(other[name], each, rtol=1e-4, atol=1e-7) for name, each in plain.items())
