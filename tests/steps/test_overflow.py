@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from runners.contract.steps import frame
 from runners.contract.steps.overflow import moved_by, without_numbers
 from tests.steps.test_judge import judged
 from vigil.cli.main import main
@@ -153,3 +154,13 @@ def test_what_is_no_number_any_more():
     exact = {"a": np.array([1.0, 2.0]), "b": np.array([1.0, 2.0]), "mask": np.array([-np.inf, 1.0])}
     assert without_numbers(exact, exact) == []
     assert without_numbers({**exact, "a": np.array([1.0, -np.inf]), "b": np.array([np.nan, 2.0])}, exact) == ["a", "b"]
+
+
+def test_a_floor_is_of_the_draws_that_are_finite():
+    """A root of 1 - a, with a nearly 1, has no number in some draws; of what has hardly any there is no floor."""
+    line, none = (1e-3, 0.0, 0.0), "1 of 2 values are not finite"
+    exact = {name: np.ones(2) for name in ("whole", "most", "few")}
+    draws = [{"whole": line, "most": each, "few": none} for each in (line, none, line, line)]
+    floors, not_finite = frame._floors_of(exact, draws)
+    assert {name: len(each["draws"]) for name, each in floors.items()} == {"whole": 4, "most": 3}
+    assert not_finite == ["most", "few"]
