@@ -145,6 +145,7 @@ def test_a_wrong_derivative_is_told_with_its_parameters():
     assert wrong_derivative(()) is None
     assert wrong_derivative((right,)) is None
     assert "not the derivative of the loss: head.weight (" in wrong_derivative((whole, one, fine))
+    assert wrong_derivative((whole,)).endswith("Where they stop on purpose, say STOPS_GRADIENT = True in the file")
     assert wrong_derivative((unknown,)) is not None
 
 

@@ -198,7 +198,7 @@ def wrong_derivative(derivatives: Sequence[DirectionalDerivative]) -> str | None
     where = f": {some_of(names, 3)}" if names else ""
     return (
         f"the gradients are not the derivative of the loss{where} (central differences {whole.central:.6g}, "
-        f"gradients {whole.gradients:.6g}, along random signs)"
+        f"gradients {whole.gradients:.6g}, along random signs). Where they stop on purpose, say STOPS_GRADIENT = True in the file"
     )
 
 
