@@ -93,7 +93,7 @@ class Shadows(TorchDispatchMode):
     Args:
         draw: the number of a draw of rounding; None for none.
         precision: of tf32 products of float32 round what they multiply, and in halves what autocast hides from a dispatch mode.
-        overflows: what the program's type cannot hold becomes infinite, as it does in the program.
+        overflows: what the program's type cannot hold becomes infinite, or zero, as it does in the program.
 
     `choices`: of each operator that chooses, in order, its name and a checksum of what it chose.
     `taken`: operators that draw at random from numbers, whose results are the program's own: nothing holds them to float64.

@@ -117,6 +117,15 @@ def test_a_wrong_gradient_beside_gates_at_zero_is_found(wrong, name):
     assert [each for each, result in found.items() if each and differs(result)] == [name]
 
 
+@pytest.mark.parametrize(("precision", "of_constant", "is_wrong"), [
+    ("fp32", 1.003, True), ("bf16", 1.003, False), ("fp16", 1.03, True), ("fp16", 1.0004, False), ("bf16", 1.1, True),
+])  # fmt: skip
+def test_a_constant_of_a_derivative_is_rounded_in_halves(precision, of_constant, is_wrong):
+    """That of erf by 0.3 % in bfloat16 and by 0.04 % in float16; what is farther off is wrong in each."""
+    rounded = Cubic(of_constant)
+    assert differs(derivatives(rounded, None, rounded.step(), precision=precision)[""]) is is_wrong
+
+
 def test_a_wrong_gradient_at_a_smooth_place_is_found_though_it_is_right_beside_it():
     """A curve is no kink: its slopes on both sides come nearer."""
     cubic = Cubic()

@@ -19,9 +19,11 @@ _STEP, _BESIDE = 1e-5, 1e-2  # of a parameter's size
 # Right programs are at 0.079 of it at most, the median at 3e-5 (16 programs in three frameworks, torch 2.13.0,
 # tensorflow-cpu 2.21.0, jax 0.10.2, AMD EPYC, 2026-11-25: `python -m benchmarks.own_steps derivatives`).
 _LEAST_SHARE, _SAFETY, _ROUNDING = 1e-5, 30.0, 2.0**-48
+# A program in halves has its constants in halves: the derivative of erf is 1.125 exp(-x^2) in bfloat16, and not 1.1284.
+_SHARES_OF_HALVES = {"bf16": 4 * 2.0**-8, "fp16": 4 * 2.0**-11}
 
 
-def derivatives(oracle: Any, batch: Any, exact: dict[str, np.ndarray]) -> dict[str, dict[str, float]]:
+def derivatives(oracle: Any, batch: Any, exact: dict[str, np.ndarray], *, precision: str = "fp32") -> dict[str, dict[str, float]]:
     """Return the loss's derivative along random signs of all parameters (``), and of each one where that differs.
 
     `central`: by central differences, `gradients`: by the gradients; `error`: what they may differ by.
@@ -30,17 +32,19 @@ def derivatives(oracle: Any, batch: Any, exact: dict[str, np.ndarray]) -> dict[s
     Args:
         oracle: answers without rounding.
         exact: what its step on the batch computes.
+        precision: the program's.
     """
+    share = _SHARES_OF_HALVES.get(precision, _LEAST_SHARE)
     gradients = {name[len("gradients/") :]: value for name, value in exact.items() if name.startswith("gradients/")}
     directions = {name: _direction(name, value) for name, value in oracle.parameters().items() if name in gradients}
-    results = {"": _compared(oracle, batch, gradients, directions, {})}
+    results = {"": _compared(oracle, batch, gradients, directions, {}, share)}
     beside: dict[str, np.ndarray] = {}
     if differs(results[""]) and _is_kink(oracle, batch, directions, results[""]["error"]):
         beside = {name: _BESIDE * direction for name, direction in directions.items()}
         gradients = oracle.gradients_at(batch, beside)
-        results = {"": _compared(oracle, batch, gradients, directions, beside)}
+        results = {"": _compared(oracle, batch, gradients, directions, beside, share)}
     if differs(results[""]):
-        results |= {name: _compared(oracle, batch, gradients, {name: each}, beside) for name, each in directions.items()}
+        results |= {name: _compared(oracle, batch, gradients, {name: each}, beside, share) for name, each in directions.items()}
     return results
 
 
@@ -49,12 +53,12 @@ def differs(result: dict[str, float]) -> bool:
     return not abs(result["central"] - result["gradients"]) <= result["error"]
 
 
-def _compared(oracle: Any, batch: Any, gradients: dict, directions: dict, beside: dict) -> dict[str, float]:
+def _compared(oracle: Any, batch: Any, gradients: dict, directions: dict, beside: dict, share: float) -> dict[str, float]:
     along = math.fsum(float(np.sum(gradients[name] * direction)) for name, direction in directions.items())
     spread = math.sqrt(math.fsum(float(np.sum((gradients[name] * each) ** 2)) for name, each in directions.items()))
     near, nearer = (_central(oracle, batch, directions, step, beside) for step in (_STEP, _STEP / 4))
     rounding = _ROUNDING * abs(oracle.loss_at(batch, beside)) / (_STEP / 4)
-    error = _SAFETY * (abs(near - nearer) + rounding) + _LEAST_SHARE * spread
+    error = _SAFETY * (abs(near - nearer) + rounding) + share * spread
     return {"central": nearer, "gradients": along, "error": error}
 
 

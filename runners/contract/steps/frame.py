@@ -405,7 +405,7 @@ def _oracle(
     derivative: dict[str, dict[str, float]] = {}
     if not (request.looks or request.rows or own.stops_gradient):
         oracle.under(None)
-        derivative = derivatives(oracle, batches(seed), _of_case(expected, STEP))
+        derivative = derivatives(oracle, batches(seed), _of_case(expected, STEP), precision=request.precision)
     draws = _Draws(oracle, cases, expected, choices, events, directory / DRAWN if request.shares_draws else None)
     draws.take_share()
     floors: dict[str, dict[str, Any]] = {}
