@@ -5,7 +5,8 @@ number that the program holds in float32, bfloat16 or float16 is held in float64
 noise, each result is off by as much as rounding to the type that the program holds it in: draws of that are the noise floor.
 
 What comes of whole numbers and constants alone, such as what is drawn at random, rounds only where it is not exact in its type:
-`uniform` gives the program's own numbers, and what is dropped is dropped.
+`uniform` gives the program's own numbers, and what is dropped is dropped. Nor does arithmetic with numbers that their type has
+round where it gives another of them, nor a sum of whole numbers: an index, as `floor(x) + 1`, is one in each draw.
 Loops are carried out round by round. Most operators are NumPy's: to compile each for its shapes took longer than all draws.
 """
 
@@ -71,6 +72,8 @@ _KNOWN_INDICES = 64  # of an equation: each round of a loop has its own
 _WIDE = (np.float64, np.complex128)
 _PRODUCTS = {"dot_general", "conv_general_dilated"}
 _SCALING = {"mul", "div"}
+# Of numbers that their type has they may give another one, which is not rounded.
+_EXACT_OF_EXACT = {"add", "add_any", "sub", "mul", "div", *_ADDING}
 _COMPARING = {"eq", "ne", "lt", "le", "gt", "ge"}
 # Rounding may flip what they choose: a result above another, or not.
 _CHOOSING = {
@@ -364,7 +367,7 @@ class Interpreter:
                 accumulation = accumulation if terms.max(initial=1.0) > 1.0 else 0.0
             else:
                 units = [units[0] * np.sqrt(terms)]
-        if self._random is not None and accumulation:
+        if self._random is not None and accumulation and not all(map(_is_whole, values)):
             unit = _TF32 if self._is_tf32 and equation.name in _PRODUCTS else accumulation
             values = [self._jittered(value, unit) for value in values]
         results = _results(equation, values)
@@ -418,9 +421,12 @@ class Interpreter:
         """Return a result as far off as rounding puts it. unit: of all of it, or of what broadcasts to it."""
         least, is_complex = equation.least[place], result.dtype == np.complex128
         is_fresh = result.base is None and result.flags.writeable and not any(result is value for value in values)
-        exact = None
-        if equation.is_own or (equation.name == "convert_element_type" and not _is_float(equation.given[0])):
-            exact = narrow(result, equation.results[place].dtype).astype(result.dtype) == result
+        exact, aval = None, equation.results[place]
+        may_be_exact = equation.is_own or (equation.name == "convert_element_type" and not _is_float(equation.given[0]))
+        if equation.name in _EXACT_OF_EXACT and _are_held(result.flat[:1], aval).all():
+            may_be_exact |= equation.name not in _ADD_IN_TYPE or bool(np.abs(result).max() * _unit(aval) <= 1.0)
+        if may_be_exact:
+            exact = _are_held(result, aval)
             if exact.all():
                 return result
         if equation.is_scaled and not is_complex:  # the number that it is scaled by is rounded as well, for all elements alike
@@ -527,6 +533,19 @@ def widen(value: Any) -> Any:
 def narrow(value: Any, dtype: Any) -> Any:
     """Return a value in the type that the program holds it in."""
     return value.astype(dtype) if isinstance(value, np.ndarray) and value.dtype != dtype else value
+
+
+def _are_held(numbers: np.ndarray, aval: Any) -> np.ndarray:
+    """Return of each number whether a type has it."""
+    with np.errstate(over="ignore"):
+        return narrow(numbers, aval.dtype).astype(numbers.dtype) == numbers
+
+
+def _is_whole(value: Any) -> bool:
+    """Are all numbers of an array whole? The first one tells most that are not."""
+    if not isinstance(value, np.ndarray) or value.dtype not in _WIDE:
+        return True
+    return all(np.array_equal(part, np.rint(part)) for part in (value.flat[:1], value))
 
 
 def _results(equation: Equation, values: list[Any]) -> list[Any]:

@@ -7,7 +7,8 @@ are the noise floor.
 
 A function's definition is read, which is a message in a format that TensorFlow keeps for saved models; nothing here depends on
 how a release optimises a graph. Choices (comparisons, `argmax`, sorting) are made in float64. What is drawn at random is drawn as
-the program draws it, in its own type.
+the program draws it, in its own type. Arithmetic with numbers that their type has does not round where it gives another of them,
+nor does a sum of whole numbers: an index, as `floor(x) + 1`, is one in each draw.
 """
 
 from __future__ import annotations
@@ -115,6 +116,8 @@ _BY_PLACES = {
 # Each factor of a product rounds it once more.
 _MULTIPLYING = {"Prod", "Cumprod", "SegmentProd", "SegmentProdV2", "UnsortedSegmentProd"}
 _SCALING = {"Mul", "RealDiv", "Div", "DivNoNan", "MulNoNan"}
+# Of numbers that their type has they may give another one, which is not rounded; so may what adds up.
+_ARITHMETIC = {"Add", "AddV2", "Sub", "AddN", *_SCALING}
 # What they say of their arguments is not a number of them.
 _OF_FORM = {
     "Shape", "ShapeN", "Size", "Rank", "VariableShape", "TensorListLength", "TensorListElementShape", "VarIsInitializedOp",
@@ -289,7 +292,8 @@ class Interpreter:
     def _rounded(self, node: _Node, inputs: list, work: Callable[[list], Sequence[Any]]) -> Sequence[Any]:
         self.operators += 1
         adds = node.type not in _MOVING and node.type not in _POINTWISE
-        if self._draw is not None and adds and node.type not in _MULTIPLYING and any(each in _ROUNDED for each in node.types):
+        adds_up = adds and node.type not in _MULTIPLYING and any(each in _ROUNDED for each in node.types)
+        if self._draw is not None and adds_up and not all(map(_is_whole, inputs)):
             # What adds up rounds within itself.
             inputs = [
                 self._noisy(each, _accumulation(node, kind)) if kind in _ROUNDED and each.shape.rank else each
@@ -325,7 +329,7 @@ class Interpreter:
             return result  # a power of two
         exact = result
         result = self._noisy(result, unit)
-        if node.is_own and kind in UNITS:
+        if kind in UNITS and (node.is_own or ((adds or node.type in _ARITHMETIC) and _may_be_held(node, exact, kind))):
             return tf.where(tf.cast(tf.cast(exact, kind), tf.float64) == exact, exact, result)
         if node.scale is not None and kind in UNITS:  # it is rounded as well, for all elements alike
             result = _multiply(self._context, result, self._one(_ACCUMULATION))
@@ -502,6 +506,24 @@ def _is_true(tensor: Any) -> bool:
 def _wide(kind: int) -> int | None:
     """Return the type that numbers of a type are held in here; None for what holds none."""
     return _WIDE if kind in _FLOATS else _COMPLEX.get(kind)
+
+
+def _may_be_held(node: _Node, result: Any, kind: int) -> bool:
+    """Has a type the first number of a result, and all that rows are added up to on the way to it?"""
+    numbers = result.numpy()
+    with np.errstate(over="ignore"):
+        if not (numbers.flat[:1].astype(tf.as_dtype(kind).as_numpy_dtype).astype(np.float64) == numbers.flat[:1]).all():
+            return False
+    is_by_row = node.type in _BY_ROWS or node.type in _BY_PLACES
+    return not is_by_row or float(np.abs(numbers).max(initial=0.0)) * UNITS[kind] <= 1.0
+
+
+def _is_whole(tensor: Any) -> bool:
+    """Are all numbers of a tensor whole? The first one tells most that are not."""
+    if tensor.dtype not in (tf.float64, tf.complex128):
+        return True
+    numbers = tensor.numpy()
+    return all(np.array_equal(part, np.rint(part)) for part in (numbers.flat[:1], numbers))
 
 
 def _accumulation(node: _Node, kind: int) -> float:

@@ -6,7 +6,9 @@ the shadows are the oracle. With noise, each result is off by as much as roundin
 of that are the noise floor.
 
 A shadow belongs to a storage, so that views and operations in place see each other as the program's do. Choices (comparisons,
-`argmax`, sorting) are made on shadows. What is drawn at random, and what comes of no tensor, is the program's own.
+`argmax`, sorting) are made on shadows. What is drawn at random, and what comes of no tensor, is the program's own. Arithmetic
+with numbers that their type has does not round where it gives another of them, nor does a sum of whole numbers: an index, as
+`floor(x) + 1`, is one in each draw.
 """
 
 from __future__ import annotations
@@ -53,13 +55,16 @@ _MOVING = {
     "max_pool3d_with_indices", "adaptive_max_pool2d", "reflection_pad1d", "reflection_pad2d", "replication_pad2d",
     "unfold_copy", "expand_copy", "threshold", "threshold_backward", "masked_select", "nonzero", "unbind_copy", "new_zeros",
     "zeros_like", "ones_like", "empty_like", "full_like", "masked_scatter", "as_strided", "diagonal_backward",
-    "upsample_nearest2d", "upsample_nearest1d", "pixel_shuffle", "channel_shuffle", "hardtanh_backward", "aminmax",
+    "upsample_nearest2d", "upsample_nearest1d", "pixel_shuffle", "channel_shuffle", "hardtanh_backward", "floor", "ceil",
+    "round", "trunc", "median", "nanmedian", "kthvalue", "mode", "cummax", "cummin", "aminmax",
 }  # fmt: skip
 _COMPARING = {"eq", "ne", "lt", "le", "gt", "ge"}
 # The second result of the first is 0 and 1, and to the second no other numbers will do.
 _OF_FLAGS = ("multilabel_margin_loss_forward", "multilabel_margin_loss_backward")
 # A product of matrices within them is one of halves under autocast, though they are called in float32.
 _WITH_PRODUCTS = {"_trilinear", "affine_grid_generator"}
+# Of numbers that their type has they may give another one, which is not rounded; so may what adds up.
+_ARITHMETIC = {"add", "sub", "rsub", "mul", "div"}
 # Products of matrices, in which a GPU may round float32 to TF32.
 _MATRICES = {"mm", "bmm", "addmm", "baddbmm"}
 _PRODUCTS = {
@@ -155,13 +160,6 @@ class Shadows(TorchDispatchMode):
         if name in ("_softmax", "_log_softmax"):
             shadow_args = (*shadow_args[:2], False)  # whether halves to float32
         counts = _counts(name, args, kwargs) if self._random is not None else None
-        if self._random is not None and (operator.adds or counts is not None):
-            jittered = functools.partial(
-                self._jittered, is_product=self._is_tf32 and name in _PRODUCTS, unit=max(_ACCUMULATION, self._unit_within(name))
-            )
-            shadow_args = [
-                each if place in operator.written else _mapped(jittered, each) for place, each in enumerate(shadow_args)
-            ]
         # In a draw the program's numbers need be no nearer than the shadow's: a product of matrices is not made twice.
         # One that is told its type has an argument besides its matrices.
         is_spared = (
@@ -172,6 +170,14 @@ class Shadows(TorchDispatchMode):
             and given[-1].dtype in UNITS  # of any other the shadow itself would come back
         )
         real = None if is_spared else self._as_program(func, name, args, kwargs)
+        adds = (operator.adds or counts is not None) and (real is None or any(map(_is_rounded, _tensors((real,)))))
+        if self._random is not None and adds and not all(map(_is_whole, _tensors((*shadow_args, *shadow_kwargs.values())))):
+            jittered = functools.partial(
+                self._jittered, is_product=self._is_tf32 and name in _PRODUCTS, unit=max(_ACCUMULATION, self._unit_within(name))
+            )
+            shadow_args = [
+                each if place in operator.written else _mapped(jittered, each) for place, each in enumerate(shadow_args)
+            ]
         carry_out = func
         if self._random is not None and name in _FUSED and func in decomposition_table:
             carry_out = self._step_by_step(decomposition_table[func])
@@ -344,22 +350,27 @@ class Shadows(TorchDispatchMode):
         if mine.dtype not in UNITS:
             return
         unit = max(UNITS[mine.dtype], self._unit_within(name))
-        if (name in _MOVING and not adds) or name == "_to_copy":
-            if not any(each.is_floating_point() and UNITS.get(each.dtype, 0.0) < unit for each in given):
-                return
-        elif counts is not None:
-            units = unit + (counts.sqrt() / 3.0) * (counts > 1) * _ACCUMULATION
-            other.mul_(1.0 + self._uniform(other.shape) * units)
+        moves = (name in _MOVING and not adds) or name == "_to_copy"
+        if moves and not any(each.is_floating_point() and UNITS.get(each.dtype, 0.0) < unit for each in given):
             return
-        elif adds:
-            unit += math.sqrt(_terms(name, args, given, mine)) / 3.0 * _ACCUMULATION
-        elif name.startswith("_fused_"):
-            unit *= _FUSED_STEPS
-        other.mul_(self._factor(other, unit))
-        if is_scaled:  # the number that it is scaled by is rounded as well, for all elements alike
-            other.mul_(1.0 + _ACCUMULATION * float(self._uniform(torch.Size([1]))))
-        if mine.dtype == torch.float16:
-            other.add_(self._uniform(other.shape), alpha=_LEAST_HALF)
+        may_be_exact = adds or name in _ARITHMETIC
+        before = other.clone() if may_be_exact and _are_held(other[(0,) * other.ndim], mine.dtype) else None
+        if before is not None and _are_held(before, mine.dtype).all():
+            return
+        if counts is not None:
+            other.mul_(1.0 + self._uniform(other.shape) * (unit + (counts.sqrt() / 3.0) * (counts > 1) * _ACCUMULATION))
+        else:
+            if adds:
+                unit += math.sqrt(_terms(name, args, given, mine)) / 3.0 * _ACCUMULATION
+            elif name.startswith("_fused_"):
+                unit *= _FUSED_STEPS
+            other.mul_(self._factor(other, unit))
+            if is_scaled:  # the number that it is scaled by is rounded as well, for all elements alike
+                other.mul_(1.0 + _ACCUMULATION * float(self._uniform(torch.Size([1]))))
+            if mine.dtype == torch.float16:
+                other.add_(self._uniform(other.shape), alpha=_LEAST_HALF)
+        if before is not None:
+            other.copy_(torch.where(_are_held(before, mine.dtype), before, other))
 
     def _unit_within(self, name: str) -> float:
         """Return the unit of the halves that an operator of float32 multiplies under autocast; 0 without them."""
@@ -477,6 +488,24 @@ def _nearest(value: Any, dtype: torch.dtype) -> Any:
 
 def _is_of(value: Any, dtype: torch.dtype) -> bool:
     return isinstance(value, torch.Tensor) and value.dtype == dtype
+
+
+def _is_rounded(tensor: torch.Tensor) -> bool:
+    """Does a type round? What is told in whole numbers, as `argmax` is, adds up nothing."""
+    return tensor.is_floating_point() or tensor.is_complex()
+
+
+def _are_held(numbers: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    """Return of each number whether a type has it."""
+    return numbers.to(dtype).to(numbers.dtype) == numbers
+
+
+def _is_whole(numbers: torch.Tensor) -> bool:
+    """Are all numbers of a shadow whole? The first one tells most that are not."""
+    if numbers.dtype != torch.float64 or not numbers.numel():
+        return not numbers.is_complex()
+    first = numbers[(0,) * numbers.ndim]
+    return bool(first == first.round()) and bool((numbers == numbers.round()).all())
 
 
 def _narrowed(value: Any, half: torch.dtype) -> Any:

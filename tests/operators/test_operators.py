@@ -268,6 +268,27 @@ def test_a_test_that_fails_at_a_kink_is_told(examiner):
     assert max(found["needs"]) < 1e-4
 
 
+INDEX = {
+    "torch": "x.flatten()[(torch.floor(9 * weight) + 1 + (0 * weight + 1).cumsum(-1)).long()] * weight",
+    "jax": "x.ravel()[(jnp.floor(9 * weight) + 1 + jnp.cumsum(0 * weight + 1)).astype(int)] * weight",
+    "tensorflow": "tf.gather(tf.reshape(x, [-1]), tf.cast(tf.floor(9 * weight) + 1 + tf.cumsum(0 * weight + 1), tf.int32)) * weight",
+}
+
+
+@pytest.mark.parametrize("framework", INDEX)
+def test_an_index_that_is_computed_is_one_in_each_draw(examiner, framework):
+    """Whole numbers do not round: with other elements in each draw, one in a hundred more would be less than a floor."""
+    pytest.importorskip(framework)
+    source = {"torch": TORCH, "jax": JAX, "tensorflow": TENSORFLOW}[framework]
+    body = INDEX[framework]
+    lines = [f"    return {body}" if line.startswith("    return") and "sum(" in line else line for line in source.splitlines()]
+    source = "\n".join(lines)
+    assert examiner(source, body, framework=framework).examine(trial(), calls=1)["kind"] == frame.FINE
+    found = examiner(source, f"1.01 * {body}", framework=framework).examine(trial(), calls=1)
+    assert (found["kind"], found["tensor"]) == (frame.BUG, "outputs/0")
+    assert found["measured"]["outputs/0"][0] > 1e4
+
+
 @pytest.mark.parametrize(
     ("framework", "source", "right", "wrong"),
     [

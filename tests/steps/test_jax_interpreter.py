@@ -130,7 +130,7 @@ def test_a_convolution_in_numpy_equals_that_of_xla(how):
 @pytest.mark.parametrize(("dtype", "unit"), [("float32", 2.0**-24), ("bfloat16", 2.0**-8), ("float16", 2.0**-11)])
 def test_a_result_is_off_by_what_rounding_does_to_its_type(dtype, unit):
     """Uniform in one rounding of the type: at most that, and a third of its square on average."""
-    x = np.full(4096, 3.0, np.float32)
+    x = np.full(4096, np.pi, np.float32)
     flat = _of(lambda x: x.astype(dtype) * x.astype(dtype), x)
     exact, noisy = (Interpreter(draw=draw).run(flat, [x])[0] for draw in (None, 0))
     relative = (noisy - exact) / exact
@@ -142,9 +142,9 @@ def test_a_result_is_off_by_what_rounding_does_to_its_type(dtype, unit):
 
 def test_a_sum_is_off_by_more_for_more_terms():
     """sqrt(terms) / 3 units come on top."""
-    x = np.ones((64, 900), np.float32)
+    x = np.full((64, 900), np.pi, np.float32)
     flat = _of(lambda x: x.sum(1), x)
-    moved = np.concatenate([Interpreter(draw=draw).run(flat, [x])[0] / 900 - 1 for draw in range(8)])
+    moved = np.concatenate([Interpreter(draw=draw).run(flat, [x])[0] / x.sum(1, np.float64) - 1 for draw in range(8)])
     assert np.sqrt(np.mean(moved**2)) == pytest.approx(11 * 2.0**-24 / np.sqrt(3), rel=0.15)
 
 

@@ -9,6 +9,7 @@ UNIT = 2.0**-24
 ROWS = np.array([0] * 900 + [1, 1, 1, 1, 2], np.int32)  # of 6; the last three have no terms
 TERMS = np.array([900, 4, 1])
 DRAWS = 24
+EQUAL = np.full((len(ROWS), 8), np.pi, np.float32)  # whole numbers would add up to one that does not round
 
 
 def _spread(run) -> np.ndarray:
@@ -57,11 +58,11 @@ def _of_tensorflow(tf, function, *arguments):
 @pytest.mark.jax
 def test_rows_of_jax_are_off_by_the_terms_of_each(jax):
     """In an embedding's gradient, a segment sum, and a difference; of axes that are not the first, too."""
-    jnp, ones = jax.numpy, np.ones((len(ROWS), 8), np.float32)
-    assert _is_right(_spread(_of_jax(jax, lambda u: jax.grad(lambda table: (table[ROWS] * u).sum())(jnp.zeros((6, 8))), ones)))
-    assert _is_right(_spread(_of_jax(jax, lambda u: jax.ops.segment_sum(u, ROWS, 6), ones)))
-    assert _is_right(_spread(_of_jax(jax, lambda u: jnp.zeros((6, 8)).at[ROWS].subtract(u), ones)))
-    assert _is_right(_spread(_of_jax(jax, lambda u: jnp.zeros((8, 6)).at[:, ROWS].add(u.T).T, ones)))
+    jnp = jax.numpy
+    assert _is_right(_spread(_of_jax(jax, lambda u: jax.grad(lambda table: (table[ROWS] * u).sum())(jnp.zeros((6, 8))), EQUAL)))
+    assert _is_right(_spread(_of_jax(jax, lambda u: jax.ops.segment_sum(u, ROWS, 6), EQUAL)))
+    assert _is_right(_spread(_of_jax(jax, lambda u: jnp.zeros((6, 8)).at[ROWS].subtract(u), EQUAL)))
+    assert _is_right(_spread(_of_jax(jax, lambda u: jnp.zeros((8, 6)).at[:, ROWS].add(u.T).T, EQUAL)))
 
 
 @pytest.mark.jax
@@ -72,11 +73,10 @@ def test_indices_of_another_round_are_counted_anew(jax):
     def program(u, rows):
         return jax.ops.segment_sum(u, rows, 6)
 
-    ones = np.ones((len(ROWS), 8), np.float32)
-    flat = flatten(jax.make_jaxpr(program)(ones, ROWS))
+    flat = flatten(jax.make_jaxpr(program)(EQUAL, ROWS))
 
     def run(rows):
-        return lambda draw: Interpreter(draw=draw).run(flat, [ones, rows])[0][[1, 0, 2] if rows is other else [0, 1, 2]]
+        return lambda draw: Interpreter(draw=draw).run(flat, [EQUAL, rows])[0][[1, 0, 2] if rows is other else [0, 1, 2]]
 
     other = np.where(ROWS == 0, 1, np.where(ROWS == 1, 0, ROWS))
     assert _is_right(_spread(run(ROWS)))
@@ -96,7 +96,7 @@ def test_a_product_of_many_is_off_by_the_root_of_their_number(jax):
 @pytest.mark.tensorflow
 def test_rows_of_tensorflow_are_off_by_the_terms_of_each(tf):
     """Of segments, and of what leads into a table."""
-    ones, places = np.ones((len(ROWS), 8), np.float32), ROWS[:, None]
+    places = ROWS[:, None]
     functions = [
         lambda u: tf.math.unsorted_segment_sum(u, ROWS, 6),
         lambda u: tf.math.segment_sum(u, ROWS),
@@ -105,12 +105,12 @@ def test_rows_of_tensorflow_are_off_by_the_terms_of_each(tf):
         lambda u: tf.sparse.segment_sum(u, tf.range(len(ROWS)), ROWS),
     ]
     for number, function in enumerate(functions):
-        assert _is_right(_spread(_of_tensorflow(tf, function, ones))), number
+        assert _is_right(_spread(_of_tensorflow(tf, function, EQUAL))), number
 
 
 @pytest.mark.tensorflow
 def test_a_running_sum_and_a_product_of_tensorflow_have_the_terms_of_their_axis(tf):
-    x = np.ones((3, 900), np.float32)
+    x = np.full((3, 900), 1.1, np.float32)
     assert np.allclose(_spread(_of_tensorflow(tf, lambda x: tf.cumsum(x, 1), x)), 11.0, rtol=0.25)
     assert np.allclose(_spread(_of_tensorflow(tf, lambda x: tf.reduce_prod(x, 1, keepdims=True), x)), 30.0, rtol=0.35)
 
@@ -140,7 +140,7 @@ def _complex(run) -> np.ndarray:
 @pytest.mark.parametrize("name", ["product", "transform"])
 def test_a_complex_number_of_jax_is_moved_in_both_parts(jax, name):
     """Its angle is rounded as its size is."""
-    z = (np.arange(1, 65) + 1j * np.arange(64)[::-1]).astype(np.complex64)
+    z = (np.pi * (np.arange(1, 65) + 1j * np.arange(64)[::-1])).astype(np.complex64)
     function = {"product": lambda z: z * z, "transform": jax.numpy.fft.fft}[name]
     moved = _complex(_of_jax(jax, function, z))
     for part in (moved.real, moved.imag):
@@ -150,7 +150,7 @@ def test_a_complex_number_of_jax_is_moved_in_both_parts(jax, name):
 @pytest.mark.tensorflow
 @pytest.mark.parametrize("name", ["product", "transform"])
 def test_a_complex_number_of_tensorflow_is_moved_in_both_parts(tf, name):
-    z = (np.arange(1, 65) + 1j * np.arange(64)[::-1]).astype(np.complex64)
+    z = (np.pi * (np.arange(1, 65) + 1j * np.arange(64)[::-1])).astype(np.complex64)
     function = {"product": lambda z: z * z, "transform": tf.signal.fft}[name]
     moved = _complex(_of_tensorflow(tf, function, z))
     for part in (moved.real, moved.imag):
