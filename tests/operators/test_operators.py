@@ -142,6 +142,16 @@ def test_the_smallest_inputs_still_show_it(examiner):
     assert tried.smallest(found, on_call=lambda: None)["trial"]["sizes"] == {"rows": 1, "columns": 17}
 
 
+def test_the_smallest_inputs_of_a_tile_are_found(examiner):
+    """Of several sizes that fail, the least is made smaller still; the sizes around the file's tile are among those to try."""
+    body = "torch.relu(x * weight)[:, : 200 if x.shape[1] > 200 else None].sum(-1)"
+    tried = examiner(TORCH, body, more="TILES = {'columns': 200}\n")
+    found = [tried.examine(trial(SIZE, columns=columns), calls=2) for columns in (401, 256, 300)]
+    [least] = frame._least_of_each(found)
+    assert least["trial"]["sizes"]["columns"] == 256
+    assert tried.smallest(least, on_call=lambda: None)["trial"]["sizes"] == {"rows": 1, "columns": 201}
+
+
 def test_another_convention_where_the_derivative_jumps_is_a_kink(examiner):
     """At zero, relu's derivative may be 0 or 1: `clamp` says 1. A slope of 2 is between the two nowhere, and a bug."""
     source = TORCH.replace("torch.relu(x * weight).sum(-1)", "(torch.relu(x) + weight).sum(-1)")
@@ -269,9 +279,9 @@ def test_a_test_that_fails_at_a_kink_is_told(examiner):
 
 
 INDEX = {
-    "torch": "x.flatten()[(torch.floor(9 * weight) + 1 + (0 * weight + 1).cumsum(-1)).long()] * weight",
-    "jax": "x.ravel()[(jnp.floor(9 * weight) + 1 + jnp.cumsum(0 * weight + 1)).astype(int)] * weight",
-    "tensorflow": "tf.gather(tf.reshape(x, [-1]), tf.cast(tf.floor(9 * weight) + 1 + tf.cumsum(0 * weight + 1), tf.int32)) * weight",
+    "torch": "x.flatten()[(torch.floor(9 * weight) + (0 * weight + 1).cumsum(-1)).long()] * weight",
+    "jax": "x.ravel()[(jnp.floor(9 * weight) + jnp.cumsum(0 * weight + 1)).astype(int)] * weight",
+    "tensorflow": "tf.gather(tf.reshape(x, [-1]), tf.cast(tf.floor(9 * weight) + tf.cumsum(0 * weight + 1), tf.int32)) * weight",
 }
 
 

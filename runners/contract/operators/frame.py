@@ -28,7 +28,7 @@ from runners.contract.operators.own import (
     named_leaves,
 )
 from runners.contract.operators.request import FILE_NAME, OPTION, OperatorRequest, read_request
-from runners.contract.operators.trials import GIVEN, PLAIN, UNITS, USUAL, Trial, arranged, plan, rounded
+from runners.contract.operators.trials import GIVEN, PLAIN, UNITS, USUAL, Trial, around, arranged, plan, rounded
 from runners.contract.protocol.events import EventWriter, encode_float
 from runners.contract.steps import process
 from runners.contract.steps.own import Batch, OwnFileError
@@ -46,7 +46,6 @@ WRONG = (BUG, RACE, RAISES, WRITES)
 _MOVED = 4.0
 _SIDES = 16
 _SHRINKS = 40
-_SMALLER = (*range(1, 10), 12, 15, 16, 17, 24, 31, 32, 33, 63, 64, 65, 127, 128, 129)
 _EVERY_TRIAL = 2  # calls with the same inputs
 _SMALLER_CALLS = 15  # of a race that is made smaller: one that shows in a fifth of the calls is missed once in thirty times
 _CROSSED = 100.0  # times the median of draws' squared distances
@@ -130,7 +129,7 @@ def _answer(framework: Framework, request: OperatorRequest, directory: Path, eve
         events.advance()
         events.emit("probed", index=number, total=len(trials), name=trial.group, seconds=round(time.monotonic() - started, 3))
     tell_races(results, examiner, calls=request.repeats, on_call=events.advance)
-    smallest = [examiner.smallest(each, on_call=events.advance) for each in _first_of_each(results)]
+    smallest = [examiner.smallest(each, on_call=events.advance) for each in _least_of_each(results)]
     tolerances = {precision: file.tolerance(precision) for precision in precisions}
     content = {
         "usual": file.usual, "precisions": precisions, "results": results, "smallest": smallest,
@@ -168,6 +167,12 @@ def _first_of_each(results: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]
         if result["kind"] in WRONG and key not in seen:
             seen.add(key)
             yield result
+
+
+def _least_of_each(results: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Yield of each kind of failure, by precision and tensor, the result of the least sizes, the first of several."""
+    by_size = sorted(results, key=lambda each: math.prod(each["trial"]["sizes"].values()))
+    return _first_of_each(by_size)
 
 
 def tell_races(results: Sequence[dict[str, Any]], examiner: Examiner, *, calls: int, on_call: Callable[[], None]) -> None:
@@ -267,7 +272,7 @@ class Examiner:
         trial, calls = Trial(**result["trial"]), _SMALLER_CALLS if result["kind"] == RACE else _EVERY_TRIAL
         left = _SHRINKS
         for name in trial.sizes:
-            allowed = self.file.sizes.get(name, _SMALLER)
+            allowed = around(self.file, name)
             for size in [each for each in allowed if each < trial.sizes[name]]:
                 if not left:
                     return result

@@ -38,7 +38,7 @@ def plan(file: OperatorFile, *, precisions: tuple[str, ...], seeds: int, has_lay
     first = precisions[0]
     usual = file.usual
     trials = [Trial(USUAL, seed, usual, first) for seed in range(seeds)]
-    tried = {name: _around(file, name) for name in usual}
+    tried = {name: around(file, name) for name in usual}
     apart = [usual | {name: size} for name, sizes in tried.items() for size in sizes if size != usual[name]]
     chosen = random.Random(_SEED)
     together = [{name: chosen.choice(sizes) for name, sizes in tried.items()} for _ in range(_TOGETHER if len(tried) > 1 else 0)]
@@ -53,7 +53,7 @@ def plan(file: OperatorFile, *, precisions: tuple[str, ...], seeds: int, has_lay
     return trials
 
 
-def _around(file: OperatorFile, name: str) -> list[int]:
+def around(file: OperatorFile, name: str) -> list[int]:
     """Return the sizes to try: those that the file allows; else the least, and all around powers of two and the tile."""
     if name in file.sizes:
         return list(file.sizes[name])
