@@ -48,12 +48,12 @@ class Operator:
 
     def candidate(self, question: Question) -> tuple[Arrays, Batch]:
         given = self._given(question, self._device)
-        found = self._carried_out(self._candidate, given, question, _read)
-        return found, map_leaves(lambda leaf: _read(leaf) if isinstance(leaf, torch.Tensor) else leaf, given)
+        found, arguments = self._carried_out(self._candidate, given, question, _read)
+        return found, map_leaves(lambda leaf: _read(leaf) if isinstance(leaf, torch.Tensor) else leaf, arguments)
 
     def reference(self, question: Question) -> Arrays:
         plain = question._replace(layout="plain" if question.layout != "expanded" else "expanded")
-        return self._carried_out(self._reference, self._given(plain), plain, _read)
+        return self._carried_out(self._reference, self._given(plain), plain, _read)[0]
 
     def exact(self, question: Question, *, draw: int | None = None, moved: Mapping[str, np.ndarray] | None = None) -> Arrays:
         plain = question._replace(layout="plain" if question.layout != "expanded" else "expanded")
@@ -62,7 +62,7 @@ class Operator:
             for name, leaf in named_leaves(given):
                 if moved and name in moved:
                     shadows.of(leaf.detach()).add_(torch.from_numpy(np.asarray(moved[name])))
-            found = self._carried_out(self._reference, given, plain, shadows.array)
+            found, _ = self._carried_out(self._reference, given, plain, shadows.array)
         self._choices = shadows.choices
         return found
 
@@ -86,9 +86,9 @@ class Operator:
 
     def _carried_out(
         self, function: Callable[[Batch], Any], given: Batch, question: Question, read: Callable[[Any], np.ndarray]
-    ) -> Arrays:
-        """Return what a function gives, and gradients."""
-        arguments = map_leaves(lambda leaf: _laid_out(leaf, question.layout), given)
+    ) -> tuple[Arrays, Batch]:
+        """Return what a function gives, and gradients; and its arguments after it, which are none of autograd's leaves."""
+        arguments = map_leaves(lambda leaf: _laid_out(_copied(leaf), question.layout), given)
         result = function(arguments)
         outputs = [(name, leaf) for name, leaf in named_leaves(result) if isinstance(leaf, torch.Tensor)]
         if not outputs:
@@ -104,13 +104,17 @@ class Operator:
         for name, leaf in named_leaves(given):
             if name in question.differentiated:
                 found[f"gradients/{name}"] = np.zeros(tuple(leaf.shape)) if leaf.grad is None else read(leaf.grad)
-        return found
+        return found, arguments
 
     def _cotangent(self, question: Question, place: int, output: Any) -> Any:
         if question.layout == "expanded":
             return torch.ones((), dtype=output.dtype, device=output.device).expand(output.shape)
         numbers = torch.from_numpy(question.cotangent(place, output.shape)).to(output.device, output.dtype)
         return _laid_out(numbers, question.layout)
+
+
+def _copied(leaf: Any) -> Any:
+    return leaf.clone() if isinstance(leaf, torch.Tensor) else leaf
 
 
 def _laid_out(leaf: Any, layout: str) -> Any:

@@ -229,6 +229,13 @@ def test_an_input_that_is_written_to_is_told(examiner):
     assert (found["kind"], found["tensor"]) == (frame.WRITES, "x")
 
 
+@pytest.mark.parametrize("layout", ["plain", "transposed", "strided", "offset"])
+def test_an_input_with_a_gradient_may_be_written_to(examiner, layout):
+    """As that of a layer within a network; it is told in each layout, and no error of autograd's."""
+    found = examiner(TORCH, "x.mul_(weight).relu_().sum(-1)").examine(trial(LAYOUT, layout=layout), calls=1)
+    assert (found["kind"], found["tensor"]) == (frame.WRITES, "x")
+
+
 def test_an_overflow_that_the_reference_has_not_is_a_bug(examiner):
     """A softmax without its largest logit; where the reference overflows as well, nothing can be said."""
     source = TORCH.replace("torch.relu(x * weight).sum(-1)", "x.softmax(-1)").replace("x, weight", "x, **rest")
