@@ -128,4 +128,16 @@ def _typed(leaf: np.ndarray, precision: str) -> Any:
     return leaf.astype(_TYPES[precision]) if leaf.dtype.kind == "f" else np.asarray(jnp.asarray(leaf))
 
 
-FRAMEWORK = Framework("jax", set_up_file, describe, to_numpy, Operator)
+def _to_numpy(inputs: Batch) -> Batch:
+    """Return inputs as NumPy arrays; those in bfloat16 in float32, since another precision is tried. Keys stay keys."""
+
+    def plain(leaf: Any) -> Any:
+        kind = getattr(leaf, "dtype", None)
+        if kind is not None and jax.dtypes.issubdtype(kind, jax.dtypes.extended):
+            return leaf
+        return to_numpy(leaf.astype(np.float32) if kind == jnp.bfloat16 else leaf)
+
+    return map_leaves(plain, inputs)
+
+
+FRAMEWORK = Framework("jax", set_up_file, describe, _to_numpy, Operator)

@@ -136,9 +136,18 @@ def _read(tensor: Any) -> np.ndarray:
     return found.astype(np.float32) if tf.as_dtype(found.dtype) in (tf.bfloat16, tf.float16) else found
 
 
+def _to_numpy(inputs: Batch) -> Batch:
+    """Return inputs as NumPy arrays; those in bfloat16 in float32, since the precision that is tried is another."""
+    return map_leaves(lambda leaf: leaf.astype(np.float32) if _is_bfloat16(leaf) else leaf, to_numpy(inputs))
+
+
+def _is_bfloat16(leaf: Any) -> bool:
+    return isinstance(leaf, np.ndarray) and leaf.dtype == tf.bfloat16.as_numpy_dtype
+
+
 def _set_up(request: OperatorRequest) -> None:
     require_cpu(request.device)
     set_threads(request.threads)
 
 
-FRAMEWORK = Framework("tensorflow", _set_up, describe, to_numpy, Operator)
+FRAMEWORK = Framework("tensorflow", _set_up, describe, _to_numpy, Operator)

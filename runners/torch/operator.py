@@ -132,4 +132,9 @@ def _read(tensor: Any) -> np.ndarray:
     return (tensor.detach().float() if tensor.is_floating_point() else tensor.detach()).cpu().numpy().copy()
 
 
-FRAMEWORK = Framework("torch", _set_up, describe, to_numpy, Operator)
+def _to_numpy(inputs: Batch) -> Batch:
+    """Return inputs as NumPy arrays; those in bfloat16 in float32, since the precision that is tried is another."""
+    return to_numpy(map_leaves(lambda leaf: leaf.float() if getattr(leaf, "dtype", None) == torch.bfloat16 else leaf, inputs))
+
+
+FRAMEWORK = Framework("torch", _set_up, describe, _to_numpy, Operator)

@@ -258,6 +258,35 @@ def test_what_raises_and_what_is_refused_are_told_apart(examiner):
     assert "sixteens" in found["message"]
 
 
+@pytest.mark.parametrize(
+    ("framework", "source", "given", "made"),
+    [
+        ("torch", TORCH, "torch.randn(rows, columns, generator=generator)", "{}.bfloat16()"),
+        ("jax", JAX, "random.standard_normal((rows, columns), np.float32)", "jnp.asarray({}, jnp.bfloat16)"),
+        ("tensorflow", TENSORFLOW, "random.standard_normal((rows, columns), np.float32)", "tf.cast({}, tf.bfloat16)"),
+    ],
+)
+def test_inputs_in_bfloat16_are_differentiated_too(examiner, framework, source, given, made):
+    """NumPy has no such type."""
+    pytest.importorskip(framework)
+    tried = examiner(source.replace(given, made.format(given)), "reference(x, weight)", framework=framework)
+    found = tried.examine(trial(precision="bf16"), calls=1)
+    assert found["kind"] == frame.FINE
+    assert len(found["measured"]) == 3
+
+
+@pytest.mark.parametrize("key", ["PRNGKey", "key"])
+def test_a_random_key_is_an_argument(examiner, key):
+    """Both kinds of JAX's."""
+    pytest.importorskip("jax")
+    source = JAX.replace("random.random(columns, np.float32)", f"jax.random.{key}(seed)")
+    source = source.replace("x * weight", "drawn(x, weight)")
+    more = "import jax\ndef drawn(x, key):\n    return jnp.where(jax.random.bernoulli(key, 0.5, x.shape), x, 0)\n"
+    right, wrong = "jnp.tanh(drawn(x, weight)).sum(-1)", "jnp.tanh(drawn(x, jax.random.fold_in(weight, 0))).sum(-1)"
+    assert examiner(source, right, framework="jax", more=more).examine(trial(), calls=1)["kind"] == frame.FINE
+    assert examiner(source, wrong, framework="jax", more=more).examine(trial(), calls=1)["kind"] == frame.BUG
+
+
 def test_inputs_that_are_not_of_the_seed_alone_are_refused(examiner):
     """Else nothing that is found could be shown again."""
     source = TORCH.replace("generator=generator), \"weight\"", "), \"weight\"")
