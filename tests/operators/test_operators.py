@@ -246,6 +246,42 @@ def test_an_overflow_that_the_reference_has_not_is_a_bug(examiner):
     assert examiner(both, naive).examine(trial(VALUES, values="large"), calls=1)["kind"] == frame.UNSTABLE
 
 
+def test_infinities_of_a_mask_are_to_be_there(examiner):
+    """A mask that hides one number less is a bug, and so is a wrong number beside infinities; other values may overflow."""
+    source = TORCH.replace("torch.relu(x * weight).sum(-1)", "masked(x.detach() * weight.detach(), 0)")
+    more = """
+def masked(x, first):
+    return x.masked_fill(~torch.ones(x.shape, dtype=torch.bool).tril(first), float("-inf"))
+"""
+    wide, scaled = "masked(x.detach() * weight.detach(), 1)", "1.001 * masked(x.detach() * weight.detach(), 0)"
+    for body, expected in ((wide.replace("1", "0"), frame.FINE), (wide, frame.BUG), (scaled, frame.BUG)):
+        assert examiner(source, body, more=more).examine(trial(), calls=1)["kind"] == expected
+    assert examiner(source, wide, more=more).examine(trial(VALUES, values="halves"), calls=1)["kind"] == frame.FINE
+
+
+def test_what_leaves_the_range_of_float16_in_the_reference_too_hides_nothing_else(examiner):
+    """Sums of squares beyond 65,504, which the reference may reach earlier than a candidate that adds up in float32."""
+    source = TORCH.replace("torch.relu(x * weight).sum(-1)", "torch.cat([(90 * x).square().sum(-1), x.sum(-1)])")
+    source = source.replace("x, weight", "x, **rest")
+    right = "torch.cat([(90 * x.float()).square().sum(-1), x.float().sum(-1)]).to(x.dtype)"
+    wrong = right.replace("x.float().sum(-1)]", "1.1 * x.float().sum(-1)]")
+    assert examiner(source, right).examine(trial(precision="fp16"), calls=1)["kind"] == frame.UNSTABLE
+    found = examiner(source, wrong).examine(trial(precision="fp16"), calls=1)
+    assert (found["kind"], found["tensor"]) == (frame.BUG, "outputs/0")
+    assert found["elements"]["index"][0] >= 6
+
+
+@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+def test_a_wrong_index_is_a_bug(examiner, precision):
+    """Whole numbers have no rounding that one of many might hide in."""
+    source = TORCH.replace("torch.relu(x * weight).sum(-1)", "x.argmax(-1)").replace("x, weight", "x, **rest")
+    of_more = trial(rows=256, columns=300, precision=precision)
+    assert examiner(source, "x.argmax(-1)").examine(of_more, calls=1)["kind"] == frame.FINE
+    off_by_one = "x.argmax(-1) + (torch.arange(x.shape[0]) == 7)"
+    found = examiner(source, off_by_one).examine(of_more, calls=1)
+    assert (found["kind"], found["tensor"], found["elements"]["index"]) == (frame.BUG, "outputs/0", [7])
+
+
 def test_what_raises_and_what_is_refused_are_told_apart(examiner):
     """An error of the candidate is its own; one of inputs means that there is no such size."""
     body = "torch.relu(x * weight).view(-1, 16).sum(-1)"
