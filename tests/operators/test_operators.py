@@ -282,6 +282,13 @@ def test_a_wrong_index_is_a_bug(examiner, precision):
     assert (found["kind"], found["tensor"], found["elements"]["index"]) == (frame.BUG, "outputs/0", [7])
 
 
+def test_what_does_not_jump_is_no_kink(examiner):
+    """In bfloat16 moved inputs reach what is two hundredths off; half of the move reaches half as far."""
+    source = TORCH.replace("torch.relu(x * weight).sum(-1)", "x * weight")
+    found = examiner(source, "1.025 * (x * weight)").examine(trial(precision="bf16"), calls=1)
+    assert (found["kind"], found["tensor"]) == (frame.BUG, "outputs/0")
+
+
 def test_what_raises_and_what_is_refused_are_told_apart(examiner):
     """An error of the candidate is its own; one of inputs means that there is no such size."""
     body = "torch.relu(x * weight).view(-1, 16).sum(-1)"

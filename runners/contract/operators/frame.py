@@ -1,8 +1,8 @@
 """The frame of a runner of operators: what each trial measures, and what is made of it.
 
 The reference in float64 says what is right, and draws of rounding how far a correct operator may be from it. What is farther off
-is told apart here, where the inputs are at hand: other bits from equal ones are a race; what the reference gives for inputs that
-are moved by as much as rounding moves them, on one side or the other, is a kink; all else is a bug.
+is told apart here, where the inputs are at hand: other bits from equal ones are a race; what the reference, where it jumps, gives
+for inputs that are moved by as much as rounding moves them, on one side or the other, is a kink; all else is a bug.
 """
 
 from __future__ import annotations
@@ -428,10 +428,14 @@ class Examiner:
             return told | {"kind": KINK}
         return told | {"kind": BUG}
 
-    def _sides(self, question: Question, exact: _Exact) -> tuple[Arrays, Arrays]:
-        """Return the least and the largest of each element for inputs that are moved by as much as rounding moves them."""
+    def _sides(self, question: Question, exact: _Exact) -> tuple[Arrays, Arrays, Arrays]:
+        """Return the least and the largest of each element for inputs that are moved by as much as rounding moves them.
+
+        And whether it jumps there: half of a move makes half of the difference of what does not.
+        """
         low = {name: tensor.copy() for name, tensor in exact.tensors.items()}
         high = {name: tensor.copy() for name, tensor in exact.tensors.items()}
+        jumps = {name: np.zeros(tensor.shape, bool) for name, tensor in exact.tensors.items()}
         random = np.random.default_rng(question.seed)
         unit = _MOVED * UNITS[question.precision]
         for side in range(_SIDES):
@@ -441,23 +445,25 @@ class Examiner:
                     size = float(np.sqrt(np.mean(np.square(leaf, dtype=np.float64)))) if leaf.size else 0.0
                     signs = (1.0, -1.0)[side] if side < 2 else random.choice((-1.0, 1.0), size=leaf.shape)
                     moved[name] = signs * unit * np.maximum(np.abs(leaf, dtype=np.float64), size or 1.0)
-            for name, tensor in self.operator.exact(question, moved=moved).items():
-                if tensor.shape == low[name].shape:
-                    low[name], high[name] = np.fmin(low[name], tensor), np.fmax(high[name], tensor)
-        return low, high
+            whole = self.operator.exact(question, moved=moved)
+            half = self.operator.exact(question, moved={name: each / 2.0 for name, each in moved.items()})
+            for name, tensor in exact.tensors.items():
+                if whole[name].shape == half[name].shape == tensor.shape:
+                    low[name], high[name] = np.fmin(low[name], whole[name]), np.fmax(high[name], whole[name])
+                    bend = np.abs(_clipped(whole[name]) - 2.0 * _clipped(half[name]) + _clipped(tensor))
+                    jumps[name] |= bend > _PARTING * exact.scales[name]
+        return low, high, jumps
 
     def _explained(self, question: Question, answer: Arrays, exact: _Exact, out: Sequence[str]) -> bool:
-        """Is what is out between what the reference gives on one side and on the other, and far apart there?"""
-        low, high = self._sides(question, exact)
+        """Is what is out between what the reference gives on one side and on the other, where it jumps?"""
+        low, high, jumps = self._sides(question, exact)
         for name in out:
             if answer.get(name) is None or answer[name].shape != low[name].shape:
                 return False
-            observed, scale = np.asarray(answer[name], np.float64), exact.scales[name]
-            outside = np.maximum(np.maximum(low[name] - observed, observed - high[name]), 0.0)
-            outside = np.where(np.isfinite(exact.tensors[name]), outside, 0.0)
-            beyond = float(np.linalg.norm(outside)) / max(exact.floors[name], 1e-300)
-            jumps = high[name] - low[name] > _PARTING * _MOVED * scale
-            if not beyond <= exact.limits[name] or not jumps.any():
+            has_sides = jumps[name] & ~np.isnan(answer[name]) & ~np.isnan(exact.tensors[name])
+            nearest = np.where(has_sides, np.clip(answer[name], low[name], high[name]), exact.tensors[name])
+            beyond = float(np.linalg.norm(_difference(answer[name], nearest))) / max(exact.floors[name], 1e-300)
+            if not beyond <= exact.limits[name]:
                 return False
         return True
 
@@ -479,9 +485,8 @@ class Examiner:
 
     def _is_at_kink(self, question: Question, fails: Arrays, exact: _Exact) -> bool:
         """Do elements that fail the user's test jump, within what rounding moves the inputs by?"""
-        low, high = self._sides(question, exact)
-        jumps = {name: high[name] - low[name] > _PARTING * _MOVED * exact.scales[name] for name in fails}
-        return any(fails[name].shape == jump.shape and bool((fails[name] & jump).any()) for name, jump in jumps.items())
+        _, _, jumps = self._sides(question, exact)
+        return any(fails[name].shape == jumps[name].shape and bool((fails[name] & jumps[name]).any()) for name in fails)
 
 
 def _difference(observed: np.ndarray, exact: np.ndarray) -> np.ndarray:
