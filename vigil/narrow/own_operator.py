@@ -91,7 +91,8 @@ def carried_out(function, wide):
 
     given = mapped(tensor, made)
     before = dict(named(mapped(lambda leaf: leaf.detach().clone() if torch.is_tensor(leaf) else leaf, given)))
-    result = called(function, mapped(lambda leaf: laid_out(leaf), given))
+    arguments = mapped(lambda leaf: laid_out(leaf.clone()) if torch.is_tensor(leaf) else leaf, given)
+    result = called(function, arguments)
     outputs = [(name, leaf) for name, leaf in named(result) if torch.is_tensor(leaf)]
     found = {{f"outputs/{{name}}": leaf for name, leaf in outputs}}
     pulled = [(place, leaf) for place, (_, leaf) in enumerate(outputs) if leaf.requires_grad]
@@ -99,10 +100,10 @@ def carried_out(function, wide):
         numbers = [torch.from_numpy(np.array(cotangent(place, leaf.shape), np.float32)) for place, leaf in pulled]
         numbers = [laid_out(each.to(torch.{kind}).to(leaf.dtype)) for each, (_, leaf) in zip(numbers, pulled)]
         torch.autograd.backward([leaf for _, leaf in pulled], {numbers})
-    for name, leaf in named(given):
+    for (name, leaf), (_, argument) in zip(named(given), named(arguments)):
         if torch.is_tensor(leaf):
             found[f"gradients/{{name}}"] = torch.zeros_like(leaf) if leaf.grad is None else leaf.grad
-            found[f"inputs/{{name}}"], found[f"before/{{name}}"] = leaf, before[name]
+            found[f"inputs/{{name}}"], found[f"before/{{name}}"] = argument, before[name]
     return {{name: leaf.detach().double().numpy() if leaf.is_floating_point() else leaf.numpy() for name, leaf in found.items()}}
 
 
@@ -258,9 +259,10 @@ _PROGRAMS = {
 }
 _TEMPLATES = {"torch": _TORCH, "jax": _JAX, "tensorflow": _TENSORFLOW}
 _TO_NUMPY = {
-    "torch": "leaf.detach().cpu().numpy() if torch.is_tensor(leaf) else leaf",
-    "jax": "np.asarray(jnp.asarray(leaf)) if isinstance(leaf, (np.ndarray, jax.Array)) else leaf",
-    "tensorflow": "leaf.numpy() if tf.is_tensor(leaf) else leaf",
+    "torch": "(leaf.float() if leaf.dtype == torch.bfloat16 else leaf).detach().cpu().numpy() if torch.is_tensor(leaf) else leaf",
+    "jax": "leaf if not isinstance(leaf, (np.ndarray, jax.Array)) or jnp.issubdtype(leaf.dtype, jax.dtypes.extended) "
+    "else np.asarray(jnp.asarray(leaf, jnp.float32 if leaf.dtype == jnp.bfloat16 else None))",
+    "tensorflow": "(tf.cast(leaf, tf.float32) if leaf.dtype == tf.bfloat16 else leaf).numpy() if tf.is_tensor(leaf) else leaf",
 }
 _RAISES = '''
 try:

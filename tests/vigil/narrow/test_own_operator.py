@@ -116,6 +116,21 @@ def test_a_script_says_whether_the_operator_is_right(tmp_path, factor, kind) -> 
     assert "in outputs/0 [" in outcome.line
 
 
+@pytest.mark.torch
+def test_a_script_shows_an_input_that_is_written_to(tmp_path) -> None:
+    """One with a gradient, which `inputs` gives in bfloat16."""
+    source = HEAD.format(**TORCH, candidate="x.mul_(2).sum(-1)").replace("np.float32) + 0.5", "np.float32)")
+    source = source.replace('{"x": random.random((rows, columns), np.float32)', '{"x": torch.ones(rows, columns).bfloat16()')
+    inputs = Inputs(seed=0, sizes={"rows": 2}, precision="bf16", values="given", layout="transposed")
+    own = OwnText(tmp_path / "my_op.py", source)
+    [first, *_] = scripts_of("torch", "eager", frame.WRITES, "x", 1, inputs, {}, tmp_path, own, ["What it shows."])
+    script = tmp_path / "script.py"
+    script.write_text(first, encoding="utf-8")
+    outcome = run_script(script, Path(sys.executable), modules=("torch",))
+    assert outcome.kind == WRONG, outcome
+    assert "got 2.0 expected 1.0 in x [" in outcome.line
+
+
 BY_NAME = "globals()['_kernel_' + 'tanh'](x)"
 KERNEL = """
 
