@@ -9,6 +9,7 @@ import pytest
 
 from vigil.cli.main import main
 from vigil.documents.operator import OperatorVerification
+from vigil.operators.verify import is_operator
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -87,6 +88,14 @@ def test_wrong_usage_is_said(place, capsys, arguments, message):
     small((ROOT / "examples" / "operator_torch.py").read_text(encoding="utf-8"), place)
     assert main(["verify", "my_op.py", *arguments]) == 2
     assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("form", ["from {} import candidate, reference", "from {} import fast as candidate, slow as reference"])
+def test_functions_may_be_imported(tmp_path, form):
+    """As a kernel that lies in a package of its own."""
+    file = tmp_path / "my_op.py"
+    file.write_text(f"import torch\n{form.format('kernels')}\n\n\ndef inputs(seed):\n    return ()\n", encoding="utf-8")
+    assert is_operator(file)
 
 
 def test_seeds_are_of_operators_alone(place, capsys):

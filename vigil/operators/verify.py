@@ -47,6 +47,8 @@ def is_operator(file: Path) -> bool:
     defined = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
     assigned = (target for node in tree.body if isinstance(node, ast.Assign) for target in node.targets)
     defined |= {target.id for target in assigned if isinstance(target, ast.Name)}
+    imported = (name for node in tree.body if isinstance(node, ast.ImportFrom) for name in node.names)
+    defined |= {name.asname or name.name for name in imported}
     return len({INPUTS, CANDIDATE, REFERENCE} & defined) > 1
 
 
