@@ -96,6 +96,8 @@ def _elements(finding: OperatorFinding) -> str:
     each = finding.elements
     place = f"[{', '.join(map(str, each.index))}]" if each.index else ""
     farthest = f"{finding.tensor}{place} is {each.got:.6g}, and should be {each.expected:.6g}"
+    if not each.out:
+        return f": no element stands out, all {each.of:,} together do; {farthest}"
     return f": {each.out:,} of {each.of:,} elements are out; {farthest}"
 
 

@@ -128,6 +128,7 @@ def test_the_block_says_what_each_failure_is(monkeypatch):
     results = [result(frame.FINE, seed=seed, needs=needs, test_fails=True) for seed in range(10)]
     results += [result(frame.BUG, seed=1, needs=needs, test_fails=False), result(frame.KINK, "values")]
     small = result(frame.BUG) | {"trial": _TRIAL | {"sizes": {"rows": 1}, "seed": 1}}
+    results[-1]["elements"] = results[-1]["elements"] | {"out": 0}
     answers = answers_of(*results, smallest=[small], tolerance={"atol": 1e-6, "rtol": 0.0})
     findings = findings_of(answers, threads=1)
     process = OperatorProcess(
@@ -146,6 +147,7 @@ def test_the_block_says_what_each_failure_is(monkeypatch):
     flat = " ".join(text.split())
     assert text.startswith("REGRESSED: my_op.py, torch 2.13.0, eager: 1 wrong tensor; some inputs lie where")
     assert "shown by inputs(1, rows=1) in fp32: 1 of 8 elements are out; gradients/x[3] is 1, and should be 2" in flat
+    assert "in fp32: no element stands out, all 8 together do; gradients/x[3] is 1, and should be 2" in flat
     assert "your test's tolerance is too tight: rounding needs atol " in flat
     assert "it fails in 10 of 11" in flat
     assert "60 calls with the same inputs gave one result" in flat
