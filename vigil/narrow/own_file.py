@@ -230,16 +230,21 @@ expected = {expected}
 tolerance = {tolerance!r}
 
 
+def distance(got):
+    is_same = np.isnan(expected) | (got == expected)  # what is no number is held to nothing
+    with np.errstate(invalid="ignore"):
+        return np.where(is_same, 0.0, got - expected)
+
+
 def is_right(got):
-    held = np.isfinite(expected)  # what is no number is held to nothing
-    return got.shape == expected.shape and bool(np.linalg.norm((got - expected)[held]) <= tolerance)
+    return got.shape == expected.shape and bool(np.linalg.norm(distance(got)) <= tolerance)
 
 
 {loop}word = "RIGHT" if is_right(got) else "WRONG"
 if got.shape != expected.shape:
     print(word, "got shape", got.shape, "expected shape", expected.shape)
 else:
-    off = np.where(np.isfinite(expected), np.nan_to_num(np.abs(got - expected), nan=np.inf), 0.0)
+    off = np.nan_to_num(np.abs(distance(got)), nan=np.inf)
     farthest = np.unravel_index(np.argmax(off), off.shape) if off.size else ()
     print(word, "got", got[farthest], "expected", expected[farthest], "in", {tensor!r}, list(map(int, farthest)))
 raise SystemExit(word == "WRONG")

@@ -117,6 +117,23 @@ def test_a_script_says_whether_the_operator_is_right(tmp_path, factor, kind) -> 
 
 
 @pytest.mark.torch
+def test_a_script_shows_an_infinity_that_is_lost(tmp_path) -> None:
+    """A mask lets one number more through."""
+    masked = "x.masked_fill(~torch.ones(x.shape, dtype=torch.bool).tril({}), float('-inf'))"
+    source = HEAD.format(imported="import torch", reference=masked.format(0), candidate=masked.format(1))
+    inputs = Inputs(seed=0, sizes={"rows": 1, "columns": 3}, precision="fp32", values="given", layout="plain")
+    write_arrays(tmp_path / frame.RIGHT, {"outputs/0": np.array([[0.5, -np.inf, -np.inf]])})
+    answer = {"floors": {"outputs/0": 1e-6}, "limits": {"outputs/0": 3.0}}
+    own = OwnText(tmp_path / "my_op.py", source)
+    [first, *_] = scripts_of("torch", "eager", frame.BUG, "outputs/0", 1, inputs, answer, tmp_path, own, ["What it shows."])
+    script = tmp_path / "script.py"
+    script.write_text(first, encoding="utf-8")
+    outcome = run_script(script, Path(sys.executable), modules=("torch",))
+    assert outcome.kind == WRONG, outcome
+    assert "expected -inf in outputs/0 [0, 1]" in outcome.line
+
+
+@pytest.mark.torch
 def test_a_script_shows_an_input_that_is_written_to(tmp_path) -> None:
     """One with a gradient, which `inputs` gives in bfloat16."""
     source = HEAD.format(**TORCH, candidate="x.mul_(2).sum(-1)").replace("np.float32) + 0.5", "np.float32)")
