@@ -96,7 +96,7 @@ def judge(old: ComparedSide, new: ComparedSide, *, metric: Metric, n_test: int) 
         if says_nothing := why_blind(difference.detectable, mean=mean, metric=metric, of="OLD's mean"):
             name, reason = ReleaseVerdict.CANNOT_TELL, says_nothing
     verdict = ComparisonVerdict(name=name, reason=reason, exit_code=name.exit_code)
-    return PairJudgement(verdict, difference, _remarks(old, new, is_identical=name is ReleaseVerdict.IDENTICAL))
+    return PairJudgement(verdict, difference, _remarks(old, new))
 
 
 def _verdict(old: ComparedSide, new: ComparedSide, difference: ReleaseDifference | None) -> tuple[ReleaseVerdict, str]:
@@ -104,7 +104,7 @@ def _verdict(old: ComparedSide, new: ComparedSide, difference: ReleaseDifference
     if problems or difference is None:
         return ReleaseVerdict.COULD_NOT_RUN, "; ".join(problems) or "no run finished on both sides"
     step = f"one training step under NEW is wrong: {_what_is_wrong(new.verify)}" if new.is_wrong and new.verify else ""
-    is_identical = old.states == new.states and old.values == new.values and None not in old.states.values()
+    is_identical = _has_same_states(old, new) and old.values == new.values
     if difference.decision in (LOWER, HIGHER):
         name = ReleaseVerdict.NEW_LOWER if difference.decision == LOWER else ReleaseVerdict.NEW_HIGHER
         return name, "; ".join(filter(None, [f"p = {difference.p_value:.2g}, false alarms {1 - COVERAGE:.2g}", step]))
@@ -120,11 +120,17 @@ def _verdict(old: ComparedSide, new: ComparedSide, difference: ReleaseDifference
         return ReleaseVerdict.IDENTICAL, f"the final states of all {len(new.values)} seeds are equal bit for bit"
     if difference.decision == TOO_FEW:
         return ReleaseVerdict.TOO_FEW_RUNS, "nothing tells how much runs scatter: give two seeds or more"
+    moved = "final states differ, the metric does not"
+    if _has_same_states(old, new):
+        moved = "final states are equal bit for bit, and evaluation gives other numbers of them, by no more than runs differ"
     if old.is_verified and new.is_verified:
-        reason = "final states differ, the metric does not, and one training step is within its limits under both"
-        return ReleaseVerdict.MOVED, reason
+        return ReleaseVerdict.MOVED, f"{moved}, and one training step is within its limits under both"
     lacking = " and ".join(side.name for side in (old, new) if not side.is_verified)
-    return ReleaseVerdict.NO_DIFFERENCE, f"final states differ, the metric does not; not verified against float64: {lacking}"
+    return ReleaseVerdict.NO_DIFFERENCE, f"{moved}; not verified against float64: {lacking}"
+
+
+def _has_same_states(old: ComparedSide, new: ComparedSide) -> bool:
+    return old.states == new.states and None not in old.states.values()
 
 
 def _what_is_wrong(verify: FirstRung) -> str:
@@ -133,7 +139,7 @@ def _what_is_wrong(verify: FirstRung) -> str:
     return verify.verdict.reason if verify.verdict else ""
 
 
-def _remarks(old: ComparedSide, new: ComparedSide, *, is_identical: bool) -> tuple[str, ...]:
+def _remarks(old: ComparedSide, new: ComparedSide) -> tuple[str, ...]:
     remarks = []
     if old.release.key and old.release.key == new.release.key:
         remarks.append("OLD and NEW are the same packages: this compares a release with itself")
@@ -143,7 +149,7 @@ def _remarks(old: ComparedSide, new: ComparedSide, *, is_identical: bool) -> tup
             verdict = side.verify.verdict
             not_right.setdefault(f"{verdict.name}: {verdict.reason}".rstrip("."), []).append(side.name)
     remarks += [f"one training step under {' and '.join(names)}: {what}" for what, names in not_right.items()]
-    if old.values and new.values and not is_identical:
+    if old.values and new.values and not _has_same_states(old, new):
         remarks.append("without --determinism on, final states may differ from run to run under one release, too")
     if old.first_step_seconds and new.first_step_seconds:
         remarks.append("first step and images/second are medians of a few runs on a machine that may be busy: not judged")

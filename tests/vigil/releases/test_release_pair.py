@@ -107,6 +107,17 @@ def test_every_pair_of_sides_has_its_verdict(old, new, expected):
     assert verdict_of(side("OLD", **old), side("NEW", **new)) == expected
 
 
+@pytest.mark.parametrize("verify", [RIGHT, UNSEEN])
+def test_an_evaluation_that_moves_alone_is_told_as_that(verify):
+    """The parameters are the same, and the numbers made of them are not: nobody is told that states differ."""
+    judged = judge(side("OLD"), side("NEW", shift=0.1, verify=verify), metric=METRIC, n_test=4000)
+    assert judged.verdict.reason.startswith("final states are equal bit for bit, and evaluation gives other numbers of them")
+    assert not any("final states may differ" in remark for remark in judged.remarks)
+    moved = judge(side("OLD"), side("NEW", bits="cd", shift=0.1, verify=verify), metric=METRIC, n_test=4000)
+    assert moved.verdict.reason.startswith("final states differ, the metric does not")
+    assert any("final states may differ" in remark for remark in moved.remarks)
+
+
 def test_no_difference_says_nothing_where_a_model_that_learned_nothing_would_not_be_seen():
     """Three runs see three points; chance is half a point away. A verified step or equal bits still say what they say."""
     blind = METRIC.replace(chance=88.0)
