@@ -336,6 +336,9 @@ class _Step(abc.ABC):
         """Return the parameters and what the optimizer keeps after a step with these gradients."""
         if self._optimizer is None:
             return trained, slots
+        # The oracle holds in float64 what the optimizer keeps in a half: the program has it in that type.
+        kinds = [own.dtype for own in self._slots]
+        slots = [each if each.dtype == kind else each.astype(kind) for each, kind in zip(slots, kinds, strict=True)]
         kept = jax.tree_util.tree_unflatten(self._slots_tree, slots)
         optax = sys.modules.get("optax")
         try:

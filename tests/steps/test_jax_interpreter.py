@@ -321,6 +321,19 @@ def test_a_key_that_an_optimizer_keeps_goes_on(tmp_path, key):
     assert out == ["after/params/w", kept.replace("before", "after")]
 
 
+def test_what_an_optimizer_keeps_in_a_half_is_held_to_the_rounding_of_that(tmp_path):
+    """The second update reads a moment in bfloat16, and multiplies it there; the oracle holds it in float64."""
+    text = "\ndef optimizer(model):\n    return optax.adam(1e-2, mu_dtype=jnp.bfloat16)\n"
+    own = _own(tmp_path, NOISE.format(key="key=3") + text, "step_of_half_moments")
+    oracle, program = step.Oracle(own, _request()), step.Program(own, _request(), {})
+    batch = step.FRAMEWORK.to_numpy(own.call("batch", 0))
+    observed = program.train([[batch], [batch]])
+    exact = _update_of(oracle, observed)["after/params/w"]
+    oracle.under(0)
+    floor = np.linalg.norm(_update_of(oracle, observed)["after/params/w"] - exact)
+    assert np.linalg.norm(observed["after/params/w"] - exact) < 5 * floor
+
+
 @pytest.mark.parametrize("name", ["Optimizer", "ModelAndOptimizer"])
 def test_what_nnx_optimizer_does_itself_is_held(tmp_path, monkeypatch, name):
     """Its `update` applies what its transformation gives: what applies it the wrong way is out."""
