@@ -44,7 +44,7 @@ def comparison_block(document: StepComparison, *, directory: str) -> str:
 
 def _lead(document: StepComparison) -> str:
     name = document.verdict.name
-    if name is SidesVerdict.NEW_WRONG and document.contexts and all(each.equal == each.tensors for each in document.contexts):
+    if name is SidesVerdict.NEW_WRONG and document.contexts and all(each.is_identical for each in document.contexts):
         return "Not moved, and wrong under both"
     return _LEADS.get(name, f"Moved, {name}")
 
@@ -62,13 +62,8 @@ def _context(context: ContextMoved) -> str:
     sides = f"OLD {context.old.name}, NEW {context.new.name}"
     if context.farthest is None:
         return sides
-    if context.equal == context.tensors:
-        return f"{sides}: the same bits in all {context.tensors:,} tensors"
-    text = f"{sides}: {context.apart}; {context.equal:,} of {context.tensors:,} tensors have the same bits"
-    for name, repeated in (("OLD", context.old_repeated), ("NEW", context.new_repeated)):
-        if repeated and repeated.results > 1:
-            text += f"; {name} alone gave {repeated.results} different results in {repeated.calls} calls"
-    return text
+    same = f"{context.equal:,} of {context.tensors:,} tensors have the same bits" if context.equal < context.tensors else ""
+    return f"{sides}: {'; '.join(filter(None, [context.apart, same, context.scatter]))}"
 
 
 def _failures(context: ContextMoved) -> list[str]:

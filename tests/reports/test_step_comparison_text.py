@@ -58,6 +58,8 @@ def document(
         (SidesVerdict.ROUNDED, [context(RIGHT, RIGHT, equal=1)], "No difference but for rounding: my_step.py: why"),
         (SidesVerdict.NEW_WRONG, [context(RIGHT, WRONG, equal=1)], "Moved, a step of NEW is wrong: my_step.py: why"),
         (SidesVerdict.NEW_WRONG, [context(WRONG, WRONG)], "Not moved, and wrong under both: my_step.py: why"),
+        # The first calls have the same bits, and later ones under NEW are wrong.
+        (SidesVerdict.NEW_WRONG, [context(RIGHT, WRONG, results=(1, 9))], "Moved, a step of NEW is wrong: my_step.py: why"),
         (SidesVerdict.COULD_NOT_RUN, [context(RIGHT, CRASHED)], "Could not run: my_step.py: why"),
         (SidesVerdict.CANNOT_TELL, [], "Cannot tell: my_step.py: why"),
     ],
@@ -75,7 +77,10 @@ def test_each_context_says_how_far_apart_the_sides_are():
     updated = wavers.replace(farthest=wavers.farthest.replace(ratio=0.0))
     told = " ".join(comparison_block(document(SidesVerdict.ROUNDED, updated), directory="runs/x").split())
     assert "all that a step computes has the same bits, and what its optimizer leaves has not; 1 of 3 tensors" in told
-    assert "NEW alone gave 3 different results in 60 calls" in text
+    assert "NEW by itself gave 3 different results in 60 calls" in text
+    first = context(RIGHT, RIGHT, results=(1, 3))
+    same = " ".join(comparison_block(document(SidesVerdict.ROUNDED, first), directory="runs/x").split())
+    assert "the same bits in all 3 tensors; NEW by itself gave 3 different results in 60 calls" in same
     assert "OLD torch==2.12.0: torch 2.13.0, numpy 2.4.6; reproduced" in text
     assert "NEW /ours/bin/python: torch" in text
 

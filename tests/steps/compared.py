@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from vigil.documents.context import make_context
-from vigil.documents.step import StepOrigin
+from vigil.documents.step import Repeated, StepOrigin
 from vigil.documents.step_comparison import ContextMoved, ExactMoved
 from vigil.documents.verdict import Verdict
 from vigil.documents.verification import StepVerdict, TensorDifference
@@ -19,8 +19,16 @@ def moved(tensor: str = "gradients/w", *, ratio: float = 2.0, case: str = "step"
     )
 
 
-def context(old: Verdict, new: Verdict, *, equal: int = 3, mode: str = "jit") -> ContextMoved:
-    """Return a context with three tensors, of which so many are equal."""
+def context(
+    old: Verdict,
+    new: Verdict,
+    *,
+    equal: int = 3,
+    mode: str = "jit",
+    results: tuple[int, int] = (1, 1),
+) -> ContextMoved:
+    """Return a context with three tensors, of which so many are equal. results: different ones of each side's repeated calls."""
+    repeated = [Repeated(calls=60, results=each) for each in results]
     said = {name: StepVerdict(name=name, reason=f"why {name}") for name in (old, new)}
     origin = StepOrigin(phase="backward", where="head", tensor="backward/0001/head/input", ratio=90.0)
     return ContextMoved(
@@ -33,8 +41,8 @@ def context(old: Verdict, new: Verdict, *, equal: int = 3, mode: str = "jit") ->
         farthest=moved(ratio=0.0 if equal == 3 else 2.0),
         old_origin=origin if old is Verdict.REGRESSED else None,
         new_origin=origin if new is Verdict.REGRESSED else None,
-        old_repeated=None,
-        new_repeated=None,
+        old_repeated=repeated[0],
+        new_repeated=repeated[1],
     )
 
 

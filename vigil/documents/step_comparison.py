@@ -107,10 +107,22 @@ class ContextMoved(Part):
         if self.farthest is None:
             return "nothing to hold side by side"
         if self.equal == self.tensors:
-            return "the same bits"
+            return f"the same bits in all {self.tensors:,} tensors"
         if not self.farthest.ratio:
             return "all that a step computes has the same bits, and what its optimizer leaves has not"
         return f"at most {far(self.farthest)}"
+
+    @property
+    def scatter(self) -> str:
+        """Return in words which side gives other bits when it is asked again; nothing where none does."""
+        sides = (("OLD", self.old_repeated), ("NEW", self.new_repeated))
+        text = "{} by itself gave {} different results in {} calls"
+        return "; ".join(text.format(name, each.results, each.calls) for name, each in sides if each and each.results > 1)
+
+    @property
+    def is_identical(self) -> bool:
+        """Has every tensor the same bits, whenever it is asked for?"""
+        return self.equal == self.tensors and not self.scatter
 
     @property
     def is_left_out(self) -> bool:

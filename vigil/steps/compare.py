@@ -147,8 +147,8 @@ def _verdict(
     tensors = sum(each.tensors for each in contexts)
     if _are_equal(contexts):
         return SidesVerdict.IDENTICAL, f"the same bits in {_count(len(contexts), 'context')}, {tensors:,} tensors"
-    farthest = max((each for each in contexts if each.farthest), key=_ratio)
-    return SidesVerdict.ROUNDED, f"in {farthest.text} {farthest.apart}; both are right against float64"
+    farthest = max((each for each in contexts if not each.is_identical), key=_ratio)
+    return SidesVerdict.ROUNDED, f"in {farthest.text} {_apart(farthest)}; both are right against float64"
 
 
 def _told(context: ContextMoved, alike: Sequence[ContextMoved]) -> str:
@@ -157,7 +157,11 @@ def _told(context: ContextMoved, alike: Sequence[ContextMoved]) -> str:
     sides = [f"{name} is {_word(side)}" for name, side in _sides(context)]
     origin = context.new_origin or (context.old_origin if context.new.name is Verdict.REPRODUCED else None)
     place = f"; the origin is {origin.text}" if origin else ""
-    return f"{context.text}{others}: {context.apart}; against float64 {' and '.join(sides[::-1])}{place}"
+    return f"{context.text}{others}: {_apart(context)}; against float64 {' and '.join(sides[::-1])}{place}"
+
+
+def _apart(context: ContextMoved) -> str:
+    return "; ".join(filter(None, [context.apart, context.scatter]))
 
 
 def _word(side: StepVerdict) -> str:
@@ -173,7 +177,7 @@ def _is_judged(side: StepVerdict) -> bool:
 
 
 def _are_equal(contexts: Iterable[ContextMoved]) -> bool:
-    return all(each.equal == each.tensors for each in contexts)
+    return all(each.is_identical for each in contexts)
 
 
 def _ratio(context: ContextMoved) -> float:
