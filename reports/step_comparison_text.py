@@ -63,7 +63,7 @@ def _context(context: ContextMoved) -> str:
     if context.farthest is None:
         return sides
     same = f"{context.equal:,} of {context.tensors:,} tensors have the same bits" if context.equal < context.tensors else ""
-    return f"{sides}: {'; '.join(filter(None, [context.apart, same, context.scatter]))}"
+    return f"{sides}: {'; '.join(filter(None, [context.apart, same, context.scatter, context.rounds_more]))}"
 
 
 def _failures(context: ContextMoved) -> list[str]:

@@ -57,6 +57,7 @@ def document(
         (SidesVerdict.IDENTICAL, [context(RIGHT, RIGHT)], "No difference: my_step.py: why"),
         (SidesVerdict.ROUNDED, [context(RIGHT, RIGHT, equal=1)], "No difference but for rounding: my_step.py: why"),
         (SidesVerdict.NEW_WRONG, [context(RIGHT, WRONG, equal=1)], "Moved, a step of NEW is wrong: my_step.py: why"),
+        (SidesVerdict.NEW_COARSER, [context(RIGHT, RIGHT, equal=1)], "Moved, NEW rounds more than OLD: my_step.py: why"),
         (SidesVerdict.NEW_WRONG, [context(WRONG, WRONG)], "Not moved, and wrong under both: my_step.py: why"),
         # The first calls have the same bits, and later ones under NEW are wrong.
         (SidesVerdict.NEW_WRONG, [context(RIGHT, WRONG, results=(1, 9))], "Moved, a step of NEW is wrong: my_step.py: why"),
@@ -81,6 +82,9 @@ def test_each_context_says_how_far_apart_the_sides_are():
     first = context(RIGHT, RIGHT, results=(1, 3))
     same = " ".join(comparison_block(document(SidesVerdict.ROUNDED, first), directory="runs/x").split())
     assert "the same bits in all 3 tensors; NEW by itself gave 3 different results in 60 calls" in same
+    coarse = context(RIGHT, RIGHT, equal=1, coarser=ELSEWHERE)
+    more = " ".join(comparison_block(document(SidesVerdict.NEW_COARSER, coarse), directory="runs/x").split())
+    assert "same bits; NEW's loss in case step is 80x OLD's noise floor off float64, which its own program explains" in more
     assert "OLD torch==2.12.0: torch 2.13.0, numpy 2.4.6; reproduced" in text
     assert "NEW /ours/bin/python: torch" in text
 

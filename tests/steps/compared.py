@@ -26,6 +26,7 @@ def context(
     equal: int = 3,
     mode: str = "jit",
     results: tuple[int, int] = (1, 1),
+    coarser: TensorDifference | None = None,
 ) -> ContextMoved:
     """Return a context with three tensors, of which so many are equal. results: different ones of each side's repeated calls."""
     repeated = [Repeated(calls=60, results=each) for each in results]
@@ -43,6 +44,7 @@ def context(
         new_origin=origin if new is Verdict.REGRESSED else None,
         old_repeated=repeated[0],
         new_repeated=repeated[1],
+        coarser=coarser,
     )
 
 

@@ -18,7 +18,7 @@ from vigil.documents.failure import Failure
 from vigil.documents.step_comparison import SidesVerdict, StepComparison
 from vigil.documents.verdict import Verdict
 from vigil.documents.verification import StepVerdict
-from vigil.steps.compare import _exact_of, judge_sides
+from vigil.steps.compare import _coarser, _exact_of, judge_sides
 from vigil.steps.limits import step_limits
 from vigil.steps.processes import Ended
 
@@ -225,6 +225,27 @@ def test_programs_are_the_same_to_rounding_in_float64(tmp_path, off, is_same):
     assert exact.remark == "NEW's optimizer was not asked about OLD's gradients: it has no such slot"
 
 
+@pytest.mark.parametrize(
+    ("off", "update_off", "found"),
+    [(1e-7, 1e-9, None), (1e-4, 1e-9, "outputs/0"), (1e-7, 1e-5, "optimizer/mu")],
+)
+def test_what_new_alone_rounds_more_is_found(tmp_path, off, update_off, found):
+    """By the floors of its own program NEW is right. What its optimizer keeps of noise is held in proportion to its size."""
+    draws = [[1e-7 * scale, 1e-8 * scale, 0.0] for scale in (0.8, -0.9, 1.0, -1.1, 1.2, -1.0)]
+    floors = {"step": {"outputs/0": {"norm": 1.0, "size": 9, "draws": [[abs(each), *line] for each, *line in draws]}}}
+    for side, size in (("old", 1.0), ("new", 100.0)):
+        (tmp_path / side).mkdir()
+        own = [[size * abs(each), *line] for each, *line in draws]
+        slot = {"norm": size, "size": 9, "draws": own}
+        line = [size * update_off, 0.0, 0.0]
+        update = {"lines": {"after/optimizer/mu": line}, "floors": {"after/optimizer/mu": slot}}
+        (tmp_path / side / frame.UPDATES).write_text(json.dumps({"step": update}), encoding="utf-8")
+    answers = {"step": {"lines": {"outputs/0": [off, 0.0, 0.0]}}}
+    (tmp_path / "new" / frame.ANSWERS).write_text(json.dumps(answers), encoding="utf-8")
+    coarser = _coarser(tmp_path / "old", tmp_path / "new", floors, step_limits(), "fp32")
+    assert (coarser and coarser.tensor) == found
+
+
 class Whole:
     """A verification, as far as its verdict."""
 
@@ -249,6 +270,9 @@ class Whole:
          "the same bits in all 3 tensors; NEW by itself gave 4 different results in 60 calls; both are right", 0),
         ([context(RIGHT, WRONG, results=(1, 4))], exact(), SidesVerdict.NEW_WRONG,
          "tensors; NEW by itself gave 4 different results in 60 calls; against float64 NEW is wrong and OLD is right", 1),
+        ([context(RIGHT, RIGHT, equal=1, coarser=ELSEWHERE)], exact(moved=("a",)), SidesVerdict.NEW_COARSER,
+         "torch-jit-fp32-x1: NEW's loss in case step is 80x OLD's noise floor off float64, which its own program explains", 1),
+        ([context(RIGHT, RIGHT, coarser=ELSEWHERE)], exact(unmatched=("a",)), SidesVerdict.PROGRAMS_DIFFER, "begins with a", 1),
         ([context(RIGHT, RIGHT)], exact(unmatched=("a", "b", "c")), SidesVerdict.PROGRAMS_DIFFER, "with a, b and 1 more", 1),
         ([context(RIGHT, RIGHT)], exact(moved=("a",)), SidesVerdict.BEGINS_OTHERWISE, "(a); from OLD's the step computes the", 1),
         ([context(RIGHT, CRASHED)], exact(), SidesVerdict.COULD_NOT_RUN, "NEW, torch-jit-fp32-x1: failed:crash: why failed", 3),

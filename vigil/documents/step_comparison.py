@@ -24,6 +24,7 @@ class SidesVerdict(Word):
     NEW_WRONG = "a step of NEW is wrong"
     OLD_WRONG = "NEW is right where OLD is wrong"
     PROGRAMS_DIFFER = "the programs differ in float64"
+    NEW_COARSER = "NEW rounds more than OLD"
     BEGINS_OTHERWISE = "the model begins with other numbers"
     COULD_NOT_RUN = "could not run"
     CANNOT_TELL = "cannot tell"
@@ -81,7 +82,8 @@ class ExactMoved(Part):
 class ContextMoved(Part):
     """One context under both. tensors: of both sides. equal: how many have the same bits. farthest: in noise floors.
 
-    repeated: of each side, how many results calls from the same state gave.
+    repeated: of each side, how many results calls from the same state gave. coarser: of NEW, where both sides are right and
+    one program, the tensor that would be wrong by OLD's noise floors; None where there is none.
     """
 
     context: Context
@@ -95,6 +97,7 @@ class ContextMoved(Part):
     new_origin: StepOrigin | None
     old_repeated: Repeated | None
     new_repeated: Repeated | None
+    coarser: TensorDifference | None = None
 
     @property
     def text(self) -> str:
@@ -118,6 +121,14 @@ class ContextMoved(Part):
         sides = (("OLD", self.old_repeated), ("NEW", self.new_repeated))
         text = "{} by itself gave {} different results in {} calls"
         return "; ".join(text.format(name, each.results, each.calls) for name, each in sides if each and each.results > 1)
+
+    @property
+    def rounds_more(self) -> str:
+        """Return in words how far NEW is beyond what OLD's rounding explains; nothing where it is not."""
+        if self.coarser is None:
+            return ""
+        off = self.coarser.problem or f"{times(self.coarser.ratio)} OLD's noise floor off float64"
+        return f"NEW's {self.coarser.tensor} in case {self.coarser.case} is {off}, which its own program explains: it rounds more"
 
     @property
     def is_identical(self) -> bool:

@@ -32,7 +32,7 @@ from vigil.documents.step_comparison import (
 from vigil.documents.verdict import Verdict
 from vigil.documents.verification import StepVerdict, TensorDifference
 from vigil.process.side_by_side import side_by_side
-from vigil.steps.judge import differences_of, judge
+from vigil.steps.judge import differences_of, judge, worst_of
 from vigil.steps.processes import Asked, Ended, oracle_name, run
 from vigil.steps.verify import NOT_SEEN, Setting, new_own_directory, verify_step
 from vigil.terminal import some_of
@@ -77,8 +77,9 @@ def compare_step(
 
     verifications = verified(old, before, None), verified(new, after, before)
     exact = _exact(new.asked, settings, before, after, limits, jobs=jobs)
+    same = {each.precision for each in exact if each.is_same}
     contexts = tuple(
-        _context(setting, one, other, before, after, limits)
+        _context(setting, one, other, before, after, limits, is_same=setting.context.precision in same)
         for setting, one, other in zip(settings, *(each.contexts for each in verifications), strict=True)
     )
     for directory in (before, after):  # as large as the model, for each context
@@ -133,6 +134,8 @@ def _verdict(
             return SidesVerdict.PROGRAMS_DIFFER, f"the model of one side alone begins with {names}"
         if not each.is_same:
             return SidesVerdict.PROGRAMS_DIFFER, _what_differs(each)
+    if coarse := [each for each in contexts if each.coarser]:
+        return SidesVerdict.NEW_COARSER, _what_is_coarser(coarse)
     if moved := next((each for each in exact if each.moved), None):
         names, rounded = some_of(moved.moved, _MOST_NAMES), "" if _are_equal(contexts) else " but for rounding"
         reason = f"build() gives other numbers under NEW ({names}); from OLD's the step computes the same{rounded}"
@@ -151,13 +154,22 @@ def _verdict(
     return SidesVerdict.ROUNDED, f"in {farthest.text} {_apart(farthest)}; both are right against float64"
 
 
+def _others(alike: Sequence[ContextMoved]) -> str:
+    return f" and {len(alike) - 1} more" if len(alike) > 1 else ""
+
+
+def _what_is_coarser(coarse: Sequence[ContextMoved]) -> str:
+    """Return what NEW rounds more than OLD, where it does so the most."""
+    first = max(coarse, key=lambda each: each.coarser.score if each.coarser else 0.0)
+    return f"{first.text}{_others(coarse)}: {first.rounds_more}, as where numbers are held in a type of fewer digits"
+
+
 def _told(context: ContextMoved, alike: Sequence[ContextMoved]) -> str:
     """Return how far the sides are apart in a context, and which of them is right. alike: contexts of which that can be said."""
-    others = f" and {len(alike) - 1} more" if len(alike) > 1 else ""
     sides = [f"{name} is {_word(side)}" for name, side in _sides(context)]
     origin = context.new_origin or (context.old_origin if context.new.name is Verdict.REPRODUCED else None)
     place = f"; the origin is {origin.text}" if origin else ""
-    return f"{context.text}{others}: {_apart(context)}; against float64 {' and '.join(sides[::-1])}{place}"
+    return f"{context.text}{_others(alike)}: {_apart(context)}; against float64 {' and '.join(sides[::-1])}{place}"
 
 
 def _apart(context: ContextMoved) -> str:
@@ -251,7 +263,7 @@ def _updated(
 
 def _exact_of(precision: str, before: Path, after: Path, updated: Ended | str | None, limits: Limits) -> ExactMoved:
     old, new = (directory / oracle_name(precision) for directory in (before, after))
-    floors, begun = _read(old)["floors"], _read(new)["facts"]["begun"] or {}
+    floors, begun = _read(old / frame.FLOORS)["floors"], _read(new / frame.FLOORS)["facts"]["begun"] or {}
     expected = [_by_case(read_arrays(each / frame.EXPECTED)) for each in (old, new)]
     held = _held(*expected)
     of_step = _farthest({case: each for case, each in held.items() if case != frame.STEPS}, floors, limits, precision)
@@ -283,17 +295,21 @@ def _farthest(answers: Arrays, floors: Arrays, limits: Limits, precision: str) -
     return found.as_document if found else None
 
 
-def _context(setting: Setting, old: StepContext, new: StepContext, before: Path, after: Path, limits: Limits) -> ContextMoved:
-    """Return how far the sides are apart in a context, in OLD's floors."""
+def _context(
+    setting: Setting, old: StepContext, new: StepContext, before: Path, after: Path, limits: Limits, *, is_same: bool
+) -> ContextMoved:
+    """Return how far the sides are apart in a context, in OLD's floors. is_same: are they one program?"""
     paths = [directory / setting.directory / frame.ANSWERED for directory in (before, after)]
-    tensors, equal, farthest = 0, 0, None
+    tensors, equal, farthest, coarser = 0, 0, None, None
     if all(path.exists() for path in paths):
         one, other = (read_arrays(path) for path in paths)
         tensors = len({*one, *other})
         equal = sum(name in other and same_bits(array, other[name]) for name, array in one.items())
-        floors = _read(before / oracle_name(setting.context.precision))["floors"]
+        floors = _read(before / oracle_name(setting.context.precision) / frame.FLOORS)["floors"]
         computed = [{case: frame.computed(answer) for case, answer in _by_case(each).items()} for each in (one, other)]
         farthest = _farthest(_held(*computed), floors, limits, setting.context.precision)
+        if is_same and old.verdict.name is new.verdict.name is Verdict.REPRODUCED:
+            coarser = _coarser(before / setting.directory, after / setting.directory, floors, limits, setting.context.precision)
     return ContextMoved(
         context=setting.context,
         threads=setting.threads,
@@ -306,7 +322,29 @@ def _context(setting: Setting, old: StepContext, new: StepContext, before: Path,
         new_origin=new.origin,
         old_repeated=old.repeated,
         new_repeated=new.repeated,
+        coarser=coarser,
     )
+
+
+def _coarser(old: Path, new: Path, floors: Arrays, limits: Limits, precision: str) -> TensorDifference | None:
+    """Return the tensor of NEW that is out the farthest by OLD's noise floors; None where all is within.
+
+    NEW is right by the floors of its own program. Where that rounds more, as in a type of fewer digits, they are wider.
+    """
+    updates, of_old = _read(new / frame.UPDATES), _read(old / frame.UPDATES)
+    held = {case: {**updates[case], "floors": _as_of(of_old[case], updates[case])} for case in updates if case in of_old}
+    worst = worst_of(judge(differences_of(_read(new / frame.ANSWERS), floors, held), limits, precision))
+    return worst.as_document if worst and worst.score > 1.0 else None
+
+
+def _as_of(old: Arrays, new: Arrays) -> dict[str, Any]:
+    """Return the floors of NEW's updates as OLD's rounding makes them, of gradients that are noise and so of another size."""
+    found = {}
+    for name, facts in new["floors"].items():
+        allowed = old["floors"].get(name, facts)
+        share = float(facts["norm"]) / float(allowed["norm"]) if float(allowed["norm"]) else 1.0
+        found[name] = {**facts, "draws": [[share * float(distance), *line] for distance, *line in allowed["draws"]]}
+    return found
 
 
 def _by_case(arrays: Arrays) -> dict[str, dict[str, Any]]:
@@ -317,5 +355,5 @@ def _by_case(arrays: Arrays) -> dict[str, dict[str, Any]]:
     return found
 
 
-def _read(oracle: Path) -> dict[str, Any]:
-    return json.loads((oracle / frame.FLOORS).read_text(encoding="utf-8"))
+def _read(path: Path) -> dict[str, Any]:
+    return json.loads(path.read_text(encoding="utf-8"))

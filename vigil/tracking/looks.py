@@ -51,6 +51,7 @@ _SIDES = {
     SidesVerdict.NEW_WRONG: Standing.WRONG,
     SidesVerdict.OLD_WRONG: Standing.MOVED,
     SidesVerdict.PROGRAMS_DIFFER: Standing.MOVED,
+    SidesVerdict.NEW_COARSER: Standing.MOVED,
     SidesVerdict.BEGINS_OTHERWISE: Standing.MOVED,
     SidesVerdict.COULD_NOT_RUN: Standing.FAILED,
     SidesVerdict.CANNOT_TELL: Standing.OPEN,
