@@ -117,12 +117,22 @@ def test_a_failure_is_told_with_the_end_of_its_log_unless_both_sides_lack_the_co
     assert "| two" not in comparison_block(document(SidesVerdict.IDENTICAL, neither), directory="runs/x")
 
 
-@pytest.mark.parametrize(("name", "caught"), [(SidesVerdict.NEW_WRONG, "caught"), (SidesVerdict.IDENTICAL, "not caught")])
-def test_a_planted_fault_is_caught_or_not(name, caught):
+@pytest.mark.parametrize(
+    ("name", "sides", "caught"),
+    [
+        (SidesVerdict.NEW_WRONG, context(RIGHT, WRONG, equal=1), ": caught torch"),
+        (SidesVerdict.IDENTICAL, context(RIGHT, RIGHT), ": not caught torch"),
+        # What differs in float64, where no fault is planted, and what OLD has wrong too, is not the fault.
+        (SidesVerdict.PROGRAMS_DIFFER, context(RIGHT, RIGHT, equal=1), ": not caught torch"),
+        (SidesVerdict.NEW_WRONG, context(WRONG, WRONG), ": not caught torch"),
+        (SidesVerdict.COULD_NOT_RUN, context(RIGHT, CRASHED), " torch"),
+    ],
+)
+def test_a_planted_fault_is_caught_or_not(name, sides, caught):
     """A comparison that missed it says so."""
     fault = PlantedFault(name="half", sha256="0" * 64)
-    text = " ".join(comparison_block(document(name, context(RIGHT, RIGHT), fault=fault), directory="runs/x").split())
-    assert f"half, under NEW on purpose: {caught} torch" in text
+    text = " ".join(comparison_block(document(name, sides, fault=fault), directory="runs/x").split())
+    assert f"half, under NEW on purpose{caught}" in text
 
 
 @pytest.mark.parametrize("columns", [80, 120])
