@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from reports.step_text import DEEP, row, triaged, wrapped
+from vigil.documents.failure import Failure
 from vigil.documents.step_comparison import ContextMoved, ExactMoved, SidesVerdict, StepComparison, StepSide, far
 from vigil.documents.verdict import Verdict
 from vigil.documents.verification import StepVerdict
@@ -16,6 +19,7 @@ _LEADS = {
     SidesVerdict.CANNOT_TELL: "Cannot tell",
 }
 _MOST_NAMES, _LOG_LINES = 4, 6
+_SAME_UPDATES = "updates of the same gradients agree but for rounding"
 
 
 def comparison_block(document: StepComparison, *, directory: str) -> str:
@@ -28,8 +32,7 @@ def comparison_block(document: StepComparison, *, directory: str) -> str:
     shown = max((len(each.text) for each in document.contexts), default=0)
     for each in document.contexts:
         lines += wrapped(f"  {each.text:<{shown}}  ", _context(each), indent=DEEP)
-    for each in document.contexts:
-        lines += _failures(each)
+    lines += _failures([each for each in document.contexts if not each.is_left_out])
     for exact in document.exact:
         for number, text in enumerate(_exact(exact)):
             lines += row("" if number else f"float64, {exact.precision}", text)
@@ -72,13 +75,20 @@ def _context(context: ContextMoved) -> str:
     return f"{sides}: {'; '.join(filter(None, [context.apart, same, context.scatter, context.rounds_more]))}"
 
 
-def _failures(context: ContextMoved) -> list[str]:
+def _failures(contexts: Sequence[ContextMoved]) -> list[str]:
+    """Return what failed, once for all contexts in which a side fails alike."""
+    alike: dict[tuple[str, str, str], list[tuple[ContextMoved, Failure]]] = {}
+    for each in contexts:
+        for name, side in (("OLD", each.old), ("NEW", each.new)):
+            if side.failure:
+                alike.setdefault((name, side.failure.phase, side.failure.message), []).append((each, side.failure))
     lines: list[str] = []
-    for name, side in (("OLD", context.old), ("NEW", context.new)):
-        if side.failure and not context.is_left_out:
-            lines += wrapped(f"  {context.text}: ", f"{name}, {side.failure.phase}: {side.failure.message}", indent=DEEP)
-            lines += triaged(side.failure.triage)
-            lines += [f"{' ' * DEEP}| {line}" for line in side.failure.log_tail[-_LOG_LINES:]]
+    for (name, phase, message), found in alike.items():
+        first, failure = found[0]
+        others = f" and {len(found) - 1} more" if len(found) > 1 else ""
+        lines += wrapped(f"  {first.text}{others}: ", f"{name}, {phase}: {message}", indent=DEEP)
+        lines += triaged(failure.triage)
+        lines += [f"{' ' * DEEP}| {line}" for line in failure.log_tail[-_LOG_LINES:]]
     return lines
 
 
@@ -88,7 +98,8 @@ def _exact(exact: ExactMoved) -> list[str]:
     text = [f"{same}{', and so do updates of the same gradients' if exact.updated else ''}"]
     if not exact.is_same:
         text = [f"not the same program: at most {far(exact.farthest)}"] if exact.farthest else []
-        text += [f"updates of the same gradients: at most {far(exact.updated)}"] if exact.updated else []
+        if exact.updated:
+            text += [f"updates of the same gradients: at most {far(exact.updated)}" if exact.updated.is_out else _SAME_UPDATES]
     if exact.moved:
         text.append(f"build() gives other numbers under NEW: {some_of(exact.moved, _MOST_NAMES)}; both sides began with OLD's")
     if exact.unmatched:

@@ -57,10 +57,10 @@ def document(
         (SidesVerdict.IDENTICAL, [context(RIGHT, RIGHT)], "No difference: my_step.py: why"),
         (SidesVerdict.ROUNDED, [context(RIGHT, RIGHT, equal=1)], "No difference but for rounding: my_step.py: why"),
         (SidesVerdict.NEW_WRONG, [context(RIGHT, WRONG, equal=1)], "Moved, a step of NEW is wrong: my_step.py: why"),
-        (SidesVerdict.NEW_COARSER, [context(RIGHT, RIGHT, equal=1)], "Moved, NEW rounds more than OLD: my_step.py: why"),
         (SidesVerdict.NEW_WRONG, [context(WRONG, WRONG)], "Not moved, and wrong under both: my_step.py: why"),
         # The first calls have the same bits, and later ones under NEW are wrong.
         (SidesVerdict.NEW_WRONG, [context(RIGHT, WRONG, results=(1, 9))], "Moved, a step of NEW is wrong: my_step.py: why"),
+        (SidesVerdict.NEW_COARSER, [context(RIGHT, RIGHT, equal=1)], "Moved, NEW rounds more than OLD: my_step.py: why"),
         (SidesVerdict.COULD_NOT_RUN, [context(RIGHT, CRASHED)], "Could not run: my_step.py: why"),
         (SidesVerdict.CANNOT_TELL, [], "Cannot tell: my_step.py: why"),
     ],
@@ -112,6 +112,10 @@ def test_a_failure_is_told_with_the_end_of_its_log_unless_both_sides_lack_the_co
     crashed = crashed.replace(new=crashed.new.replace(failure=failure))
     text = comparison_block(document(SidesVerdict.COULD_NOT_RUN, crashed), directory="runs/x")
     assert "torch-jit-fp32-x1: NEW, verify: no kernel\n      | one\n      | two\n" in text
+    eager = crashed.replace(context=context(RIGHT, CRASHED, mode="eager").context)
+    both = comparison_block(document(SidesVerdict.COULD_NOT_RUN, crashed, eager), directory="runs/x")
+    assert "torch-jit-fp32-x1 and 1 more: NEW, verify: no kernel\n" in both
+    assert both.count("| two") == 1
     neither = context(NOT_THERE, NOT_THERE)
     neither = neither.replace(old=neither.old.replace(failure=failure), new=neither.new.replace(failure=failure))
     assert "| two" not in comparison_block(document(SidesVerdict.IDENTICAL, neither), directory="runs/x")
