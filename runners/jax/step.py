@@ -8,6 +8,7 @@ from __future__ import annotations
 import abc
 import dataclasses
 import functools
+import importlib.metadata
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -77,7 +78,16 @@ def describe() -> dict[str, Any]:
         "jaxlib_version": jaxlib.__version__,
         "threads": int(os.environ.get("NPROC", os.cpu_count() or 1)),
         "xla_flags": os.environ.get("XLA_FLAGS", ""),
+        **{f"{name}_version": version for name in ("flax", "optax") if (version := _version_of(name))},
     }
+
+
+def _version_of(name: str) -> str | None:
+    """Return the version of a library that a file may import; None where there is none."""
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return None
 
 
 def to_numpy(batch: Batch) -> Batch:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import sys
+import types
 
 import numpy as np
 import pytest
@@ -18,7 +19,7 @@ from vigil.documents.failure import Failure
 from vigil.documents.step_comparison import SidesVerdict, StepComparison
 from vigil.documents.verdict import Verdict
 from vigil.documents.verification import StepVerdict
-from vigil.steps.compare import _coarser, _exact_of, judge_sides
+from vigil.steps.compare import Side, _coarser, _exact_of, _side, judge_sides
 from vigil.steps.limits import step_limits
 from vigil.steps.processes import Ended
 
@@ -244,6 +245,18 @@ def test_what_new_alone_rounds_more_is_found(tmp_path, off, update_off, found):
     (tmp_path / "new" / frame.ANSWERS).write_text(json.dumps(answers), encoding="utf-8")
     coarser = _coarser(tmp_path / "old", tmp_path / "new", floors, step_limits(), "fp32")
     assert (coarser and coarser.tensor) == found
+
+
+def test_a_side_says_the_versions_of_what_may_have_moved(tmp_path):
+    """Of the libraries that a file imports beside its framework, too, where the environment has them."""
+    environment = {"framework_version": "0.10.2", "jaxlib_version": "0.10.2", "optax_version": "0.2.8", "numpy": "2.4.6"}
+    verified = types.SimpleNamespace(
+        contexts=[types.SimpleNamespace(environment=environment)], framework="jax", framework_version="0.10.2",
+        verdict=StepVerdict(name=RIGHT, reason="all"),
+    )  # fmt: skip
+    asked = types.SimpleNamespace(python=tmp_path / "python")
+    versions = _side(Side("NEW", asked, None), verified, tmp_path).versions
+    assert versions == {"jax": "0.10.2", "jaxlib": "0.10.2", "optax": "0.2.8", "numpy": "2.4.6"}
 
 
 class Whole:

@@ -41,6 +41,7 @@ from vigil.verify.limits import Limits
 # In floors. Rounding in float64 is 2**-29 of that in float32, and of that in halves still less.
 _ROUNDING_OF_FLOAT64 = 1e-3
 _MOST_NAMES = 2
+_LIBRARIES = ("jaxlib", "flax", "optax", "keras")
 Arrays = Mapping[str, Any]
 
 
@@ -214,7 +215,7 @@ def _count(number: int, what: str) -> str:
 
 def _side(side: Side, verification: StepVerification, directory: Path) -> StepSide:
     environment = next((each.environment for each in verification.contexts if "framework_version" in each.environment), {})
-    names = {"framework_version": verification.framework, "jaxlib_version": "jaxlib", "keras_version": "keras"}
+    names = {"framework_version": verification.framework, **{f"{name}_version": name for name in _LIBRARIES}}
     names |= {"numpy": "numpy", "python": "python"}
     versions = {package: str(environment[name]) for name, package in names.items() if name in environment}
     return StepSide(
