@@ -58,3 +58,4 @@ def exact(**changes: object) -> ExactMoved:
 
 
 ELSEWHERE = moved("loss", ratio=80.0, score=30.0)
+GONE = ELSEWHERE.replace(problem="missing")

@@ -13,7 +13,7 @@ import pytest
 from runners.contract.arrays import write_arrays
 from runners.contract.steps import frame
 from runners.contract.steps.own import OwnFileError, load_own
-from tests.steps.compared import CRASHED, ELSEWHERE, NOBODY_KNOWS, NOT_THERE, RIGHT, WRONG, context, exact
+from tests.steps.compared import CRASHED, ELSEWHERE, GONE, NOBODY_KNOWS, NOT_THERE, RIGHT, WRONG, context, exact
 from vigil.cli.main import main
 from vigil.documents.failure import Failure
 from vigil.documents.step_comparison import SidesVerdict, StepComparison
@@ -226,6 +226,23 @@ def test_programs_are_the_same_to_rounding_in_float64(tmp_path, off, is_same):
     assert exact.remark == "NEW's optimizer was not asked about OLD's gradients: it has no such slot"
 
 
+def test_numbers_that_are_off_are_told_before_what_one_side_alone_has(tmp_path):
+    """A counter that has another name under NEW does not hide that the loss is another one."""
+    for side, loss, name in (("old", 1.0, "count"), ("new", 1.001, "counter"), ("like", 1.0, "counter")):
+        oracle = tmp_path / side / "oracle-fp32"
+        oracle.mkdir(parents=True)
+        write_arrays(oracle / frame.EXPECTED, {"step/loss": np.array(loss), f"step/stats/{name}": np.array(3)})
+        draws = [[1e-7 * scale, 1e-7, 0.0] for scale in (0.9, 1.0, 1.1)]
+        floors = {each: {"norm": 1.0, "size": 1, "draws": draws} for each in ("loss", f"stats/{name}")}
+        facts = {"seed": 0, "begun": None}
+        (oracle / frame.FLOORS).write_text(json.dumps({"floors": {"step": floors}, "facts": facts}), encoding="utf-8")
+    differs = _exact_of("fp32", tmp_path / "old", tmp_path / "new", None, step_limits())
+    assert (differs.farthest.tensor, differs.farthest.problem) == ("loss", None)
+    renamed = _exact_of("fp32", tmp_path / "old", tmp_path / "like", None, step_limits())
+    assert renamed.farthest.tensor in ("stats/count", "stats/counter")
+    assert renamed.farthest.problem
+
+
 @pytest.mark.parametrize(
     ("off", "update_off", "found"),
     [(1e-7, 1e-9, None), (1e-4, 1e-9, "outputs/0"), (1e-7, 1e-5, "optimizer/mu")],
@@ -287,6 +304,12 @@ class Whole:
          "torch-jit-fp32-x1: NEW's loss in case step is 80x OLD's noise floor off float64, which its own program explains", 1),
         ([context(RIGHT, RIGHT, coarser=ELSEWHERE)], exact(unmatched=("a",)), SidesVerdict.PROGRAMS_DIFFER, "begins with a", 1),
         ([context(RIGHT, RIGHT)], exact(unmatched=("a", "b", "c")), SidesVerdict.PROGRAMS_DIFFER, "with a, b and 1 more", 1),
+        ([context(RIGHT, RIGHT)], exact(is_same=False, unmatched=("a",), farthest=GONE), SidesVerdict.PROGRAMS_DIFFER,
+         "begins with a; all else agrees to float64's rounding", 1),
+        ([context(RIGHT, RIGHT)], exact(is_same=False, unmatched=("a",), farthest=ELSEWHERE), SidesVerdict.PROGRAMS_DIFFER,
+         "begins with a; from the same numbers and batch, loss in case step, 80x its noise floor apart", 1),
+        ([context(RIGHT, RIGHT)], exact(is_same=False, unmatched=("a",), farthest=GONE, updated=ELSEWHERE),
+         SidesVerdict.PROGRAMS_DIFFER, "begins with a; of the same gradients the optimizers make other updates: loss", 1),
         ([context(RIGHT, RIGHT)], exact(moved=("a",)), SidesVerdict.BEGINS_OTHERWISE, "(a); from OLD's the step computes the", 1),
         ([context(RIGHT, CRASHED)], exact(), SidesVerdict.COULD_NOT_RUN, "NEW, torch-jit-fp32-x1: failed:crash: why failed", 3),
         ([context(NOT_THERE, RIGHT)], exact(), SidesVerdict.COULD_NOT_RUN, "OLD, torch-jit-fp32-x1: unsupported", 3),

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from runners.contract.arrays import read_arrays
 from runners.contract.steps import frame
-from runners.contract.steps.measure import lines_of
+from runners.contract.steps.measure import NOT_FINITE, lines_of
 from runners.contract.steps.own import same_bits
 from vigil.documents.provenance import NamedRelease, PlantedFault
 from vigil.documents.step import OwnFileFacts, StepContext, StepVerification
@@ -131,8 +131,10 @@ def _verdict(
         return SidesVerdict.OLD_WRONG, _told(mended[0], mended)
     for each in exact:
         if each.unmatched:
+            is_off = (each.updated and each.updated.is_out) or (each.farthest and _is_off(each.farthest))
+            rest = _what_differs(each) if is_off else "all else agrees to float64's rounding"
             names = some_of(each.unmatched, _MOST_NAMES)
-            return SidesVerdict.PROGRAMS_DIFFER, f"the model of one side alone begins with {names}"
+            return SidesVerdict.PROGRAMS_DIFFER, f"the model of one side alone begins with {names}; {rest}"
         if not each.is_same:
             return SidesVerdict.PROGRAMS_DIFFER, _what_differs(each)
     if coarse := [each for each in contexts if each.coarser]:
@@ -200,9 +202,15 @@ def _ratio(context: ContextMoved) -> float:
 def _what_differs(exact: ExactMoved) -> str:
     of_step, of_update = exact.farthest, exact.updated
     # A second step begins with what the optimizer made of the first.
-    if of_update and of_update.is_out and not (of_step and _is_moved(of_step) and of_step.case != frame.STEPS):
+    is_off = of_step is not None and _is_off(of_step) and of_step.case != frame.STEPS
+    if of_update and of_update.is_out and not is_off:
         return f"of the same gradients the optimizers make other updates: {far(of_update)}"
     return f"from the same numbers and batch, {far(of_step) if of_step else 'nothing'}"
+
+
+def _is_off(exact: TensorDifference) -> bool:
+    """Is there a number on both sides, and another one?"""
+    return _is_moved(exact) and (exact.problem is None or exact.problem.endswith(NOT_FINITE))
 
 
 def _is_moved(exact: TensorDifference) -> bool:
@@ -291,8 +299,10 @@ def _held(old: Mapping[str, Arrays], new: Mapping[str, Arrays]) -> dict[str, Any
 
 
 def _farthest(answers: Arrays, floors: Arrays, limits: Limits, precision: str) -> TensorDifference | None:
+    """Return the tensor that is the farthest; what one side alone has only where the others agree."""
     judged = judge(differences_of(answers, floors, {}), limits, precision)
-    found = max(judged, key=lambda each: (each.difference.ratio, each.score), default=None)
+    moved = [each for each in judged if not each.difference.is_absent and each.difference.ratio > _ROUNDING_OF_FLOAT64]
+    found = max(moved or judged, key=lambda each: (each.difference.ratio, each.score), default=None)
     return found.as_document if found else None
 
 
