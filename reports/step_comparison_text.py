@@ -19,6 +19,10 @@ _LEADS = {
     SidesVerdict.CANNOT_TELL: "Cannot tell",
 }
 _MOST_NAMES, _LOG_LINES = 4, 6
+_OTHER_DRAWS = (
+    "the step draws at random, and NEW draws other numbers of the same key: that moves it by itself, and hides what else may "
+    "have moved. Until jax 0.5.0 jax_threefry_partitionable was off: where the file sets it, both draw alike"
+)
 _SAME_UPDATES = "updates of the same gradients agree but for rounding"
 
 
@@ -100,6 +104,7 @@ def _exact(exact: ExactMoved) -> list[str]:
         text = [f"not the same program: at most {far(exact.farthest)}"] if exact.farthest else []
         if exact.updated:
             text += [f"updates of the same gradients: at most {far(exact.updated)}" if exact.updated.is_out else _SAME_UPDATES]
+        text += [_OTHER_DRAWS] if exact.draws_otherwise else []
     if exact.moved:
         text.append(f"build() gives other numbers under NEW: {some_of(exact.moved, _MOST_NAMES)}; both sides began with OLD's")
     if exact.unmatched:

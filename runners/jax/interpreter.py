@@ -179,6 +179,11 @@ class Flat:
         """Return how many equations there are, those of loops among them, each once."""
         return len(self.equations) + sum(body.count() for equation in self.equations for body in equation.bodies)
 
+    def names(self) -> set[str]:
+        """Return the names of the operators, those of loops among them."""
+        own = {equation.name for equation in self.equations}
+        return own.union(*(body.names() for equation in self.equations for body in equation.bodies))
+
 
 def flatten(closed: Any, *, file: str = "") -> Flat:
     """Return a closed jaxpr as equations, calls written out. `file`: the user's, whose lines name equations."""

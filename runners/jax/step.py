@@ -23,7 +23,7 @@ import numpy as np
 from runners.contract.audit.request import AuditRequest
 from runners.contract.errors import ContractError, Unsupported
 from runners.contract.operators.request import OperatorRequest
-from runners.contract.steps.frame import Arrays, Framework
+from runners.contract.steps.frame import RANDOM, Arrays, Framework
 from runners.contract.steps.overflow import Overflow
 from runners.contract.steps.own import DISTRIBUTE, Batch, OwnFile, OwnFileError, leaves, map_leaves
 from runners.contract.steps.request import StepRequest
@@ -34,6 +34,7 @@ from runners.jax.modes import bytes_of, compile_ahead, keep_compiled
 from runners.jax.precision import set_up as set_up_precision
 
 _SEED = 0
+_DRAWING = {"random_bits", "random_split", "random_gamma", "threefry2x32", "rng_bit_generator", "rng_uniform"}
 _HALVES = {"bf16": jnp.bfloat16, "fp16": jnp.float16}
 _FIRST_SCALE = 2.0**16  # that of torch.amp.GradScaler
 _SCALE = "loss_scale"
@@ -582,7 +583,8 @@ class Oracle(_Step):
             for name in sorted(unseen)
             if not self.model.is_module
         ]
-        return {_SCALE: self.scale, "operators": self._operators, "remarks": [*self._remarks, *remarks]}
+        drawn = _drawn() if any(_DRAWING & flat.names() for flat, _ in self._flat.values()) else None
+        return {_SCALE: self.scale, "operators": self._operators, "remarks": [*self._remarks, *remarks], RANDOM: drawn}
 
     def settle(self, facts: Mapping[str, Any]) -> None:
         self.scale = facts[_SCALE]
@@ -647,6 +649,13 @@ def _begun(own: OwnFile, name: str, leaf: Any) -> Any:
     made = np.asarray(leaf)
     begun = own.first(name, made)
     return leaf if begun is made else jnp.asarray(begun)
+
+
+def _drawn() -> list[int]:
+    """Return some of what is drawn of one key: other numbers where a release, or what it is set to, draws otherwise."""
+    key = _key(0, 0)
+    keys = [jax.random.PRNGKey(_SEED), *jax.random.split(key)]
+    return [int(each) for one in keys for each in np.ravel(jax.random.bits(one, (2, 3)))]
 
 
 def _key(step: int, place: int) -> Any:

@@ -95,6 +95,7 @@ def test_what_differs_between_the_programs_is_told():
         "the same program: 3 tensors agree to float64's rounding": exact(),
         "not the same program: at most loss in case step, 80x": exact(is_same=False, farthest=ELSEWHERE),
         "updates of the same gradients: at most loss in case step": exact(is_same=False, updated=ELSEWHERE),
+        "NEW draws other numbers of the same key": exact(is_same=False, farthest=ELSEWHERE, draws_otherwise=True),
         "one side alone begins with a: there each side has its own": exact(unmatched=("a",)),
         "other numbers under NEW: a, b, c, d and 1 more; both sides began with OLD's": exact(moved=tuple("abcde")),
         "batch() gives other numbers under NEW": exact(batches=(2,)),

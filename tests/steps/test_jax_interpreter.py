@@ -321,6 +321,36 @@ def test_a_key_that_an_optimizer_keeps_goes_on(tmp_path, key):
     assert out == ["after/params/w", kept.replace("before", "after")]
 
 
+DRAWS = """
+import jax, jax.numpy as jnp, numpy as np
+
+def build():
+    return {"w": jnp.ones(6)}
+
+def batch(seed):
+    return np.random.default_rng(seed).normal(size=(4, 6))
+
+def loss(model, batch, key):
+    return ((batch * jax.random.bernoulli(key, 0.5, batch.shape)) @ model["w"]).sum() ** 2
+"""
+
+
+def test_how_a_release_draws_is_told_of_a_program_that_draws(tmp_path):
+    """Under another setting of the generator it is something else; of a program that draws nothing there is nothing to tell."""
+    found = []
+    for is_partitionable in (True, False):
+        with jax.threefry_partitionable(is_partitionable):
+            oracle = step.Oracle(_own(tmp_path, DRAWS, "step_that_draws"), _request())
+            oracle.train([[step.FRAMEWORK.to_numpy(oracle.own.call("batch", 0))]])
+            found += [oracle.facts()["random"]]
+    assert found[0]
+    assert found[0] != found[1]
+    text = DRAWS.replace("jax.random.bernoulli(key, 0.5, batch.shape)", "1.0")
+    still = step.Oracle(_own(tmp_path, text, "step_still"), _request())
+    still.train([[step.FRAMEWORK.to_numpy(still.own.call("batch", 0))]])
+    assert still.facts()["random"] is None
+
+
 def test_what_an_optimizer_keeps_in_a_half_is_held_to_the_rounding_of_that(tmp_path):
     """The second update reads a moment in bfloat16, and multiplies it there; the oracle holds it in float64."""
     text = "\ndef optimizer(model):\n    return optax.adam(1e-2, mu_dtype=jnp.bfloat16)\n"

@@ -234,13 +234,14 @@ def test_numbers_that_are_off_are_told_before_what_one_side_alone_has(tmp_path):
         write_arrays(oracle / frame.EXPECTED, {"step/loss": np.array(loss), f"step/stats/{name}": np.array(3)})
         draws = [[1e-7 * scale, 1e-7, 0.0] for scale in (0.9, 1.0, 1.1)]
         floors = {each: {"norm": 1.0, "size": 1, "draws": draws} for each in ("loss", f"stats/{name}")}
-        facts = {"seed": 0, "begun": None}
+        facts = {"seed": 0, "begun": None, "random": [len(side)]}
         (oracle / frame.FLOORS).write_text(json.dumps({"floors": {"step": floors}, "facts": facts}), encoding="utf-8")
     differs = _exact_of("fp32", tmp_path / "old", tmp_path / "new", None, step_limits())
-    assert (differs.farthest.tensor, differs.farthest.problem) == ("loss", None)
+    assert (differs.farthest.tensor, differs.farthest.problem, differs.draws_otherwise) == ("loss", None, False)
     renamed = _exact_of("fp32", tmp_path / "old", tmp_path / "like", None, step_limits())
     assert renamed.farthest.tensor in ("stats/count", "stats/counter")
     assert renamed.farthest.problem
+    assert renamed.draws_otherwise
 
 
 @pytest.mark.parametrize(
@@ -310,6 +311,9 @@ class Whole:
          "begins with a; from the same numbers and batch, loss in case step, 80x its noise floor apart", 1),
         ([context(RIGHT, RIGHT)], exact(is_same=False, unmatched=("a",), farthest=GONE, updated=ELSEWHERE),
          SidesVerdict.PROGRAMS_DIFFER, "begins with a; of the same gradients the optimizers make other updates: loss", 1),
+        ([context(RIGHT, RIGHT)], exact(is_same=False, farthest=ELSEWHERE, draws_otherwise=True), SidesVerdict.PROGRAMS_DIFFER,
+         "80x its noise floor apart; NEW draws other random numbers of the same key, which may be all", 1),
+        ([context(RIGHT, RIGHT)], exact(draws_otherwise=True), SidesVerdict.IDENTICAL, "the same bits", 0),
         ([context(RIGHT, RIGHT)], exact(moved=("a",)), SidesVerdict.BEGINS_OTHERWISE, "(a); from OLD's the step computes the", 1),
         ([context(RIGHT, CRASHED)], exact(), SidesVerdict.COULD_NOT_RUN, "NEW, torch-jit-fp32-x1: failed:crash: why failed", 3),
         ([context(NOT_THERE, RIGHT)], exact(), SidesVerdict.COULD_NOT_RUN, "OLD, torch-jit-fp32-x1: unsupported", 3),

@@ -65,7 +65,8 @@ class ExactMoved(Part):
     batches: seeds whose batches NEW makes otherwise; OLD's were taken. moved: first numbers of the model that NEW makes
     otherwise; OLD's were taken. unmatched: those that one side alone has, or in another form; each side began with its own.
     farthest: of what a step computes. updated: of OLD's update, held to NEW's optimizer in float64 of the same gradients; None
-    where there is no optimizer, or NEW's could not say. is_same: are all nearer than rounding explains?
+    where there is no optimizer, or NEW's could not say. is_same: are all nearer than rounding explains? draws_otherwise: does the
+    program draw at random, and NEW's framework other numbers of the same key?
     """
 
     precision: str
@@ -77,6 +78,7 @@ class ExactMoved(Part):
     updated: TensorDifference | None
     is_same: bool
     remark: str | None
+    draws_otherwise: bool = False
 
 
 class ContextMoved(Part):

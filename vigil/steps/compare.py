@@ -205,7 +205,8 @@ def _what_differs(exact: ExactMoved) -> str:
     is_off = of_step is not None and _is_off(of_step) and of_step.case != frame.STEPS
     if of_update and of_update.is_out and not is_off:
         return f"of the same gradients the optimizers make other updates: {far(of_update)}"
-    return f"from the same numbers and batch, {far(of_step) if of_step else 'nothing'}"
+    text = f"from the same numbers and batch, {far(of_step) if of_step else 'nothing'}"
+    return f"{text}; NEW draws other random numbers of the same key, which may be all" if exact.draws_otherwise else text
 
 
 def _is_off(exact: TensorDifference) -> bool:
@@ -272,7 +273,9 @@ def _updated(
 
 def _exact_of(precision: str, before: Path, after: Path, updated: Ended | str | None, limits: Limits) -> ExactMoved:
     old, new = (directory / oracle_name(precision) for directory in (before, after))
-    floors, begun = _read(old / frame.FLOORS)["floors"], _read(new / frame.FLOORS)["facts"]["begun"] or {}
+    of_old, of_new = _read(old / frame.FLOORS), _read(new / frame.FLOORS)
+    floors, begun = of_old["floors"], of_new["facts"]["begun"] or {}
+    drawn = [each["facts"].get(frame.RANDOM) for each in (of_old, of_new)]
     expected = [_by_case(read_arrays(each / frame.EXPECTED)) for each in (old, new)]
     held = _held(*expected)
     of_step = _farthest({case: each for case, each in held.items() if case != frame.STEPS}, floors, limits, precision)
@@ -290,6 +293,7 @@ def _exact_of(precision: str, before: Path, after: Path, updated: Ended | str | 
         updated=of_update,
         is_same=not ((of_step and _is_moved(of_step)) or (of_update and of_update.is_out)),
         remark=f"NEW's optimizer was not asked about OLD's gradients: {updated}" if isinstance(updated, str) else None,
+        draws_otherwise=None not in drawn and drawn[0] != drawn[1],
     )
 
 

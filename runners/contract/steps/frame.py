@@ -70,6 +70,7 @@ LOOK = "look"
 _FEWER_ROWS = (SINGLE, PARTS)  # a loss may need more rows than these have: of the oracle, they fall away then
 _BATCH = "batch_sha256"
 _LEFT_OUT = "left_out"  # cases that the oracle does not ask for want of rows, and why
+RANDOM = "random"  # what tells apart how two releases draw at random, of a program that does
 OVERFLOW = "overflow"  # of cases in which the program leaves its type's range: where, and which tensors that moves
 FAILED = "failed"  # in the directory of an oracle that came to nothing
 NOT_ASKED = "the oracle came to nothing; this context was not asked"
@@ -117,7 +118,7 @@ class OracleAnswerer(Answerer, Protocol):
         """Return what the first of the last steps computed, to the bit what it computes as the only one, and its choices."""
 
     def facts(self) -> dict[str, Any]:
-        """Return what contexts must know: the loss scale of fp16; and what a reader must, under `remarks`."""
+        """Return what contexts must know: the loss scale of fp16; and what a reader must, under `remarks` and `RANDOM`."""
 
     def settle(self, facts: Mapping[str, Any]) -> None:
         """Take what another process of this oracle has settled, by its facts."""
