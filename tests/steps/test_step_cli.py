@@ -67,6 +67,7 @@ def test_init_writes_a_step_to_begin_with(place, framework, capsys):
         (["verify", "gone.py"], "gone.py: No such file or directory. Allowed: a Python file"),
         (["verify", "my_step.py", "--devices", "2"], "--devices: found 2. Allowed: 1, and 2 where my_step.py defines"),
         (["verify", "my_step.py", "--framework", "jax"], "--framework: found jax, and my_step.py is of torch"),
+        (["verify", "my_step.py", "--release", "jax==0.9.2"], "--release: found jax==0.9.2, and my_step.py is of torch"),
         (["verify", "my_step.py", "--mode", "fast"], "--mode"),
         (["verify", "my_step.py", "--threads", "0"], "--threads"),
         (["verify", "my_step.py", "--python", "nowhere"], "--python: nowhere: no such file"),

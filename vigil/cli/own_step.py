@@ -98,8 +98,10 @@ def run(arguments: argparse.Namespace) -> int:
 
 def refuse_others(arguments: argparse.Namespace, file: Path, framework: str, *, not_allowed: Sequence[str]) -> None:
     """Raise UsageError for options that mean nothing with a user's file, or contradict it or each other."""
-    options.release_of_context(arguments)  # which lets a release name the framework
+    release = options.release_of_context(arguments)  # which lets a release name the framework
     refuse_options_of_recipes(arguments, *not_allowed)
+    if release and release.framework != framework:
+        raise UsageError(f"--release: found {release.text}, and {file.name} is of {framework}. Allowed: a release of it.")
     if arguments.framework not in (None, framework):
         raise UsageError(f"--framework: found {arguments.framework}, and {file.name} is of {framework}. Leave it out.")
     if arguments.release and arguments.python:
