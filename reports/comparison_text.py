@@ -105,6 +105,8 @@ def fault(document: Comparison) -> str:
     if document.fault is None or document.verdict.name is ReleaseVerdict.COULD_NOT_RUN:
         return ""
     planted = f"The fault {document.fault}, planted under NEW on purpose, was"
+    if document.verdict.name is ReleaseVerdict.NEW_WRONG and document.old.is_wrong:
+        return f"{planted} not told from what is wrong without it: the training step under OLD is wrong as well."
     if document.verdict.exit_code == EXIT_OUTSIDE:
         return f"{planted} caught."
     return f"{planted} not caught: it has no part in this recipe and context, or these runs cannot see it."

@@ -296,6 +296,13 @@ def test_a_fault_is_planted_under_new_alone(fake, scripted_releases, places, cap
     assert "PLANTED FAULT half under NEW" in " ".join(capsys.readouterr().out.split())
 
 
+@pytest.mark.parametrize(("of_old", "said"), [(RIGHT, "was caught."), (WRONG, "was not told from what is wrong without it")])
+def test_a_fault_is_not_caught_by_what_old_has_wrong_too(of_old, said):
+    """A step that is wrong under both is wrong without the fault."""
+    document = document_of(side("OLD", verify=of_old), side("NEW", bits="cd", verify=WRONG)).replace(fault="half")
+    assert any(f"The fault half, planted under NEW on purpose, {said}" in line for line in lines(document))
+
+
 def test_packages_are_held_under_both_and_what_moved_besides_is_told(fake, scripted_releases, places, capsys):
     """The document has the packages that were held and the versions of both sides; the output says how to hold the others."""
     fake.newest["numpy"] = "2.4.4"
