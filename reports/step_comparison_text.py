@@ -106,9 +106,15 @@ def _exact(exact: ExactMoved) -> list[str]:
             text += [f"updates of the same gradients: at most {far(exact.updated)}" if exact.updated.is_out else _SAME_UPDATES]
         text += [_OTHER_DRAWS] if exact.draws_otherwise else []
     if exact.moved:
-        text.append(f"build() gives other numbers under NEW: {some_of(exact.moved, _MOST_NAMES)}; both sides began with OLD's")
+        names = some_of(exact.moved, _MOST_NAMES)
+        text.append(f"build() gives other numbers under NEW{_by(exact.moved_by)}: {names}; both sides began with OLD's")
     if exact.unmatched:
         text.append(f"one side alone begins with {some_of(exact.unmatched, _MOST_NAMES)}: there each side has its own")
     if exact.batches:
-        text.append("batch() gives other numbers under NEW; both sides had OLD's. Make it with NumPy, and it is the same")
+        by = _by(exact.batches_by)
+        text.append(f"batch() gives other numbers under NEW{by}; both sides had OLD's. Make it with NumPy, and it is the same")
     return text + ([exact.remark] if exact.remark else [])
+
+
+def _by(share: float) -> str:
+    return f", by {share:.2g} of their size at most" if share else ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import sys
 import types
 
@@ -107,8 +108,9 @@ def test_another_optimizer_is_found_though_each_side_is_right_and_begins_otherwi
     assert document.new.versions["torch"] == document.old.versions["torch"]
     out = " ".join(capsys.readouterr().out.split())
     assert "the optimizers make other updates: params/" in out
-    assert "build() gives other numbers under NEW: 0.weight, 0.bias, 2.weight, 2.bias; both sides began with OLD's" in out
-    assert "batch() gives other numbers under NEW; both sides had OLD's" in out
+    assert exact.moved_by > 0.5
+    assert f"under NEW, by {exact.moved_by:.2g} of their size at most: 0.weight, 0.bias, 2.weight, 2.bias; both sides" in out
+    assert f"batch() gives other numbers under NEW, by {exact.batches_by:.2g} of their size at most; both sides had OLD's" in out
     assert [*place.glob("runs/**/answered.npz"), *place.glob("runs/**/begun.npz")] == []
 
 
@@ -188,11 +190,11 @@ def test_a_batch_of_another_form_cannot_be_given(tmp_path):
     own = load_own(path, hashlib.sha256(path.read_bytes()).hexdigest())
     same = frame._Batches(own, lambda batch: batch, {"0/000000": np.zeros(2)})
     assert same(0)["n"] == 3
-    assert same.moved == set()
+    assert same.moved == {}
     other = frame._Batches(own, lambda batch: batch, {"0/000000": np.ones(2)})
     assert other(0)["x"].tolist() == [1.0, 1.0]
     assert other(1)["x"].tolist() == [0.0, 0.0]
-    assert other.moved == {0}
+    assert other.moved == {0: 1.0}
     with pytest.raises(OwnFileError, match=r"seed 0 gives float32\[2\], and here float64\[2\]"):
         frame._Batches(own, lambda batch: batch, {"0/000000": np.ones(2, np.float32)})(0)
 
@@ -208,7 +210,14 @@ def test_numbers_of_one_side_alone_are_named(tmp_path):
     made = np.zeros(4)
     assert own.first("same", made) is made
     found = frame._begun_otherwise(own, frame._Batches(own, lambda batch: batch, {}))
-    assert found == {"batches": [], "moved": ["w"], "unmatched": ["b", "gone"]}
+    assert found == {"batches": [], "batches_by": 0.0, "moved": ["w"], "moved_by": 1.0, "unmatched": ["b", "gone"]}
+
+
+def test_how_far_other_numbers_are_is_a_share_of_their_size():
+    """As rounding, or as another draw; of text nobody can say."""
+    assert frame._share_apart(np.array([3.0, 4.0]), np.array([3.0, 4.5])) == pytest.approx(0.1)
+    assert frame._share_apart(np.zeros(2), np.zeros(2)) == 0.0
+    assert frame._share_apart(np.array(["a"]), np.array(["b"])) == frame._share_apart(np.zeros(1), np.ones(1)) == math.inf
 
 
 @pytest.mark.parametrize(("off", "is_same"), [(1e-15, True), (1e-9, False)])
@@ -314,7 +323,10 @@ class Whole:
         ([context(RIGHT, RIGHT)], exact(is_same=False, farthest=ELSEWHERE, draws_otherwise=True), SidesVerdict.PROGRAMS_DIFFER,
          "80x its noise floor apart; NEW draws other random numbers of the same key, which may be all", 1),
         ([context(RIGHT, RIGHT)], exact(draws_otherwise=True), SidesVerdict.IDENTICAL, "the same bits", 0),
-        ([context(RIGHT, RIGHT)], exact(moved=("a",)), SidesVerdict.BEGINS_OTHERWISE, "(a); from OLD's the step computes the", 1),
+        ([context(RIGHT, RIGHT)], exact(moved=("a",), moved_by=1.4), SidesVerdict.BEGINS_OTHERWISE,
+         "(a), by 1.4 of their size at most; from OLD's the step computes the same", 1),
+        ([context(RIGHT, RIGHT)], exact(batches=(2, 3), batches_by=3e-8), SidesVerdict.OTHER_BATCH,
+         "batch() gives other numbers under NEW, by 3e-08 of their size at most; from OLD's the step computes the same", 1),
         ([context(RIGHT, CRASHED)], exact(), SidesVerdict.COULD_NOT_RUN, "NEW, torch-jit-fp32-x1: failed:crash: why failed", 3),
         ([context(NOT_THERE, RIGHT)], exact(), SidesVerdict.COULD_NOT_RUN, "OLD, torch-jit-fp32-x1: unsupported", 3),
         ([context(NOT_THERE, NOT_THERE)], exact(), SidesVerdict.COULD_NOT_RUN, "no context that was asked for", 3),

@@ -7,7 +7,7 @@ from typing import ClassVar
 from pydantic import Field
 
 from vigil.documents.context import Context
-from vigil.documents.document import Document, Part
+from vigil.documents.document import Document, Number, Part
 from vigil.documents.provenance import NamedRelease, PlantedFault, Tracking
 from vigil.documents.step import OwnFileFacts, Repeated, StepOrigin, in_short
 from vigil.documents.verdict import Verdict
@@ -26,6 +26,7 @@ class SidesVerdict(Word):
     PROGRAMS_DIFFER = "the programs differ in float64"
     NEW_COARSER = "NEW rounds more than OLD"
     BEGINS_OTHERWISE = "the model begins with other numbers"
+    OTHER_BATCH = "the batch has other numbers"
     COULD_NOT_RUN = "could not run"
     CANNOT_TELL = "cannot tell"
 
@@ -63,10 +64,11 @@ class ExactMoved(Part):
     """The programs of both sides in float64, for contexts of one precision, on one batch and from the same first numbers.
 
     batches: seeds whose batches NEW makes otherwise; OLD's were taken. moved: first numbers of the model that NEW makes
-    otherwise; OLD's were taken. unmatched: those that one side alone has, or in another form; each side began with its own.
-    farthest: of what a step computes. updated: of OLD's update, held to NEW's optimizer in float64 of the same gradients; None
-    where there is no optimizer, or NEW's could not say. is_same: are all nearer than rounding explains? draws_otherwise: does the
-    program draw at random, and NEW's framework other numbers of the same key?
+    otherwise; OLD's were taken. moved_by, batches_by: as a share of their size, at most. unmatched: first numbers that one side
+    alone has, or in another form; each side began with its own. farthest: of what a step computes. updated: of OLD's update,
+    held to NEW's optimizer in float64 of the same gradients; None where there is no optimizer, or NEW's could not say. is_same:
+    are all nearer than rounding explains? draws_otherwise: does the program draw at random, and NEW's framework other numbers of
+    the same key?
     """
 
     precision: str
@@ -79,6 +81,8 @@ class ExactMoved(Part):
     is_same: bool
     remark: str | None
     draws_otherwise: bool = False
+    moved_by: Number = 0.0
+    batches_by: Number = 0.0
 
 
 class ContextMoved(Part):

@@ -139,10 +139,13 @@ def _verdict(
             return SidesVerdict.PROGRAMS_DIFFER, _what_differs(each)
     if coarse := [each for each in contexts if each.coarser]:
         return SidesVerdict.NEW_COARSER, _what_is_coarser(coarse)
-    if moved := next((each for each in exact if each.moved), None):
-        names, rounded = some_of(moved.moved, _MOST_NAMES), "" if _are_equal(contexts) else " but for rounding"
-        reason = f"build() gives other numbers under NEW ({names}); from OLD's the step computes the same{rounded}"
-        return SidesVerdict.BEGINS_OTHERWISE, reason
+    rounded = "" if _are_equal(contexts) else " but for rounding"
+    if moved := next((each for each in exact if each.moved or each.batches), None):
+        what = f"build() gives other numbers under NEW ({some_of(moved.moved, _MOST_NAMES)})"
+        name, by = SidesVerdict.BEGINS_OTHERWISE, moved.moved_by
+        if not moved.moved:
+            name, what, by = SidesVerdict.OTHER_BATCH, "batch() gives other numbers under NEW", moved.batches_by
+        return name, f"{what}, by {by:.2g} of their size at most; from OLD's the step computes the same{rounded}"
     failed = [(name, each, side) for each in contexts for name, side in _sides(each) if not _is_judged(side)]
     if failed:
         name, context, side = failed[0]
@@ -286,7 +289,9 @@ def _exact_of(precision: str, before: Path, after: Path, updated: Ended | str | 
     return ExactMoved(
         precision=precision,
         batches=tuple(begun.get("batches", ())),
+        batches_by=begun.get("batches_by", 0.0),
         moved=tuple(begun.get("moved", ())),
+        moved_by=begun.get("moved_by", 0.0),
         unmatched=tuple(begun.get("unmatched", ())),
         tensors=sum(len(each) for each in expected[0].values()),
         farthest=of_step,

@@ -53,6 +53,7 @@ _SIDES = {
     SidesVerdict.PROGRAMS_DIFFER: Standing.MOVED,
     SidesVerdict.NEW_COARSER: Standing.MOVED,
     SidesVerdict.BEGINS_OTHERWISE: Standing.MOVED,
+    SidesVerdict.OTHER_BATCH: Standing.MOVED,
     SidesVerdict.COULD_NOT_RUN: Standing.FAILED,
     SidesVerdict.CANNOT_TELL: Standing.OPEN,
 }

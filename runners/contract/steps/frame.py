@@ -301,12 +301,13 @@ def _rehearse(
 class _Batches:
     """The file's batches, as NumPy arrays: the same for a seed, whenever it is asked.
 
-    given: arrays that take the place of the file's, by seed and place in the batch. moved: seeds whose own are others.
+    given: arrays that take the place of the file's, by seed and place in the batch. moved: seeds whose own are others, and by how
+    large a share of their size.
     """
 
     def __init__(self, own: OwnFile, to_numpy: Callable[[Batch], Batch], given: Arrays) -> None:
         self._own, self._to_numpy, self._given = own, to_numpy, given
-        self.moved: set[int] = set()
+        self.moved: dict[int, float] = {}
 
     def __call__(self, seed: int) -> Batch:
         made = self._made(seed)
@@ -320,7 +321,7 @@ class _Batches:
                 f"{_forms(own)}. Make it of the same shapes and types under both, as with NumPy."
             )
         if not all(map(same_bits, own, given)):
-            self.moved.add(seed)
+            self.moved[seed] = max(map(_share_apart, given, own))
         rest = iter(given)
         return map_leaves(lambda leaf: next(rest) if isinstance(leaf, np.ndarray) else leaf, made)
 
@@ -596,14 +597,28 @@ def _begun_otherwise(own: OwnFile, batches: _Batches) -> dict[str, Any]:
     """Return in what the file begins otherwise than what is given: seeds of batches, and names of the model's numbers.
 
     moved: they are others here, and those given took their place. unmatched: one of the two has none of this form.
+    moved_by, batches_by: by how large a share of their size they are others, at most.
     """
     names = [*own.made, *(name for name in own.given if name not in own.made)]
     both = [name for name in names if name in own.made and name in own.given and same_form(own.made[name], own.given[name])]
+    moved = [name for name in both if not same_bits(own.made[name], own.given[name])]
     return {
         "batches": sorted(batches.moved),
-        "moved": [name for name in both if not same_bits(own.made[name], own.given[name])],
+        "batches_by": max(batches.moved.values(), default=0.0),
+        "moved": moved,
+        "moved_by": max((_share_apart(own.given[name], own.made[name]) for name in moved), default=0.0),
         "unmatched": [name for name in names if name not in both],
     }
+
+
+def _share_apart(given: np.ndarray, made: np.ndarray) -> float:
+    """Return how far an array is from the one in its place, as a share of that one's size; infinity where that is no number."""
+    try:
+        one, other = (np.asarray(each, np.float64) for each in (given, made))
+    except (TypeError, ValueError):  # text, or random keys
+        return math.inf
+    distance, size = float(np.linalg.norm(other - one)), float(np.linalg.norm(one))
+    return distance / size if size > 0 and math.isfinite(distance) else math.inf if distance else 0.0
 
 
 def _widest_margin(batches: _Batches, oracle: OracleAnswerer, events: EventWriter) -> tuple[int, int, _Exact]:
