@@ -325,6 +325,7 @@ class Whole:
         ([context(RIGHT, RIGHT)], exact(draws_otherwise=True), SidesVerdict.IDENTICAL, "the same bits", 0),
         ([context(RIGHT, RIGHT)], exact(moved=("a",), moved_by=1.4), SidesVerdict.BEGINS_OTHERWISE,
          "(a), by 1.4 of their size at most; from OLD's the step computes the same", 1),
+        ([context(RIGHT, CRASHED)], exact(moved=("a",), batches=(2,)), SidesVerdict.COULD_NOT_RUN, "NEW, torch-jit-fp32-x1", 3),
         ([context(RIGHT, RIGHT)], exact(batches=(2, 3), batches_by=3e-8), SidesVerdict.OTHER_BATCH,
          "batch() gives other numbers under NEW, by 3e-08 of their size at most; from OLD's the step computes the same", 1),
         ([context(RIGHT, CRASHED)], exact(), SidesVerdict.COULD_NOT_RUN, "NEW, torch-jit-fp32-x1: failed:crash: why failed", 3),
@@ -336,7 +337,7 @@ class Whole:
     ],
 )  # fmt: skip
 def test_each_pair_of_sides_has_one_verdict(contexts, programs, name, reason, code):
-    """A wrong step of NEW decides before all else, and a difference before what failed."""
+    """A wrong step of NEW decides before all else, another program before what failed, and that before other first numbers."""
     found = judge_sides(Whole(RIGHT), Whole(RIGHT), [programs], contexts)
     assert (found.name, found.exit_code) == (name, code)
     assert reason in found.reason

@@ -112,7 +112,7 @@ def compare_step(
 def judge_sides(
     old: StepVerification, new: StepVerification, exact: Sequence[ExactMoved], contexts: Sequence[ContextMoved]
 ) -> SidesJudgement:
-    """Return the verdict on two sides: a wrong step of NEW decides before all else, and a difference before what failed."""
+    """Return the verdict on two sides: a wrong step of NEW decides before all else, and another program before what failed."""
     name, reason = _verdict(old, new, exact, [each for each in contexts if not each.is_left_out])
     return SidesJudgement(name=name, reason=reason, exit_code=name.exit_code)
 
@@ -139,13 +139,6 @@ def _verdict(
             return SidesVerdict.PROGRAMS_DIFFER, _what_differs(each)
     if coarse := [each for each in contexts if each.coarser]:
         return SidesVerdict.NEW_COARSER, _what_is_coarser(coarse)
-    rounded = "" if _are_equal(contexts) else " but for rounding"
-    if moved := next((each for each in exact if each.moved or each.batches), None):
-        what = f"build() gives other numbers under NEW ({some_of(moved.moved, _MOST_NAMES)})"
-        name, by = SidesVerdict.BEGINS_OTHERWISE, moved.moved_by
-        if not moved.moved:
-            name, what, by = SidesVerdict.OTHER_BATCH, "batch() gives other numbers under NEW", moved.batches_by
-        return name, f"{what}, by {by:.2g} of their size at most; from OLD's the step computes the same{rounded}"
     failed = [(name, each, side) for each in contexts for name, side in _sides(each) if not _is_judged(side)]
     if failed:
         name, context, side = failed[0]
@@ -153,6 +146,13 @@ def _verdict(
         return kind, f"{name}, {context.text}: {side.name}: {side.reason}"
     if not contexts:
         return SidesVerdict.COULD_NOT_RUN, f"no context that was asked for: {new.verdict.reason}"
+    rounded = "" if _are_equal(contexts) else " but for rounding"
+    if moved := next((each for each in exact if each.moved or each.batches), None):
+        what = f"build() gives other numbers under NEW ({some_of(moved.moved, _MOST_NAMES)})"
+        name, by = SidesVerdict.BEGINS_OTHERWISE, moved.moved_by
+        if not moved.moved:
+            name, what, by = SidesVerdict.OTHER_BATCH, "batch() gives other numbers under NEW", moved.batches_by
+        return name, f"{what}, by {by:.2g} of their size at most; from OLD's the step computes the same{rounded}"
     tensors = sum(each.tensors for each in contexts)
     if _are_equal(contexts):
         return SidesVerdict.IDENTICAL, f"the same bits in {_count(len(contexts), 'context')}, {tensors:,} tensors"
