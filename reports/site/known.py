@@ -31,7 +31,7 @@ _MODES = {
     ("torch", "compile"): "torch.compile", ("tensorflow", "compile"): "jit_compile", ("jax", "compile"): "jit",
     ("jax", "eager"): "disable_jit",
 }  # fmt: skip
-_FAILURES = {"died": "crash", "nan_loss": "NaN", "nan_state": "NaN"}
+_FAILURES = {"died": "crash", "nan_loss": "NaN", "nan_state": "NaN", "nan_metric": "NaN"}
 
 
 @dataclass(frozen=True)

@@ -42,6 +42,12 @@ class NanState(ContractError):
     category = "nan_state"
 
 
+class NanMetric(ContractError):
+    """The metric that is judged is not finite, although every loss of the training was."""
+
+    category = "nan_metric"
+
+
 class NanDetections(ContractError):
     """What a detector found is not finite."""
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from runners.contract.data.batches import Batches
-from runners.contract.errors import ContractError, NanLoss, NanState
+from runners.contract.errors import ContractError, NanLoss, NanMetric, NanState
 from runners.contract.kinds import weights
 from runners.contract.protocol import session as module
 from runners.contract.protocol.checkpoint import CHECKPOINT, FINAL, kept_steps, load_state, state_sha256
@@ -136,6 +136,18 @@ def test_a_loss_that_is_not_finite_stops_the_run_and_names_its_step(open_session
         run(open_session(), losses=losses)
     reported = [loss for event in of_kind(tmp_path, "steps") for loss in event["losses"]]
     assert reported[: position + 1] == [*losses[:position], str(float(bad))]
+    assert not of_kind(tmp_path, "finished")
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf])
+def test_a_metric_that_is_not_finite_stops_the_run_and_names_its_step(open_session, tmp_path, bad):
+    """No number of a recipe comes of it; what is measured beside it may be anything."""
+    session = open_session()
+    good = session.evaluated
+    session.evaluated = lambda found: good({"test_loss": bad, "test_accuracy": bad if session.step == 4 else 10.0})
+    with pytest.raises(NanMetric, match=f"the evaluation after step 4 gives test_accuracy {bad}"):
+        run(session)
+    assert [event["step"] for event in of_kind(tmp_path, "evaluated")] == [2]
     assert not of_kind(tmp_path, "finished")
 
 

@@ -18,6 +18,7 @@ class Verdict(Word):
     UNSUPPORTED = "unsupported"
     FAILED_NAN_LOSS = "failed:nan_loss"
     FAILED_NAN_STATE = "failed:nan_state"
+    FAILED_NAN_METRIC = "failed:nan_metric"
     FAILED_NAN_DETECTIONS = "failed:nan_detections"
     FAILED_OUT_OF_MEMORY = "failed:out_of_memory"
     FAILED_DATA = "failed:data"

@@ -26,6 +26,7 @@ _FULL_BYTES = 2**20
 _SAID = {
     "nan_loss": "loss_nan",
     "nan_detections": "loss_nan",
+    "nan_metric": "loss_nan",
     "nan_state": "loss_nan",
     "out_of_memory": "out_of_memory",
     "hang": "hang",

@@ -16,7 +16,7 @@ import numpy as np
 
 from runners.contract.arrays import write_arrays
 from runners.contract.data.batches import Batches, Labels
-from runners.contract.errors import ContractError, NanLoss, NanState
+from runners.contract.errors import ContractError, NanLoss, NanMetric, NanState
 from runners.contract.kinds import detections, weights
 from runners.contract.kinds.detections import Detections
 from runners.contract.kinds.table import kind_of
@@ -125,7 +125,10 @@ class Session:
         return self._is_due("evaluate_every_steps")
 
     def evaluated(self, found: dict[str, float] | Detections) -> None:
-        """Record what an evaluation found: metrics, or detections, of which the conductor makes metrics."""
+        """Record what an evaluation found: metrics, or detections, of which the conductor makes metrics.
+
+        Raises NanMetric where the one that is judged is not finite.
+        """
         if isinstance(found, Detections):
             if self._events:
                 detections.write_step(self.directory, found, step=self.step)
@@ -133,7 +136,10 @@ class Session:
         # Each example counts once: a last batch that is not full counts less.
         rows = [self._batches.rows(step) for step in range(self.step - len(self._segment_losses), self.step)]
         train_loss = float(np.average(self._segment_losses, weights=rows))
-        self._metrics = {**found, TRAIN_LOSS: train_loss} if self.spec.training["metric"]["name"] == TRAIN_LOSS else found
+        judged = self.spec.training["metric"]["name"]
+        self._metrics = {**found, TRAIN_LOSS: train_loss} if judged == TRAIN_LOSS else found
+        if not math.isfinite(self._metrics.get(judged, 0.0)):  # of detections the conductor makes it
+            raise NanMetric(f"the evaluation after step {self.step} gives {judged} {self._metrics[judged]}")
         if self._events:
             self._events.emit(
                 "evaluated",
