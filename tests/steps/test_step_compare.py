@@ -14,7 +14,7 @@ import pytest
 from runners.contract.arrays import write_arrays
 from runners.contract.steps import frame
 from runners.contract.steps.own import OwnFileError, load_own
-from tests.steps.compared import CRASHED, ELSEWHERE, GONE, NOBODY_KNOWS, NOT_THERE, RIGHT, WRONG, context, exact
+from tests.steps.compared import CRASHED, ELSEWHERE, GONE, NOBODY_KNOWS, NOT_THERE, RIGHT, WRONG, context, exact, moved
 from vigil.cli.main import main
 from vigil.documents.failure import Failure
 from vigil.documents.step_comparison import SidesVerdict, StepComparison
@@ -304,6 +304,8 @@ class Whole:
         ([context(WRONG, RIGHT, equal=0)], exact(), SidesVerdict.OLD_WRONG, "NEW is right and OLD is wrong; the origin is", 1),
         ([context(RIGHT, RIGHT, equal=0)], exact(is_same=False, farthest=ELSEWHERE), SidesVerdict.PROGRAMS_DIFFER,
          "from the same numbers and batch, loss in case step, 80x its noise floor apart", 1),
+        ([context(RIGHT, RIGHT)], exact(is_same=False, farthest=moved(ratio=0.2)), SidesVerdict.PROGRAMS_DIFFER,
+         "0.2x its noise floor apart, less than rounding moves it: a constant may be rounded otherwise", 1),
         ([context(RIGHT, RIGHT, equal=0)], exact(is_same=False, updated=ELSEWHERE), SidesVerdict.PROGRAMS_DIFFER,
          "of the same gradients the optimizers make other updates: loss", 1),
         ([context(RIGHT, RIGHT, results=(1, 4))], exact(), SidesVerdict.ROUNDED,

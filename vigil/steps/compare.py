@@ -209,6 +209,8 @@ def _what_differs(exact: ExactMoved) -> str:
     if of_update and of_update.is_out and not is_off:
         return f"of the same gradients the optimizers make other updates: {far(of_update)}"
     text = f"from the same numbers and batch, {far(of_step) if of_step else 'nothing'}"
+    if of_step and of_step.ratio < 1.0:
+        text += ", less than rounding moves it: a constant may be rounded otherwise"
     return f"{text}; NEW draws other random numbers of the same key, which may be all" if exact.draws_otherwise else text
 
 
