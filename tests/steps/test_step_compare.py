@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from runners.contract.arrays import write_arrays
+from runners.contract.errors import ContractError
 from runners.contract.steps import frame
 from runners.contract.steps.own import OwnFileError, load_own
 from tests.steps.compared import CRASHED, ELSEWHERE, GONE, NOBODY_KNOWS, NOT_THERE, RIGHT, WRONG, context, exact, moved
@@ -213,6 +214,23 @@ def test_numbers_of_one_side_alone_are_named(tmp_path):
     assert found == {"batches": [], "batches_by": 0.0, "moved": ["w"], "moved_by": 1.0, "unmatched": ["b", "gone"]}
 
 
+def test_an_update_of_a_state_with_other_names_is_refused_by_name(tmp_path):
+    """NEW's optimizer cannot be asked of what OLD keeps under another name."""
+    state = {"step/before/params/w": np.ones(2), "step/gradients/w": np.ones(2), "step/after/params/w": np.zeros(2)}
+    write_arrays(tmp_path / frame.STATES, state)
+
+    class OfOtherNames:
+        def under(self, draw):
+            pass
+
+        def update(self, before, gradients):
+            return before["params/kernel"]
+
+    request = types.SimpleNamespace(expected=[str(tmp_path)])
+    with pytest.raises(ContractError, match="the other release's step leaves no params/kernel"):
+        frame._updates(OfOtherNames(), request, types.SimpleNamespace(enter=lambda phase: None))
+
+
 def test_how_far_other_numbers_are_is_a_share_of_their_size():
     """As rounding, or as another draw; of text nobody can say."""
     assert frame._share_apart(np.array([3.0, 4.0]), np.array([3.0, 4.5])) == pytest.approx(0.1)
@@ -319,7 +337,7 @@ class Whole:
         ([context(RIGHT, RIGHT)], exact(is_same=False, unmatched=("a",), farthest=GONE), SidesVerdict.PROGRAMS_DIFFER,
          "begins with a; all else agrees to float64's rounding", 1),
         ([context(RIGHT, RIGHT)], exact(is_same=False, unmatched=("a",), farthest=ELSEWHERE), SidesVerdict.PROGRAMS_DIFFER,
-         "begins with a; from the same numbers and batch, loss in case step, 80x its noise floor apart", 1),
+         "begins with a; from its own of these, and else the same numbers, loss in case step, 80x its noise floor apart", 1),
         ([context(RIGHT, RIGHT)], exact(is_same=False, unmatched=("a",), farthest=GONE, updated=ELSEWHERE),
          SidesVerdict.PROGRAMS_DIFFER, "begins with a; of the same gradients the optimizers make other updates: loss", 1),
         ([context(RIGHT, RIGHT)], exact(is_same=False, farthest=ELSEWHERE, draws_otherwise=True), SidesVerdict.PROGRAMS_DIFFER,

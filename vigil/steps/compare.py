@@ -208,7 +208,8 @@ def _what_differs(exact: ExactMoved) -> str:
     is_off = of_step is not None and _is_off(of_step) and of_step.case != frame.STEPS
     if of_update and of_update.is_out and not is_off:
         return f"of the same gradients the optimizers make other updates: {far(of_update)}"
-    text = f"from the same numbers and batch, {far(of_step) if of_step else 'nothing'}"
+    begun = "from its own of these, and else the same numbers" if exact.unmatched else "from the same numbers and batch"
+    text = f"{begun}, {far(of_step) if of_step else 'nothing'}"
     if of_step and of_step.ratio < 1.0:
         text += ", less than rounding moves it: a constant may be rounded otherwise"
     return f"{text}; NEW draws other random numbers of the same key, which may be all" if exact.draws_otherwise else text

@@ -735,7 +735,10 @@ def _updates(oracle: OracleAnswerer, request: StepRequest, events: EventWriter) 
             if not after:
                 continue
             oracle.under(None)
-            exact = oracle.update(before, gradients)
+            try:
+                exact = oracle.update(before, gradients)
+            except KeyError as error:  # where another release made the update
+                raise ContractError(f"the other release's step leaves no {error.args[0]}") from error
             right |= {f"{case}/{name}": tensor for name, tensor in exact.items()}
             lines: dict[str, list[Line]] = {name: [] for name in exact}
             for draw in range(_LEAST_DRAWS):
