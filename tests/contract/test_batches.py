@@ -197,6 +197,15 @@ def test_normalisation_does_not_overflow():
     assert scale == 1.0
 
 
+def test_a_channel_without_spread_is_zero():
+    """As of a colour that no image has: divided by its deviation, it would be no number."""
+    images = np.zeros((4, 2, 2, 3), np.uint8)
+    images[::2, ..., 1], images[..., 2] = 9, 255
+    mean, scale = normalisation(images, RULE)
+    assert ((images - mean) * scale)[..., [0, 2]].tolist() == np.zeros((4, 2, 2, 2)).tolist()
+    assert np.isfinite(scale).all()
+
+
 def test_another_normalisation_is_refused(dataset):
     """A rule that is not known is an error that names the allowed one."""
     with pytest.raises(ValueError, match="allowed is a per_pixel mean"):

@@ -104,8 +104,8 @@ def normalisation(images: np.ndarray, rule: dict[str, Any]) -> tuple[np.ndarray,
     """Return (mean, 1 / deviation) as float32, in units of a pixel from 0 to 255.
 
     Either is three numbers of the recipe, for pixels from 0 to 1; or the mean image and each channel's deviation are taken of the
-    training images, from exact integer sums. Between `minimum` and `maximum`, of each pixel, images lie from 0 to 1; a pixel that
-    is always the same is 0.
+    training images, from exact integer sums. Between `minimum` and `maximum`, of each pixel, images lie from 0 to 1. A pixel, or
+    a channel, that is always the same is 0.
     """
     if rule == {"minimum": "per_pixel", "maximum": "per_pixel"}:
         least, most = images.min(axis=0).astype(np.float64), images.max(axis=0)
@@ -122,7 +122,7 @@ def normalisation(images: np.ndarray, rule: dict[str, Any]) -> tuple[np.ndarray,
     n = images.size // images.shape[-1]
     total, total_of_squares = (each.sum(axis=(0, 1)) for each in (sums, squares))
     variance = total_of_squares / n - (total / n) ** 2
-    return (sums / len(images)).astype(np.float32), (1.0 / np.sqrt(variance)).astype(np.float32)
+    return (sums / len(images)).astype(np.float32), (1.0 / np.sqrt(np.where(variance > 0.0, variance, 1.0))).astype(np.float32)
 
 
 def _sums(images: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
