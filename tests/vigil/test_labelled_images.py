@@ -240,6 +240,13 @@ def test_a_recipe_that_does_not_fit_is_refused(own_recipe, change, message):
     assert message in str(error.value)
 
 
+def test_first_images_that_lack_a_class_are_refused(own_recipe):
+    """Files lie class by class in folders: the first of them would train one class alone, and all of its test be right."""
+    few = own_recipe(("n_train: 30", "n_train: 2"), ("batch_size: 10", "batch_size: 2"))
+    with pytest.raises(DataError, match="mine.npz, train: none of the first 2 images is of class 2"):
+        ensure_data(few.resolve("smoke"), progress=lambda *facts: None)
+
+
 def test_sets_that_are_here_keep_their_rules(own_recipe):
     """A recipe of an embedded set has its size and classes; an imported one needs its checksum, an embedded one has none."""
     crops = "augmentation: {padding: 1, padding_value: mean, crop: 9, flip_probability: 0.5}"

@@ -82,6 +82,11 @@ def _imported(data: dict[str, Any], directory: Path) -> DataSet:
             )
         splits.append((images[:count], labels[:count]))
     train, test = splits
+    for label in np.setdiff1d(np.arange(len(whole.class_names)), train[1])[:1]:
+        raise UnusableData(
+            f"{path}, train: none of the first {len(train[1])} images is of class {whole.class_names[label]}: they are taken in "
+            "the file's order, that of folders class by class. Ask for all, or import them in a mixed order."
+        )
     return DataSet(*train, *test, checksum=_checksum(train, test), class_names=whole.class_names)
 
 
