@@ -69,6 +69,8 @@ def test_tiny_shakespeare_would_be_imported_as_it_is(tmp_path):
         (b"one \xff", None, "text.txt: byte 4 is not UTF-8 (invalid start byte). Save it as UTF-8."),
         (b"", None, "text.txt: number of characters: found 0. Needed are two or more."),
         (b"abc", None, "text.txt, its last tenth: number of characters: found 1. Needed are two or more."),
+        (b"ab\n" * 20 + b"xb", None, "text.txt, its last tenth: line 21: the character 'x' is nowhere in the text"),
+        (b"aaaa" * 9, None, "text.txt: one kind of character, 'a'. Needed are two or more."),
         (b"abc\n", b"ab\nac\nxa", "test.txt: line 3: the character 'x' is nowhere in the text that is trained on."),
         (b"abc", b"", "test.txt: number of characters: found 0. Needed are two or more."),
         (None, None, "text.txt: cannot be read (No such file or directory)."),

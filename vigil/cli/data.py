@@ -45,7 +45,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
 def run_import(arguments: argparse.Namespace) -> int:
     """Make NAME.npz in the data directory, and say what is in it and how a recipe asks for it."""
     name, progress = options.data_set_name(arguments.name), options.import_progress()
-    if arguments.train.suffix == ".txt":
+    if arguments.train.suffix.lower() == ".txt":
         return _import_text(name, arguments)
     if arguments.test is None:
         raise UsageError("--test: needed for images. Of a text (.txt) alone, the last tenth is tested on.")

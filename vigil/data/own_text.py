@@ -19,18 +19,21 @@ def make_text(train: Path, test: Path | None) -> texts.TextSet:
     Raises:
         DataError: A file is missing or no UTF-8, holds nothing, or is tested on a character that training does not have.
     """
-    trained = _read(train)
+    whole = trained = _read(train)
     if test is None:
-        cut = len(trained) * 9 // 10
-        trained, tested, name = trained[:cut], trained[cut:], f"{train}, its last tenth"
+        cut = len(whole) * 9 // 10
+        trained, tested, name = whole[:cut], whole[cut:], f"{train}, its last tenth"
     else:
-        tested, name = _read(test), str(test)
+        whole = tested = _read(test)
+        name = str(test)
     for path, points in ((str(train), trained), (name, tested)):
         if len(points) < 2:
             raise DataError(f"{path}: number of characters: found {len(points)}. Needed are two or more.")
     kinds = np.unique(trained)
+    if len(kinds) < 2:
+        raise DataError(f"{train}: one kind of character, {chr(kinds[0])!r}. Needed are two or more.")
     for place in np.flatnonzero(~np.isin(tested, kinds))[:1]:
-        line = int(np.count_nonzero(tested[:place] == ord("\n"))) + 1
+        line = int(np.count_nonzero(whole[: len(whole) - len(tested) + place] == ord("\n"))) + 1
         raise DataError(
             f"{name}: line {line}: the character {chr(tested[place])!r} is nowhere in the text that is trained on. Remove it, or "
             "add it there."
