@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pytest
 
 import vigil.runs.carry_out as module
@@ -11,13 +12,17 @@ import vigil.runs.plan
 import vigil.tracking.uploads
 import vigil.verify.golden
 import vigil.verify.standards
+from runners.contract.protocol.checkpoint import CHECKPOINT, save_state
+from runners.contract.protocol.events import EventWriter
 from runners.contract.protocol.spec import read_spec
 from tests.vigil.requested import QUIET, nothing, request
+from tests.vigil.scripted import end_run
 from vigil.data.official import DataError
 from vigil.documents.invocation import Invocation
 from vigil.errors import CannotRun, DirectoryError, UsageError
 from vigil.process import directories as run_directories
 from vigil.process.directories import alone_in, new_directory
+from vigil.process.execute import Ending
 from vigil.process.recording import read_record
 from vigil.references.admission import row_from_record
 from vigil.runs.carry_out import Interruption, carry_out, read_invocation
@@ -109,6 +114,48 @@ def test_an_interrupted_invocation_has_no_verdict_and_is_continued(scripted, pla
     assert started == [("torch", 1), ("torch", 2)]
     assert (result.invocation.verdict.mean, result.interruption) == (81.0, None)
     assert (directory / "seed0" / "record.json").read_bytes() == first
+
+
+@pytest.mark.parametrize(
+    ("kind", "fields", "found"),
+    [("environment", {"environment": {"framework_version": "2.0"}}, "release 2.0"), ("data", {"checksum": "beef"}, "data beef")],
+)
+@pytest.mark.parametrize("is_begun", [False, True])
+def test_runs_do_not_go_on_with_another_release_or_data(scripted, planned, monkeypatch, kind, fields, found, is_begun):
+    """Neither beside a run that has finished with the old one, nor from a checkpoint of it; what it hears first is enough."""
+    scripted({0: 80.0 if not is_begun else "interrupted", 1: "interrupted"})
+    directory = planned(seeds=[0, 1])
+    carry_out(directory, watch=QUIET)
+    if is_begun:
+        writer = EventWriter(directory / "seed0", heartbeat_seconds=60.0)
+        writer.emit("checkpointed", step=4)
+        writer.emit("evaluated", step=4, epoch=0.5, train_loss=1.8, metrics={}, images_per_second=900.0)
+        writer.close()
+        save_state(directory / "seed0" / CHECKPOINT, {"params/a": np.zeros(1)}, step=4)
+        (directory / "seed0" / "record.json").unlink()
+
+    def hears(directory, framework, *, on_event, **options):
+        on_event({"kind": kind, **fields})
+        raise AssertionError("it goes on")
+
+    monkeypatch.setattr(module, "execute", hears)
+    with pytest.raises(CannotRun, match=f"found {found}, but what these runs go on from was made with"):
+        carry_out(directory, watch=QUIET)
+
+
+def test_a_run_without_checkpoint_begins_anew_with_what_there_is(scripted, planned, monkeypatch):
+    """A newer release may be what mends it."""
+    scripted({0: "interrupted"})
+    directory = planned(seeds=[0])
+    carry_out(directory, watch=QUIET)
+
+    def begins_anew(directory, framework, *, on_event, **options):
+        on_event({"kind": "environment", "environment": {"framework_version": "2.0"}})
+        end_run(directory, 80.0)
+        return Ending(0)
+
+    monkeypatch.setattr(module, "execute", begins_anew)
+    assert carry_out(directory, watch=QUIET).invocation.verdict.name == "unknown"
 
 
 def test_a_finished_invocation_trains_nothing_when_resumed(scripted, planned):

@@ -243,7 +243,7 @@ def test_a_recipe_that_does_not_fit_is_refused(own_recipe, change, message):
 def test_first_images_that_lack_a_class_are_refused(own_recipe):
     """Files lie class by class in folders: the first of them would train one class alone, and all of its test be right."""
     few = own_recipe(("n_train: 30", "n_train: 2"), ("batch_size: 10", "batch_size: 2"))
-    with pytest.raises(DataError, match="mine.npz, train: none of the first 2 images is of class 2"):
+    with pytest.raises(DataError, match=r"mine\.npz, train: none of the first 2 images is of class 2"):
         ensure_data(few.resolve("smoke"), progress=lambda *facts: None)
 
 

@@ -10,9 +10,12 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import itertools
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from pathlib import Path
+from typing import Any
 
+from runners.contract.protocol.checkpoint import CHECKPOINT
+from runners.contract.protocol.events import read_events
 from vigil import tracking
 from vigil.documents.document import DocumentError
 from vigil.documents.failure import Failure
@@ -20,7 +23,7 @@ from vigil.documents.invocation import FirstRung, Invocation
 from vigil.documents.judgement import NOT_JUDGED, Judgement, Metric, SeedValue
 from vigil.documents.record import Record
 from vigil.documents.verdict import Verdict
-from vigil.documents.verification import StepVerdict
+from vigil.documents.verification import StepVerdict, Verification
 from vigil.errors import CannotRun, EnvironmentFailed, UsageError
 from vigil.failures.past import past_tries
 from vigil.failures.triage import Evidence, triage
@@ -33,7 +36,7 @@ from vigil.references.exact import judge_runs
 from vigil.references.judge import failed
 from vigil.references.samples import load_samples
 from vigil.releases.recorded import interpreter
-from vigil.runs.first_rung import verify_first, with_first_rung
+from vigil.runs.first_rung import DIRECTORY, verify_first, with_first_rung
 from vigil.runs.plan import run_names
 from vigil.runs.until_decided import note_evidence
 from vigil.runs.watch import Watch
@@ -144,7 +147,7 @@ def _carry_out(
             ending = execute(
                 directory / name,
                 invocation.context.framework,
-                on_event=watch.on_event,
+                on_event=_as_begun(directory / name, invocation, records, hear=watch.on_event),
                 heartbeat_timeout=watch.heartbeat_timeout,
                 progress_timeout=watch.progress_timeout,
                 stop=watch.stop,
@@ -178,6 +181,57 @@ def _carry_out(
     )
     invocation.write(directory)
     return CarriedOut(track(directory))
+
+
+def _as_begun(
+    run: Path, invocation: Invocation, records: Sequence[Record], *, hear: Callable[[dict], None]
+) -> Callable[[dict], None]:
+    """Return what hears a run's events, and raises CannotRun where release or data are others than of what it goes on from.
+
+    That are the first rung, the runs that have finished, which it is judged with, and its own checkpoint. A framework may be
+    replaced in between, and the verdict would be of the newer one alone.
+    """
+    finished = [record for record in records if record.status == "finished"]
+    made = [{"environment": each.environment.get("framework_version"), "data": each.data.checksum} for each in finished]
+    made += _of_checkpoint(run)
+    if invocation.verify and invocation.verify.path:
+        rung = Verification.read(run.parent / DIRECTORY)
+        made.append({"environment": rung.environment.get("framework_version")})
+
+    def on_event(event: dict) -> None:
+        found = _release_or_data(event)
+        others = {each.get(event["kind"]) for each in made} - {found, None}
+        if found and others:
+            what, was = "release" if event["kind"] == "environment" else "data", " and ".join(sorted(map(str, others)))
+            raise CannotRun(
+                f"{run}: found {what} {found}, but what these runs go on from was made with {was}. Go on with what it was made "
+                "with, or start a new invocation."
+            )
+        hear(event)
+
+    return on_event
+
+
+def _of_checkpoint(run: Path) -> list[dict[str, Any]]:
+    """Return the release and the data, by kind of event, of each attempt that a run's checkpoint rests on; none without one."""
+    made: list[dict[str, Any]] = []
+    seen, is_anew = dict[str, Any](), True
+    for event in read_events(run) if (run / CHECKPOINT).exists() else ():
+        if event["kind"] == "started":
+            seen, is_anew = {}, True
+        elif event["kind"] == "resumed":
+            is_anew = False
+        elif event["kind"] == "checkpointed":
+            made = [seen] if is_anew else [*made, seen]
+        elif found := _release_or_data(event):
+            seen[event["kind"]] = found
+    return made
+
+
+def _release_or_data(event: dict) -> str | None:
+    if event["kind"] == "environment":
+        return event["environment"].get("framework_version")
+    return event["checksum"] if event["kind"] == "data" else None
 
 
 def _interrupted(invocation: Invocation, failure: Failure | None) -> CarriedOut:
