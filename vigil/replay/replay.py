@@ -20,7 +20,7 @@ from vigil.documents.invocation import Invocation
 from vigil.documents.provenance import NamedRelease
 from vigil.documents.record import Record
 from vigil.documents.replay import FINITE, FOUND, NOT_REPEATED, NotFinite, Replay, Retraced, StepLosses
-from vigil.errors import UsageError
+from vigil.errors import CannotRun, UsageError
 from vigil.process.execute import PROGRESS_TIMEOUT_SECONDS
 from vigil.process.recording import read_record, spec_of
 from vigil.replay.ask import STEP, WAY, Looked, Reached, Runner, go_to, look, scale_of
@@ -78,7 +78,7 @@ def replay(
 
     Raises:
         UsageError: The directory holds no run that has ended, or no such step.
-        CannotRun: The runner did not come to the step, or files of the run are not as they were written.
+        CannotRun: The runner did not come to the step or is of another release, or files of the run are not as they were written.
     """
     record = read_record(run)
     if record is None:
@@ -89,7 +89,8 @@ def replay(
     directory = run / DIRECTORY
     shutil.rmtree(directory, ignore_errors=True)
     directory.mkdir()
-    runner = Runner(spec, record.context, directory, python, progress_timeout, on_event)
+    hear = _of_the_same_release(run, record, on_event)
+    runner = Runner(spec, record.context, directory, python, progress_timeout, hear)
     tell(f"going to step {sought.before + 1}")
     reached = go_to(runner, sought, run=run)
     way_seconds = time.monotonic() - started
@@ -115,6 +116,19 @@ def replay(
     for path in (*(directory / STEP).glob("*.npz"), directory / WAY / CHECKPOINT):
         path.unlink(missing_ok=True)
     return document, directory
+
+
+def _of_the_same_release(run: Path, record: Record, hear: Callable[[dict], None]) -> Callable[[dict], None]:
+    """Return what hears a runner's events, and raises CannotRun where it is not of the run's release: that takes other steps."""
+    was = record.environment.get("framework_version")
+
+    def on_event(event: dict) -> None:
+        found = event["environment"].get("framework_version") if event["kind"] == "environment" else None
+        if was and found and was != found:
+            raise CannotRun(f"{run}: found release {found}, but the run was made with {was}. Replay it with that.")
+        hear(event)
+
+    return on_event
 
 
 def _source_of(run: Path) -> str | None:

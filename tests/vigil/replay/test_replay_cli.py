@@ -8,6 +8,7 @@ import math
 import pytest
 
 import vigil.cli.replay
+import vigil.replay.ask
 from runners.contract.protocol.events import EventWriter
 from runners.contract.protocol.spec import read_spec, write_spec
 from tests.vigil.requested import QUIET
@@ -26,6 +27,7 @@ def a_record(directory, *, losses, category: str | None = None, step: int = 0):
     """Write the events of a run that ended, and return its record."""
     writer = EventWriter(directory, heartbeat_seconds=60.0)
     writer.emit("started", pid=1, framework="torch")
+    writer.emit("environment", environment={"framework_version": "1.0"})
     writer.emit("steps", step=len(losses), losses=losses)
     if category:
         writer.emit("failed", category=category, message="m", step=step, traceback="")
@@ -78,6 +80,21 @@ def test_what_is_no_run_is_said(tmp_path, run_directory, capsys):
     assert "spec.json" in capsys.readouterr().err
     assert main(["replay", str(run_directory)]) == 2
     assert "a run that has ended" in capsys.readouterr().err
+
+
+def test_another_release_than_the_runs_is_refused(run_directory, monkeypatch, capsys):
+    """What is finite there says nothing of the run, and `not repeated` would blame the machine."""
+    spec = read_spec(run_directory)
+    write_spec(run_directory, dataclasses.replace(spec, training={**spec.training, "steps": 2}))
+    a_record(run_directory, losses=[2.0, math.nan], category="nan_loss", step=2)
+
+    def begins(directory, framework, *, on_event, **options):
+        on_event({"kind": "environment", "environment": {"framework_version": "2.0"}})
+        raise AssertionError("it goes on")
+
+    monkeypatch.setattr(vigil.replay.ask, "execute", begins)
+    assert main(["replay", str(run_directory)]) == 3
+    assert "found release 2.0, but the run was made with 1.0. Replay it with that." in capsys.readouterr().err
 
 
 def test_of_an_invocation_the_run_that_ended_so_is_taken(scripted, planned, monkeypatch, capsys):
